@@ -1,15 +1,15 @@
-//! Puts the page where the crate can take it in: what `make page` has built, or else one that says that it is missing.
+//! Puts the page where the crate can include it: the output of `make page`, or else a page that says it is missing.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Made by npm, which is not called from here: a build needs no network.
+/// Built by npm, which is not called from here: a build needs no network.
 const BUILT: &str = "ui/dist/index.html";
 const FALLBACK: &str = "src/fallback.html";
 
 fn main() {
     let is_built = Path::new(BUILT).is_file();
-    // A path that is not there would count as changed at every build.
+    // Cargo would treat a missing path as changed at every build.
     let watched = if !is_built && Path::new("ui").is_dir() { "ui" } else { BUILT };
     for path in [watched, FALLBACK, "build.rs"] {
         println!("cargo::rerun-if-changed={path}");

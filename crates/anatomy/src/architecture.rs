@@ -1,10 +1,10 @@
 use std::fmt;
 
-/// A processor's architecture, by its number in the ELF head (`e_machine`).
+/// A processor architecture, by its number in the ELF header (`e_machine`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Architecture(pub u16);
 
-/// The names people use, by the numbers of the ELF specification.
+/// Common names, by the numbers of the ELF specification.
 const NAMES: &[(u16, &str)] = &[
     (2, "sparc"),
     (3, "i386"),
@@ -25,7 +25,7 @@ const NAMES: &[(u16, &str)] = &[
 impl Architecture {
     /// AMD64.
     pub const X86_64: Self = Self(62);
-    /// ARM, 64 bits.
+    /// 64-bit ARM.
     pub const AARCH64: Self = Self(183);
 
     /// The one this program was built for; none if it is neither of the two.
@@ -39,7 +39,7 @@ impl Architecture {
         }
     }
 
-    /// The system call of that number, if it makes a process or a thread (syscalls(2)).
+    /// The system call with that number, if it creates a process or a thread (syscalls(2)).
     pub fn creation_syscall(self, number: u64) -> Option<CreationSyscall> {
         Some(match (self, number) {
             (Self::X86_64, 56) | (Self::AARCH64, 220) => CreationSyscall::Clone,
@@ -61,7 +61,7 @@ impl fmt::Display for Architecture {
 }
 
 units::named! {
-    /// The system calls that make processes and threads.
+    /// The system calls that create processes and threads.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum CreationSyscall {
         /// fork(2); not on every architecture.
@@ -70,7 +70,7 @@ units::named! {
         Vfork = "vfork",
         /// clone(2): flags in its first argument.
         Clone = "clone",
-        /// clone3(2): flags in the structure to which its first argument points.
+        /// clone3(2): flags in the structure its first argument points to.
         Clone3 = "clone3",
     }
 }

@@ -1,12 +1,12 @@
 //! A64. What matters for following the code is decoded here, by the encodings of the Arm architecture reference manual
-//! (DDI 0487, chapter C4); the text of an instruction comes from a library.
+//! (DDI 0487, chapter C4); a library disassembles.
 
 use crate::flow::{Flow, Instruction, Target};
 use crate::registers::{RegisterValue, Registers};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::InstDecoder;
 
-/// The bits of `word` from `low` on.
+/// `count` bits of `word`, from `low` on.
 fn bits(word: u32, low: u32, count: u32) -> u32 {
     word >> low & ((1 << count) - 1)
 }
@@ -15,7 +15,7 @@ fn register(word: u32, low: u32) -> usize {
     bits(word, low, 5) as usize
 }
 
-/// A signed number of `count` bits, counting instructions, as a distance in bytes.
+/// Converts a signed `count`-bit number of instructions to a distance in bytes.
 fn distance(number: u32, count: u32) -> u64 {
     let shift = 64 - count;
     ((i64::from(number) << shift >> shift) * 4).cast_unsigned()
@@ -65,8 +65,8 @@ fn by_register(word: u32, registers: &Registers) -> Flow {
     }
 }
 
-/// What the instruction does to the registers. Numbers, addresses and what is loaded from a known address are
-/// followed; of any other instruction each register it may write is no longer known.
+/// Applies an instruction to the registers. Constants, addresses and loads from known addresses are
+/// followed; any other instruction makes each register it may write unknown.
 fn track_registers(word: u32, address: u64, registers: &mut Registers) {
     let into = register(word, 0);
     let (wide, narrow) = (word >> 31 == 1, |number: u64| number & 0xffff_ffff);
@@ -93,31 +93,31 @@ fn track_registers(word: u32, address: u64, registers: &mut Registers) {
         };
         Some(RegisterValue::Number(at))
     } else if word & 0x7f80_0000 == 0x1100_0000 && into != 31 {
-        // ADD of a number; the stack pointer is 31 here, and is not followed.
+        // ADD (immediate); register 31 is the stack pointer here, and is not followed.
         let number = u64::from(bits(word, 10, 12)) << (12 * bits(word, 22, 1));
         registers
             .number(register(word, 5))
             .map(|base| RegisterValue::Number(sized(base.wrapping_add(number))))
     } else if word & 0x7fe0_ffe0 == 0x2a00_03e0 {
-        // MOV of a register, which is ORR with none.
+        // MOV (register), an alias of ORR.
         match registers.get(register(word, 16)) {
             Some(RegisterValue::Number(number)) => Some(RegisterValue::Number(sized(number))),
             slot if wide => slot,
             _ => None,
         }
     } else if word & 0xffc0_0000 == 0xf940_0000 {
-        // LDR of 64 bits at a distance from a register.
+        // LDR, 64 bits, at an offset from a register.
         let base = registers.number(register(word, 5));
         base.map(|base| RegisterValue::Slot(base.wrapping_add(u64::from(bits(word, 10, 12)) * 8)))
     } else {
         if word & 0x0a00_0000 == 0x0800_0000 {
-            // Loads and stores may also write a second register, and the one that holds the address.
+            // Loads and stores may also write a second register, and the base register.
             registers.set(register(word, 10), None);
             registers.set(register(word, 5), None);
         }
         None
     };
-    // Number 31 is zero, or the stack pointer: neither is followed.
+    // Register 31 is zero or the stack pointer: neither is followed.
     registers.set(into, value.filter(|_| into != 31));
 }
 
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(run(&[0xd280_1b88, 0xf100_011f]).number(8), Some(220));
     }
 
-    /// The library must not fail over any word: data may lie between instructions.
+    /// The disassembler must not fail on any word: data may lie between instructions.
     #[test]
     fn every_word_has_a_text_or_none() {
         let mut word = 1_u32;

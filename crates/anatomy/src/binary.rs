@@ -1,12 +1,12 @@
 use crate::elf::Elf;
 use crate::{Architecture, Error};
 
-/// What a file is that can be run.
+/// A file that can be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Executable {
     /// Machine code.
     Elf(Box<Binary>),
-    /// A text that another program runs.
+    /// A text run by an interpreter.
     Script(Script),
 }
 
@@ -15,40 +15,40 @@ pub enum Executable {
 pub struct Script {
     /// The program that runs it.
     pub interpreter: String,
-    /// What that gets as its first argument.
+    /// The interpreter's first argument.
     pub argument: Option<String>,
 }
 
-/// How a program is put together, and when.
+/// How and when a program is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linkage {
-    /// All it needs is in it, at fixed addresses.
+    /// Self-contained, at fixed addresses.
     Static,
-    /// All it needs is in it; it moves itself to where the kernel puts it.
+    /// Self-contained; relocates itself to where the kernel puts it.
     StaticPie,
-    /// A loader brings its libraries together when it is started.
+    /// A loader adds its libraries when it is started.
     Dynamic {
-        /// It can be put at any address.
+        /// Position-independent.
         pie: bool,
     },
-    /// For programs to load.
+    /// A library.
     Library,
     /// Not linked yet.
     Object,
-    /// The memory of a process that has ended.
+    /// Memory of a process that has ended.
     Core,
 }
 
-/// A function or variable that another file has to bring.
+/// A function or variable that another file must define.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndefinedSymbol {
     /// As in C.
     pub name: String,
-    /// The version of the interface that it asks for.
+    /// Required symbol version.
     pub version: Option<String>,
-    /// The library of which it asks it; known only with a version.
+    /// The library expected to define it; known only with a version.
     pub library: Option<String>,
-    /// It does without.
+    /// Weak: may stay undefined.
     pub weak: bool,
 }
 
@@ -57,40 +57,40 @@ pub struct UndefinedSymbol {
 pub struct Binary {
     /// 32 or 64.
     pub bits: u8,
-    /// The order of the bytes in its numbers.
+    /// Byte order of its numbers.
     pub big_endian: bool,
-    /// Whose code it is.
+    /// Its architecture.
     pub machine: Architecture,
-    /// How it is put together.
+    /// How it is linked.
     pub kind: Linkage,
-    /// The loader it asks for.
+    /// The loader it requests.
     pub interpreter: Option<String>,
-    /// The name that others need it by.
+    /// The name by which others need it.
     pub soname: Option<String>,
     /// The libraries it needs, in order.
     pub needed: Vec<String>,
-    /// Folders in which the loader is to look for them.
+    /// Folders in which the loader looks for them.
     pub runpath: Option<String>,
     /// The older form of the same.
     pub rpath: Option<String>,
-    /// What it asks of others; none where the file does not say (it has no section heads).
+    /// Symbols it needs; none if the file does not say (it has no section headers).
     pub undefined: Option<Vec<UndefinedSymbol>>,
-    /// What it has for others.
+    /// Symbols it defines for others.
     pub exported: Vec<String>,
-    /// It has its full table of symbols; if not, it was stripped.
+    /// It has its full symbol table; if not, it was stripped.
     pub has_symbols: bool,
-    /// A debugger finds the lines of its source.
+    /// It has debug information.
     pub has_debug: bool,
-    /// What its linker stamped it with.
+    /// The linker's build ID.
     pub build_id: Option<Vec<u8>>,
-    /// What of it could not be read.
+    /// What could not be read.
     pub problems: Vec<String>,
 }
 
-/// What the file of these bytes is.
+/// Recognises and parses a file.
 ///
 /// # Errors
-/// If it is neither an ELF file nor a script, or its head is damaged.
+/// If it is neither an ELF file nor a script, or its header is damaged.
 pub fn read_executable(bytes: &[u8]) -> Result<Executable, Error> {
     match parse_script(bytes) {
         Some(script) => Ok(Executable::Script(script)),
@@ -112,7 +112,7 @@ fn parse_script(bytes: &[u8]) -> Option<Script> {
     Some(Script { interpreter: interpreter.to_owned(), argument })
 }
 
-/// Types of ELF files.
+/// ELF file types.
 const RELOCATABLE: u16 = 1;
 const EXECUTABLE: u16 = 2;
 const SHARED: u16 = 3;
@@ -122,8 +122,8 @@ fn binary_from_elf(elf: Elf<'_>) -> Result<Binary, Error> {
     let kind = match elf.file_type {
         EXECUTABLE if elf.asks_loader || !elf.needed.is_empty() => Linkage::Dynamic { pie: false },
         EXECUTABLE => Linkage::Static,
-        // The linker's mark is newer than position-independent executables: without it, a name by which others need
-        // the file makes it a library, and a loader a program.
+        // The linker's PIE mark is newer than position-independent executables: without it, a soname
+        // makes the file a library, and a loader a program.
         SHARED if elf.soname.is_some() && !elf.pie => Linkage::Library,
         SHARED if elf.asks_loader => Linkage::Dynamic { pie: true },
         SHARED if elf.pie => Linkage::StaticPie,
@@ -144,7 +144,7 @@ fn binary_from_elf(elf: Elf<'_>) -> Result<Binary, Error> {
         };
         missing.map(one).collect()
     };
-    // What is not linked yet has its wants in its full table.
+    // An object file has its undefined symbols in its full table.
     let wants = if kind == Linkage::Object { &elf.symbols } else { &elf.dynamic_symbols };
     let complete = elf.symbols.is_some() || elf.dynamic_symbols.is_some() || !elf.has_dynamic;
     Ok(Binary {
@@ -167,7 +167,7 @@ fn binary_from_elf(elf: Elf<'_>) -> Result<Binary, Error> {
 }
 
 impl Linkage {
-    /// For programs.
+    /// The machine-readable name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Static => "static",

@@ -1,48 +1,48 @@
 use crate::{Architecture, CloneFlags, CreationSyscall};
 
-/// What a function of the C library comes down to.
+/// How a function of the C library reaches its system calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyscallPaths {
-    /// The function asked about.
+    /// The function.
     pub symbol: String,
-    /// Whose code it is.
+    /// Architecture of the code.
     pub machine: Architecture,
-    /// The ways found, the shortest first, and of two that are as long the one whose call comes first in the code.
-    /// The others are what the library does where the kernel refuses the first.
+    /// The paths found, shortest first, then by address of the system call.
+    /// All but the first are fallbacks for a kernel that refuses it.
     pub chains: Vec<CallPath>,
-    /// How many functions and instructions were read for it.
+    /// Functions read.
     pub functions: usize,
-    /// See there.
+    /// Instructions read.
     pub instructions: usize,
-    /// How many calls deep it was read.
+    /// Depth reached, in calls.
     pub depth: usize,
-    /// Calls whose aim is known at run time only, and which were not followed.
+    /// Calls with a target known only at run time, which were not followed.
     pub unknown_calls: usize,
-    /// Why it was not read to its end, if it was not.
+    /// Why the search ended early, if it did.
     pub cut_short: Option<&'static str>,
-    /// Functions exported under the name of the system call that are not on the way.
+    /// Functions exported under the name of the system call that are not on the path.
     pub beside: Vec<String>,
 }
 
-/// One way from the function to the system call.
+/// One path from the function to the system call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallPath {
-    /// The functions on it, the one asked about first.
+    /// The functions on it, starting with the one asked about.
     pub steps: Vec<PathStep>,
-    /// Where it ends, in the last of them.
+    /// The system call, in the last of them.
     pub site: SyscallSite,
 }
 
-/// A function on the way.
+/// A function on the path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathStep {
-    /// Which of the libraries given it is in.
+    /// Index of its library among those given.
     pub library: usize,
     /// Its address there.
     pub address: u64,
-    /// All its names, that which programs see first; none if it has none.
+    /// All its names, the exported one first; empty if it has none.
     pub names: Vec<SymbolName>,
-    /// The calls in it of the next function on the way; none in the last.
+    /// Its calls of the next function on the path; empty in the last.
     pub calls: Vec<CallSite>,
 }
 
@@ -51,13 +51,13 @@ pub struct PathStep {
 pub struct SymbolName {
     /// As in C.
     pub symbol: String,
-    /// The version of the interface, as `GLIBC_2.2.5`.
+    /// Symbol version, such as `GLIBC_2.2.5`.
     pub version: Option<String>,
     /// Programs linked today get this version.
     pub default: bool,
-    /// Another library may take its place.
+    /// Another library may override it.
     pub weak: bool,
-    /// Programs see it.
+    /// Visible to programs.
     pub exported: bool,
 }
 
@@ -72,40 +72,40 @@ impl std::fmt::Display for SymbolName {
     }
 }
 
-/// A call, or a jump that takes the place of one.
+/// A call or tail call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallSite {
     /// The instruction.
     pub line: DisassembledLine,
-    /// Where the code goes on after it; a jump leaves nothing behind to go on with.
+    /// Return address; none for a jump.
     pub returns: Option<u64>,
 }
 
-/// An instruction, to be shown.
+/// An instruction, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DisassembledLine {
-    /// Where it lies in its library.
+    /// Address in its library.
     pub address: u64,
-    /// The machine code.
+    /// Machine code.
     pub bytes: Vec<u8>,
-    /// As assemblers write it; empty if it is not known.
+    /// Assembly text; empty if unknown.
     pub text: String,
 }
 
 /// The system call instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyscallSite {
-    /// Where it lies in its library.
+    /// Address in its library.
     pub address: u64,
-    /// The instruction after it: what a tracer sees when the call is made.
+    /// Address of the next instruction: what a tracer sees when the call is made.
     pub after: u64,
-    /// The straight piece of code that leads to it, itself last.
+    /// The straight-line code that leads to it, inclusive.
     pub lines: Vec<DisassembledLine>,
-    /// The system call's number.
+    /// System call number.
     pub number: u64,
-    /// What that means.
+    /// Its meaning.
     pub creation: CreationSyscall,
-    /// What clone is asked for, where the code says so right there. clone3 takes it from memory, and a function
+    /// The flags of clone, if the code sets them right there. clone3 takes them from memory, and a function
     /// that clones for others from its caller.
     pub flags: Option<CloneFlags>,
 }

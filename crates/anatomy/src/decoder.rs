@@ -1,11 +1,11 @@
-//! Instructions of every processor known here.
+//! Instruction decoding for every supported architecture.
 
 use crate::flow::Instruction;
 use crate::registers::Registers;
 use crate::{Architecture, arm, x86};
 
-/// The instruction at the beginning of `bytes`, which lie at `address`, and what it does to the registers. None if
-/// it is none, or not of a machine known here.
+/// Decodes the instruction at the beginning of `bytes`, which lie at `address`, and applies it to the registers. None if
+/// it is invalid, or the architecture is unsupported.
 pub(crate) fn decode(
     machine: Architecture,
     bytes: &[u8],
@@ -19,7 +19,7 @@ pub(crate) fn decode(
     }
 }
 
-/// The instruction as assemblers write it.
+/// The instruction in assembly.
 pub(crate) fn disassemble(machine: Architecture, bytes: &[u8], address: u64) -> String {
     match machine {
         Architecture::X86_64 => x86::disassemble(bytes, address),
@@ -27,7 +27,7 @@ pub(crate) fn disassemble(machine: Architecture, bytes: &[u8], address: u64) -> 
     }
 }
 
-/// The register in which the number of a system call is passed (syscall(2)).
+/// The register that holds a system call's number (syscall(2)).
 pub(crate) fn syscall_number_register(machine: Architecture) -> usize {
     if machine == Architecture::AARCH64 { 8 } else { x86::RAX }
 }

@@ -1,31 +1,31 @@
 use crate::{Binary, Linkage};
 
-/// Why a program is dynamic, and what it would take to be otherwise.
+/// Why a program is dynamic, and what would change that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DynamicReason {
-    /// A library that is not part of the C library.
+    /// A library outside the C library.
     Library {
         /// Its name.
         soname: String,
-        /// What it usually is, if that is known.
+        /// What such a library usually is, if known.
         what: Option<&'static str>,
     },
-    /// It asks glibc to look up names (of hosts, users, services), or to convert texts, for which glibc loads further
-    /// libraries while the program runs: also when it is linked statically.
+    /// It asks glibc to look up names (of hosts, users, services) or convert text encodings, for which glibc loads further
+    /// libraries at run time, also when linked statically.
     Names {
         /// The functions it calls for that.
         functions: Vec<String>,
     },
-    /// It loads libraries itself while it runs.
+    /// It loads libraries itself at run time.
     Loads {
         /// The functions it calls for that.
         functions: Vec<String>,
     },
-    /// Nothing but the C library (and what belongs to it): linked statically it would be the same program.
+    /// Nothing but the C library and its parts: a static link would give the same program.
     OnlyLibc,
 }
 
-/// Name look-ups that glibc leaves to libraries it loads (nsswitch.conf(5)), and conversions of texts (iconv(3)).
+/// Name look-ups that glibc leaves to libraries it loads (nsswitch.conf(5)), and text conversion (iconv(3)).
 const NAMES: &[&str] = &units::texts![
     "getaddrinfo" "getnameinfo" "gethostbyname" "gethostbyname2" "gethostbyaddr" "gethostbyname_r"
     "gethostbyaddr_r" "getservbyname" "getservbyport" "getprotobyname" "getpwnam" "getpwuid" "getpwnam_r"
@@ -34,13 +34,13 @@ const NAMES: &[&str] = &units::texts![
 ];
 const LOADS: &[&str] = &["dlopen", "dlmopen"];
 
-/// Parts of the C library, or of the compiler's own: static forms of them come with it.
+/// Parts of the C library or of the compiler, which come with static forms.
 const LIBC: &[&str] = &units::texts![
     "libc.so" "libm.so" "libdl.so" "libpthread.so" "librt.so" "libutil.so" "libmvec.so" "libanl.so"
     "libresolv.so" "libgcc_s.so" "ld-linux" "ld-musl" "ld64.so" "libc.musl-" "linux-vdso"
 ];
 
-/// What the usual ones are, by the beginning of their names.
+/// Common libraries, by the beginning of their names.
 const KNOWN: &[(&str, &str)] = &[
     ("libstdc++.so", "the C++ library: g++ -static-libstdc++ takes it in"),
     ("libc++.so", "the C++ library of LLVM"),
@@ -71,7 +71,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("libperl.so", "the Perl interpreter"),
 ];
 
-/// Why this file is not static: nothing if it is, or if it is no program.
+/// Why this file is not static: empty if it is, or if it is no program.
 pub fn dynamic_reasons(binary: &Binary) -> Vec<DynamicReason> {
     if !matches!(binary.kind, Linkage::Dynamic { .. }) {
         return Vec::new();

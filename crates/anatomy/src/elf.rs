@@ -4,18 +4,18 @@ use object::read::elf::{
 };
 use object::{Endianness, SymbolIndex, elf};
 
-/// An ELF file as far as it is asked about here.
+/// The parts of an ELF file needed here.
 #[derive(Debug, Default)]
 pub(crate) struct Elf<'a> {
     pub bits: u8,
     pub big_endian: bool,
     pub machine: Option<Architecture>,
     pub file_type: u16,
-    /// What is loaded, in the order of the file.
+    /// Loaded segments, in file order.
     pub segments: Vec<Segment<'a>>,
-    /// Where the table for stack unwinding lies.
+    /// Address of the table for stack unwinding.
     pub frames: Option<u64>,
-    /// It has the name of a loader, also if that cannot be read.
+    /// It names a loader, even if that cannot be read.
     pub asks_loader: bool,
     pub interpreter: Option<String>,
     pub has_dynamic: bool,
@@ -26,18 +26,18 @@ pub(crate) struct Elf<'a> {
     /// The linker has marked it as a position-independent executable.
     pub pie: bool,
     pub build_id: Option<Vec<u8>>,
-    /// What the loader sees; none without section heads.
+    /// The loader's symbols; none without section headers.
     pub dynamic_symbols: Option<Vec<Symbol>>,
-    /// What a debugger sees; none if it was stripped of them.
+    /// The debugger's symbols; none if stripped.
     pub symbols: Option<Vec<Symbol>>,
     pub has_debug: bool,
-    /// What the loader puts where.
+    /// The loader's relocations.
     pub relocations: Vec<Relocation>,
-    /// What of it could not be read.
+    /// What could not be read.
     pub problems: Vec<String>,
 }
 
-/// A piece of the file and where it is loaded.
+/// A piece of the file and its load address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment<'a> {
     pub address: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// What lies from this address on.
+    /// The bytes from this address on.
     pub fn at(&self, address: u64) -> Option<&'a [u8]> {
         let from = usize::try_from(address.checked_sub(self.address)?).ok()?;
         self.bytes.get(from..).filter(|rest| !rest.is_empty())
@@ -59,9 +59,9 @@ impl<'a> Segment<'a> {
 pub(crate) struct Symbol {
     pub name: String,
     pub version: Option<String>,
-    /// The version that programs linked today would get.
+    /// Programs linked today would get this version.
     pub default: bool,
-    /// Where an undefined one is to be found, if that is said.
+    /// The library expected to define it, if undefined and named.
     pub library: Option<String>,
     pub defined: bool,
     pub function: bool,
@@ -71,12 +71,12 @@ pub(crate) struct Symbol {
     pub size: u64,
 }
 
-/// An order to the loader to write an address into the file's memory.
+/// Tells the loader to write an address into memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Relocation {
     pub at: u64,
     pub kind: u32,
-    /// Which of the dynamic symbols.
+    /// Index of a dynamic symbol.
     pub symbol: usize,
     pub addend: i64,
 }
@@ -94,12 +94,12 @@ impl<'a> Elf<'a> {
         }
     }
 
-    /// What lies at this address of what is loaded.
+    /// The loaded bytes from this address on.
     pub fn at(&self, address: u64) -> Option<&'a [u8]> {
         self.segments.iter().find_map(|segment| segment.at(address))
     }
 
-    /// The address of what lies at this place of the file.
+    /// Converts a file offset to an address.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         self.segments.iter().find_map(|segment| {
             let within = offset.checked_sub(segment.offset)?;
@@ -112,7 +112,7 @@ fn broken(what: impl Into<String>) -> Error {
     Error::Broken { what: what.into() }
 }
 
-/// What a file that is not ELF seems to be.
+/// Guesses what a file that is not ELF is.
 fn guess_format(bytes: &[u8]) -> String {
     let known: &[(&[u8], &str)] = &[
         (b"\x1f\x8b", "a gzip archive"),
@@ -143,7 +143,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The head must be right; what else is wrong is told beside what could be read.
+/// The header must be valid; other errors are reported beside what could be read.
 fn read<'a, H: FileHeader<Endian = Endianness>>(bytes: &'a [u8], bits: u8) -> Result<Elf<'a>, Error> {
     let says = |what: &str, why: object::Error| broken(format!("{what}: {why}"));
     let head = H::parse(bytes).map_err(|why| says("its head", why))?;
@@ -213,7 +213,7 @@ impl<'a> Elf<'a> {
         });
     }
 
-    /// The table for the loader, read as the loader does: through addresses, without section heads.
+    /// Reads the dynamic table as the loader does: by address, without section headers.
     fn dynamic<H: FileHeader<Endian = Endianness>>(&mut self, entries: &[H::Dyn], endian: Endianness) {
         let entries: Vec<(elf::DynamicTag, u64)> = entries
             .iter()
@@ -261,7 +261,7 @@ impl<'a> Elf<'a> {
         self.symbols = self.table::<H>(sections, elf::SHT_SYMTAB, None, endian, bytes);
         self.has_debug = sections.section_by_name(endian, b".debug_info").is_some();
         for section in sections.iter() {
-            // In a file of names for debuggers nothing is where it would be loaded.
+            // In a separate debug file nothing is where it would be loaded.
             if self.build_id.is_none() {
                 let notes = section.notes(endian, bytes).ok().flatten();
                 self.build_id = notes.and_then(|notes| build_id::<H>(notes, endian));
@@ -324,7 +324,7 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// Its version, whether it is the one that programs linked today get, and the library it is asked of.
+/// The symbol's version, whether it is the default, and the library expected to define it.
 fn version<H: FileHeader>(
     versions: Option<&VersionTable<'_, H>>,
     symbol: SymbolIndex,

@@ -1,33 +1,33 @@
-/// What clone(2) and clone3(2) are asked for.
+/// Flags of clone(2) and clone3(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CloneFlags {
-    /// All of it; the lowest byte is 0 or the signal in clone, and may be a flag in clone3.
+    /// All bits; in clone the lowest byte is 0 or the signal, in clone3 it may hold flags.
     pub bits: u64,
     /// The signal that the parent gets when the child ends; 0 for none.
     pub signal: u64,
 }
 
-/// One of them.
+/// One flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CloneFlag {
     /// Its bit.
     pub bit: u64,
     /// As in clone(2).
     pub name: &'static str,
-    /// What it does, in a few words.
+    /// Its effect, in a few words.
     pub meaning: &'static str,
 }
 
-/// The way in which something new comes about.
+/// What such a call creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CloneKind {
     /// A process with a copy of the memory.
     Fork,
-    /// A process in the memory of its parent, which waits until the child runs another program or ends.
+    /// A process in the memory of its parent, which waits until the child executes a program or exits.
     Vfork,
     /// A thread.
     Thread,
-    /// A process that shares memory with its parent and does not hold it up.
+    /// A process that shares memory with its parent without blocking it.
     Shared,
 }
 
@@ -68,30 +68,30 @@ const fn flag(bit: u64, name: &'static str, meaning: &'static str) -> CloneFlag 
 
 /// The lowest byte of clone's first argument is a signal.
 const SIGNAL: u64 = 0xff;
-/// The signal that usually tells a parent of its child's end, on every architecture but three.
+/// The usual child-exit signal, with this number on every architecture but three.
 const SIGCHLD: u64 = 17;
 
 impl CloneFlags {
-    /// The first argument of clone(2).
+    /// From the first argument of clone(2).
     pub fn of_clone(argument: u64) -> Self {
-        // The argument is 64 bits wide, of which clone heeds the lower half.
+        // Only the lower half of the 64-bit argument counts.
         let argument = argument & 0xffff_ffff;
         Self { bits: argument & !SIGNAL, signal: argument & SIGNAL }
     }
 
-    /// The fields `flags` and `exit_signal` of clone3(2).
+    /// From the fields `flags` and `exit_signal` of clone3(2).
     pub fn of_clone3(flags: u64, exit_signal: u64) -> Self {
         Self { bits: flags, signal: exit_signal }
     }
 
-    /// The flags known by name, and the bits that are not.
+    /// The known flags, and the unknown bits.
     pub fn split_known(&self) -> (Vec<CloneFlag>, u64) {
         let known: Vec<CloneFlag> = FLAGS.iter().filter(|flag| self.bits & flag.bit != 0).copied().collect();
         let rest = known.iter().fold(self.bits, |rest, flag| rest & !flag.bit);
         (known, rest)
     }
 
-    /// The signal's name; none if there is no signal.
+    /// The signal's name; none without a signal.
     pub fn signal_name(&self) -> Option<String> {
         match self.signal {
             0 => None,
@@ -100,7 +100,7 @@ impl CloneFlags {
         }
     }
 
-    /// What comes about.
+    /// What the call creates.
     pub fn kind(&self) -> CloneKind {
         let has = |name: &str| FLAGS.iter().any(|flag| flag.name == name && self.bits & flag.bit != 0);
         match (has("CLONE_THREAD"), has("CLONE_VM"), has("CLONE_VFORK")) {

@@ -1,34 +1,31 @@
-//! How code goes on: what is known of an instruction, whatever processor it is for.
+//! Control flow of an instruction, for any architecture.
 
-/// Where a jump or a call goes.
+/// Where a jump or call goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     /// To this address.
     Address(u64),
-    /// To what the loader has put into the slot at this address.
+    /// To what the loader puts into the slot at this address.
     Slot(u64),
-    /// Known at run time only.
+    /// Known only at run time.
     Unknown,
 }
 
-/// How the code goes on after an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// With the next one.
+    /// To the next instruction.
     Next,
-    /// Elsewhere.
     Jump(Target),
-    /// With the next one, or here.
+    /// To the next instruction, or to this address.
     Branch(u64),
-    /// With the next one, once the function called is done.
+    /// To the next instruction, after the called function.
     Call(Target),
-    /// With the next one, once the kernel is done.
+    /// To the next instruction, after the kernel.
     System,
     /// Nowhere within this function.
     End,
 }
 
-/// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub length: u8,

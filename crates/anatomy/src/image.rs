@@ -2,25 +2,25 @@ use crate::elf::{Elf, Symbol};
 use crate::{Architecture, Error, SymbolName, unwind_table};
 use std::collections::BTreeMap;
 
-/// What the loader puts into a slot of memory through which code calls.
+/// What the loader puts into a memory slot through which code calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SlotContent {
     /// The address of the symbol of this name.
     Symbol(String),
-    /// An address of the same library.
+    /// An address in the same library.
     Address(u64),
-    /// What a function of the library chooses at run time.
+    /// Chosen at run time by a function of the library.
     Chosen,
 }
 
-/// A library (or a static program) whose code can be followed.
+/// A library (or a static program) with code that can be followed.
 #[derive(Debug)]
 pub struct Image<'a> {
     machine: Architecture,
     elf: Elf<'a>,
     functions: Vec<Function>,
     by_address: BTreeMap<u64, Vec<usize>>,
-    /// Where functions begin that have no name.
+    /// Starts of functions without a name.
     starts: Vec<u64>,
     slots: BTreeMap<u64, SlotContent>,
 }
@@ -39,10 +39,10 @@ const RELATIVE: [u32; 2] = [8, 1027];
 const CHOSEN: [u32; 2] = [37, 1032];
 
 impl<'a> Image<'a> {
-    /// The library of these bytes.
+    /// Parses a library.
     ///
     /// # Errors
-    /// If it is no ELF file, or one of a machine whose code is not read here.
+    /// If it is no ELF file, or of an unsupported architecture.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut elf = Elf::read(bytes)?;
         let machine = elf.machine.unwrap_or(Architecture(0));
@@ -71,7 +71,7 @@ impl<'a> Image<'a> {
         Ok(image)
     }
 
-    /// Adds the names in the file of symbols that a distribution keeps apart for debuggers.
+    /// Adds the names from a distribution's separate debug file.
     ///
     /// # Errors
     /// If that is no ELF file, or was not made for this library.
@@ -90,7 +90,7 @@ impl<'a> Image<'a> {
             let known = |at: &Vec<usize>| {
                 at.iter().any(|n| self.functions.get(*n).is_some_and(|f| f.name.symbol == symbol.name))
             };
-            // A full table names what is exported once more, then without versions, or with them in the name.
+            // A full table repeats exported symbols, without versions or with them in the name.
             let twice = !exported
                 && (symbol.name.contains('@') || self.by_address.get(&symbol.address).is_some_and(known));
             if !there || twice {
@@ -111,29 +111,29 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Whose code it is.
+    /// Its architecture.
     pub fn machine(&self) -> Architecture {
         self.machine
     }
 
-    /// What the linker has stamped it with.
+    /// The linker's build ID.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.elf.build_id.as_deref()
     }
 
-    /// The address of what lies at this place of the file.
+    /// Converts a file offset to an address.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         self.elf.address_of(offset)
     }
 
-    /// Where the function is that programs linked today get by this name: the version by default before older ones,
-    /// what is exported before what is not.
+    /// The address of the function that programs linked today get by this name: the default version before older ones,
+    /// exported before local.
     pub(crate) fn find(&self, name: &str) -> Option<u64> {
         let named = self.functions.iter().filter(|f| f.name.symbol == name);
         named.max_by_key(|f| (f.name.exported, f.name.default)).map(|f| f.address)
     }
 
-    /// What the function at this address is called: first what programs see.
+    /// The names of the function at this address, exported ones first.
     pub(crate) fn names(&self, address: u64) -> Vec<&SymbolName> {
         let there = self.by_address.get(&address).into_iter().flatten();
         let mut names: Vec<&SymbolName> = there.filter_map(|n| Some(&self.functions.get(*n)?.name)).collect();
@@ -145,12 +145,11 @@ impl<'a> Image<'a> {
         names
     }
 
-    /// Whether a function begins here.
     pub(crate) fn is_function_start(&self, address: u64) -> bool {
         self.by_address.contains_key(&address) || self.starts.binary_search(&address).is_ok()
     }
 
-    /// Where the function ends that begins here, if that is known.
+    /// Where the function that begins here ends, if known.
     pub(crate) fn function_end(&self, address: u64) -> Option<u64> {
         let there = self.by_address.get(&address)?;
         let sizes = there.iter().filter_map(|n| Some(self.functions.get(*n)?.size));
@@ -162,12 +161,11 @@ impl<'a> Image<'a> {
         self.elf.segments.iter().filter(|s| s.executable).find_map(|segment| segment.at(address))
     }
 
-    /// What the loader puts there.
     pub(crate) fn slot_content(&self, address: u64) -> Option<SlotContent> {
         if let Some(slot) = self.slots.get(&address) {
             return Some(slot.clone());
         }
-        // No order to the loader: it stays as it is in the file.
+        // Without a relocation it stays as it is in the file.
         let content = u64::from_le_bytes(*self.elf.at(address)?.first_chunk()?);
         self.code(content).map(|_| SlotContent::Address(content))
     }

@@ -1,9 +1,9 @@
-//! Programs and libraries, read without running them: what a file is and what it needs ([`read`]), where a loader
-//! would look for its libraries ([`search`], [`Cache`]), and the way from a function of the C library to the system
-//! call in which it ends ([`walk`]). Whoever opens the files and runs the programs puts it together as a [`Report`], or as
-//! the [`Parts`] of a file.
+//! Analyses programs and libraries without running them: what a file is and needs ([`read_executable`]), where a loader
+//! would look for its libraries ([`library_candidates`], [`LoaderCache`]), and the path from a function of the C library to its system
+//! call ([`find_syscall_paths`]). The caller opens files, runs programs, and combines the results into a [`FunctionReport`] or
+//! [`FileDependencies`].
 //!
-//! Bytes in, values out. Nothing read here is trusted: whatever the bytes are, the answer is a value or an [`Error`].
+//! Bytes in, values out. No input is trusted: whatever the bytes are, the answer is a value or an [`Error`].
 //! This crate opens no file and starts no program.
 
 mod architecture;

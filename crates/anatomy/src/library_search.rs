@@ -1,13 +1,13 @@
 use crate::{Architecture, Binary, LoaderCache};
 
-/// Where the loader of a program looks for a library.
+/// Input to the loader's search for a library.
 #[derive(Debug, Clone, Copy)]
 pub struct LibrarySearch<'a> {
     /// The file that needs it.
     pub needs: &'a Binary,
-    /// The folder that file is in, for `$ORIGIN`.
+    /// That file's folder, for `$ORIGIN`.
     pub origin: &'a str,
-    /// The loader of the program.
+    /// The program's loader.
     pub interpreter: Option<&'a str>,
     /// The environment's `LD_LIBRARY_PATH`.
     pub library_path: Option<&'a str>,
@@ -18,8 +18,8 @@ pub struct LibrarySearch<'a> {
 }
 
 /// The files that the loader would try for the library `name`, in its order (ld.so(8)); the first that exists and is
-/// for the same machine is the one. Loaders built by distributions differ in their folders by default: all the usual
-/// ones are among them.
+/// for the same architecture is the one. Default folders differ between distributions: all the usual
+/// ones are included.
 pub fn library_candidates(name: &str, at: &LibrarySearch<'_>) -> Vec<String> {
     if name.contains('/') {
         return vec![name.to_owned()];
@@ -34,7 +34,7 @@ pub fn library_candidates(name: &str, at: &LibrarySearch<'_>) -> Vec<String> {
         folders.map(|folder| format!("{}/{name}", expand(folder, at))).collect()
     };
     let of = |folders: Option<&str>| folders.map(within).unwrap_or_default();
-    // An RPATH counts only where there is no RUNPATH.
+    // RPATH counts only without a RUNPATH.
     let rpath = at.needs.rpath.as_deref().filter(|_| at.needs.runpath.is_none());
     let mut places = of(rpath);
     places.extend(of(at.library_path));
@@ -65,7 +65,7 @@ fn expand(folder: &str, at: &LibrarySearch<'_>) -> String {
     )
 }
 
-/// Debian's and its like, by architecture; then those of everyone else.
+/// Debian's multiarch folders, then everyone else's.
 fn default_folders(binary: &Binary) -> Vec<String> {
     let triplet = match (binary.machine, binary.bits) {
         (Architecture::X86_64, 64) => Some("x86_64-linux-gnu"),

@@ -1,5 +1,5 @@
-/// The loader's own index of libraries, `/etc/ld.so.cache`, in the form that glibc writes since 2.2 (`dl-cache.h`:
-/// a head of 48 bytes, entries of 24, then the texts).
+/// The loader's index of libraries, `/etc/ld.so.cache`, in the format that glibc writes since 2.2 (`dl-cache.h`:
+/// a header of 48 bytes, entries of 24, then the strings).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoaderCache {
     entries: Vec<Entry>,
@@ -14,25 +14,25 @@ struct Entry {
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
 const HEAD: usize = 48;
 const ENTRY: usize = 24;
-/// Before it there may be one of the older form, for older loaders: its head, with the number of its entries.
+/// An index in the older format may precede it: its header, with the number of its entries.
 const OLD_MAGIC: &[u8] = b"ld.so-1.7.0";
 const OLD_HEAD: usize = 16;
 const OLD_ENTRY: usize = 12;
-/// In the head: 3 where the numbers are big-endian.
+/// In the header: 3 where the numbers are big-endian.
 const ORDER: usize = 28;
 const BIG_ENDIAN: u8 = 3;
 
 impl LoaderCache {
-    /// The index in these bytes; empty if it has another form or none.
+    /// Parses an index; empty if it has another format or none.
     ///
-    /// Left out are libraries for some processors of the architecture only (`glibc-hwcaps`): which of them the loader takes
+    /// Skips libraries for certain processors of the architecture only (`glibc-hwcaps`): whether the loader takes them
     /// depends on the processor.
     pub fn parse(bytes: &[u8]) -> Self {
         Self { entries: parse(bytes).unwrap_or_default() }
     }
 
-    /// Where the libraries of this name are, in the order of the index. Those for another architecture are among
-    /// them: the loader looks into each.
+    /// Paths of the libraries with this name, in index order. Other architectures are
+    /// included: the loader opens each.
     pub fn paths(&self, soname: &str) -> impl Iterator<Item = &str> {
         self.entries.iter().filter(move |entry| entry.soname == soname).map(|entry| entry.path.as_str())
     }
@@ -65,7 +65,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<Entry>> {
         let for_all = word(start + 16)? == 0 && word(start + 20)? == 0;
         Some((for_all, Entry { soname: text(word(start + 4)?)?, path: text(word(start + 8)?)? }))
     };
-    // A broken entry ends it: what follows can be no better.
+    // Stop at a broken entry: what follows is no better.
     let all = (0..count).map_while(entry);
     Some(all.filter(|(for_all, _)| *for_all).map(|(_, entry)| entry).collect())
 }
@@ -74,7 +74,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<Entry>> {
 mod tests {
     use super::*;
 
-    /// An index with these names, paths and the low word of what processors must have.
+    /// An index with these names, paths and low words of required processor features.
     fn index(entries: &[(&str, &str, u32)]) -> Vec<u8> {
         let mut head = MAGIC.to_vec();
         head.extend(u32::try_from(entries.len()).expect("few").to_le_bytes());
@@ -108,7 +108,7 @@ mod tests {
         let cache = LoaderCache::parse(&bytes);
         assert_eq!(cache.paths("libc.so.6").collect::<Vec<_>>(), ["/lib/libc.so.6"]);
         assert_eq!(cache.paths("libm.so.6").count(), 0);
-        // After one of the older form with one entry: 16 + 12 bytes, and 4 up to a multiple of eight.
+        // After one of the older format with one entry: 16 + 12 bytes, and 4 up to a multiple of eight.
         let mut both = OLD_MAGIC.to_vec();
         both.resize(OLD_HEAD - 4, 0);
         both.extend(1_u32.to_ne_bytes());

@@ -10,17 +10,17 @@ use crate::{CloneFlags, CreationSyscall, Error, Image};
 use function::{ControlTransfer, FunctionBody, scan_function};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// More calls deep no way is looked for: the longest known is four.
+/// Maximum search depth, in calls: the longest known path has four.
 const DEPTH: usize = 8;
-/// More instructions are not read: a C library has some 400,000.
+/// Maximum instructions read: a C library has some 400,000.
 const INSTRUCTIONS: usize = 300_000;
-/// The last instructions before the system call that are shown.
+/// Instructions shown before the system call.
 const SHOWN: usize = 16;
 
-/// Follows the direct calls and jumps of a function, breadth first, to the system calls that make a process or a thread.
-/// The first of `libraries` that defines `symbol` begins; the others are where its imports lead.
+/// Follows the direct calls and jumps of a function, breadth first, to the system calls that create a process or a thread.
+/// Starts in the first of `libraries` that defines `symbol`; imports lead to the others.
 ///
-/// Found are the shortest ways, and those at most one call longer. A way that leads nowhere is no error: the
+/// Finds the shortest paths, and those at most one call longer. A dead end is no error: the
 /// answer says how far it was followed.
 ///
 /// # Errors
@@ -77,7 +77,7 @@ struct PathSearch<'s, 'a> {
 }
 
 impl PathSearch<'_, '_> {
-    /// The system calls found, each with the function it is in; and why not all was read.
+    /// The system calls found, each with its function; and why the search ended early.
     fn run(&mut self) -> (Vec<(usize, SyscallSite)>, Option<&'static str>) {
         let mut found: Vec<(usize, SyscallSite)> = Vec::new();
         let mut queue = VecDeque::from([0]);
@@ -119,7 +119,7 @@ impl PathSearch<'_, '_> {
         (found, cut_short)
     }
 
-    /// The function at which a call or jump arrives; none if only the running program knows.
+    /// The target function of a call or jump; none if known only at run time.
     fn resolve(&self, library: usize, target: Target) -> Option<FunctionAddress> {
         let image = self.libraries.get(library)?;
         let here = |address| FunctionAddress { library, address };
@@ -141,7 +141,7 @@ impl PathSearch<'_, '_> {
         }
     }
 
-    /// The way that led to this function.
+    /// The path that led to this function.
     fn chain(&self, node: usize, site: SyscallSite) -> CallPath {
         let mut steps = Vec::new();
         let (mut at, mut next) = (Some(node), None);
@@ -175,7 +175,7 @@ impl PathSearch<'_, '_> {
     }
 }
 
-/// A stub that only jumps on through the loader's table (PLT) is no function that anybody wrote.
+/// Drops stubs that only jump through the loader's table (PLT): nobody wrote those.
 fn without_stubs(steps: Vec<PathStep>) -> Vec<PathStep> {
     let last = steps.len().saturating_sub(1);
     let is_stub =
@@ -190,7 +190,7 @@ fn line(image: &Image<'_>, address: u64, length: u8) -> DisassembledLine {
     DisassembledLine { address, bytes: bytes.to_vec(), text: disassemble(image.machine(), bytes, address) }
 }
 
-/// The system call, if it is one that makes processes or threads.
+/// The system call, if it creates processes or threads.
 fn site(image: &Image<'_>, system: &function::SyscallInstruction) -> Option<SyscallSite> {
     let number = system.number?;
     let creation = image.machine().creation_syscall(number)?;
@@ -206,7 +206,7 @@ fn site(image: &Image<'_>, system: &function::SyscallInstruction) -> Option<Sysc
     })
 }
 
-/// What is exported under the system call's name, unless the way leads over it or it is what was asked about.
+/// What is exported under the system call's name, unless it is on the path or is what was asked about.
 fn beside(libraries: &[Image<'_>], chain: &CallPath, symbol: &str) -> Vec<String> {
     let name = chain.site.creation.name();
     let at: BTreeMap<usize, u64> =

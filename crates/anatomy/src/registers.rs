@@ -1,13 +1,13 @@
-/// What a register holds, as far as the code says.
+/// The value of a register, as far as the code sets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RegisterValue {
     /// This number.
     Number(u64),
-    /// What the loader has put into the slot at this address.
+    /// What the loader puts into the slot at this address.
     Slot(u64),
 }
 
-/// The general registers of either machine, followed along a straight piece of code.
+/// The general registers of either architecture, followed along straight-line code.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Registers([Option<RegisterValue>; 32]);
 
@@ -29,7 +29,7 @@ impl Registers {
         }
     }
 
-    /// Nothing is known any more.
+    /// Makes all registers unknown.
     pub fn forget(&mut self) {
         *self = Self::default();
     }

@@ -1,137 +1,137 @@
-//! What is told of a function, and of a file: values that others fill in, who may open files and run programs.
+//! Reports on a function and on a file: values filled in by callers, who may open files and run programs.
 
 use crate::{Binary, CloneFlags, CreationSyscall, SyscallPaths, UndefinedSymbol};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 units::named! {
-    /// A function of the C library that starts something.
+    /// A function of the C library that creates a process or a thread.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum CreationFunction {
         /// A process with a copy of the memory.
         Fork = "fork",
-        /// A process that borrows its parent's memory until it runs another program.
+        /// A process that borrows its parent's memory until it executes another program.
         Vfork = "vfork",
-        /// Another program at once.
+        /// Another program directly.
         Spawn = "posix_spawn",
         /// A thread.
         Thread = "pthread_create",
     }
 }
 
-/// A program and what its loader would bring together for it.
+/// A program and the libraries its loader would load.
 #[derive(Debug)]
 pub struct Libraries {
-    /// The program, without symbolic links.
+    /// The program, with symbolic links resolved.
     pub program: PathBuf,
-    /// It carries its C library in itself.
+    /// It contains its C library.
     pub is_static: bool,
-    /// It is no program but a library, and the first of them.
+    /// It is itself a library, and the first of them.
     pub is_library: bool,
-    /// Its libraries, those it names first; before them the file itself if it is static, or a library.
+    /// Its libraries, direct ones first; preceded by the file itself if it is static, or a library.
     pub all: Vec<Library>,
-    /// Libraries that are nowhere.
+    /// Libraries that were not found.
     pub missing: Vec<String>,
-    /// What else is to be said about how they were found.
+    /// Notes on the search.
     pub notes: Vec<String>,
 }
 
 /// A library.
 #[derive(Debug)]
 pub struct Library {
-    /// The name it is needed by.
+    /// The name by which it is needed.
     pub soname: String,
-    /// Where it is, without symbolic links.
+    /// Its path, with symbolic links resolved.
     pub path: PathBuf,
-    /// All of it.
+    /// Its content.
     pub bytes: Vec<u8>,
-    /// What is known of it.
+    /// Its analysis.
     pub binary: Binary,
-    /// Names for debuggers, which a distribution keeps in a file of their own.
+    /// A distribution's separate debug file.
     pub names: Option<(PathBuf, Vec<u8>)>,
 }
 
-/// What is known of one function.
+/// The report on one function.
 #[derive(Debug)]
 pub struct FunctionReport<'a> {
     /// Which.
     pub function: CreationFunction,
-    /// Where it was read.
+    /// The libraries read.
     pub libraries: &'a Libraries,
-    /// Its ways to the kernel.
+    /// Its paths to the kernel.
     pub walk: SyscallPaths,
-    /// What was seen of it.
+    /// What running programs showed.
     pub live: LiveObservation,
-    /// Whether both are the same.
+    /// Whether both agree.
     pub verdict: Agreement,
 }
 
-/// What was seen of programs that run.
+/// Observations of running programs.
 #[derive(Debug, Default)]
 pub struct LiveObservation {
-    /// The call, held against what was read.
+    /// The call, compared with the paths.
     pub seen: Option<LiveCall>,
     /// Programs that did not show it, and why.
     pub others: Vec<(String, String)>,
-    /// No program can show it here, and why.
+    /// Why no program can show it here, if so.
     pub impossible: Option<String>,
 }
 
 /// The call as a program made it.
 #[derive(Debug)]
 pub struct LiveCall {
-    /// What was typed.
+    /// The command run.
     pub command: String,
-    /// What of it makes the call.
+    /// The part of it that makes the call.
     pub why: &'static str,
     /// The program that runs there.
     pub program: PathBuf,
-    /// The number of the process that made it.
+    /// ID of the calling process.
     pub process: i32,
-    /// The call's number.
+    /// System call number.
     pub number: u64,
-    /// Which it is.
+    /// Which call it is.
     pub creation: CreationSyscall,
-    /// What it asks for; none for calls without flags, or if their structure could not be read.
+    /// Its flags; none for calls without, or if their structure could not be read.
     pub flags: Option<CloneFlags>,
-    /// Its address in the library; none if the file holds no such place.
+    /// Its address in the library; none if the file has no such place.
     pub address: Option<u64>,
-    /// Which of the ways that were read ends there.
+    /// Index of the path that ends there.
     pub chain: Option<usize>,
-    /// One by one, what was compared.
+    /// The comparisons.
     pub checks: Vec<CallCheck>,
-    /// Addresses to return to of that way, found on its stack, of how many.
+    /// Return addresses of that path found on its stack, of how many.
     pub returns: Option<(usize, usize)>,
 }
 
-/// One thing that was read and seen.
+/// One property compared.
 #[derive(Debug)]
 pub struct CallCheck {
-    /// What.
+    /// Which.
     pub of: &'static str,
-    /// As it was read; none if the code does not say.
+    /// As read; none if the code does not say.
     pub read: Option<String>,
-    /// As it was seen.
+    /// As observed.
     pub seen: String,
-    /// They are the same, or there is nothing to differ from.
+    /// They are equal, or there is nothing to compare.
     pub agrees: bool,
 }
 
-/// Whether what was read and what was seen are the same.
+/// Whether reading and observation agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
     /// Address, number and flags agree.
     Pass,
-    /// One of them does not.
+    /// One of them differs.
     Differs,
-    /// There was nothing to compare with.
+    /// Nothing was observed.
     NotSeen,
-    /// The way was not found in the machine code.
+    /// The machine code shows no path.
     NotRead,
 }
 
 impl Agreement {
-    /// Of what was read and what was seen.
+    /// Compares paths with observation.
     pub fn of(walk: &SyscallPaths, live: &LiveObservation) -> Self {
         match &live.seen {
             _ if walk.chains.is_empty() => Self::NotRead,
@@ -142,38 +142,38 @@ impl Agreement {
     }
 }
 
-/// A file and the libraries it needs itself.
+/// A file and its direct dependencies.
 #[derive(Debug)]
 pub struct FileDependencies {
     /// The file.
     pub path: PathBuf,
-    /// What is known of it.
+    /// Its analysis.
     pub binary: Binary,
     /// Its libraries, in its order.
     pub needed: Vec<NeededLibrary>,
-    /// What it asks for that none of its own libraries has: another library of theirs, the loader, or nobody.
+    /// Symbols that none of its own libraries defines: another library of theirs, the loader, or nobody does.
     pub elsewhere: Vec<String>,
 }
 
 /// A library that a file needs.
 #[derive(Debug)]
 pub struct NeededLibrary {
-    /// Its name there.
+    /// The name used there.
     pub soname: String,
-    /// Where it is; none if it was not found.
+    /// Its path; none if not found.
     pub path: Option<PathBuf>,
-    /// What the file asks of it.
+    /// The symbols that the file takes from it.
     pub gives: Vec<String>,
 }
 
 impl FileDependencies {
-    /// Of this file, with its libraries in the order in which it needs them, as far as they were found.
+    /// For this file, with its libraries in the order in which it needs them, as far as they were found.
     pub fn of(path: PathBuf, binary: Binary, libraries: Vec<Option<Library>>) -> Self {
         let has: Vec<BTreeSet<&str>> = libraries
             .iter()
             .map(|library| library.iter().flat_map(|l| &l.binary.exported).map(String::as_str).collect())
             .collect();
-        // Who is asked is said with the version; without one it is the first that has it.
+        // The version names the library; without one it is the first that defines the symbol.
         let giver = |wanted: &UndefinedSymbol| {
             let said = wanted.library.as_ref();
             let named = said.and_then(|name| binary.needed.iter().position(|needed| needed == name));

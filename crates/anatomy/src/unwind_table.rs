@@ -1,12 +1,12 @@
-//! Where functions begin, from the table for stack unwinding (`.eh_frame_hdr`, Linux Standard Base, section "DWARF
-//! Extensions"). It names every function, also in a library without a table of symbols.
+//! Function starts from the table for stack unwinding (`.eh_frame_hdr`, Linux Standard Base, section "DWARF
+//! Extensions"). It lists every function, even in a library without a symbol table.
 
-/// Encodings of the numbers in it.
+/// Encodings of its numbers.
 const SDATA4_PCREL: u8 = 0x1b;
 const UDATA4: u8 = 0x03;
 const SDATA4_DATAREL: u8 = 0x3b;
 
-/// Addresses of functions, sorted; none if the table is not of the usual form. `table` lies at `address`.
+/// Sorted function addresses; empty if the table is not of the usual form. `table` lies at `address`.
 pub(crate) fn function_starts(table: &[u8], address: u64, big_endian: bool) -> Vec<u64> {
     let Some((&[1, SDATA4_PCREL, UDATA4, SDATA4_DATAREL], rest)) = table.split_first_chunk() else {
         return Vec::new();
@@ -14,7 +14,7 @@ pub(crate) fn function_starts(table: &[u8], address: u64, big_endian: bool) -> V
     let word = |bytes: &[u8; 4]| {
         if big_endian { u32::from_be_bytes(*bytes) } else { u32::from_le_bytes(*bytes) }
     };
-    // After the place of `.eh_frame`: their count, then pairs of a function and its entry there.
+    // After the pointer to `.eh_frame`: the count, then pairs of a function and its entry there.
     let Some((_, rest)) = rest.split_first_chunk::<4>() else { return Vec::new() };
     let Some((count, rest)) = rest.split_first_chunk() else { return Vec::new() };
     let pairs = rest.as_chunks::<8>().0.iter().take(word(count) as usize);

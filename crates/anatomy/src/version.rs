@@ -1,6 +1,6 @@
-/// The name and version that a C library says of itself: `glibc 2.36`. None if it says none, or says it otherwise.
+/// The name and version embedded in a C library: `glibc 2.36`. None if absent or in another form.
 pub fn libc_version(bytes: &[u8]) -> Option<String> {
-    // Both print it when they are run as programs.
+    // Both print it when run as programs.
     if let Some(rest) = after(bytes, b"GNU C Library ") {
         let line = rest.split(|byte| *byte == b'\n' || *byte == 0).next()?;
         let version = after(line, b"release version ")?;

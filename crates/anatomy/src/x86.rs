@@ -5,7 +5,7 @@ use iced_x86::{
     OpAccess, OpKind, Register,
 };
 
-/// The processor's own numbers of its registers.
+/// The processor's own register numbers.
 pub(crate) const RAX: usize = 0;
 pub(crate) const RDI: usize = 7;
 
@@ -27,7 +27,7 @@ pub(crate) fn decode(bytes: &[u8], address: u64, registers: &mut Registers) -> O
         FlowControl::Return | FlowControl::Interrupt | FlowControl::Exception => Flow::End,
     };
     match flow {
-        // What a function or the kernel leaves in the registers is not known.
+        // Register contents after a function or the kernel are unknown.
         Flow::Call(_) | Flow::System => registers.forget(),
         _ => track_registers(&instruction, registers),
     }
@@ -46,14 +46,13 @@ fn indirect(instruction: &iced_x86::Instruction) -> Target {
     if by_memory { Target::Slot(instruction.ip_rel_memory_address()) } else { Target::Unknown }
 }
 
-/// The number of a general register.
 fn general(register: Register) -> Option<usize> {
     let full = register.full_register();
     full.is_gpr().then(|| full.number())
 }
 
-/// What the instruction does to the registers: numbers that are put into one are followed, whatever else is written
-/// is no longer known.
+/// Applies an instruction to the registers: constants moved into one are followed, anything else written
+/// becomes unknown.
 fn track_registers(instruction: &iced_x86::Instruction, registers: &mut Registers) {
     let value = put(instruction, registers);
     let mut factory = InstructionInfoFactory::new();
@@ -71,7 +70,7 @@ fn track_registers(instruction: &iced_x86::Instruction, registers: &mut Register
     }
 }
 
-/// The register into which a known number is put, and the number.
+/// The register that receives a known number, and the number.
 fn put(instruction: &iced_x86::Instruction, registers: &Registers) -> Option<(usize, u64)> {
     if instruction.op0_kind() != OpKind::Register {
         return None;
@@ -87,7 +86,7 @@ fn put(instruction: &iced_x86::Instruction, registers: &Registers) -> Option<(us
         ) => instruction.immediate(1),
         _ => return None,
     };
-    // A write of 32 bits clears the upper half, one of 8 bits keeps all others.
+    // A 32-bit write clears the upper half, an 8-bit one keeps all other bits.
     match into.size() {
         8 => Some((register, number)),
         4 => Some((register, number & 0xffff_ffff)),
@@ -100,7 +99,7 @@ fn is_low_byte(register: Register) -> bool {
     !matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
 }
 
-/// In the syntax of the GNU assembler, which `objdump -d` shows too.
+/// In GNU assembler syntax, as in `objdump -d`.
 pub(crate) fn disassemble(bytes: &[u8], address: u64) -> String {
     let Some(instruction) = instruction(bytes, address) else { return String::new() };
     let mut formatter = GasFormatter::new();

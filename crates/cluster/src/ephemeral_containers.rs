@@ -1,19 +1,21 @@
-//! Watchers inside the target's own pods: ephemeral containers, each in the process namespace of the container that it watches. They are for
-//! namespaces that allow no pod that sees a node's processes. The cluster never removes one from the record of its pod. Pure.
+//! Watchers inside the target's own pods: ephemeral containers, each in the process namespace of the container it
+//! watches. For namespaces that allow no pod that sees a node's processes. The cluster keeps them in the pod's record
+//! for good. Pure.
 
 use crate::manifests::Manifests;
 use serde_json::{Value, json};
 
-/// By which its watcher is told what lets it in: a pod that runs takes no further volume.
+/// Passes its join file to the watcher: a running pod takes no further volume.
 const JOINS_BY: &str = "TORMENT_JOIN";
 
-/// What a pod gets: the change of it, in words of the server's.
+/// A pod's strategic merge patch.
 pub(crate) fn pod_patch(objects: &Manifests, pod: &Value) -> Value {
     json!({"spec": {"ephemeralContainers": [container(objects, pod)]}})
 }
 
-/// The watcher of one pod, as Pod Security, restricted, wants it: the user of the container that it watches, for nobody else may look at its
-/// processes without a capability. Where that user is root nothing is dropped: root without them may not look at root with them.
+/// The watcher of one pod, within Pod Security, restricted: as the user of the watched container, for nobody else may
+/// inspect its processes without a capability. If that user is root nothing is dropped: root without capabilities may
+/// not inspect root with them.
 fn container(objects: &Manifests, pod: &Value) -> Value {
     let target = watched(pod);
     let (user, group) = (who(pod, target, "runAsUser", "uid"), who(pod, target, "runAsGroup", "gid"));
@@ -45,7 +47,7 @@ fn container(objects: &Manifests, pod: &Value) -> Value {
     })
 }
 
-/// The container that is the target: as kubectl takes it, the one that the pod names for that, else its first.
+/// The target's container: as in kubectl, the pod's default container, else its first.
 fn watched(pod: &Value) -> &Value {
     let said = &pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"];
     let containers = pod["spec"]["containers"].as_array().map_or(&[][..], Vec::as_slice);
@@ -53,7 +55,7 @@ fn watched(pod: &Value) -> &Value {
     named.or(containers.first()).unwrap_or(&Value::Null)
 }
 
-/// A user or group of a container: as the node says that it runs, else as it was asked for; none if only its image says.
+/// A container's user or group: as the node reports it, else as specified; `None` if only its image says.
 fn who(pod: &Value, container: &Value, wanted: &str, runs: &str) -> Option<u64> {
     let all = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
     let own = all.filter(|status| status["name"] == container["name"]);
@@ -65,7 +67,7 @@ fn who(pod: &Value, container: &Value, wanted: &str, runs: &str) -> Option<u64> 
     seen.next().or_else(asked)
 }
 
-/// The watchers among the containers of these pods, as if each were a pod: what is said of those holds of them.
+/// The watchers among these pods' containers, each as if it were a pod, so that [`Pods`](crate::pods::Pods) applies.
 pub(crate) fn as_pods(pods: &Value, name: &str) -> Value {
     let watcher = |pod: &Value| {
         let statuses = pod["status"]["ephemeralContainerStatuses"].as_array();

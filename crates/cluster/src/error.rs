@@ -1,4 +1,4 @@
-//! What is wrong, in words: with kubectl, the way to the cluster, a right, or a rule there; and who can change it.
+//! What is wrong with kubectl, the connection to the cluster, a permission or a policy there, and who can change it.
 
 use std::fmt;
 use std::io;
@@ -7,25 +7,25 @@ use std::time::Duration;
 /// Why there are no pods.
 #[derive(Debug)]
 pub enum Error {
-    /// There is no kubectl here.
+    /// kubectl is not installed.
     Missing,
-    /// The machine has no process for it.
+    /// kubectl could not be started.
     Start(io::Error),
-    /// It did not end in time.
+    /// kubectl did not end in time.
     Slow {
-        /// What was asked.
+        /// What it was run for.
         doing: String,
-        /// For so long.
+        /// The timeout.
         limit: Duration,
-        /// What it said meanwhile.
+        /// Its output until then.
         said: String,
     },
-    /// What it or the cluster said, in words, with what helps.
+    /// Explains an error of kubectl or the cluster, with a remedy.
     Said(String),
 }
 
 impl Error {
-    /// Of what kubectl said when it failed at this, in a context and a namespace.
+    /// From kubectl's stderr after it failed at `doing`.
     pub(crate) fn from_kubectl(doing: &str, said: &str, context: &str, namespace: &str) -> Self {
         Self::Said(explain(doing, said, context, namespace))
     }
@@ -57,12 +57,12 @@ impl std::error::Error for Error {
     }
 }
 
-/// What it said at the end.
+/// Its last line.
 pub(crate) fn last(said: &str) -> String {
     said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// Whether it says that the user may not do this.
+/// Whether the user lacks permission to do this.
 pub(crate) fn is_forbidden(why: &Error, verb: &str, what: &str) -> bool {
     matches!(why, Error::Said(words) if words.contains(&format!(" may not {verb} {what} in ")))
 }
@@ -73,7 +73,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
     rest.split_once(to).map(|(inside, _)| inside)
 }
 
-/// So kubectl says that nobody answers; and what stands before the reason.
+/// kubectl's messages when nobody answers, and what precedes the reason.
 const UNREACHED: [(&str, &str); 4] = [
     ("Unable to connect to the server", "Unable to connect to the server: "),
     ("The connection to the server", "The connection to the server "),
@@ -81,10 +81,10 @@ const UNREACHED: [(&str, &str); 4] = [
     ("failed to download openapi", "failed to download openapi: "),
 ];
 
-/// Of what it advises then, ours is more.
+/// kubectl's hint, which ours replaces.
 const ADVICE: &str = " - did you specify the right host or port?";
 
-/// What containers that join a pod are to the cluster, and what a role for them may be called.
+/// The resource of ephemeral containers, and a name for a role that may add them.
 pub(crate) const EPHEMERAL: &str = "pods/ephemeralcontainers";
 const INSIDE: &str = "torment-inside";
 
@@ -120,7 +120,7 @@ fn explain(doing: &str, said: &str, context: &str, namespace: &str) -> String {
     {
         return format!("{context} does not know you: log in to it as usual ({line})");
     }
-    // What objects look like is asked of the server first.
+    // kubectl first asks the server for its schema.
     let line = line.split("; if you choose to ignore these errors").next().unwrap_or(line);
     for (unreached, behind) in UNREACHED {
         if line.contains(unreached) {
@@ -135,7 +135,7 @@ fn explain(doing: &str, said: &str, context: &str, namespace: &str) -> String {
     format!("kubectl, {doing}: {line}")
 }
 
-/// `"dev" cannot create resource "jobs" in API group "batch" in the namespace "load"`.
+/// Matches `"dev" cannot create resource "jobs" in API group "batch" in the namespace "load"`.
 fn no_right(why: &str, context: &str, namespace: &str) -> String {
     let user = between(why, "\"", "\"").unwrap_or("you");
     let verb = between(why, "cannot ", " ").unwrap_or("use");
@@ -162,7 +162,7 @@ fn no_right(why: &str, context: &str, namespace: &str) -> String {
     )
 }
 
-/// How somebody, `--user=NAME`, may put containers into pods of a namespace that run.
+/// How to permit somebody, `--user=NAME`, to add ephemeral containers to a namespace's pods.
 pub(crate) fn grants_inside(whom: &str, place: &str) -> String {
     format!(
         "kubectl create role {INSIDE} --verb=get,patch --resource={EPHEMERAL} -n {place} && kubectl create rolebinding {INSIDE} \
@@ -170,7 +170,7 @@ pub(crate) fn grants_inside(whom: &str, place: &str) -> String {
     )
 }
 
-/// What the server forbids although the user may.
+/// Forbidden by the server although the user has permission.
 fn refused(line: &str, namespace: &str) -> String {
     if let Some(rule) = line.split_once("violates PodSecurity ").map(|(_, rule)| rule) {
         return format!(

@@ -1,36 +1,36 @@
-//! The image that workers run: this program in an empty root, in one file that both kinds of tools read: an OCI layout, and what
-//! `docker load` takes. The same program gives the same bytes.
+//! The workers' image: this program in an empty root, in one file that is both an OCI layout and a `docker load`
+//! archive. Reproducible: the same program gives the same bytes.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 
-/// Who runs it; a cluster that gives each namespace its own users chooses another.
+/// User it runs as; a cluster with its own users per namespace overrides it.
 const USER: &str = "65532:65532";
-/// The program's place.
+/// Path of the program.
 const PROGRAM: &str = "torment";
-/// What a tar file is made of.
+/// tar block size.
 const BLOCK: usize = 512;
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 
-/// What an image is for.
+/// Name and platform of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageSpec {
     /// Name and tag, as in `torment:0.1.0`.
     pub name: String,
-    /// The machines that it runs on, as Go names them.
+    /// Architecture, as Go names it.
     pub architecture: String,
 }
 
 impl ImageSpec {
-    /// Of this program, in this build.
+    /// For this program in this build.
     pub fn of_build(build: &str) -> Self {
         Self { name: format!("torment:{build}"), architecture: crate::manifests::architecture().to_owned() }
     }
 
-    /// The name in full, as container runtimes keep it: without a registry it is Docker's.
+    /// The full name as container runtimes keep it: without a registry it is Docker's.
     fn full(&self) -> String {
         match self.name.split_once('/') {
             Some((host, _)) if host.contains(['.', ':']) || host == "localhost" => self.name.clone(),
@@ -44,7 +44,7 @@ impl ImageSpec {
     }
 }
 
-/// Writes the image of a program, which must need no file beside it.
+/// Writes the image of a program, which must be self-contained.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -100,7 +100,7 @@ fn layer(program: &[u8]) -> io::Result<Vec<u8>> {
     Ok(layer)
 }
 
-/// A file in a tar file (POSIX.1-1988 ustar), root's, from the beginning of time.
+/// A file in a tar archive (POSIX.1-1988 ustar), owned by root, at time 0.
 fn add(to: &mut dyn Write, name: &str, mode: u32, content: &[u8]) -> io::Result<()> {
     let mut header = [0; BLOCK];
     let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
@@ -110,7 +110,7 @@ fn add(to: &mut dyn Write, name: &str, mode: u32, content: &[u8]) -> io::Result<
     put(116, "0000000");
     put(124, &format!("{:011o}", content.len()));
     put(136, "00000000000");
-    // The sum is taken with spaces in its place.
+    // The checksum is computed with spaces in its own field.
     put(148, "        ");
     put(156, "0");
     put(257, "ustar\u{0}00");
@@ -163,7 +163,7 @@ mod tests {
         image
     }
 
-    /// Everything that is named by its sum is there, and is what the sum says.
+    /// Everything named by digest is there, and has that digest.
     #[test]
     fn both_kinds_of_tools_find_the_program() {
         let files = unpacked(&image());

@@ -1,4 +1,4 @@
-//! The user's own kubectl, as a child that is given up on.
+//! Runs the user's own kubectl as a child, with a timeout.
 
 use crate::error::{Error, last};
 use rustix::process::Signal;
@@ -8,22 +8,20 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What asks a server may have to sign in first, which may be in a browser.
+/// kubectl may have to sign in first, perhaps in a browser.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A server that takes longer for one request does not answer.
+/// A server that takes longer for one request counts as unreachable.
 const REQUEST: &str = "--request-timeout=20s";
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Which cluster, and where in it.
+/// A cluster and a namespace in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kubectl {
     /// One of the user's contexts.
     pub context: String,
-    /// In which everything is.
     pub namespace: String,
 }
 
-/// How a child ended.
 pub(crate) struct KubectlOutput {
     pub fine: bool,
     pub out: String,
@@ -31,7 +29,7 @@ pub(crate) struct KubectlOutput {
 }
 
 impl Kubectl {
-    /// Asks the cluster. `doing` says in words what for, as in "asking for pods".
+    /// Asks the cluster. `doing` describes the purpose, as in "asking for pods".
     ///
     /// Fails with what is wrong and what helps.
     pub fn ask(&self, doing: &str, arguments: &[&str], input: &str) -> Result<String, Error> {
@@ -42,7 +40,7 @@ impl Kubectl {
         Err(Error::from_kubectl(doing, &said.err, &self.context, &self.namespace))
     }
 
-    /// The same, whatever the answer is; within this time.
+    /// The same, whatever the exit status, within `limit`.
     pub fn said(
         &self,
         doing: &str,
@@ -55,14 +53,14 @@ impl Kubectl {
     }
 }
 
-/// Asks kubectl something that no server is needed for.
+/// Runs kubectl for something that needs no server.
 pub(crate) fn alone(doing: &str, arguments: &[&str]) -> Result<KubectlOutput, Error> {
     run(doing, arguments, "", PATIENCE)
 }
 
 fn run(doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<KubectlOutput, Error> {
     let mut command = Command::new("kubectl");
-    // Ctrl-C at the terminal is torment's alone, and so is the terminal.
+    // Ctrl-C and the terminal are torment's alone.
     command.args(arguments).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     sys::configure_child(&mut command, Signal::KILL, &[], Vec::new()).map_err(Error::Start)?;
@@ -72,7 +70,7 @@ fn run(doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<
     })?;
     let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
     if let Some(mut to) = child.stdin.take() {
-        // One that ends without reading says itself why.
+        // If it ends without reading, its own error says why.
         let _ = to.write_all(input.as_bytes());
     }
     let fine = within(&mut child, limit).map_err(Error::Start)?;
@@ -83,7 +81,7 @@ fn run(doing: &str, arguments: &[&str], input: &str, limit: Duration) -> Result<
     Ok(KubectlOutput { fine, out: text(out), err: text(err) })
 }
 
-/// Whether it ended well; none if it had to be ended.
+/// Whether it succeeded; `None` if it had to be killed.
 fn within(child: &mut Child, limit: Duration) -> io::Result<Option<bool>> {
     let until = Instant::now() + limit;
     loop {
@@ -91,7 +89,7 @@ fn within(child: &mut Child, limit: Duration) -> io::Result<Option<bool>> {
             Some(status) => return Ok(Some(status.success())),
             None if Instant::now() < until => thread::sleep(LOOK),
             None => {
-                // With what it has started to sign in.
+                // Together with what it has started to sign in.
                 if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
                     let _ = rustix::process::kill_process_group(group, Signal::KILL);
                 }

@@ -1,8 +1,8 @@
-//! Workers as pods of a Kubernetes cluster: the objects of a run, made and removed by the user's own `kubectl`, as a child; and the image that
-//! they run.
+//! Workers as pods of a Kubernetes cluster: a run's objects, created and removed through the user's own `kubectl`, as a
+//! child; and the image the pods run.
 //!
-//! What torment may do there is what its user may do, and every way of signing in works. It knows no client of Kubernetes, keeps nothing, and
-//! no pod of it speaks with the cluster. It offers no load and knows no plan.
+//! torment has its user's permissions there, and every way of signing in works. No Kubernetes client, no state, and its
+//! pods never talk to the cluster. It makes no load and knows no plan.
 
 mod cleanup;
 mod ephemeral_containers;

@@ -1,4 +1,4 @@
-//! The objects of a run, as YAML that kubectl reads: texts with gaps. What fills them is quoted, so that it stays one value. Pure.
+//! A run's objects as YAML for kubectl: templates, filled with quoted values so that each stays one value. Pure.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,55 +11,55 @@ const POLICY: &str = include_str!("manifests/policy.yaml");
 const SECRET: &str = include_str!("manifests/secret.yaml");
 const COORDINATOR: &str = include_str!("manifests/coordinator.yaml");
 const NEAR: &str = include_str!("manifests/near.yaml");
-/// Where workers come in to a coordinator that is a pod.
+/// Where workers join a coordinator that is a pod.
 pub const WORKERS_PORT: u16 = 7070;
-/// And where its owner does.
+/// Where its owner joins.
 pub const OWNER_PORT: u16 = 7071;
-/// Of a job whose pods do not stand beside a coordinator.
+/// Comment for a job without a coordinator.
 const OWNS: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that a worker is lost in does not count. The rest belongs to this\n\
                     # job: who deletes it deletes all.\n";
 const OWNED: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that it is lost in does not count.\n";
-/// Begins the names of all.
+/// Prefix of all names.
 const NAMED: &str = "torment-";
 const BETWEEN: &str = "---\n";
 
-/// Pods beside which no worker may be.
+/// Pods that no worker may share a node with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AvoidedPods {
     /// Where they are.
     pub namespace: String,
-    /// What they have in common.
+    /// Labels they have in common.
     pub labels: BTreeMap<String, String>,
 }
 
-/// What its pods are for.
+/// What its pods do.
 #[derive(Debug, Clone)]
 pub(crate) enum PodDuty {
-    /// They make the load, none of them beside these.
+    /// Make the load, none on a node with these pods.
     Work(Option<AvoidedPods>),
-    /// They watch the target, one on each of these nodes.
+    /// Watch the target, one on each of these nodes.
     Watch(Vec<String>),
 }
 
-/// What lets into one run, as it is written into files: each in its role.
+/// The join files of one run, one per role.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JoinFiles {
-    /// Whoever conducts it, and lets the others in.
+    /// For the coordinator, which admits the others.
     pub coordinator: String,
-    /// Workers, who find it by this.
+    /// For workers.
     pub worker: String,
-    /// Whoever follows it, and may end it.
+    /// For the owner.
     pub owner: String,
 }
 
-/// What differs between a worker's pod and the coordinator's.
+/// How a worker's pod differs from the coordinator's.
 struct PodRole {
     name: &'static str,
     args: &'static str,
-    /// What the name of its secret ends in.
+    /// Suffix of its secret's name.
     secret: &'static str,
     resources: &'static str,
-    /// Of these, as a comment.
+    /// Comment on its pods.
     why: &'static str,
     is_spread: bool,
 }
@@ -73,7 +73,7 @@ const WORKER: PodRole = PodRole {
     is_spread: true,
 };
 
-/// One that stands beside a coordinator, which may come later.
+/// A worker next to a coordinator, which may start later.
 const NEAR_WORKER: PodRole =
     PodRole { args: "[worker, --join, /run/torment/run.join, --wait, 1min]", ..WORKER };
 
@@ -89,23 +89,22 @@ const SEAT: PodRole = PodRole {
 /// What differs from run to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Manifests {
-    /// Of the run: letters and digits.
+    /// ID of the run: letters and digits.
     pub id: String,
-    /// How many pods.
     pub count: u32,
-    /// Processors of each worker.
+    /// Processors per worker.
     pub cpus: u32,
     pub duty: PodDuty,
     pub image: String,
-    /// The only kind of machine that the image is for, if that is known: as nodes name it.
+    /// The image's only architecture, if known, as nodes name it.
     pub kind: Option<String>,
-    /// The target's pods that are watched from inside, by name; of all else none.
+    /// Names of the target's pods watched from inside; else empty.
     pub inside: Vec<String>,
-    /// Until it ends by itself.
+    /// Time limit of the job.
     pub deadline_seconds: u64,
 }
 
-/// How nodes and images name this kind of machine.
+/// This architecture, as nodes and images name it.
 pub(crate) fn architecture() -> &'static str {
     match ARCH {
         "x86_64" => "amd64",
@@ -119,25 +118,24 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Each line so far in.
 fn indented(text: &str, by: usize) -> String {
     let margin = " ".repeat(by);
     text.lines().map(|line| format!("{margin}{line}\n")).collect::<String>().trim_end().to_owned()
 }
 
 impl Manifests {
-    /// What the job and all else are called.
+    /// Name of the job and everything else.
     pub fn name(&self) -> String {
         format!("{NAMED}{}", self.id)
     }
 
-    /// What finds all of them.
+    /// Label selector for all of them.
     pub fn selector(&self) -> String {
         format!("torment/run={}", self.id)
     }
 
     fn fill(&self, text: &str) -> String {
-        // The id stands where YAML would take digits alone for a number.
+        // The ID, where YAML would take mere digits for a number.
         let filled = text.replace("{name}", &self.name()).replace("{id}", &quoted(&self.id));
         filled
             .replace("{count}", &self.count.to_string())
@@ -146,7 +144,7 @@ impl Manifests {
             .replace("{workers_port}", &WORKERS_PORT.to_string())
     }
 
-    /// What a pod is, without where it stands.
+    /// A pod's spec, without its placement.
     fn pod_spec(&self, role: &PodRole) -> String {
         let kind = self.kind.as_ref().map_or(String::new(), |kind| {
             format!(
@@ -177,7 +175,7 @@ impl Manifests {
                 spec.replace("{spread}", &spread).replace("{apart}", &rule)
             }
             PodDuty::Watch(nodes) => {
-                // Each by its name, which its labels need not have.
+                // By node name: a node need not have it as a label.
                 let term = |node: &String| {
                     format!(
                         "      - matchFields: [{{key: metadata.name, operator: In, values: [{}]}}]",
@@ -202,7 +200,7 @@ impl Manifests {
         self.fill(COORDINATOR).replace("{pod}", &indented(&self.pod_spec(&SEAT), 6))
     }
 
-    /// One of the pods by itself, as the server is asked whether it would have it.
+    /// One of the pods alone, to ask the server whether it would be admitted.
     pub fn pod(&self) -> String {
         format!(
             "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n  labels: {{torment/run: {}}}\nspec:\n{}\n",
@@ -220,19 +218,19 @@ impl Manifests {
         )
     }
 
-    /// What belongs to the job with this identity.
+    /// The objects owned by the job with this UID.
     pub fn owned_objects(&self, owner: &str, join_file: &str) -> String {
         let policy = self.fill(POLICY).replace("{owner}", &self.owned_by(owner));
         format!("{}{BETWEEN}{policy}", self.secret(owner, join_file))
     }
 
-    /// What lets in, which belongs to it.
+    /// The secret with the join file, owned by the job.
     pub fn secret(&self, owner: &str, join_file: &str) -> String {
         let secret = self.fill(SECRET).replace("{owner}", &self.owned_by(owner));
         secret.replace("{file}", &quoted(join_file))
     }
 
-    /// The same where that job has the coordinator: also what that needs, and the workers.
+    /// The same if that job has the coordinator: also what that needs, and the workers.
     pub fn coordinated_objects(&self, owner: &str, passes: &JoinFiles) -> String {
         let job = JOB.replace("{head}", OWNED).replace("{job}", "{name}-workers");
         let [near, job] = [NEAR, &job].map(|text| self.fill(text).replace("{owner}", &self.owned_by(owner)));
@@ -242,7 +240,7 @@ impl Manifests {
         format!("{near}{BETWEEN}{}{BETWEEN}{job}", self.owned_objects(owner, &passes.worker))
     }
 
-    /// For people who make them by hand: all but the secret, which is made when the run begins.
+    /// For people who create them by hand: all but the secret, which is made when the run begins.
     pub fn render_all(&self) -> String {
         let (name, selector) = (self.name(), self.selector());
         let head = format!(

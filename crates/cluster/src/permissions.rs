@@ -1,5 +1,5 @@
-//! What the cluster allows: the user's rights, whether the objects of a run are accepted, whether a worker would be admitted. The server is
-//! asked; nothing is made there.
+//! What the cluster permits: the user's permissions, whether a run's objects are valid, whether a worker would be
+//! admitted. The server is asked; nothing is created.
 
 use crate::error::{EPHEMERAL, Error, grants_inside};
 use crate::manifests::PodDuty;
@@ -10,19 +10,19 @@ use std::collections::BTreeMap;
 
 mod watch_permissions;
 
-/// A job that replaces its pods index by index does so from here on.
+/// First version with a backoff limit per index.
 const OLDEST: (u32, u32) = (1, 29);
-/// Two, as a run has by itself.
+/// Two, the default of a run.
 const WORKERS: u32 = 2;
 const AN_HOUR: u64 = 3600;
 
-/// What a run does with something, and what that is for.
+/// A permission that a run needs, and what for.
 struct AccessRight {
     name: &'static str,
     group: &'static str,
     what: &'static str,
     verbs: &'static [&'static str],
-    /// What is lost without it; none: there is no run without it.
+    /// What is lost without it; `None`: the run is impossible.
     less: Option<&'static str>,
 }
 
@@ -105,7 +105,7 @@ fn with_bearing(
 }
 
 impl PodSite {
-    /// Asks what is allowed there. Nothing is made.
+    /// Asks what is permitted, without creating anything.
     ///
     /// # Errors
     /// If the cluster does not answer.
@@ -138,10 +138,10 @@ impl PodSite {
             .to_string()
         };
         let reviews: Vec<String> = asked.iter().map(review).collect();
-        // To check it, kubectl would ask for what only administrators may see.
+        // Validation would make kubectl ask for what only administrators may see.
         let arguments = ["create", "--validate=false", "-f", "-", "-o", "json"];
         let said = self.kubectl.ask("asking what you may do", &arguments, &reviews.join("\n"))?;
-        // One after the other, as they were asked.
+        // One after the other, in the order asked.
         let mut answers = serde_json::Deserializer::from_str(&said).into_iter::<Value>().flatten();
         let answers: Vec<Value> = match answers.next() {
             Some(list) if list["kind"] == "List" => list["items"].as_array().cloned().unwrap_or_default(),
@@ -195,7 +195,7 @@ impl PodSite {
         }
     }
 
-    /// Whether the server takes the objects, each field of them.
+    /// Whether the server accepts the objects, every field of them.
     fn check_objects(&self) -> Prerequisite {
         let objects = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), AN_HOUR);
         let all = format!(
@@ -251,7 +251,7 @@ fn check_version(version: &str) -> Prerequisite {
     }
 }
 
-/// Of `v1.34.4+k3s1`.
+/// Parses `v1.34.4+k3s1`.
 fn parse_version(version: &str) -> Option<(u32, u32)> {
     let mut parts = version.strip_prefix('v')?.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))

@@ -1,9 +1,9 @@
-//! What the cluster says of the pods of a run: who cannot start, who waits for what, why one ended. Pure.
+//! The state of a run's pods as the cluster reports it: which cannot start, which wait for what, why one ended. Pure.
 
 use crate::error::last;
 use serde_json::Value;
 
-/// A pod in such a state does not come out of it by itself. (Pulling an image is tried again at first.)
+/// Waiting reasons that a pod does not recover from. (Pulling an image is retried at first.)
 const STUCK: [&str; 7] = [
     "ImagePullBackOff",
     "InvalidImageName",
@@ -13,28 +13,26 @@ const STUCK: [&str; 7] = [
     "CreateContainerError",
     "RunContainerError",
 ];
-/// An index whose pods failed so often before it joined does not join.
+/// An index whose pods failed this often before joining will not join.
 const FAILED_MOST: usize = 2;
 
-/// One pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PodStatus {
     /// A worker, a watcher, or the coordinator.
     role: String,
-    /// Its place in the job.
+    /// Its index in the job.
     index: String,
-    /// If it fails, another takes its place.
+    /// If it fails, another replaces it.
     is_replaced: bool,
     name: String,
     node: Option<String>,
     phase: String,
-    /// Why its container waits: in a word, and in a sentence.
+    /// Why its container waits: reason and message.
     waits: Option<(String, String)>,
-    /// Why no node has it.
+    /// Why it cannot be scheduled.
     unplaced: Option<String>,
-    /// How its container ended.
     ended: Option<ContainerExit>,
-    /// Why the cluster ends it.
+    /// Why the cluster evicts it.
     disrupted: Option<String>,
 }
 
@@ -71,7 +69,7 @@ impl PodStatus {
         let index = "/metadata/annotations/batch.kubernetes.io~1job-completion-index";
         let says = |condition: &Value| text(condition, "/message").or_else(|| text(condition, "/reason"));
         Self {
-            // What its container is called.
+            // The container's name.
             role: text(pod, "/spec/containers/0/name").unwrap_or_else(|| "worker".to_owned()),
             index: text(pod, index).unwrap_or_default(),
             is_replaced: pod["metadata"]["ownerReferences"].is_array(),
@@ -82,7 +80,7 @@ impl PodStatus {
             unplaced: condition(pod, "PodScheduled", "False").and_then(says),
             ended,
             disrupted: condition(pod, "DisruptionTarget", "True").and_then(says).or_else(|| {
-                // A node that runs out of something says so here.
+                // Set when a node runs out of something.
                 text(pod, "/status/reason").map(|reason| match text(pod, "/status/message") {
                     Some(message) => format!("{reason}: {message}"),
                     None => reason,
@@ -104,12 +102,12 @@ impl PodStatus {
         self.node.as_ref().map_or(who.clone(), |node| format!("{who} on {node}"))
     }
 
-    /// The name that it has for itself: that of the job with its index.
+    /// Whether this is its hostname: the job's name and its index.
     fn has_hostname(&self, host: &str) -> bool {
         !host.is_empty() && self.name.strip_prefix(host).is_some_and(|rest| rest.starts_with('-'))
     }
 
-    /// Why it does not start, if it never will.
+    /// Why it will never start, if so.
     fn stuck_reason(&self) -> Option<String> {
         let (reason, message) = self.waits.as_ref().filter(|(reason, _)| STUCK.contains(&reason.as_str()))?;
         let helps = if reason.contains("Image") {
@@ -121,7 +119,7 @@ impl PodStatus {
         Some(format!("{} cannot start: {reason}: {message}{helps}", self.describe()))
     }
 
-    /// How it ended, if it did not end well.
+    /// How it ended, unless successfully.
     fn failure(&self) -> Option<String> {
         let how = match (&self.disrupted, &self.ended) {
             (Some(why), _) => why.clone(),
@@ -142,7 +140,7 @@ impl PodStatus {
 }
 
 impl Pods {
-    /// Of a list as the server gives it.
+    /// Parses a list from the server.
     pub fn parse(list: &Value) -> Self {
         let created = |pod: &Value| text(pod, "/metadata/creationTimestamp");
         let mut pods: Vec<&Value> = list["items"].as_array().into_iter().flatten().collect();
@@ -150,7 +148,7 @@ impl Pods {
         Self(pods.into_iter().map(PodStatus::parse).collect())
     }
 
-    /// How many workers there are, ended ones too.
+    /// Number of workers, including ended ones.
     pub fn count(&self) -> usize {
         self.0.iter().filter(|pod| !pod.is_coordinator()).count()
     }
@@ -179,19 +177,19 @@ impl Pods {
         })
     }
 
-    /// How many run, or may soon.
+    /// Number that run, or may soon.
     pub fn coming_count(&self) -> usize {
         let may_run =
             |pod: &&PodStatus| pod.phase == "Pending" && pod.node.is_some() && pod.stuck_reason().is_none();
         self.0.iter().filter(|pod| pod.phase == "Running" || may_run(pod)).count()
     }
 
-    /// Whether one has no node, or cannot start.
+    /// Whether one is unschedulable, or cannot start.
     pub fn has_unplaced(&self) -> bool {
         self.0.iter().any(|pod| pod.unplaced.is_some() || pod.stuck_reason().is_some())
     }
 
-    /// Whom the run waits for, and why it does not come.
+    /// Which pods the run waits for, and why they do not come.
     pub fn describe_waiting(&self) -> Option<String> {
         let unplaced = |pod: &PodStatus| {
             pod.unplaced.as_ref().map(|why| format!("{} has no node: {why}", pod.describe()))
@@ -200,7 +198,7 @@ impl Pods {
             let (reason, message) = pod.waits.as_ref()?;
             Some(format!("{} waits: {reason} {message}", pod.describe()).trim_end().to_owned())
         };
-        // Another may have come in its place.
+        // Another may have replaced it.
         let ended = |pod: &PodStatus| pod.failure().map(|why| format!("{} ended: {why}", pod.describe()));
         let latest = || self.0.iter().rev();
         latest()
@@ -209,18 +207,18 @@ impl Pods {
             .or_else(|| latest().find_map(ended))
     }
 
-    /// The node of the pod that calls itself so.
+    /// The node of the pod with this hostname.
     pub fn node(&self, host: &str) -> Option<&str> {
         self.0.iter().rev().find(|pod| pod.has_hostname(host))?.node.as_deref()
     }
 
-    /// Why the pod that calls itself so is gone: none if nothing is known of it.
+    /// Why the pod with this hostname is gone: `None` if unknown.
     pub fn why_gone(&self, host: &str) -> Option<String> {
         self.0.iter().rev().filter(|pod| pod.has_hostname(host)).find_map(PodStatus::failure)
     }
 }
 
-/// What the job could not do, of the warnings about it: the latest.
+/// The job's latest warning: what it could not do.
 pub(crate) fn latest_warning(events: &Value) -> Option<String> {
     let when =
         |event: &Value| text(event, "/lastTimestamp").or_else(|| text(event, "/metadata/creationTimestamp"));
@@ -277,7 +275,7 @@ mod tests {
             stuck.starts_with("worker 1 on c cannot start: ImagePullBackOff: no such image; torment image"),
             "{stuck}"
         );
-        // The first may have come before its network was there.
+        // The first may have started before its network.
         let once = pod("1", Some("c"), failed("x\ntorment: 10.0.0.9:7 cannot be reached\n"));
         assert_eq!(pods(&[fine.clone(), once.clone()]).obstacle(), None);
         let twice = pods(&[fine, once.clone(), once]).obstacle().expect("it failed twice");

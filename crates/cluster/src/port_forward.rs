@@ -1,4 +1,4 @@
-//! The way from this machine to a pod's port, by kubectl.
+//! Forwards a local port to a pod, through kubectl.
 
 use crate::error::{Error, last};
 use crate::kubectl::Kubectl;
@@ -10,12 +10,12 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// For the cluster to lead there.
+/// Timeout for the forwarding to start.
 const LEADS: Duration = Duration::from_secs(20);
-/// What it says when it does.
+/// What kubectl prints once it forwards.
 const SAYS: &str = "Forwarding from ";
 
-/// A port of this machine that is a pod's, as long as this is kept and the cluster does.
+/// A local port that leads to a pod's, until this is dropped or the cluster ends it.
 #[derive(Debug)]
 pub struct PortForward {
     process: Child,
@@ -23,7 +23,7 @@ pub struct PortForward {
 }
 
 impl PortForward {
-    /// To a port of the pod that a job has. It does not outlive the thread that calls this.
+    /// To a port of the job's pod. It ends with the thread that calls this.
     pub(crate) fn start(kubectl: &Kubectl, job: &str, port: u16) -> Result<Self, Error> {
         let mut command = Command::new("kubectl");
         command.args(["--context", &kubectl.context, "--namespace", &kubectl.namespace, "port-forward"]);
@@ -34,7 +34,7 @@ impl PortForward {
         let (tell, told) = channel();
         if let Some(from) = process.stdout.take() {
             thread::spawn(move || {
-                // Until its end: it would stop at a pipe that is full.
+                // Drains its output: it would block on a full pipe.
                 for line in BufReader::new(from).lines().map_while(Result::ok) {
                     let at = line.strip_prefix(SAYS).and_then(|rest| rest.split(" -> ").next());
                     let _ = at.map(|at| tell.send(at.to_owned()));

@@ -1,4 +1,4 @@
-//! The pods of one run, from when they are asked for until they are removed.
+//! The pods of one run, from creation to removal.
 
 use crate::cleanup::{CleanupProcess, remove};
 use crate::ephemeral_containers::{as_pods, pod_patch};
@@ -13,23 +13,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two looks at pods that are waited for: each is a process that reads a configuration, signs in and asks.
+/// Interval between looks at pods: each is a process that reads a configuration, signs in and asks.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// Nobody waits longer to hear why a worker was lost.
+/// Longest wait to learn why a worker was lost.
 const WHY_LIMIT: Duration = Duration::from_secs(5);
 
-/// What a run has in a cluster. It is removed when this is dropped, and also when this process is gone.
+/// A run's objects in a cluster, removed on drop, and also when this process dies.
 #[derive(Debug)]
 pub struct RunPods {
     site: PodSite,
     objects: Manifests,
-    /// None where it is not for this process to end it.
+    /// `None` if this process is not to end the run.
     sweeper: Option<CleanupProcess>,
     seen: Arc<PodSnapshot>,
     asked: Option<Instant>,
 }
 
-/// What was seen last.
+/// The state last seen.
 #[derive(Debug, Default)]
 struct PodSnapshot {
     is_out: AtomicBool,
@@ -37,10 +37,11 @@ struct PodSnapshot {
 }
 
 impl PodSite {
-    /// Makes what a run needs there: so many workers, which find it by this file. `host` is the target's, beside which none is to be.
+    /// Creates that many workers, who join with `join_file`. `host` is the target's; no worker shares a node with it.
     ///
     /// # Errors
-    /// In words with what helps: if the cluster does not answer, the user may not, or a rule forbids it. Nothing is left behind.
+    /// If the cluster does not answer, the user lacks permission, or a policy forbids it; says what helps. Nothing is
+    /// left behind.
     pub fn start_workers(
         &self,
         workers: u32,
@@ -54,7 +55,7 @@ impl PodSite {
     /// The same for watchers, one on each of these nodes.
     ///
     /// # Errors
-    /// As [`PodSite::raise`].
+    /// As for [`PodSite::start_workers`].
     pub fn start_watchers(
         &self,
         nodes: &[String],
@@ -64,10 +65,11 @@ impl PodSite {
         self.raised(nodes.len() as u32, PodDuty::Watch(nodes.to_vec()), file, deadline_seconds)
     }
 
-    /// Puts a watcher into each of these pods, all of one namespace. `file` is how it finds the run; it ends by itself after so long.
+    /// Adds a watcher to each of these pods, all of one namespace. It joins with `file`, and ends by itself after the
+    /// deadline.
     ///
     /// # Errors
-    /// As [`PodSite::raise`].
+    /// As for [`PodSite::start_workers`].
     pub fn start_watchers_inside(
         &self,
         pods: &[TargetPod],
@@ -76,20 +78,21 @@ impl PodSite {
     ) -> Result<RunPods, Error> {
         let (site, objects) = self.inside(pods, new_id(), deadline_seconds);
         let changes = site.pod_patches(&objects)?;
-        // What is put into one pod stays there: first it is asked whether all would take it.
+        // An ephemeral container cannot be removed: first ask whether all pods would accept it.
         site.apply_patches(&changes, &["--dry-run=server"])?;
         let workforce = site.create(objects, Manifests::job, |objects, owner| objects.secret(owner, file))?;
         site.apply_patches(&changes, &[])?;
         Ok(workforce)
     }
 
-    /// Asks the server whether each of these pods, all of one namespace, would take a watcher.
+    /// Asks the server whether each of these pods, all of one namespace, would accept a watcher.
     pub(crate) fn check_admission_inside(&self, pods: &[TargetPod]) -> Result<(), Error> {
         let (site, objects) = self.inside(pods, "doctor".to_owned(), 0);
         site.apply_patches(&site.pod_patches(&objects)?, &["--dry-run=server"])
     }
 
-    /// A job of no pods is over at once: it owns what lets in, and an hour later the cluster removes both, if nobody else does.
+    /// A job without pods is over at once: it owns the join file, and the cluster removes both an hour later if nobody
+    /// else does.
     fn inside(&self, pods: &[TargetPod], id: String, deadline_seconds: u64) -> (Self, Manifests) {
         let site = self.in_namespace(pods.first().map_or("", |pod| pod.namespace.as_str()));
         let mut objects = site.objects(id, 0, PodDuty::Work(None), deadline_seconds);
@@ -97,7 +100,7 @@ impl PodSite {
         (site, objects)
     }
 
-    /// What each pod gets, by its name.
+    /// Each pod's name and patch.
     fn pod_patches(&self, objects: &Manifests) -> Result<Vec<(String, String)>, Error> {
         let of_pod = |name: &String| {
             let arguments = ["get", "pod", name, "-o", "json"];
@@ -122,7 +125,7 @@ impl PodSite {
         self.create(objects, Manifests::job, |objects, owner| objects.owned_objects(owner, file))
     }
 
-    /// First what owns the rest, then that. From then on whatever fails is swept.
+    /// First the owner, then what it owns. From then on any failure cleans up.
     fn create(
         &self,
         objects: Manifests,
@@ -151,11 +154,12 @@ impl PodSite {
         }
     }
 
-    /// The same with a coordinator beside the workers, who conducts the run, and to whom it leads. `passes` is told the name by which workers find
-    /// it. Gives what lets its owner in, too. From now on it goes on without this process.
+    /// The same with a coordinator next to the workers, which conducts the run and gets the port forwarding. `passes`
+    /// is called with the name by which workers find it. Also returns the owner's join file. From now on the run goes
+    /// on without this process.
     ///
     /// # Errors
-    /// As [`PodSite::raise`].
+    /// As for [`PodSite::start_workers`].
     pub fn start_with_coordinator(
         &self,
         id: &str,
@@ -176,7 +180,7 @@ impl PodSite {
         made.map(|workforce| (workforce, passes.owner))
     }
 
-    /// What there is of a run that was begun before, and what lets its owner in.
+    /// The objects of a run that was started earlier, and its owner's join file.
     ///
     /// # Errors
     /// If there is none, or the user may not read its secret.
@@ -200,11 +204,11 @@ impl PodSite {
         Ok((workforce, file))
     }
 
-    /// Asks the server whether it would have one of the pods: of a job's pods it only says so when they are made.
+    /// Asks the server whether it would admit one of the pods: for a job it rejects pods only when they are created.
     pub(crate) fn check_admission(&self, objects: &Manifests) -> Result<(), Error> {
         let arguments = ["create", "--dry-run=server", "-f", "-", "-o", "name"];
         match self.kubectl.ask("asking whether a pod would be admitted", &arguments, &objects.pod()) {
-            // Whoever may make jobs need not be allowed to make pods.
+            // A user who may create jobs need not be allowed to create pods.
             Err(why) if is_forbidden(&why, "create", "pods") => Ok(()),
             answer => answer.map(drop),
         }
@@ -212,7 +216,7 @@ impl PodSite {
 }
 
 impl RunPods {
-    /// In words: where it is.
+    /// Where it is, for people.
     pub fn describe(&self) -> String {
         format!("{} in {}", self.objects.name(), self.site.describe())
     }
@@ -222,7 +226,7 @@ impl RunPods {
         self.site.on_option()
     }
 
-    /// What shows the words of those who run.
+    /// The command that shows the logs.
     pub fn logs(&self) -> String {
         let namespace = &self.site.kubectl.namespace;
         match self.objects.inside.first() {
@@ -231,7 +235,7 @@ impl RunPods {
         }
     }
 
-    /// Looks at the pods, if it is time for that; it does not wait for what is seen.
+    /// Looks at the pods if it is time, without waiting for the result.
     pub fn refresh(&mut self) {
         let is_time = self.asked.is_none_or(|asked| asked.elapsed() >= BETWEEN);
         if !is_time || self.seen.is_out.swap(true, Ordering::AcqRel) {
@@ -245,20 +249,20 @@ impl RunPods {
         });
     }
 
-    /// Why the run cannot begin, as far as was seen.
+    /// Why the run cannot begin, as last seen.
     pub fn obstacle(&self) -> Option<String> {
         let stand = self.seen.stand();
         let complaint = || stand.1.as_ref().map(|why| format!("the cluster makes no pods: {why}"));
         stand.0.obstacle().or_else(complaint)
     }
 
-    /// Whom the run waits for, and why that does not come. It looks.
+    /// Which pods the run waits for, and why they do not come. Looks now.
     pub fn describe_waiting(&self) -> Option<String> {
         self.seen.update(&self.site, &self.objects);
         self.obstacle().or_else(|| self.seen.stand().0.describe_waiting())
     }
 
-    /// The node of the pod that calls itself so. It looks, if it has not seen that yet.
+    /// The node of the pod with this hostname. Looks if it has not seen it yet.
     pub fn node(&self, host: &str) -> Option<String> {
         let seen = || self.seen.stand().0.node(host).map(str::to_owned);
         seen().or_else(|| {
@@ -267,54 +271,54 @@ impl RunPods {
         })
     }
 
-    /// Why the pod that calls itself so is gone, if the cluster says. It looks.
+    /// Why the pod with this hostname is gone, if the cluster knows. Looks now.
     pub fn why_gone(&self, host: &str) -> Option<String> {
         self.seen.update(&self.site, &self.objects);
         self.seen.stand().0.why_gone(host)
     }
 
-    /// Has the cluster make more of them, so many in all.
+    /// Grows to this many workers in all.
     ///
     /// # Errors
-    /// In words: if it does not.
+    /// If the cluster refuses.
     pub fn grow(&mut self, workers: u32) -> Result<(), Error> {
-        // Both at once: a job whose pods are numbered takes nothing else.
+        // Both at once: an indexed job accepts nothing else.
         let change = json!({"spec": {"completions": workers, "parallelism": workers}}).to_string();
         let arguments = ["patch", "job", &self.objects.name(), "--type=merge", "-p", &change, "-o", "name"];
         self.site.kubectl.ask("asking for more workers", &arguments, "")?;
         self.objects.count = workers;
-        // What was seen before says nothing of these.
+        // What was seen before says nothing of the new ones.
         self.seen = Arc::default();
         Ok(())
     }
 
-    /// Whether no more than so many come, as far as was seen: the others are not made, have no node, or cannot start there.
+    /// Whether no more than this many come, as last seen: the others are not created, unschedulable, or cannot start.
     pub fn is_stuck_at(&self, there: usize) -> bool {
         let stand = self.seen.stand();
         stand.0.coming_count() <= there && (stand.1.is_some() || stand.0.has_unplaced())
     }
 
-    /// How the coordinator among the pods ended, if it did.
+    /// How the coordinator pod ended, if it did.
     pub fn coordinator_ended(&self) -> Option<String> {
         self.seen.stand().0.coordinator_ended()
     }
 
-    /// A way to the coordinator, for its owner.
+    /// Forwards a port to the coordinator, for its owner.
     ///
     /// # Errors
-    /// If the cluster leads nowhere.
+    /// If the cluster does not forward.
     pub fn forward(&self) -> Result<PortForward, Error> {
         PortForward::start(&self.site.kubectl, &self.objects.name(), OWNER_PORT)
     }
 
-    /// From now on it stays when this process goes.
+    /// From now on it outlives this process.
     pub fn detach(&mut self) {
         if let Some(mut sweeper) = self.sweeper.take() {
             sweeper.disarm();
         }
     }
 
-    /// Has all of it removed. What the cluster does not remove ends by itself.
+    /// Removes everything. What the cluster does not remove ends by itself.
     pub fn remove(&mut self) {
         match self.sweeper.take() {
             Some(mut sweeper) => sweeper.finish(),
@@ -331,7 +335,7 @@ impl Drop for RunPods {
     }
 }
 
-/// A name for what a run has in a cluster.
+/// A fresh ID for a run's objects.
 pub fn new_id() -> String {
     let noise = sys::now().0.wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()) << 40;
     format!("{:08x}", (noise >> 20) as u32)
@@ -342,7 +346,7 @@ impl PodSnapshot {
         self.stand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the cluster. What it does not answer stays as it was.
+    /// Asks the cluster. Without an answer, the last state stays.
     fn update(&self, site: &PodSite, objects: &Manifests) {
         let ask = |arguments: &[&str]| -> Option<Value> {
             let said = site.kubectl.said("asking for the pods", arguments, "", WHY_LIMIT).ok()?;

@@ -1,4 +1,5 @@
-//! Where pods may be: one of the user's contexts, a namespace in it, and what is known of it without asking the cluster.
+//! Where pods may run: one of the user's contexts, a namespace in it, and what is known of it without asking the
+//! cluster.
 
 use crate::error::{Error, last};
 use crate::kubectl::{Kubectl, alone};
@@ -7,37 +8,37 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// A namespace where none is said.
+/// Namespace if none is given.
 const DEFAULT: &str = "default";
 
-/// What was asked for beside how many.
+/// What was asked for besides the number of pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PodOptions {
-    /// `CONTEXT`, `CONTEXT/NAMESPACE` or `/NAMESPACE`, as the user's kubectl knows them; none: what that uses by itself.
+    /// `CONTEXT`, `CONTEXT/NAMESPACE` or `/NAMESPACE`, as the user's kubectl knows them; `None`: kubectl's default.
     pub place: Option<String>,
-    /// What pods run; none: what `torment image` makes of this build.
+    /// Image of the pods; `None`: the one `torment image` makes of this build.
     pub image: Option<String>,
-    /// How many processors each worker has; none: one.
+    /// Processors per worker; `None`: one.
     pub worker_cpus: Option<u32>,
-    /// Workers may be on the target's nodes.
+    /// Workers may run on the target's nodes.
     pub beside_target: bool,
-    /// The service that the target is: `NAMESPACE/NAME`. None: it is seen from the target's host.
+    /// The target's service: `NAMESPACE/NAME`; `None`: derived from the target's host.
     pub target_service: Option<(String, String)>,
 }
 
-/// A namespace of a cluster, and what of it is wanted.
+/// A namespace of a cluster, and the options for it.
 #[derive(Debug, Clone)]
 pub struct PodSite {
     pub(crate) kubectl: Kubectl,
     pub(crate) wanted: PodOptions,
     /// The image that goes with this build.
     own_image: String,
-    /// Host and port of the cluster's server.
+    /// Host and port of the API server.
     server: Option<(String, u16)>,
 }
 
 impl PodSite {
-    /// Finds it among the user's contexts. Nothing is asked of the cluster. `build` is what an image of this torment is tagged with.
+    /// Finds it among the user's contexts without asking the cluster. `build` is the tag of this torment's image.
     ///
     /// # Errors
     /// If there is no kubectl, or it knows no such context.
@@ -55,7 +56,7 @@ impl PodSite {
         Ok(Self { kubectl, wanted, own_image: format!("torment:{build}"), server })
     }
 
-    /// In words: the namespace, and the context.
+    /// Namespace and context, for people.
     pub fn describe(&self) -> String {
         let Kubectl { context, namespace } = &self.kubectl;
         format!("namespace {namespace} of {context}")
@@ -67,41 +68,41 @@ impl PodSite {
         format!("k8s:{context}/{namespace}")
     }
 
-    /// As `--watch-on` takes it, of watchers in the target's own pods.
+    /// As `--watch-on` takes it, for watchers inside the target's pods.
     pub fn watch_on_option(&self) -> String {
         format!("inside:{}", self.kubectl.context)
     }
 
-    /// The same cluster, elsewhere in it.
+    /// Another namespace of the same cluster.
     pub(crate) fn in_namespace(&self, namespace: &str) -> Self {
         let kubectl = Kubectl { namespace: namespace.to_owned(), ..self.kubectl.clone() };
         Self { kubectl, ..self.clone() }
     }
 
-    /// Where the cluster's server is: from this machine to there leads the way that pods come back.
+    /// The API server: the route there is also the one by which pods reach this machine.
     pub fn server(&self) -> Option<(&str, u16)> {
         self.server.as_ref().map(|(host, port)| (host.as_str(), *port))
     }
 
-    /// What pods run.
+    /// Image of the pods.
     pub fn image(&self) -> &str {
         self.wanted.image.as_deref().unwrap_or(&self.own_image)
     }
 
-    /// As YAML with comments, for people: all that a run has there, but what lets workers in. Nothing is asked of the cluster.
+    /// All of a run's objects but the join file, as YAML with comments for people. The cluster is not asked.
     pub fn manifests(&self, workers: u32, deadline_seconds: u64) -> String {
         self.objects("by-hand".to_owned(), workers, PodDuty::Work(None), deadline_seconds).render_all()
     }
 
     pub(crate) fn objects(&self, id: String, count: u32, duty: PodDuty, deadline_seconds: u64) -> Manifests {
-        // Of an image that others name, others know for which machines it is.
+        // The architectures of somebody else's image are unknown.
         let kind = self.wanted.image.is_none().then(|| architecture().to_owned());
         let cpus = self.wanted.worker_cpus.unwrap_or(1);
         let image = self.image().to_owned();
         Manifests { id, count, cpus, duty, image, kind, inside: Vec::new(), deadline_seconds }
     }
 
-    /// The service that the target is, as far as was said, or its host may name one.
+    /// The target's service, as given, or as its host may name it.
     fn service_of(&self, host: &str) -> Option<(String, String)> {
         let said = self.wanted.target_service.clone();
         said.or_else(|| parse_service_name(host, &self.kubectl.namespace)).or_else(|| {
@@ -110,7 +111,7 @@ impl PodSite {
         })
     }
 
-    /// The service that has this address in the cluster; of a user who may not look everywhere, if it is in the namespace that was named.
+    /// The service with this cluster IP; if the user may not look everywhere, only within the given namespace.
     fn service_at(&self, address: IpAddr) -> Option<(String, String)> {
         let selector = format!("spec.clusterIP={address}");
         let ask = |where_else: &[&str]| {
@@ -123,10 +124,10 @@ impl PodSite {
         Some((found["namespace"].as_str()?.to_owned(), found["name"].as_str()?.to_owned()))
     }
 
-    /// The pods behind the target, whose host this is: those of the service that it names, or that was said to be it.
+    /// The pods behind the target at `host`: those of the service that it names, or that was given.
     ///
     /// # Errors
-    /// In words with what helps: if that is no service, has no pods, or the user may not see them.
+    /// If it is no service, has no pods, or the user may not see them; says what helps.
     pub fn target_pods(&self, host: &str) -> Result<Vec<TargetPod>, Error> {
         let Some((namespace, name)) = self.service_of(host) else {
             return Err(Error::Said(format!(
@@ -148,7 +149,8 @@ impl PodSite {
         Ok(pods)
     }
 
-    /// What the pods behind the target have in common, if its host names a service that can be seen; else, if that should be known, why it is not.
+    /// The labels common to the pods behind the target, if its host names a visible service; fails if that should be
+    /// known but is not.
     pub(crate) fn avoided_pods(&self, host: &str) -> Result<Option<AvoidedPods>, Error> {
         if self.wanted.beside_target {
             return Ok(None);
@@ -178,15 +180,15 @@ impl PodSite {
 pub struct TargetPod {
     /// Where it runs.
     pub node: String,
-    /// By which its control group is known.
+    /// Identifies its control group.
     pub uid: String,
     /// Where it is in the cluster.
     pub namespace: String,
-    /// What it is called there, and calls itself.
+    /// Its name, which is also its hostname.
     pub name: String,
 }
 
-/// Those of a list of EndpointSlices in this namespace, each once, those of a node together.
+/// From a list of EndpointSlices in this namespace, each once, grouped by node.
 fn parse_endpoints(list: &Value, namespace: &str) -> Vec<TargetPod> {
     let all = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
     let endpoints = all(list, "items").into_iter().flat_map(|slice| all(&slice, "endpoints"));
@@ -203,7 +205,7 @@ fn parse_endpoints(list: &Value, namespace: &str) -> Vec<TargetPod> {
             })
         })
         .collect();
-    // One with addresses of both kinds is in two slices.
+    // A dual-stack pod is in two slices.
     pods.sort_unstable();
     pods.dedup();
     pods
@@ -214,7 +216,7 @@ fn labels(selector: &Value) -> BTreeMap<String, String> {
     pairs.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-/// The service whose name this may be, as pods of a namespace know it: `(namespace, name)`.
+/// The service this name may refer to, from within a namespace: `(namespace, name)`.
 fn parse_service_name(host: &str, own: &str) -> Option<(String, String)> {
     let is_label =
         |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
@@ -232,7 +234,7 @@ fn parse_service_name(host: &str, own: &str) -> Option<(String, String)> {
     }
 }
 
-/// The place in a configuration of kubectl's; and the host and port of its server.
+/// Context and namespace from a kubectl configuration; host and port of its server.
 type KubeContext = (Kubectl, Option<(String, u16)>);
 
 fn find_context(config: &Value, place: Option<&str>) -> Result<KubeContext, String> {
@@ -240,7 +242,7 @@ fn find_context(config: &Value, place: Option<&str>) -> Result<KubeContext, Stri
     let contexts = list("contexts");
     let named = |name: &str| contexts.iter().find(|context| context["name"] == name);
     let place = place.unwrap_or_default();
-    // A context may have slashes in its name; a namespace has none.
+    // A context's name may contain slashes; a namespace's may not.
     let (name, namespace) = match place.rsplit_once('/') {
         Some((name, namespace)) if named(place).is_none() => (name, Some(namespace)),
         _ => (place, None),
@@ -267,7 +269,7 @@ fn find_context(config: &Value, place: Option<&str>) -> Result<KubeContext, Stri
     Ok((Kubectl { context: name.to_owned(), namespace: namespace.to_owned() }, server))
 }
 
-/// Of `https://HOST:PORT/…`.
+/// Parses `https://HOST:PORT/…`.
 fn host_and_port(url: &str) -> Option<(String, u16)> {
     let (scheme, rest) = url.split_once("://")?;
     let place = rest.split('/').next()?;

@@ -1,24 +1,24 @@
-//! Threads that bear the name of workers and serve nobody: supervisors, helpers, who accepts or dispatches.
+//! Bystanders: threads named like workers that serve no request, such as supervisors, helpers, acceptors and dispatchers.
 //!
-//! A worker's state changes with the load. Who does the same at rest, when well and when degraded is a bystander. Nobody
-//! looked at the target at rest: what was in a state then is reckoned from the other two, for what requests occupy grows
-//! with the rate that is answered (Little's law, at a constant time of service).
+//! A worker's state changes with the load. A thread that does the same at rest, when well and when degraded is a bystander. The target is
+//! not observed at rest: how many threads were in a state then is extrapolated from the other two, for the number occupied by requests
+//! grows with the answered rate (Little's law, at constant service time).
 
 use crate::part_summary::{LoadedWindow, PartSummary};
 use crate::workers::Bystanders;
 use record::watch::{ThreadGroup, ThreadWait};
 use std::collections::BTreeMap;
 
-/// How many more than it has processes a service may have: a supervisor of its own, and who it set apart.
+/// How many more threads than processes a service may have: a supervisor of its own, and one set apart by it.
 const MORE: f64 = 2.0;
-/// One that is always there is seen for all but this part of the time; what comes to half of one is workers on their way from one request to the next.
+/// A permanent thread is seen for all but this share of the time; half a thread means workers between two requests.
 const MISSED: f64 = 0.25;
-/// Reckoned from two averages, a number at rest is known no better than this; what is spare, which was seen, says which it is.
+/// Extrapolated from two averages, a number at rest is known no better than this; the spare threads, which were observed, decide.
 const DOUBT: f64 = 0.5;
-/// The rate answered when degraded is at least so many times that when well, or nothing is reckoned from the two.
+/// Nothing is extrapolated unless the answered rate when degraded is at least this many times that when well.
 const APART: f64 = 1.2;
 
-/// Those that both sides show.
+/// Bystanders by both sides.
 pub(crate) fn find_bystanders(well: &PartSummary<'_>, bad: &PartSummary<'_>) -> Bystanders {
     let processes = f64::from(bad.service().processes.max(well.service().processes));
     let mut by = BTreeMap::new();
@@ -27,12 +27,12 @@ pub(crate) fn find_bystanders(well: &PartSummary<'_>, bad: &PartSummary<'_>) -> 
             continue;
         };
         let mut found = in_group(well, bad, before, group);
-        // Many that look idle under any load may be workers that wait for each other all the same.
+        // Many that look idle under any load may still be workers that wait for each other.
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut room = (processes + MORE).min(group.threads.round() - 1.0);
         found.retain(|(wait, count)| {
             let thread = matches!(wait, ThreadWait::Futex { .. });
-            // Those that look busy with more requests than there are surely are none.
+            // Threads that look busy in excess of the requests are surely none.
             if busy(wait) && !thread || always(well, bad, before, group, wait) {
                 return true;
             }
@@ -54,10 +54,10 @@ fn in_group(
 ) -> Vec<(ThreadWait, f64)> {
     let answered = (well.load.answered, bad.load.answered);
     let apart = apart(well, bad);
-    // One request occupies one thread at most: no more of the busy ones stand by than there are above that.
+    // A request occupies at most one thread: at most the excess of busy ones over requests are bystanders.
     let mut spare = spare(well, &after.name);
     let mut found = Vec::new();
-    // Who stands by does not make connections.
+    // Bystanders make no connections.
     for state in after.states.iter().filter(|state| state.wait != ThreadWait::Socket) {
         let (then, now) = (threads(before, &state.wait), state.threads);
         let at_rest = then - answered.0 * (now - then) / (answered.1 - answered.0);
@@ -68,7 +68,7 @@ fn in_group(
             (false, true) => same = same.min(at_rest),
             (false, false) => {}
         }
-        // Where workers rest that are on their way from one request to the next, a part of one is of these.
+        // In the state where workers rest between two requests, a fraction of one is a worker.
         let same = if then >= now + 1.0 { same.floor() } else { whole(same) };
         if same >= 1.0 {
             if busy(&state.wait) {
@@ -80,8 +80,8 @@ fn in_group(
     found
 }
 
-/// Whether the same whole number of a group's threads waits so in each window, while at least one more of the others is busy: where workers rest there
-/// is one fewer then.
+/// Whether the same whole number of a group's threads waits so in each window, while at least one more of the others is busy: resting
+/// workers would then be one fewer.
 fn always(
     well: &PartSummary<'_>,
     bad: &PartSummary<'_>,
@@ -95,26 +95,27 @@ fn always(
     apart(well, bad) && all_busy(after) >= all_busy(before) + 1.0 && counts.all(|count| Some(count) == first)
 }
 
-/// Threads of a group that look busy. Where some wait for connections they made, those at one that had closed before it was identified do, too.
+/// Threads of a group that look busy. If some wait for connections they made, this includes those on one that closed before it was
+/// identified.
 fn all_busy(group: &ThreadGroup) -> f64 {
     let connects = group.states.iter().any(|state| matches!(state.wait, ThreadWait::Peer { .. }));
     let is_busy = |wait: &ThreadWait| busy(wait) || connects && *wait == ThreadWait::Socket;
     group.states.iter().filter(|state| is_busy(&state.wait)).map(|state| state.threads).sum()
 }
 
-/// Whether so much more was answered that something can be reckoned from the two.
+/// Whether the answered rates differ enough for an extrapolation.
 fn apart(well: &PartSummary<'_>, bad: &PartSummary<'_>) -> bool {
     well.load.answered > 0.0 && bad.load.answered >= APART * well.load.answered
 }
 
-/// Threads of a group that look busy beyond the requests outstanding where the target was well: in the median of those windows with the fewest
-/// requests, for averages of few are the surest.
+/// Threads of a group that look busy beyond the requests outstanding while the target was well: the median over the windows with the
+/// fewest requests, whose averages are the most precise.
 fn spare(well: &PartSummary<'_>, name: &str) -> f64 {
     const LEAST: usize = 5;
     let of = |moment: &LoadedWindow<'_>| {
         Some((moment.outstanding, all_busy(group_of(moment, name)?) - moment.outstanding))
     };
-    // Where a load begins, what is outstanding rises for as long as an answer takes, and its average is less than what it comes to.
+    // At the start of a load, the number outstanding rises for one response time, and its average is below its final value.
     let later = |moment: &&LoadedWindow<'_>| moment.from >= moment.length() / 2;
     let mut all: Vec<(f64, f64)> = well.each.iter().filter(later).filter_map(of).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -128,7 +129,7 @@ fn group_of<'a>(moment: &LoadedWindow<'a>, name: &str) -> Option<&'a ThreadGroup
     moment.window.subjects.first()?.groups.iter().find(|group| group.name == name)
 }
 
-/// Whole threads that are always there, of what was seen on average.
+/// Whole permanent threads, from an average.
 fn whole(threads: f64) -> f64 {
     (threads + MISSED).floor()
 }
@@ -137,7 +138,7 @@ fn threads(group: &ThreadGroup, wait: &ThreadWait) -> f64 {
     group.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
 }
 
-/// What a worker does with a request, as far as one can tell; all else it may do for want of one, too.
+/// Whether a thread probably serves a request; in any other state it may also be waiting for one.
 fn busy(wait: &ThreadWait) -> bool {
     match wait {
         ThreadWait::Running
@@ -145,7 +146,7 @@ fn busy(wait: &ThreadWait) -> bool {
         | ThreadWait::Sleep
         | ThreadWait::Disk { .. }
         | ThreadWait::PageFault => true,
-        // Java sleeps so.
+        // Java sleeps this way.
         ThreadWait::Futex { within_s, .. } => *within_s == Some(1),
         ThreadWait::Client
         | ThreadWait::Accept

@@ -1,4 +1,4 @@
-//! What every rule is given: the degraded part of a run beside the part where the target was well.
+//! The input of every rule: the degraded part of a run beside the part where the target was well.
 
 use crate::bystanders;
 use crate::downstream::DownstreamView;
@@ -12,48 +12,47 @@ use record::{Caveat, ExhaustedResource, Failure, MachineCosts, Purpose, Station,
 use std::collections::BTreeMap;
 use units::Rate;
 
-/// Of less use of the processors than this share what is always at work is a good part.
+/// Below this utilisation of the processors, much of it is the idle baseline.
 const TELLING: f64 = 0.02;
-/// Who has no name that is known.
+/// A service of unknown name.
 const NAMELESS: &str = "the service";
 
-/// A run, divided and merged.
+/// A run, split and merged.
 pub(crate) struct Case<'a> {
-    /// Where somebody looked; empty: where torment is.
+    /// The observed place; empty: where torment is.
     pub place: &'a str,
     pub watched: &'a WatchCoverage,
-    /// The service before it, if this is about whom that talks to.
+    /// The service in front of it, if this is about a downstream.
     pub front: Option<&'a str>,
-    /// What people call it.
+    /// Its display name.
     called: String,
-    /// What the machine was measured to cost.
+    /// The machine's measured costs.
     pub costs: Option<&'a MachineCosts>,
-    /// Where the target was degraded.
+    /// The degraded part.
     pub bad: PartSummary<'a>,
-    /// Where it was well; none if it never was, or was not looked at then.
+    /// The well part; none if it never was, or was not observed then.
     pub well: Option<PartSummary<'a>>,
-    /// Whether the target stood still now and then; none also at all places but one.
+    /// The target's freezes, if any; none also at all places but one.
     pub frozen: Option<&'a FreezeImpact>,
-    /// What a search came to; none of other runs, and before that.
+    /// A search's result; none for other runs, and before the end.
     pub held: Option<Rate>,
-    /// Threads of the service that serve nobody.
     pub bystanders: Bystanders,
-    /// What was looked at once.
+    /// Closer looks.
     pub looks: Vec<&'a CloserLook>,
-    /// Why trials were void, if that was for the generator.
+    /// Why trials were void, if the generator was the reason.
     pub void: Vec<&'a Caveat>,
-    /// Arrivals that failed because torment lacked something, in these trials and the degraded ones.
+    /// Arrivals that failed because torment ran out of something, in the void and degraded trials.
     pub lacking: BTreeMap<ExhaustedResource, u64>,
-    /// One load whose rate was asked for, and not the search for the highest.
+    /// A single load at a given rate, not a search.
     pub is_load: bool,
     /// Later seconds of the same load, at the same rate, were well.
     pub recovered: bool,
-    /// The trial in which it first was degraded.
+    /// The trial in which it was first degraded.
     pub since: Option<u32>,
 }
 
 impl<'a> Case<'a> {
-    /// Of what was seen at one place, divided.
+    /// From the observations of one place.
     pub fn of(
         recording: &'a ObservedRun,
         place: &'a str,
@@ -71,7 +70,7 @@ impl<'a> Case<'a> {
             side.workers = Workers::find(side.service(), about, &bystanders);
         }
         let used = |number: &u32| steps.bad.trials.contains(number);
-        // A cause is looked for once, and that may have been in another trial, at a moment when it looked degraded.
+        // A closer look is taken once, possibly in another trial, at a moment when it looked degraded.
         let (these, others): (Vec<_>, Vec<_>) =
             recording.trials.iter().partition(|trial| used(&trial.number));
         let trials = these.into_iter().chain(others);
@@ -106,7 +105,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The same of one that is behind the service.
+    /// The same for a downstream.
     pub fn for_downstream(
         &self,
         recording: &'a ObservedRun,
@@ -123,18 +122,18 @@ impl<'a> Case<'a> {
         Self { called, front: Some(front), ..case }
     }
 
-    /// Whether the target stands still now and then, and what holds is no less for it: then freezes cost response time, and something else sets
-    /// the limit.
+    /// Whether the target freezes now and then without lowering its limit: then freezes cost response time, and something else sets the
+    /// limit.
     pub fn freezes_leave_limit(&self) -> bool {
         self.frozen.zip(self.held).is_some_and(|(frozen, held)| frozen.freezes.leave_limit(held))
     }
 
-    /// Whether it is another machine than torment's: what one of them lacks, the other does not.
+    /// Whether it is another machine than torment's: a shortage on one does not concern the other.
     pub fn is_remote(&self) -> bool {
         !self.place.is_empty()
     }
 
-    /// The service as it was looked for.
+    /// The observed service.
     pub fn subject(&self) -> Option<&'a WatchedProcesses> {
         self.watched.subjects.first()
     }
@@ -149,12 +148,11 @@ impl<'a> Case<'a> {
         Workers::find(subject, self.subject(), &self.bystanders)
     }
 
-    /// What people call it.
     pub fn name(&self) -> &str {
         &self.called
     }
 
-    /// Processors the service may use.
+    /// Processors available to the service.
     pub fn cpus(&self) -> f64 {
         let host = self.bad.all.host.as_ref().map_or(1.0, |host| f64::from(host.cpus));
         self.subject().map(|subject| subject.cpus).filter(|cpus| *cpus > 0.0).unwrap_or(host)
@@ -165,24 +163,25 @@ impl<'a> Case<'a> {
         cpu(self.bad.service(), self.bad.all.length())
     }
 
-    /// The rate at which its processors would be full, at what a request costs it now; none if it uses too little of them to tell.
+    /// The rate at which its processors would be fully used, at the present cost of a request; none if it uses too little of them to
+    /// tell.
     pub fn saturation_rate(&self) -> Option<Rate> {
         let (used, all) = (self.cpu(), self.cpus());
         (used >= TELLING * all).then(|| Rate(self.bad.load.answered * all / used))
     }
 
-    /// Its threads that were ready and waited for one.
+    /// Its threads that were ready for a processor.
     pub fn runnable(&self) -> f64 {
         runnable(self.bad.service(), self.bad.all.length())
     }
 
-    /// The process trees behind the service that are watched.
+    /// The observed downstream process trees.
     pub fn downstreams(&self) -> impl Iterator<Item = (&'a WatchedProcesses, &TreeWindow)> {
         let pairs = self.watched.subjects.iter().zip(&self.bad.all.subjects);
         pairs.filter(|(subject, _)| subject.role == TreeRole::Downstream)
     }
 
-    /// Looks at threads that were made, of those that were due.
+    /// The share of due looks at threads that were made.
     pub fn coverage(&self) -> f64 {
         let Some(sweep) = &self.bad.service().sweep else { return 1.0 };
         let done = f64::from(sweep.done) / f64::from(sweep.due.max(1));
@@ -190,25 +189,25 @@ impl<'a> Case<'a> {
         (done * seen).min(1.0)
     }
 
-    /// The service's figure while it was well, from the same function.
+    /// The same figure while the service was well.
     pub fn when_well<T>(&self, of: impl Fn(&PartSummary<'a>) -> T) -> Option<T> {
         self.well.as_ref().filter(|well| !well.each.is_empty()).map(of)
     }
 
-    /// A station, and what was in use there: while it was well, and where it was not.
+    /// A station with its use: while well, and while degraded.
     pub fn station(&self, named: Station, there: impl Fn(&PartSummary<'a>) -> Option<StationUse>) -> Station {
         Station { well: self.when_well(&there).flatten(), degraded: there(&self.bad), ..named }
     }
 }
 
 impl Case<'_> {
-    /// Processors the service used, or none if the service is the database itself.
+    /// Processors the service used; 0 if the service is the database itself.
     pub fn cpu_beside_postgres(&self) -> f64 {
         if self.subject().is_some_and(|subject| subject.is_postgres) { 0.0 } else { self.cpu() }
     }
 }
 
-/// What people call it. A target that is torment itself is the built-in service, and not to be taken for the generator.
+/// The display name. torment as a target is the built-in service, not the generator.
 fn display_name(subject: &WatchedProcesses) -> &str {
     match subject.name.split(['-', '.']).next() {
         Some("torment") => "the built-in service",

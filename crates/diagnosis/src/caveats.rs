@@ -1,4 +1,4 @@
-//! Why what a run came to may be doubted, by what was seen of the target and of its machine; what gave first is another matter (`rules`).
+//! Caveats about a result, from observations of the target and its machine; the cause is another matter (`rules`).
 
 mod continued_work;
 mod neighbours;
@@ -7,7 +7,7 @@ mod uneven;
 use crate::ObservedRun;
 use record::{Cause, Caveat, Verdict};
 
-/// All that speaks against what a run `came_to`, the gravest first. A neighbour that is the `cause` of its limit is no caveat.
+/// All caveats about the verdict, the gravest first. A neighbour that is the `cause` of its limit is no caveat.
 pub fn caveats(recording: &ObservedRun, came_to: &Verdict, cause: Option<Cause>) -> Vec<Caveat> {
     let neighbours = || neighbours::neighbours(recording).filter(|_| cause != Some(Cause::Neighbour));
     let found = [continued_work::continued_work(recording), neighbours(), uneven::uneven(recording, came_to)];

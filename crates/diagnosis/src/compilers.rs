@@ -1,27 +1,26 @@
-//! How busy the compilers of a virtual machine are: as long as they have much to do, its code is still to become quicker.
+//! How busy a virtual machine's compilers are: while they have much to do, its code is still getting faster.
 
 use record::Event;
 use record::watch::TreeWindow;
 use std::collections::BTreeMap;
 use units::Nanos;
 
-/// What HotSpot calls the threads of its compilers: C1, C2, JVMCI.
+/// HotSpot's name for its compiler threads: C1, C2, JVMCI.
 const COMPILER: &str = " CompilerT";
 
-/// What they did in the last load: fold a run's events in their order.
+/// Compiler activity in the last load, folded from a run's events in order.
 #[derive(Debug, Clone, Default)]
 pub struct CompilerActivity(BTreeMap<String, PlaceCompilers>);
 
-/// At one place.
 #[derive(Debug, Clone, Copy, Default)]
 struct PlaceCompilers {
-    /// Their threads' time on a processor, and ready for one.
+    /// Their threads' time on a processor, or ready for one.
     busy: Nanos,
     length: Nanos,
 }
 
 impl CompilerActivity {
-    /// Takes the next event in.
+    /// Folds the next event.
     pub fn fold(&mut self, event: &Event) {
         match event {
             Event::TrialStarted { .. } => self.0.clear(),
@@ -34,12 +33,12 @@ impl CompilerActivity {
         }
     }
 
-    /// How long this place was seen in it so far.
+    /// How long this place was observed in it so far.
     pub fn observed_time(&self, place: &str) -> Nanos {
         self.0.get(place).map_or(Nanos::ZERO, |seen| seen.length)
     }
 
-    /// How many of their threads were busy on average, whether they had a processor or waited for one: at the place where most were.
+    /// Average number of busy compiler threads, on a processor or ready for one: at the place with the most.
     pub fn busy_threads(&self) -> f64 {
         let at = |seen: &PlaceCompilers| {
             seen.busy.as_secs_f64() / seen.length.as_secs_f64().max(f64::MIN_POSITIVE)
@@ -63,7 +62,7 @@ mod tests {
         Event::TrialStarted { trial, purpose: Purpose::WarmUp, rate: None, duration: None, at_unix_ms: 0 }
     }
 
-    /// A second in which these threads ran, and waited for a processor, for so many seconds.
+    /// A second in which these threads ran, and waited for a processor, for this many seconds.
     fn second(place: &str, groups: &[(&str, f64, f64)]) -> Event {
         let ns = |seconds: f64| Nanos::from_secs_f64(seconds).0;
         let group = |(name, ran, waited): &(&str, f64, f64)| ThreadGroup {

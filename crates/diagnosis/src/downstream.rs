@@ -1,12 +1,13 @@
-//! Whom the service talks to on its own machine, as if the load met them: what gives first may be behind it.
+//! Downstreams on the service's own machine, treated as if the load met them: the cause may be there.
 //!
-//! A proxy's own threads show nothing, for it waits in one event loop for all that is behind it. So the rules for a service are asked of each of
-//! these, too, with its windows in the service's place. No more requests wait there than it has connections: the service may hold back the rest.
+//! A proxy's own threads show nothing, for it waits in one event loop for everything behind it. So the rules for a service are also
+//! applied to each of these, with its windows in the service's place. At most as many requests wait there as it has connections: the
+//! service may hold back the rest.
 
 use crate::run_split::{RunPart, RunSplit};
 use record::watch::{TreeRole, WatchCoverage, Window};
 
-/// One that is behind the service, and what was seen of it.
+/// A downstream, and what was observed of it.
 pub(crate) struct DownstreamView {
     pub watched: WatchCoverage,
     bad: Vec<(Window, f64)>,
@@ -42,7 +43,7 @@ impl DownstreamView {
     }
 }
 
-/// Those in which it was seen, and what waited there.
+/// The windows in which it was observed, with what waited there.
 fn windows(part: &RunPart<'_>, at: usize) -> Vec<(Window, f64)> {
     let there = |(window, outstanding): &(&Window, f64)| {
         let connections = f64::from(window.subjects.get(at)?.clients);

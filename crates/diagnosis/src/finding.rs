@@ -1,4 +1,4 @@
-//! What a rule that holds says.
+//! The finding of a rule that holds.
 
 use crate::case::Case;
 use crate::format::{format_factor, format_number, round_to_three_digits};
@@ -6,7 +6,7 @@ use crate::part_summary::LoadedWindow;
 use record::{CapacityCheck, Cause, Confidence, Evidence, Prediction, Station};
 use units::Rate;
 
-/// What is left of the independence of sources if a formula contradicts them: below what is *high*.
+/// Factor on the independence of sources if a formula contradicts them: below *high*.
 pub(crate) const CONTRADICTED: f64 = 0.75;
 
 /// A rule that holds, before it is weighed against the others.
@@ -17,9 +17,9 @@ pub(crate) struct RuleFinding {
     pub confidence: Confidence,
     /// The first degraded window in which it held.
     pub first: Option<usize>,
-    /// In how many of them it held.
+    /// Degraded windows in which it held.
     windows: u32,
-    /// From the request to what does not wait for anything else.
+    /// From the request to what waits for nothing else.
     pub chain: Vec<Station>,
     pub arithmetic: Option<CapacityCheck>,
     pub next: Vec<String>,
@@ -57,7 +57,7 @@ impl RuleFinding {
         self
     }
 
-    /// In how many of the degraded windows it holds by itself.
+    /// Share of the degraded windows in which it holds by itself.
     pub fn holding(mut self, case: &Case<'_>, is: impl Fn(&LoadedWindow<'_>) -> bool) -> Self {
         let (share, windows) = case.bad.share_of_windows(&is);
         self.windows = windows;
@@ -66,14 +66,14 @@ impl RuleFinding {
         self
     }
 
-    /// The same of its seconds, by their count, where it was not looked for in windows; `first`: which of them was the first.
+    /// The same by count, if it was not looked for in windows; `first`: the first second in which it held.
     pub fn lasting(mut self, share: f64, seconds: u32, first: Option<usize>) -> Self {
         (self.windows, self.first) = (seconds, first);
         self.confidence.persistence = share.max(0.3);
         self
     }
 
-    /// From how many independent sources it is known.
+    /// Number of independent sources.
     pub fn sources(mut self, count: u32) -> Self {
         self.confidence.independence = match count {
             0 | 1 => 0.6,
@@ -89,19 +89,19 @@ impl RuleFinding {
         self
     }
 
-    /// A fact; seen in as many windows as the rule held in, if nothing else is said of it.
+    /// Adds a fact; seen in as many windows as the rule held in, unless it says otherwise.
     pub fn evidence(mut self, evidence: Evidence) -> Self {
         let windows = if evidence.windows == 0 { self.windows } else { evidence.windows };
         self.evidence.push(Evidence { windows, ..evidence });
         self
     }
 
-    /// A fact, whose figures follow.
+    /// Adds a fact, whose figures follow.
     pub fn fact(self, text: impl Into<String>) -> Self {
         self.evidence(fact(text))
     }
 
-    /// The last fact was seen in so many windows.
+    /// The last fact was seen in this many windows.
     pub fn in_windows(self, windows: u32) -> Self {
         self.with(|fact| fact.windows = windows)
     }
@@ -115,7 +115,7 @@ impl RuleFinding {
         self
     }
 
-    /// The next link, which is what gave: to be said where that is not the last.
+    /// Adds the next link, which gave: needed if that is not the last.
     pub fn gave(mut self, link: impl Into<Station>) -> Self {
         self.chain.push(Station { gave: true, ..link.into() });
         self
@@ -145,7 +145,7 @@ impl RuleFinding {
         self
     }
 
-    /// Twice as much of what gave: twice what was answered, unless the service's processors are full before that.
+    /// Twice as much of what gave: doubles the answered rate, unless the service's processors are full before that.
     pub fn doubles(self, case: &Case<'_>, change: impl Into<String>, answered: f64, then: &str) -> Self {
         let full = case.saturation_rate().filter(|full| full.0 > answered && full.0 < 2.0 * answered);
         let capacity = full.map_or(2.0 * answered, |full| full.0);
@@ -160,15 +160,15 @@ impl RuleFinding {
         self.predicts(change, Some(Rate(capacity)), until.unwrap_or_default() + then)
     }
 
-    /// A formula that should give the rate measured; if it does, that is one more source. One that does not is withdrawn,
-    /// and makes all else less sure. After [`Found::sources`].
+    /// A formula that should give the measured rate; if it does, that is one more source. If it does not, it is withdrawn, and lowers the
+    /// confidence. Call after [`RuleFinding::sources`].
     pub fn arithmetic(mut self, arithmetic: Option<CapacityCheck>) -> Self {
         if let Some(arithmetic) = &arithmetic {
             let c = &mut self.confidence;
             c.independence = match (arithmetic.agrees(), c.independence) {
                 (true, i) if i < 0.8 => 0.85,
                 (true, _) => 1.0,
-                // With one that contradicts it nothing is sure, however much else says so.
+                // With one contradiction nothing is sure, however many sources agree.
                 (false, i) => i * CONTRADICTED,
             };
         }
@@ -183,12 +183,11 @@ pub(crate) fn fact(text: impl Into<String>) -> Evidence {
     Evidence { text, value: 0.0, threshold: 0.0, unit, well: None, source, windows: 0 }
 }
 
-/// What is known of a fact.
+/// Details of a fact.
 pub(crate) trait EvidenceExt: Sized {
-    /// The same with this changed.
     fn with(self, change: impl FnOnce(&mut Evidence)) -> Self;
 
-    /// As a number beside its threshold, and where it was read.
+    /// Its value with its threshold, and its source.
     fn measured(self, value: f64, threshold: f64, unit: &str, source: &str) -> Self {
         self.with(|fact| {
             (fact.value, fact.threshold) = (value, threshold);
@@ -196,7 +195,7 @@ pub(crate) trait EvidenceExt: Sized {
         })
     }
 
-    /// The same figure where the target was well.
+    /// The same figure while the target was well.
     fn well(self, value: Option<f64>) -> Self {
         self.with(|fact| fact.well = value)
     }
@@ -209,7 +208,7 @@ impl EvidenceExt for Evidence {
     }
 }
 
-/// Of its last fact.
+/// Applies to its last fact.
 impl EvidenceExt for RuleFinding {
     fn with(mut self, change: impl FnOnce(&mut Evidence)) -> Self {
         debug_assert!(!self.evidence.is_empty(), "a fact comes before its figures");
@@ -218,7 +217,7 @@ impl EvidenceExt for RuleFinding {
     }
 }
 
-/// Where facts come from, as users may look there themselves.
+/// Sources of facts, where users can look themselves.
 pub(crate) mod source {
     pub const SCHEDSTAT: &str = "/proc/PID/task/*/schedstat";
     pub const SWEEP: &str = "/proc/PID/task/*/{stat,wchan,syscall}";

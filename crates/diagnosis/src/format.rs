@@ -1,14 +1,14 @@
-//! Numbers and short lists as sentences have them.
+//! Formatting of numbers and short lists in sentences.
 
 use units::{Nanos, grouped};
 
-/// To three significant digits: more of them would promise what no prediction can keep.
+/// Three significant digits: more would promise what no prediction can keep.
 pub(crate) fn round_to_three_digits(value: f64) -> f64 {
     let last = 10_f64.powi((value.log10().floor() as i32 - 2).max(0));
     (value / last).round() * last
 }
 
-/// A number of threads, sessions, processors: as many decimals as it deserves.
+/// A number of threads, sessions, processors: with as many decimals as it deserves.
 pub(crate) fn format_number(value: f64) -> String {
     if value.abs() >= 9.95 || (value - value.round()).abs() < 0.005 {
         let whole = value.abs().round() as u64;
@@ -25,7 +25,7 @@ pub(crate) fn format_count(value: f64, one: &str) -> String {
     if text == "1" { format!("1 {one}") } else { format!("{text} {one}s") }
 }
 
-/// A factor of what is reckoned, with three digits: who reckons again is to get what is told.
+/// A factor of a calculation, with three digits, so that readers can reproduce it.
 pub(crate) fn format_factor(value: f64) -> String {
     if value >= 99.95 {
         return format_number(value);
@@ -35,7 +35,7 @@ pub(crate) fn format_factor(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A time with three digits.
+/// A time with three significant digits.
 pub(crate) fn format_time(seconds: f64) -> String {
     Nanos::from_secs_f64(seconds).to_string()
 }

@@ -1,4 +1,4 @@
-//! What freezes did to the load: how many of those who wait they left, and whether they tell good trials from bad ones.
+//! The effect of freezes on the load: how many of the waiting requests they left, and whether they tell good trials from bad ones.
 
 use crate::freezes::{Freeze, Freezes};
 use crate::observed_run::{ObservedRun, Second, Trial};
@@ -9,27 +9,27 @@ use units::{Nanos, Rate};
 /// Trials within this factor of a rate are next to it.
 const NEAR: f64 = 1.03;
 
-/// The freezes of a run, laid beside its load.
+/// A run's freezes related to its load.
 #[derive(Debug, Clone)]
 pub(crate) struct FreezeImpact {
     pub freezes: Freezes,
-    /// By trial and since when: of those outstanding in a second, how many freezes have left.
+    /// By trial and second: how many of those outstanding were left by freezes.
     left: BTreeMap<(u32, Nanos), f64>,
-    /// Freezes a minute next to the limit; none of a single load, or where no trial was bad.
+    /// Freezes per minute next to the limit; none for a single load, or if no trial was bad.
     pub often: Option<FreezeFrequency>,
 }
 
 /// How often the target froze.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FreezeFrequency {
-    /// A minute, in the bad trials at the lowest rate that was bad; none if one of them had no freeze.
+    /// Per minute, in the bad trials at the lowest bad rate; none if one of them had no freeze.
     pub bad: Option<f64>,
-    /// A minute, in the good trials at the highest rate below that, and above.
+    /// Per minute, in the good trials at the highest rate below that, and above.
     pub good: f64,
 }
 
 impl FreezeFrequency {
-    /// By which share less in good trials: 1 if only bad ones froze, none if that makes no difference.
+    /// By what share rarer in good trials: 1 if only bad ones froze, 0 if there is no difference.
     pub fn rarer_when_good(self) -> f64 {
         self.bad.map_or(0.0, |bad| (1.0 - self.good / bad).max(0.0))
     }
@@ -54,7 +54,7 @@ impl FreezeImpact {
     }
 }
 
-/// Whoever arrives in a freeze stays behind, until no more are outstanding than that beside those who are always.
+/// What arrives in a freeze is left until no more are outstanding than that plus the usual number.
 fn left_in(trial: &Trial, freezes: &[&Freeze]) -> Vec<((u32, Nanos), f64)> {
     let mut left = 0.0_f64;
     let quickest = trial.seconds.iter().filter_map(|second| second.response_p50).min().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Whether the target stood still: a run's silences ▶ freezes, their period, and what the target did meanwhile.
+//! Freezes of the target: a run's silences ▶ freezes, their period, and what the target did meanwhile.
 //!
-//! A silence is any stretch without an answer while requests were under way; most are ordinary. What makes one a freeze,
-//! with the reasons for each bound, is told in `docs/method/freezes.md`. It has a fold of its own, within that of a run: which silence is
-//! one shows only in the seconds around it.
+//! A silence is any stretch without an answer while requests were in flight; most are ordinary. What makes one a freeze, with the reason
+//! for each bound, is described in `docs/method/freezes.md`. It has a fold of its own, within that of a run: whether a silence is one
+//! shows only in the seconds around it.
 
 mod activity;
 mod period;
@@ -18,28 +18,26 @@ use record::{Event, SLICE, Silence, Slice, freed_within};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate, Share};
 
-/// A freeze is longer than so many ordinary response times;
+/// A freeze is longer than this many ordinary response times;
 const TIMES_ORDINARY: u64 = 4;
-/// and than so many, if few requests bear witness to it.
+/// and than this many, if there is little proof.
 const TIMES_ORDINARY_WEAK: u64 = 10;
-/// From so many answers that were due and did not come on, a silence is a freeze by itself: where answers come independently
-/// of each other, one such lull is met in 3 million.
+/// With this many missing answers a silence is a freeze by itself: with independent answers, such a lull occurs once in 3 million.
 const PROOF: f64 = 15.0;
-/// With fewer, but at least so many,
+/// With fewer, but at least this many,
 const PROOF_WEAK: f64 = 3.0;
-/// it takes so many like it.
+/// this many similar ones are needed.
 const REPEATED: usize = 3;
-/// Of those who waited so large a part has its answer soon after, or of those whom the target answers in that time anyway, if that
-/// is fewer: what held them up was the same for all. Whoever came meanwhile has to queue, at a target that has little room;
+/// This share of the waiting requests is answered soon after, or of those the target answers in that time anyway, if fewer: the same
+/// thing held them up. Requests that arrived meanwhile have to queue at a target with little capacity to spare;
 const FREED: f64 = 0.5;
-/// in a closed loop nobody comes meanwhile, and all of a few who wait are slow ones by chance now and then: there, little
-/// proof is none.
+/// in a closed loop none arrive meanwhile, and all of a few waiting ones are slow by chance now and then: there, little proof is none.
 const FREED_CLOSED: f64 = 0.9;
-/// What is ordinary is what the seconds around are like: so many before, and so many after.
+/// The neighbouring seconds define what is ordinary: this many before, and after.
 const AROUND: usize = 5;
-/// Freezes with little proof must explain such a part of the answers that took half as long or longer.
+/// Freezes with little proof must explain this share of the answers that took at least half as long.
 const EXPLAINED: f64 = 0.5;
-/// How long such answers take, at least.
+/// Thresholds for counting slow answers.
 const SLOW_STEPS: [Nanos; 9] = [
     Nanos::from_millis(50),
     Nanos::from_millis(100),
@@ -51,12 +49,11 @@ const SLOW_STEPS: [Nanos; 9] = [
     Nanos::from_millis(6_400),
     Nanos::from_millis(12_800),
 ];
-/// A second shows what the target does at most if in each tenth of it so many times as many were outstanding as its answers need when it is
-/// quickest;
+/// A second shows the target's capacity if in each tenth of it this many times as many were outstanding as its fastest answers need;
 const QUEUED: f64 = 2.0;
-/// and so many of them do.
+/// and this many seconds must.
 const BUSIEST: usize = 5;
-/// Two freezes are one if a straggler was answered between: the gap is this part of both.
+/// Two freezes are one if a straggler was answered in between: the gap is at most this fraction (1 ÷ n) of both.
 const STRAGGLER: u64 = 10;
 /// Seconds kept of one trial, the first: a day, some 3 MB;
 const KEPT: usize = 86_400;
@@ -65,13 +62,13 @@ const SILENCES: usize = 100_000;
 /// and windows, the last: an hour, some 5 MB.
 const SEEN: usize = 3_600;
 
-/// What a run tells of freezes: fold its events in their order, then ask.
+/// Detects a run's freezes: fold its events in order, then query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FreezeDetector {
     trials: Vec<Trial>,
-    /// Median response time of the quickest second.
+    /// Median response time of the fastest second.
     quickest: Option<Nanos>,
-    /// Where what it did meanwhile is looked for: the first place that tells of it.
+    /// The observed place used for what the target did meanwhile: the first one reported.
     place: Option<String>,
 }
 
@@ -79,18 +76,17 @@ pub struct FreezeDetector {
 struct Trial {
     number: u32,
     at_unix_ms: u64,
-    /// Nobody comes while others wait.
+    /// A closed loop: nothing arrives while others wait.
     closed: bool,
-    /// How long the load is: as planned, or as it was.
+    /// Length of the load: as planned, or actual.
     load: Nanos,
     seconds: Vec<Second>,
     silences: Vec<Silence>,
-    /// Loops that make the load.
     loops: u32,
     /// Answers that took longer than each of [`SLOW_STEPS`].
     slow: [u64; SLOW_STEPS.len()],
     seen: Vec<WindowSigns>,
-    /// What was offered, if that was too much.
+    /// The offered rate, if it was too much.
     failed: Option<Rate>,
 }
 
@@ -100,14 +96,14 @@ struct Second {
     elapsed: Nanos,
     /// Median response time.
     p50: Option<Nanos>,
-    /// Outstanding in the tenth of it that had the fewest.
+    /// Outstanding in its tenth with the fewest.
     outstanding: f64,
 }
 
 /// A silence that may be a freeze.
 struct FreezeCandidate {
     freeze: Freeze,
-    /// It is one, by itself.
+    /// It is one by itself.
     proven: bool,
     /// How many waited in it.
     waited: u64,
@@ -116,18 +112,18 @@ struct FreezeCandidate {
 /// One freeze.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freeze {
-    /// In which trial.
+    /// Its trial.
     pub trial: u32,
-    /// Since that began.
+    /// Since the trial began.
     pub from: Nanos,
-    /// Since that began.
+    /// Since the trial began.
     pub to: Nanos,
-    /// It answered again while anybody listened.
+    /// It was answered again while the trial lasted.
     pub ended: bool,
 }
 
 impl Freeze {
-    /// How long it lasted.
+    /// Its duration.
     pub fn length(&self) -> Nanos {
         self.to - self.from
     }
@@ -135,31 +131,31 @@ impl Freeze {
 
 /// Two rates within this factor are the same limit.
 const SAME: f64 = 1.05;
-/// Less than what holds in trials is worth a word from here on.
+/// A sustained rate is reported if the held rate exceeds it by this factor.
 const PLAINLY: f64 = 1.02;
 
 /// All freezes of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Freezes {
-    /// In their order, at least one.
+    /// In order, at least one.
     pub each: Vec<Freeze>,
-    /// Time under load, in which they were looked for.
+    /// Time under load in which they were looked for.
     pub loaded: Nanos,
-    /// How much of that they took.
+    /// How much of that was frozen.
     pub frozen: Nanos,
-    /// From the end of one to the end of the next, if that is always the same.
+    /// From the end of one to the end of the next, if regular.
     pub period: Option<Nanos>,
     /// What the target did in them.
     pub meanwhile: FreezeActivity,
-    /// What it answered between them in the median second in which requests queued all the time: more it does not do then either. None if there
-    /// were few such seconds.
+    /// Answered rate between them, in the median second with a permanent queue: it does no more then either. None if there were few such
+    /// seconds.
     pub between: Option<Rate>,
-    /// Rates at which a trial was bad without one, from the lowest on.
+    /// Rates at which a trial was bad without one, ascending.
     pub failed_without: Vec<Rate>,
 }
 
 impl Freezes {
-    /// Half of them, at least, were not longer.
+    /// Median length.
     pub fn median(&self) -> Nanos {
         let mut lengths: Vec<Nanos> = self.each.iter().map(Freeze::length).collect();
         lengths.sort_unstable();
@@ -171,27 +167,28 @@ impl Freezes {
         self.each.iter().map(Freeze::length).max().unwrap_or_default()
     }
 
-    /// Whether what holds is no more without them: between them the target answers no more than that, however long the queue, or fails at little
-    /// more.
+    /// Whether the limit would be the same without them: between them the target answers no more, however long the queue, or fails at
+    /// little more.
     pub fn leave_limit(&self, held: Rate) -> bool {
         let most = self.between.or_else(|| self.fails_without(held));
         most.is_some_and(|most| most.0 <= held.0 * SAME && most.0 * SAME >= held.0)
     }
 
-    /// What it holds for longer than a trial, after which it has the time to catch up: what it answers between freezes, or else what holds, where
-    /// little more fails without one, for as much of the time as they leave. None if that is no less than what holds in trials, or not known.
+    /// The rate held for longer than a trial, after which it has time to catch up: the answered rate between freezes, or else the held
+    /// rate, if little more fails without one, times the share of the time they leave. None if that is no less than the held rate, or
+    /// unknown.
     pub fn sustained_rate(&self, held: Rate) -> Option<Rate> {
         let most = self.between.or_else(|| self.fails_without(held).map(|_| held))?;
         let rate = most.0 * (1.0 - self.time_share().0);
         (self.each.len() > 1 && rate * PLAINLY < held.0).then_some(Rate(rate))
     }
 
-    /// The lowest rate above what holds at which a trial was bad without one.
+    /// The lowest rate above the held one at which a trial was bad without a freeze.
     pub fn fails_without(&self, held: Rate) -> Option<Rate> {
         self.failed_without.iter().copied().find(|rate| rate.0 > held.0)
     }
 
-    /// As much of the time as they take in the long run: of their period, if they have one, and else what was seen.
+    /// Long-term share of time frozen: from their period, if they have one, else as observed.
     pub fn time_share(&self) -> Share {
         match self.period {
             Some(period) => Share((self.median().as_secs_f64() / period.as_secs_f64()).min(1.0)),
@@ -199,17 +196,17 @@ impl Freezes {
         }
     }
 
-    /// Of the time under load.
+    /// Share of the time under load.
     pub fn share(&self) -> Share {
         Share((self.frozen.as_secs_f64() / self.loaded.as_secs_f64().max(f64::MIN_POSITIVE)).min(1.0))
     }
 }
 
 impl FreezeDetector {
-    /// Takes the next event in.
+    /// Folds the next event.
     pub fn fold(&mut self, event: &Event) {
         match event {
-            // A target that warms up, or recovers from an overload, is not what it is like.
+            // A target that warms up, or recovers from an overload, is not in its usual state.
             Event::TrialStarted { trial, purpose, rate, duration, at_unix_ms } if purpose.is_judged() => {
                 self.trials.push(Trial {
                     number: *trial,
@@ -244,7 +241,7 @@ impl FreezeDetector {
                     trial.load = result.loaded;
                     trial.failed = (!judgement.good && judgement.invalid.is_empty()).then_some(result.rate);
                     if trial.silences.is_empty() {
-                        // Nothing will be asked of it.
+                        // They will not be needed.
                         (trial.seconds, trial.seen) = (Vec::new(), Vec::new());
                     }
                 }
@@ -253,7 +250,7 @@ impl FreezeDetector {
         }
     }
 
-    /// Whether those who waited in freezes are most of all who waited half as long: otherwise it is usual that some do.
+    /// Whether most requests that waited half as long waited in freezes: otherwise such waits are usual.
     fn explains_slow_answers(&self, found: &[FreezeCandidate]) -> bool {
         let shortest = found.iter().map(|found| found.freeze.length()).min().unwrap_or_default();
         let step = SLOW_STEPS.iter().rposition(|step| *step * 2 <= shortest).unwrap_or(0);
@@ -263,7 +260,7 @@ impl FreezeDetector {
         waited as f64 >= EXPLAINED * slow as f64
     }
 
-    /// Where what the target did meanwhile is looked for; none if nobody told of it.
+    /// The place observed meanwhile, if any.
     pub(crate) fn place(&self) -> Option<&str> {
         self.place.as_deref()
     }
@@ -272,7 +269,7 @@ impl FreezeDetector {
         self.trials.last_mut().filter(|trial| trial.number == number)
     }
 
-    /// All freezes so far, if there are any.
+    /// All freezes so far, if any.
     pub fn freezes(&self) -> Option<Freezes> {
         let found: Vec<FreezeCandidate> = self.trials.iter().flat_map(Trial::freezes).collect();
         let enough = found.len() >= REPEATED && self.explains_slow_answers(&found);
@@ -289,7 +286,7 @@ impl FreezeDetector {
             .map(|freeze| moment(began[&freeze.trial], freeze.to))
             .collect();
         let lasted = each.iter().map(|freeze| freeze.length().as_secs_f64()).fold(0.0, f64::max);
-        // Where one would have been seen to end, had it been there from its beginning.
+        // The periods in which a freeze would have been seen to end, had it been there from the beginning.
         let looked: Vec<(f64, f64)> = self
             .trials
             .iter()
@@ -319,7 +316,7 @@ impl FreezeDetector {
 }
 
 impl Trial {
-    /// Gives the median response time of that second.
+    /// Returns the median response time of that second.
     fn take(&mut self, slice: &Slice) -> Option<Nanos> {
         self.loops = self.loops.max(slice.loops);
         let room = SILENCES - self.silences.len();
@@ -337,7 +334,7 @@ impl Trial {
         p50
     }
 
-    /// What it answered a second, in each whole one between freezes in which requests queued all the time.
+    /// The answered rate in each whole second between freezes with a permanent queue.
     fn at_most(&self, freezes: &[Freeze], quickest: Nanos) -> Vec<f64> {
         let frozen = |from: Nanos, to: Nanos| {
             let mut here = freezes.iter().filter(|freeze| freeze.trial == self.number);
@@ -347,7 +344,7 @@ impl Trial {
             let (from, to) = (SLICE * place as u64, SLICE * (place as u64 + 1));
             let is_whole = second.elapsed == SLICE && to <= self.load;
             let busy = second.answers as f64 * quickest.as_secs_f64();
-            // A few that are stuck, in a connection that the kernel tries to make again, are no queue that others stand in.
+            // A few stuck requests, on a connection that the kernel retries, are no queue that others wait in.
             let waited = second.p50.is_some_and(|p50| p50.as_secs_f64() >= QUEUED * quickest.as_secs_f64());
             let queued = waited && second.outstanding >= QUEUED * busy.max(1.0);
             (is_whole && queued && !frozen(from, to)).then_some(second.answers as f64)
@@ -356,7 +353,7 @@ impl Trial {
         seconds.iter().enumerate().filter_map(of).collect()
     }
 
-    /// How long it has been under load.
+    /// Time under load so far.
     fn loaded(&self) -> Nanos {
         let lasted = self.seconds.iter().fold(Nanos::ZERO, |sum, second| sum + second.elapsed);
         if self.load == Nanos::MAX || !self.seconds.is_empty() { self.load.min(lasted) } else { self.load }
@@ -389,7 +386,7 @@ impl Trial {
 
     /// Whether a silence is a freeze by itself, or only with others like it; none if it is ordinary.
     fn is_freeze(&self, silence: &Silence) -> Option<bool> {
-        // What is still under way after the load is only waited for; but one that began before, and ended, was as long as it was.
+        // After the load, in-flight requests are only waited for; but a silence that began before, and ended, counts in full.
         let to = if silence.freed.is_some() { silence.to } else { silence.to.min(self.load) };
         let length = (to > silence.from && silence.from < self.load).then(|| to - silence.from)?;
         let place = |at: Nanos| (at.0 / SLICE.0) as usize;

@@ -1,9 +1,9 @@
-//! What gave first: recorded windows ▶ evidence ▶ a verdict.
+//! Diagnosis: recorded windows ▶ evidence ▶ a verdict.
 //!
-//! [`Recording`] folds a run's events; [`diagnose`] divides it into where the target was well and where it
-//! was degraded (`steps`), merges the windows of each (`record::catalogue`), asks every rule (`rules`), some also about whom the
-//! service talks to (`behind`), and orders what they found (`verdict`): what explains what, which came first, how sure. A rule is a pure function of
-//! what was recorded, so that a better one can judge an old run anew.
+//! [`ObservedRun`] folds a run's events; [`diagnose`] splits it into a well and a degraded part (`run_split`), merges the windows of each
+//! (`record::catalogue`), applies every rule (`rules`), some also to downstreams (`downstream`), and orders the findings (`verdict`):
+//! what explains what, which came first, with what confidence. A rule is a pure function of what was recorded, so that a better one can
+//! judge an old run again.
 
 mod bystanders;
 mod case;
@@ -38,14 +38,15 @@ use record::watch::WatchCoverage;
 use record::{Diagnosis, NoFinding, Purpose};
 use units::{Nanos, Rate};
 
-/// What gave first in a run, and where; also while it goes on. Each place is judged by itself, and then they are weighed together.
+/// Diagnoses what gave first in a run, and where; also while it is running. Each place is judged by itself, then they are weighed
+/// together.
 pub fn diagnose(recording: &ObservedRun) -> Diagnosis {
     let nobody = WatchCoverage::default();
     let places = recording.places();
     let divided: Vec<_> = places.iter().map(|place| run_split::split_run(recording, place)).collect();
     let watched = |place: &str| recording.watched.get(place).unwrap_or(&nobody);
     let frozen = FreezeImpact::of(recording);
-    // It stands still as a whole, so that is asked where what it did then is looked for.
+    // The target freezes as a whole, so that is judged at the place where its activity was observed.
     let there = recording.stillness.place().unwrap_or(places[0]);
     let frozen_at = |place: &str| frozen.as_ref().filter(|_| place == there);
     let case = |(place, steps)| Case::of(recording, place, watched(place), frozen_at(place), steps);
@@ -72,8 +73,7 @@ pub fn diagnose(recording: &ObservedRun) -> Diagnosis {
     Diagnosis { unseen: verdict::unseen(&cases), ..diagnosis }
 }
 
-/// What the trial that goes on looks like by now. Only its own seconds tell whether it is degraded: it is not
-/// judged yet.
+/// Diagnoses the running trial. It is not judged yet, so only its own seconds tell whether it is degraded.
 pub fn diagnose_ongoing(recording: &ObservedRun) -> Diagnosis {
     let end = TrialEnd { loaded: Nanos(u64::MAX), good: true, invalid: Vec::new() };
     let last = recording.trials.last().cloned();
@@ -81,7 +81,7 @@ pub fn diagnose_ongoing(recording: &ObservedRun) -> Diagnosis {
     diagnose(&ObservedRun { trials: now.into_iter().collect(), ..recording.without_trials() })
 }
 
-/// The search came to no limit: a trial that was bad on the way was so by chance, for the target held more.
+/// The search found no limit: a bad trial on the way was bad by chance, for the target held more.
 fn no_limit_reached(recording: &ObservedRun, case: &Case<'_>) -> Diagnosis {
     let mut diagnosis = verdict::empty_diagnosis(case);
     diagnosis.none = Some(NoFinding::NotSaturated);
@@ -94,7 +94,7 @@ fn no_limit_reached(recording: &ObservedRun, case: &Case<'_>) -> Diagnosis {
     let order = |a: &Rate, b: &Rate| a.0.total_cmp(&b.0);
     diagnosis.well_at = rates(true).max_by(order);
     let held = diagnosis.well_at.map(|rate| format!(", {rate}")).unwrap_or_default();
-    // What torment was too late for says nothing of the target.
+    // A late torment says nothing of the target.
     let chance = match (rates(false).count(), rates(false).min_by(order).zip(rates(false).max_by(order))) {
         (1, Some((rate, _))) => format!("; one bad trial at {rate} was chance"),
         (count, Some((least, most))) => {
@@ -110,7 +110,6 @@ fn no_limit_reached(recording: &ObservedRun, case: &Case<'_>) -> Diagnosis {
     diagnosis
 }
 
-/// Never degraded.
 fn never_degraded(recording: &ObservedRun, case: &Case<'_>) -> Diagnosis {
     let mut diagnosis = verdict::empty_diagnosis(case);
     diagnosis.degraded_at = None;

@@ -1,4 +1,4 @@
-//! What the rules need of a run: its trials with their raw seconds and windows, the first and the last of each. On the ground floor, as the rules are.
+//! The part of a run that the rules need: its trials, with the first and last of their seconds and windows.
 
 use crate::freezes::FreezeDetector;
 use record::watch::{CloserLook, WatchCoverage, Window};
@@ -6,40 +6,38 @@ use record::{Caveat, Event, Failure, Judgement, MachineCosts, Outcomes, Purpose,
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
-/// Of a trial the first and the last so many seconds are kept, with their windows: ten minutes each, some 10 MB.
-/// What it was like before the load rose, and what it came to; a day in between would only take memory.
+/// Of a trial, the first and the last this many seconds are kept, with their windows: ten minutes each, some 10 MB. Before the load rose,
+/// and where it ended up; a day in between would only take memory.
 const KEPT: usize = 600;
 
-/// A run as the rules see it: fold its events in their order.
+/// A run as the rules see it: fold its events in order.
 #[derive(Debug, Clone, Default)]
 pub struct ObservedRun {
-    /// Who was watched, by place.
+    /// What was observed, by place.
     pub(crate) watched: BTreeMap<String, WatchCoverage>,
     pub(crate) costs: Option<MachineCosts>,
     pub(crate) trials: Vec<Trial>,
     /// The largest load that a search may offer was held.
     pub(crate) unlimited: bool,
-    /// What a search found to hold for its first goal.
+    /// The rate a search found to hold for its first goal.
     pub(crate) held: Option<Rate>,
-    /// Whether the target stood still.
     pub(crate) stillness: FreezeDetector,
 }
 
-/// One trial.
 #[derive(Debug, Clone)]
 pub(crate) struct Trial {
     pub number: u32,
     pub purpose: Purpose,
-    /// None of a closed loop.
+    /// None for a closed loop.
     pub rate: Option<Rate>,
     pub seconds: Vec<Second>,
-    /// What was seen in it, by place.
+    /// Observations, by place.
     pub seen: BTreeMap<String, PlaceObservations>,
-    /// How long the load was, and what it meant; none while it goes on, or if it was cut short.
+    /// Length of the load, and its judgement; none while it runs, or if it was cut short.
     pub end: Option<TrialEnd>,
 }
 
-/// What was seen at one place in one trial.
+/// Observations at one place in one trial.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PlaceObservations {
     pub windows: Vec<Window>,
@@ -47,7 +45,7 @@ pub(crate) struct PlaceObservations {
 }
 
 impl Trial {
-    /// What was seen at a place, if anything was.
+    /// The observations at a place, if any.
     pub fn at(&self, place: &str) -> Option<&PlaceObservations> {
         self.seen.get(place)
     }
@@ -60,7 +58,7 @@ pub(crate) struct TrialEnd {
     pub invalid: Vec<Caveat>,
 }
 
-/// What a second of load came to.
+/// Figures of a second of load.
 #[derive(Debug, Clone)]
 pub(crate) struct Second {
     pub trial: u32,
@@ -110,18 +108,18 @@ impl Second {
         }
     }
 
-    /// Answers as expected, in time or late, a second.
+    /// Answers as expected, in time or late, per second.
     pub fn answered(&self) -> f64 {
         Rate::of(self.outcomes.answered(), self.elapsed).0
     }
 
-    /// Mean time that an arrival is outstanding, by Little's law, in seconds; none without arrivals.
+    /// Mean time an arrival is outstanding, by Little's law, in seconds; none without arrivals.
     pub fn stay(&self) -> Option<f64> {
         let rate = Rate::of(self.due, self.elapsed).0;
         (self.due > 0).then(|| self.outstanding / rate)
     }
 
-    /// Those that count against the target.
+    /// Arrivals that count against the target.
     pub fn bad(&self) -> u64 {
         self.outcomes.bad()
     }
@@ -133,7 +131,7 @@ impl ObservedRun {
         Self { watched: self.watched.clone(), costs: self.costs.clone(), ..Self::default() }
     }
 
-    /// What the run came to; its last event says it as well.
+    /// Sets the run's verdict; its last event has it as well.
     pub fn set_verdict(&mut self, verdict: &Verdict) {
         self.unlimited = matches!(verdict, Verdict::Limits { ended: SearchEnd::MaxReached, .. });
         if let Verdict::Limits { limits, .. } = verdict {
@@ -141,7 +139,7 @@ impl ObservedRun {
         }
     }
 
-    /// Takes the next event in.
+    /// Folds the next event.
     pub fn fold(&mut self, event: &Event) {
         self.stillness.fold(event);
         match event {
@@ -150,7 +148,7 @@ impl ObservedRun {
                 self.watched.insert(place.clone(), (**watched).clone());
             }
             Event::Known { costs } => self.costs = Some(costs.clone()),
-            // What is sampled comes after the verdict.
+            // Sampling follows the verdict.
             Event::TrialStarted { purpose: Purpose::Profile, .. } => {}
             Event::TrialStarted { trial, purpose, rate, .. } => self.trials.push(Trial {
                 number: *trial,
@@ -168,7 +166,7 @@ impl ObservedRun {
                 }
             }
             Event::Observed { trial, place, window } => {
-                // A target that warms up is another one.
+                // A target that warms up is in another state.
                 let warm = |trial: &&mut Trial| trial.purpose != Purpose::WarmUp;
                 if let Some(trial) = self.trial(*trial).filter(warm) {
                     keep(&mut trial.seen.entry(place.clone()).or_default().windows, (**window).clone());
@@ -190,7 +188,7 @@ impl ObservedRun {
         }
     }
 
-    /// Where somebody looked; of a run that was not watched, where torment is.
+    /// The observed places; for an unobserved run, where torment is.
     pub(crate) fn places(&self) -> Vec<&str> {
         let mut places: Vec<&str> = self.watched.keys().map(String::as_str).collect();
         let told = self.trials.iter().flat_map(|trial| trial.seen.keys());
@@ -205,7 +203,7 @@ impl ObservedRun {
     }
 }
 
-/// Adds the next; of too many the one in the middle goes.
+/// Appends; if there are too many, the middle one is dropped.
 fn keep<T>(to: &mut Vec<T>, next: T) {
     to.push(next);
     if to.len() > 2 * KEPT {

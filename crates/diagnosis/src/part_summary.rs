@@ -1,4 +1,4 @@
-//! One part of a run: what was offered, how that went, and what was seen.
+//! One part of a run: offered load, results, and observations.
 
 use crate::observed_run::Second;
 use crate::run_split::RunPart;
@@ -12,19 +12,17 @@ use units::Nanos;
 /// The part where the target was well, or where it was degraded.
 pub(crate) struct PartSummary<'a> {
     pub load: LoadSummary,
-    /// All windows as one; of no length if nothing was seen.
+    /// All windows merged; of zero length if nothing was observed.
     pub all: Window,
-    /// Each window.
     pub each: Vec<LoadedWindow<'a>>,
-    /// Each second of load.
     pub seconds: Vec<&'a Second>,
-    /// The subject that the load meets; `all.subjects` may be empty.
+    /// The service's tree; `all.subjects` may be empty.
     service: TreeWindow,
     /// Its workers, if it has any.
     pub workers: Option<Workers>,
 }
 
-/// A window, and what was outstanding meanwhile: one of a growing queue is not like the average of all.
+/// A window with the number outstanding: in a growing queue it differs from the overall average.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoadedWindow<'a> {
     pub window: &'a Window,
@@ -43,25 +41,25 @@ impl Deref for LoadedWindow<'_> {
 /// Load and answers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LoadSummary {
-    /// Arrivals a second.
+    /// Arrivals per second.
     pub offered: f64,
-    /// Answers as expected, a second.
+    /// Answers as expected, per second.
     pub answered: f64,
     /// Arrivals outstanding, on average.
     pub outstanding: f64,
     /// The most outstanding in any second.
     pub most_outstanding: f64,
-    /// Sent and not done, due and not sent, connections: on average over the ends of the seconds.
+    /// Sent and not done, due and not sent, connections: averages over the ends of the seconds.
     pub in_flight: f64,
     pub backlog: f64,
     pub connections: f64,
     /// torment's loops, and the processors they used.
     pub loops: f64,
     pub loops_cpu: f64,
-    /// Median over the seconds of their medians and p99s.
+    /// Medians over the seconds of their medians and p99s.
     pub response_p50: Option<f64>,
     pub response_p99: Option<f64>,
-    /// The generator's own delay, the median second's p99.
+    /// The pacing: the median second's p99.
     pub pacing_p99: Option<f64>,
     pub timeouts: u64,
     pub failures: BTreeMap<Failure, u64>,
@@ -99,7 +97,7 @@ impl LoadSummary {
         }
     }
 
-    /// How many arrivals failed for a reason of which this is true.
+    /// Arrivals whose failure satisfies `is`.
     pub fn failed(&self, is: impl Fn(&Failure) -> bool) -> u64 {
         self.failures.iter().filter(|(failure, _)| is(failure)).map(|(_, count)| count).sum()
     }
@@ -112,7 +110,7 @@ fn median(times: impl Iterator<Item = Nanos>) -> Option<f64> {
 }
 
 impl<'a> PartSummary<'a> {
-    /// Without its workers: who those are is known when there are two sides to compare.
+    /// Without its workers: these are known once there are two sides to compare.
     pub fn of(part: &RunPart<'a>) -> Self {
         let load = LoadSummary::of(&part.seconds);
         let each: Vec<LoadedWindow<'a>> =
@@ -122,7 +120,7 @@ impl<'a> PartSummary<'a> {
         Self { load, all, each, seconds: part.seconds.clone(), service, workers: None }
     }
 
-    /// Of one behind the service: no more is outstanding there than what waited in each window.
+    /// For a downstream: at most what waited in each window is outstanding there.
     pub fn limit_outstanding(&mut self) {
         let waited = self.each.iter().map(|moment| moment.outstanding);
         let sum: f64 = waited.clone().sum();
@@ -130,17 +128,17 @@ impl<'a> PartSummary<'a> {
         self.load.most_outstanding = waited.fold(0.0, f64::max);
     }
 
-    /// The subject that the load meets.
+    /// The service's tree.
     pub fn service(&self) -> &TreeWindow {
         &self.service
     }
 
-    /// All of it as one moment.
+    /// All of it as one window.
     pub fn as_window(&self) -> LoadedWindow<'_> {
         LoadedWindow { window: &self.all, outstanding: self.load.outstanding }
     }
 
-    /// Seconds that were seen.
+    /// Observed seconds.
     pub fn observed_seconds(&self) -> f64 {
         self.all.length().as_secs_f64()
     }
@@ -150,28 +148,28 @@ impl<'a> PartSummary<'a> {
         count as f64 / self.observed_seconds().max(f64::MIN_POSITIVE)
     }
 
-    /// In how many of the windows it holds, as a share and as a count.
+    /// The share and the number of windows in which it holds.
     pub fn share_of_windows(&self, is: impl Fn(&LoadedWindow<'_>) -> bool) -> (f64, u32) {
         let count = self.each.iter().filter(|moment| is(moment)).count();
         (count as f64 / self.each.len().max(1) as f64, count as u32)
     }
 }
 
-/// Nanoseconds of all threads ÷ nanoseconds of the window.
+/// Total nanoseconds of all threads ÷ nanoseconds of the window.
 fn average(ns: u64, window: Nanos) -> f64 {
     ns as f64 / (window.0 as f64).max(1.0)
 }
 
-/// Processors used by a subject: by its threads where they were seen, else by its processes.
+/// Processors used by a subject: by its threads if observed, else by its processes.
 pub(crate) fn cpu(subject: &TreeWindow, length: Nanos) -> f64 {
     let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
     average(threads.max(subject.cpu_ns), length)
 }
 
-/// Threads of a subject that were ready and waited for a processor.
+/// Threads of a subject that were ready for a processor.
 pub(crate) fn runnable(subject: &TreeWindow, length: Nanos) -> f64 {
     let delay: u64 = subject.groups.iter().map(|group| group.run_delay_ns).sum();
-    // Delay is charged when a thread gets its processor: one that starves shows in the looks alone.
+    // Run delay is accounted when a thread gets its processor: a starving one shows in the looks alone.
     let running: f64 = subject
         .groups
         .iter()

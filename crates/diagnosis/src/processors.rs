@@ -1,4 +1,4 @@
-//! What processors do: what counts as full, how many are idle, and what a request costs of them.
+//! Processors: what counts as saturated, how many are idle, and the cost of a request.
 
 use crate::case::Case;
 use crate::format::{format_count, format_factor, format_number, format_time};
@@ -7,23 +7,23 @@ use record::CapacityCheck;
 use record::watch::{TreeWindow, Window};
 use units::Rate;
 
-/// So much of what it may use has a saturated service in use.
+/// Utilisation of a saturated service's processors.
 pub(crate) const FULL: f64 = 0.85;
-/// Who uses this share of what it may use has none left, though no thread is ready: a runtime with a scheduler of its own, such as Go's, has as
-/// many threads as processors, and lines up the work by itself.
+/// At this utilisation none is left, though no thread is ready: a runtime with its own scheduler, such as Go's, has as many threads as
+/// processors, and queues work itself.
 pub(crate) const EXHAUSTED: f64 = 0.95;
-/// Or this share, if threads that are ready would use the rest: between two of them a processor is idle for moments.
+/// Or at this one, if ready threads would use the rest: between two threads a processor is idle for moments.
 pub(crate) const NEARLY: f64 = 0.9;
-/// A machine is full with no more than this share idle.
+/// A machine is saturated with at most this share idle.
 pub(crate) const HOST_IDLE: f64 = 0.07;
-/// Threads that are ready for a processor from which on they wait for one.
+/// From this many ready threads on, they wait for a processor.
 pub(crate) const LINED_UP: f64 = 0.5;
-/// Periods in which a quota is used up, from which on it counts.
+/// From this share of throttled periods on, a quota counts.
 pub(crate) const THROTTLED: f64 = 0.10;
-/// A reckoned ceiling below this share of what was measured explains nothing.
+/// A calculated ceiling below this share of the measured rate explains nothing.
 const COLD: f64 = 0.7;
 
-/// Processors of the machine that were idle.
+/// Idle processors of the machine.
 pub(crate) fn idle_cpus(window: &Window) -> f64 {
     window
         .host
@@ -36,8 +36,9 @@ pub(crate) fn is_machine_full(window: &Window) -> bool {
     window.host.is_some() && idle_cpus(window) <= HOST_IDLE * host_cpus(window)
 }
 
-/// Whether a service that may use so many processors has too few because others on the machine, torment among them, use the rest: it would use
-/// all if it had them. A runtime with a scheduler of its own, such as Go's, has no more threads ready than it may use processors, however much waits.
+/// Whether a service with `cpus` processors available has too few because others on the machine, torment among them, use the rest: it
+/// would use all if it had them. A runtime with its own scheduler, such as Go's, never has more threads ready than processors available,
+/// however much waits.
 pub(crate) fn is_crowded_out(window: &Window, cpus: f64) -> bool {
     let wants = |service: &TreeWindow| {
         let (used, ready) = (cpu_of(service, window.length()), runnable_of(service, window.length()));
@@ -50,7 +51,7 @@ pub(crate) fn host_cpus(window: &Window) -> f64 {
     window.host.as_ref().map_or(1.0, |host| f64::from(host.cpus.max(1)))
 }
 
-/// What is the next limit for a service that is to have so many processors: where the machine has no more, or none is left to make the load,
+/// The next limit for a service that is to get `wanted` processors: if the machine has no more, or none would be left to make the load,
 /// whoever follows the advice must know before.
 pub(crate) fn next_limit(case: &Case<'_>, wanted: f64) -> String {
     let host = case.bad.all.host.as_ref().map_or(f64::INFINITY, |host| f64::from(host.cpus));
@@ -66,10 +67,10 @@ pub(crate) fn next_limit(case: &Case<'_>, wanted: f64) -> String {
     }
 }
 
-/// torment that uses more than this share of a machine takes from who shares it.
+/// With more than this share of a machine, torment takes processors from the service.
 const CROWDS: f64 = 0.15;
 
-/// The processors that torment uses, if it takes them from a service on the same machine, and others do not take more.
+/// The processors torment uses, if it takes them from a service on the same machine, and others do not take more.
 pub(crate) fn competing_cpus(case: &Case<'_>) -> Option<f64> {
     let all = &case.bad.all;
     let (own, host) = (case.bad.per_second(all.own.cpu_ns) / 1e9, all.host.as_ref()?);
@@ -83,11 +84,11 @@ pub(crate) fn separation_advice(case: &Case<'_>, own: f64) -> String {
     format!("give torment a machine of its own first: it used {own} of the {all} processors")
 }
 
-/// From so many connections on, and so many times those that were enough when it was well, their number is work of its own.
+/// From this many connections on, and this many times those that sufficed when it was well, their number is work in itself.
 const MANY: f64 = 1000.0;
 const MANIFOLD: f64 = 10.0;
 
-/// What to try where the load had a connection for each request that waited: servers do less over thousands than over a few.
+/// Advice if the load had a connection for each waiting request: servers do less over thousands than over a few.
 pub(crate) fn connections_advice(case: &Case<'_>) -> Option<String> {
     let (now, before) = (case.bad.load.connections, case.well.as_ref()?.load.connections);
     let many = now >= MANY && now >= MANIFOLD * before && case.bad.load.outstanding >= MANY;
@@ -101,14 +102,14 @@ pub(crate) fn connections_advice(case: &Case<'_>) -> Option<String> {
     })
 }
 
-/// Ceiling from what a request cost while the target was well.
+/// Ceiling from the cost of a request while the target was well.
 pub(crate) fn ceiling_by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<CapacityCheck> {
     let cost = case.when_well(|side| {
         cpu_of(side.service(), side.all.length()) / side.load.answered.max(f64::MIN_POSITIVE)
     })?;
-    // Below a few hundredths of a processor in use the cost is noise.
+    // Below a few hundredths of a processor the cost is noise.
     let used = case.when_well(|side| cpu_of(side.service(), side.all.length()))?;
-    // And a cost that would not allow what was measured is that of a target that was still cold.
+    // And a cost that would not allow the measured rate is that of a cold target.
     if used < 0.05 || !cost.is_finite() || available / cost < COLD * case.bad.load.answered {
         return None;
     }

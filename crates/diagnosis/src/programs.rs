@@ -1,18 +1,18 @@
-//! Programs that people run services with, and what each is told to have more of what it has too few of.
+//! Known server programs, and how to configure each for more of what is scarce.
 
 use record::watch::WatchedProcesses;
 
-/// What has to be said to a service to have so many of a thing.
+/// How to configure a service for this many of something.
 pub(crate) type ScalingAdvice = fn(u32) -> String;
 
-/// A program that is known by its name.
+/// A program known by name.
 pub(crate) struct KnownProgram {
     name: &'static str,
-    /// Its requests are served by processes of one loop, or of one interpreter, each: how it is given so many.
+    /// Requests are served by single-threaded (or single-interpreter) processes: how to configure this many.
     pub processes: Option<ScalingAdvice>,
-    /// Whatever its other threads do, those that carry it are event loops.
+    /// Its carrying threads are event loops, whatever the others do.
     pub loops: bool,
-    /// What sets the number of its workers, each busy with one request.
+    /// The setting for its number of workers, each busy with one request.
     pub workers: Option<&'static str>,
 }
 
@@ -48,14 +48,14 @@ const fn working(name: &'static str, workers: &'static str) -> KnownProgram {
     KnownProgram { name, processes: None, loops: false, workers: Some(workers) }
 }
 
-/// The one that is called so, or so with a version.
+/// By name, with or without a version.
 pub(crate) fn find_by_name(name: &str) -> Option<&'static KnownProgram> {
     let name = name.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit());
     PROGRAMS.iter().find(|program| program.name == name)
 }
 
-/// The one that a process runs: by its own name or the first word of its command line, which may have a version; or by one of the next three, such
-/// as what an interpreter is to run.
+/// By a process's name or the first word of its command line, with or without a version; or by one of the next three words, such as an
+/// interpreter's script.
 pub(crate) fn find_by_subject(about: &WatchedProcesses) -> Option<&'static KnownProgram> {
     let known = |name: &str| PROGRAMS.iter().find(|program| program.name == name);
     let file = |word: &str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();

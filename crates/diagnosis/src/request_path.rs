@@ -1,4 +1,4 @@
-//! The way of a request: from torment to what does not wait for anything else, and how full it was on the way.
+//! The path of a request: from torment to what waits for nothing else, and the utilisation along it.
 
 use crate::case::Case;
 use crate::finding::RuleFinding;
@@ -7,25 +7,25 @@ use crate::part_summary::{LoadSummary, PartSummary};
 use record::{Cause, Station, StationKind, StationUse};
 use units::Nanos;
 
-/// Links that say no more than that something arrives: torment and its connections stand for them.
+/// Links that only say that something arrives: torment and its connections replace them.
 const ENTRANCE: [&str; 2] = ["requests", "connections"];
 
-/// So many in use; how long each request stayed follows by Little's law.
+/// The use of a station; the time each request stays follows by Little's law.
 pub(crate) fn use_of(in_use: f64, waiting: Option<f64>, load: &LoadSummary) -> StationUse {
     let stay = in_use / load.answered;
     let stay = (stay > 0.0 && stay.is_finite()).then(|| Nanos::from_secs_f64(stay));
     StationUse { in_use: Some(in_use), stay, waiting }
 }
 
-/// A limit of something that requests do not hold one by one: how much of it was used up.
+/// A limit that requests do not use up one by one: how much of it was used.
 pub(crate) fn limit_station(name: String, in_use: f64, size: f64) -> Station {
     let degraded = Some(StationUse { in_use: Some(in_use), ..StationUse::default() });
     Station { size: Some(size), degraded, ..Station::from(name) }
 }
 
-/// All of it: torment, its connections, and what a rule knows of what is behind them.
+/// The full path: torment, its connections, and what a rule knows of what follows.
 pub(crate) fn full_path(case: &Case<'_>, found: &RuleFinding) -> Vec<Station> {
-    // Where torment gave, the rule's own links are of torment.
+    // If torment gave, the rule's own links are torment's.
     let is_own = matches!(found.cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors);
     let before = if is_own { Vec::new() } else { entrance(case) };
     let before = before.into_iter().chain(case.front.map(|front| StationKind::Threads.station(front)));
@@ -39,7 +39,7 @@ pub(crate) fn full_path(case: &Case<'_>, found: &RuleFinding) -> Vec<Station> {
     all
 }
 
-/// The names alone, of what the rule knows: behind the service, where the case is of somebody there.
+/// The names of the rule's own stations only: behind the service, if the case is about a downstream.
 pub(crate) fn station_names(case: &Case<'_>, found: &RuleFinding) -> Vec<String> {
     let mut names: Vec<String> = found.chain.iter().map(|link| link.name.clone()).collect();
     if let Some(front) = case.front {
@@ -49,7 +49,7 @@ pub(crate) fn station_names(case: &Case<'_>, found: &RuleFinding) -> Vec<String>
     names
 }
 
-/// torment and its connections, by its own account.
+/// torment and its connections, from its own figures.
 fn entrance(case: &Case<'_>) -> Vec<Station> {
     let load = &case.bad.load;
     let well = || case.well.as_ref().filter(|well| well.load.seconds > 0.0);

@@ -1,48 +1,45 @@
 //! Which part of a run shows the target well, and which shows it degraded.
 //!
-//! Of a search that is said by the trials' judgements. Of one load it is said by its seconds: a load
-//! with stages is well first and degraded later.
+//! For a search the trials' judgements decide. For a single load its seconds do: a load with stages is well first and degraded later.
 
 use crate::observed_run::{ObservedRun, Second, Trial};
 use record::Purpose;
 use record::watch::Window;
 use units::Nanos;
 
-/// A second in which arrivals stay so many times longer than in the best one, and so much longer, is degraded.
+/// A second in which arrivals stay this many times longer than in the best one, and this much longer, is degraded.
 const STAY_FACTOR: f64 = 3.0;
 const STAY_FLOOR: f64 = 0.005;
-/// A load of which fewer of its seconds are degraded had hiccups.
+/// With a smaller share of degraded seconds a load had hiccups.
 const HICCUPS: f64 = 0.2;
-/// Bad trials up to so many times the best good rate show the limit; beyond, other things give too.
+/// Bad trials up to this many times the best good rate show the limit; beyond, other things give too.
 const NEAR: f64 = 3.0;
-/// A limit whose bounds are no further apart stands.
+/// A limit whose bounds are at most this far apart holds.
 const BOUNDED: f64 = 1.25;
-/// Of these the windows count in which at least this share of the most that was outstanding was.
+/// Of these, windows count with at least this share of the maximum outstanding.
 const FULL: f64 = 0.25;
-/// A load that is stopped ends in a part of a second. Of so short a part the averages mean little: what loops are late to tell falls into it.
+/// A stopped load ends in a partial second. Averages of so short a part mean little: late reports of loops fall into it.
 const SLIVER: Nanos = Nanos::from_millis(100);
-/// Good trials between these shares of the best good rate show the target well: nearer to the limit
-/// its signs are there already, further below little happens.
+/// Good trials between these shares of the best good rate show the target well: closer to the limit its signs are already present,
+/// further below little happens.
 const WELL_SHARES: std::ops::RangeInclusive<f64> = 0.3..=0.85;
 
-/// Some seconds of load in the same state, with the windows that belong to them.
+/// Seconds of load in the same state, with their windows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunPart<'a> {
     pub seconds: Vec<&'a Second>,
-    /// Each with what was outstanding in its second, on average.
+    /// Each with the average number outstanding in its second.
     pub windows: Vec<(&'a Window, f64)>,
-    /// The trials they are of.
+    /// Their trials.
     pub trials: Vec<u32>,
 }
 
-/// A run divided.
+/// A split run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunSplit<'a> {
-    /// Where the target was well.
     pub well: RunPart<'a>,
-    /// Where it was not.
     pub bad: RunPart<'a>,
-    /// Trials that say nothing about the target, for the generator was the limit.
+    /// Trials that say nothing about the target, because the generator was the limit.
     pub void: Vec<&'a Trial>,
     /// Later seconds of the same load, at the same rate, were well.
     pub recovered: bool,
@@ -102,8 +99,7 @@ fn by_second<'a>(trial: &'a Trial, place: &str) -> RunSplit<'a> {
     let good = trial.end.as_ref().is_some_and(|end| end.good && end.invalid.is_empty());
     steps.recovered = recovered(&seconds, &marked);
     for ((second, window), bad) in seconds.into_iter().zip(marked) {
-        // Where the goal was met, a few slow seconds are no limit; where it was not and no second
-        // stands out, all of them are of one kind.
+        // If the goal was met, a few slow seconds are no limit; if it was not and no second stands out, all of them are of one kind.
         let bad = match (good, share) {
             (true, share) if share < HICCUPS && !closed => false,
             (false, 0.0) => true,
@@ -114,7 +110,7 @@ fn by_second<'a>(trial: &'a Trial, place: &str) -> RunSplit<'a> {
     steps
 }
 
-/// Whether the last degraded second is followed by as many well ones as there were degraded, at its rate.
+/// Whether the last degraded second is followed by as many well ones at its rate as there were degraded ones.
 fn recovered(seconds: &[(&Second, Option<&Window>)], bad: &[bool]) -> bool {
     let Some(last) = bad.iter().rposition(|bad| *bad) else { return false };
     let rate =
@@ -142,11 +138,11 @@ fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
     let best = good.iter().map(|t| rate(t)).fold(0.0, f64::max);
     let least_bad = bad.iter().map(|t| rate(t)).fold(f64::INFINITY, f64::min);
     if bad.is_empty() {
-        // Whose limit it was is the first question to what was seen in them.
+        // Their first question is whose limit it was.
         bad.extend(steps.void.iter().copied());
     }
-    // Once the target has been seen to fail at a rate, it does not matter who was the limit at a higher one; nor, where a trial was good, who was at a
-    // lower one for once. A limit that is bounded from both sides is the target's.
+    // Once the target has failed at a rate, it does not matter who was the limit at a higher one; nor, below a good trial, who once was.
+    // A limit bounded from both sides is the target's.
     let bounded = least_bad <= BOUNDED * best;
     steps.void.retain(|t| !bounded && rate(t) <= least_bad && rate(t) > best);
     let near = NEAR * if best > 0.0 { best } else { least_bad };
@@ -172,7 +168,7 @@ fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
     steps
 }
 
-/// Whether a trial was void because the one who loads could not go on, and not for other reasons.
+/// Whether a trial was void because the generator was the limit, and not for other reasons.
 fn generator_was_the_limit(invalid: &[record::Caveat]) -> bool {
     invalid.iter().any(|caveat| caveat.doubt.is_generator() || caveat.doubt.is_exhaustion())
 }

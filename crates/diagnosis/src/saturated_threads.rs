@@ -1,4 +1,4 @@
-//! The threads that carry a service: those that all requests pass through and that have no rest.
+//! The threads that carry a service: all requests pass through them, and they are always busy.
 
 use crate::case::Case;
 use crate::part_summary::PartSummary;
@@ -11,32 +11,32 @@ pub(crate) const ONE_THREAD: f64 = 0.9;
 
 /// More such threads are a pool.
 const FEW: f64 = 4.5;
-/// They do this share of what the service does,
+/// They do this share of the service's work,
 const MOST: f64 = 0.8;
 /// or this one, if it is known that all requests pass through them: collectors and compilers do the rest.
 const MOST_OF_LOOP: f64 = 0.5;
-/// A thread that had a processor for less of its time lacks one.
+/// A thread with a processor for a smaller share of its time lacks one.
 pub(crate) const HAD: f64 = 0.6;
 
 /// The threads that carry a service.
 pub(crate) struct SaturatedThreads<'a> {
     pub group: &'a ThreadGroup,
-    /// How many have no rest.
+    /// How many are always busy.
     pub threads: f64,
-    /// Share of its time that each was on a processor.
+    /// Share of the time each was on a processor.
     pub used: f64,
-    /// Where it was well they waited for events.
+    /// While it was well they waited for events.
     pub loops: bool,
-    /// They do at least this share of what the service does.
+    /// They do at least this share of the service's work.
     most: f64,
 }
 
-/// Those threads of a group that have no rest, if they do nearly all of its work: how many, and their processor time.
+/// The always busy threads of a group, if they do nearly all of its work: number, and processor time.
 pub(crate) fn restless(group: &ThreadGroup, seconds: f64) -> Option<(f64, u64)> {
     never_at_rest(group, seconds, MOST)
 }
 
-/// The same, if they do so much of its work. Where nobody looked for such it is all of the group or nobody.
+/// The same, for this share of its work. If they were not looked for it is all of the group or none.
 fn never_at_rest(group: &ThreadGroup, seconds: f64, most: f64) -> Option<(f64, u64)> {
     let (threads, on_cpu_ns) = match group.full {
         Some(full) => (full.threads, full.on_cpu_ns),
@@ -66,7 +66,7 @@ pub(crate) fn find_saturated<'a>(case: &'a Case<'_>) -> Option<SaturatedThreads<
         (on_cpu_ns as f64 >= most * all as f64).then_some((group, threads, on_cpu_ns))
     })?;
     let used = on_cpu_ns as f64 / 1e9 / seconds / threads;
-    // Go runs as many threads as it may use processors, each of which waits for events when it has nothing to run.
+    // Go runs as many threads as it has processors, each of which waits for events when it has nothing to run.
     let as_many = case.is_go() && case.cpus() < threads + 0.5;
     (used >= HAD && threads < FEW && !as_many).then(|| SaturatedThreads {
         group,
@@ -77,26 +77,26 @@ pub(crate) fn find_saturated<'a>(case: &'a Case<'_>) -> Option<SaturatedThreads<
     })
 }
 
-/// The same, where it has more processors than they can use; or as few as it has event loops, and they or other threads of its own fill these.
+/// The same, if it has more processors than they can use; or as few as event loops, which they or other threads of its own fill.
 pub(crate) fn find_few_saturated<'a>(case: &'a Case<'_>) -> Option<SaturatedThreads<'a>> {
     let fills = case.cpu() >= FULL * case.cpus();
     find_saturated(case).filter(|carriers| !fills || carriers.loops && carriers.threads < case.cpus() + 0.5)
 }
 
-/// Whether they waited for nothing but events where the service was well.
+/// Whether they waited for nothing but events while the service was well.
 fn were_waiting(case: &Case<'_>, group: &ThreadGroup, threads: f64) -> bool {
     let known = case.subject().and_then(find_by_subject).filter(|program| program.processes.is_some());
     let is_loop = |side: &PartSummary<'_>| {
         let before = side.service().groups.iter().find(|before| before.name == group.name);
         before.is_some_and(|before| {
-            // How often a thread is seen running says little: who is looked at as regularly as requests come is always seen alike.
+            // How often a thread is seen running says little: one sampled in step with the requests always looks the same.
             let else_where = |g: &ThreadGroup| {
                 g.threads - threads_waiting(g, &ThreadWait::Running) - threads_waiting(g, &ThreadWait::Events)
             };
             let elsewhere = (else_where(before) - else_where(group)).abs();
             let waited =
                 threads_waiting(before, &ThreadWait::Events) - threads_waiting(group, &ThreadWait::Events);
-            // Near its limit it rests for moments that are seldom seen: then its processor time tells that it did.
+            // Near its limit it rests for moments that are seldom sampled: then its processor time shows that it did.
             let rested = threads - before.on_cpu_ns as f64 / 1e9 / side.observed_seconds();
             let tenth = 0.1 * threads;
             let waits = waited >= tenth || rested >= tenth && waited > elsewhere;
@@ -111,21 +111,21 @@ pub(crate) fn threads_waiting(group: &ThreadGroup, wait: &ThreadWait) -> f64 {
     group.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
 }
 
-/// How a service is given more processes, if that is known: so many.
+/// How to give a service more processes, if known.
 pub(crate) fn scaling_advice(case: &Case<'_>) -> Option<ScalingAdvice> {
     find_by_subject(case.subject()?)?.processes
 }
 
 impl SaturatedThreads<'_> {
-    /// How many of the group had no rest in another window of it.
+    /// Always busy threads of the group in another window.
     pub fn restless(&self, group: &ThreadGroup, seconds: f64) -> f64 {
         never_at_rest(group, seconds, self.most).map_or(0.0, |(threads, _)| threads)
     }
 
-    /// What has to be said to it to have more of them.
+    /// How to get more of them.
     pub fn more(&self, case: &Case<'_>) -> String {
         let wanted = (self.threads.round() + 1.0).max(case.cpus().floor()) as u32;
-        // One that the service has begun bears its own name.
+        // A process started by the service bears its own name.
         let other = find_by_name(&self.group.name).and_then(|program| program.processes);
         match other.or_else(|| scaling_advice(case)) {
             Some(more) => more(wanted),
@@ -134,8 +134,8 @@ impl SaturatedThreads<'_> {
     }
 }
 
-/// Whether want of a processor is what requests spend their time on: by Little's law, threads that are ready ÷
-/// requests outstanding is its share of the response time. Or all pass through a few threads that are never idle.
+/// Whether requests spend their time waiting for processors: by Little's law, ready threads ÷ requests outstanding is the share of the
+/// response time. Or all pass through a few threads that are never idle.
 pub(crate) fn is_cpu_starved(case: &Case<'_>) -> bool {
     const SHARE: f64 = 0.15;
     let seconds = case.bad.observed_seconds();

@@ -1,4 +1,4 @@
-//! From what the rules found to one verdict: what explains what, which came first, how sure.
+//! From findings to one verdict: what explains what, which came first, with what confidence.
 
 use crate::case::Case;
 use crate::finding::{CONTRADICTED, RuleFinding};
@@ -9,12 +9,12 @@ use record::watch::{AccessLevel, ThreadWait};
 use record::{CapacityCheck, Cause, Diagnosis, Finding, NoFinding, Prediction};
 use units::Rate;
 
-/// Below this a finding is no verdict.
+/// Below this confidence a finding is no verdict.
 const BELIEVED: f64 = 0.3;
-/// Two findings that explain each other in no way tie if their confidence is this near.
+/// Findings that do not explain each other tie if their confidence differs by at most this.
 const TIE: f64 = 0.1;
 
-/// Whether `cause`, where it holds, is the reason for `symptom`.
+/// Whether `cause`, where it holds, explains `symptom`.
 pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
     use Cause::*;
     let waits = matches!(symptom, Lock | Pool | Workers | Downstream | Inside | AcceptQueue | Safepoint);
@@ -25,7 +25,7 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
         Neighbour | CpuQuota => {
             waits || behind || matches!(symptom, Cpu | PostgresCpu | ColdJit | Gc | Freeze)
         }
-        // Who waits for a lock or a pool while processors are to be had does not wait for compilers.
+        // Waits for a lock or a pool while processors are available are not caused by compilers.
         ColdJit => matches!(symptom, Cpu | Inside | AcceptQueue | Safepoint),
         Gc => {
             waits && symptom != Downstream
@@ -66,7 +66,7 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
         Workers => matches!(symptom, Downstream | AcceptQueue | Inside),
         Downstream => matches!(symptom, Inside | AcceptQueue | Freeze),
         Retransmissions => matches!(symptom, Inside | AcceptQueue),
-        // Whoever arrives in a freeze waits in the queue of new connections; what holds all the time is told by its own rule.
+        // Arrivals in a freeze wait in the accept queue; what holds all the time has its own rule.
         Freeze => matches!(symptom, AcceptQueue | Inside | Retransmissions),
         AcceptQueue => symptom == Retransmissions,
         Safepoint => symptom == Freeze,
@@ -74,18 +74,18 @@ pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
     }
 }
 
-/// A rule that holds, and where.
+/// A finding and its place.
 struct LocatedFinding<'a, 'c> {
     found: RuleFinding,
     case: &'a Case<'c>,
-    /// Where else.
+    /// Other places.
     also: Vec<&'a str>,
 }
 
-/// Who waits for somebody looks as full as that one: behind the service such a finding goes before one that is no surer by more than this.
+/// A service looks as busy as what it waits for: a downstream's finding precedes one whose confidence is higher by at most this.
 const BEHIND_BY: f64 = 0.2;
 
-/// What the rules find at all places, each cause once: where it is surest.
+/// The findings of all places, each cause once: where its confidence is highest.
 fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<LocatedFinding<'a, 'c>> {
     let of_case = |case: &'a Case<'c>| {
         let rules = if case.front.is_some() { rules::BEHIND } else { rules::ALL };
@@ -115,16 +115,16 @@ fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<LocatedFind
     named
 }
 
-/// Whether it says something of who makes the load: it does so everywhere.
+/// Whether it is about the generator: then it holds everywhere.
 fn is_of_torment(cause: Cause) -> bool {
     matches!(cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors)
 }
 
-/// Of all places, and of those `behind` the service there.
+/// Judges all places, and the downstreams (`behind`) there.
 pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     let mut found = all(cases, behind);
     let causes: Vec<Cause> = found.iter().map(|at| at.found.cause).collect();
-    // Freezes that leave the limit as it is fill queues, and are no reason for what sets it.
+    // Freezes that do not lower the limit fill queues, and do not explain what sets it.
     let aside = |cause: Cause| cause == Cause::Freeze && cases.iter().any(Case::freezes_leave_limit);
     let is_why = |cause: Cause, symptom: Cause| {
         explains(cause, symptom) && !(aside(cause) && symptom == Cause::Inside)
@@ -134,7 +134,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     };
     let rank = |found: &RuleFinding| {
         let first = found.first.unwrap_or(0) as f64;
-        // Onset before size, but a second sooner or later is chance.
+        // Onset before size, but a second's difference is chance.
         found.confidence.value() - 0.02 * (first / 2.0).floor()
     };
     found.sort_by(|LocatedFinding { found: a, .. }, LocatedFinding { found: b, .. }| {
@@ -186,7 +186,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
             evidence: found.evidence,
         })
         .collect();
-    // Who cannot send more to a target that has nothing left either may have been held up by that.
+    // A generator that cannot send more to a saturated target may have been held up by that.
     if let Some(full) = diagnosis.also_saturated().map(|full| full.sentence.clone()) {
         diagnosis.findings[0].confidence.independence *= CONTRADICTED;
         diagnosis.sentences.push(format!("The target had next to nothing left either: {full}"));
@@ -194,7 +194,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     diagnosis
 }
 
-/// A sentence of a rule, with where that is, if it is not where torment is.
+/// A rule's sentence, with its place unless that is torment's.
 fn at_place(case: &Case<'_>, cause: Cause, sentence: &str) -> String {
     if case.is_remote() && !is_of_torment(cause) {
         format!("On {}: {sentence}", case.place)
@@ -207,7 +207,7 @@ fn called(place: &str) -> String {
     if place.is_empty() { "here".to_owned() } else { format!("on {place}") }
 }
 
-/// What nobody saw any more, for those who looked were lost.
+/// What was not observed any more because observers were lost.
 fn lost(cases: &[Case<'_>]) -> impl Iterator<Item = String> {
     cases.iter().filter_map(|case| {
         let lost = case.watched.lost.as_ref()?;
@@ -215,7 +215,7 @@ fn lost(cases: &[Case<'_>]) -> impl Iterator<Item = String> {
     })
 }
 
-/// What could not be seen at all places, so that it is not ruled out.
+/// What was not observable at all places, and so not ruled out.
 pub(crate) fn unseen(cases: &[Case<'_>]) -> Vec<String> {
     let of_case = |case: &Case<'_>| {
         let place = if case.is_remote() { format!("on {}, ", case.place) } else { String::new() };
@@ -233,7 +233,7 @@ fn format_arithmetic(arithmetic: &CapacityCheck) -> String {
     format!("{formula} = {ceiling}: that is {about}the limit; {measured} were measured.")
 }
 
-/// What is the same in every diagnosis of this case.
+/// The parts common to all diagnoses of this case.
 pub(crate) fn empty_diagnosis(case: &Case<'_>) -> Diagnosis {
     let rate = |offered: f64| (offered > 0.0).then_some(Rate(offered));
     Diagnosis {
@@ -270,7 +270,7 @@ fn no_finding(cases: &[Case<'_>]) -> Diagnosis {
     diagnosis
 }
 
-/// What most threads did, for whoever has to look further.
+/// What most threads did, as a hint for further investigation.
 fn largest_state(case: &Case<'_>) -> String {
     let groups = &case.bad.service().groups;
     let mut states: Vec<(f64, String)> = groups
@@ -292,7 +292,7 @@ fn largest_state(case: &Case<'_>) -> String {
 mod tests {
     use super::*;
 
-    /// Else causes that explain each other in a circle would all be found, and none be the verdict.
+    /// Otherwise causes that explain each other in a circle would all be found, and none be the verdict.
     #[test]
     fn of_any_causes_one_follows_from_no_other() {
         let mut left: Vec<Cause> = Cause::ALL.to_vec();

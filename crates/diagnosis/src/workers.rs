@@ -1,10 +1,9 @@
-//! The threads, or processes, that serve requests, and where they stand.
+//! The threads, or processes, that serve requests, and their states.
 
 use record::watch::{FutexOp, ThreadWait, TreeWindow, WatchedProcesses};
 use std::collections::BTreeMap;
 
-/// Threads of the Java virtual machine itself, and of libraries, that never serve a request; as the kernel
-/// cuts their names, digits folded.
+/// Threads of the JVM itself, and of libraries, that never serve a request; as the kernel truncates their names, digits folded.
 const NOT_WORKERS: [&str; 26] = units::texts![
     "C1 Compiler" "C2 Compiler" "VM Thread" "VM Periodic" "GC Thread" "G1 " "ZGC" "Shenandoah"
     "Signal Dispatch" "Service Thread" "Monitor Deflati" "Monitor Deflation" "Finalizer" "Reference Handl"
@@ -12,31 +11,31 @@ const NOT_WORKERS: [&str; 26] = units::texts![
     "Catalina-util" "poller" "stop" "listener" "signal" "Sweeper thread"
 ];
 
-/// So many threads run or are ready to, at least, where others wait for the one that computes.
+/// At least this many threads run or are ready to, if others wait for the one that computes.
 const COMPUTES: f64 = 0.3;
 
-/// Threads that do not serve, by the name of their group and what they wait for: whole ones.
+/// Bystanders, by group name and wait: whole threads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bystanders(pub BTreeMap<String, BTreeMap<ThreadWait, f64>>);
 
 impl Bystanders {
-    /// How many of a group are among those that wait for this.
+    /// Bystanders of a group with this wait.
     pub fn of(&self, group: &str, wait: &ThreadWait) -> f64 {
         self.0.get(group).and_then(|states| states.get(wait)).copied().unwrap_or(0.0)
     }
 
-    /// All of a group.
+    /// All bystanders of a group.
     pub fn in_group(&self, group: &str) -> f64 {
         self.0.get(group).map_or(0.0, |states| states.values().sum())
     }
 }
 
-/// Where the threads that serve requests stand: average numbers.
+/// The threads that serve requests, by state: average numbers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Workers {
     /// Name of their group.
     pub name: String,
-    /// How many.
+    /// Their number.
     pub all: f64,
     /// Running, or ready to.
     pub running: f64,
@@ -44,30 +43,30 @@ pub(crate) struct Workers {
     pub timed: f64,
     /// Waiting for another thread, without one.
     pub untimed: f64,
-    /// Both, by their deadline.
+    /// Both, by deadline.
     pub queues: BTreeMap<Option<u32>, f64>,
-    /// Waiting for a connection they made: by its other end, the most first.
+    /// Waiting for a connection they made: by remote address, the most first.
     pub peers: Vec<(String, f64)>,
     /// Asleep for a time.
     pub sleeping: f64,
-    /// Waiting for a disk; the file or function that most wait for.
+    /// Waiting for a disk; the file or function most of them wait for.
     pub disk: f64,
     pub disk_what: Option<String>,
     /// In an event loop: idle, or in one of its own, waiting for an answer.
     pub idle: f64,
-    /// Waiting for a connection that nobody has identified.
+    /// Waiting for an unidentified connection.
     unidentified: f64,
-    /// The group has threads of its service beside its workers, of the same name.
+    /// The group has other threads of the service besides workers, of the same name.
     mixed: bool,
-    /// One of its threads at a time computes, and one does: Python's and Ruby's interpreters have a lock, waited for by milliseconds at a time.
+    /// Only one thread computes at a time, and one does: Python's and Ruby's interpreters have a lock, waited for by milliseconds at a
+    /// time.
     pub interpreted: bool,
     /// Anything else.
     pub other: f64,
 }
 
 impl Workers {
-    /// The group that serves requests: of all groups that can be one, and do some of the work, that with the
-    /// most threads that are not waiting for events.
+    /// The group that serves requests: of all candidates that do some of the work, the one with the most threads not waiting for events.
     pub fn find(subject: &TreeWindow, about: Option<&WatchedProcesses>, others: &Bystanders) -> Option<Self> {
         /// Threads that never run serve nobody.
         const WORK: f64 = 0.1;
@@ -79,7 +78,7 @@ impl Workers {
         let group = candidates()
             .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
-        // Where hardly any of them computes, none waits for the interpreter: Ruby's threads sleep so, too.
+        // If hardly any of them computes, none waits for the interpreter: Ruby's threads also sleep so.
         let running = group.states.iter().filter(|state| state.wait == ThreadWait::Running);
         let interpreted =
             about.is_some_and(is_interpreted) && running.map(|s| s.threads).sum::<f64>() >= COMPUTES;
@@ -96,7 +95,7 @@ impl Workers {
             );
         }
         workers.peers.sort_by(|a, b| b.1.total_cmp(&a.1));
-        // Of connections that are made for each request some have closed before they are identified.
+        // If connections are made for each request, some have closed before they are identified.
         if let Some((_, most)) = workers.peers.first_mut() {
             *most += std::mem::take(&mut workers.unidentified);
         }
@@ -115,7 +114,7 @@ impl Workers {
             ThreadWait::Running => self.running += threads,
             // HotSpot's safepoint barrier; everywhere else that operation is a plain mutex.
             ThreadWait::Futex { op: FutexOp::Wait, within_s: None, .. } if java => {}
-            // Java sleeps so, too; and who waits for a lock or a connection waits longer than a second for it.
+            // Java also sleeps so; and waits for a lock or a connection are longer than a second.
             ThreadWait::Futex { within_s: Some(1), .. } if !self.interpreted => self.sleeping += threads,
             ThreadWait::Futex { within_s: Some(_), .. } => self.timed += threads,
             ThreadWait::Futex { within_s: None, .. } => self.untimed += threads,
@@ -123,7 +122,7 @@ impl Workers {
                 Some((_, count)) => *count += threads,
                 None => self.peers.push((address.clone(), threads)),
             },
-            // Idle: the client has not said what it wants, or there is none.
+            // Idle: the client has not sent a request, or there is none.
             ThreadWait::Client | ThreadWait::Accept => {}
             ThreadWait::Sleep => self.sleeping += threads,
             ThreadWait::Disk { what } => {
@@ -161,7 +160,7 @@ impl Workers {
     }
 }
 
-/// Whether one of its threads at a time computes.
+/// Whether only one of its threads computes at a time.
 pub(crate) fn is_interpreted(subject: &WatchedProcesses) -> bool {
     subject.name.starts_with("python") || subject.name.starts_with("ruby")
 }

@@ -1,4 +1,4 @@
-//! What is read of a machine, before any of it is judged.
+//! The facts read of a machine, before any of them is judged.
 
 use crate::files::{FileRead, FileTree, optional};
 use procfs::cgroups::{self, GroupPaths};
@@ -12,13 +12,13 @@ use tasks::ThreadsWanted;
 /// More tasks than a load and the services of a plan need.
 pub(crate) const TASKS_WANTED: u64 = 10_000;
 
-/// All of it, as found for one process.
+/// All facts, as found for one process.
 pub(crate) struct MachineFacts {
-    // Who asks.
+    // Privileges.
     pub root: bool,
     /// `CapEff` (capabilities(7)).
     pub capabilities: FileRead<u64>,
-    /// It is in a user namespace of its own: its capabilities are good for that alone.
+    /// In a user namespace of its own: its capabilities are valid only there.
     pub nested: bool,
 
     // What can be seen.
@@ -28,52 +28,52 @@ pub(crate) struct MachineFacts {
     pub tracepoints: Result<(), String>,
     pub pressure: FileRead<String>,
 
-    // What may be done.
+    // What is permitted.
     pub groups: FileRead<GroupPaths>,
     pub delegated: Result<(), String>,
-    /// RLIMIT_NICE: 20 less the nice value that may be had.
+    /// RLIMIT_NICE: 20 minus the lowest permitted nice value.
     pub nice: FileRead<ResourceLimit>,
 
     // How much there can be.
     pub descriptors: FileRead<ResourceLimit>,
-    /// Open files of the whole machine, and how many there may be.
+    /// Open files of the whole machine, and their maximum.
     pub files: FileRead<(u64, u64)>,
     pub ports: FileRead<(u64, u64)>,
     pub reuse: FileRead<u64>,
-    /// Connections tracked, and how many may be; none where none are.
+    /// Tracked connections, and their maximum; none without tracking.
     pub tracked: FileRead<Option<(u64, u64)>>,
     pub backlog: FileRead<u64>,
     pub rooms: Vec<SystemLimit>,
     pub overcommit: FileRead<u64>,
 
-    // How exactly it is done.
+    // How exactly requests can be timed.
     pub release: FileRead<String>,
     pub present: FileRead<u64>,
     pub allowed: FileRead<u64>,
     pub quota: Option<Quota>,
-    /// Processors' time at the beginning and at the end of the watch.
+    /// Processor times at the beginning and at the end of the watch.
     pub times: FileRead<(CpuTimes, CpuTimes)>,
     pub clock: FileRead<String>,
     pub clocks: FileRead<String>,
-    /// What a timer is rounded to (clock_getres(2)).
+    /// Timer resolution (clock_getres(2)).
     pub timer_ns: Option<u64>,
     pub slack_ns: FileRead<u64>,
-    /// The governor of each processor, and what drives it; empty where nothing is governed.
+    /// The frequency governor of each processor, and its driver; empty without frequency scaling.
     pub governors: Vec<FileRead<String>>,
     pub driver: FileRead<String>,
-    /// Whether the clock may go beyond what it can keep up; none where that is not known.
+    /// Whether clock frequencies may exceed what can be sustained; none if unknown.
     pub turbo: Option<Turbo>,
     pub huge: FileRead<Option<(String, String)>>,
 }
 
-/// A quota of processor time, and the group that sets it.
+/// A processor quota, and the control group that sets it.
 pub(crate) struct Quota {
     pub quota: CpuQuota,
     pub folder: PathBuf,
     pub unified: bool,
 }
 
-/// Where it is switched.
+/// The switch for it.
 pub(crate) enum Turbo {
     /// `intel_pstate/no_turbo`.
     Intel(bool),
@@ -149,7 +149,7 @@ impl MachineFacts {
                 },
             ),
         };
-        // Last, so that what was read before is not taken for the work of others.
+        // Last, so that our own reading is not taken for the work of others.
         let now = || tree.parsed("proc/stat", |stat| procfs::parse_cpu_times(stat, "cpu"));
         let before = now();
         std::thread::sleep(watch);
@@ -157,13 +157,13 @@ impl MachineFacts {
         facts
     }
 
-    /// Whether it has this capability, of its number in capabilities(7).
+    /// Whether it has this capability, by its number in capabilities(7).
     pub fn has_capability(&self, capability: u32) -> bool {
         self.capabilities.as_ref().is_ok_and(|all| all & 1 << capability != 0)
     }
 }
 
-/// The smallest one above the process, as the watch of a target reads it.
+/// The smallest quota above the process, as read for a target.
 fn quota(root: &Path, pid: u32, groups: Option<&GroupPaths>) -> Option<Quota> {
     let quota = observe::limits_of(root, pid).ok()??.cpu?;
     let line = &groups?.cpu;
@@ -171,7 +171,7 @@ fn quota(root: &Path, pid: u32, groups: Option<&GroupPaths>) -> Option<Quota> {
     Some(Quota { quota, folder, unified: line.unified })
 }
 
-/// Of `always [madvise] never` what holds.
+/// The bracketed value, as in `always [madvise] never`.
 fn chosen(text: &str) -> Option<String> {
     Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
 }

@@ -1,19 +1,18 @@
-//! Files that are read, and why they could not be.
+//! Reading files, and why they could not be read.
 
 use std::fs::read_to_string;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// A file that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReadError {
-    /// It and why, in words.
+    /// The file and the reason, in words.
     pub why: String,
-    /// It is not there.
+    /// It does not exist.
     pub absent: bool,
 }
 
-/// So that `?` takes what is only borrowed.
+/// So that `?` accepts a borrowed error.
 impl From<&Self> for ReadError {
     fn from(unread: &Self) -> Self {
         unread.clone()
@@ -22,7 +21,7 @@ impl From<&Self> for ReadError {
 
 pub(crate) type FileRead<T> = Result<T, ReadError>;
 
-/// Where files are: below a root, of a process.
+/// Where files are: below a root, for one process.
 pub(crate) struct FileTree<'a> {
     root: &'a Path,
     pid: u32,
@@ -37,7 +36,7 @@ impl<'a> FileTree<'a> {
         self.root.join(name)
     }
 
-    /// A file, without blanks around it.
+    /// A file's content, trimmed.
     pub fn text(&self, name: &str) -> FileRead<String> {
         let read = read_to_string(self.path(name)).map(|text| text.trim().to_owned());
         read.map_err(|why| match why.kind() {
@@ -46,24 +45,23 @@ impl<'a> FileTree<'a> {
         })
     }
 
-    /// What a file says.
+    /// A file's parsed content.
     pub fn parsed<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> FileRead<T> {
         let text = self.text(name)?;
         let wrong = || ReadError { why: format!("/{name} is in no known format"), absent: false };
         parse(&text).ok_or_else(wrong)
     }
 
-    /// A file that is a number.
     pub fn number(&self, name: &str) -> FileRead<u64> {
         self.parsed(name, |text| procfs::parse_number(text.as_bytes()))
     }
 
-    /// The same of the process's own file.
+    /// As [`Self::parsed`], for a file in the process's own folder.
     pub fn own<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> FileRead<T> {
         self.parsed(&format!("proc/{}/{name}", self.pid), parse)
     }
 
-    /// What a folder holds, by name.
+    /// The sorted names in a folder.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
@@ -73,7 +71,7 @@ impl<'a> FileTree<'a> {
     }
 }
 
-/// What need not be there, such as the files of a module.
+/// For what need not exist, such as the files of a module.
 pub(crate) fn optional<T>(seen: FileRead<T>) -> FileRead<Option<T>> {
     match seen {
         Ok(found) => Ok(Some(found)),

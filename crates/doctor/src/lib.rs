@@ -1,7 +1,9 @@
-//! What a machine allows torment, and what torment loses or misreads otherwise: each thing with the setting that changes it.
+//! What a machine permits torment, and what torment otherwise loses or misreads: each finding with the setting that
+//! changes it.
 //!
-//! [`examine`] reads the facts ([`facts`]) below a root, and judges them ([`rows`], pure). What another crate reads already, it is asked
-//! for. Nothing is changed, tried or loaded here; `torment probe` measures, `torment selftest` tries.
+//! [`examine`] reads the facts ([`facts`]) below a root, and judges them ([`rows`], pure). What another crate reads
+//! already is read by that crate. Nothing is changed, tried or loaded here; `torment probe` measures, `torment
+//! selftest` tries.
 
 mod facts;
 mod files;
@@ -14,8 +16,8 @@ use record::Prerequisite;
 use std::path::Path;
 use std::time::Duration;
 
-/// What this machine allows the process, each thing in its area. Its processors are watched for so long. `root` is what all paths are
-/// below: `/`, but for tests.
+/// Examines what this machine permits the process, area by area. Its processors are watched for this long. All paths
+/// are below `root`, which is `/` except in tests.
 pub fn examine(root: &Path, pid: u32, watch: Duration) -> Vec<Prerequisite> {
     rows::judge(&MachineFacts::read(root, pid, watch))
 }

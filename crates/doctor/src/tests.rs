@@ -1,4 +1,4 @@
-//! Made-up machines: each has what this one lacks.
+//! Made-up machines: each lacks something.
 
 use super::*;
 use record::Severity::{self, Fine, Hinders, Less, Unknown};
@@ -14,7 +14,7 @@ Max nice priority         0                    0
 ";
 const V2: &str = "42 31 0:39 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
 
-/// A healthy desktop with version 2 of control groups, in a group that is delegated.
+/// A healthy desktop with version 2 control groups, in a delegated group.
 fn machine() -> TempDir {
     let root = tempfile::tempdir().expect("the temporary folder can be written");
     let group = "sys/fs/cgroup/user.slice/session.scope";
@@ -79,7 +79,7 @@ fn row(root: &TempDir, name: &str) -> Prerequisite {
     rows.into_iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row is of {name}"))
 }
 
-/// Of the healthy machine with one file as given: what the row says, and the command it gives.
+/// For the healthy machine with one file replaced: the row's finding, and the command it suggests.
 #[track_caller]
 fn check(file: &str, text: &str, name: &str, bearing: Severity, found: &str, command: &str) {
     let root = machine();
@@ -324,7 +324,7 @@ fn clocks_and_clock_speeds() {
     check("proc/7/status", &STATUS.replace("0-7", "3,5"), "processors", Less, "2 of 8", "taskset -pc 0-7 $$");
 }
 
-/// A folder stands for a file that is there and cannot be read, whoever reads it.
+/// A folder stands for a file that exists but cannot be read, whoever reads it.
 #[test]
 fn what_cannot_be_read_is_said_with_why() {
     for (file, name) in [

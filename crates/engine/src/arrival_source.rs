@@ -1,4 +1,4 @@
-//! Where arrivals come from: a schedule, or connections that become free.
+//! Where arrivals come from: a schedule, or users who become free.
 
 use schedule::{DueTimes, OfferedLoad};
 use std::cmp::Reverse;
@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use std::iter::Peekable;
 use units::Nanos;
 
-/// A closed loop waits this long after a connection could not be made, so that a target that
-/// refuses is not called as fast as the processor allows.
+/// A closed loop waits this long after a failed connection, so that a target that refuses is not called as fast
+/// as the processor allows.
 const AFTER_NO_CONNECTION: Nanos = Nanos::from_millis(100);
 
 pub(crate) enum ArrivalSource {
@@ -16,12 +16,12 @@ pub(crate) enum ArrivalSource {
 }
 
 impl ArrivalSource {
-    /// The part of an offer that belongs to one of `loops` loops, where each connection has `streams` users.
+    /// One of `loops` loops' part of an offer, with `streams` users per connection.
     pub fn new(offer: &OfferedLoad, index: u32, loops: u32, streams: u32) -> Self {
         match offer {
             OfferedLoad::Open(schedule) => Self::Open(schedule.arrivals(index, loops).peekable()),
             OfferedLoad::Closed { connections, requests, .. } => {
-                // A loop without a user of its own has no request either.
+                // A loop without a user has no request either.
                 let (index, loops) = (u64::from(index), u64::from(loops.min(*connections)));
                 let share = |whole: u64| {
                     if index < loops { whole / loops + u64::from(index < whole % loops) } else { 0 }
@@ -38,7 +38,7 @@ impl ArrivalSource {
         }
     }
 
-    /// When the next arrival is due; none if there is none to come for now.
+    /// When the next arrival is due; `None` if none is to come for now.
     pub fn next_due(&mut self) -> Option<Nanos> {
         match self {
             Self::Open(due) => due.peek().map(|a| a.due),
@@ -47,7 +47,7 @@ impl ArrivalSource {
         }
     }
 
-    /// Takes the next arrival if it is due by `now`: its number and its due time.
+    /// Takes the next arrival if it is due by `now`: its number and due time.
     pub fn take(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
         if self.next_due()? > now {
             return None;
@@ -64,19 +64,20 @@ impl ArrivalSource {
         }
     }
 
-    /// An arrival was decided at `now`: in a closed loop its user comes again.
+    /// An arrival was decided at `now`: in a closed loop its user is free again.
     pub fn release_user(&mut self, now: Nanos, connected: bool) {
         if let Self::Closed { free, left: 1.., .. } = self {
             free.push(Reverse(if connected { now } else { now + AFTER_NO_CONNECTION }));
         }
     }
 
-    /// Whether so many requests were all, and each has come. Who has no user to begin with waits for the end of the load.
+    /// Whether a fixed number of requests has been reached. A loop without users waits for the end of the load
+    /// instead.
     pub fn is_exhausted(&self) -> bool {
         matches!(self, Self::Closed { left: 0, .. })
     }
 
-    /// How many users a closed loop begins with.
+    /// The number of users of a closed loop.
     pub fn users(&self) -> Option<usize> {
         match self {
             Self::Open(_) => None,
@@ -94,7 +95,8 @@ impl ArrivalSource {
 mod tests {
     use super::*;
 
-    /// The numbers that each of four loops takes, where every request is decided at once; none where it goes on for as long as the load.
+    /// The numbers that each of four loops takes, if every request is decided at once; `None` if unlimited for
+    /// as long as the load.
     fn taken(connections: u32, requests: Option<u64>) -> [Option<Vec<u64>>; 4] {
         let offer = OfferedLoad::Closed { connections, requests, duration: None };
         [0, 1, 2, 3].map(|index| {

@@ -1,7 +1,6 @@
-//! What a step reads in an answer: whether it is right, and what later steps need of it.
+//! Evaluates a step's answer: whether it is right, and what later steps need from it.
 //!
-//! Why it cannot be read is said in the plan's words only, never in the answer's: the reasons are
-//! counted, so there must be few of them.
+//! Failures quote only the plan, never the answer: the reasons are counted, so there must be few of them.
 
 use crate::content::{BODY_LIMIT, Content};
 use crate::cookies;
@@ -11,10 +10,10 @@ use plan::{AnswerCheck, Extraction, ExtractionSource};
 use regex::bytes::Regex;
 use std::str;
 
-/// Longer texts of a plan are cut where they are repeated.
+/// Longer texts of a plan are truncated when quoted.
 const SHOWN: usize = 40;
 
-/// The checks and takes of one step, ready to be applied to each of its answers.
+/// The checks and takes of one step, compiled.
 #[derive(Debug)]
 pub(crate) struct ChecksAndTakes {
     checks: Vec<CompiledCheck>,
@@ -46,10 +45,10 @@ enum TakeSource {
 }
 
 impl ChecksAndTakes {
-    /// Prepares the checks and takes of a step, the first of which fills `taken[first]`.
+    /// Compiles the checks and takes of a step, the first of which fills `taken[first]`.
     ///
     /// # Errors
-    /// If a regular expression or a JSON pointer is none, in words.
+    /// If a regular expression or a JSON pointer is invalid, in words.
     pub fn new(takes: &[Extraction], first: usize, checks: &[AnswerCheck]) -> Result<Self, String> {
         let mut wanted = PointerTree::default();
         let finder = |text: &String| Finder::new(text.as_bytes()).into_owned();
@@ -88,8 +87,8 @@ impl ChecksAndTakes {
         self.checks.is_empty() && self.takes.is_empty()
     }
 
-    /// Checks the answer, then takes from it: each value goes to its place in `taken`, which grows
-    /// as needed and keeps what it has allocated.
+    /// Checks the answer, then takes from it: each value goes to its place in `taken`, which grows as needed
+    /// and keeps its allocations.
     ///
     /// # Errors
     /// Which check or take failed, and why.
@@ -169,7 +168,7 @@ impl TakeSource {
     }
 }
 
-/// A regular expression, or the last line of why it is none: those before it draw the place.
+/// A regular expression, or the last line of its error: those before draw the position.
 fn compiled(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| {
         let why = error.to_string();
@@ -182,7 +181,7 @@ fn compiled(text: &str) -> Result<Regex, String> {
     })
 }
 
-/// The body as JSON, parsed when the first value of it is asked for.
+/// The body as JSON, parsed when its first value is needed.
 struct JsonBody<'a> {
     content: &'a Content,
     wanted: &'a PointerTree,
@@ -224,7 +223,7 @@ fn not_found(content: &Content, what: &str) -> String {
     }
 }
 
-/// Whether the body is not the text itself.
+/// Whether the body is encoded, e.g. compressed.
 fn is_coded(content: &Content) -> bool {
     content.header("content-encoding").any(|coding| !coding.eq_ignore_ascii_case(b"identity"))
 }
@@ -237,7 +236,7 @@ fn describe_pointer(pointer: &str) -> &str {
     if pointer.is_empty() { "the whole body" } else { pointer }
 }
 
-/// A text of the plan in quotes, cut if it is long.
+/// A text of the plan in quotes, truncated.
 fn quote_truncated(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     match text.char_indices().nth(SHOWN) {

@@ -1,48 +1,51 @@
-//! How many connections a loop may have: as many as its target answers more with.
+//! Limits a loop's connections to as many as make its target answer more.
 //!
-//! While a target hiccups, requests wait by the thousand. A connection for each would overflow its accept queue, or give an event loop more to do than
-//! it gets done: it would never catch up, by our doing. So there is a ceiling, which is raised by steps, and the answers say whether that helped.
+//! While a target hiccups, requests wait by the thousand. A connection for each would overflow its accept
+//! queue, or give an event loop more to do than it can: it would never catch up, by our doing. So there is a
+//! ceiling, raised in steps, and the answers show whether that helped.
 
-/// It is raised once in so long, if somebody waited for a connection meanwhile.
+/// It is raised at most once per stretch of this length, if a request had to wait for a connection meanwhile.
 const STRETCH_NS: u64 = 100_000_000;
-/// So many there may be in any case.
+/// The minimum ceiling.
 const LEAST: usize = 100;
-/// A step is this part of the ceiling.
+/// A step is this fraction of the ceiling.
 const STEP: usize = 8;
-/// More connections helped if answers became more by this part of what they did: then connections are what the target lacks, and their number may double.
+/// More connections helped if answers grew by this fraction of the connections' growth: then the target lacks
+/// connections, and their number may double.
 const HELPED: f64 = 0.5;
-/// After a step that did not help the next one waits for so many times longer.
+/// After a step that did not help, the pause before the next grows by this factor.
 const RARER: u32 = 4;
-/// Where a target was taken to have places for so many connections, more than so many others that have carried answers at once say that it has more.
+/// If a target was taken to have places for some number of connections, more than this many beyond that, having
+/// carried answers at once, show that it has more.
 const OTHERS: usize = 1;
-/// What earlier trials brought counts for this much in the next: a target may have become slower.
+/// Earlier trials' answers count for this fraction in the next: a target may have become slower.
 const FADES: f64 = 0.98;
 
 #[derive(Default)]
 pub(crate) struct ConnectionCeiling {
     ceiling: usize,
-    /// Whether somebody waits who met it in this stretch,
+    /// Whether a request met the ceiling in this stretch.
     met: bool,
-    /// which began then, on the monotonic clock,
+    /// When the stretch began, on the monotonic clock.
     since_ns: u64,
-    /// and brought so many answers.
+    /// Answers in this stretch.
     answers: u64,
-    /// Whether the trial has brought any.
+    /// Whether the trial has brought any answer.
     answered: bool,
-    /// The most that a stretch of any trial brought, a nanosecond,
+    /// The most answers per nanosecond in a stretch of any trial.
     best: f64,
-    /// and how many connections there were when more of them last helped.
+    /// The number of connections when more of them last helped.
     helpful: usize,
     /// How many the target has places for, if others had to wait until one of those ended.
     places: Option<usize>,
-    /// After a step that did not help so many stretches pass before the next,
+    /// After a step that did not help, stretches to pause before the next.
     pause: u32,
-    /// of which so many are left.
+    /// Stretches left of the pause.
     left: u32,
 }
 
 impl ConnectionCeiling {
-    /// A trial begins, with so many connections, at this moment of the monotonic clock.
+    /// A trial begins with `len` connections, at this moment of the monotonic clock.
     pub fn begin(&mut self, now_ns: u64, len: usize) {
         let Self { best, helpful, places, .. } = *self;
         let ceiling = places.unwrap_or_else(|| risen(len.max(helpful).max(LEAST)));
@@ -50,31 +53,31 @@ impl ConnectionCeiling {
         *self = Self { ceiling, since_ns: now_ns, best, helpful, places, pause: 1, ..Self::default() };
     }
 
-    /// Others wait until one of these connections ends: nobody is helped by more.
+    /// Others wait until one of these connections ends: more would not help.
     pub fn set_places(&mut self, places: usize) {
         (self.places, self.ceiling, self.helpful) = (Some(places), places, self.helpful.min(places));
         (self.met, self.pause, self.left) = (false, 1, 0);
     }
 
-    /// So many connections that stand open have carried answers.
+    /// This many open connections have carried answers.
     pub fn used(&mut self, used: usize) {
         if self.places.is_some_and(|places| used > places + OTHERS) {
             (self.places, self.ceiling) = (None, self.ceiling.max(risen(used.max(LEAST))));
         }
     }
 
-    /// How many the target has places for, if that is known.
+    /// How many the target has places for, if known.
     pub fn places(&self) -> Option<usize> {
         self.places
     }
 
-    /// So many answers came, on one of `len` connections.
+    /// Answers arrived, on one of `len` connections.
     pub fn answered(&mut self, answers: usize, now_ns: u64, len: usize) {
         self.answers += answers as u64;
         self.advance(now_ns, len);
     }
 
-    /// Whether there may be one more than `len` by then.
+    /// Whether there may be more than `len` by then.
     pub fn allows(&mut self, now_ns: u64, len: usize) -> bool {
         self.advance(now_ns, len);
         let allows = len < self.ceiling;
@@ -116,7 +119,6 @@ impl ConnectionCeiling {
     }
 }
 
-/// By one step.
 fn risen(ceiling: usize) -> usize {
     ceiling + (ceiling / STEP).max(1)
 }
@@ -125,8 +127,8 @@ fn risen(ceiling: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// How many connections there are after each of these stretches, which brought so many answers each, where as many are made as may be; at first
-    /// there are 400, which have brought 100 in a stretch of an earlier trial.
+    /// Connections after each of these stretches, with this many answers each, if as many are made as allowed;
+    /// at first there are 400, which have brought 100 answers in a stretch of an earlier trial.
     fn grown(answers: &[usize]) -> Vec<usize> {
         let (mut now_ns, mut len) = (7 * STRETCH_NS, 400);
         let mut growth = ConnectionCeiling::default();

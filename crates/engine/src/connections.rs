@@ -12,41 +12,40 @@ use std::io;
 use std::os::fd::OwnedFd;
 use units::Nanos;
 
-/// Connections that are too old to be used, and are closed instead, before another is made: each costs a system call,
-/// and somebody waits.
+/// Connections too old for use that are closed before another is made: each costs a system call while a request
+/// waits.
 const TOO_OLD_AT_ONCE: usize = 16;
 
 pub(crate) struct Connection {
     pub stream: Stream,
     pub protocol: Protocol,
-    /// How many answers it has carried.
+    /// Answers carried so far.
     answers: u32,
     /// Whether the server is about to close it: it carries no more.
     spent: bool,
-    /// When the last one came, or when it was begun, on the monotonic clock.
+    /// When the last answer arrived, or connecting began, on the monotonic clock.
     idle_since_ns: u64,
-    /// When it was begun, on the monotonic clock, while it is being made.
+    /// When connecting began, on the monotonic clock; `None` once made.
     begun_ns: Option<u64>,
-    /// Its place in the list of those with room.
+    /// Its index in `roomy`.
     listed: Option<u32>,
 }
 
-/// Connections by slot number, which is also their token in the kernel's events.
+/// Connections by slot number, which is also their epoll token.
 #[derive(Default)]
 pub(crate) struct Connections {
     slots: Slots<Connection>,
-    /// Those with room. The last is used next: it is the warmest, and the others may grow old and
-    /// be closed.
+    /// Those with room. The last is used next: it is the warmest, and the others may grow old and be closed.
     roomy: Vec<u32>,
     connecting: usize,
     /// How many have carried an answer, and the most in this trial.
     used: usize,
     most_used: usize,
-    /// Those being made, oldest first; those made or closed meanwhile are passed over.
+    /// Those being made, oldest first; those made or closed meanwhile are skipped.
     made_next: VecDeque<SlotKey>,
     /// Serial number of the next connection, and the step to the one after it.
     serial: (u64, u64),
-    /// Where each is to be used as often as the others: whose turn it is; those closed meanwhile are passed over.
+    /// If all are to be used equally often: in which order; those closed meanwhile are skipped.
     turns: Option<VecDeque<SlotKey>>,
     idle: IdleLimit,
     reuse: ReuseLimit,
@@ -59,20 +58,20 @@ impl Connections {
         Self { serial, ..Self::default() }
     }
 
-    /// From now on each is used in its turn, or the warmest first again.
+    /// Uses them in turn from now on, or the warmest first again.
     pub fn take_turns(&mut self, on: bool) {
         self.turns = on.then(|| self.slots.iter_mut().map(|(key, _)| key).collect());
     }
 
-    /// Closes the last of them until there are no more than so many.
+    /// Closes the last of them until at most this many are left.
     pub fn shrink(&mut self, to: usize) {
         let surplus = self.len().saturating_sub(to);
         let last: Vec<SlotKey> = self.slots.iter_mut().rev().take(surplus).map(|(key, _)| key).collect();
         last.into_iter().for_each(|key| self.close(key.number));
     }
 
-    /// Closes those that have been idle since `before_ns` of the monotonic clock, but for `least`, and of the others all above `most`: those that have been
-    /// idle for longest, and at once.
+    /// Closes at once, longest idle first: those idle since `before_ns` of the monotonic clock, but for `least`
+    /// in all, and any above `most`.
     pub fn trim(&mut self, most: usize, least: usize, before_ns: u64) {
         let mut all: Vec<(u64, SlotKey)> =
             self.slots.iter_mut().map(|(key, connection)| (connection.idle_since_ns, key)).collect();
@@ -82,13 +81,13 @@ impl Connections {
         all.into_iter().take(surplus).for_each(|(_, key)| self.close_at_once(key.number));
     }
 
-    /// Closes those on which nothing is asked, at once.
+    /// Closes idle connections, at once.
     pub fn close_idle(&mut self) {
         let all: Vec<SlotKey> = self.slots.iter_mut().map(|(key, _)| key).collect();
         all.into_iter().for_each(|key| self.close_if_idle(key.number));
     }
 
-    /// The same of one.
+    /// Closes this one if idle.
     pub fn close_if_idle(&mut self, slot: u32) {
         if let Some(connection) = self.slots.get_mut(slot)
             && !connection.is_being_made()
@@ -98,7 +97,7 @@ impl Connections {
         }
     }
 
-    /// None of their ports waits for a minute (TIME-WAIT).
+    /// By reset, so that no port is left in TIME-WAIT for a minute.
     fn close_at_once(&mut self, slot: u32) {
         if let Some(connection) = self.slots.get_mut(slot) {
             connection.stream.reset_at_close();
@@ -106,7 +105,6 @@ impl Connections {
         self.close(slot);
     }
 
-    /// Closes those that are being made.
     pub fn give_up_making(&mut self) {
         let being_made = self.slots.iter_mut().filter(|(_, connection)| connection.is_being_made());
         let being_made: Vec<SlotKey> = being_made.map(|(key, _)| key).collect();
@@ -121,18 +119,17 @@ impl Connections {
         self.connecting
     }
 
-    /// A trial begins: what earlier ones were answered says nothing of it.
+    /// A trial begins: what earlier ones were answered says nothing about it.
     pub fn trial_begins(&mut self) {
         self.most_used = self.used;
         self.growth.begin(sys::monotonic_ns(), self.slots.len());
     }
 
-    /// Whether there may be one more.
     pub fn may_grow(&mut self) -> bool {
         self.growth.allows(sys::monotonic_ns(), self.slots.len())
     }
 
-    /// Begins a connection; the kernel will report it under its slot number.
+    /// Begins a connection; the kernel reports it under its slot number.
     pub fn open(&mut self, endpoint: &ResolvedTarget, epoll: &OwnedFd) -> io::Result<u32> {
         let (serial, step) = self.serial;
         let begun_ns = sys::monotonic_ns();
@@ -156,13 +153,13 @@ impl Connections {
         Ok(key.number)
     }
 
-    /// None if the slot is empty: an event may come late, after its connection was closed.
+    /// `None` if the slot is empty: an event may come late, after its connection was closed.
     pub fn get(&mut self, slot: u32) -> Option<&mut Connection> {
         self.slots.get_mut(slot)
     }
 
-    /// The oldest connection that has been in the making for longer than `limit`: packets to the
-    /// target get lost, and the kernel would go on trying for minutes.
+    /// The oldest connection that has taken longer than `limit` to make: packets to the target get lost, and
+    /// the kernel would go on trying for minutes.
     pub fn overdue(&mut self, limit: Nanos) -> Option<u32> {
         while let Some(key) = self.made_next.front().copied() {
             let begun = self.slots.get(key).and_then(|connection| connection.begun_ns);
@@ -177,7 +174,7 @@ impl Connections {
         None
     }
 
-    /// The connection is made: it takes requests from now on.
+    /// The connection is made: it accepts requests from now on.
     pub fn mark_made(&mut self, slot: u32) {
         self.connecting -= 1;
         if let Some(connection) = self.get(slot) {
@@ -186,8 +183,8 @@ impl Connections {
         self.update_listed(slot);
     }
 
-    /// A connection with room for a request. Those that the server is about to close are closed first; but not where each
-    /// is held, for then it is asked how long they stand.
+    /// A connection with room for a request. Closes those that the server is about to close first; but not if
+    /// connections are held, as the point is how long they last.
     pub fn find_with_room(&mut self) -> Option<u32> {
         self.use_again();
         if self.turns.is_some() {
@@ -230,7 +227,7 @@ impl Connections {
         is_near(idle, limit)
     }
 
-    /// Answers came on the connection, at this moment of the monotonic clock.
+    /// Answers arrived on the connection, at this moment of the monotonic clock.
     pub fn note_answers(&mut self, slot: u32, answers: usize, received_ns: u64) {
         self.growth.answered(answers, received_ns, self.slots.len());
         let Some(key) = self.slots.key(slot) else { return };
@@ -243,7 +240,7 @@ impl Connections {
         self.growth.used(self.used);
     }
 
-    /// Those that were taken for spent and are not have room again.
+    /// Gives room again to those wrongly taken for spent.
     fn use_again(&mut self) {
         if !self.reuse.has_spent() {
             return;
@@ -258,7 +255,7 @@ impl Connections {
         }
     }
 
-    /// After how many answers the target closes a connection without announcing it, if it has shown that.
+    /// After how many answers the target closes a connection unannounced, if learned.
     pub fn answers_each(&self) -> Option<u32> {
         self.reuse.learned()
     }
@@ -273,7 +270,8 @@ impl Connections {
         self.growth.places()
     }
 
-    /// The server has closed the connection, on which nothing had been asked up to this moment of the monotonic clock.
+    /// The server has closed the connection, on which nothing had been asked up to this moment of the monotonic
+    /// clock.
     pub fn note_closed(&mut self, slot: u32, asked_ns: u64) {
         if let Some(connection) = self.get(slot)
             && connection.is_used()
@@ -287,7 +285,7 @@ impl Connections {
         }
     }
 
-    /// Notes whether the connection has room, after something changed that.
+    /// Updates whether the connection is listed as having room.
     pub fn update_listed(&mut self, slot: u32) {
         let place = self.roomy.len() as u32;
         let Some(connection) = self.get(slot) else { return };
@@ -313,7 +311,7 @@ impl Connections {
         }
     }
 
-    /// Closes it, whatever it does.
+    /// Closes it, whatever its state.
     pub fn close(&mut self, slot: u32) {
         let Some(connection) = self.slots.remove(slot) else { return };
         self.connecting -= usize::from(connection.begun_ns.is_some());
@@ -329,7 +327,6 @@ impl Connection {
         Nanos(now_ns.saturating_sub(self.idle_since_ns))
     }
 
-    /// Whether it has carried an answer.
     pub fn is_used(&self) -> bool {
         self.answers > 0
     }

@@ -1,6 +1,6 @@
-//! What an answer holds, kept only where a step of a flow asks for it.
+//! The contents of an answer, kept only if a step of a flow needs them.
 
-/// Longer bodies are cut: what a step looks for stands at the start, or in no page worth loading.
+/// Longer bodies are cut: what a step looks for is near the start, or in no page worth loading.
 pub(crate) const BODY_LIMIT: usize = 1 << 20;
 
 /// Headers and body of one answer.
@@ -10,19 +10,18 @@ pub(crate) struct Content {
     pub headers: Vec<(String, Vec<u8>)>,
     /// Without chunk lines; at most [`BODY_LIMIT`] bytes.
     pub body: Vec<u8>,
-    /// Whether there was more of the body than that.
+    /// Whether the body was longer than that.
     pub cut: bool,
 }
 
 impl Content {
-    /// Appends what comes next of the body.
     pub fn append(&mut self, bytes: &[u8]) {
         let room = BODY_LIMIT - self.body.len();
         self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.cut |= bytes.len() > room;
     }
 
-    /// The values of a header, by its name in any case.
+    /// The values of a header, by its case-insensitive name.
     pub fn header(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         self.headers
             .iter()

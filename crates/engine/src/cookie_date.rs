@@ -1,7 +1,7 @@
-//! Dates of cookies, as browsers read them (RFC 6265, 5.1.1): day, month, year and time in almost
-//! any order and with almost anything between them, for servers write them in many ways.
+//! Parses cookie dates as browsers do (RFC 6265, 5.1.1): day, month, year and time in almost any order and with
+//! almost anything between them, as servers write them in many ways.
 
-/// Seconds since 1970 of a date; none if it is no date.
+/// Seconds since 1970; `None` if it is no date.
 pub(crate) fn parse(text: &[u8]) -> Option<i64> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     for token in text.split(|&b| is_delimiter(b)).filter(|token| !token.is_empty()) {
@@ -37,7 +37,7 @@ fn is_delimiter(byte: u8) -> bool {
     matches!(byte, b'\t' | 0x20..=0x2f | 0x3b..=0x40 | 0x5b..=0x60 | 0x7b..=0x7e)
 }
 
-/// The number at the start of a token, if it has so many digits; what follows must not be one.
+/// The number at the start of a token, if it has `least` to `most` digits; no digit may follow.
 fn number(token: &[u8], least: usize, most: usize) -> Option<i64> {
     let digits = token.iter().take_while(|b| b.is_ascii_digit()).count();
     let value = || token[..digits].iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
@@ -53,7 +53,7 @@ fn time_of_day(token: &[u8]) -> Option<[i64; 3]> {
     only_digits.then_some([number(hour, 1, 2)?, number(minute, 1, 2)?, number(second, 1, 2)?])
 }
 
-/// 1 to 12, by the first three letters in any case.
+/// 1 to 12, by the first three letters, case-insensitive.
 fn month_named(token: &[u8]) -> Option<i64> {
     const NAMES: [&[u8; 3]; 12] =
         [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];

@@ -1,22 +1,21 @@
 //! The cookies that one user keeps, as a browser does (RFC 6265), for one origin.
 //!
-//! All requests of a user go to the same host, so a cookie's domain is looked at once, when it is
-//! set. No list of public suffixes is kept: a cookie for all of `com` stays with this host anyway.
+//! All requests of a user go to one host, so a cookie's domain is checked once, when it is set. No public
+//! suffix list is needed: a cookie for all of `com` stays with this host anyway.
 
 use crate::cookie_date;
 use std::cmp::Ordering;
 use std::net::IpAddr;
 use std::str;
 
-/// Most cookies of one user; the oldest goes. Browsers keep no fewer (RFC 6265, 6.1).
+/// Most cookies of one user; beyond that the oldest is dropped. Browsers keep no fewer (RFC 6265, 6.1).
 const COOKIES_LIMIT: usize = 50;
-/// Most bytes of one cookie's name and value; longer ones are not kept.
+/// Most bytes of a cookie's name and value; longer ones are not kept.
 const COOKIE_LIMIT: usize = 4096;
 
-/// A user's cookies.
 #[derive(Debug, Default)]
 pub(crate) struct CookieJar {
-    /// In the order they are sent: longer paths first, then older ones.
+    /// In sending order: longer paths first, then older ones.
     cookies: Vec<Cookie>,
     /// How many were ever kept.
     made: u64,
@@ -24,30 +23,30 @@ pub(crate) struct CookieJar {
 
 #[derive(Debug)]
 struct Cookie {
-    /// `name=value`, as it is sent.
+    /// `name=value`, as sent.
     pair: Vec<u8>,
     name_length: usize,
     path: Vec<u8>,
-    /// The second of the epoch from which it is no longer sent.
+    /// The Unix second from which it is no longer sent.
     expires_s: Option<u64>,
-    /// Its turn among all cookies of the jar.
+    /// Its creation order in the jar.
     serial: u64,
 }
 
 /// One request of a user: where it goes, and when.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CookieContext<'a> {
-    /// The host's name or address, without a port; only looked at if a cookie names a domain.
+    /// The host's name or address, without a port; only used if a cookie names a domain.
     pub host: &'a str,
-    /// Path of the request; a query behind it does not matter.
+    /// The request's path; any query is ignored.
     pub path: &'a [u8],
-    /// Whether it goes through TLS.
+    /// Whether it uses TLS.
     pub tls: bool,
-    /// Seconds since 1970, by the clock on the wall.
+    /// Seconds since 1970, by the wall clock.
     pub now_s: u64,
 }
 
-/// Name and value that a `Set-Cookie` header sets, if it is one (RFC 6265, 5.2).
+/// The name and value of a `Set-Cookie` header, if valid (RFC 6265, 5.2).
 pub(crate) fn name_and_value(set_cookie: &[u8]) -> Option<(&[u8], &[u8])> {
     let pair = set_cookie.split(|&b| b == b';').next()?;
     let equals = pair.iter().position(|&b| b == b'=')?;
@@ -56,9 +55,9 @@ pub(crate) fn name_and_value(set_cookie: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 impl CookieJar {
-    /// Does what one `Set-Cookie` header of the answer says; what a browser would not keep is passed over.
+    /// Applies one `Set-Cookie` header of an answer; ignores what a browser would not keep.
     pub fn set(&mut self, set_cookie: &[u8], visit: &CookieContext<'_>) {
-        // Of control characters only a tab may stand there; any other could break the header sent later.
+        // Of control characters only a tab is allowed; any other could break the header sent later.
         if set_cookie.iter().any(|&b| b.is_ascii_control() && b != b'\t') {
             return;
         }
@@ -74,7 +73,7 @@ impl CookieJar {
         if expires_s.is_some_and(|end| end <= visit.now_s) {
             return;
         }
-        // One that takes another's place keeps its turn.
+        // A replacement keeps its place in the order.
         let serial = old.map_or(self.made, |old| old.serial);
         self.made += 1;
         self.make_room(visit.now_s);
@@ -88,7 +87,7 @@ impl CookieJar {
         self.cookies.insert(at, cookie);
     }
 
-    /// Appends the value of the `Cookie` header for a request; nothing if no cookie goes with it.
+    /// Appends the value of a request's `Cookie` header; nothing if no cookie matches.
     pub fn header(&self, visit: &CookieContext<'_>, out: &mut Vec<u8>) {
         let path = without_query(visit.path);
         let mut separator: &[u8] = b"";
@@ -101,7 +100,7 @@ impl CookieJar {
         }
     }
 
-    /// Room for one more: those that are over go first, then the oldest.
+    /// Makes room for one more: removes expired cookies, or else the oldest.
     fn make_room(&mut self, now_s: u64) {
         if self.cookies.len() < COOKIES_LIMIT {
             return;
@@ -120,10 +119,10 @@ impl Cookie {
     }
 }
 
-/// What follows name and value in a `Set-Cookie` header; of each kind the last counts.
+/// The attributes of a `Set-Cookie` header; of each kind the last counts.
 #[derive(Debug, Default)]
 struct Attributes<'a> {
-    /// Only if it is absolute.
+    /// Only if absolute.
     path: Option<&'a [u8]>,
     domain: Option<&'a [u8]>,
     max_age_s: Option<i64>,
@@ -153,13 +152,13 @@ impl<'a> Attributes<'a> {
         all
     }
 
-    /// Whether a cookie with these may come from there.
+    /// Whether a cookie with these attributes may be set from there.
     fn permits(&self, visit: &CookieContext<'_>) -> bool {
-        // A browser keeps no secure cookie that came in the clear, and would never send it here.
+        // A browser keeps no secure cookie received without TLS, and would never send it here.
         (visit.tls || !self.secure) && self.domain.is_none_or(|domain| domain_matches(visit.host, domain))
     }
 
-    /// The second of the epoch at which it ends; `Max-Age` goes before `Expires`.
+    /// The Unix second at which it expires; `Max-Age` takes precedence over `Expires`.
     fn expires(&self, now_s: u64) -> Option<u64> {
         let end = match self.max_age_s {
             Some(age) => i64::try_from(now_s).unwrap_or(i64::MAX).saturating_add(age),
@@ -169,7 +168,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// Digits, perhaps behind a minus; too many of them are as good as the largest number.
+/// Digits, optionally after a minus; too many of them count as the largest number.
 fn whole_number(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix(b"-") {
         Some(digits) => (true, digits),
@@ -193,7 +192,7 @@ fn domain_matches(host: &str, domain: &[u8]) -> bool {
     head == 0 || (host[head - 1] == b'.' && !is_address())
 }
 
-/// RFC 6265, 5.1.4: the folder of what was asked for.
+/// RFC 6265, 5.1.4: the folder of the request's path.
 fn default_path(path: &[u8]) -> &[u8] {
     let path = without_query(path);
     match path.iter().rposition(|&b| b == b'/') {

@@ -1,4 +1,4 @@
-//! What goes wrong before there is any load, and why there is no connection.
+//! Errors before there is any load, and why there is no connection.
 
 use record::{ExhaustedResource, Failure};
 use rustix::io::Errno;
@@ -6,10 +6,10 @@ use std::io;
 use std::time::Duration;
 use units::Nanos;
 
-/// How long a first connection may take before the target is called unreachable.
+/// How long a first connection may take before the target counts as unreachable.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Why there is no load, before there is any.
+/// Why the load cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A name has no address.
@@ -17,7 +17,7 @@ pub enum Error {
     Resolve {
         /// The name.
         host: String,
-        /// What the resolver said.
+        /// The resolver's reason.
         why: String,
     },
     /// No connection.
@@ -25,7 +25,7 @@ pub enum Error {
     Connect {
         /// Address or path.
         to: String,
-        /// What the kernel said.
+        /// The kernel's reason.
         why: io::Error,
     },
     /// No TLS session.
@@ -39,15 +39,15 @@ pub enum Error {
         /// What was wrong.
         why: String,
     },
-    /// No session with a database, or a statement that it does not take.
+    /// No session with a database, or a statement that it rejects.
     #[error("{to}: {why}")]
     Session {
         /// Address or path.
         to: String,
-        /// What the server says, and what to do.
+        /// The server's message, and what to do.
         why: String,
     },
-    /// Bytes came, but no HTTP.
+    /// Bytes arrived, but no HTTP.
     #[error("{to} does not speak HTTP as asked: {why}; check the port, and http or https")]
     NotHttp {
         /// The origin.
@@ -55,25 +55,25 @@ pub enum Error {
         /// What was wrong.
         why: String,
     },
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     #[error(
         "{to} accepts connections but did not answer within {waited}; raise --timeout, or look at the service"
     )]
     NoAnswer {
         /// The origin.
         to: String,
-        /// How long was waited.
+        /// The timeout.
         waited: Nanos,
     },
     /// The machine does not let the loops start.
     #[error("cannot start the load engine: {0}")]
     Start(io::Error),
-    /// Something in the plan cannot be made ready.
+    /// Something in the plan cannot be prepared.
     #[error("{0}")]
     Plan(String),
 }
 
-/// Why there is no connection, and what to look at.
+/// Why there is no connection, and what to check.
 fn unreachable(to: &str, why: &io::Error) -> String {
     match why.kind() {
         io::ErrorKind::ConnectionRefused => {
@@ -103,17 +103,17 @@ pub fn reason(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// Why a request failed that got no connection.
+/// The failure of a request that got no connection.
 pub(crate) fn connect_failure(why: &io::Error) -> Failure {
     match exhausted_resource(why) {
         Some(lack) => Failure::Lacking(lack),
-        // So says a login that the database has no session for.
+        // From a login for which the database has no session left.
         None if why.kind() == io::ErrorKind::ResourceBusy => Failure::Full(reason(why)),
         None => Failure::Connect(reason(why)),
     }
 }
 
-/// What this machine has no more of for who loads, if that is what the kernel says.
+/// The resource that the generator's machine has run out of, if that is what the kernel says.
 pub fn exhausted_resource(error: &io::Error) -> Option<ExhaustedResource> {
     match Errno::from_io_error(error)? {
         Errno::MFILE | Errno::NFILE => Some(ExhaustedResource::Descriptor),

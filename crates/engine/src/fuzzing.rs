@@ -1,5 +1,5 @@
-//! What a peer may say, for the fuzzers in `fuzz/`: any bytes, in pieces of any size, to the very
-//! readers that a load uses. Nothing here is for anybody else.
+//! Entry points for the fuzzers in `fuzz/`: any bytes, in pieces of any size, to the very parsers that a load
+//! uses. For the fuzzers only.
 
 mod server;
 
@@ -7,15 +7,15 @@ use crate::content::Content;
 use crate::protocol::{AnswerProgress, AnswerReader, Http2Replay};
 use server::FuzzServer;
 
-/// What a server says that wants no password and takes the one statement.
+/// From a server that wants no password and accepts the one statement.
 const LOGIN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I1\0\0\0\x04Z\0\0\0\x05I";
 
 thread_local! {
     static SERVER: FuzzServer = FuzzServer::new();
 }
 
-/// An HTTP/1.1 answer, which is the same however it is cut. The first byte says to which method,
-/// whether it is kept, and how it is cut.
+/// An HTTP/1.1 answer, which is the same however it is cut. The first byte chooses the method, whether the
+/// answer is kept, and how it is cut.
 pub fn http1(bytes: &[u8]) {
     let Some((&how, said)) = bytes.split_first() else { return };
     let whole = ReadResult::of(how, said, usize::MAX);
@@ -24,7 +24,7 @@ pub fn http1(bytes: &[u8]) {
         // In one piece, what follows the answer is an error; cut at its end, it is not looked at.
         (ReadResult::Malformed(why), ReadResult::Whole(_))
             if why.ends_with("after the end of the answer") => {}
-        // How much follows depends on the piece.
+        // How many bytes follow depends on the piece.
         (ReadResult::Malformed(whole), ReadResult::Malformed(cut)) => {
             let kind = |why: &str| why.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
             assert_eq!(kind(whole), kind(cut));
@@ -33,10 +33,9 @@ pub fn http1(bytes: &[u8]) {
     }
 }
 
-/// One answer as it was read.
 #[derive(Debug, PartialEq)]
 enum ReadResult {
-    /// Its status, whether the connection is kept, its content if that is wanted.
+    /// Its status, whether the connection is kept, its content if wanted.
     Whole((u16, bool, Option<Box<Content>>)),
     Malformed(String),
     Unfinished,
@@ -62,21 +61,21 @@ impl ReadResult {
     }
 }
 
-/// The server's part of an HTTP/2 connection, which comes to the same however it is cut, and never makes
-/// it hold more than its limits. The first byte says whether requests were sent before, and how it is cut.
+/// The server's part of an HTTP/2 connection: the result does not depend on how it is cut, and memory stays
+/// within its limits. The first byte chooses whether requests were sent before, and how it is cut.
 pub fn http2(bytes: &[u8]) {
     let Some((&how, said)) = bytes.split_first() else { return };
     let whole = Http2Replay::of(said, usize::MAX, how & 1 != 0);
     let cut = Http2Replay::of(said, size(how), how & 1 != 0);
     if whole.is_too_wide() {
-        // What has been sent by then makes room in a window: pieces give us time to.
+        // What was sent by then makes room in a window: pieces leave time for that.
         return;
     }
     assert_eq!(whole, cut, "in pieces of {}", size(how));
 }
 
-/// A PostgreSQL server's part of a session. The first byte says whether the login is done before, and
-/// how it is cut.
+/// A PostgreSQL server's part of a session. The first byte chooses whether the login is done before, and how it
+/// is cut.
 pub fn sql(bytes: &[u8]) {
     let Some((&how, said)) = bytes.split_first() else { return };
     SERVER.with(|server| server.replay(if how & 1 != 0 { LOGIN } else { &[] }, said, size(how)));

@@ -1,24 +1,25 @@
-//! How long a server keeps a connection that nothing is asked on, so that none is used which it is about to close.
+//! Learns how long a server keeps idle connections, to avoid those that it is about to close.
 
 use units::Nanos;
 
-/// Nobody sets a limit below this: what closes sooner after an answer closes for another reason, such as a number of requests.
+/// Nobody sets a lower limit: what closes sooner after an answer has another reason, such as a number of
+/// requests.
 const LEAST: Nanos = Nanos::from_millis(500);
-/// Connections closed within this time of each other were closed by one event, such as the restart of a worker.
+/// Connections closed within this time of each other were closed by one event, such as a worker's restart.
 const APART: Nanos = Nanos::from_secs(1);
 
-/// What a server's closing of idle connections has shown. It says nothing of its own limit on most: so two that were closed at
-/// different times, but after about as long, stand for a clock. Some servers look at their connections only now and then,
-/// gunicorn once a second.
+/// What a server's closing of idle connections has shown. Most do not announce their limit: two connections
+/// closed at different times, but after about the same idle time, indicate a timer. Some servers check their
+/// connections only now and then, gunicorn once a second.
 #[derive(Default)]
 pub(crate) struct IdleLimit {
-    /// How long the last one that counts had been idle, and when it was closed, on the monotonic clock.
+    /// The idle time of the last one that counts, and when it was closed, on the monotonic clock.
     last: Option<(Nanos, u64)>,
     learned: Option<Nanos>,
 }
 
 impl IdleLimit {
-    /// The server has closed a connection that had been idle for so long.
+    /// The server has closed a connection that was idle for this long.
     pub fn note_closed(&mut self, idle: Nanos, now_ns: u64) {
         let since = |at: u64| Nanos(now_ns.saturating_sub(at));
         if idle < LEAST || self.last.is_some_and(|(_, at)| since(at) < APART) {
@@ -32,12 +33,12 @@ impl IdleLimit {
         }
     }
 
-    /// After how long the server closes, as far as it has shown that.
+    /// The idle time after which the server closes, if learned.
     pub fn learned(&self) -> Option<Nanos> {
         self.learned
     }
 
-    /// A connection is open that has been idle for so long: there may be no such limit.
+    /// A connection is open although idle for this long: there may be no such limit.
     pub fn note_outlived(&mut self, idle: Nanos) {
         if self.learned.is_some_and(|limit| idle > limit + limit / 2 + APART) {
             *self = Self::default();
@@ -45,8 +46,8 @@ impl IdleLimit {
     }
 }
 
-/// Whether a connection that is closed after `limit` is better not used: a tenth is left for the request's way, and for a
-/// server that is busy.
+/// Whether a connection that is closed after `limit` should be avoided: a tenth is left for the request's way,
+/// and for a busy server.
 pub(crate) fn is_near(idle: Nanos, limit: Nanos) -> bool {
     idle >= limit - limit / 10
 }
@@ -57,7 +58,7 @@ mod tests {
 
     const MS: Nanos = Nanos::from_millis(1);
 
-    /// What is learned of connections that were closed at these times, after so long each, in ms.
+    /// What is learned from connections closed at these times, each after this idle time, in ms.
     fn learned(closed: &[(u64, u64)]) -> Option<Nanos> {
         let mut limit = IdleLimit::default();
         for (at, idle) in closed {
@@ -69,7 +70,7 @@ mod tests {
     #[test]
     fn a_limit_is_what_several_have_shown() {
         for (closed, expected) in [
-            // One alone may be anything.
+            // One alone may have any reason.
             (&[(9000, 5000)][..], None),
             (&[(9000, 5000), (20_000, 5001)], Some(5000)),
             (&[(9000, 5003), (10_001, 5001), (12_000, 5002)], Some(5001)),
@@ -77,7 +78,7 @@ mod tests {
             (&[(9000, 5000), (9001, 5000), (9500, 5000), (9999, 5000)], None),
             // Many in a row, each soon after the one before it.
             (&[(9000, 5000), (9400, 5000), (9800, 5000), (10_200, 5000)], Some(5000)),
-            // A server that looks once a second.
+            // A server that checks once a second.
             (&[(9000, 2900), (20_000, 2050)], Some(2050)),
             (&[(9000, 5000), (20_000, 900), (30_000, 3000)], None),
             // By the number of requests, as soon as it is reached.

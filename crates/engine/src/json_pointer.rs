@@ -1,4 +1,4 @@
-//! Reads a few values out of a JSON text without building the rest of it.
+//! Extracts a few values from a JSON text without building the rest of it.
 
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -6,10 +6,10 @@ use serde::de::{
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Most names of one pointer: serde_json itself reads no deeper than 128.
+/// Most names of one pointer: serde_json itself parses no deeper than 128.
 const DEPTH_LIMIT: usize = 100;
 
-/// The places whose values are wanted, as a tree of names: one pass over the text finds all.
+/// The wanted pointers as a tree of names: one pass over the text finds all.
 #[derive(Debug, Default)]
 pub(crate) struct PointerTree {
     root: Node,
@@ -18,7 +18,7 @@ pub(crate) struct PointerTree {
 
 #[derive(Debug, Default)]
 struct Node {
-    /// Number of the value at this very place, if it is wanted.
+    /// The number of the value at this node, if wanted.
     number: Option<usize>,
     children: Vec<Child>,
 }
@@ -26,19 +26,19 @@ struct Node {
 #[derive(Debug)]
 struct Child {
     name: String,
-    /// The name as a place in an array, if it can be one.
+    /// The name as an array index, if it can be one.
     index: Option<usize>,
     node: Node,
 }
 
-/// The values found, by their numbers; none where the text has no such place.
+/// The values found, by number; `None` if the text lacks them.
 pub(crate) type FoundValues<'a> = Vec<Option<&'a RawValue>>;
 
 impl PointerTree {
-    /// Adds a place by its JSON pointer (RFC 6901) and returns the number of its value.
+    /// Adds a JSON pointer (RFC 6901) and returns the number of its value.
     ///
     /// # Errors
-    /// If it is no such pointer, in words.
+    /// If it is no valid pointer, in words.
     pub fn add(&mut self, pointer: &str) -> Result<usize, String> {
         let mut node = &mut self.root;
         if !pointer.is_empty() {
@@ -59,7 +59,7 @@ impl PointerTree {
         Ok(number)
     }
 
-    /// Looks up all values in one pass.
+    /// Finds all values in one pass.
     ///
     /// # Errors
     /// If the text is not JSON.
@@ -75,7 +75,7 @@ impl PointerTree {
 impl Node {
     fn child(&mut self, name: String) -> &mut Self {
         let at = self.children.iter().position(|child| child.name == name).unwrap_or_else(|| {
-            // No leading zeros, no sign: other spellings are names of members only.
+            // No leading zeros, no sign: other spellings are only names of members.
             let index = name.parse().ok().filter(|index: &usize| index.to_string() == name);
             self.children.push(Child { name, index, node: Self::default() });
             self.children.len() - 1
@@ -99,8 +99,8 @@ fn unescaped(name: &str) -> Option<String> {
     Some(out)
 }
 
-/// Appends a value as a user means it: a string without quotes and escapes, an object or array
-/// without white space between its parts, anything else as it is written.
+/// Appends a value as a user means it: a string without quotes and escapes, an object or array without white
+/// space between its parts, anything else as written.
 ///
 /// # Errors
 /// If an escape in a string means no character.
@@ -126,7 +126,7 @@ pub(crate) fn write_value(value: &RawValue, out: &mut Vec<u8>) -> serde_json::Re
     Ok(())
 }
 
-/// At one place of the text, below which something is wanted.
+/// Visits one value of the text, within which something is wanted.
 struct PointerVisitor<'w, 'f, 'a> {
     node: &'w Node,
     found: &'f mut [Option<&'a RawValue>],
@@ -142,7 +142,7 @@ impl<'a> DeserializeSeed<'a> for PointerVisitor<'_, '_, 'a> {
         if self.node.children.is_empty() {
             return Ok(());
         }
-        // Wanted as a whole and in parts: the parts take a second look.
+        // Wanted as a whole and in parts: a second pass finds the parts.
         serde_json::Deserializer::from_str(value.get()).deserialize_any(self).map_err(D::Error::custom)
     }
 }
@@ -180,7 +180,7 @@ impl<'a> Visitor<'a> for PointerVisitor<'_, '_, 'a> {
         Ok(())
     }
 
-    // Below any other value there is no place.
+    // Any other value has no children.
     fn visit_str<E>(self, _: &str) -> Result<(), E> {
         Ok(())
     }
@@ -201,7 +201,7 @@ impl<'a> Visitor<'a> for PointerVisitor<'_, '_, 'a> {
     }
 }
 
-/// The name of a member: which child it leads to, if any.
+/// Maps a member's name to the child that it leads to, if any.
 struct MemberName<'w>(&'w [Child]);
 
 impl<'a, 'w> DeserializeSeed<'a> for MemberName<'w> {

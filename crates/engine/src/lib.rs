@@ -1,8 +1,8 @@
 //! Open-loop load whose timing can be trusted: schedule ▶ requests ▶ recorder.
 //!
-//! One loop per chosen processor, each on a thread of its own, over the kernel's events. Due times
-//! come first: response time counts from when a request was due, the generator's own delay is
-//! recorded beside it, and every arrival ends in exactly one [`record::Outcome`].
+//! One loop per chosen processor, each on a thread of its own, over epoll. Due times come first: response time
+//! counts from when a request was due, the generator's own delay is recorded beside it, and every arrival ends
+//! in exactly one [`record::Outcome`].
 //!
 //! It never judges (that is `search`), never prints, never decides how long to go on.
 
@@ -60,7 +60,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use units::Nanos;
 
-/// The loops' nice value, where the user may have it.
+/// The loops' nice value, if permitted.
 const WEIGHT: i32 = -10;
 
 /// What stays the same over all trials of a run.
@@ -68,17 +68,17 @@ const WEIGHT: i32 = -10;
 pub struct EngineConfig {
     /// Where requests go.
     pub endpoint: ResolvedTarget,
-    /// What is sent.
+    /// What is sent: the flows.
     pub flows: Vec<Flow>,
     /// How many arrivals there is data for.
     pub arrivals_limit: Option<u64>,
-    /// How.
+    /// Settings of the generator.
     pub generator: Generator,
-    /// At least so many loops make it.
+    /// The minimum number of loops.
     pub loops: u32,
     /// An answer with a longer response time is `late`.
     pub deadline: Option<Nanos>,
-    /// What is left out of an [`Exchange`].
+    /// Redacted from an [`Exchange`].
     pub secrets: Redactor,
 }
 
@@ -87,7 +87,7 @@ pub struct Engine {
     loops: Vec<LoopHandle>,
     crew: ReportCollector<HeldConnections>,
     deadline: Option<Nanos>,
-    /// How many connections all loops together may have.
+    /// The most connections, over all loops.
     connections: u64,
     next_number: u64,
     /// Requests that one connection of a closed loop has in flight.
@@ -97,42 +97,43 @@ pub struct Engine {
 struct LoopHandle {
     commands: Sender<LoopCommand>,
     learned: Arc<LearnedLimits>,
-    /// Also the loop's, which has a table of descriptors of its own: this one is closed last.
+    /// Shared with the loop, which has a descriptor table of its own: this one is closed last.
     wake: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// An engine's part of a trial: all of it, or what a fleet leaves to it.
+/// An engine's part of a trial: all of it, or its share in a fleet's.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialPart<'a> {
     /// When the trial begins, on the monotonic clock.
     pub start_ns: u64,
     /// Number of its first arrival, counted over the whole run.
     pub first_number: u64,
-    /// The numbers that this engine's loops have: arrival k belongs to loop k mod `of`.
+    /// The numbers of this engine's loops: arrival k belongs to loop k mod `of`.
     pub loops: &'a [u32],
     /// How many loops there are in all.
     pub of: u32,
-    /// Where its end is wished, the load ends at this moment of the trial, or as soon as all loops can have heard.
+    /// On a stop command the load ends at this moment of the trial, or as soon as all loops can have received
+    /// it.
     pub stop_at: &'a Cell<Nanos>,
 }
 
-/// What became of connections that were to stand open.
+/// The result of holding connections open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeldConnections {
-    /// Those that do.
+    /// Those that are open.
     pub open: u64,
     /// Why no more could be made.
     pub refused: Option<Failure>,
-    /// Who could make no more, if several make them: its number, and where it is.
+    /// The fleet member that could make no more: its number, and where it is.
     pub by: Option<(u32, String)>,
 }
 
 impl Engine {
     /// Starts the loops; no connection is made yet.
     ///
-    /// One loop on each processor of the plan; more if more are asked for, or where the descriptors that one loop may have do
-    /// not suffice for the plan's connections.
+    /// One loop on each processor of the plan; more if more are asked for, or if one loop's descriptor limit
+    /// does not suffice for the plan's connections.
     ///
     /// Fails if the kernel refuses a thread, a descriptor, or a processor named in the plan.
     pub fn start(job: &EngineConfig) -> Result<Self, Error> {
@@ -155,14 +156,14 @@ impl Engine {
             let thread = std::thread::Builder::new()
                 .name(format!("load-{index}"))
                 .spawn(move || {
-                    // Where this is forbidden all loops share one table, and its limit.
+                    // Where this is forbidden, all loops share one table, and its limit.
                     let _ = sys::unshare_descriptors(&[theirs.as_fd()]);
-                    // On a machine that it shares with a busy target the load is still sent when it is due.
-                    // Where that is refused, how late it was is measured as ever.
+                    // Keeps the load on time on a machine shared with a busy target. If refused, lateness is
+                    // measured all the same.
                     let _ = rustix::process::setpriority_process(None, WEIGHT);
                     let _ = sys::set_short_slice();
                     if let Some(core) = core {
-                        // It was there a moment ago; if it is no longer, any other does.
+                        // It was there a moment ago; if it is gone, any other will do.
                         let _ = sys::bind_to(&[core]);
                     }
                     match LoadLoop::new(setup, theirs, inbox, teller) {
@@ -185,15 +186,15 @@ impl Engine {
         Ok(Self { loops, crew, deadline: job.deadline, connections, next_number: 0, streams })
     }
 
-    /// How many loops there are.
+    /// The number of loops.
     pub fn loops(&self) -> u32 {
         self.loops.len() as u32
     }
 }
 
 impl Engine {
-    /// As [`Carrier::trial`], of a part whose beginning may be further ahead: it is slept through before the loops hear of it,
-    /// for there is no moment before a trial. If its end is wished by then, nothing is sent.
+    /// As [`LoadGenerator::run_trial`], for a part that may begin further ahead: it sleeps until just before,
+    /// as there is no time before a trial for the loops. If told to stop by then, nothing is sent.
     ///
     /// # Panics
     /// If a loop has panicked, or the part has another number of loops than there are.
@@ -236,10 +237,10 @@ impl Engine {
             crowded |= slice.backlog > 0 && slice.in_flight >= limit;
             on_slice(slice);
         };
-        // What stands was told to whoever asked before.
+        // Open connections were reported to an earlier caller.
         let mut counted = crew.collect_trial(start_ns, &mut on_slice, wish, stop, drop);
         let stolen = ClockSample::now().stolen_since(&began);
-        // What one loop knows is its own part.
+        // Each loop knows only its own part.
         let places = loops.iter().map(|each| read_known(&each.learned.places)).sum();
         let answers_each = loops.iter().filter_map(|each| read_known(&each.learned.answers_each)).min();
         let worked = MemberFigures::from_slice(&counted.total, stolen, crowded.then_some(limit));
@@ -249,9 +250,9 @@ impl Engine {
 }
 
 impl LoadGenerator for Engine {
-    /// Those who pause when the load ends go on: each of their requests has a drain of its own, from when it is due. So it
-    /// ends at the latest after the longest flow's pauses and a drain for each of its steps. Once its end is wished nobody
-    /// pauses any longer, and one drain is all that is waited.
+    /// Users who pause when the load ends go on: each of their requests has a drain of its own, from its due
+    /// time. So it ends at the latest after the longest flow's pauses and a drain for each of its steps. After
+    /// a stop command nobody pauses any longer, and there is one drain.
     fn run_trial(
         &mut self,
         offer: &OfferedLoad,
@@ -310,20 +311,20 @@ impl ConnectionHolder for Engine {
     }
 }
 
-/// How many connections each loop can have, with what else it needs.
+/// The most connections per loop, given what else it needs.
 fn descriptors_per_loop() -> u64 {
     const SPARE: u64 = 16;
     sys::raise_nofile().0.saturating_sub(SPARE).max(1)
 }
 
-/// How many connections all loops together can have.
+/// The most connections of all loops together.
 pub fn max_connections() -> u64 {
-    // Tried out on a thread that is over at once.
+    // Tried on a short-lived thread.
     let own_tables = std::thread::spawn(|| sys::unshare_descriptors(&[]).is_ok()).join().unwrap_or(false);
     descriptors_per_loop() * if own_tables { THREADS_MOST.into() } else { 1 }
 }
 
-/// How many loops carry the plan's connections.
+/// How many loops the plan's connections need.
 fn loops(job: &EngineConfig, connections_a_loop: u64) -> u32 {
     let EngineConfig { generator, loops, .. } = job;
     let needed = u64::from(generator.connections).div_ceil(connections_a_loop);
@@ -331,7 +332,7 @@ fn loops(job: &EngineConfig, connections_a_loop: u64) -> u32 {
 }
 
 impl EngineConfig {
-    /// With one request of the plainest kind: for tests of the engine itself.
+    /// With one plain request: for tests of the engine itself.
     #[doc(hidden)]
     pub fn plain(endpoint: ResolvedTarget, path: &str, timeout: Nanos) -> Self {
         let request = plan::Request {
@@ -390,7 +391,7 @@ impl LoopHandle {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.loops.iter().for_each(|each| each.send(LoopCommand::Quit));
-        // Nobody hears what they still have to say: whoever waits for that does so no longer.
+        // Nobody receives their last reports: this unblocks loops that wait to send one.
         self.crew = ReportCollector::channel(0).1;
         for each in &mut self.loops {
             if let Some(thread) = each.thread.take() {

@@ -1,4 +1,4 @@
-//! What makes a load, and knows the time that it spends on it.
+//! The trait of everything that makes a load, and its clock.
 
 use crate::HeldConnections;
 use record::{Caveat, FleetMember, Slice, TrialCounts};
@@ -7,51 +7,51 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sys::Ticks;
 use units::{Nanos, Share};
 
-/// A moment as the machine has it that makes the load.
+/// A moment, by the clocks of the machine that makes the load.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockSample {
-    /// By a clock that only goes forwards, since an unnamed start.
+    /// Monotonic, since an unspecified start.
     pub steady: Nanos,
-    /// Since 1970.
+    /// Milliseconds since 1970.
     pub unix_ms: u64,
-    /// Processor time of the whole machine so far; none where it cannot be read.
+    /// The whole machine's processor time so far; `None` if it cannot be read.
     pub ticks: Option<Ticks>,
 }
 
 impl ClockSample {
-    /// This one.
+    /// This machine's.
     pub fn now() -> Self {
         let unix_ms =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         Self { steady: Nanos(sys::monotonic_ns()), unix_ms, ticks: Ticks::now() }
     }
 
-    /// The share of the machine's processor time since `earlier` that the hypervisor gave to others; 0 where unknown.
+    /// The share of the machine's processor time since `earlier` stolen by the hypervisor; 0 if unknown.
     pub fn stolen_since(&self, earlier: &Self) -> Share {
         let both = earlier.ticks.zip(self.ticks);
         Share(both.map_or(0.0, |(before, after)| after.since(&before).stolen_share()))
     }
 }
 
-/// What the caller wants of a load that goes on; what was wished once is not taken back.
+/// What the caller wants of a running load; never taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LoadCommand {
     /// Nothing.
     GoOn,
-    /// The load ends; what was started is waited for.
+    /// End the load; what was started is waited for.
     Stop,
-    /// So does everything that was started, where that can be ended: a process can, a request is waited for.
+    /// Also end what was started, where possible: processes are killed, requests waited for.
     Kill,
 }
 
-/// What makes a load: the engine with its requests, a storm of processes, or a fleet of other processes.
+/// A load generator: the engine with its requests, a storm of processes, or a fleet of other processes.
 pub trait LoadGenerator {
-    /// Offers one load, then waits at most `drain` for what is open. `on_begin` hears the moment just before it begins. Each
-    /// second all threads' slices, merged, go to `on_slice`; `wish` is asked some twenty times a second, and told what has been
-    /// counted so far and how long the load has lasted.
+    /// Offers one load, then drains for at most `drain`. `on_begin` gets the moment just before the start. Each
+    /// second `on_slice` gets all threads' slices, merged; some twenty times a second `wish` gets the counts
+    /// and the load's duration so far, and returns a command.
     ///
     /// # Panics
-    /// If a thread that makes it has panicked.
+    /// If a load thread has panicked.
     fn run_trial(
         &mut self,
         offer: &OfferedLoad,
@@ -61,49 +61,49 @@ pub trait LoadGenerator {
         wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
     ) -> TrialCounts;
 
-    /// Waits until nothing of the trial before is open any more, at most for `limit`; then what is left is cut off. Gives how
-    /// long it took, or none if it was over the limit.
+    /// Waits, at most for `limit`, until nothing of the previous trial is open; then cuts off the rest. Returns
+    /// how long it took, or `None` if over the limit.
     ///
     /// # Panics
-    /// If a thread that made it has panicked.
+    /// If a load thread has panicked.
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos>;
 
-    /// The moment that it is for this carrier.
+    /// The current time, by this generator's clocks.
     fn now(&self) -> ClockSample {
         ClockSample::now()
     }
 
-    /// Who makes it together, if that is another than when this was last asked; none of one by itself.
+    /// The members of a fleet, if they have changed since the last call; `None` for a single generator.
     fn changed_members(&mut self) -> Option<Vec<FleetMember>> {
         None
     }
 
-    /// What has become doubtful about those who make it since this was last asked.
+    /// Caveats about the generator since the last call.
     fn take_caveats(&mut self) -> Vec<Caveat> {
         Vec::new()
     }
 
-    /// The last load was too much for whoever made it: true if the same would be made by more from now on.
+    /// Called after a load that was too much for the generator: true if more members would make it from now on.
     fn scale_up(&mut self) -> bool {
         false
     }
 }
 
-/// What also holds connections open whether or not anything is asked on them.
+/// A generator that can hold connections open without requests.
 pub trait ConnectionHolder: LoadGenerator {
-    /// The fewest of which each of its loops has one: each needs one for its share of the requests.
+    /// The fewest with one for each loop: each needs one for its share of the requests.
     fn min_connections(&self) -> u32;
 
-    /// Opens connections until so many stand, or closes some; from then on they are kept, requests go to them in turn, and
-    /// no other is made but for one that the target closed behind an answer. Each is made or given up within a bound, so
-    /// that this ends; `interrupted` is asked some twenty times a second whether those that stand by then are enough. There
-    /// must be no trial meanwhile.
+    /// Opens or closes connections until this many are open; from then on they are kept and used in turn, and
+    /// no others are made except to replace one that the target closed after an answer. Each is made or given
+    /// up within a bound, so this ends; some twenty times a second `interrupted` is asked whether those open by
+    /// then are enough. No trial may be running.
     ///
     /// # Panics
-    /// If a thread that makes them has panicked.
+    /// If a load thread has panicked.
     fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections;
 
-    /// Closes all connections; from now on they are made when they are needed.
+    /// Closes all connections; from now on they are made on demand.
     fn release(&mut self);
 }
 

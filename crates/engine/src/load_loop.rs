@@ -1,8 +1,7 @@
 //! The loop: one thread, one epoll, due times first.
 //!
-//! Each turn takes up the arrivals that are due, gives each to a connection with room or lets it wait
-//! in the backlog with its due time, gives up on those that waited too long, and then sleeps until
-//! the next moment that matters or the kernel has news.
+//! Each turn takes up due arrivals, gives each to a connection with room or puts it into the backlog with its
+//! due time, gives up on those that waited too long, and then sleeps until the next relevant moment or event.
 
 mod holding;
 mod outcomes;
@@ -40,29 +39,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use units::Nanos;
 
-/// News of the kernel that are heard before due arrivals are looked at again.
+/// Kernel events handled before due arrivals are checked again.
 const EVENTS_A_TURN: usize = 256;
 const WAKE: u64 = u64::MAX;
 
-/// What the loop is told.
 pub(crate) enum LoopCommand {
     Begin(Box<Trial>),
     /// The load ends at this moment of the trial.
     Stop(Nanos),
-    /// If nobody is answered any more, closes connections on which nothing is asked, and each as soon as its answer has come.
+    /// If nothing is answered any more, closes idle connections, and the others as soon as their answer has
+    /// arrived.
     GiveWay,
-    /// Closes connections that still wait for an answer nobody counts any more.
+    /// Closes connections that still wait for an answer nobody counts.
     Abandon,
-    /// So many connections are to stand open.
+    /// Holds this many connections open.
     Hold(usize),
-    /// Those that stand are enough.
+    /// Those that are open are enough.
     HoldNoMore,
-    /// None is kept open any longer.
+    /// No longer holds connections open.
     Release,
     Quit,
 }
 
-/// One trial as one loop sees it.
 pub(crate) struct Trial {
     pub source: ArrivalSource,
     /// On the monotonic clock.
@@ -72,39 +70,37 @@ pub(crate) struct Trial {
     pub deadline: Option<Nanos>,
     /// Number of the first arrival, counted over the whole run.
     pub first_number: u64,
-    /// Mean gap between this loop's arrivals; zero of a closed loop.
+    /// Mean gap between this loop's arrivals; zero in a closed loop.
     pub gap: Nanos,
 }
 
-/// What stays the same over all trials.
 pub(crate) struct LoopSetup {
     pub endpoint: ResolvedTarget,
     pub script: PreparedFlows,
     pub lateness: Nanos,
-    /// How long a connection may take to be made.
+    /// How long making a connection may take.
     pub connect_limit: Nanos,
     pub connections_limit: usize,
     pub outstanding_limit: u64,
-    /// Arrivals with this number or a higher one have no data.
+    /// Arrivals from this number on have no data.
     pub arrivals_limit: u64,
     /// Serial number of this loop's first connection, and the step to its next.
     pub serial: (u64, u64),
     pub last_word: SharedActivity,
     pub learned: Arc<LearnedLimits>,
-    /// Whether a request may be sent once more.
+    /// Whether a request may be resent.
     pub resend: bool,
 }
 
-/// What a loop has learned of its target's connections; zero is what it does not know.
+/// What a loop has learned about the target's connections; zero if unknown.
 #[derive(Default)]
 pub(super) struct LearnedLimits {
-    /// How many it has places for.
+    /// How many connections the target serves at once.
     pub places: AtomicU64,
     /// After how many answers it closes each, unannounced.
     pub answers_each: AtomicU64,
 }
 
-/// One of them, if it is known.
 pub(super) fn read_known(of: &AtomicU64) -> Option<u64> {
     Some(of.load(Ordering::Relaxed)).filter(|learned| *learned > 0)
 }
@@ -113,11 +109,11 @@ struct RunningTrial {
     trial: Trial,
     recorder: Recorder,
     pace: WaitPolicy,
-    /// How many connections a closed loop opens without being asked, until one cannot be made.
+    /// How many connections a closed loop opens in advance, until one cannot be made.
     eager_for: Option<usize>,
-    /// Users who think, by the end of their pause, and the step that they take next.
+    /// Pausing users, by the end of their pause.
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
-    /// The load was ended before its time: nobody thinks any longer.
+    /// The load was stopped: pauses no longer count.
     stopped: bool,
     heard: SharedActivity,
     steady: SteadyResponse,
@@ -133,8 +129,8 @@ impl RunningTrial {
         }
     }
 
-    /// How long a request may be open at `now`, whatever its own time-out: once the drain of the load is over, as long as
-    /// a drain of its own; after a load that was stopped, no longer.
+    /// How long a request may be open at `now`, whatever its own timeout: after the drain of the load, as long
+    /// as a drain of its own; after a load that was stopped, no longer.
     fn max_request_age(&self, now: Nanos) -> Nanos {
         let drain = self.drain(now);
         let drained = now >= self.trial.load_ends + drain;
@@ -153,24 +149,24 @@ pub(crate) struct LoadLoop {
     commands: Receiver<LoopCommand>,
     teller: Reporter<HeldConnections>,
     connections: Connections,
-    /// Requests that are due and not sent.
+    /// Requests due but not sent.
     backlog: TimeoutQueue<StepRequest>,
     exchanges: InFlightRequests,
     users: Users,
-    /// Exchanges that somebody waits for; those that are over are passed over.
+    /// Exchanges that are waited for; those that are over are skipped.
     expiry: TimeoutQueue<SlotKey>,
     orphans: usize,
     present: Option<RunningTrial>,
-    /// Connections that are to stand open.
+    /// Connections to be held open.
     hold: Option<HoldState>,
     hush: SilenceDetector,
     unsettled: bool,
-    /// What the trial at hand, or the last one, leaves for the next.
+    /// What the current or last trial leaves for the next.
     pool: Pool,
     inbox: ReadBuffer,
-    /// What the connection at hand has told; empty between events.
+    /// Completions of the current connection; empty between events.
     told: Vec<Completion>,
-    /// Connections that were sent to and hold bytes back until the turn is over.
+    /// Connections that hold back sent bytes until the end of the turn.
     unflushed: Vec<u32>,
     cookies: Vec<u8>,
 }
@@ -210,9 +206,9 @@ impl LoadLoop {
         })
     }
 
-    /// Works until told to quit, or until nobody listens any more.
+    /// Runs until told to quit, or until the sender is gone.
     pub fn run(mut self) -> io::Result<()> {
-        // The kernel may round timers up by the slack, 50 µs unless told otherwise (prctl(2)).
+        // The kernel may round timers up by the slack, 50 µs by default (prctl(2)).
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS_A_TURN];
         loop {
@@ -253,7 +249,7 @@ impl LoadLoop {
                         let _ = rustix::io::read(&self.wake, &mut count);
                     }
                     token => {
-                        // With the peer's end of the connection comes no further event: read up to it.
+                        // Near the peer's end no further event follows: read up to it.
                         let ends = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
                         let flags = event.flags;
                         let news = if flags.intersects(ends) { Readiness::End } else { Readiness::Bytes };
@@ -264,12 +260,12 @@ impl LoadLoop {
         }
     }
 
-    /// Now, as a moment of the present trial.
+    /// Now, as a moment of the current trial.
     fn now(&self) -> Nanos {
         self.trial_time(sys::monotonic_ns())
     }
 
-    /// A time of the monotonic clock as a moment of the present trial.
+    /// A time of the monotonic clock as a moment of the current trial.
     fn trial_time(&self, monotonic_ns: u64) -> Nanos {
         Nanos(monotonic_ns.saturating_sub(self.present.as_ref().map_or(0, |p| p.trial.start_ns)))
     }
@@ -278,7 +274,7 @@ impl LoadLoop {
         loop {
             match self.commands.try_recv() {
                 Ok(LoopCommand::Begin(trial)) => {
-                    // One step alone has its figures in the slice itself.
+                    // The figures of a single step are in the slice itself.
                     let parts = if self.setup.script.parts > 1 { self.setup.script.parts } else { 0 };
                     let recorder = Recorder::new(trial.load_ends, trial.deadline, parts);
                     let pace = WaitPolicy::new(self.setup.lateness, trial.gap);
@@ -338,7 +334,7 @@ impl LoadLoop {
         }
     }
 
-    /// The load ends before its time; now, if the order came late.
+    /// Ends the load early; now, if the order came late.
     fn stop(&mut self, at: Nanos) {
         let at = at.max(self.now());
         let Some(present) = self.present.as_mut().filter(|present| !present.stopped) else { return };
@@ -351,7 +347,7 @@ impl LoadLoop {
         }
     }
 
-    /// Ends the trial once its load is over, and all that came of it.
+    /// Ends the trial once its load and everything that it started are over.
     fn end_if_over(&mut self) {
         let now = self.now();
         let Some(present) = &mut self.present else { return };
@@ -371,7 +367,7 @@ impl LoadLoop {
         self.cut_slices(now);
         let open = self.open_counts();
         let Some(RunningTrial { mut trial, mut recorder, .. }) = self.present.take() else { return };
-        // Arrivals that came due and were never looked at: the generator was that far behind.
+        // Arrivals that came due and were never taken up: the generator was that far behind.
         while trial.source.next_due().is_some_and(|due| due < ends)
             && !trial.source.is_closed_loop()
             && trial.source.take(Nanos::MAX).is_some()
@@ -401,8 +397,8 @@ impl LoadLoop {
         }
     }
 
-    /// Sleeps deaf to news as long as the pace says, and gives how long to listen then; none: until
-    /// there is news.
+    /// Sleeps without listening for as long as the wait policy says, and returns how long to listen then;
+    /// `None`: until there is an event.
     fn nap(&mut self) -> Option<Nanos> {
         let now = self.now();
         if self.present.is_none() && self.connections.connecting() > 0 {
@@ -420,7 +416,7 @@ impl LoadLoop {
         let rest = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX) - now;
         let wait = present.pace.plan_wait(due.map(|due| due - now), rest, self.exchanges.len() as u64);
         if wait.nap > Nanos::ZERO {
-            // Woken early, it only looks early.
+            // Woken early, it only checks early.
             let _ = rustix::thread::nanosleep(&to_timespec(wait.nap));
         }
         Some(wait.listen)

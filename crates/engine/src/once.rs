@@ -1,4 +1,4 @@
-//! Each request by itself: is the target there, what does it say?
+//! Sends each request once: is the target there, what does it answer?
 
 use crate::EngineConfig;
 use crate::content::Content;
@@ -16,23 +16,23 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use units::Nanos;
 
-/// How often a connection being made is looked at.
+/// The interval at which a connection attempt is polled.
 const CONNECT_STEP: Nanos = Nanos::from_millis(1);
 
-/// Everything of one request and its answer.
+/// One request and its answer.
 #[derive(Debug, Clone)]
 pub struct Exchange {
     /// Where it went.
     pub to: String,
     /// The request as HTTP/1.1 would write it, or the statement with its parameters.
     pub request: Vec<u8>,
-    /// The answer: status line, headers, body; as far as the protocol has them.
+    /// The answer: status line, headers, body, as far as the protocol has them.
     pub answer: Vec<u8>,
     /// Status code, if the protocol has one.
     pub status: Option<u16>,
-    /// Whether the answer is what the plan expects, and why not.
+    /// Whether the answer is as the plan expects, and why not.
     pub verdict: Result<(), Failure>,
-    /// From the first packet to a usable connection, TLS and login included; zero if it was there.
+    /// From the first packet to a usable connection, TLS and login included; zero if already open.
     pub connect: Nanos,
     /// From the request's first byte sent to the answer's first received.
     pub first_byte: Nanos,
@@ -42,17 +42,16 @@ pub struct Exchange {
 
 /// Makes one connection, TLS session included, and sends nothing.
 ///
-/// Fails, with the reason in words, if there is none within [`CONNECT_LIMIT`].
+/// Fails, with the reason in words, if that takes longer than [`CONNECT_LIMIT`].
 pub fn connect_once(job: &EngineConfig) -> Result<(), Error> {
     BlockingConnection::connect(job, PreparedFlows::new(job)?.session.as_ref()).map(|_| ())
 }
 
 /// Sends the requests of one user of each flow, or only the very first, and waits for each whole answer, at
-/// most for its time-out; connecting may take [`CONNECT_LIMIT`] beside it. A flow ends early where an answer is
-/// not what the plan expects. Nobody waits between steps.
+/// most for its timeout; connecting may take [`CONNECT_LIMIT`] besides. A flow ends early at an answer that the
+/// plan does not expect. There are no pauses between steps.
 ///
-/// Fails, with the reason in words, if there is no connection, no TLS session, no answer, or none that can be
-/// understood.
+/// Fails, with the reason in words, if there is no connection, no TLS session, no answer, or no valid one.
 pub fn exchanges_once(job: &EngineConfig, only_first: bool) -> Result<Vec<Exchange>, Error> {
     let mut script = PreparedFlows::new(job)?;
     let PreparedFlows { flows, session, site, seed, .. } = &mut script;
@@ -85,7 +84,6 @@ pub fn exchanges_once(job: &EngineConfig, only_first: bool) -> Result<Vec<Exchan
     Ok(done)
 }
 
-/// One connection that is waited for.
 struct BlockingConnection {
     stream: Stream,
     protocol: Protocol,
@@ -99,7 +97,7 @@ impl BlockingConnection {
             _ if why.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
                 Error::Tls { to: to.clone(), why: why.to_string() }
             }
-            // What a server says at login, or what is wrong with that.
+            // The server's message at login, or what is wrong with it.
             io::ErrorKind::InvalidData
             | io::ErrorKind::PermissionDenied
             | io::ErrorKind::ResourceBusy
@@ -193,7 +191,7 @@ impl BlockingConnection {
             }
             Err(why) => (None, Err(why), None),
         };
-        // It is for people: with a secret nothing leaves this place.
+        // For display: redact secrets.
         let told = |text: Vec<u8>| job.secrets.redact(&text).into_owned();
         let verdict = verdict.map_err(|mut why: Failure| {
             why.visit_texts(&mut |text| job.secrets.redact_in_place(text));
@@ -215,7 +213,7 @@ impl BlockingConnection {
 /// An answer as text, head and body.
 fn format_answer(protocol: &str, status: Option<u16>, content: Option<&Content>) -> Vec<u8> {
     let Some(status) = status else {
-        // What a statement did, in its server's words.
+        // What a statement did, in the server's words.
         return content.map_or_else(Vec::new, |content| [&content.body[..], b"\n"].concat());
     };
     let mut out = format!("{protocol} {status}\r\n").into_bytes();
@@ -231,17 +229,16 @@ fn format_answer(protocol: &str, status: Option<u16>, content: Option<&Content>)
     out
 }
 
-/// What is worth waiting for.
 fn poll_flags(waits_for_room: bool) -> PollFlags {
     if waits_for_room { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
 }
 
-/// Waits for the socket until `limit`, on the monotonic clock; false when that has passed.
+/// Waits for the socket until `limit`, on the monotonic clock; false once that has passed.
 fn wait(stream: &Stream, flags: PollFlags, limit: u64) -> bool {
     let Some(socket) = stream.socket() else { return true };
     let left = to_timespec(Nanos(limit.saturating_sub(sys::monotonic_ns())));
     let mut fds = [PollFd::from_borrowed_fd(socket.as_fd(), flags)];
-    // An interrupted wait is a short one: the caller looks again.
+    // An interrupted wait is just shorter: the caller checks again.
     let _ = poll(&mut fds, Some(&left));
     sys::monotonic_ns() < limit
 }

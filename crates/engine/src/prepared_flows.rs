@@ -1,4 +1,4 @@
-//! The plan's flows, made ready to be sent: what one loop needs to choose, write and judge each step.
+//! The plan's flows, prepared: what a loop needs to choose, encode and check each step.
 
 use crate::EngineConfig;
 use crate::checks_and_takes::ChecksAndTakes;
@@ -13,51 +13,49 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use units::Nanos;
 use units::random::{mix, unit_float};
 
-/// All flows of a plan.
 pub(crate) struct PreparedFlows {
     pub flows: Vec<PreparedFlow>,
-    /// Running sums of the weights; the last one is the whole.
+    /// Cumulative weights; the last one is the total.
     weights: Vec<f64>,
     pub seed: u64,
-    /// What all connections to a database say at their beginning.
+    /// What all connections to a database send at their beginning.
     pub session: Option<Arc<SessionSetup>>,
-    /// Whose cookies are kept.
+    /// The origin of the cookies.
     pub site: CookieOrigin,
     /// Steps of all flows.
     pub parts: usize,
 }
 
 pub(crate) struct PreparedFlow {
-    /// One request that needs nothing of any answer: it needs no user.
+    /// One request that needs nothing from any answer, and so no user.
     pub plain: bool,
     pub cookies: bool,
     pub steps: Vec<PreparedStep>,
 }
 
 pub(crate) struct PreparedStep {
-    /// Number among all steps of all flows: where its own figures are kept.
+    /// Number among all steps of all flows: the index of its own figures.
     pub part: usize,
     pub words: PreparedRequest,
     pub expect: Vec<StatusRange>,
     pub reading: ChecksAndTakes,
-    /// The path as far as it is the same for all, for cookies that are bound to one.
+    /// The path's constant prefix, for cookies bound to a path.
     pub path: String,
-    /// Its method, of a statement nothing.
+    /// The method; empty for a statement.
     pub method: String,
-    /// Whether it may be sent twice, for all the server knows of it then (RFC 9110 section 9.2.2).
+    /// Whether it may be sent twice, even if the server has processed it (RFC 9110 section 9.2.2).
     pub idempotent: bool,
     pub timeout: Nanos,
     pub think: Option<(Nanos, Nanos)>,
 }
 
-/// The host that all requests go to.
 pub(crate) struct CookieOrigin {
     host: String,
     tls: bool,
 }
 
 impl CookieOrigin {
-    /// A request of this path, now.
+    /// A request for this path, now.
     pub fn cookie_context<'a>(&'a self, path: &'a str) -> CookieContext<'a> {
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         CookieContext { host: &self.host, path: path.as_bytes(), tls: self.tls, now_s }
@@ -65,9 +63,9 @@ impl CookieOrigin {
 }
 
 impl PreparedStep {
-    /// Whether this is the answer that the plan expects, and if not, why; what later steps need of it is kept for the user.
+    /// Checks the answer against the plan, and keeps for the user what later steps need.
     ///
-    /// `site`: whose cookies are kept, if any are.
+    /// `site`: the origin of the cookies, if any are kept.
     pub fn check_answer(
         &self,
         answer: &Answer,
@@ -81,7 +79,7 @@ impl PreparedStep {
         }
         answer.failure.clone().map_or(Ok(()), Err)?;
         let Some(content) = &answer.content else { return Ok(()) };
-        // One request by itself takes nothing: there is only something to check.
+        // A single request takes nothing: it only has checks.
         let Some(user) = user else {
             return self.reading.apply(content, &mut Vec::new()).map_err(Failure::Check);
         };
@@ -94,7 +92,7 @@ impl PreparedStep {
 }
 
 impl PreparedFlows {
-    /// Fails if a check or a take cannot be made ready, which the plan has looked at before.
+    /// Fails if a check or take cannot be prepared, which the plan has checked before.
     pub fn new(job: &EngineConfig) -> Result<Self, Error> {
         let authority = job.endpoint.authority();
         let tls = job.endpoint.tls.is_some();
@@ -148,7 +146,7 @@ impl PreparedFlows {
         self.flows.iter().flat_map(|flow| &flow.steps)
     }
 
-    /// Which flow the arrival of this number takes: the same whoever asks.
+    /// The flow of this arrival, always the same.
     pub fn choose(&self, number: u64) -> usize {
         if self.flows.len() == 1 {
             return 0;
@@ -158,7 +156,7 @@ impl PreparedFlows {
         self.weights.partition_point(|sum| *sum <= at).min(self.flows.len() - 1)
     }
 
-    /// How long the user of this arrival thinks before this step.
+    /// How long the user of this arrival pauses before this step.
     pub fn pause(&self, step: &PreparedStep, number: u64) -> Nanos {
         let Some((shortest, longest)) = step.think else { return Nanos::ZERO };
         let span = (longest - shortest).0 as f64;
@@ -174,7 +172,7 @@ fn fixed_path(path: &Template) -> String {
     first.split(['?', '#']).next().unwrap_or_default().to_owned()
 }
 
-/// One draw for each purpose of each arrival: from 0 up to, and without, 1.
+/// One draw per purpose and arrival, in [0, 1).
 fn draw(seed: u64, number: u64, purpose: u64) -> f64 {
     unit_float(mix(mix(seed, number), purpose))
 }

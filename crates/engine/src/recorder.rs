@@ -1,29 +1,29 @@
-//! One loop's account of a trial, cut into slices.
+//! One loop's record of a trial, cut into slices.
 
 use record::{BLOCK, Failure, Outcome, SLICE, Silence, Slice, StepSlice};
 use std::collections::BTreeSet;
 use units::Nanos;
 
-/// Failures that are told apart in a trial: what a server says of each, in words of its own, may be another every time, and
-/// memory must not grow with it. A plan's reasons are a few.
+/// Distinct failures kept per trial: a server's messages may differ each time, and memory must not grow with
+/// them. A plan's own reasons are few.
 const FAILURES_MOST: usize = 200;
-/// What those beyond it have in common.
+/// Stands for all further ones.
 const MORE: &str = "for many other reasons, which are not told apart";
 
-/// An arrival that has been taken up and not decided. Times count from the trial's start.
+/// An arrival taken up and not yet decided. Times count from the trial's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutstandingArrival {
     /// Counted over the whole run.
     pub number: u64,
-    /// When it was to be sent.
+    /// When it should start.
     pub due: Nanos,
     /// When the generator took it up.
     pub taken: Nanos,
-    /// How long its user has thought so far.
+    /// Total pauses of its user so far.
     pub paused: Nanos,
 }
 
-/// Counts what happens in the present slice, and integrates how many arrivals are outstanding.
+/// Counts events in the current slice, and integrates the number of outstanding arrivals.
 pub struct Recorder {
     slice: Slice,
     index: u32,
@@ -35,9 +35,9 @@ pub struct Recorder {
     integrated_to: Nanos,
     block_ends: Nanos,
     block_ns: u64,
-    /// How many steps are told apart.
+    /// How many steps have figures of their own.
     parts: usize,
-    /// Failures of this trial that are told in words.
+    /// Distinct failures of this trial.
     failures: BTreeSet<Failure>,
     meter: Meter,
 }
@@ -62,18 +62,18 @@ impl Recorder {
         }
     }
 
-    /// The load ends earlier than planned.
+    /// Ends the load earlier than planned.
     pub fn cut_load(&mut self, at: Nanos) {
         self.load_ends = self.load_ends.min(at);
         self.ends = self.ends.min(self.load_ends.max(self.begins));
     }
 
-    /// When [`Recorder::cut`] wants to be called next.
+    /// When to call [`Recorder::cut`] next.
     pub fn slice_ends(&self) -> Nanos {
         self.ends
     }
 
-    /// Arrivals taken up and not decided.
+    /// Arrivals taken up and not yet decided.
     pub fn outstanding(&self) -> u64 {
         self.outstanding
     }
@@ -86,19 +86,19 @@ impl Recorder {
         self.slice.pacing.record(now - due);
     }
 
-    /// An arrival came due and is not even tried.
+    /// An arrival came due but is not started.
     pub fn not_started(&mut self, outcome: Outcome) {
         self.slice.due += 1;
         self.slice.outcomes.add(outcome, 1);
     }
 
-    /// The arrival's request, of a flow the first, was handed to the kernel.
+    /// The arrival's request, in a flow the first, was handed to the kernel.
     pub fn sent(&mut self, arrival: &OutstandingArrival, now: Nanos) {
         self.slice.sent += 1;
         self.slice.lateness.record(now - arrival.due);
     }
 
-    /// A request is sent for a second time.
+    /// A request is sent again.
     pub fn resent(&mut self) {
         self.slice.resent += 1;
     }
@@ -110,7 +110,7 @@ impl Recorder {
         }
     }
 
-    /// It came to this; `waited` is none where it says nothing about the target's speed.
+    /// A request of this step ended; `waited` is `None` if it says nothing about the target's speed.
     pub fn part_ended(&mut self, part: usize, ok: bool, waited: Option<Nanos>) {
         if let Some(part) = self.slice.parts.get_mut(part) {
             part.ok += u64::from(ok);
@@ -119,51 +119,51 @@ impl Recorder {
         }
     }
 
-    /// A complete answer came.
+    /// A complete answer arrived.
     pub fn count_status(&mut self, status: Option<u16>) {
         if let Some(status) = status {
             *self.slice.statuses.entry(status).or_default() += 1;
         }
     }
 
-    /// An answer as expected came, so long after its request was sent.
+    /// An answer as expected arrived, with this service time.
     pub fn record_service(&mut self, service: Nanos) {
         self.slice.service.record(service);
     }
 
-    /// All that the arrival asked for was answered as expected, the last of it at `received`.
+    /// Everything the arrival requested was answered as expected, the last of it at `received`.
     pub fn answered(&mut self, arrival: &OutstandingArrival, received: Nanos, now: Nanos) {
         let response = received - arrival.due - arrival.paused;
         self.slice.response.record(response);
         self.record_outcome(arrival, if response > self.deadline { Outcome::Late } else { Outcome::Ok }, now);
     }
 
-    /// The user thinks: the arrival is not outstanding until [`Recorder::resumed`].
+    /// The user pauses: the arrival is not outstanding until [`Recorder::resumed`].
     pub fn paused(&mut self, arrival: &OutstandingArrival, now: Nanos) {
         self.advance(now);
         self.outstanding -= 1;
         self.slice.waited_ns += (now - arrival.taken).0;
     }
 
-    /// The user goes on; `arrival` counts as taken up again now.
+    /// The pause is over; the arrival counts as taken up again now.
     pub fn resumed(&mut self, now: Nanos) {
         self.advance(now);
         self.outstanding += 1;
     }
 
-    /// The user was thinking when the trial ended.
+    /// The user was pausing when the trial ended.
     pub fn never_resumed(&mut self) {
         self.slice.outcomes.add(Outcome::Unfinished, 1);
     }
 
-    /// Answered otherwise than expected, or not to be had.
+    /// An unexpected answer, or none to be had.
     pub fn failed(&mut self, arrival: &OutstandingArrival, why: Failure, now: Nanos) {
         let why = self.limit_distinct(why);
         *self.slice.failures.entry(why).or_default() += 1;
         self.record_outcome(arrival, Outcome::Failed, now);
     }
 
-    /// The failure itself while there are few, or else what it has in common with others of its kind.
+    /// The failure itself while there are few, else a generic one for its kind.
     fn limit_distinct(&mut self, mut why: Failure) -> Failure {
         if self.failures.contains(&why) {
             return why;
@@ -176,8 +176,8 @@ impl Recorder {
         why
     }
 
-    /// No answer will be waited for: `Timeout` or `Unfinished`. The time waited so far counts as
-    /// response time, for leaving the slowest out would flatter.
+    /// No answer is waited for any more: `Timeout` or `Unfinished`. The time waited so far counts as response
+    /// time, as omitting the slowest would flatter.
     pub fn given_up(&mut self, arrival: &OutstandingArrival, outcome: Outcome, now: Nanos) {
         self.slice.response.record(now - arrival.due - arrival.paused);
         self.record_outcome(arrival, outcome, now);
@@ -190,7 +190,7 @@ impl Recorder {
         self.slice.waited_ns += (now - arrival.taken).0;
     }
 
-    /// The target was silent, as was just seen.
+    /// The target was silent, as was just detected.
     pub fn record_silence(&mut self, silence: Silence) {
         self.slice.silences.push(silence);
     }
@@ -200,12 +200,12 @@ impl Recorder {
         self.slice.connects += 1;
     }
 
-    /// So many bytes came.
+    /// Bytes were received.
     pub fn received(&mut self, bytes: u64) {
         self.slice.received_bytes += bytes;
     }
 
-    /// Time spent spinning on purpose is not work.
+    /// Intentional spinning does not count as work.
     pub fn spun(&mut self, time: Nanos) {
         self.meter.spun += time;
     }
@@ -229,12 +229,12 @@ impl Recorder {
         self.integrated_to = self.integrated_to.max(now);
     }
 
-    /// The present slice if it is over at `now`; call until there is none.
+    /// The current slice, if it is over at `now`; call until there is none.
     pub fn cut(&mut self, now: Nanos, open: OpenCounts) -> Option<Slice> {
         (now >= self.ends).then(|| self.close(self.ends, open))
     }
 
-    /// The last slice, over now.
+    /// The last slice, which ends now.
     pub fn finish(&mut self, now: Nanos, open: OpenCounts) -> Slice {
         self.close(now.min(self.ends).max(self.begins), open)
     }
@@ -261,18 +261,18 @@ fn fresh(parts: usize) -> Slice {
     Slice { parts: vec![StepSlice::default(); parts], ..Slice::default() }
 }
 
-/// What is open at the end of a slice.
+/// Open requests and connections at the end of a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenCounts {
-    /// Sent and not done.
+    /// Sent, not yet done.
     pub in_flight: u64,
-    /// Due and not sent.
+    /// Due, not yet sent.
     pub backlog: u64,
-    /// Connections that are open.
+    /// Open connections.
     pub connections: u64,
 }
 
-/// What the loop's own thread costs.
+/// The cost of the loop's own thread.
 struct Meter {
     cpu_ns: u64,
     kernel: Nanos,
@@ -286,20 +286,20 @@ impl Meter {
         Self { cpu_ns: sys::thread_cpu_ns(), kernel, run_delay_ns: run_delay_ns(), spun: Nanos::ZERO }
     }
 
-    /// Processor time without spinning, its part in the kernel, and time spent ready but not running, since the last read.
+    /// Processor time without spinning, its kernel part, and time ready but not running, since the last read.
     fn read(&mut self) -> (Nanos, Nanos, Nanos) {
         let next = Self::start();
         let cpu = Nanos(next.cpu_ns - self.cpu_ns) - self.spun;
         let delay = Nanos(next.run_delay_ns.saturating_sub(self.run_delay_ns));
-        // The kernel tells the parts by its ticks, the sum exactly.
+        // The kernel splits time by ticks, but the sum is exact.
         let kernel = (next.kernel - self.kernel).min(cpu);
         *self = next;
         (cpu, kernel, delay)
     }
 }
 
-/// Second field of /proc/thread-self/schedstat (proc(5)): time spent waiting on a run queue. Zero
-/// where the kernel does not keep it.
+/// Second field of /proc/thread-self/schedstat (proc(5)): time spent waiting on a run queue. Zero if the kernel
+/// does not record it.
 fn run_delay_ns() -> u64 {
     std::fs::read_to_string("/proc/thread-self/schedstat")
         .ok()
@@ -346,7 +346,8 @@ mod tests {
         assert_eq!(total.waited_ns, 15 * ms(250).0);
     }
 
-    /// A server that said something else of each request made memory, and the stored run, grow with their number.
+    /// A server with a different message for each request made memory, and the stored run, grow with their
+    /// number.
     #[test]
     fn what_a_server_says_of_each_request_is_bounded() {
         let second = Nanos::from_secs(1);

@@ -1,4 +1,4 @@
-//! The threads that carry a load together: what each of them tells, put together until nothing is open any more.
+//! Collects the reports of the threads that make a load together, until nothing is open.
 
 use crate::load_generator::LoadCommand;
 use record::{Slice, SliceMerger, TrialCounts};
@@ -6,20 +6,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 use units::Nanos;
 
-/// More threads than this only take processor time from each other.
+/// More threads than this only compete for processor time.
 pub const THREADS_MOST: u32 = 64;
-/// From the order to start until the first arrival can be due: every thread must have heard by then.
+/// From the start command until the first arrival can be due: every thread must have received it by then.
 pub const LEAD: Nanos = Nanos::from_millis(2);
-/// How often the caller is asked what it wishes.
+/// How often the caller is asked for a command.
 const ASK: Duration = Duration::from_millis(50);
-/// How often threads are asked to give way to those that still wait.
+/// How often threads are asked to give way to requests still waiting.
 const GIVE_WAY: Nanos = Nanos::from_secs(1);
-/// Reports that wait to be heard; each thread makes one a second, some 20 KiB. Whoever is told must not take long, so that
-/// there are few. Should that hang all the same, a minute at the least, then the threads wait for it: nothing they counted is
-/// lost, and what came due meanwhile is `unsent`, which voids the trial.
+/// Capacity of the report channel; each thread sends a report a second, of some 20 KiB. Receivers are quick, so
+/// few ever queue. Should one hang for a minute or more, the threads block: nothing they counted is lost, and
+/// what came due meanwhile is `unsent`, which voids the trial.
 const REPORTS: usize = 60 * THREADS_MOST as usize;
 
-/// Sleeps until a trial that begins at `start_ns` has to be ordered, and asks now and then whether to `go_on`; false if not.
+/// Sleeps until a trial that begins at `start_ns` has to be started, checking now and then whether to `go_on`;
+/// false if not.
 pub fn sleep_until(start_ns: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
     loop {
         let ahead = start_ns.saturating_sub(sys::monotonic_ns() + LEAD.0);
@@ -33,36 +34,36 @@ pub fn sleep_until(start_ns: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
     }
 }
 
-/// What a thread tells.
+/// A report of a load thread.
 pub enum ThreadReport<T> {
-    /// What it has counted in a second.
+    /// What it counted in one second.
     Slice(Box<Slice>),
-    /// The trial is over, its load ended at this moment; what is open is no longer counted.
+    /// The trial is over, its load ended at this moment; what is still open is no longer counted.
     Over(Nanos),
-    /// Nothing is open any more.
+    /// Nothing is open.
     Settled,
-    /// What only threads of its kind have to tell.
+    /// A report specific to this kind of thread.
     Own(T),
 }
 
-/// Where one thread tells it.
+/// A thread's end of the report channel.
 pub struct Reporter<T> {
     index: usize,
     reports: SyncSender<IndexedReport<T>>,
 }
 
-/// Who tells something, and what; nothing if it panicked.
+/// The thread's index and its report; `None` if it panicked.
 type IndexedReport<T> = (usize, Option<ThreadReport<T>>);
 
 impl<T> Reporter<T> {
-    /// Waits where much is unheard. Whether anybody still listens is nothing to a thread.
+    /// Blocks while the channel is full. It does not matter whether anybody still listens.
     pub fn send(&self, report: ThreadReport<T>) {
         let _ = self.reports.send((self.index, Some(report)));
     }
 }
 
 impl<T> Drop for Reporter<T> {
-    /// The others may go on, and whoever listens would wait for this one for ever.
+    /// The other threads may go on, so the receiver would wait for this one forever.
     fn drop(&mut self) {
         if std::thread::panicking() {
             let _ = self.reports.send((self.index, None));
@@ -70,22 +71,22 @@ impl<T> Drop for Reporter<T> {
     }
 }
 
-/// Who listens to them.
+/// The receiving end of all threads' report channel.
 pub struct ReportCollector<T> {
     reports: Receiver<IndexedReport<T>>,
-    /// Threads that have nothing open since their last trial.
+    /// Threads with nothing open since their last trial.
     settled: Vec<bool>,
 }
 
 impl<T> ReportCollector<T> {
-    /// Of so many threads, each of which is given its teller.
+    /// One reporter for each of so many threads.
     pub fn channel(threads: usize) -> (Vec<Reporter<T>>, Self) {
         let (send, reports) = sync_channel(REPORTS);
         let teller = |index| Reporter { index, reports: send.clone() };
         ((0..threads).map(teller).collect(), Self { reports, settled: vec![true; threads] })
     }
 
-    /// What is told next, and by whom; none if that takes long.
+    /// The next report, with its thread's index; `None` if that takes long.
     pub(crate) fn next_report(&mut self) -> Option<(usize, ThreadReport<T>)> {
         match self.reports.recv_timeout(ASK) {
             Ok((index, Some(report))) => {
@@ -99,8 +100,8 @@ impl<T> ReportCollector<T> {
         }
     }
 
-    /// All of a trial that begins at `start_ns`, on the monotonic clock, until every thread says that it is over. `obey` is
-    /// called with each wish that goes beyond the one before, and the moment of the trial.
+    /// Collects a trial that begins at `start_ns`, on the monotonic clock, until every thread reports its end.
+    /// `obey` gets each command stronger than the one before, and the moment of the trial.
     ///
     /// # Panics
     /// If a thread has panicked.
@@ -136,8 +137,8 @@ impl<T> ReportCollector<T> {
         gather.into_counts()
     }
 
-    /// Waits until no thread has anything open, at most for `limit`, and has what is left `cut_off` then; each second that it takes, the
-    /// threads are asked to `give_way`. Gives how long it took, or none if it was over the limit.
+    /// Waits, at most for `limit`, until no thread has anything open, then `cut_off`s the rest; each second
+    /// meanwhile, threads are asked to `give_way`. Returns how long it took, or `None` if over the limit.
     ///
     /// # Panics
     /// If a thread has panicked.

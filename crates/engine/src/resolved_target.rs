@@ -1,4 +1,4 @@
-//! Where connections go: name looked up, address chosen, certificates loaded, before any load.
+//! Resolves the target before any load: looks up its name, chooses an address, loads certificates.
 
 use crate::error::{CONNECT_LIMIT, Error};
 use plan::{DatabaseAddress, HttpVersion, Origin, Target};
@@ -13,13 +13,13 @@ use std::sync::Arc;
 pub struct ResolvedTarget {
     pub(crate) place: SocketAddress,
     pub(crate) tls: Option<Tls>,
-    /// What is there.
+    /// The target at this address.
     pub(crate) target: Target,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum SocketAddress {
-    /// Nowhere: answered inside the engine.
+    /// No socket: answered inside the engine.
     Null,
     Tcp(SocketAddr),
     Unix(PathBuf),
@@ -33,26 +33,27 @@ pub(crate) struct Tls {
 }
 
 impl ResolvedTarget {
-    /// No target at all: every request is answered at once inside the engine.
+    /// No target: the engine itself answers every request at once.
     pub fn null() -> Self {
         Self { place: SocketAddress::Null, tls: None, target: Target::Null }
     }
 
-    /// Looks the name up and loads the certificates. Of several addresses the first that accepts a
-    /// connection is taken.
+    /// Looks up the name and loads the certificates. Of several addresses, uses the first that accepts a
+    /// connection.
     ///
-    /// Fails if the name does not resolve, or `SSL_CERT_FILE` names a file that holds no certificate.
+    /// Fails if the name does not resolve, or `SSL_CERT_FILE` names a file without certificates.
     ///
     /// # Panics
-    /// If the target is the built-in service, whose place is known only once it runs.
+    /// If the target is the built-in service, whose address is known only once it runs.
     pub fn resolve(target: &Target) -> Result<Self, Error> {
         Self::resolve_trusting(target, None)
     }
 
-    /// The same, where these authorities, in PEM, are trusted instead of those that `SSL_CERT_FILE` names.
+    /// Like [`ResolvedTarget::resolve`], but trusts these authorities, in PEM, instead of those that
+    /// `SSL_CERT_FILE` names.
     ///
     /// # Panics
-    /// As [`Endpoint::of`].
+    /// As [`ResolvedTarget::resolve`].
     pub fn resolve_trusting(target: &Target, authorities: Option<&[u8]>) -> Result<Self, Error> {
         match target {
             Target::Null => Ok(Self::null()),
@@ -91,17 +92,17 @@ impl ResolvedTarget {
         Ok(Self { place, tls, target: target.clone() })
     }
 
-    /// What it is the place of.
+    /// The target that was resolved.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Whether TLS begins with the connection; if not, but there is TLS, the protocol asks for it.
+    /// Whether the connection begins with TLS; if not, but there is TLS, the protocol requests it.
     pub(crate) fn begins_with_tls(&self) -> bool {
         matches!(self.target, Target::Http(_)) && self.tls.is_some()
     }
 
-    /// Requests that one connection can be counted on to carry at once.
+    /// Concurrent requests that one connection can be counted on to carry.
     pub(crate) fn streams(&self) -> usize {
         match &self.target {
             Target::Http(Origin { http: HttpVersion::Two, streams, .. }) => (*streams).max(1) as usize,
@@ -125,7 +126,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// The address in words.
+    /// The address, for display.
     pub fn describe(&self) -> String {
         match &self.place {
             SocketAddress::Null => "null".to_owned(),
@@ -134,7 +135,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// Its address, if connections go over TCP.
+    /// The address, for TCP.
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.place {
             SocketAddress::Tcp(address) => Some(*address),
@@ -142,7 +143,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// Its path, if it is a local socket.
+    /// The path of a Unix socket.
     pub fn path(&self) -> Option<&Path> {
         match &self.place {
             SocketAddress::Unix(path) => Some(path),
@@ -150,10 +151,10 @@ impl ResolvedTarget {
         }
     }
 
-    /// How many connections can be made to it at once for want of ports; none where there is no such limit.
+    /// How many connections the available ports allow at once; `None` if unlimited.
     ///
-    /// One source address has its ephemeral ports (ip(7), `ip_local_port_range`) once for each target. Loopback of
-    /// IPv4 has sixteen million source addresses.
+    /// Each source address has its ephemeral ports (ip(7), `ip_local_port_range`) once per target. IPv4
+    /// loopback has sixteen million source addresses.
     pub fn port_limit(&self) -> Option<u64> {
         let SocketAddress::Tcp(address) = &self.place else { return None };
         if address.ip().is_loopback() && address.is_ipv4() {
@@ -162,7 +163,7 @@ impl ResolvedTarget {
         sys::ephemeral_port_count()
     }
 
-    /// Whether it is reached without leaving this machine's loopback.
+    /// Whether it is on this machine's loopback.
     pub fn is_local(&self) -> bool {
         match &self.place {
             SocketAddress::Tcp(address) => address.ip().is_loopback(),
@@ -181,10 +182,10 @@ fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
     sys::resolve_host(host, port, CONNECT_LIMIT).map_err(|why| Error::Resolve { host: host.to_owned(), why })
 }
 
-/// Names a file of authorities that are trusted beside those that torment brings.
+/// Names a file of authorities trusted in addition to torment's own.
 const AUTHORITIES: &str = "SSL_CERT_FILE";
 
-/// What that file holds, and its name; none if none is named.
+/// The contents and name of that file; `None` if none is named.
 fn own_authorities() -> Result<Option<(Vec<u8>, String)>, String> {
     let Some(file) = std::env::var_os(AUTHORITIES) else { return Ok(None) };
     let name = file.display().to_string();
@@ -192,8 +193,8 @@ fn own_authorities() -> Result<Option<(Vec<u8>, String)>, String> {
     Ok(Some((text, name)))
 }
 
-/// The authorities, in PEM, that this process trusts beside those that torment brings, for another that goes to the same target; none if nobody
-/// named any, or there is nothing to trust.
+/// The authorities, in PEM, that this process trusts besides torment's own, for another process with the same
+/// target; `None` if none are named, or not needed.
 ///
 /// Fails if the file that `SSL_CERT_FILE` names cannot be read.
 pub fn ca_certificates(target: &Target) -> Result<Option<Vec<u8>>, Error> {
@@ -206,7 +207,7 @@ pub fn ca_certificates(target: &Target) -> Result<Option<Vec<u8>>, Error> {
     Ok(own.map_err(|why| Error::Tls { to, why })?.map(|(text, _)| text))
 }
 
-/// For sessions with `host`, where one of `protocols` is spoken (ALPN).
+/// For sessions with `host` that offer `protocols` (ALPN).
 fn tls(
     to: &str,
     host: &str,
@@ -253,7 +254,7 @@ mod insecure {
     use rustls::{DigitallySignedStruct, Error, SignatureScheme};
     use std::sync::Arc;
 
-    /// Takes any certificate for any name; still checks that the server holds its key.
+    /// Accepts any certificate for any name; still checks that the server holds its key.
     #[derive(Debug)]
     pub struct AcceptAny(pub Arc<CryptoProvider>);
 

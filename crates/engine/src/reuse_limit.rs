@@ -1,30 +1,30 @@
-//! How many answers a server gives on one connection, where it closes each after so many without a word (`Connection: close`): then nothing is asked on
-//! one that it is about to close.
+//! Learns after how many answers a server closes each connection unannounced (without `Connection: close`), to
+//! avoid those that it is about to close.
 
 use crate::slots::SlotKey;
 use std::collections::VecDeque;
 use units::Nanos;
 
-/// So many connections in a row, each closed right after as many answers, are no accident.
+/// This many connections in a row, each closed right after as many answers, are no coincidence.
 const ALIKE: u32 = 8;
-/// Closed within this time of its last answer, a connection was closed because of it.
+/// A connection closed within this time of its last answer was closed because of it.
 const AT_ONCE: Nanos = Nanos::from_millis(50);
-/// One that stands for so long after as many answers may carry more.
+/// One still open this long after as many answers may carry more.
 const STAYS: Nanos = Nanos::from_millis(100);
 
 /// What a server's closing of connections right after an answer has shown, and those that it is about to close.
 #[derive(Default)]
 pub(crate) struct ReuseLimit {
-    /// How many answers the last closed one had carried, and how many in a row as many.
+    /// How many answers the last closed one had carried, and how many in a row carried as many.
     last: u32,
     alike: u32,
     learned: Option<u32>,
-    /// Those that have carried as many, oldest first, and when they did, on the monotonic clock.
+    /// Those that have carried as many, oldest first, and since when, on the monotonic clock.
     spent: VecDeque<(SlotKey, u64)>,
 }
 
 impl ReuseLimit {
-    /// The server has closed, unannounced, a connection that had carried so many answers, the last one so long ago.
+    /// The server has closed, unannounced, a connection after this many answers, the last one `idle` ago.
     pub fn note_closed(&mut self, answers: u32, idle: Nanos) {
         if idle > AT_ONCE {
             return;
@@ -36,7 +36,7 @@ impl ReuseLimit {
         }
     }
 
-    /// A connection has now carried so many answers: whether it is of no more use.
+    /// A connection has now carried this many answers; returns whether it is spent.
     pub fn note_answers(&mut self, connection: SlotKey, answers: u32, now_ns: u64) -> bool {
         // More than those that were closed had carried.
         if answers > self.last {
@@ -50,7 +50,7 @@ impl ReuseLimit {
         self.learned.is_some()
     }
 
-    /// Those that were taken for spent, and have stood for so long that they are not; empty, as a rule.
+    /// Those taken for spent that have stayed open so long that they are not; usually none.
     pub fn take_refuted(
         &mut self,
         now_ns: u64,
@@ -73,7 +73,7 @@ impl ReuseLimit {
         !self.spent.is_empty()
     }
 
-    /// After how many answers the server closes, as far as it has shown that.
+    /// After how many answers the server closes, if learned.
     pub fn learned(&self) -> Option<u32> {
         self.learned
     }
@@ -86,7 +86,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What is learned of connections that were closed after so many answers, so many milliseconds after the last.
+    /// What is learned from connections closed after this many answers, this many milliseconds after the last.
     fn learned(closed: impl IntoIterator<Item = (u32, u64)>) -> ReuseLimit {
         let mut reuse = ReuseLimit::default();
         closed.into_iter().for_each(|(answers, idle)| reuse.note_closed(answers, Nanos(idle * MS)));

@@ -1,14 +1,14 @@
-//! Things by number: a number is taken again once its thing is gone.
+//! A slot map: numbers are reused once their value is removed.
 
-/// A number and the generation of its slot: names one thing for good.
+/// A number and its slot's generation: identifies one value for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotKey {
-    /// Of its slot.
+    /// The slot's number.
     pub number: u32,
     generation: u32,
 }
 
-/// Things in slots.
+/// Values in numbered slots.
 pub struct Slots<T> {
     slots: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
@@ -21,22 +21,22 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Whether there is none.
+    /// Whether no slot is in use.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many there are.
+    /// The number of slots in use.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// The number that the next one will have.
+    /// The number that the next value will get.
     pub fn next_number(&self) -> u32 {
         self.free.last().copied().unwrap_or(self.slots.len() as u32)
     }
 
-    /// One more.
+    /// Adds a value, reusing a free slot if there is one.
     pub fn insert(&mut self, thing: T) -> SlotKey {
         match self.free.pop() {
             Some(number) => {
@@ -51,24 +51,24 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The thing in this slot.
+    /// The value in this slot.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.slots.get_mut(number as usize)?.1.as_mut()
     }
 
-    /// The key of the thing in this slot.
+    /// The key of the value in this slot.
     pub fn key(&self, number: u32) -> Option<SlotKey> {
         let (generation, thing) = self.slots.get(number as usize)?;
         thing.as_ref().map(|_| SlotKey { number, generation: *generation })
     }
 
-    /// The thing of this key, and not another in its place.
+    /// The value with this key, not a later one in its slot.
     pub fn get(&self, key: SlotKey) -> Option<&T> {
         let (generation, thing) = self.slots.get(key.number as usize)?;
         thing.as_ref().filter(|_| *generation == key.generation)
     }
 
-    /// Takes it out; its number goes to another.
+    /// Removes the value; its number is reused.
     pub fn remove(&mut self, number: u32) -> Option<T> {
         let (generation, slot) = self.slots.get_mut(number as usize)?;
         let thing = slot.take()?;
@@ -77,7 +77,7 @@ impl<T> Slots<T> {
         Some(thing)
     }
 
-    /// All of them by their numbers.
+    /// All values, by number.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (SlotKey, &mut T)> {
         let all = self.slots.iter_mut().enumerate();
         all.filter_map(|(number, (generation, slot))| {

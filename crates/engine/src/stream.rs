@@ -9,8 +9,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Connections made from one loopback source address before the next one is taken: well below the
-/// 28,000 ephemeral ports that one pair of addresses has by default.
+/// Connections made from one loopback source address before the next one is used: well below the 28,000
+/// ephemeral ports that one pair of addresses has by default.
 const CONNECTIONS_PER_SOURCE: u64 = 10_000;
 
 pub(crate) enum Stream {
@@ -19,14 +19,14 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream>),
 }
 
-/// A socket that does not block.
+/// A non-blocking socket.
 pub(crate) struct Socket {
     fd: OwnedFd,
-    /// Whether the kernel notes when it receives.
+    /// Whether the kernel timestamps what it receives.
     stamped: bool,
 }
 
-/// Where one read goes: a loop has one for all its connections.
+/// The buffer for reads: a loop has one for all its connections.
 pub(crate) struct ReadBuffer {
     pub buffer: Box<[u8]>,
     /// When the kernel received the last byte of the last read, on the monotonic clock.
@@ -35,7 +35,7 @@ pub(crate) struct ReadBuffer {
     pub count: u64,
 }
 
-/// One read takes at most this much.
+/// The most that one read takes.
 const READ_SIZE: usize = 64 * 1024;
 
 impl ReadBuffer {
@@ -47,17 +47,17 @@ impl ReadBuffer {
 pub(crate) struct TlsStream {
     socket: Socket,
     session: ClientConnection,
-    /// Whether the last look at the socket left nothing in it, its end included.
+    /// Whether the last read left nothing in the socket, its end included.
     emptied: bool,
-    /// What is wrong behind the plain text that is still to be taken.
+    /// The error that follows the plain text still to be taken.
     broken: Option<io::Error>,
 }
 
-/// What a null target answers.
+/// The answer of a null target.
 const NULL_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 impl Stream {
-    /// Begins the `serial`-th connection; it is usable once [`Stream::established`] says so.
+    /// Begins the `serial`-th connection; it is usable once [`Stream::continue_connecting`] says so.
     pub fn connect(endpoint: &ResolvedTarget, serial: u64) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let fd = match &endpoint.place {
@@ -79,7 +79,7 @@ impl Stream {
                 socket
             }
         };
-        // A socket that takes no stamps is timed when it is read.
+        // Without timestamps, receive time is when the socket is read.
         let stamped =
             matches!(endpoint.place, SocketAddress::Tcp(_)) && sys::enable_receive_timestamps(&fd).is_ok();
         let socket = Socket { fd, stamped };
@@ -95,7 +95,7 @@ impl Stream {
         Ok(Self::Tls(Box::new(TlsStream { socket, session, emptied: false, broken: None })))
     }
 
-    /// From here on everything is encrypted; the handshake is carried on by [`Stream::established`].
+    /// Encrypts everything from here on; [`Stream::continue_connecting`] continues the handshake.
     pub fn secure(&mut self, tls: &Tls) -> io::Result<()> {
         match std::mem::replace(self, Self::Null { answered: true }) {
             Self::Plain(socket) => *self = Self::secured(socket, tls)?,
@@ -104,7 +104,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether the server has chosen HTTP/2 where it was asked (ALPN, RFC 7301).
+    /// Whether the server has chosen HTTP/2 (ALPN, RFC 7301).
     pub fn has_chosen_http2(&self) -> bool {
         matches!(self, Self::Tls(tls) if tls.session.alpn_protocol() == Some(b"h2"))
     }
@@ -117,15 +117,15 @@ impl Stream {
         }
     }
 
-    /// When it is closed, the peer is told by a reset instead of an end (RFC 9293 §3.10.5).
+    /// Has closing send the peer a reset instead of an end (RFC 9293 §3.10.5).
     pub fn reset_at_close(&self) {
         if let Some(socket) = self.socket() {
-            // What has no such option is closed as usual.
+            // A socket without this option is closed as usual.
             let _ = net::sockopt::set_socket_linger(socket, Some(Duration::ZERO));
         }
     }
 
-    /// Asks for edge-triggered events under `token`.
+    /// Registers for edge-triggered events under `token`.
     pub fn register(&self, epoll: &OwnedFd, token: u64) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         match self.socket() {
@@ -134,12 +134,12 @@ impl Stream {
         }
     }
 
-    /// Whether the next answer is there without an event telling so.
+    /// Whether the next answer is there without an event.
     pub fn answers_at_once(&self) -> bool {
         matches!(self, Self::Null { .. })
     }
 
-    /// Carries connecting on; true once requests may be written. An error is final.
+    /// Continues connecting; true once requests may be written. An error is final.
     pub fn continue_connecting(&mut self) -> io::Result<bool> {
         if let Some(socket) = self.socket()
             && let Err(errno) = net::sockopt::socket_error(socket)?
@@ -148,7 +148,7 @@ impl Stream {
         }
         match self {
             Self::Null { .. } => Ok(true),
-            // A connection refused or reset shows in SO_ERROR; one still under way has no peer.
+            // A refused or reset connection shows in SO_ERROR; one still in progress has no peer.
             Self::Plain(socket) => match net::getpeername(&socket.fd) {
                 Ok(_) => Ok(true),
                 Err(rustix::io::Errno::NOTCONN) => Ok(false),
@@ -162,8 +162,8 @@ impl Stream {
         }
     }
 
-    /// Writes what fits now; the count is less than `bytes` only if the kernel's buffer is full, so that an event
-    /// tells when there is room (epoll(7), edge-triggered mode).
+    /// Writes what fits now; the count is less than `bytes` only if the kernel's buffer is full, so an event
+    /// follows when there is room (epoll(7), edge-triggered mode).
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Null { answered } => {
@@ -175,7 +175,7 @@ impl Stream {
         }
     }
 
-    /// Sends on what an earlier [`Stream::write`] left inside; true when nothing is left, and if not, the kernel's
+    /// Sends what an earlier [`Stream::write`] left buffered; true when nothing is left, otherwise the kernel's
     /// buffer is full.
     pub fn flush(&mut self) -> io::Result<bool> {
         match self {
@@ -184,7 +184,7 @@ impl Stream {
         }
     }
 
-    /// Whether an earlier [`Stream::write`] left something inside.
+    /// Whether an earlier [`Stream::write`] left something buffered.
     pub fn holds_back(&self) -> bool {
         matches!(self, Self::Tls(tls) if tls.session.wants_write())
     }
@@ -212,9 +212,9 @@ impl Stream {
         }
     }
 
-    /// Whether the last read, of so many bytes, has emptied the socket, so that no second one is needed before the
-    /// next event: it did not fill the buffer (epoll(7), edge-triggered mode). What the end of the connection said
-    /// behind those bytes is not among them: with that announced, read up to it.
+    /// Whether the last read, of `count` bytes, has emptied the socket, so that no second one is needed before
+    /// the next event: it did not fill the buffer (epoll(7), edge-triggered mode). The connection's end may
+    /// follow those bytes: if it was announced, read up to it.
     pub fn is_emptied(&self, count: usize, inbox: &ReadBuffer) -> bool {
         let has_more = match self {
             Self::Null { answered } => !answered,
@@ -226,12 +226,13 @@ impl Stream {
 }
 
 impl TlsStream {
-    /// The session takes 64 KiB at a time, whatever room the socket has: it is filled anew until it cannot be emptied.
+    /// The session accepts 64 KiB at a time, whatever room the socket has: it is refilled until it cannot be
+    /// emptied.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut taken = 0;
         while taken < bytes.len() {
             match self.session.writer().write(&bytes[taken..])? {
-                // Its keys are used up (RFC 8446 section 5.5), and it has said so to the peer.
+                // Its keys are used up (RFC 8446 section 5.5), and it has told the peer.
                 0 if !self.session.wants_write() => return Err(io::ErrorKind::WriteZero.into()),
                 count => taken += count,
             }
@@ -242,7 +243,7 @@ impl TlsStream {
         Ok(taken)
     }
 
-    /// True when nothing is left inside; if not, the socket is full.
+    /// True when nothing is left buffered; otherwise the socket is full.
     fn pump_out(&mut self) -> io::Result<bool> {
         while self.session.wants_write() {
             match self.session.write_tls(&mut RecordSocket(&self.socket, &mut 0)) {
@@ -254,11 +255,11 @@ impl TlsStream {
         Ok(true)
     }
 
-    /// Moves records both ways until the socket gives no more; false when the peer has closed.
+    /// Moves records both ways until the socket has no more; false when the peer has closed.
     fn pump(&mut self, received_ns: &mut u64) -> io::Result<bool> {
         self.emptied = false;
         loop {
-            // A peer that takes nothing more may have said why.
+            // A peer that accepts nothing more may have said why.
             let written = self.pump_out();
             match self.session.read_tls(&mut RecordSocket(&self.socket, received_ns)) {
                 Ok(0) if self.session.is_handshaking() => {
@@ -270,7 +271,7 @@ impl TlsStream {
                 Ok(0) => return Ok(false),
                 Ok(_) => {
                     if let Err(why) = self.session.process_new_packets() {
-                        // The alert that tells the peer why is worth a try; the error is the result.
+                        // The alert that tells the peer why is best effort; the error is the result.
                         let _ = self.pump_out();
                         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
                     }
@@ -280,7 +281,7 @@ impl TlsStream {
                     self.emptied = true;
                     return Ok(true);
                 }
-                // Plain text is waiting to be taken before more records fit.
+                // Plain text must be taken before more records fit.
                 Err(e) if e.kind() == io::ErrorKind::Other => return Ok(true),
                 Err(e) => return Err(e),
             }
@@ -293,7 +294,7 @@ impl TlsStream {
             None => self.pump(&mut inbox.received_ns),
         };
         match self.session.reader().read(&mut inbox.buffer) {
-            // What came before the end, of whatever kind, comes first.
+            // Whatever came before the end, of whatever kind, is returned first.
             Ok(count) if count > 0 => {
                 self.broken = pumped.err();
                 Ok(count)
@@ -302,7 +303,7 @@ impl TlsStream {
                 true => Err(e),
                 false => Ok(0),
             },
-            // Closed without a TLS farewell: as common as not; framing decides whether the answer is whole.
+            // Closed without a TLS close_notify: very common; framing decides whether the answer is complete.
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             other => other,
         }
@@ -310,7 +311,7 @@ impl TlsStream {
 }
 
 impl Socket {
-    /// Reads, and notes when the kernel received what it gave.
+    /// Reads, and notes when the kernel received the data.
     fn receive(&self, buffer: &mut [u8], received_ns: &mut u64) -> io::Result<usize> {
         let (count, age) = if self.stamped {
             sys::recv_with_age(&self.fd, buffer)?
@@ -347,7 +348,7 @@ fn unless_blocked(result: rustix::io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// A connection that goes on in the background has begun as well as one that is there at once.
+/// A connection in progress counts as begun, like one made at once.
 fn begun(result: rustix::io::Result<()>) -> io::Result<()> {
     match result {
         Err(rustix::io::Errno::INPROGRESS) => Ok(()),
@@ -355,7 +356,8 @@ fn begun(result: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Loopback has sixteen million source addresses, each with its own ports; other networks have ours.
+/// Loopback has sixteen million source addresses, each with its own ports; elsewhere the source is our own
+/// address.
 fn source(target: &SocketAddr, serial: u64) -> Option<Ipv4Addr> {
     let SocketAddr::V4(v4) = target else { return None };
     let turn = (serial / CONNECTIONS_PER_SOURCE) % 254;

@@ -1,22 +1,22 @@
-//! Who waits, and for how long yet.
+//! A queue of items with timeouts.
 
 use std::collections::VecDeque;
 use units::Nanos;
 
-/// Things that wait, in a lane for each length of time-out: what was due first stands first in its lane and is given up
-/// first, so that only the fronts need to be looked at. A plan has few lengths of time-out, and mostly one.
+/// Waiting items, in one lane per timeout: each lane is ordered by due time, and so by expiry, so only the
+/// fronts need to be checked. A plan has few timeouts, mostly one.
 pub struct TimeoutQueue<T> {
     lanes: Vec<Lane<T>>,
 }
 
 struct Lane<T> {
     timeout: Nanos,
-    /// By due time, but for the moment that the generator itself may be behind.
+    /// By due time, except while the generator itself is behind.
     queue: VecDeque<(Nanos, T)>,
 }
 
 impl<T> Lane<T> {
-    /// When its first is given up, if nothing is waited for longer than `most`.
+    /// When its first item expires, if nothing may wait longer than `most`.
     fn ends(&self, most: Nanos) -> Option<Nanos> {
         self.queue.front().map(|(due, _)| *due + self.timeout.min(most))
     }
@@ -29,12 +29,12 @@ impl<T> Default for TimeoutQueue<T> {
 }
 
 impl<T> TimeoutQueue<T> {
-    /// How many wait.
+    /// The number of waiting items.
     pub fn len(&self) -> usize {
         self.lanes.iter().map(|lane| lane.queue.len()).sum()
     }
 
-    /// Whether nothing waits.
+    /// Whether no item waits.
     pub fn is_empty(&self) -> bool {
         self.lanes.iter().all(|lane| lane.queue.is_empty())
     }
@@ -47,26 +47,27 @@ impl<T> TimeoutQueue<T> {
         &mut self.lanes[at].queue
     }
 
-    /// Waits from `due` on, `timeout` long.
+    /// Adds an item that waits `timeout` from `due` on.
     pub fn push(&mut self, due: Nanos, timeout: Nanos, thing: T) {
         self.lane(timeout).push_back((due, thing));
     }
 
-    /// Has waited before, and goes on where it was: before all that were due later.
+    /// Puts back an item that has waited before, ahead of all that were due later.
     pub fn put_back(&mut self, due: Nanos, timeout: Nanos, thing: T) {
         let lane = self.lane(timeout);
         let at = lane.partition_point(|(other, _)| *other < due);
         lane.insert(at, (due, thing));
     }
 
-    /// What was due first.
+    /// Removes the item due first.
     pub fn pop(&mut self) -> Option<T> {
         let first = |lane: &&mut Lane<T>| lane.queue.front().map_or(Nanos::MAX, |(due, _)| *due);
         let waiting = self.lanes.iter_mut().filter(|lane| !lane.queue.is_empty());
         waiting.min_by_key(first)?.queue.pop_front().map(|(_, thing)| thing)
     }
 
-    /// What has waited for its time-out by `now`, or for `most`; what no longer `waits` is passed over.
+    /// Removes an item that has waited for its timeout by `now`, or for `most`; skips those that no longer
+    /// `waits`.
     pub fn pop_expired(&mut self, now: Nanos, most: Nanos, waits: impl Fn(&T) -> bool) -> Option<T> {
         for lane in &mut self.lanes {
             while let Some((_, thing)) = lane.queue.front() {
@@ -83,7 +84,7 @@ impl<T> TimeoutQueue<T> {
         None
     }
 
-    /// When the next one is given up at the earliest, as [`Lanes::expired`] does it.
+    /// The earliest next expiry, as for [`TimeoutQueue::pop_expired`].
     pub fn next_expiry(&self, most: Nanos) -> Option<Nanos> {
         self.lanes.iter().filter_map(|lane| lane.ends(most)).min()
     }
@@ -101,7 +102,7 @@ mod tests {
         std::iter::from_fn(|| lanes.pop_expired(s(now), most, |thing| *thing != "gone")).collect()
     }
 
-    /// A request that may wait for a second once waited behind one that may wait for a minute, as long as that did.
+    /// A request with a timeout of a second once waited behind one with a minute, as long as that did.
     #[test]
     fn each_waits_for_its_own_time() {
         let mut lanes = TimeoutQueue::default();

@@ -1,9 +1,9 @@
-//! How the loop waits: exactly where that is wanted, rarely where processor time is dear.
+//! How the loop waits: precisely where that is wanted, with few wake-ups where processor time is scarce.
 //!
-//! Waking a thread costs several microseconds of processor time, on virtual machines up to twenty.
-//! A loop that wakes for each request and each answer spends more on waking than on its work. So it
-//! may nap: sleep without listening, for as long as requests may be late. Answers are none the worse
-//! for it, their time of arrival is stamped by the kernel.
+//! Waking a thread costs several microseconds of processor time, up to twenty on virtual machines. A loop that
+//! wakes for each request and each answer spends more on waking than on its work. So it may nap: sleep without
+//! listening, for as long as requests may be late. Answers are not affected: the kernel timestamps their
+//! arrival.
 
 use rustix::time::Timespec;
 use units::Nanos;
@@ -12,35 +12,35 @@ use units::Nanos;
 const SPIN: Nanos = Nanos::from_micros(60);
 /// Spinning is worth its processor time only where it is a small part of the gap between arrivals.
 const SPIN_GAP: Nanos = Nanos::from_micros(300);
-/// How late a sleep ends, nearly always.
+/// How late a sleep ends at most, nearly always.
 const OVERSLEEP: Nanos = Nanos::from_micros(50);
 /// A shorter nap costs as much as it saves.
 const NAP_LEAST: Nanos = Nanos::from_micros(50);
-/// With fewer requests in flight a closed loop is not kept busy while it naps.
+/// With fewer requests in flight, a nap would leave a closed loop idle.
 const NAP_OUTSTANDING: u64 = 32;
-/// Longest nap of a closed loop, and the part of the service time that it may take at most: each user
-/// comes back so much later.
+/// Longest nap of a closed loop, and the largest fraction of the service time that it may take: each user comes
+/// back later by that much.
 const NAP_CLOSED: Nanos = Nanos::from_micros(150);
 const NAP_SHARE: u64 = 6;
-/// The part of a sleep that it may end late, doubled for safety (fs/select.c estimates a thousandth).
+/// The fraction of a sleep by which it may end late, doubled for safety (fs/select.c estimates a thousandth).
 const COARSENESS: u64 = 500;
 
-/// How one loop waits in the present trial.
+/// How one loop waits in the current trial.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WaitPolicy {
     lateness: Nanos,
-    /// Mean gap between arrivals; zero of a closed loop.
+    /// Mean gap between arrivals; zero in a closed loop.
     gap: Nanos,
-    /// What a closed loop last measured, smoothed.
+    /// A closed loop's service time, smoothed.
     service: Nanos,
 }
 
-/// What to do until something happens.
+/// How to wait for the next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WaitPlan {
-    /// Sleep so long first, deaf to news;
+    /// First sleep this long without listening.
     pub nap: Nanos,
-    /// then so long at most, or until there is news.
+    /// Then listen for events, at most this long.
     pub listen: Nanos,
 }
 
@@ -49,13 +49,13 @@ impl WaitPolicy {
         Self { lateness, gap, service: Nanos::ZERO }
     }
 
-    /// An answer came, so long after its request was sent.
+    /// An answer arrived, with this service time.
     pub fn served(&mut self, service: Nanos) {
         self.service = Nanos((self.service.0 * 63 + service.0) / 64);
     }
 
-    /// The next arrival is due in `due`, the next thing that cannot wait is in `rest`; `outstanding`
-    /// requests may be answered any moment.
+    /// `due`: time to the next arrival; `rest`: time to whatever else cannot wait; `outstanding` requests may
+    /// be answered at any moment.
     pub fn plan_wait(&self, due: Option<Nanos>, rest: Nanos, outstanding: u64) -> WaitPlan {
         let open_loop = self.gap > Nanos::ZERO;
         let slack = if open_loop {
@@ -71,7 +71,7 @@ impl WaitPolicy {
             return WaitPlan { nap: nap.min(rest), listen: until_due.min(rest) - nap };
         }
         let Some(due) = due else { return WaitPlan { nap: Nanos::ZERO, listen: rest } };
-        // Long sleeps end late by a part of their length: wake before that, and sleep the rest anew.
+        // Long sleeps end late in proportion: wake before that, and sleep again for the rest.
         let due = due - due / COARSENESS;
         let listen = match self.lateness == Nanos::ZERO || self.gap >= SPIN_GAP {
             true if due <= SPIN || self.gap < SPIN_GAP => Nanos::ZERO,
@@ -82,7 +82,7 @@ impl WaitPolicy {
     }
 }
 
-/// As the kernel takes it.
+/// In the kernel's form.
 pub fn to_timespec(time: Nanos) -> Timespec {
     Timespec { tv_sec: (time.0 / 1_000_000_000) as i64, tv_nsec: (time.0 % 1_000_000_000) as i64 }
 }

@@ -1,31 +1,31 @@
-//! What is on its way to the socket, and waits until that has room.
+//! Data waiting for room in the socket.
 
 use crate::stream::Stream;
 use std::io;
 
-/// Bytes in their order. A body of sixteen megabytes goes out in hundreds of pieces: none moves the others.
+/// Bytes in order. Large bodies leave in hundreds of pieces; none of these moves the rest.
 #[derive(Default)]
 pub(crate) struct WriteBuffer {
-    /// Put what is to be said behind the rest; it goes with the next [`Outbox::flush`].
+    /// Append data here; it is sent by the next [`WriteBuffer::flush`].
     pub bytes: Vec<u8>,
-    /// Those that the stream has taken already.
+    /// Bytes that the stream has already accepted.
     taken: usize,
 }
 
 impl WriteBuffer {
-    /// Whether the stream has taken all of it.
+    /// Whether the stream has accepted everything.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Says this, behind what waits, and copies no more of it than waits too.
+    /// Sends these bytes after whatever waits, copying only what has to wait too.
     pub fn send(&mut self, stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
         let taken = if self.is_empty() { stream.write(bytes)? } else { 0 };
         self.bytes.extend_from_slice(&bytes[taken..]);
         Ok(())
     }
 
-    /// Writes on; false: the socket is full, and an event will tell that it has room again.
+    /// Writes more; false: the socket is full, and an event follows when it has room again.
     pub fn flush(&mut self, stream: &mut Stream) -> io::Result<bool> {
         if !self.is_empty() {
             self.taken += stream.write(&self.bytes[self.taken..])?;

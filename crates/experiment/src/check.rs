@@ -1,13 +1,13 @@
 use record::{Cause, Design};
 
-/// Blocks that an experiment may have at most: the bounds are computed for each look, and nobody waits for more.
+/// Maximum blocks of an experiment: the bounds are computed for each look, and nobody waits for more.
 const BLOCKS_MOST: u32 = 200;
 
-/// Why a design is none: what was found, what was expected, and what can be done.
+/// Why a design is invalid: what was found, what was expected, and what can be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(String);
-/// Says what is wrong with a design, the first thing first.
+/// Reports a design's first error.
 pub(crate) fn check(design: &Design) -> Result<(), Error> {
     let fail = |text: String| Err(Error(text));
     if design.arms.is_empty() {
@@ -45,7 +45,6 @@ pub(crate) fn check(design: &Design) -> Result<(), Error> {
     design.hypotheses.iter().try_for_each(|hypothesis| asked(design, hypothesis))
 }
 
-/// One hypothesis.
 fn asked(design: &Design, hypothesis: &plan::Hypothesis) -> Result<(), Error> {
     let fail = |text: String| Err(Error(format!("hypothesis '{}': {text}", hypothesis.name)));
     let Some(probe) = design.probes.get(hypothesis.probe) else {

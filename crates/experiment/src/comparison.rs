@@ -1,39 +1,38 @@
 use record::{HypothesisAnswer, Interval};
 use stats::BlockDesign;
 
-/// What is known of one comparison, on the scale of logarithms.
+/// The state of one comparison, on the logarithmic scale.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct ComparisonEstimate {
-    /// The estimate of the latest look.
+    /// The estimate at the latest look.
     pub(crate) estimate: f64,
-    /// What all looks so far leave: the intersection of their intervals. Before the first look, what a look would say.
+    /// The intersection of the intervals of all looks so far. Before the first look, what a look would give.
     pub(crate) bounds: Option<(f64, f64)>,
-    /// Looks were made: the bounds are part of what holds together.
+    /// Looks were made: the bounds are part of the simultaneous ones.
     pub(crate) looked: bool,
-    /// The answer, once there is one.
     pub(crate) answer: Option<HypothesisAnswer>,
     /// Complete blocks at the latest look.
     pub(crate) blocks: usize,
     /// Degrees of freedom of the noise.
     pub(crate) freedom: f64,
-    /// The figures differed by the same factor in every block.
+    /// The ratio was identical in every block.
     pub(crate) still: bool,
-    /// Intervals of two looks have nothing in common.
+    /// Intervals of two looks are disjoint.
     pub(crate) clash: bool,
 }
 
-/// The smallest effect worth having, and which side is the better one.
+/// The smallest effect worth having, and its better side.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EffectThreshold {
-    /// On the scale of logarithms: ln(1 + effect).
+    /// On the logarithmic scale: ln(1 + effect).
     pub(crate) delta: f64,
-    /// As [`plan::Measure::more_is_better`].
+    /// As [`plan::ArmMeasure::more_is_better`].
     pub(crate) more: bool,
 }
 
 impl ComparisonEstimate {
-    /// Takes the comparison as it is now, `half` standard errors to either side. It is a look, which may decide, from
-    /// the design's first look on; before that it is only shown.
+    /// Updates the comparison, with `half` standard errors to either side. From the design's first look on this is a look, which may
+    /// decide; before that it is only shown.
     pub(crate) fn take(
         &mut self,
         fit: &BlockDesign,
@@ -74,7 +73,7 @@ impl ComparisonEstimate {
 }
 
 impl EffectThreshold {
-    /// What an interval says, if it says anything.
+    /// The answer that an interval gives, if any.
     fn answer(self, low: f64, high: f64) -> Option<HypothesisAnswer> {
         let (above, below) = (low > self.delta, high < -self.delta);
         match self.more {

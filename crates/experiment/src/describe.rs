@@ -3,7 +3,7 @@ use crate::predict::commonest_cause;
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use record::{ArmStart, DesignMeasurement};
 
-/// What is measured and at what load: `p99 of reads at 500/s`.
+/// A measure and its load: `p99 of reads at 500/s`.
 pub(crate) fn describe_measure(measure: ArmMeasure, probe: &DesignMeasurement) -> String {
     let of = if probe.workload == "all" { String::new() } else { format!(" of {}", probe.workload) };
     let at = match probe.at {
@@ -18,8 +18,8 @@ pub(crate) fn describe_measure(measure: ArmMeasure, probe: &DesignMeasurement) -
     format!("{}{of}{at}", measure.name())
 }
 
-/// What gave first in the arms of a hypothesis: `What gave first: workers (5 of 5 starts) → with 'virtual threads' pool
-/// (4 of 5).` Empty if nothing was found in any.
+/// What gave first in the arms of a hypothesis: `What gave first: workers (5 of 5 starts) → with 'virtual threads' pool (4 of 5).` Empty
+/// if nothing was found in any.
 pub(crate) fn describe_causes(experiment: &Experiment, asked: &Hypothesis) -> String {
     let arms = &experiment.design.arms;
     let mut order: Vec<usize> =

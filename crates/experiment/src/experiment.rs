@@ -6,31 +6,31 @@ use record::{ArmStart, Design, ExperimentEnd, OngoingStart};
 use stats::shuffled;
 use units::Nanos;
 
-/// Times that a void visit is repeated in its block. An arm whose visit is void once more is not measured any further.
+/// How often a void start is repeated in its block. If it is void once more, its arm is dropped.
 const REPEATS: usize = 2;
 
-/// An experiment under way: says what to start next, takes what it gave, and tells where it stands.
+/// A running experiment: proposes the next start, takes its result, and reports the state.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     pub(crate) design: Design,
-    /// All that were told, in the order they were made.
+    /// All starts taken, in order.
     pub(crate) visits: Vec<ArmStart>,
-    /// Arms that could not be measured, each with why.
+    /// Why an arm could not be measured.
     pub(crate) dropped: Vec<Option<String>>,
     pub(crate) groups: Vec<HypothesisGroup>,
-    /// Of each hypothesis.
+    /// For each hypothesis.
     pub(crate) found: Vec<ComparisonEstimate>,
-    /// Of each group's placebo.
+    /// For each group's placebo.
     pub(crate) placebos: Vec<ComparisonEstimate>,
     pub(crate) cache: BoundsCache,
-    /// The block that is being made; 0 is the pilot.
+    /// The current block; 0 is the pilot.
     block: u32,
-    /// What is still to be started in it, and how often each was void.
+    /// Its remaining starts, and how often each was void.
     waiting: Vec<Slot>,
     pub(crate) over: Option<ExperimentEnd>,
 }
 
-/// A start that is due in a block.
+/// A start due in a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Slot {
     arm: usize,
@@ -38,33 +38,32 @@ struct Slot {
     voids: usize,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExperimentStep {
     /// Start an arm and measure it.
     Visit {
-        /// Which one, and how long it should take, by the visits so far.
+        /// The start, with its expected duration by the starts so far.
         start: OngoingStart,
-        /// Places of the probes to measure, in this order.
+        /// Indices of the measurements, in this order.
         probes: Vec<usize>,
     },
-    /// It is over.
+    /// The experiment is over.
     Done(ExperimentEnd),
 }
 
-/// The least time after which any verdict is possible, if a visit takes `visit`: the pilot, and the blocks before the
-/// first look.
+/// The least time for any verdict, if a start takes `visit`: the pilot, and the blocks before the first look.
 pub fn least_time(design: &Design, visit: Nanos) -> Nanos {
     let visits = u64::from(design.pilot) + u64::from(design.least) * slots(design).len() as u64;
     visit * visits
 }
 
-/// What a hypothesis asks for.
+/// A hypothesis' smallest effect.
 pub(crate) fn effect_threshold(asked: &Hypothesis) -> EffectThreshold {
     EffectThreshold { delta: asked.effect.0.ln_1p(), more: asked.measure.more_is_better() }
 }
 
-/// Each arm once, and the baseline once more as the placebo if anything is asked.
+/// Each arm once, and the baseline once more as the placebo if there are hypotheses.
 fn slots(design: &Design) -> Vec<Slot> {
     let slot = |arm, placebo| Slot { arm, placebo, voids: 0 };
     let placebo = (!design.hypotheses.is_empty()).then(|| slot(0, true));
@@ -75,14 +74,14 @@ impl Experiment {
     /// Begins an experiment.
     ///
     /// # Errors
-    /// A design that asks for what cannot be: weights that do not add up to 0, a cause that no diagnosis names.
+    /// An invalid design: weights that do not sum to 0, a cause that no diagnosis names.
     pub fn new(design: &Design) -> Result<Self, Error> {
         check(design)?;
         Ok(Self::begin(design.clone(), BoundsCache::new()))
     }
 
-    /// The same experiment before its first visit, with another order within blocks. It shares the bounds, which take
-    /// most of the time that an experiment takes to begin: for simulations.
+    /// The same experiment before its first start, with another order within blocks. It shares the bounds, which take most of the setup
+    /// time: for simulations.
     #[must_use]
     pub fn reseeded(&self, seed: u64) -> Self {
         Self::begin(Design { seed, ..self.design.clone() }, self.cache.clone())
@@ -109,7 +108,7 @@ impl Experiment {
         experiment
     }
 
-    /// What to do next, after `spent`. Depends on nothing but the design, the visits told and this time.
+    /// The next step, after `spent`. Depends only on the design, the starts taken and this time.
     pub fn next(&mut self, spent: Nanos) -> ExperimentStep {
         if let Some(over) = self.over {
             return ExperimentStep::Done(over);
@@ -131,8 +130,8 @@ impl Experiment {
         ExperimentStep::Visit { start, probes: self.probes(slot.arm, self.block).collect() }
     }
 
-    /// Takes a visit that was made. Also how an experiment that was cut short goes on: told all the visits that were
-    /// kept, it asks for the same ones after them as it would have without the interruption.
+    /// Takes a start's result. Also resumes an interrupted experiment: given all stored starts, it proposes the same next ones as without
+    /// the interruption.
     pub fn take(&mut self, visit: &ArmStart) {
         while self.over.is_none() && self.block < visit.block {
             self.finish_block();
@@ -150,8 +149,8 @@ impl Experiment {
         }
     }
 
-    /// The median of what the pilot found the baseline to hold of this workload: what shares of the capacity refer to.
-    /// None before the first search of it is told, or if it found nothing.
+    /// The median capacity of the baseline for this workload in the pilot: what shares of the capacity refer to. None before its first
+    /// search, or if that found nothing.
     pub fn capacity(&self, workload: &str) -> Option<f64> {
         let searched = |probe: usize| {
             self.design
@@ -172,7 +171,7 @@ impl Experiment {
         Some(f64::midpoint(found[middle], found[found.len() / 2]))
     }
 
-    /// Blocks in which every start that is due was made.
+    /// Blocks with every due start made.
     pub(crate) fn complete_blocks(&self) -> u32 {
         let whole = |block: &u32| {
             slots(&self.design).iter().filter(|slot| self.dropped[slot.arm].is_none()).all(|slot| {
@@ -186,12 +185,11 @@ impl Experiment {
         (1..=self.block).filter(whole).count() as u32
     }
 
-    /// Nothing of the block has been started yet.
     fn is_block_unstarted(&self) -> bool {
         self.block == 0 || self.visits.last().is_none_or(|visit| visit.block < self.block)
     }
 
-    /// What a visit of this arm took on average so far; of any arm, if it was not visited yet.
+    /// Mean duration of this arm's starts so far; of any arm's, if it has none.
     fn usual_duration(&self, arm: usize) -> Option<Nanos> {
         // The pilot measures more of the baseline than the blocks do.
         let alike = |visit: &ArmStart| visit.arm == arm && (visit.block == 0) == (self.block == 0);
@@ -205,14 +203,14 @@ impl Experiment {
         mean(&|visit| alike(visit) && counts(visit))
             .or_else(|| mean(&|visit| visit.block > 0 && counts(visit)))
             .or_else(|| {
-                // Of the pilot's time the part that its share of the probes is.
+                // Of the pilot's time, the share of its measurements.
                 let due = self.probes(arm, self.block).count() as f64;
                 let part = due / self.probes(0, 0).count().max(1) as f64;
                 mean(&counts).map(|pilot| Nanos((pilot.0 as f64 * part.min(1.0)) as u64))
             })
     }
 
-    /// Places of the probes that a visit of this arm measures.
+    /// Indices of the measurements at a start of this arm.
     fn probes(&self, arm: usize, block: u32) -> impl Iterator<Item = usize> {
         let all = self.design.probes.iter().enumerate();
         all.filter(move |(place, probe)| {
@@ -221,7 +219,7 @@ impl Experiment {
         .map(|(place, _)| place)
     }
 
-    /// Whether the pilot tells all that is asked of a probe: it is of the baseline alone, and nothing is compared.
+    /// Whether the pilot suffices for a measurement: it is of the baseline alone, and nothing is compared.
     fn is_pilot_only(&self, place: usize) -> bool {
         let compared = self.design.hypotheses.iter().any(|hypothesis| hypothesis.probe == place);
         self.design.pilot > 0
@@ -230,7 +228,7 @@ impl Experiment {
             && self.design.arms.len() > 1
     }
 
-    /// What the rest of the block should take; of the pilot only the next visit, for each of its visits is of use.
+    /// Expected time for the rest of the block; for the pilot only of the next start, for each is useful by itself.
     fn remaining_time(&self) -> Nanos {
         let due = if self.block == 0 { 1 } else { self.waiting.len() };
         self.waiting[..due]
@@ -239,7 +237,7 @@ impl Experiment {
             .fold(Nanos(0), |sum, time| sum + time)
     }
 
-    /// Repeats a void visit at the end of its block, or gives its arm up.
+    /// Repeats a void start at the end of its block, or drops its arm.
     fn repeat_or_drop(&mut self, slot: Slot, why: &str) {
         if slot.voids < REPEATS {
             self.waiting.push(Slot { voids: slot.voids + 1, ..slot });
@@ -254,7 +252,7 @@ impl Experiment {
         }
     }
 
-    /// A block is made, or the pilot: looks at the result if it is time, and opens the next.
+    /// Ends a block, or the pilot: looks at the result if due, and opens the next block.
     fn finish_block(&mut self) {
         let asked = !self.design.hypotheses.is_empty();
         let blocks = if asked { self.design.most } else { self.design.least };

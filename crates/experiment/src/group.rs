@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use crate::random::Normal;
 
-/// Experiments drawn for the bounds: the chance to miss is right to about 0.1 points at 5 %.
+/// Experiments simulated for the bounds: the error probability is accurate to about 0.1 points at 5 %.
 const PATHS: usize = 40_000;
-/// Normal numbers drawn at most, a second's work: long and wide designs get fewer paths.
+/// Maximum normal numbers drawn, a second's work: long and wide designs get fewer paths.
 const DRAWS_MOST: usize = 32_000_000;
-/// The part of the chance to miss that the first look has; see `docs/method/experiment.md` for why so much.
+/// The share of the error probability spent at the first look; `docs/method/experiment.md` explains why so much.
 pub(crate) const FIRST: f64 = 0.62;
 /// The bounds are the same for every seed of the order.
 const LABEL: [u8; 32] = *b"torment experiment bounds       ";
 
-/// Hypotheses that are answered from the same figures.
+/// Hypotheses answered from the same figures.
 #[derive(Debug, Clone)]
 pub(crate) struct HypothesisGroup {
     pub(crate) probe: usize,
     pub(crate) measure: ArmMeasure,
-    /// Places of the hypotheses.
+    /// Indices of the hypotheses.
     pub(crate) asked: Vec<usize>,
     /// What has a figure in every block.
     pub(crate) rows: Vec<Row>,
@@ -34,7 +34,7 @@ pub(crate) struct Row {
     pub(crate) placebo: bool,
 }
 
-/// Bounds by the comparisons they are for.
+/// Bounds by their comparisons.
 pub(crate) type BoundsCache = Vec<(Vec<Vec<f64>>, Arc<Vec<f64>>)>;
 
 impl HypothesisGroup {
@@ -53,8 +53,8 @@ impl HypothesisGroup {
         groups
     }
 
-    /// Sees which arms there are to compare, and computes the bounds if that changed. An arm is left out if it is
-    /// not measured any further, or if its starts so far never gave this figure: it must not cost the others theirs.
+    /// Determines the comparable arms, and recomputes the bounds if those changed. An arm is left out if it was dropped, or if its starts
+    /// so far never gave this figure: it must not cost the others theirs.
     pub(crate) fn settle(
         &mut self,
         design: &Design,
@@ -98,8 +98,8 @@ impl HypothesisGroup {
         found
     }
 
-    /// The weights of a hypothesis for each row; none if one of its arms is missing. The baseline's weight is shared
-    /// by its two starts of a block: both are of the plan as it stands, and the placebo is what tells them apart.
+    /// The weights of a hypothesis for each row; none if one of its arms is missing. The baseline's weight is shared by its two starts in
+    /// a block: both are of the unchanged plan, and the placebo distinguishes them.
     pub(crate) fn weights(&self, hypothesis: &Hypothesis) -> Option<Vec<f64>> {
         let mut weights = vec![0.0; self.rows.len()];
         for (arm, weight) in hypothesis.contrast.iter().filter(|(_, weight)| *weight != 0.0) {
@@ -128,7 +128,7 @@ impl HypothesisGroup {
         self.rows.iter().any(|row| row.placebo).then(|| self.rows.iter().map(side).collect())
     }
 
-    /// What a visit gave: the logarithm. A figure of zero or below has none, and is missing.
+    /// The logarithm of a start's figure. A figure of zero or below has none, and is missing.
     pub(crate) fn figure(&self, visit: &ArmStart) -> Option<f64> {
         let taken = visit.taken.iter().find(|taken| taken.probe == self.probe)?;
         let (_, figure) = taken.figures.iter().find(|(measure, _)| *measure == self.measure)?;

@@ -1,10 +1,9 @@
-//! Hypotheses as experiments: which arm to start next, and what the starts so far answer.
+//! Hypotheses tested by experiments: which arm to start next, and the answers so far.
 //!
-//! Pure, like the search: it is asked for the next visit, is told what a visit gave, and says where the experiment
-//! stands. An experiment that was cut short goes on by telling it the visits that were kept. The method is told in
-//! `docs/method/experiment.md`.
+//! Pure, like the search: it proposes the next start, takes its result, and reports the state. An interrupted experiment resumes by
+//! taking the stored starts. The method is described in `docs/method/experiment.md`.
 //!
-//! It never starts a service, never reads a clock and keeps nothing; its only randomness comes from the design's seed.
+//! It never starts a service, reads a clock or stores anything; its only randomness comes from the design's seed.
 
 mod check;
 mod comparison;

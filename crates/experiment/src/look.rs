@@ -1,14 +1,14 @@
 use crate::experiment::{Experiment, effect_threshold};
 
 impl Experiment {
-    /// Sees what there is to compare.
+    /// Updates which arms are comparable.
     pub(crate) fn update_groups(&mut self) {
         for group in &mut self.groups {
             group.settle(&self.design, &self.dropped, &self.visits, &mut self.cache);
         }
     }
 
-    /// Reads what the blocks so far say.
+    /// Analyses the blocks so far.
     pub(crate) fn analyse(&mut self) {
         self.update_groups();
         for (group, placebo) in self.groups.iter().zip(&mut self.placebos) {
@@ -29,12 +29,12 @@ impl Experiment {
         }
     }
 
-    /// Something was asked, and none of it can be compared.
+    /// There are hypotheses, and none can be compared.
     pub(crate) fn is_nothing_comparable(&self) -> bool {
         !self.groups.is_empty() && self.groups.iter().all(|group| group.bounds.is_none())
     }
 
-    /// Each hypothesis has an answer, or will never have one.
+    /// Each hypothesis has an answer, or never will.
     pub(crate) fn is_decided(&self) -> bool {
         self.groups.iter().all(|group| {
             let done = |place: &usize| {

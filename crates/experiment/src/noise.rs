@@ -6,15 +6,15 @@ use stats::error_spread;
 /// The 90 % point of the normal distribution.
 const NINE_IN_TEN: f64 = 1.281_552;
 
-/// What is known of the noise of a group: by the blocks from the first look on, before that by the pilot.
+/// The noise of a group: from the blocks from the first look on, before that from the pilot.
 ///
-/// `visible` is the smallest ratio that all planned blocks decide to the better in nine of ten experiments: the lower
-/// end, estimate − half width × error, has to be above the smallest effect. The estimate is normal with the standard
-/// error σ that the deviation gives; the error found is nearly so, with a mean m and a variance v of its own
-/// ([`stats::error_spread`]). So ln(ratio) = δ + σ × (half × m + 1.28 × root of (1 + half² × v)).
+/// `visible` is the smallest ratio that all planned blocks decide to the better in nine in ten experiments: the lower end, estimate −
+/// half width × error, has to be above the smallest effect. The estimate is normal with the standard error σ that the deviation gives;
+/// the error found is nearly so, with a mean m and a variance v of its own ([`stats::error_spread`]). So ln(ratio) = δ + σ × (half × m +
+/// 1.28 × root of (1 + half² × v)).
 ///
-/// Of several hypotheses it is that of the one which needs most. Earlier looks make it a little smaller; that the
-/// deviation is itself an estimate is not in it.
+/// With several hypotheses it is the largest one needed. Earlier looks make it a little smaller; that the deviation is itself an estimate
+/// is not included.
 pub(crate) fn noise(experiment: &Experiment, group: &HypothesisGroup) -> Option<Noise> {
     let (deviation, freedom) = deviation(experiment, group)?;
     let bounds = group.bounds.as_ref()?;
@@ -32,7 +32,7 @@ pub(crate) fn noise(experiment: &Experiment, group: &HypothesisGroup) -> Option<
     Some(Noise { probe: group.probe, measure: group.measure, deviation, freedom, visible })
 }
 
-/// Standard deviation of the logarithm between two starts of the same, and its degrees of freedom.
+/// Standard deviation of the logarithm between two starts of the same arm, and its degrees of freedom.
 fn deviation(experiment: &Experiment, group: &HypothesisGroup) -> Option<(f64, u32)> {
     if let Some(fit) = group.fit(&experiment.visits)
         && fit.blocks() >= experiment.design.least as usize

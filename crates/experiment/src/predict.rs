@@ -2,10 +2,10 @@ use crate::experiment::Experiment;
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use record::{ArmStart, Cause, ExpectedAnswer, HypothesisAnswer};
 
-/// What the diagnosis of the baseline lets expect of a hypothesis; none before the pilot is told.
+/// The answer expected from the baseline's diagnosis; none before the pilot is complete.
 ///
-/// One rule, for what a service can take: relieve what gives first and it takes more; relieve something else and it
-/// does not. All that this rule does not speak of is left without an expectation, and says why.
+/// One rule, for capacities: relieving what gives first raises the capacity; relieving something else does not. Anything beyond this rule
+/// has no expected answer, and says why.
 pub(crate) fn expected_answer(experiment: &Experiment, asked: &Hypothesis) -> Option<ExpectedAnswer> {
     let none = |why: &str| Some(ExpectedAnswer { answer: None, why: why.to_owned() });
     let pilot: Vec<&ArmStart> =
@@ -42,7 +42,7 @@ pub(crate) fn expected_answer(experiment: &Experiment, asked: &Hypothesis) -> Op
     })
 }
 
-/// The variant, if the hypothesis compares one with the plan as it stands.
+/// The variant, if the hypothesis compares one with the unchanged plan.
 pub(crate) fn compared_variant(asked: &Hypothesis) -> Option<usize> {
     let mut arms = asked.contrast.iter().filter(|(_, weight)| *weight != 0.0);
     let (Some(one), Some(other), None) = (arms.next(), arms.next(), arms.next()) else { return None };
@@ -50,8 +50,8 @@ pub(crate) fn compared_variant(asked: &Hypothesis) -> Option<usize> {
     (baseline.0 == 0 && baseline.1 < 0.0).then_some(variant.0)
 }
 
-/// The cause found in more than half of the pilot's visits, and in how many: by the search for the capacity of the
-/// probe's workload, or where there is none, at the probe itself.
+/// The cause found in more than half of the pilot's starts, and in how many: by the search for the capacity of the measurement's
+/// workload, or if there is none, at the measurement itself.
 fn pilot_cause(experiment: &Experiment, probe: usize, pilot: &[&ArmStart]) -> Option<(Cause, usize)> {
     let probes = &experiment.design.probes;
     let search = |place: &usize| {
@@ -61,7 +61,7 @@ fn pilot_cause(experiment: &Experiment, probe: usize, pilot: &[&ArmStart]) -> Op
     commonest_cause(pilot.iter().copied(), from).filter(|(_, starts)| starts * 2 > pilot.len())
 }
 
-/// What was found most often to give first at a probe, and in how many visits; of a tie the first by name.
+/// The most frequent cause at a measurement, and its number of starts; on a tie the first by name.
 pub(crate) fn commonest_cause<'a>(
     visits: impl Iterator<Item = &'a ArmStart>,
     probe: usize,

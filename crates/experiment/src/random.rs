@@ -1,4 +1,4 @@
-//! Normal numbers from a given seed, the same in every version: ChaCha8 is a published cipher.
+//! Normal random numbers from a given seed, the same in every version: ChaCha8 is a published cipher.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -29,7 +29,7 @@ impl Normal {
         }
     }
 
-    /// Evenly from −1 to 1, in 2³² steps: half of what a draw of the cipher gives, which is enough here.
+    /// Uniform from −1 to 1, in 2³² steps: half of a cipher draw, which suffices here.
     fn side(&mut self) -> f64 {
         f64::from(self.random.next_u32().cast_signed()) / f64::from(1_u32 << 31)
     }

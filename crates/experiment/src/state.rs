@@ -10,16 +10,16 @@ use units::Share;
 
 /// Below this many degrees of freedom the noise itself is hardly known.
 const FREEDOM_FEW: f64 = 6.0;
-/// Chance at which drift and unequal noise are told without there being any.
+/// Probability of a false alarm about drift or unequal noise.
 const DOUBT: f64 = 0.01;
 
 impl Experiment {
-    /// Where it stands.
+    /// The current state.
     pub fn state(&self) -> ExperimentState {
         experiment_state(self)
     }
 
-    /// Ends it from outside; what was measured still counts.
+    /// Ends it from outside; measurements still count.
     pub fn interrupt(&mut self, over: ExperimentEnd) -> ExperimentState {
         self.over = self.over.or(Some(over));
         self.state()
@@ -92,7 +92,7 @@ fn hypothesis_result(experiment: &Experiment, group: &HypothesisGroup, place: us
     }
 }
 
-/// The placebo of a group, once there is something to compare.
+/// A group's placebo, once there is something to compare.
 fn placebo_result(
     experiment: &Experiment,
     group: &HypothesisGroup,
@@ -129,7 +129,7 @@ fn missing_reason(experiment: &Experiment, group: &HypothesisGroup, asked: &plan
     arms.map(why).collect::<Vec<_>>().join(" ")
 }
 
-/// Reasons for doubt of one comparison.
+/// Caveats about one comparison.
 fn caveats(
     experiment: &Experiment,
     group: &HypothesisGroup,
@@ -180,7 +180,7 @@ fn caveats(
     doubts
 }
 
-/// Whether blocks get slower or faster one after another: a t test of the slope of their means.
+/// Whether blocks get slower or faster over time: a t test of the slope of their means.
 fn drift(fit: &BlockDesign, what: &str) -> Option<Caveat> {
     let slope = Slope::fit(fit.block_means(), 1.0)?;
     let sure = slope.per_unit.abs() > student_t(1.0 - DOUBT / 2.0, slope.freedom) * slope.error;

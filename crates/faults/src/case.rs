@@ -1,62 +1,62 @@
-//! What a cell of the matrix says.
+//! A fault case.
 
 use record::Cause;
 use std::time::Duration;
 
-/// One fault: how to bring it about, and what should be said of it.
+/// One fault: how to cause it, and the expected verdict.
 #[derive(Debug, Clone)]
 pub struct FaultCase {
-    /// How it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// What is broken, in a few words.
     pub broken: &'static str,
-    /// What should be said.
+    /// The expected verdict.
     pub expected: ExpectedCause,
-    /// Why that and nothing else, where it is not plain: the numbers.
+    /// Why exactly that, where it is not obvious: the numbers.
     pub why: &'static str,
     pub(crate) service: CaseService,
-    /// Below the service's address; each request is one of them, all equally often.
+    /// Paths at the service; each request takes one of them, all equally often.
     pub(crate) pages: Vec<&'static str>,
     pub(crate) around: EnvironmentSpec,
     pub(crate) load: CaseLoad,
 }
 
-/// The truth about a cell.
+/// The truth about a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedCause {
     /// This gives first.
     First {
         /// The cause.
         cause: Cause,
-        /// Causes that are not wrong either: they describe the same from another side.
+        /// Acceptable causes: they describe the same from another side.
         also: &'static [Cause],
     },
     /// Nothing is wrong.
     Nothing,
 }
 
-/// What is put under load.
+/// The service under load.
 #[derive(Debug, Clone)]
 pub(crate) enum CaseService {
     /// This program, as `torment target` with these options.
     Own(&'static [&'static str]),
-    /// A Tomcat with HikariCP on a JDK of this release.
+    /// Tomcat with HikariCP on a JDK of this release.
     Java { release: u32, options: &'static [&'static str], workers: u32, pool: u32, virtual_threads: bool },
 }
 
-/// What is around the service.
+/// The service's environment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EnvironmentSpec {
     /// A PostgreSQL of its own.
     pub postgres: Option<PostgresSpec>,
-    /// A service that the first one calls: this program with these options. Its address takes the
-    /// place of `{downstream}` in pages.
+    /// A service called by the first one: this program with these options. Its address replaces
+    /// `{downstream}` in pages.
     pub downstream: Option<&'static [&'static str]>,
     /// Limits of the service.
     pub limits: ServiceLimits,
-    /// Somebody else who uses processors, once the calm part is over.
+    /// A neighbour that uses processors once the calm part is over.
     pub neighbour: NeighbourPlacement,
-    /// A network of its own with so few local ports, of which somebody else holds some.
+    /// A network namespace with this many local ports, some of which are taken.
     pub ports: Option<LocalPorts>,
 }
 
@@ -65,11 +65,11 @@ pub(crate) struct PostgresSpec {
     pub settings: &'static [&'static str],
     /// Limits of its sessions.
     pub limits: ServiceLimits,
-    /// A page that is asked for before they hold.
+    /// A page requested before they apply.
     pub before: Option<&'static str>,
 }
 
-/// What the service may use; none: all there is.
+/// Resource limits of the service; none: unlimited.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServiceLimits {
     /// Processors, as a quota.
@@ -77,7 +77,7 @@ pub(crate) struct ServiceLimits {
     pub memory_mib: Option<u64>,
     /// Threads and processes.
     pub tasks: Option<u64>,
-    /// Reads and writes a second from and to the disk of the temporary folder.
+    /// Reads and writes per second on the disk of the temporary folder.
     pub reads: Option<u64>,
     pub writes: Option<u64>,
     pub descriptors: Option<u64>,
@@ -107,39 +107,39 @@ pub(crate) struct LocalPorts {
     pub held: u32,
 }
 
-/// What is sent.
+/// The load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CaseLoad {
     pub ceiling: CaseCapacity,
-    /// Shares of the ceiling: first well below it, then above it.
+    /// Rates as shares of the capacity: first well below it, then above it.
     pub calm: f64,
     pub over: f64,
     pub calm_for: Duration,
     pub over_for: Duration,
-    /// A closed loop before, unwatched: a JVM compiles, the ceiling shows.
+    /// An unobserved closed loop first: a JVM compiles, and the capacity shows.
     pub warm_up: Duration,
-    /// Whether each page is asked for once before anything is measured.
+    /// Whether each page is requested once before anything is measured.
     pub try_first: bool,
     pub timeout: Duration,
-    /// At random moments instead of equal distances.
+    /// Random instead of even arrivals.
     pub random: bool,
     /// A new connection for each request.
     pub close: bool,
 }
 
-/// What the cell can do by its numbers.
+/// The case's capacity, from its numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum CaseCapacity {
-    /// Requests a second, exactly or nearly.
+    /// Requests per second, exactly or nearly.
     Known(f64),
-    /// For each processor of the machine.
+    /// Requests per second and processor.
     PerCpu(f64),
-    /// Not known beforehand: what a closed loop reached in the warm-up.
+    /// Unknown: what a closed loop reaches in the warm-up.
     Measured,
 }
 
 impl CaseLoad {
-    /// Three seconds at a quarter of the ceiling, six at almost one and a half of it.
+    /// Three seconds at a quarter of the capacity, six at almost one and a half of it.
     pub(crate) const fn around(ceiling: CaseCapacity) -> Self {
         Self {
             ceiling,
@@ -160,7 +160,7 @@ impl CaseLoad {
 }
 
 impl FaultCase {
-    /// A cell of our own service, in which this is broken.
+    /// A case of our own service, in which this is broken.
     pub(crate) fn new(name: &'static str, broken: &'static str) -> Self {
         Self {
             name,
@@ -174,7 +174,7 @@ impl FaultCase {
         }
     }
 
-    /// The options of our own service.
+    /// Options of our own service.
     pub(crate) fn target_options(self, options: &'static [&'static str]) -> Self {
         self.service(CaseService::Own(options))
     }
@@ -184,13 +184,13 @@ impl FaultCase {
         self
     }
 
-    /// What is asked for, and how much.
+    /// The page requested, and the load.
     pub(crate) fn load(mut self, page: &'static str, load: CaseLoad) -> Self {
         self.load = load;
         self.and_page(page)
     }
 
-    /// The truth, and what is true as well.
+    /// The true cause, and acceptable ones.
     pub(crate) fn expect(mut self, cause: Cause, also: &'static [Cause]) -> Self {
         self.expected = ExpectedCause::First { cause, also };
         self

@@ -1,4 +1,4 @@
-//! Carries one cell out: sets the scene, offers the load, and keeps what was seen.
+//! Runs one case: sets up its environment, offers the load, and records the events.
 
 use crate::CaseError;
 use crate::case::{CaseCapacity, FaultCase};
@@ -9,14 +9,14 @@ use record::Event;
 use runner::{RunOptions, Sink, StopFlag, conduct};
 use std::fmt::Write;
 
-/// Users of the closed loop that warms up.
+/// Users of the warm-up's closed loop.
 const USERS: u32 = 64;
-/// Time within which a rate is reached; a stage needs one.
+/// Duration of a rate change; a stage needs one.
 const STEP: &str = "1ms";
-/// With less than this a ceiling was not found but not looked for.
+/// At a lower rate the warm-up has found no capacity.
 const RATE_LEAST: f64 = 2.0;
 
-/// Gives all events of the load, or says why there was none.
+/// Records all events of the load, or says why there was none.
 pub(crate) fn run_case(cell: &FaultCase, stop: &StopFlag, events: &mut Vec<Event>) -> Result<(), CaseError> {
     let mut scene = Environment::start(cell, stop)?;
     if cell.load.try_first {
@@ -52,12 +52,11 @@ pub(crate) fn run_case(cell: &FaultCase, stop: &StopFlag, events: &mut Vec<Event
     measured
 }
 
-/// A closed loop of the cell's own pages.
 fn closed(cell: &FaultCase) -> String {
     format!("connections = {USERS}\nduration = \"{}ms\"\n", cell.load.warm_up.as_millis())
 }
 
-/// First below the ceiling, then above it.
+/// Below the capacity, then above it.
 fn stages(cell: &FaultCase, ceiling: f64) -> String {
     let load = &cell.load;
     let mut stages = Vec::new();
@@ -100,12 +99,12 @@ fn measure(plan: &Plan, kept: &mut EventLog<'_>, stop: &StopFlag) -> Result<(), 
     outcome.error.map_or(Ok(()), |error| Err(CaseError::Fail(error.to_string())))
 }
 
-/// Processors that our services may use.
+/// Processors available to our services.
 fn processors() -> Result<u32, CaseError> {
     Ok(rustix::thread::sched_getaffinity(None).map_err(CaseError::fail("our processors"))?.count())
 }
 
-/// Answers a second.
+/// Answers per second.
 fn rate_of(events: &[Event]) -> Option<f64> {
     events.iter().rev().find_map(|event| match event {
         Event::TrialDone { result, .. } => {
@@ -115,7 +114,7 @@ fn rate_of(events: &[Event]) -> Option<f64> {
     })
 }
 
-/// Keeps all events, and lets something begin after so many seconds of the load.
+/// Records all events, and triggers an action after so many seconds of the load.
 struct EventLog<'a> {
     events: Vec<Event>,
     begin: Option<&'a mut dyn FnMut()>,

@@ -1,4 +1,4 @@
-//! One request, for its effect; and requests that nobody waits for.
+//! One request, for its effect; and requests with unread answers.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The first request may fill a table.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Asks for a page; an error unless it is answered as successful.
+/// Requests a page; an error unless the answer is a success.
 pub(crate) fn get(to: SocketAddr, page: &str) -> Result<(), String> {
     let ask = || -> std::io::Result<String> {
         let mut stream = send(to, page)?;
@@ -23,7 +23,7 @@ pub(crate) fn get(to: SocketAddr, page: &str) -> Result<(), String> {
     Err(format!("{page} is answered {}: {body}", answer.lines().next().unwrap_or("nothing")))
 }
 
-/// Sends a request, and leaves its answer to be read.
+/// Sends a request, and leaves its answer unread.
 pub(crate) fn send(to: SocketAddr, page: &str) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;

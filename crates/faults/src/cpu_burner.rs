@@ -1,4 +1,4 @@
-//! Somebody else on the machine who uses processors: this very program, on one processor.
+//! A neighbour that uses processor time: this very program, on one processor.
 
 use crate::CaseError;
 use crate::client;
@@ -7,9 +7,9 @@ use runner::ServiceProcess;
 use rustix::process::{Pid, setpriority_process};
 use std::net::TcpStream;
 
-/// Threads that want the processor at the same time.
+/// Threads that compete for the processor.
 const THREADS: usize = 8;
-/// Each burns for the longest that is allowed; eight of them on one processor last beyond any cell.
+/// Each burns for the longest time allowed; eight of them on one processor outlast any case.
 const PAGE: &str = "/fault/cpu?us=10000000";
 
 pub(crate) struct CpuBurner {
@@ -19,11 +19,11 @@ pub(crate) struct CpuBurner {
 }
 
 impl CpuBurner {
-    /// It waits until it is told to begin. `heavy` gives it more weight than the load's loops take for themselves.
+    /// Starts it idle. `heavy` gives it more weight than the load's loops give themselves.
     pub(crate) fn start(core: u32, heavy: bool) -> Result<Self, CaseError> {
         let core = core.to_string();
         let service = start_target(&["--model", "threads", "--cores", &core], |pid| {
-            // Its threads begin as it is when they do.
+            // Its threads inherit the weight when they start.
             let process = Pid::from_raw(pid as i32).filter(|_| heavy);
             process.map_or(Ok(()), |process| {
                 setpriority_process(Some(process), -20).map_err(|why| {

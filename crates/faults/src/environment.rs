@@ -1,4 +1,4 @@
-//! Everything a cell needs, started in order; dropped, it ends in the reverse order.
+//! Everything a case needs, started in order, and stopped in reverse order when dropped.
 
 use crate::CaseError;
 use crate::case::{CaseService as Kind, FaultCase, NeighbourPlacement};
@@ -12,11 +12,11 @@ use crate::target_process::{limit_descriptors, start, start_target};
 use runner::{ServiceProcess, StopFlag};
 use std::net::{SocketAddr, TcpStream};
 
-/// The processors of cells that need two, one for each side.
+/// The processors of cases that need two, one for each side.
 const SERVICE_CORE: u32 = 1;
 const GENERATOR_CORE: u32 = 0;
 
-/// What has been started. The order of the fields is the order in which they end: a group can only
+/// What was started. Fields are in the order in which they are dropped: a group can only
 /// be removed after its processes.
 pub(crate) struct Environment {
     _held: Vec<TcpStream>,
@@ -26,12 +26,11 @@ pub(crate) struct Environment {
     pub(crate) postgres: Option<CasePostgres>,
     _groups: Vec<CaseGroup>,
     _space: Option<NetworkNamespace>,
-    /// Processors of the load generator; none: all.
+    /// Processors of the load generator; empty: all.
     pub(crate) generator_cores: Vec<u32>,
 }
 
 impl Environment {
-    /// Starts all of it.
     pub(crate) fn start(cell: &FaultCase, stop: &StopFlag) -> Result<Self, CaseError> {
         let around = &cell.around;
         let mut groups = Vec::new();
@@ -105,7 +104,7 @@ impl Environment {
         })
     }
 
-    /// A page as it is asked for.
+    /// Fills in a page's placeholders.
     pub(crate) fn page(&self, page: &str) -> String {
         let address = self.downstream.as_ref().map(|service| service.address.to_string());
         page.replace("{downstream}", &address.unwrap_or_default())
@@ -116,7 +115,7 @@ impl Environment {
     }
 }
 
-/// A PostgreSQL's process and its children: those that exist, and by the first those to come.
+/// A PostgreSQL server and its children: existing ones, and through the server future ones.
 fn server_and_sessions(server: u32) -> Vec<u32> {
     let children =
         std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap_or_default();
@@ -132,7 +131,7 @@ fn two_processors() -> Result<(), CaseError> {
     Err(CaseError::Skip("service and load generator need a processor each, 0 and 1".to_owned()))
 }
 
-/// `postgres://USER@HOST:PORT/NAME` as Java writes it.
+/// `postgres://USER@HOST:PORT/NAME` as a JDBC URL.
 fn jdbc(url: &str) -> String {
     let rest = url.trim_start_matches("postgres://");
     let (user, place) = rest.split_once('@').unwrap_or(("postgres", rest));

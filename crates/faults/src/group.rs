@@ -1,4 +1,4 @@
-//! A control group for the length of a cell, below our own: version 1 or 2, each controller where it is.
+//! A control group for the duration of a case, below our own: version 1 or 2, whichever has the controller.
 
 use crate::CaseError;
 use crate::case::ServiceLimits;
@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The kernel takes a moment to forget processes that have ended.
+/// The kernel takes a moment to forget ended processes.
 const REMOVE_PATIENCE: Duration = Duration::from_secs(3);
-/// Of every group: the process that made it follows, and a number.
+/// Name prefix; the creating process and a number follow.
 const NAME: &str = "torment-faults-";
-/// Length of a period of a quota, in µs: the kernel's default.
+/// Quota period in µs: the kernel's default.
 const PERIOD_US: u64 = 100_000;
 
 /// The group; it is removed when dropped, after the processes in it have ended.
@@ -21,14 +21,13 @@ pub(crate) struct CaseGroup {
     folders: Vec<PathBuf>,
 }
 
-/// Where a controller is to be found.
+/// A controller's folder, by version.
 enum VersionedFolder {
     One(PathBuf),
     Two(PathBuf),
 }
 
 impl CaseGroup {
-    /// Makes a group with these limits.
     pub(crate) fn make(limits: &ServiceLimits) -> Result<Self, CaseError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("{NAME}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
@@ -48,7 +47,7 @@ impl CaseGroup {
                 VersionedFolder::One(folder) => set(&folder, "memory.limit_in_bytes", mib << 20)?,
                 VersionedFolder::Two(folder) => {
                     set(&folder, "memory.max", mib << 20)?;
-                    // There is none where nothing can be swapped.
+                    // The file is missing where nothing can be swapped.
                     let _ = fs::write(folder.join("memory.swap.max"), "0");
                 }
             }
@@ -72,12 +71,12 @@ impl CaseGroup {
         Ok(this)
     }
 
-    /// Puts a process in, with all its threads and those that it will start.
+    /// Adds a process with all its threads and later children.
     pub(crate) fn add(&self, pid: u32) -> Result<(), CaseError> {
         self.folders.iter().try_for_each(|folder| set(folder, "cgroup.procs", pid))
     }
 
-    /// The group's folder for a controller of version 1's name, made if it is not there yet.
+    /// The group's folder for a controller (version 1 name), created on demand.
     fn folder(&mut self, controller: &str, name: &str) -> Result<VersionedFolder, CaseError> {
         let (tree, parent) = parent(controller)
             .ok_or_else(|| CaseError::Skip(format!("no control group here limits '{controller}'")))?;
@@ -107,13 +106,13 @@ impl Drop for CaseGroup {
     }
 }
 
-/// Removes what one that was killed has left behind: nobody else would.
+/// Removes groups of killed processes: nobody else would.
 fn remove_stale_groups(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('-').next());
         if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-            // One with processes in it refuses.
+            // Fails for groups with processes.
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -125,7 +124,7 @@ fn set(folder: &Path, file: &str, value: impl ToString) -> Result<(), CaseError>
         .map_err(|e| CaseError::Skip(format!("{} does not take '{value}': {e}", folder.join(file).display())))
 }
 
-/// Version, and folder of the group that a new one is made in: our own, where it can have children.
+/// Version and folder of the parent for a new group: our own, where it can have children.
 fn parent(controller: &str) -> Option<(u32, PathBuf)> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let ours = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -139,13 +138,13 @@ fn parent(controller: &str) -> Option<(u32, PathBuf)> {
     if !known.split_whitespace().any(|known| known == name) {
         return None;
     }
-    // A group with processes cannot have children with controllers, but for the root. Refused, the files
-    // are not there, which is said when they are written.
+    // A group with processes cannot have children with controllers, except the root. If refused, the files
+    // are missing, which is reported when they are written.
     let _ = fs::write(root.join("cgroup.subtree_control"), format!("+{name}"));
     Some((2, root))
 }
 
-/// `major:minor` of the whole disk a folder is on: only those can be throttled.
+/// `major:minor` of the whole disk that holds a folder: only whole disks can be throttled.
 fn disk_of(folder: &Path) -> Result<String, CaseError> {
     let device = fs::metadata(folder).map_err(CaseError::fail(folder.display().to_string()))?.st_dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
@@ -190,7 +189,7 @@ mod tests {
     #[test]
     fn what_a_dead_process_left_goes() {
         let place = tempfile::tempdir().expect("the temporary folder is writable");
-        // Above every process number that Linux gives: proc_sys_kernel(5).
+        // Above every process number of Linux: proc_sys_kernel(5).
         let names =
             [format!("{NAME}4194305-0"), format!("{NAME}{}-0", std::process::id()), "torment-1-0".into()];
         let [dead, ours, other] = names.map(|name| place.path().join(name));

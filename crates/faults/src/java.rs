@@ -5,12 +5,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where the service is, seen from the root of the sources.
+/// The service, relative to the source root.
 const JAR: &str = "targets/tomcat-faults/target/tomcat-faults.jar";
-/// Says where it is otherwise.
+/// Environment variable that overrides it.
 const JAR_VARIABLE: &str = "TORMENT_TOMCAT";
 
-/// The command that starts it, but for its environment.
+/// The command that starts it, without its environment.
 pub(crate) fn command(release: u32, options: &[&str]) -> Result<Command, CaseError> {
     let jar = jar().ok_or_else(|| {
         CaseError::Skip(format!(
@@ -35,7 +35,7 @@ fn jar() -> Option<PathBuf> {
     folders.map(|folder| folder.join(JAR)).find(|path| path.is_file())
 }
 
-/// Every JDK says in its file `release` which it is.
+/// Finds a JDK by its file `release`.
 fn java(release: u32) -> Option<PathBuf> {
     let homes = fs::read_dir("/usr/lib/jvm").ok()?.flatten().map(|entry| entry.path());
     let mut programs: Vec<PathBuf> = homes

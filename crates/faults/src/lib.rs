@@ -1,13 +1,13 @@
-//! The fault matrix: services that are broken in a known way, each put under load and watched, and
-//! the verdict that has to come out. What `torment selftest` runs.
+//! The fault matrix: services broken in a known way, each put under load and observed, and
+//! the verdict expected. What `torment selftest` runs.
 //!
-//! A [`Cell`] is data: what is started, what limits are around it, what is sent, and which
-//! [`Cause`](record::Cause) is the truth. [`run`] carries cells out one after the other and gives a
-//! [`Report`]. A cell that cannot be had on this machine (no PostgreSQL, no root, no such JDK) is skipped,
-//! and says why.
+//! A [`FaultCase`] is data: what is started, its limits, its load, and the true
+//! [`Cause`](record::Cause). [`run`] runs cases one after the other and returns a
+//! [`SelftestReport`]. A case that this machine cannot run (no PostgreSQL, no root, no such JDK) is skipped,
+//! with a reason.
 //!
-//! Loads go to services of our own on this machine only; nothing outside a cell is changed, and
-//! whatever a cell started ends with it, however it ends.
+//! Loads go only to services of our own on this machine; nothing outside a case is changed, and
+//! whatever a case started ends with it, however it ends.
 
 mod case;
 mod case_run;
@@ -30,12 +30,12 @@ use record::Event;
 use runner::StopFlag;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Why a cell came to no verdict.
+/// Why a case has no verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CaseError {
     /// This machine cannot show the fault, or does not let us.
     Skip(String),
-    /// Something went wrong that should not.
+    /// An unexpected error.
     Fail(String),
 }
 
@@ -46,33 +46,33 @@ impl From<String> for CaseError {
 }
 
 impl CaseError {
-    /// Of an error that should not be, with what was tried.
+    /// Wraps an unexpected error with what was tried.
     pub(crate) fn fail<E: std::fmt::Display>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
         let what = what.into();
         move |why| Self::Fail(format!("{what}: {why}"))
     }
 }
 
-/// What happens while cells are carried out.
+/// Progress of the cases.
 #[derive(Debug)]
 pub enum CaseProgress<'a> {
-    /// A cell begins, for the n-th time, from 1.
+    /// A case begins.
     Began {
         /// Which.
         cell: &'a FaultCase,
         /// Counted from 1.
         repetition: u32,
     },
-    /// It is over.
+    /// A case is over.
     Ended {
-        /// Which, and what came of it.
+        /// Its result.
         tried: &'a CaseResult,
-        /// Everything that happened while it was watched.
+        /// All events observed.
         events: &'a [Event],
     },
 }
 
-/// Carries the cells out, each so many times, until all are done or `stop` is asked for.
+/// Runs the cases, each so many times, until all are done or `stop` is requested.
 pub fn run(
     cells: &[FaultCase],
     repetitions: u32,
@@ -85,7 +85,7 @@ pub fn run(
             if stop.is_requested() {
                 return report;
             }
-            // What cannot be had now will not be had later.
+            // What is unavailable now stays so.
             if repetition > 1 && report.is_skipped(cell.name) {
                 continue;
             }
@@ -103,7 +103,7 @@ pub fn run(
     report
 }
 
-/// In a thread of its own: it may enter a network of its own, and a panic in it is a failed cell.
+/// In a thread of its own: it may enter a network namespace, and a panic in it is a failed case.
 fn run_isolated(cell: &FaultCase, stop: &StopFlag, events: &mut Vec<Event>) -> CaseOutcome {
     let told = std::thread::scope(|scope| {
         let run = || catch_unwind(AssertUnwindSafe(|| case_run::run_case(cell, stop, events)));

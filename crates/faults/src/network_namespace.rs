@@ -1,5 +1,5 @@
-//! A network of one's own with few local ports, so that they can run out without anybody else
-//! noticing.
+//! A private network namespace with few local ports, so that they can run out without affecting
+//! others.
 
 use crate::CaseError;
 use crate::case::LocalPorts;
@@ -12,16 +12,16 @@ use std::process::Command;
 /// The first local port.
 const FIRST: u32 = 40_000;
 
-/// The network; it is removed when dropped. The thread that entered it stays in it to its end.
+/// The network; removed when dropped. The thread that entered stays in it to its end.
 pub(crate) struct NetworkNamespace {
     name: String,
 }
 
 impl NetworkNamespace {
-    /// Makes one and moves the calling thread, and with it whatever it starts, into it.
+    /// Creates one and moves the calling thread, and whatever it starts, into it.
     pub(crate) fn enter(ports: LocalPorts) -> Result<Self, CaseError> {
         let name = format!("torment-faults-{}", std::process::id());
-        // One that was killed may have left it, and had our number.
+        // A killed process with our number may have left it.
         let _ = ip(&["netns", "del", &name]);
         ip(&["netns", "add", &name])?;
         let this = Self { name };
@@ -57,7 +57,7 @@ fn ip(words: &[&str]) -> Result<(), CaseError> {
 
 impl Drop for NetworkNamespace {
     fn drop(&mut self) {
-        // Sockets that are still open keep the network itself until they close.
+        // Open sockets keep the network itself until they close.
         let _ = ip(&["netns", "del", &self.name]);
     }
 }

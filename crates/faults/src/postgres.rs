@@ -1,4 +1,4 @@
-//! A PostgreSQL of a cell's own, started as one that a plan names is: by a guard, with which it ends.
+//! A case's own PostgreSQL, started like one that a plan names: by a guard, with which it ends.
 
 use crate::CaseError;
 use ::service::{Error, Guard};
@@ -13,10 +13,10 @@ use units::Nanos;
 /// On a busy machine the first start takes some seconds.
 const START_PATIENCE: Nanos = Nanos::from_secs(60);
 
-/// A server with an empty database; it ends, and its folder goes, when this is dropped.
+/// A server with an empty database; it ends, and its folder is removed, when this is dropped.
 pub(crate) struct CasePostgres {
     _guard: Guard,
-    /// The process of the server itself.
+    /// Process ID of the server.
     pub(crate) pid: u32,
     /// `postgres://postgres@127.0.0.1:PORT/postgres`.
     pub(crate) url: String,
@@ -26,7 +26,7 @@ impl CasePostgres {
     /// Starts a server on a free port of 127.0.0.1, with settings such as `shared_buffers=16MB`.
     pub(crate) fn start(settings: &[&str], stop: &StopFlag) -> Result<Self, CaseError> {
         let what = "PostgreSQL";
-        // Freed again at once: another process could take it, which the start would then say.
+        // Freed at once: another process could take it, which the start would then report.
         let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
         let port = free.map_err(CaseError::fail(what))?.port();
         let settings = settings.iter().filter_map(|setting| setting.split_once('='));
@@ -53,12 +53,12 @@ impl CasePostgres {
         Ok(Self { _guard: guard, pid, url: format!("postgres://postgres@127.0.0.1:{port}/postgres") })
     }
 
-    /// Lets the kernel forget what it keeps in memory of the tables, so that they are on the disk only.
+    /// Drops the tables from the page cache, so that they are only on disk.
     ///
     /// # Errors
-    /// When the server's files cannot be opened.
+    /// If the server's files cannot be opened.
     pub(crate) fn drop_cached_pages(&self) -> io::Result<()> {
-        // The server works in its data folder.
+        // The server's working directory is its data folder.
         let mut folders = vec![PathBuf::from(format!("/proc/{}/cwd/base", self.pid))];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder)?.flatten() {
@@ -68,7 +68,7 @@ impl CasePostgres {
                 }
                 // The server may have removed it meanwhile.
                 let Ok(file) = fs::File::open(entry.path()) else { continue };
-                // What is not written yet cannot be forgotten.
+                // Dirty pages cannot be dropped.
                 file.sync_all()?;
                 fadvise(&file, 0, None, Advice::DontNeed)?;
             }

@@ -1,47 +1,47 @@
-//! What came of the cells: each against its truth, and all of them together.
+//! Results of the cases: each against its truth, and all of them together.
 
 use crate::case::ExpectedCause;
 use record::{Cause, Diagnosis, Event, NoFinding};
 
-/// A cell carried out once.
+/// One repetition of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseResult {
     /// Its name.
     pub cell: &'static str,
     /// The truth.
     pub expected: ExpectedCause,
-    /// For the how manieth time, from 1.
+    /// Number of the repetition, from 1.
     pub repetition: u32,
-    /// What came of it.
+    /// The outcome.
     pub outcome: CaseOutcome,
 }
 
-/// What came of a cell.
+/// Outcome of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CaseOutcome {
     /// There was a load, and a verdict or none.
     Judged(CaseVerdict),
     /// This machine cannot show the fault; the reason.
     Skipped(String),
-    /// Something went wrong with the cell itself; what.
+    /// The case itself failed; why.
     Failed(String),
 }
 
-/// What was said of a cell.
+/// The verdict on a case.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CaseVerdict {
     /// The causes named, the verdict first.
     pub causes: Vec<Cause>,
-    /// How sure the verdict is, from 0 to 1, and as a word.
+    /// Confidence of the verdict, from 0 to 1, and as a word.
     pub confidence: Option<(f64, &'static str)>,
     /// Why no cause was named.
     pub none: Option<NoFinding>,
-    /// In words.
+    /// The verdict in words.
     pub sentences: Vec<String>,
 }
 
 impl CaseVerdict {
-    /// The last diagnosis of a run.
+    /// From the last diagnosis of a run.
     pub(crate) fn from_events(events: &[Event]) -> Self {
         let diagnosis = events.iter().rev().find_map(|event| match event {
             Event::Diagnosed { diagnosis } => Some(diagnosis.as_ref()),
@@ -58,7 +58,7 @@ impl CaseVerdict {
         }
     }
 
-    /// Whether the truth, or what is true as well, is among the first two.
+    /// Whether the truth, or an acceptable cause, is among the first two.
     pub fn is_in_first_two(&self, expected: ExpectedCause) -> bool {
         match expected {
             ExpectedCause::First { cause, also } => {
@@ -68,7 +68,7 @@ impl CaseVerdict {
         }
     }
 
-    /// Whether something that is not true is said as if it were certain.
+    /// Whether something untrue is stated with high confidence.
     pub fn is_confidently_wrong(&self, expected: ExpectedCause) -> bool {
         let wrong = match expected {
             ExpectedCause::First { cause, also } => {
@@ -94,19 +94,19 @@ impl From<&Diagnosis> for CaseVerdict {
     }
 }
 
-/// Shares of cells that have to be right.
+/// Required shares of correct cases.
 const FIRST_RIGHT: f64 = 0.90;
 const SECOND_RIGHT: f64 = 0.97;
 
-/// All that was tried.
+/// All results.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SelftestReport {
-    /// In the order in which it was done.
+    /// In the order in which they ran.
     pub tried: Vec<CaseResult>,
 }
 
 impl SelftestReport {
-    /// What was judged, with the truth about it.
+    /// Results with a verdict.
     pub fn verdicts(&self) -> impl Iterator<Item = (&CaseResult, &CaseVerdict)> {
         self.tried.iter().filter_map(|tried| match &tried.outcome {
             CaseOutcome::Judged(judged) => Some((tried, judged)),
@@ -133,18 +133,18 @@ impl SelftestReport {
         self.count(CaseVerdict::is_confidently_wrong)
     }
 
-    /// Cells that went wrong themselves.
+    /// Cases that failed themselves.
     pub fn count_failed(&self) -> usize {
         self.tried.iter().filter(|tried| matches!(tried.outcome, CaseOutcome::Failed(_))).count()
     }
 
-    /// Whether a cell could not be had.
+    /// Whether a case was skipped.
     pub(crate) fn is_skipped(&self, cell: &str) -> bool {
         self.tried.iter().any(|tried| tried.cell == cell && matches!(tried.outcome, CaseOutcome::Skipped(_)))
     }
 
-    /// Nine of ten verdicts right, almost all within the first two, none wrong with high confidence, and
-    /// no cell went wrong itself.
+    /// Nine in ten verdicts right, almost all within the first two, none wrong with high confidence, and
+    /// no case failed itself.
     pub fn passes(&self) -> bool {
         let judged = self.verdicts().count() as f64;
         judged > 0.0

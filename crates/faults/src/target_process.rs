@@ -1,11 +1,11 @@
-//! A child process that serves, for the length of a cell.
+//! A serving child process, for the duration of a case.
 
 use crate::CaseError;
 use runner::ServiceProcess;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::process::{Command, Stdio};
 
-/// This very program as `torment target`; `began` is told its process before it begins.
+/// This very program as `torment target`; `began` gets its process ID before it begins.
 pub(crate) fn start_target(
     options: &[&str],
     began: impl FnOnce(u32) -> Result<(), CaseError>,
@@ -13,7 +13,7 @@ pub(crate) fn start_target(
     start(&mut ServiceProcess::own(options)?, began)
 }
 
-/// The same of another program.
+/// The same for another program.
 pub(crate) fn start(
     command: &mut Command,
     began: impl FnOnce(u32) -> Result<(), CaseError>,
@@ -21,7 +21,7 @@ pub(crate) fn start(
     ServiceProcess::start(command.stderr(Stdio::null()), began)
 }
 
-/// Lets a process open so many files.
+/// Limits the files that a process may open.
 pub(crate) fn limit_descriptors(pid: u32, most: u64) -> Result<(), CaseError> {
     let limit = Rlimit { current: Some(most), maximum: Some(most) };
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);

@@ -1,7 +1,7 @@
-//! Small questions over HTTP/1.1: one request, one answer, within a time. The load is none of them: that is `engine`.
+//! Small HTTP/1.1 requests with a timeout. The load is not made here, but in `engine`.
 //!
-//! No redirect is followed, no proxy is used, nothing is asked twice, and any status is an answer. A connection is kept for
-//! the next question while both ends want it. Whoever reads a body says how much of it.
+//! No redirects, no proxy, no retries, and any status is an answer. Connections are kept alive while both ends want it.
+//! The caller bounds the size of a body.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error, RequestBuilder};
 
-/// How long an address is tried where a name has several.
+/// Timeout per address where a name has several.
 const TRY: Duration = Duration::from_millis(500);
 
-/// Who is asked.
+/// The server to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerAddress {
-    /// The host of the URL, looked up for each new connection.
+    /// The URL's host, resolved for each new connection.
     Named,
-    /// Whoever listens there, whatever the URL says.
+    /// This address, whatever the URL says.
     At(SocketAddr),
 }
 
-/// Asks; an answer, with all of its body, may take so long. `tls` is for URLs that begin with https.
+/// An agent whose timeout, `patience`, includes the whole body. `tls` is for https URLs.
 pub fn agent(whom: ServerAddress, patience: Duration, tls: Option<TlsConfig>) -> Agent {
     let config = Config::builder()
         .timeout_global(Some(patience))
@@ -37,14 +37,14 @@ pub fn agent(whom: ServerAddress, patience: Duration, tls: Option<TlsConfig>) ->
     Agent::with_parts(config.build(), DefaultConnector::default(), whom)
 }
 
-/// A GET without TLS, of a path as people write it: some characters that they do not escape are.
+/// A GET without TLS; characters of `path` that people leave unescaped are escaped.
 pub fn get(agent: &Agent, host: &str, path: &str) -> RequestBuilder<WithoutBody> {
     const ESCAPED: [(&str, &str); 4] = [("\"", "%22"), ("<", "%3C"), (">", "%3E"), ("`", "%60")];
     let path = ESCAPED.iter().fold(path.to_owned(), |path, (raw, escaped)| path.replace(raw, escaped));
     agent.get(format!("http://{host}{path}"))
 }
 
-/// Why there is no answer, or not the whole of one.
+/// Why there is no answer, or not a whole one.
 pub fn describe_error(error: &Error, patience: Duration) -> String {
     match error {
         Error::Timeout(_) => format!("no answer within {}", Nanos::from(patience)),
@@ -59,7 +59,7 @@ pub fn describe_error(error: &Error, patience: Duration) -> String {
     }
 }
 
-/// Names are looked up our own way: a static glibc must not.
+/// Names are resolved our own way: a static glibc must not.
 impl Resolver for ServerAddress {
     fn resolve(
         &self,

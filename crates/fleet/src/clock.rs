@@ -1,40 +1,40 @@
-//! A clock on another machine: how far it is from ours, how fast it goes, and how sure that is.
+//! A clock on another machine: its offset from ours, its drift, and how certain both are.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use units::Nanos;
 
-/// Two clocks go apart by no more than this: the kernel steers none by more than 500 ppm (adjtimex(2), `MAXFREQ`).
+/// The most two clocks drift apart: the kernel steers none by more than 500 ppm (adjtimex(2), `MAXFREQ`).
 const SPEED: f64 = 1_000e-6;
-/// Their speeds change by no more than this in a second, by their temperature or because time servers steer them: what is older
-/// says less, by the half of it times the square of its age.
+/// The most their rates change per second, by temperature or steering: an older exchange is less certain by half of
+/// this times its age squared.
 const WANDER: f64 = 1e-6;
-/// A clock is read in whole nanoseconds.
+/// Clocks are read in whole nanoseconds.
 const ROUNDED: f64 = 1.0;
-/// So many signals are kept: some hundred seconds of trials, after which the first of them say nothing any more.
+/// Exchanges kept: about a hundred seconds of trials, after which the oldest carry no information.
 const KEPT: usize = 128;
 const SECOND: f64 = 1e9;
 
-/// One question for the time, and its answer.
+/// One clock query and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockExchange {
-    /// When it was asked, by our clock.
+    /// When the query was sent, by our clock.
     pub asked: Nanos,
-    /// When that was heard, by theirs.
+    /// When it arrived, by theirs.
     pub heard: Nanos,
-    /// When it was answered, by theirs.
+    /// When the answer was sent, by theirs.
     pub told: Nanos,
-    /// When that arrived, by ours.
+    /// When the answer arrived, by ours.
     pub answered: Nanos,
 }
 
 impl ClockExchange {
-    /// Between question and answer, less what they took to answer.
+    /// From query to answer, less the time taken to answer.
     pub fn round_trip(&self) -> Nanos {
         (self.answered - self.asked) - (self.told - self.heard)
     }
 
-    /// Theirs less ours is at least and at most this, in nanoseconds: nothing arrives before it was sent.
+    /// Least and greatest possible offset (theirs less ours) in nanoseconds: nothing arrives before it was sent.
     fn bounds(&self) -> (i64, i64) {
         (difference(self.told, self.answered), difference(self.heard, self.asked))
     }
@@ -44,53 +44,54 @@ fn difference(one: Nanos, other: Nanos) -> i64 {
     one.0.wrapping_sub(other.0) as i64
 }
 
-/// It did what no clock does that only goes on: it was set, stood still, or changed its speed at once.
+/// The clock did not run steadily: it was set, stood still, or changed its rate at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockJump {
-    /// By so much at least.
+    /// The least it jumped by.
     pub by: Nanos,
 }
 
-/// What is known of a clock on another machine at a moment.
+/// What is known of a remote clock at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ClockReading {
     /// Theirs less ours, in nanoseconds.
     pub offset_ns: i64,
-    /// That is true within this.
+    /// Error bound of the offset.
     pub bound: Nanos,
-    /// How much faster theirs goes, in millionths.
+    /// How much faster theirs runs, in ppm.
     pub drift_ppm: f64,
-    /// The shortest way there and back that was seen.
+    /// Shortest round trip seen.
     pub round_trip: Nanos,
 }
 
 impl ClockReading {
-    /// What theirs shows when ours shows `ours`.
+    /// What their clock shows when ours shows `ours`.
     pub fn theirs(&self, ours: Nanos) -> Nanos {
         Nanos(ours.0.wrapping_add_signed(self.offset_ns))
     }
 }
 
-/// A clock on another machine, from signals there and back.
+/// A clock on another machine, estimated from exchanges.
 ///
-/// A signal proves bounds of the offset at its time (RFC 5905 section 8 has the same four times; it takes the middle of each). Offset and
-/// speed together must respect the bounds of all signals: that leaves a region of the plane, convex, and what it extends over at a
-/// moment is what can be said of the offset then. Delays may be as lopsided as they like. It assumes that two clocks go apart by
-/// at most 1,000 ppm and change that by at most 1 ppm a second. A clock that does not is called jumped as soon as a signal
-/// contradicts the others; a jump that is smaller than what was unsure before may go unseen, and is within that then.
+/// An exchange bounds the offset at its time (RFC 5905 section 8 uses the same four timestamps and takes the middle).
+/// Offset and drift must satisfy the bounds of all exchanges; they form a convex region of the plane, and its extent at
+/// a moment bounds the offset then. Delays may be arbitrarily asymmetric. Two clocks are assumed to drift apart by at
+/// most 1,000 ppm and to change that by at most 1 ppm a second. A clock that does not is reported as jumped as soon as
+/// an exchange contradicts the others; a jump smaller than the uncertainty before it may go unnoticed, and is then
+/// within it.
 #[derive(Debug, Clone, Default)]
 pub struct RemoteClock {
     signals: VecDeque<ClockExchange>,
 }
 
 impl RemoteClock {
-    /// Takes a signal.
+    /// Adds an exchange.
     ///
     /// # Errors
-    /// If it contradicts those before: they are forgotten, and what it says itself holds from now on.
+    /// If it contradicts the earlier ones: they are dropped, and only it counts from now on.
     pub fn add(&mut self, signal: ClockExchange) -> Result<(), ClockJump> {
         let (least, most) = signal.bounds();
-        // One that contradicts itself says nothing at all.
+        // It contradicts itself, so it tells nothing.
         if least > most {
             self.signals.clear();
             return Err(ClockJump { by: Nanos(least.abs_diff(most)) });
@@ -113,7 +114,7 @@ impl RemoteClock {
         Err(ClockJump { by: Nanos(gap as u64) })
     }
 
-    /// What is known of it when ours shows `at`; none before any signal was heard.
+    /// What is known when our clock shows `at`; `None` before the first exchange.
     pub fn reading(&self, at: Nanos) -> Option<ClockReading> {
         let region = self.region(at)?;
         let (low, high) = region.offsets();
@@ -126,12 +127,12 @@ impl RemoteClock {
         })
     }
 
-    /// Which offsets at `at`, and speeds, all signals allow; none if there is none.
+    /// The offsets at `at` and drifts that all exchanges allow; `None` without exchanges.
     fn region(&self, at: Nanos) -> Option<FeasibleRegion> {
         let newest = self.signals.back()?;
         let origin = newest.bounds().0;
         let mut region = FeasibleRegion { origin, corners: Vec::new() };
-        // From the newest, which alone bounds the region: each of the others then cuts a piece of it off.
+        // Start with the newest, which alone bounds the region; each of the others cuts a piece off.
         for signal in self.signals.iter().rev() {
             let (least, most) = signal.bounds();
             let shift = |bound: i64| bound.wrapping_sub(origin) as f64;
@@ -139,7 +140,7 @@ impl RemoteClock {
             let way = difference(signal.answered, signal.asked) as f64;
             let slack = ROUNDED + SPEED * way + WANDER * SECOND * age * age / 2.0;
             let (least, most) = (shift(least) - slack, shift(most) + slack);
-            // The offset was smaller then by what the speed made of it since.
+            // Back then the offset was smaller by the drift since.
             let gained = age * SECOND;
             if region.corners.is_empty() {
                 region.corners = vec![
@@ -160,17 +161,17 @@ impl RemoteClock {
     }
 }
 
-/// A convex piece of the plane of speed and offset, by its corners in their order.
+/// A convex region of the drift–offset plane, as its corners in order.
 struct FeasibleRegion {
-    /// What offsets are counted from: those of clocks that are days apart have too many digits.
+    /// Subtracted from offsets: those of clocks days apart have too many digits.
     origin: i64,
     corners: Vec<(f64, f64)>,
 }
 
 impl FeasibleRegion {
-    /// Leaves what is on the side of a line where `inside` is not negative (Sutherland and Hodgman, 1974).
+    /// Keeps what is on the side of a line where `inside` is not negative (Sutherland and Hodgman, 1974).
     fn cut(&mut self, inside: impl Fn((f64, f64)) -> f64) {
-        // Nearly every signal only says again what others said better.
+        // Nearly every exchange only repeats what others bound better.
         if self.corners.iter().all(|corner| inside(*corner) >= 0.0) {
             return;
         }

@@ -1,4 +1,4 @@
-//! What members are told to do.
+//! Instructions from the coordinator to members.
 
 use crate::OwnerUpdate;
 use plan::PortablePlan;
@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use units::Nanos;
 
-/// Who has which loops: they are numbered across the fleet, every member's first, then every member's second. Arrival *k* belongs
-/// to loop *k* mod all.
+/// Which member has which loops. They are numbered across the fleet, every member's first, then every member's second.
+/// Arrival *k* belongs to loop *k* mod total.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopAssignment {
     of: BTreeMap<u32, Vec<u32>>,
@@ -18,7 +18,7 @@ pub struct LoopAssignment {
 }
 
 impl LoopAssignment {
-    /// To members, of whom each has so many.
+    /// Deals loops to members, given as `(member, count)`.
     pub fn dealt(each: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let each: BTreeMap<u32, u32> = each.into_iter().collect();
         let mut of: BTreeMap<u32, Vec<u32>> = each.keys().map(|member| (*member, Vec::new())).collect();
@@ -34,143 +34,143 @@ impl LoopAssignment {
         Self { of, all }
     }
 
-    /// A member's, in their order; none of a stranger.
+    /// A member's loops in order; empty for an unknown member.
     pub fn of(&self, member: u32) -> &[u32] {
         self.of.get(&member).map_or(&[], Vec::as_slice)
     }
 
-    /// How many there are in all.
+    /// Loops in all.
     pub fn total(&self) -> u32 {
         self.all
     }
 
-    /// Who has some, in order.
+    /// Members with loops, in order.
     pub fn members(&self) -> impl Iterator<Item = u32> {
         self.of.keys().copied()
     }
 }
 
-/// What one member does in a trial.
+/// One member's part of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialAssignment {
-    /// Which trial. It counts what was begun, and is never the same twice.
+    /// Number of the trial. It counts starts and is never reused.
     pub trial: u64,
     /// The whole load, of all loops.
     pub offer: OfferedLoad,
-    /// Which loops are this member's,
+    /// This member's loops.
     pub loops: Vec<u32>,
-    /// of so many.
+    /// Loops in all.
     pub of: u32,
-    /// The number that the first arrival of all has in the run.
+    /// Number of the trial's first arrival, counted over the run.
     pub first_number: u64,
-    /// When it begins, by this member's own clock.
+    /// When it begins, by this member's clock.
     pub start: Nanos,
-    /// How long what is open at the end is waited for.
+    /// How long to wait for outstanding requests at the end.
     pub drain: Nanos,
 }
 
-/// What a watcher looks at.
+/// What a watcher watches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WatchAssignment {
-    /// Who is watched, and how. It holds no secret.
+    /// Whom to watch, and how; without secrets.
     pub asked: plan::WatchPlan,
-    /// The addresses at which others reach the target, as far as they are known.
+    /// Known addresses at which others reach the target.
     pub at: Vec<SocketAddr>,
-    /// The port at which it listens; none of a socket.
+    /// Port it listens on; `None` for a Unix socket.
     pub port: Option<u16>,
-    /// Its socket.
+    /// Its Unix socket.
     pub path: Option<PathBuf>,
-    /// The identities of its pods, if it is in a cluster.
+    /// UIDs of its pods, if it is in a cluster.
     pub pods: Vec<String>,
-    /// The watcher was put into the target's own process namespace: whoever is there is watched.
+    /// The watcher runs in the target's own process namespace: everything there is watched.
     pub inside: bool,
 }
 
-/// What a member tries before any load, so that what is wrong is known by then.
+/// What a member checks before any load, so that errors surface early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TargetCheck {
-    /// Nothing: another has done it on the same machine.
+    /// Nothing: another member on the same machine checks.
     Nothing,
     /// Whether it reaches the target.
     Connection,
-    /// Also whether that answers as the plan expects.
+    /// Also whether the target answers as the plan expects.
     Request,
 }
 
-/// What a coordinator tells a member. Every moment is by the member's clock, or counted from a trial's start.
+/// From coordinator to member. Times are by the member's clock, or relative to the trial's start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Instruction {
-    /// First of all: who it is, what is to be sent, and on which processors. Whenever that is something else it is told again.
+    /// First of all: its number, what to send, and on which processors. Sent again whenever that changes.
     Welcome {
         /// Its number in the fleet.
         member: u32,
-        /// What is told to all at once has the same number, which comes back with the answer.
+        /// Version of the shares, the same for all members; returned in the answer.
         share: u64,
-        /// The plan, with what belongs to it.
+        /// The plan, with its secrets, rows and trusted authorities.
         parcel: Box<PortablePlan>,
-        /// Its processors; of none it takes what it finds.
+        /// Its processors; if empty, whatever it finds.
         cores: Vec<u32>,
-        /// What it tries before it is ready.
+        /// What to check before it is ready.
         tries: TargetCheck,
     },
-    /// Makes ready for a trial, and begins it in time by itself.
+    /// Prepare a trial and start it on time, unprompted.
     Arm(Box<TrialAssignment>),
-    /// The trial does not begin.
+    /// Do not start the trial.
     Cancel {
-        /// Which.
+        /// Number of the trial.
         trial: u64,
     },
-    /// The load ends early.
+    /// End the load early.
     Stop {
-        /// Of which trial.
+        /// Number of the trial.
         trial: u64,
         /// When, from its start.
         at: Nanos,
     },
-    /// Waits until everything is answered.
+    /// Wait until everything is answered.
     Settle {
-        /// At most so long.
+        /// For at most this long.
         limit: Nanos,
     },
-    /// Cuts off what is open.
+    /// Abort outstanding requests.
     Abandon,
-    /// Seconds that have arrived: they need not be kept any longer.
+    /// Acknowledges slices, which the member may drop.
     Heard {
-        /// Of which trial.
+        /// Number of the trial.
         trial: u64,
-        /// Up to and with this one.
+        /// Up to and including this second.
         second: u32,
     },
-    /// To a watcher, once: what it looks at.
+    /// To a watcher, once: what to watch.
     Watch(Box<WatchAssignment>),
-    /// A trial begins: it is watched from then on.
+    /// A trial begins: watch from then on.
     WatchFrom {
-        /// Which.
+        /// Number of the trial.
         trial: u32,
         /// When.
         at: Nanos,
     },
-    /// Its load is over.
+    /// The trial's load is over.
     WatchUntil {
         /// When.
         at: Nanos,
     },
-    /// Looks more closely, once.
+    /// Take a closer look, once.
     LookCloser,
-    /// Opens connections until so many stand, or closes some, and keeps them.
+    /// Open or close connections until this many are open, and hold them.
     Hold {
-        /// How many.
+        /// Connections in all.
         connections: u32,
     },
-    /// Those that stand are enough.
+    /// Stop opening more.
     HoldNoMore,
-    /// Closes them all.
+    /// Close them all.
     Release,
-    /// Closes its connections: nothing is to be sent any more, until it is told what.
+    /// Close all connections and send nothing until told what.
     Rest,
     /// To an owner.
     Owner(OwnerUpdate),
-    /// Goes home.
+    /// Exit.
     Leave,
 }
 

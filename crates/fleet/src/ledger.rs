@@ -1,4 +1,4 @@
-//! What each member has told of a trial, and what those owed that were lost.
+//! What each member reported of a trial, and what lost members still owed.
 
 use crate::LoopAssignment;
 use record::{Outcome, SLICE, Slice, SliceMerger, TrialCounts};
@@ -6,48 +6,48 @@ use schedule::{OfferedLoad, Schedule};
 use std::collections::BTreeMap;
 use units::Nanos;
 
-/// So many slices may come before one that is still on its way: as many as a member keeps that were not acknowledged.
+/// Slices that may precede a missing one: as many unacknowledged ones as a member keeps.
 pub const KEPT_MOST: usize = 120;
-/// So many are acknowledged at once: each acknowledgement costs its coordinator as much as what it hears.
+/// Slices per acknowledgement: each costs the coordinator as much as what it receives.
 const ACKNOWLEDGED: u32 = 4;
 
-/// The books of one trial: every arrival is in them once, whatever becomes of those who were to send it.
+/// The books of one trial: every arrival is counted once, whatever becomes of its sender.
 ///
-/// Slices may come late, twice, and in any order. Of a member that is lost counts what it told without a gap; what its loops owed
-/// beyond that is known from the schedule, and is `unsent`. What it had sent and not told the end of is `unfinished`.
+/// Slices may come late, twice, and in any order. Of a lost member, what it reported without a gap counts; what its
+/// loops owed beyond that is known from the schedule, and is `unsent`. What it had sent without reporting the end is
+/// `unfinished`.
 #[derive(Debug)]
 pub struct Ledger {
     books: BTreeMap<u32, MemberLedger>,
     gather: SliceMerger,
     offer: OfferedLoad,
-    /// All loops.
+    /// Loops in all.
     all: u32,
     /// When the load ends.
     ends: Nanos,
     closed: bool,
 }
 
-/// Those of one member.
 #[derive(Debug, Default)]
 struct MemberLedger {
-    /// Its place in the order of members.
+    /// Index in the order of members.
     place: usize,
     loops: Vec<u32>,
-    /// The first slice that it has not told,
+    /// The first slice missing.
     next: u32,
-    /// which begins here.
+    /// Where slice `next` begins.
     until: Nanos,
-    /// It was told that all before this one have come.
+    /// Slices before this one were acknowledged.
     acknowledged: u32,
-    /// Those behind it that have come already.
+    /// Slices after `next` that came early.
     early: BTreeMap<u32, Slice>,
     due: u64,
     decided: u64,
     backlog: u64,
-    /// How many it tells, and when its load ended.
+    /// Number of slices in all, and when its load ended.
     last: Option<(u32, Nanos)>,
     lost: bool,
-    /// If it is lost: so long it may have gone on after what it told.
+    /// If it is lost: how long it may have gone on after its last report.
     goes_on: Nanos,
     unaccounted: u64,
 }
@@ -57,7 +57,7 @@ impl MemberLedger {
         self.last.is_some_and(|(slices, _)| self.next >= slices)
     }
 
-    /// The first that it had not told.
+    /// `slice` is its first unreported one.
     fn enter(&mut self, slice: &Slice, gather: &mut SliceMerger) {
         self.next += 1;
         self.until += slice.elapsed;
@@ -69,7 +69,7 @@ impl MemberLedger {
 }
 
 impl Ledger {
-    /// Of a trial in which each does its part of the load.
+    /// For a trial with these loops.
     pub fn new(loops: &LoopAssignment, offer: &OfferedLoad) -> Self {
         let book = |(place, member)| {
             let book = MemberLedger { place, loops: loops.of(member).to_vec(), ..MemberLedger::default() };
@@ -87,7 +87,7 @@ impl Ledger {
         }
     }
 
-    /// What a member tells of one of its seconds. False if that is known already, no longer asked for, or cannot be.
+    /// A member's slice. False if it is a duplicate, too late, or invalid.
     pub fn add_slice(&mut self, member: u32, slice: &Slice) -> bool {
         let Some(book) = self.books.get_mut(&member) else { return false };
         let known = slice.index < book.next || book.early.contains_key(&slice.index);
@@ -108,7 +108,7 @@ impl Ledger {
         true
     }
 
-    /// A member tells no more than so many slices; its load ended at this moment.
+    /// A member will report this many slices; its load ended at `at`.
     pub fn finish_member(&mut self, member: u32, at: Nanos, slices: u32) {
         let Some(book) = self.books.get_mut(&member).filter(|book| !book.lost && book.last.is_none()) else {
             return;
@@ -119,8 +119,8 @@ impl Ledger {
         }
     }
 
-    /// Nothing more is asked of a member, which has not told all. If it could not be ended, nor told that the load is, it may have gone
-    /// on for so long since.
+    /// A member is lost before it reported all. If it could not be ended, nor told that the load ended, it may have
+    /// gone on for this long.
     pub fn lose_member(&mut self, member: u32, goes_on: Nanos) {
         if let Some(book) = self.books.get_mut(&member).filter(|book| !book.is_complete()) {
             (book.lost, book.goes_on) = (true, goes_on);
@@ -129,7 +129,7 @@ impl Ledger {
         self.close();
     }
 
-    /// The load is ended early.
+    /// The load ends early.
     pub fn end_load(&mut self, at: Nanos) {
         self.ends = self.ends.min(at);
     }
@@ -143,7 +143,7 @@ impl Ledger {
         self.close();
     }
 
-    /// Once all have told what they tell, what the lost ones owed is booked: not before, for the load may still be ended.
+    /// Books what lost members owed, once all others have reported: not earlier, since the load may still be ended.
     fn close(&mut self) {
         if self.closed || !self.books.values().all(|book| book.lost || book.is_complete()) {
             return;
@@ -154,7 +154,7 @@ impl Ledger {
             for second in owed_seconds(&self.offer, &book.loops, self.all, self.ends) {
                 *owed.entry(second).or_default() += 1;
             }
-            // What it told was the first of it.
+            // What it reported was the first of it.
             for count in owed.values_mut() {
                 let known = told.min(*count);
                 (*count, told) = (*count - known, told - known);
@@ -162,7 +162,7 @@ impl Ledger {
             owed.retain(|_, count| *count > 0);
             let open = book.due.saturating_sub(book.decided);
             let waiting = book.backlog.min(open);
-            // Nobody counts what came due after the end. It may have been sent all the same.
+            // Arrivals due after the end are not counted, though they may have been sent.
             let within = |ends| owed_seconds(&self.offer, &book.loops, self.all, ends).count() as u64;
             let beyond = within(self.ends.max(book.until + book.goes_on)) - within(self.ends);
             book.unaccounted = waiting + owed.values().sum::<u64>() + beyond;
@@ -183,28 +183,28 @@ impl Ledger {
         }
     }
 
-    /// The next second that is whole: every member has told of it, or has no more to tell. What lost ones owed is told once the
-    /// others are over.
+    /// The next second that every member has reported or has no more of. What lost members owed follows once the others
+    /// are over.
     pub fn next_whole(&mut self) -> Option<Slice> {
         self.gather.next_complete()
     }
 
-    /// All whole seconds so far, as one.
+    /// All complete seconds so far, merged.
     pub fn total(&self) -> &Slice {
         self.gather.total()
     }
 
-    /// Whether all is told, or lost.
+    /// Whether every member has reported all, or is lost.
     pub fn is_over(&self) -> bool {
         self.closed
     }
 
-    /// All of it.
+    /// The trial's counts.
     pub fn into_counted(self) -> TrialCounts {
         self.gather.into_counts()
     }
 
-    /// Up to which second a member need not keep what it told, if that is worth a message: it has told of several since it last heard so.
+    /// The second up to which a member may drop its slices, if worth a message: several came since the last one.
     pub fn acknowledge(&mut self, member: u32) -> Option<u32> {
         let book = self.books.get_mut(&member)?;
         let is_due = book.next >= book.acknowledged + ACKNOWLEDGED;
@@ -214,18 +214,18 @@ impl Ledger {
         })
     }
 
-    /// Up to when a member has told of every second.
+    /// How far a member has reported without a gap.
     pub fn reported_until(&self, member: u32) -> Nanos {
         self.books.get(&member).map_or(Nanos::ZERO, |book| book.until)
     }
 
-    /// How many arrivals a lost member was to send since it last told, so far as is known when the trial is over.
+    /// Arrivals a lost member owed since its last report, as known when the trial is over.
     pub fn unaccounted(&self, member: u32) -> u64 {
         self.books.get(&member).map_or(0, |book| book.unaccounted)
     }
 }
 
-/// The second of each arrival that these loops owe until the load ends; of connections nothing is owed before it comes.
+/// The second of each arrival that these loops owe until the load ends; a closed loop owes nothing in advance.
 fn owed_seconds<'o>(
     offer: &'o OfferedLoad,
     loops: &'o [u32],

@@ -1,10 +1,10 @@
-//! What several machines owe each other that make one load together.
+//! Protocol and bookkeeping of several machines that make one load together.
 //!
-//! Who sends which arrivals ([`Loops`]), what they tell each other ([`Instruction`], [`Tidings`]), how far their clocks are apart
-//! ([`FarClock`]), what each has told and what the lost ones owed ([`Ledger`]), and when a trial begins, is stopped, and is over
-//! ([`Muster`]).
+//! Who sends which arrivals ([`LoopAssignment`]), the messages ([`Instruction`], [`MemberReport`]), clock offsets
+//! ([`RemoteClock`]), what each member reported and lost ones owed ([`Ledger`]), and when a trial begins, is stopped,
+//! and is over ([`TrialCoordinator`]).
 //!
-//! Pure: told facts and the time, it answers what is to be done. It never reads a clock, sends nothing and waits for nobody.
+//! Pure: given facts and the time, it answers what to do. It never reads a clock, sends or waits.
 
 mod clock;
 mod instruction;

@@ -1,4 +1,4 @@
-//! What members tell.
+//! Messages from members, and both envelopes.
 
 use crate::{Instruction, OwnerRequest};
 use record::watch::WatchEvent;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::Nanos;
 
-/// How they speak. Raised whenever something here or in [`Instruction`] changes: nobody understands another version.
+/// Protocol version. Raise it whenever something here or in [`Instruction`] changes: no other version is understood.
 pub const PROTOCOL: u32 = 8;
 
 units::named! {
-    /// What a process is in a fleet.
+    /// A process's role in a fleet.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum FleetRole {
@@ -19,24 +19,24 @@ units::named! {
         Coordinator = "coordinator",
         /// Makes a part of the load.
         Worker = "worker",
-        /// Looks at the target.
+        /// Watches the target.
         Watcher = "watcher",
         /// Follows the run, and may end it.
         Owner = "owner",
     }
 }
 
-/// What tells a program from others of its version, which may be made from other sources.
+/// Distinguishes builds of the same version, which may be of different sources.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BuildStamp {
-    /// The machines that it is for.
+    /// The architecture it is built for.
     pub arch: String,
-    /// What its linker has written into it, a digest of all of it; empty where that writes none.
+    /// Build ID that its linker wrote, a digest of the whole program; empty if it wrote none.
     pub digest: String,
 }
 
 impl BuildStamp {
-    /// Whether it is made for the same machines, and is another. Those for other machines cannot be compared.
+    /// Whether it is a different build for the same architecture. Other architectures cannot be compared.
     pub fn differs_from(&self, other: &Self) -> bool {
         self.arch == other.arch && self.digest != other.digest
     }
@@ -51,133 +51,133 @@ impl fmt::Display for BuildStamp {
     }
 }
 
-/// Who wants to be a member. It is the first that is said, and the only thing that every version must understand.
+/// Request to join. The first message, and the only one that every version must understand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// How it speaks: [`PROTOCOL`].
+    /// Its protocol version, [`PROTOCOL`].
     pub protocol: u32,
-    /// Its version: all of a fleet are of the same.
+    /// Its version, the same for all of a fleet.
     pub build: String,
-    /// What tells the program from others of that version.
+    /// Its build within that version.
     #[serde(default)]
     pub stamp: BuildStamp,
-    /// What it wants to be.
+    /// The role it wants.
     pub role: FleetRole,
-    /// Its number, if it was here before, or was given one by whatever started it.
+    /// Its number, if it joined before or was given one when started.
     pub member: Option<u32>,
-    /// The machine, pod or process that it is, for people.
+    /// The machine, pod or process it is, for people.
     pub place: String,
-    /// The start of the machine's kernel (`boot_id` of random(4)): who says the same runs on the same machine.
+    /// `boot_id` of the machine's kernel (random(4)): the same ID means the same machine.
     pub machine: String,
-    /// Its process.
+    /// Its process ID.
     pub pid: u32,
 }
 
-/// What a member tells its coordinator.
+/// From member to coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum MemberReport {
-    /// It has what it needs, and begins when it is told.
+    /// It is prepared, and begins when told.
     Ready {
-        /// What it was told.
+        /// Share version it is ready for.
         share: u64,
-        /// So many loops.
+        /// Number of its loops.
         loops: u32,
-        /// The most connections that it can make.
+        /// The most connections it can make.
         connections: u64,
-        /// What is doubtful about it.
+        /// Its caveats.
         caveats: Vec<Caveat>,
         /// The target's address is one of its own machine.
         beside: bool,
     },
     /// It cannot do what it was told.
     Refused {
-        /// What that is; 0 of a watcher, who is told once.
+        /// Version of the shares; 0 from a watcher, which is told once.
         share: u64,
         /// Why.
         why: String,
         /// It does not reach the target.
         unreached: bool,
     },
-    /// It begins the trial in time.
+    /// It will start the trial on time.
     Armed {
-        /// Which.
+        /// Number of the trial.
         trial: u64,
     },
-    /// A second of all its loops.
+    /// One second of all its loops.
     Slice {
-        /// Of which trial.
+        /// Number of the trial.
         trial: u64,
         /// What they counted.
         slice: Box<Slice>,
     },
-    /// The trial is over for it: what is open is no longer counted.
+    /// The trial is over for it: outstanding requests are no longer counted.
     Over {
-        /// Which.
+        /// Number of the trial.
         trial: u64,
         /// When its load ended, from the start.
         at: Nanos,
-        /// How many slices it tells of it in all.
+        /// Number of its slices in all.
         slices: u32,
-        /// What it did.
+        /// What the generator did.
         worked: Box<MemberFigures>,
     },
-    /// Nothing of the trial is open any more.
+    /// Nothing of the trial is outstanding any more.
     Settled {
-        /// Which.
+        /// Number of the trial.
         trial: u64,
     },
-    /// The connections that were to stand do, or as many of them as can.
+    /// The connections asked for are open, or as many as possible.
     Held {
-        /// So many.
+        /// Connections open.
         open: u64,
-        /// Why it could make no more.
+        /// Why it could open no more.
         refused: Option<Failure>,
     },
-    /// A watcher has seen something: first of all what it watches.
+    /// From a watcher, beginning with what it watches.
     Seen(Box<WatchEvent>),
-    /// It has told all that it saw of the trial that is over.
+    /// A watcher has reported all of the trial that is over.
     SeenAll,
-    /// An owner's word.
+    /// From an owner.
     Owner(OwnerRequest),
-    /// It goes: it was asked to by others. Its account is whole.
+    /// It leaves because others asked it to. Its report is complete.
     Leaving {
-        /// By whom, or why.
+        /// Who asked, or why.
         why: String,
     },
 }
 
-/// What goes over the link to a member.
+/// Message to a member.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToMember {
-    /// It is taken for what it said it is.
+    /// Admitted.
     Welcome,
-    /// It is not: why, and what would help.
+    /// Rejected: why, and what would help.
     Refused(String),
-    /// What time is it?
+    /// Clock query.
     Time {
-        /// When that was asked, by whoever asks: it comes back.
+        /// When it was sent, by the coordinator's clock; returned in the answer.
         asked: Nanos,
     },
-    /// Nothing but that somebody is there who could stop it.
+    /// Heartbeat: somebody is there who could stop the load.
     Alive,
-    /// What it has to do.
+    /// An instruction.
     Told(Instruction),
 }
 
-/// What goes over the link from a member.
+/// Message from a member.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum FromMember {
-    /// Who it is.
+    /// Request to join.
     Hello(Hello),
-    /// This time it is.
+    /// Answer to a clock query.
     Time {
-        /// As it was asked.
+        /// Copied from the query.
         asked: Nanos,
-        /// When it was heard, by its own clock,
+        /// When the query arrived, by its own clock.
         heard: Nanos,
-        /// and answered.
+        /// When the answer was sent, likewise.
         told: Nanos,
     },
-    /// What it has to tell.
+    /// A report.
     Told(MemberReport),
 }

@@ -1,50 +1,50 @@
-//! A run that is conducted elsewhere, and whoever owns it: hands over the plan, hears every event, and may end it.
+//! A run conducted elsewhere, and its owner, who hands over the plan, receives every event, and may end the run.
 
 use plan::PortablePlan;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// What is to be carried out, and by how many.
+/// What to run, and with how many workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOrder {
-    /// The plan, with what belongs to it.
+    /// The plan, with its secrets, rows and trusted authorities.
     pub parcel: PortablePlan,
-    /// How many workers come.
+    /// Number of workers to wait for.
     pub workers: u32,
-    /// How long they are waited for.
+    /// How long to wait for them.
     pub waits: Nanos,
-    /// What the owner's machine was measured to cost, as JSON.
+    /// Measured costs of the owner's machine, as JSON.
     pub costs: Option<String>,
 }
 
-/// What an owner says.
+/// From owner to coordinator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum OwnerRequest {
-    /// To be carried out, unless it is already.
+    /// Start the run, unless it has started.
     Begin(Box<RunOrder>),
-    /// It has all events before this one: it is told the others.
+    /// Send the events from this number on.
     From(u64),
-    /// The run ends, and is one that was interrupted.
+    /// End the run as interrupted.
     End,
-    /// Everything was heard: the coordinator goes.
+    /// Everything was received: the coordinator may exit.
     Thanks,
 }
 
-/// What an owner is told.
+/// From coordinator to owner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum OwnerUpdate {
-    /// What happened.
+    /// An event of the run.
     Event {
         /// Counted from 0.
         number: u64,
-        /// As JSON, which is how runs are stored.
+        /// As JSON, the form in which runs are stored.
         event: String,
     },
-    /// Nothing more will.
+    /// The run is over.
     Over {
-        /// How many events there were.
+        /// Number of events.
         events: u64,
-        /// As of the command, had it been made here.
+        /// Exit code of the command, had it run here.
         exit_code: u8,
         /// Why nothing was measured, if so.
         error: Option<String>,

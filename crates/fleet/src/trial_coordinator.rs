@@ -1,81 +1,82 @@
-//! When a trial of several begins, is stopped, and is over.
+//! When a trial of several members begins, is stopped, and is over.
 
 use record::SLICE;
 use std::collections::{BTreeMap, VecDeque};
 use units::Nanos;
 
-/// From the order to the start, at the least: so that an order that is lost once and sent again still comes in time.
+/// Least time from order to start: an order lost once and resent still arrives in time.
 const LEAD_LEAST: Nanos = Nanos::from_millis(300);
-/// So many of the longest ways there and back, where these are longer.
+/// Lead in longest round trips, where that is longer.
 const LEAD_ROUND_TRIPS: u64 = 3;
-/// So long before the start everybody must have said that it begins, or as long as the longest way there and back: an order not to must still
-/// arrive, within half of it.
+/// Time before the start by which everybody must be ready, or the longest round trip if longer: a cancellation must
+/// still arrive, within half of it.
 const READY_BEFORE: Nanos = Nanos::from_millis(50);
-/// From one tick to the next no more time passes than this for whoever is not kept from running.
+/// Longest time between ticks of a coordinator that is not kept from running.
 const TICK_MOST: Nanos = Nanos::from_millis(100);
-/// A load is stopped so long from now, for everybody at once.
+/// Lead of a stop, so that all stop at once.
 const STOP_LEAD: Nanos = Nanos::from_millis(200);
-/// Who ends its load so much later than it was told to made another trial than the others.
+/// A member whose load ends this much too late made a different trial from the others.
 const STOP_LATE: Nanos = Nanos::from_secs(1);
-/// Who tells of a second so long after it is over is not waited for: no overload lasts because somebody reports late.
+/// A slice this late is not waited for: no overload lasts because somebody reports late.
 pub const SLICE_LATE: Nanos = Nanos::from_secs(5);
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrialAction {
-    /// All are told to begin then.
+    /// Tell all to begin at `start`.
     Arm {
-        /// What is begun.
+        /// Number of the trial.
         trial: u64,
-        /// When, by the clock that the muster is told.
+        /// When, by the coordinator's clock.
         start: Nanos,
     },
-    /// All are told not to begin.
+    /// Tell all not to begin.
     Cancel {
-        /// What.
+        /// Number of the trial.
         trial: u64,
     },
-    /// All begin: nothing keeps them from it any more.
+    /// All begin: it can no longer be cancelled.
     Begin,
-    /// All are told to end their load.
+    /// Tell all to end their load.
     Stop {
-        /// Of which trial.
+        /// Number of the trial.
         trial: u64,
         /// When, from its start.
         at: Nanos,
     },
-    /// A member is counted on no longer: its books are closed.
+    /// Stop counting on a member: its books are closed.
     Lose {
-        /// Which.
+        /// Its number.
         member: u32,
     },
 }
 
-/// Why a member is not there.
+/// Why a member is absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Absence {
-    /// It did not say in time that it would begin, twice.
+    /// Twice, it was not ready in time.
     Unready,
-    /// It has told of nothing since this moment of the trial, and more than [`SLICE_LATE`] ago should have.
+    /// It has reported nothing since this time of the trial, and is overdue by more than [`SLICE_LATE`].
     Behind(Nanos),
-    /// It is gone at this moment of the trial, for a reason that is known.
+    /// It was gone at this time of the trial, for a known reason.
     Gone(Nanos, String),
 }
 
-/// One trial, from the order to begin until everybody has told its end.
+/// One trial, from the order to begin until every member has reported its end.
 ///
-/// It is told what happened, and when by the coordinator's clock; [`Muster::next_move`] says what is to be done. The coordinator may be kept from running
-/// for a while, and what members say waits unheard meanwhile: nobody is called late for that, and nobody is told not to begin who has begun.
+/// It is told what happened, and when by the coordinator's clock; [`TrialCoordinator::next_action`] says what to do.
+/// The coordinator may be kept from running for a while, with messages left unread: no member counts as late for that,
+/// and a trial is not cancelled once a member has begun.
 #[derive(Debug)]
 pub struct TrialCoordinator {
     trial: u64,
     lead: Nanos,
-    /// So long before the start it is decided whether it begins.
+    /// Time before the start when it is decided whether the trial begins.
     spare: Nanos,
     start: Nanos,
-    /// The tick before.
+    /// Time of the last tick.
     ticked: Nanos,
-    /// So long in all nobody was listened to.
+    /// Total time the coordinator was not listening.
     away: Nanos,
     phase: Phase,
     members: BTreeMap<u32, MemberProgress>,
@@ -84,7 +85,7 @@ pub struct TrialCoordinator {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Not all have said that they begin.
+    /// Not all are ready.
     Arming {
         again: bool,
     },
@@ -92,17 +93,15 @@ enum Phase {
     Stopped {
         at: Nanos,
     },
-    /// It did not begin.
     Failed,
 }
 
-/// What is known of one member.
 #[derive(Debug, Default)]
 struct MemberProgress {
     armed: bool,
-    /// What it told of reaches up to here.
+    /// How far it has reported.
     until: Nanos,
-    /// For how long nobody had been listened to when it told that.
+    /// `away` of the coordinator at its last report.
     away: Nanos,
     /// When its load ended.
     over: Option<Nanos>,
@@ -116,7 +115,7 @@ impl MemberProgress {
 }
 
 impl TrialCoordinator {
-    /// A trial under a number that was never used, of members who are there; the longest way to one and back takes so long.
+    /// Starts a trial with a fresh number and the members present. `worst_round_trip` is the longest to any of them.
     pub fn begin(
         trial: u64,
         members: impl IntoIterator<Item = u32>,
@@ -147,12 +146,12 @@ impl TrialCoordinator {
         self.moves.push_back(TrialAction::Arm { trial: self.trial, start: self.start });
     }
 
-    /// What is to be done next; none for now.
+    /// What to do next; `None` for now.
     pub fn next_action(&mut self) -> Option<TrialAction> {
         self.moves.pop_front()
     }
 
-    /// Time passes: to be told some twenty times a second, and when something is decided, once what has come is heard.
+    /// Time passes: call it some twenty times a second, and at [`Self::decision_time`], after all pending messages.
     pub fn tick(&mut self, now: Nanos) {
         self.away += (now - self.ticked) - TICK_MOST;
         self.ticked = now;
@@ -188,13 +187,13 @@ impl TrialCoordinator {
         }
     }
 
-    /// When something is decided by a tick that cannot be so any more soon after.
+    /// When a tick takes a decision that cannot be taken any more soon after.
     pub fn decision_time(&self) -> Option<Nanos> {
         let is_arming = matches!(self.phase, Phase::Arming { .. });
         is_arming.then(|| self.start - self.spare + Nanos(1))
     }
 
-    /// An order not to begin would find some that have begun.
+    /// A cancellation would reach some that have begun.
     fn is_too_late_to_cancel(&self, now: Nanos) -> bool {
         now + self.spare / 2 > self.start
     }
@@ -204,7 +203,7 @@ impl TrialCoordinator {
         self.moves.push_back(TrialAction::Begin);
     }
 
-    /// A member says that it begins. It does not matter when that is heard: it begins by its own clock.
+    /// A member is ready to begin. When that arrives does not matter: it begins by its own clock.
     pub fn armed(&mut self, member: u32, trial: u64) {
         if let (Phase::Arming { .. }, Some(part)) = (self.phase, self.members.get_mut(&member))
             && trial == self.trial
@@ -216,14 +215,14 @@ impl TrialCoordinator {
         }
     }
 
-    /// What a member has told reaches up to this moment of the trial.
+    /// A member has reported up to this time of the trial.
     pub fn member_reported(&mut self, member: u32, until: Nanos) {
         if let Some(part) = self.members.get_mut(&member).filter(|part| until > part.until) {
             (part.until, part.away) = (until, self.away);
         }
     }
 
-    /// A member has told all; its load ended at this moment of the trial.
+    /// A member has reported all; its load ended at this time of the trial.
     pub fn member_over(&mut self, member: u32, at: Nanos) {
         if let Some(part) = self.members.get_mut(&member).filter(|part| part.absent.is_none()) {
             part.over = Some(at);
@@ -245,7 +244,7 @@ impl TrialCoordinator {
         self.stop(now);
     }
 
-    /// The load is to end: nothing that it could still tell is worth it. One that has not begun does not begin.
+    /// Ends the load early; a trial that has not begun is cancelled.
     pub fn stop(&mut self, now: Nanos) {
         let is_arming = matches!(self.phase, Phase::Arming { .. });
         if is_arming && self.is_too_late_to_cancel(now) {
@@ -265,7 +264,7 @@ impl TrialCoordinator {
         }
     }
 
-    /// The number of what was begun last: the next must be a higher one.
+    /// Number of the latest start: the next must be higher.
     pub fn trial(&self) -> u64 {
         self.trial
     }
@@ -275,12 +274,12 @@ impl TrialCoordinator {
         self.start
     }
 
-    /// It did not begin.
+    /// Whether it did not begin.
     pub fn has_failed(&self) -> bool {
         self.phase == Phase::Failed
     }
 
-    /// Nobody is waited for any more.
+    /// Whether no member is waited for any more.
     pub fn is_over(&self) -> bool {
         self.has_failed() || !self.members.values().any(MemberProgress::is_awaited)
     }
@@ -290,12 +289,12 @@ impl TrialCoordinator {
         if let Phase::Stopped { at } = self.phase { Some(at) } else { None }
     }
 
-    /// Who is not there, and why.
+    /// Absent members, and why.
     pub fn absent(&self) -> impl Iterator<Item = (u32, &Absence)> {
         self.members.iter().filter_map(|(member, part)| Some((*member, part.absent.as_ref()?)))
     }
 
-    /// Whose load ended before this moment, though nobody had said that it should, and when.
+    /// Members whose load ended before `ends` without being told to, and when.
     pub fn fell_short(&self, ends: Nanos) -> impl Iterator<Item = (u32, Nanos)> {
         let ends = self.stopped().map_or(ends, |_| Nanos::ZERO);
         self.members
@@ -303,7 +302,7 @@ impl TrialCoordinator {
             .filter_map(move |(member, part)| Some((*member, part.over.filter(|at| *at < ends)?)))
     }
 
-    /// Who went on with its load for more than a second after its end, and until when.
+    /// Members whose load went on for more than a second after its end, and until when.
     pub fn overran(&self) -> impl Iterator<Item = (u32, Nanos)> {
         let limit = self.stopped().map_or(Nanos::MAX, |at| at + STOP_LATE);
         self.members

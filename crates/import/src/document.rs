@@ -1,4 +1,4 @@
-//! A plan being written: what it says, and the remarks beside it.
+//! A plan being written: its content, and the notes beside it.
 
 mod toml_writer;
 
@@ -8,7 +8,7 @@ use crate::secret::Secrets;
 use std::collections::BTreeSet;
 use toml_writer::TomlWriter;
 
-/// A plan with more requests is refused.
+/// Further requests are commented out: a plan with more is refused.
 const MOST_REQUESTS: usize = 1000;
 
 /// A whole plan file.
@@ -17,14 +17,14 @@ pub(crate) struct Document {
     /// What it was made from, for the first line.
     pub source: &'static str,
     pub target: Target,
-    /// Several requests, each by chance.
+    /// Several requests, each chosen at random.
     pub requests: Vec<Request>,
     /// Or one user's requests in a row.
     pub flow: Option<Flow>,
-    /// About the whole.
+    /// About the whole plan.
     pub notes: Vec<String>,
     pub secrets: Secrets,
-    /// Placeholders that are meant, unlike those that a copied text happens to hold.
+    /// Intended placeholders, unlike those that a copied text happens to contain.
     pub meant: BTreeSet<String>,
 }
 
@@ -53,23 +53,22 @@ pub(crate) struct Request {
     /// Commented out.
     pub off: bool,
     pub think: Option<String>,
-    /// Left out where it follows from the body.
+    /// Omitted where it follows from the body.
     pub method: String,
     pub url: String,
     pub auth: Option<Auth>,
     pub headers: Vec<(String, String)>,
     pub body: Body,
     pub timeout: Option<String>,
-    /// Statuses and ranges; as expected by default if empty.
+    /// Statuses and ranges; empty: the default.
     pub expect_status: Vec<String>,
-    /// Name and place of each value taken from the answer.
+    /// Name and location of each value extracted from the answer.
     pub take: Vec<(String, String)>,
-    /// Comments that say no more than what it is.
+    /// Comments that only describe it.
     pub about: Vec<String>,
     pub notes: Vec<String>,
 }
 
-/// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Auth {
     /// `user:password`.
@@ -112,7 +111,6 @@ impl Body {
 }
 
 impl Request {
-    /// What its user should know.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
@@ -139,7 +137,7 @@ impl Request {
 }
 
 impl Document {
-    /// Writes everything down. What a comment says as a note is in the list, too.
+    /// Writes the plan. Notes written as comments are in the list, too.
     pub(crate) fn finish(mut self) -> ImportedPlan {
         let mut requests = std::mem::take(&mut self.requests);
         let mut flow = self.flow.take();
@@ -182,7 +180,7 @@ impl Document {
         ImportedPlan { plan: sheet.out, notes: sheet.notes }
     }
 
-    /// What every request says of who asks; where they differ, it becomes headers.
+    /// The credentials of every request, if all agree; where they differ, they become headers.
     fn shared_auth(&mut self, requests: &mut [Request]) -> Option<Auth> {
         let first = requests.first()?.auth.clone();
         if requests.iter().all(|request| request.auth == first) {
@@ -208,7 +206,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Comments out what is too much.
+/// Comments out requests beyond the maximum.
 fn comment_out_excess(requests: &mut [Request]) -> Option<String> {
     let active = requests.iter_mut().filter(|request| !request.off);
     let mut cut = 0;
@@ -221,7 +219,7 @@ fn comment_out_excess(requests: &mut [Request]) -> Option<String> {
         .then(|| format!("a plan holds at most {MOST_REQUESTS} requests: the last {cut} are commented out"))
 }
 
-/// In a plan no two requests have one name: the first keeps it, the next is `… (2)`.
+/// Names in a plan are unique: the first keeps it, the next becomes `… (2)`.
 fn number_equal_names(requests: &mut [Request]) {
     let mut names = BTreeSet::new();
     for request in requests {
@@ -236,7 +234,7 @@ fn number_equal_names(requests: &mut [Request]) {
     }
 }
 
-/// Takes out the headers that all of several requests send alike.
+/// Removes and returns the headers that all of several requests send alike.
 fn shared_headers(requests: &mut [Request]) -> Vec<(String, String)> {
     let [first, others @ ..] = requests else { return Vec::new() };
     if others.is_empty() {
@@ -258,7 +256,7 @@ fn shared_headers(requests: &mut [Request]) -> Vec<(String, String)> {
     shared
 }
 
-/// A copied text that holds what torment takes for a placeholder is not sent as it was.
+/// Notes what torment would take for a placeholder in copied text, and so not send as is.
 fn name_lookalikes(request: &mut Request, meant: &BTreeSet<String>) {
     let mut notes = Vec::new();
     for (place, text) in request.parts() {

@@ -1,4 +1,4 @@
-//! Percent-encoding, there and back.
+//! Percent-encoding and decoding.
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
@@ -10,17 +10,17 @@ pub(crate) fn component(text: &[u8]) -> String {
     percent_encode(text, RESERVED).to_string()
 }
 
-/// As [`component`], but spaces become `+`, as forms have it.
+/// As [`component`], but spaces become `+`, as in forms.
 pub(crate) fn form(text: &[u8]) -> String {
     component(text).replace("%20", "+")
 }
 
-/// Escapes only what no request line can hold: spaces, control characters and what is not ASCII.
+/// Escapes only what no request line can hold: spaces, control characters and non-ASCII.
 pub(crate) fn visible(text: &[u8]) -> String {
     percent_encode(text, INVISIBLE).to_string()
 }
 
-/// What a component means; `+` is a space. What is no escape stays as it is.
+/// Decodes a component; `+` is a space. Malformed escapes stay as they are.
 pub(crate) fn decode(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }

@@ -6,11 +6,10 @@ use crate::multipart;
 use crate::placeholder::is_plain;
 use crate::secret::{Secrets, form_fields, json_fields, looks_like_json, multipart_fields};
 
-/// The content type of a form.
 pub(crate) const CONTENT_TYPE: &str = "application/x-www-form-urlencoded";
 
-/// The fields of an encoded form, if torment's own encoding of them gives the same form again, and
-/// none holds what would be taken for a placeholder.
+/// The fields of an encoded form, if torment's encoding reproduces the form, and none contains what would be taken
+/// for a placeholder.
 pub(crate) fn parse_fields(text: &str) -> Option<Vec<(String, String)>> {
     let mut fields = Vec::new();
     for pair in text.split('&') {
@@ -27,8 +26,8 @@ pub(crate) fn parse_fields(text: &str) -> Option<Vec<(String, String)>> {
     (again.join("&") == normal(text)).then_some(fields)
 }
 
-/// A body as it stands in a plan, its secrets hidden: a form as its fields, if they give the same form again. `place`
-/// says in notes where it is, and `put_in` puts in what an earlier answer said.
+/// A body for a plan, its secrets hidden: a form as its fields, if they reproduce it. `place` is its location in
+/// notes, and `put_in` inserts values of earlier answers.
 pub(crate) fn body(
     text: &str,
     media: &str,
@@ -56,8 +55,7 @@ pub(crate) fn body(
     Body::Bytes(hidden.into_bytes())
 }
 
-/// Encoders differ in these: a space may be `+`, an escape be in small letters, and some characters
-/// be escaped or not.
+/// Normalises where encoders differ: a space may be `+`, an escape lower case, and some characters escaped or not.
 fn normal(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find('%') {

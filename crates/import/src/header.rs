@@ -1,4 +1,4 @@
-//! Which headers of a recorded request are not the plan's to say.
+//! Headers of a recorded request that do not belong in the plan.
 
 use plan::is_token;
 

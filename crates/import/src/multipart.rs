@@ -1,10 +1,9 @@
-//! `multipart/form-data` (RFC 7578) of text.
+//! `multipart/form-data` (RFC 7578) of text parts.
 
 /// The content type of such a form, before its boundary.
 pub(crate) const CONTENT_TYPE: &str = "multipart/form-data";
 const BOUNDARY: &str = "torment-7d1f0c5a9b3e";
 
-/// One field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     pub name: String,
@@ -17,7 +16,6 @@ pub(crate) fn content_type() -> String {
     format!("{CONTENT_TYPE}; boundary={BOUNDARY}")
 }
 
-/// All parts, one after the other.
 pub(crate) fn body(parts: &[Part]) -> String {
     let mut body = String::new();
     for Part { name, value, content_type } in parts {

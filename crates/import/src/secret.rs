@@ -1,21 +1,21 @@
-//! What must not stand in a file that is edited and shared, and what stands there instead.
+//! Keeps secrets out of a file that is edited and shared, and provides placeholders for them.
 
 use crate::encode;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Secrets found so far, by the name of the environment variable that will hold each.
+/// Secrets found so far, each with the environment variable that will hold it.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     kept: Vec<FoundSecret>,
-    /// Placeholders that stand for something else already.
+    /// Placeholders already used for something else.
     pub reserved: BTreeSet<String>,
 }
 
 #[derive(Debug)]
 struct FoundSecret {
     name: String,
-    /// To give the same value the same name; never written anywhere.
+    /// So that equal values get the same name; never written anywhere.
     value: String,
     what: String,
 }
@@ -27,12 +27,12 @@ impl FoundSecret {
 }
 
 impl Secrets {
-    /// A URL, inside of a header for example, without its password and the secrets of its query.
+    /// A URL, for example inside a header, without its password and the secrets of its query.
     pub(crate) fn hide_in_url(&mut self, url: &str, place: &str) -> String {
         self.hide_fields(url, &url_fields(url), place)
     }
 
-    /// The placeholder for a value. Equal values of one sort share it; `what` says in notes what it is.
+    /// The placeholder for a value. Equal values of one sort share it; `what` describes it in notes.
     pub(crate) fn hide(&mut self, sort: &str, value: &str, what: &str) -> String {
         let wish = variable_name(sort);
         let same = |kept: &&FoundSecret| kept.value == value && without_number(&kept.name) == wish;
@@ -52,7 +52,7 @@ impl Secrets {
         placeholder
     }
 
-    /// The value of a header; `is_known` says that it holds a placeholder, and so what stands around that is the secret.
+    /// A header's value; if `is_known`, it contains a placeholder, and only what surrounds it is secret.
     pub(crate) fn hide_in_header(&mut self, name: &str, value: &str, is_known: bool) -> String {
         if is_secret(name) && !value.is_empty() {
             match is_known {
@@ -69,7 +69,7 @@ impl Secrets {
         }
     }
 
-    /// A secret text that holds placeholders: hides what stands around them, unless that is plain.
+    /// Hides what surrounds the placeholders of a secret text, unless that is plain.
     pub(crate) fn hide_around(
         &mut self,
         sort: &str,
@@ -91,7 +91,7 @@ impl Secrets {
         out
     }
 
-    /// The value of a field of this name, of a form for example. `place` says where it stands.
+    /// The value of a field of this name, for example of a form. `place` is its location in notes.
     pub(crate) fn hide_in_field(&mut self, name: &str, value: &str, place: &str) -> String {
         let what = || format!("'{name}' {place}");
         if is_secret(name) && value.contains("{env:") {
@@ -117,7 +117,7 @@ impl Secrets {
         })
     }
 
-    /// Hides the values of fields whose names say that they are secret, and those within JSON. `place` says where the text is.
+    /// Hides the values of fields with secret names, and those within JSON. `place` is the text's location in notes.
     pub(crate) fn hide_fields(&mut self, text: &str, fields: &[Field], place: &str) -> String {
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
         for Field { name, value } in fields {
@@ -130,12 +130,12 @@ impl Secrets {
     }
 }
 
-/// Whether a value is no secret any more.
+/// Whether a value is already replaced by a placeholder.
 pub(crate) fn is_placeholder(value: &str) -> bool {
     value.contains("{env:") || (value.starts_with('{') && value.ends_with('}'))
 }
 
-/// Where the first `{name}` or `{env:NAME}` of a text stands.
+/// The position of the first `{name}` or `{env:NAME}` in a text.
 fn placeholder(text: &str) -> Option<(usize, usize)> {
     let is_name = |inner: &str| {
         !inner.is_empty() && inner.bytes().all(|b| b.is_ascii_alphanumeric() || b"_:-.".contains(&b))
@@ -146,14 +146,14 @@ fn placeholder(text: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether a part of a header's secret value is none: the name of a scheme or of a cookie, as in `Bearer ` and `session=`.
+/// Whether a part of a secret header value is only the name of a scheme or cookie, as in `Bearer ` and `session=`.
 fn says_what_follows(piece: &str) -> bool {
     let is_word = |word: &str| word.bytes().all(|b| b.is_ascii_alphabetic());
     let names = piece.split_once(' ').filter(|(scheme, _)| is_word(scheme)).map_or(piece, |(_, names)| names);
     names.split([';', ',', ' ']).all(|part| part.is_empty() || part.ends_with('='))
 }
 
-/// Whether a text is JSON, whatever its media type says: curl's is that of a form.
+/// Whether a text is JSON, whatever its media type: curl's is that of a form.
 pub(crate) fn looks_like_json(text: &str) -> bool {
     let text = text.trim_start();
     let inner = text.strip_prefix('[').map_or(text, str::trim_start);
@@ -176,7 +176,7 @@ fn without_number(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('_').unwrap_or(name)
 }
 
-/// Whether the name of a header, a parameter or a field says that its value is secret.
+/// Whether the name of a header, parameter or field implies a secret value.
 pub(crate) fn is_secret(name: &str) -> bool {
     const WITHIN: [&str; 16] = units::texts![
         "authorization" "password" "passwd" "passphrase" "passcode" "secret" "token" "apikey" "accesskey" "authkey"
@@ -194,11 +194,11 @@ pub(crate) fn is_secret(name: &str) -> bool {
 pub(crate) struct Field {
     /// Unescaped.
     pub name: String,
-    /// Where its value stands, escaped, without quotes.
+    /// Range of its value, escaped, without quotes.
     pub value: Range<usize>,
 }
 
-/// The fields of a query or a form, which begins at `from`.
+/// The fields of a query or a form that begins at `from`.
 pub(crate) fn form_fields(text: &str, from: usize) -> Vec<Field> {
     let (mut fields, mut at) = (Vec::new(), from);
     for pair in text[from..].split('&') {
@@ -215,8 +215,8 @@ pub(crate) fn query_fields(path: &str) -> Vec<Field> {
     path.find('?').map_or_else(Vec::new, |at| form_fields(path, at + 1))
 }
 
-/// The password of a URL and the fields of its query, in order and apart. A URL may stand within the query of another: then its
-/// password is a field of its own, unless all of the field around it is secret.
+/// The password of a URL and the fields of its query, in order and disjoint. The query may contain another URL: its
+/// password is a field of its own, unless the whole surrounding field is secret.
 fn url_fields(url: &str) -> Vec<Field> {
     let Some(mut password) = password_field(url) else { return query_fields(url) };
     let meet = |a: &Range<usize>, b: &Range<usize>| a.start < b.end && b.start < a.end;
@@ -251,7 +251,7 @@ fn password_field(url: &str) -> Option<Field> {
     Some(Field { name: "password".to_owned(), value: start + from..start + user.len() })
 }
 
-/// The fields of a multipart form, files among them.
+/// The fields of a multipart form, including files.
 pub(crate) fn multipart_fields(text: &str) -> Vec<Field> {
     let boundary = text.lines().next().filter(|line| line.starts_with("--")).unwrap_or_default();
     if boundary.is_empty() {
@@ -274,7 +274,7 @@ pub(crate) fn multipart_fields(text: &str) -> Vec<Field> {
     fields
 }
 
-/// The members of all objects of a JSON text whose values are strings. It need not be quite JSON.
+/// The string members of all objects of a JSON text. It need not be quite JSON.
 pub(crate) fn json_fields(text: &str) -> Vec<Field> {
     let mut fields = Vec::new();
     // The name before a colon, once one was read.
@@ -299,7 +299,7 @@ pub(crate) fn json_fields(text: &str) -> Vec<Field> {
     fields
 }
 
-/// Where the string that begins at `from` has its closing quote.
+/// The position of the closing quote of the string that begins at `from`.
 fn string_end(text: &str, from: usize) -> usize {
     let mut escaped = false;
     for (at, b) in text.bytes().enumerate().skip(from) {
@@ -355,7 +355,8 @@ mod tests {
         assert!(notes.iter().all(|note| !note.contains("'a'") && note.contains("export")), "{notes:?}");
     }
 
-    /// The password of a URL within the query was hidden before the field that it stands in, and then that was cut out of order.
+    /// The password of a URL within the query was hidden before the field that contains it, which was then cut out of
+    /// order.
     #[test]
     fn a_url_within_a_url_hides_its_own() {
         for (url, expected) in [

@@ -1,19 +1,18 @@
 use crate::encode;
 use plan::UrlParts;
 
-/// A URL taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ParsedUrl {
-    /// `https://host:port`, the port left out where it is the scheme's own.
+    /// `https://host:port`, without the scheme's default port.
     pub origin: String,
-    /// Path and query; begins with `/`, and holds only what a request line can.
+    /// Path and query; begins with `/`, and contains only what a request line can.
     pub path: String,
-    /// User and password, as they stand before the `@`.
+    /// User and password as written before the `@`.
     pub user: Option<String>,
 }
 
 impl ParsedUrl {
-    /// Reads `http://…`, `https://…`, or what has no scheme, which then is `http`.
+    /// Parses `http://…`, `https://…`, or a URL without scheme, which is then `http`.
     ///
     /// # Errors
     /// With a sentence about what is wrong.

@@ -1,8 +1,9 @@
-//! What it costs to hear many workers: a coordinator's link and books on one processor, and on another so many workers as threads that make no
-//! load and report as if they did, all at the same instant, over TLS. What the store and the page cost comes on top of it, and does not grow with them.
+//! What it costs to receive from many workers: a coordinator's link and ledger on one processor, and on another that
+//! many workers, as threads that make no load but report as if they did, all at the same instant, over TLS. Store and
+//! page cost extra, independent of the number of workers.
 //!
-//! `cargo run --release -p torment-link --example coordinator -- [WORKERS RATE SECONDS]` prints a table (`docs/fleet.md`), or one row: so many
-//! workers, of which each tells of RATE requests every second.
+//! `cargo run --release -p torment-link --example coordinator -- [WORKERS RATE SECONDS]` prints a table
+//! (`docs/fleet.md`), or one row: that many workers, each reporting RATE requests every second.
 
 use fleet::{
     BuildStamp, FleetRole, Hello, Instruction, Ledger, LoopAssignment, MemberReport, PROTOCOL, TrialAction,
@@ -24,10 +25,10 @@ use units::{Nanos, Rate};
 const ROWS: [(u32, u64); 6] =
     [(64, 5_000), (64, 50_000), (256, 5_000), (256, 50_000), (1_000, 5_000), (1_000, 50_000)];
 const SECONDS: u64 = 10;
-/// Each worker tells of other times than the next.
+/// Distinct slices, so that neighbouring workers report different times.
 const KINDS: u64 = 16;
 const BUILD: &str = "1.0";
-/// Tells this program that it is the workers: COUNT RATE follow, and the file that lets them in by standard input.
+/// Makes this program the workers: COUNT RATE follow, and the join file on standard input.
 const WORKERS: &str = "workers";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -46,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Stays on one processor, if there are two.
+/// Pins this process to one processor, if there are two.
 fn alone(cpu: usize) {
     let mut set = CpuSet::new();
     set.set(cpu);
@@ -160,14 +161,14 @@ fn spent() -> Result<Nanos, Box<dyn Error>> {
     Ok(Nanos(u64::try_from(spent.tv_sec)? * 1_000_000_000 + u64::try_from(spent.tv_nsec)?))
 }
 
-/// The most that this process has had, in MiB.
+/// Peak memory of this process, in MiB.
 fn memory() -> Result<u64, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
     Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? / 1024)
 }
 
-/// Seconds of so many requests, with times as a service has them.
+/// Slices of `rate` requests with realistic times.
 fn slices(rate: u64) -> Vec<Slice> {
     let slice = |kind: u64| {
         let mut slice =
@@ -188,7 +189,7 @@ fn slices(rate: u64) -> Vec<Slice> {
     (0..KINDS).map(slice).collect()
 }
 
-/// The workers: each joins, and from its start on tells what it would have counted.
+/// The workers: each joins, and from its start on reports what it would have counted.
 fn report(workers: u32, rate: u64) -> Result<(), Box<dyn Error>> {
     alone(1);
     let mut text = String::new();
@@ -210,7 +211,7 @@ fn report(workers: u32, rate: u64) -> Result<(), Box<dyn Error>> {
         let ends = start + SLICE * (second + 1);
         std::thread::sleep(Duration::from_nanos((ends - now()).0));
         for (nth, wire) in wires.iter_mut().enumerate() {
-            // What it is told meanwhile is not what is measured.
+            // Instructions received meanwhile are not measured.
             while wire.next(Duration::ZERO)?.is_some() {}
             let slice = Slice { index: second as u32, ..slices[nth % slices.len()].clone() };
             wire.send(MemberReport::Slice { trial, slice: Box::new(slice) });
@@ -220,7 +221,7 @@ fn report(workers: u32, rate: u64) -> Result<(), Box<dyn Error>> {
         let worked = Box::new(MemberFigures::default());
         wire.send(MemberReport::Over { trial, at: SLICE * seconds, slices: seconds as u32, worked });
     }
-    // Until the other side has heard it all.
+    // Until the other side has received everything.
     while wires[0].next(Duration::from_secs(60)).is_ok() {}
     Ok(())
 }

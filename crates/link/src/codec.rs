@@ -1,4 +1,4 @@
-//! MessagePack of serde types, as gRPC takes it.
+//! MessagePack of serde types, as a tonic codec.
 
 use bytes::{Buf as _, BufMut as _};
 use serde::Serialize;
@@ -7,7 +7,6 @@ use std::marker::PhantomData;
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
-/// What goes out, and what comes in.
 pub(crate) struct MessagePackCodec<Out, In>(PhantomData<fn(Out) -> In>);
 
 impl<Out, In> MessagePackCodec<Out, In> {
@@ -40,7 +39,7 @@ impl<Out: Serialize, In> Encoder for MessagePackCodec<Out, In> {
     type Error = Status;
 
     fn encode(&mut self, item: Out, to: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        // By their names, for fields that are left out where they say nothing.
+        // With field names, so that empty fields can be left out.
         let mut to = rmp_serde::Serializer::new(to.writer()).with_struct_map();
         item.serialize(&mut to).map_err(|why| Status::internal(format!("it cannot be written: {why}")))
     }

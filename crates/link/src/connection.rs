@@ -1,4 +1,4 @@
-//! HTTP/2 over anything that carries bytes both ways.
+//! HTTP/2 over any byte stream.
 
 use hyper::body::Incoming;
 use hyper::client::conn::http2::SendRequest;
@@ -15,24 +15,24 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::body::Body;
 use tonic::client::GrpcService;
 
-/// What carries bytes both ways: a socket, a TLS session, the pipes of a child.
+/// A socket, a TLS session, the pipes of a child.
 pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> ByteStream for T {}
 
-/// The one call there is.
+/// The only gRPC method.
 pub(crate) const PATH: &str = "/torment.Fleet/Join";
-/// The largest message of a member: a slice is some 20 KiB, one with the answers of a day has 100 more.
+/// Largest message of a member: a slice is some 20 KiB; one with the answers of a day has 100 more.
 pub(crate) const REPORT_MOST: usize = 4 << 20;
-/// The largest of a coordinator: a plan may have 64 MiB of rows, with what else is in it.
+/// Largest message of a coordinator: a plan may have 64 MiB of rows, besides the rest.
 pub(crate) const ORDER_MOST: usize = 72 << 20;
-/// What may be on its way unread in a direction: a dozen slices. What is more than that waits where it is made.
+/// HTTP/2 window per direction: a dozen slices. Anything beyond waits at the sender.
 const WINDOW: u32 = 256 << 10;
-/// How often a silent side is asked whether it is there,
+/// HTTP/2 ping interval of a silent connection.
 const ASKED: Duration = Duration::from_secs(2);
-/// and how long it may take to say so. Who is frozen for a while is not gone: that its slices are late is seen long before.
+/// Ping timeout. A peer that is frozen for a while is not gone: its late slices show long before.
 const ANSWERED: Duration = Duration::from_secs(20);
 
-/// Answers calls over `io` until the other side, or `service`, has enough.
+/// Answers calls over `io` until the other side, or `service`, is done.
 pub(crate) async fn serve<S>(io: impl ByteStream, service: S) -> Result<(), hyper::Error>
 where
     S: Service<http::Request<Incoming>, Response = http::Response<Body>, Error = Infallible>,
@@ -48,10 +48,10 @@ where
     http.serve_connection(TokioIo::new(io), service).await
 }
 
-/// The side that calls: one request on one connection.
+/// Client side: one request on one connection.
 pub(crate) struct GrpcClient(SendRequest<Body>);
 
-/// Begins to speak over `io`. The second thing returned goes on as long as the connection does.
+/// Opens a client connection over `io`. The future returned drives it until it ends.
 pub(crate) async fn connect(
     io: impl ByteStream,
 ) -> Result<(GrpcClient, impl Future<Output = Result<(), hyper::Error>> + Send + 'static), hyper::Error> {
@@ -79,13 +79,13 @@ impl GrpcService<Body> for GrpcClient {
     }
 }
 
-/// How it showed that a link is broken: the innermost reason, which is the kernel's or the other side's.
+/// Why a link broke: the innermost reason, from the kernel or the other side.
 pub(crate) fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
     let mut innermost = why;
     while let Some(source) = innermost.source() {
         innermost = source;
     }
-    // What is wrong with a pass is within an error of the socket, or only told in words.
+    // A TLS error is wrapped in an error of the socket, or only given as text.
     let within = innermost.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     let words = innermost.to_string();
     match within.and_then(|within| within.downcast_ref()) {
@@ -93,7 +93,7 @@ pub(crate) fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
             format!("its pass is not believed ({why}): is it of this run?")
         }
         Some(rustls::Error::NoCertificatesPresented) => "it shows no pass".to_owned(),
-        // That the session was not ended in due form is the least of it.
+        // A missing close_notify matters least.
         _ if words.contains("close_notify") => "the link broke: the other side is gone".to_owned(),
         _ if words.contains("fatal alert") => {
             format!("the pass is not believed there ({words}): is it of this run?")
@@ -102,7 +102,7 @@ pub(crate) fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
     }
 }
 
-/// The same of a call.
+/// The same for a failed call.
 pub(crate) fn status_cause(status: &tonic::Status) -> String {
     match status.source() {
         Some(why) => root_cause(why),

@@ -29,26 +29,26 @@ use tonic::server::{Grpc, StreamingService};
 use tonic::{Request, Response, Status, Streaming};
 use units::Nanos;
 
-/// So much news may wait to be heard; then members wait with theirs.
+/// Events queued; beyond that, members wait.
 const NEWS: usize = 4096;
-/// Who takes longer to say who it is wants nothing here.
+/// A peer that takes longer to introduce itself is dropped.
 const INTRODUCED: Duration = Duration::from_secs(10);
 
-/// The streams to all members. They are closed when it is dropped.
+/// The streams to all members, closed on drop.
 #[derive(Debug)]
 pub struct CoordinatorLink {
     office: Arc<MemberRegistry>,
     news: Receiver<(u32, MemberEvent)>,
-    /// Asks for rounds of all clocks; what is sent is dropped when they are over.
+    /// Requests rounds of clock queries; the sender inside is dropped when they are over.
     rounds: Sender<oneshot::Sender<()>>,
     thread: RuntimeThread,
 }
 
 impl CoordinatorLink {
-    /// Opens it for members of this version and build, and in this role. Its thread stays away from `busy` processors, if there are others.
+    /// Opens it for members of this version, build and role. Its thread avoids `busy` processors, if there are others.
     ///
     /// # Errors
-    /// If there is no thread.
+    /// If no thread can be started.
     pub fn open(build: &str, stamp: &BuildStamp, role: FleetRole, busy: &[u32]) -> Result<Self, Error> {
         let (news, heard) = channel(NEWS);
         let (open, parted) = oneshot::channel();
@@ -59,20 +59,20 @@ impl CoordinatorLink {
         Ok(Self { office, news: heard, rounds, thread })
     }
 
-    /// A socket by which a process of this machine becomes this member, such as its standard input.
+    /// A socket over which a local process becomes this member, for instance as its standard input.
     ///
     /// # Errors
-    /// If there is no descriptor left.
+    /// If no descriptor is left.
     pub fn socket_for(&self, member: u32) -> Result<OwnedFd, Error> {
         let (ours, theirs) = UnixStream::pair().map_err(Error::Start)?;
         self.accept(member, ours)?;
         Ok(theirs.into())
     }
 
-    /// Whoever is at the other end of this becomes this member, once it says who it is. One that was it before is it no longer.
+    /// The peer at the other end of `way` becomes this member once it introduces itself, replacing any earlier one.
     ///
     /// # Errors
-    /// If it is nothing that can be waited for, such as a file.
+    /// If it cannot be polled, such as a file.
     pub fn accept(&self, member: u32, way: impl Into<Duplex>) -> Result<(), Error> {
         let _here = self.thread.handle().enter();
         let io = way.into().open().map_err(Error::Start)?;
@@ -84,11 +84,11 @@ impl CoordinatorLink {
         Ok(())
     }
 
-    /// Lets in who comes there and shows a pass of the same authority as `pass`, which is the coordinator's. Whoever says no number
-    /// gets the first that there is not.
+    /// Admits connections with credentials of the same authority as `pass`, the coordinator's. A peer without a number
+    /// gets the lowest free one.
     ///
     /// # Errors
-    /// If that cannot be listened to, or the pass is none.
+    /// If the listener cannot be used, or the credentials are invalid.
     pub fn listen(&self, there: TcpListener, pass: &Credentials) -> Result<(), Error> {
         let _here = self.thread.handle().enter();
         let door = TlsListener::open(there, pass)?;
@@ -96,12 +96,12 @@ impl CoordinatorLink {
         Ok(())
     }
 
-    /// Who was not let in since this was last asked, and why; the latest of them.
+    /// Who was rejected since the last call, and why; only the latest are kept.
     pub fn take_rejected(&self) -> Vec<String> {
         self.office.take_rejected()
     }
 
-    /// Tells a member what to do. It never waits: false if the member is gone, or reads so little that it is let go.
+    /// Sends an instruction without waiting. False if the member is gone, or reads so slowly that it is dropped.
     pub fn send(&self, member: u32, what: Instruction) -> bool {
         let Some(end) = self.office.handle(member) else { return false };
         let told = end.send(ToMember::Told(what));
@@ -111,14 +111,13 @@ impl CoordinatorLink {
         told
     }
 
-    /// What is heard next, of whom; none within this time. Whoever conducts a load calls this at least every second or so.
+    /// The next event and its member, if any within this time. A conductor calls this at least every second or so.
     pub fn next(&mut self, within: Duration) -> Option<(u32, MemberEvent)> {
         self.office.conducted.touch();
         receive_within(&mut self.news, within).flatten()
     }
 
-    /// Finds out how far all clocks are from ours, of one member after the other, for so long at most. What is told meanwhile
-    /// waits.
+    /// Measures all clock offsets, one member after the other, for at most this long. Events queue meanwhile.
     pub fn compare_clocks(&mut self, within: Duration) {
         self.office.conducted.touch();
         let rounds = &self.rounds;
@@ -132,20 +131,20 @@ impl CoordinatorLink {
         });
     }
 
-    /// What is known of a member's clock at a moment of ours, which is the monotonic one.
+    /// What is known of a member's clock when ours, the monotonic one, shows `at`.
     pub fn clock_reading(&self, member: u32, at: Nanos) -> Option<ClockReading> {
         self.office.handle(member)?.clock_reading(at)
     }
 }
 
 impl Drop for CoordinatorLink {
-    /// What was told still goes out; the thread waits for that.
+    /// Queued messages still go out; the thread waits for that.
     fn drop(&mut self) {
         std::mem::take(&mut *self.office.handles()).values().for_each(|end| end.close());
     }
 }
 
-/// Lets in who comes, as long as there is an office.
+/// Accepts connections as long as the registry exists.
 async fn welcome(door: TlsListener, office: Weak<MemberRegistry>) {
     loop {
         let knock = door.next().await;
@@ -165,7 +164,7 @@ async fn welcome(door: TlsListener, office: Weak<MemberRegistry>) {
     }
 }
 
-/// All of one stream, until it is over.
+/// Runs one stream to its end.
 async fn run_stream(io: impl ByteStream, guest: Arc<MemberConnection>, waiting: Receiver<ToMember>) {
     let (why, mut reason) = oneshot::channel();
     let desk = Arc::new(Mutex::new(Some(PendingCall { waiting, why })));
@@ -183,7 +182,7 @@ async fn run_stream(io: impl ByteStream, guest: Arc<MemberConnection>, waiting: 
     });
     let mut serving = pin!(serve(io, service));
     let mut is_cut = pin!(guest.end.await_cut());
-    // Whatever comes first. What the stream's reader says tells most.
+    // Whatever comes first. The stream's reader knows most.
     let mut served = None;
     let said = poll_fn(|context| {
         if let Poll::Ready(said) = pin!(&mut reason).poll(context) {
@@ -200,7 +199,7 @@ async fn run_stream(io: impl ByteStream, guest: Arc<MemberConnection>, waiting: 
     .await;
     let why = match (said, &served) {
         (Some(said), _) => said,
-        // It broke: the reader hears of that, too, behind what has come before.
+        // It broke: the reader learns that too, after what came before.
         (None, Some(ended)) => match timeout(PARTING, reason).await {
             Ok(Ok(said)) => said,
             _ => ended.as_ref().err().map_or_else(closed, |why| root_cause(why)),
@@ -209,7 +208,7 @@ async fn run_stream(io: impl ByteStream, guest: Arc<MemberConnection>, waiting: 
     };
     guest.mark_gone(why).await;
     if served.is_none() {
-        // What was told it last is still on its way.
+        // The last message is still on its way.
         let _ = timeout(PARTING, serving).await;
     }
 }
@@ -218,14 +217,13 @@ fn closed() -> String {
     "it closed the link".to_owned()
 }
 
-/// What the one call of a connection takes with it.
+/// The state that a connection's one call takes with it.
 struct PendingCall {
     waiting: Receiver<ToMember>,
-    /// Where its reader says why it ended.
+    /// Where its reader reports why it ended.
     why: oneshot::Sender<String>,
 }
 
-/// The call.
 struct JoinService {
     desk: Arc<Mutex<Option<PendingCall>>>,
     guest: Arc<MemberConnection>,
@@ -250,7 +248,7 @@ impl StreamingService<FromMember> for JoinService {
     }
 }
 
-/// Hears a member out. Gives why there is no more.
+/// Receives until the stream ends, and returns why it did.
 async fn receive_all(mut stream: Streaming<FromMember>, guest: &MemberConnection) -> String {
     let MemberConnection { number, end, office, .. } = guest;
     let hello = match timeout(INTRODUCED, stream.message()).await {

@@ -1,4 +1,4 @@
-//! Who may come in, and as what.
+//! Certificates and keys: who may join, in which role.
 
 use crate::Error;
 use fleet::FleetRole;
@@ -16,31 +16,32 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Clocks of machines may differ by this, or nobody comes in.
+/// Tolerated difference between machines' clocks; beyond it certificates are rejected.
 const CLOCKS_APART: Duration = Duration::from_secs(24 * 3600);
-/// What a file that lets somebody in begins with.
+/// First line of a join file.
 const BEGINS: &str = "# Lets one process into a run of torment: keep it from others.";
 const AT: &str = "at ";
 
-/// The authority of one run, which says who is what in it. Its key is forgotten with it; then nobody else can be let in.
+/// The certificate authority of one run. Its key lives as long as this value; after that no more credentials can be
+/// issued.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     lasts: Duration,
 }
 
-/// What one process shows to be let in, or to let in: a certificate of its role with its key, and the authority that it believes.
+/// One process's certificate for its role, the key, and the authority it trusts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// In PEM: the authority, its own certificate, the key.
     text: String,
 }
 
-/// A pass, and where to show it.
+/// Credentials, and where to use them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinFile {
     /// `HOST:PORT` of the coordinator.
     pub at: String,
-    /// What lets in there.
+    /// Accepted there.
     pub pass: Credentials,
 }
 
@@ -49,7 +50,7 @@ fn failed(why: impl fmt::Display) -> Error {
 }
 
 impl Authority {
-    /// For a run that lasts no longer than this.
+    /// For a run no longer than this.
     ///
     /// # Errors
     /// If the machine has no randomness.
@@ -61,10 +62,10 @@ impl Authority {
         Ok(Self { issuer: CertifiedIssuer::self_signed(params, key).map_err(failed)?, lasts })
     }
 
-    /// For one process, in this role.
+    /// Credentials for one process in this role.
     ///
     /// # Errors
-    /// As [`Authority::new`].
+    /// As for [`Authority::new`].
     pub fn issue(&self, role: FleetRole) -> Result<Credentials, Error> {
         let mut params = params(role.name(), self.lasts);
         params.subject_alt_names =
@@ -80,7 +81,7 @@ impl Authority {
     }
 }
 
-/// Of a certificate, from a day ago on until the run is over.
+/// Certificate parameters, valid from a day ago until the run is over.
 fn params(name: &str, lasts: Duration) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
@@ -92,7 +93,6 @@ fn params(name: &str, lasts: Duration) -> CertificateParams {
 }
 
 impl Credentials {
-    /// As whoever lets in.
     pub(crate) fn server_config(&self) -> Result<Arc<ServerConfig>, Error> {
         let (roots, certificate, key) = self.parse()?;
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider());
@@ -103,12 +103,11 @@ impl Credentials {
             .with_single_cert(vec![certificate], key)
             .map_err(failed)?;
         config.alpn_protocols = vec![b"h2".to_vec()];
-        // Everybody comes once, and is looked at then.
+        // Every peer connects once and is verified then.
         config.send_tls13_tickets = 0;
         Ok(Arc::new(config))
     }
 
-    /// As whoever is let in.
     pub(crate) fn client_config(&self) -> Result<Arc<ClientConfig>, Error> {
         let (roots, certificate, key) = self.parse()?;
         let mut config = ClientConfig::builder_with_provider(provider())
@@ -138,12 +137,12 @@ impl Credentials {
     }
 }
 
-/// The coordinator's name, as its certificate has it.
+/// The coordinator's name in its certificate.
 pub(crate) fn coordinator_name() -> ServerName<'static> {
     ServerName::try_from(FleetRole::Coordinator.name()).expect("it is a name")
 }
 
-/// Whether a certificate that is believed is of this role.
+/// Whether a trusted certificate is for this role.
 pub(crate) fn has_role(certificate: Option<&CertificateDer<'_>>, role: FleetRole) -> bool {
     let name = ServerName::try_from(role.name()).expect("it is a name");
     certificate
@@ -156,7 +155,7 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 impl JoinFile {
-    /// What is written into a file that only its reader may read.
+    /// The content of the join file, which only its reader may read.
     pub fn to_text(&self) -> String {
         format!("{BEGINS}\n{AT}{}\n{}", self.at, self.pass.text)
     }
@@ -182,7 +181,7 @@ impl FromStr for JoinFile {
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pass").finish_non_exhaustive()
+        f.debug_struct("Credentials").finish_non_exhaustive()
     }
 }
 

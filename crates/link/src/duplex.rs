@@ -1,4 +1,4 @@
-//! Bytes both ways over what the kernel has for it: a socket, or the two pipes of a child.
+//! A byte stream over what the kernel offers: a socket, or a child's two pipes.
 
 use crate::connection::ByteStream;
 use rustix::fs::{FileType, fstat};
@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::unix::pipe;
 
-/// Two descriptors, or one for both ways.
+/// Two descriptors, or one for both directions.
 #[derive(Debug)]
 pub struct Duplex {
     from: OwnedFd,
@@ -16,13 +16,12 @@ pub struct Duplex {
 }
 
 impl Duplex {
-    /// What comes is read from one, what goes is written to the other: pipes, such as the standard input and output of a
-    /// program that is reached by ssh.
+    /// Reads from one and writes to the other: pipes, such as standard input and output of a program run by ssh.
     pub fn pipes(from: OwnedFd, to: OwnedFd) -> Self {
         Self { from, to: Some(to) }
     }
 
-    /// To be called where a runtime is.
+    /// Must be called within a runtime.
     pub(crate) fn open(self) -> io::Result<Box<dyn ByteStream>> {
         Ok(match self.to {
             None => Box::new(socket(self.from)?),
@@ -51,7 +50,7 @@ fn writer(descriptor: OwnedFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>>
     })
 }
 
-/// What can be waited for: some make the one, some the other of a program's standard input and output.
+/// Pollable kinds: programs get their standard input and output as either.
 fn kind(descriptor: &OwnedFd) -> io::Result<FileType> {
     match FileType::from_raw_mode(fstat(descriptor)?.st_mode) {
         kind @ (FileType::Fifo | FileType::Socket) => Ok(kind),

@@ -6,10 +6,10 @@ pub enum Error {
     /// The machine has no thread or descriptor for it.
     #[error("no link can be made here: {0}")]
     Start(#[source] io::Error),
-    /// What should let in does not: why.
+    /// The credentials are invalid: why.
     #[error("the join file cannot be used: {0}")]
     Pass(String),
-    /// The coordinator does not take it: in its words.
+    /// The coordinator rejects it: in its words.
     #[error("the coordinator refuses: {0}")]
     Refused(String),
     /// The other side is gone: how that showed.

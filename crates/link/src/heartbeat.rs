@@ -1,4 +1,4 @@
-//! That somebody is there, and what time it is.
+//! Heartbeats and clock queries.
 
 use crate::registry::MemberRegistry;
 use fleet::ToMember;
@@ -9,17 +9,17 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use units::Nanos;
 
-/// So many times each is asked for the time before a load: one in a few is quick both ways.
+/// Clock queries per member before a load: one in a few is quick both ways.
 const ROUNDS: usize = 20;
-/// So often each hears that somebody is there,
+/// Heartbeat interval.
 const BEAT: Duration = Duration::from_secs(1);
-/// which one in so many times is a question for the time: to hear the answer costs more than all else that is said in a second,
+/// One heartbeat in this many is a clock query: receiving its answer costs more than everything else in a second.
 const QUESTION: u32 = 4;
-/// unless whoever conducts a load has not asked for news for so long: members end one whose conductor hangs.
+/// Heartbeats stop when the conductor has asked for no events for this long: members end the load of one that hangs.
 const CONDUCTED: Nanos = Nanos::from_secs(3);
 
-/// Lets members hear that somebody is there, and asks them for the time: in rounds before a load, and now and then in between. One
-/// after the other: asked all at once, they would wait for each other.
+/// Sends heartbeats and clock queries: in rounds before a load, and now and then in between. One member after the
+/// other: queried all at once, they would wait for each other.
 pub(crate) async fn run_heartbeat(office: Arc<MemberRegistry>, mut rounds: Receiver<oneshot::Sender<()>>) {
     let (mut next, mut beats) = (Instant::now() + BEAT, 0_u32);
     loop {
@@ -44,7 +44,7 @@ pub(crate) async fn run_heartbeat(office: Arc<MemberRegistry>, mut rounds: Recei
                     let is_asked =
                         |(member, _): &(u32, _)| member.wrapping_add(beats).is_multiple_of(QUESTION);
                     let (asked, others): (Vec<_>, Vec<_>) = all().into_iter().partition(is_asked);
-                    // Nobody's pulse waits for another's answer.
+                    // No heartbeat waits for another member's answer.
                     for (_, end) in others {
                         end.send(ToMember::Alive);
                     }

@@ -1,11 +1,12 @@
 //! The link: the stream between the coordinator of a fleet and each of its members.
 //!
-//! One bidirectional gRPC stream over whatever carries bytes both ways, MessagePack of the types of `fleet` in it. A coordinator
-//! has one [`Post`] for all its members, a member one [`Wire`] to its coordinator; both are used by threads that may wait, and
-//! have one thread of their own that gives way to the load. Everything is bounded: what waits to be sent, what waits to be
-//! heard, how large a message is. Who is silent is asked whether it is still there.
+//! One bidirectional gRPC stream over any byte stream, carrying MessagePack of the types of `fleet`. A coordinator has
+//! one [`CoordinatorLink`] for all its members, a member one [`MemberLink`] to its coordinator; both are used from
+//! threads that may block, and have one low-priority thread of their own. Everything is bounded: both queues, and the
+//! size of a message. A silent peer is pinged.
 //!
-//! It decides nothing: what is told, and what a loss means, is for `fleet` and `runner`. It never starts a process.
+//! It decides nothing: what messages say, and what a loss means, is up to `fleet` and `runner`. It never starts a
+//! process.
 
 mod codec;
 mod connection;

@@ -1,4 +1,4 @@
-//! What the coordinator's side knows of one member.
+//! The coordinator's handle of one member.
 
 use fleet::{ClockExchange, ClockJump, ClockReading, FromMember, RemoteClock, ToMember};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,18 +8,18 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::timeout;
 use units::Nanos;
 
-/// Who does not say what time it is within this is not waited for: others are to be asked.
+/// Longest wait for the answer to a clock query: others have to be queried, too.
 const ANSWERS: Duration = Duration::from_millis(500);
 
-/// Its stream, and its clock.
+/// Its stream and its clock.
 #[derive(Debug)]
 pub(crate) struct MemberHandle {
-    /// None once there is nothing more to say.
+    /// `None` once closed.
     to: Mutex<Option<Sender<ToMember>>>,
     clock: Mutex<RemoteClock>,
-    /// It has said what time it is.
+    /// A clock query was answered.
     answered: Notify,
-    /// It is to be let go.
+    /// The stream is to be cut.
     cut: Notify,
 }
 
@@ -33,12 +33,12 @@ impl MemberHandle {
         }
     }
 
-    /// Says something to it; false if nothing gets through.
+    /// Queues a message; false if it cannot be delivered.
     pub fn send(&self, what: ToMember) -> bool {
         self.to().as_ref().is_some_and(|to| to.try_send(what).is_ok())
     }
 
-    /// What was said is all there is to say: the stream ends behind it.
+    /// Ends the stream after what is queued.
     pub fn close(&self) {
         self.to().take();
     }
@@ -47,30 +47,29 @@ impl MemberHandle {
         self.to.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It is let go, whatever it does.
+    /// Cuts the stream, whatever it does.
     pub fn cut(&self) {
         self.cut.notify_one();
     }
 
-    /// Until that is so.
     pub async fn await_cut(&self) {
         self.cut.notified().await;
     }
 
-    /// Asks it for the time; false if there is no answer in time.
+    /// Queries its clock; false if no answer comes in time.
     pub async fn ask(&self) -> bool {
         let answered = self.answered.notified();
         self.send(ToMember::Time { asked: Nanos::ZERO }) && timeout(ANSWERS, answered).await.is_ok()
     }
 
-    /// It has said what time it is.
+    /// Records an answered clock query.
     pub fn add_exchange(&self, signal: ClockExchange) -> Result<(), ClockJump> {
         let took = self.clock().add(signal);
         self.answered.notify_one();
         took
     }
 
-    /// What is known of its clock at a moment of ours.
+    /// What is known of its clock when ours shows `at`.
     pub fn clock_reading(&self, at: Nanos) -> Option<ClockReading> {
         self.clock().reading(at)
     }
@@ -80,12 +79,12 @@ impl MemberHandle {
     }
 }
 
-/// When it is asked for the time is known when that goes out.
+/// Sets the time of a clock query, when it goes out.
 pub(crate) fn stamp_time(what: ToMember) -> ToMember {
     if let ToMember::Time { .. } = what { ToMember::Time { asked: Nanos(sys::monotonic_ns()) } } else { what }
 }
 
-/// What it says of the time, heard now; none if it says something else.
+/// The exchange that an answer completes, received now; `None` for any other message.
 pub(crate) fn clock_exchange(said: &FromMember) -> Option<ClockExchange> {
     if let FromMember::Time { asked, heard, told } = *said {
         Some(ClockExchange { asked, heard, told, answered: Nanos(sys::monotonic_ns()) })

@@ -23,28 +23,27 @@ use tonic::client::Grpc;
 use tonic::{Request, Status, Streaming};
 use units::Nanos;
 
-/// A coordinator that takes longer to say whether it takes us is none.
+/// A coordinator that takes longer to admit us counts as gone.
 const WELCOMED: Duration = Duration::from_secs(10);
 
-/// What comes of the coordinator, until it is gone: how that showed.
+/// A message of the coordinator, or how it showed that it is gone.
 type Received = Result<ToMember, String>;
 
-/// The stream to the coordinator. It is closed when this is dropped, behind what was told.
+/// The stream to the coordinator. On drop it closes after what is queued.
 #[derive(Debug)]
 pub struct MemberLink {
     /// Dropped before the thread, which then ends the stream.
     to: Sender<FromMember>,
     words: Receiver<Received>,
     heard: Arc<Liveness>,
-    /// Ends the stream.
     _thread: RuntimeThread,
 }
 
 impl MemberLink {
-    /// Joins the coordinator at the other end of this. Its thread stays away from `busy` processors, if there are others.
+    /// Joins the coordinator at the other end of `way`. Its thread avoids `busy` processors, if there are others.
     ///
     /// # Errors
-    /// If there is no thread, the coordinator is gone, or refuses.
+    /// If no thread can be started, or the coordinator is gone or rejects it.
     pub fn connect(way: impl Into<Duplex>, hello: Hello, busy: &[u32]) -> Result<Self, Error> {
         let way = way.into();
         Self::begin(hello, busy, || {
@@ -56,14 +55,14 @@ impl MemberLink {
     /// Joins the coordinator that a file names.
     ///
     /// # Errors
-    /// As [`Wire::over`], and if it cannot be reached, or does not believe the pass.
+    /// As for [`MemberLink::connect`], and if it cannot be reached, or rejects the credentials.
     pub fn join(file: &JoinFile, hello: Hello, busy: &[u32]) -> Result<Self, Error> {
         let connector = TlsConnector::from(file.pass.client_config()?);
         let socket = tls::dial(file)?;
         Self::begin(hello, busy, || Ok(tls::authenticate_to(socket, connector)))
     }
 
-    /// Over what `open` gives, which is called where the runtime is.
+    /// Over what `open` returns, which is called within the runtime.
     fn begin<C: ByteStream, F: Future<Output = Result<C, String>> + Send + 'static>(
         hello: Hello,
         busy: &[u32],
@@ -96,12 +95,12 @@ impl MemberLink {
         }
     }
 
-    /// Tells the coordinator something. It never waits: false if that is gone, or does not take in what waits already.
+    /// Sends a report without waiting. False if the coordinator is gone, or the queue is full.
     pub fn send(&self, what: MemberReport) -> bool {
         !self.heard.is_over() && self.to.try_send(FromMember::Told(what)).is_ok()
     }
 
-    /// What it says next; none within this time.
+    /// The next instruction; `None` if there is none within this time.
     ///
     /// # Errors
     /// Once it is gone.
@@ -114,13 +113,13 @@ impl MemberLink {
         }
     }
 
-    /// So long nothing was heard of it. While it conducts a load it says something each second.
+    /// Time since the coordinator was last heard. While it conducts a load it sends something every second.
     pub fn silent_for(&self) -> Nanos {
         self.heard.silent_for()
     }
 }
 
-/// Hears the coordinator out, and tells it the time. Gives why there is no more.
+/// Receives from the coordinator and answers clock queries, until the stream ends; returns why it did.
 async fn listen(
     opening: impl Future<Output = Result<impl ByteStream, String>>,
     waiting: Receiver<FromMember>,
@@ -148,7 +147,7 @@ async fn listen(
         Ok(answer) => hear_out(answer.into_inner(), answers, word, heard).await,
         Err(status) => Err(status),
     };
-    // What was wrong is known best to the connection.
+    // The connection knows best what was wrong.
     match (heard_out, timeout(PARTING, connection).await) {
         (Ok(()), _) => "it closed the link".to_owned(),
         (Err(_), Ok(Ok(Err(why)))) => root_cause(&why),
@@ -167,18 +166,18 @@ async fn hear_out(
         match said {
             ToMember::Time { asked } => {
                 let time = FromMember::Time { asked, heard: Nanos(sys::monotonic_ns()), told: Nanos::ZERO };
-                // Where much waits to be told, the time is not what is needed most.
+                // With a full queue, the clock matters least.
                 let _ = answers.upgrade().map(|answers| answers.try_send(time).is_ok());
             }
             ToMember::Alive => {}
-            // Where nobody listens any more, what was told still goes out.
+            // Even if nobody receives any more, what is queued still goes out.
             said => drop(word.send(Ok(said)).await),
         }
     }
     Ok(())
 }
 
-/// When it says what time it is, is known when that goes out.
+/// Sets the time of an answer to a clock query, when it goes out.
 fn stamp(what: FromMember) -> FromMember {
     match what {
         FromMember::Time { asked, heard, .. } => {

@@ -1,4 +1,4 @@
-//! What the streams to all members have in common, and who is at the other end of each.
+//! What the streams to all members share, and which member each belongs to.
 
 use crate::liveness::Liveness;
 use crate::member_handle::MemberHandle;
@@ -9,41 +9,41 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
-/// So many of those who were turned away are remembered.
+/// Rejections remembered.
 const TURNED_AWAY: usize = 16;
 
-/// What is heard of a member.
+/// Event of a member.
 #[derive(Debug, PartialEq)]
 pub enum MemberEvent {
-    /// It is there.
+    /// It joined.
     Joined(Hello),
-    /// It tells something.
+    /// It reports.
     Told(MemberReport),
-    /// Its clock did what no clock does.
+    /// Its clock jumped.
     Jumped(ClockJump),
-    /// It is there no longer, or was not let in: why. Nothing more comes of it.
+    /// It is gone, or was rejected: why. Its last event.
     Gone(String),
 }
 
-/// What the streams have in common.
+/// What the streams share.
 #[derive(Debug)]
 pub(crate) struct MemberRegistry {
     build: String,
     stamp: BuildStamp,
-    /// What members are: whoever is something else has come to the wrong door.
+    /// The members' role; any other is rejected.
     role: FleetRole,
     ends: Mutex<BTreeMap<u32, Arc<MemberHandle>>>,
     news: Sender<(u32, MemberEvent)>,
-    /// When news was last asked for.
+    /// When events were last asked for.
     pub conducted: Liveness,
-    /// Who was not let in before it had a number, and why.
+    /// Peers rejected before they had a number, and why.
     turned_away: Mutex<VecDeque<String>>,
-    /// Whatever still goes on holds this; with the last of it all have parted.
+    /// Held by everything that still runs; once the last is dropped, all is closed.
     _open: oneshot::Sender<()>,
 }
 
 impl MemberRegistry {
-    /// For members of this version and build, and in this role. What is heard of them goes to `news`.
+    /// For members of this version, build and role. Their events go to `news`.
     pub fn new(
         build: &str,
         stamp: &BuildStamp,
@@ -72,12 +72,12 @@ impl MemberRegistry {
         self.handles().get(&member).cloned()
     }
 
-    /// Whether this is still the stream of that member.
+    /// Whether this is still that member's stream.
     fn is_current(&self, member: u32, end: &Arc<MemberHandle>) -> bool {
         self.handles().get(&member).is_some_and(|present| Arc::ptr_eq(present, end))
     }
 
-    /// From now on this is the stream of a member: of the one that it wants to be, or of the first that there is not.
+    /// Makes this the stream of the wanted member, or of the lowest free number.
     pub fn register(&self, wanted: Option<u32>, end: &Arc<MemberHandle>) -> u32 {
         let mut ends = self.handles();
         let free = || (0..).find(|member| !ends.contains_key(member)).unwrap_or(u32::MAX);
@@ -92,7 +92,7 @@ impl MemberRegistry {
         self.turned_away.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Who was not let in since this was last asked, and why; the latest of them.
+    /// Who was rejected since the last call, and why; only the latest are kept.
     pub fn take_rejected(&self) -> Vec<String> {
         self.rejected().drain(..).collect()
     }
@@ -106,18 +106,18 @@ impl MemberRegistry {
     }
 }
 
-/// Who is, or wants to be, a member: one stream.
+/// A stream of a member, or of a would-be one.
 pub(crate) struct MemberConnection {
     /// Its number, once it has one.
     pub number: OnceLock<u32>,
     pub end: Arc<MemberHandle>,
     pub office: Arc<MemberRegistry>,
-    /// If it came over the network: from where, and with which certificate.
+    /// If it came over the network: its address and certificate.
     pub stranger: Option<(String, ClientCertificate)>,
 }
 
 impl MemberConnection {
-    /// Tells of it, if it is still who it is.
+    /// Passes an event on, if this is still the member's stream.
     pub async fn report(&self, news: MemberEvent) {
         let Some(&member) = self.number.get() else { return };
         if self.office.is_current(member, &self.end) {
@@ -137,7 +137,7 @@ impl MemberConnection {
         }
     }
 
-    /// Whether it may come in; else why not, and what would help.
+    /// `Err` says why it may not join, and what would help.
     pub fn check_admission(&self, hello: &Hello) -> Result<(), String> {
         let Hello { protocol, build, stamp, role, .. } = hello;
         let MemberRegistry { build: ours, stamp: our_stamp, .. } = &*self.office;

@@ -10,10 +10,10 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
-/// What is on its way at the end has so long to get there.
+/// Time for pending messages to arrive at the end.
 pub(crate) const PARTING: Duration = Duration::from_secs(1);
 
-/// It ends when this is dropped, once `parted` is done or [`PARTING`] is over.
+/// Ends on drop, once `parted` is done or [`PARTING`] is over.
 #[derive(Debug)]
 pub(crate) struct RuntimeThread {
     handle: Handle,
@@ -23,8 +23,8 @@ pub(crate) struct RuntimeThread {
 }
 
 impl RuntimeThread {
-    /// Starts one that gives way to whatever else this process does, and stays away from these processors if there are others.
-    /// At the end `parted` is waited for, but not for long.
+    /// Starts it at low priority, away from `busy` processors if there are others. At the end it waits for `parted`,
+    /// but not for long.
     pub fn start(busy: &[u32], parted: impl Future<Output = ()> + Send + 'static) -> Result<Self, Error> {
         let (over, is_over) = oneshot::channel::<()>();
         let (began, begins) = channel();
@@ -37,7 +37,7 @@ impl RuntimeThread {
             };
             let _ = began.send(Ok(runtime.handle().clone()));
             runtime.block_on(async move {
-                // Nobody says anything there: it is over when whoever could is gone.
+                // Nothing is ever sent: it resolves when the sender is dropped.
                 let _ = is_over.await;
                 let _ = tokio::time::timeout(PARTING, parted).await;
             });
@@ -49,7 +49,7 @@ impl RuntimeThread {
         Ok(Self { handle, over: Some(over), thread: Some(thread) })
     }
 
-    /// Its runtime. What is waited for there by another thread is driven by this one.
+    /// Its runtime. Futures that other threads block on there are driven by this one.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
@@ -64,8 +64,8 @@ impl Drop for RuntimeThread {
     }
 }
 
-/// What comes next, if it does within this time. It is not waited for by the runtime, whose thread gives way to the load: whoever
-/// asks may have a time to keep.
+/// The next message within this time. The wait does not rely on the runtime, whose thread yields to the load: the
+/// caller may have a deadline.
 pub(crate) fn receive_within<T>(from: &mut Receiver<T>, within: Duration) -> Option<Option<T>> {
     struct ThreadWaker(std::thread::Thread);
     impl Wake for ThreadWaker {

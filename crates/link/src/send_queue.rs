@@ -1,14 +1,14 @@
-//! What waits to be sent.
+//! Outgoing messages.
 
 use futures_core::Stream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
-/// So many messages may wait: two minutes of slices, and what else there is to say. Who lets more pile up does not hear any more.
+/// Longest queue: two minutes of slices, and the rest. A peer that lets more pile up no longer listens.
 pub(crate) const WAITING: usize = 256;
 
-/// Messages in their order. Each is given to `stamp` when its turn comes, which is when a time in it is true.
+/// Messages in order. `stamp` is applied when a message's turn comes, so that a time in it is accurate.
 pub(crate) struct SendQueue<T, F> {
     waiting: Receiver<T>,
     stamp: F,
@@ -30,7 +30,7 @@ where
     }
 }
 
-/// As who calls sends them.
+/// As the client sends them.
 impl<T, F: Fn(T) -> T + Unpin> Stream for SendQueue<T, F> {
     type Item = T;
 
@@ -39,7 +39,7 @@ impl<T, F: Fn(T) -> T + Unpin> Stream for SendQueue<T, F> {
     }
 }
 
-/// As who answers sends them.
+/// As the server sends them.
 pub(crate) struct ResponseQueue<T, F>(pub SendQueue<T, F>);
 
 impl<T, F: Fn(T) -> T + Unpin> Stream for ResponseQueue<T, F> {

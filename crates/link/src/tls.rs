@@ -1,4 +1,4 @@
-//! Over the network: who shows the right pass is let in.
+//! TLS over the network, with both sides authenticated.
 
 use crate::Error;
 use crate::connection::{ByteStream, root_cause};
@@ -13,32 +13,32 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// What came is taken from the kernel at once, as a rule: a report of a second is some 5 KiB, of which TLS asks for 4 at a time.
+/// Read buffer: usually takes everything from the kernel at once. A second's report is some 5 KiB, and TLS reads 4 at a
+/// time.
 const TAKEN: usize = 8 << 10;
-/// Nobody needs longer to be reached, or to show a pass.
+/// Timeout of connecting and of the handshake.
 const SHOWN: Duration = Duration::from_secs(10);
 
-/// Where somebody may come in.
 pub(crate) struct TlsListener {
     listener: TcpListener,
     acceptor: TlsAcceptor,
 }
 
-/// The certificate that somebody came in with.
+/// The certificate a peer showed.
 pub(crate) type ClientCertificate = Option<CertificateDer<'static>>;
 
 impl TlsListener {
-    /// To be called where a runtime is.
+    /// Must be called within a runtime.
     pub fn open(listener: std::net::TcpListener, pass: &Credentials) -> Result<Self, Error> {
         let acceptor = TlsAcceptor::from(pass.server_config()?);
         listener.set_nonblocking(true).map_err(Error::Start)?;
         Ok(Self { listener: TcpListener::from_std(listener).map_err(Error::Start)?, acceptor })
     }
 
-    /// The next who knocks.
+    /// The next connection.
     pub async fn next(&self) -> IncomingConnection {
         loop {
-            // One that is gone already, or for which there is no descriptor: others may come.
+            // It is gone already, or no descriptor is left: others may come.
             match self.listener.accept().await {
                 Ok((socket, from)) => {
                     return IncomingConnection { socket, from, acceptor: self.acceptor.clone() };
@@ -49,16 +49,15 @@ impl TlsListener {
     }
 }
 
-/// Somebody who has not shown anything yet.
+/// Not authenticated yet.
 pub(crate) struct IncomingConnection {
     socket: tokio::net::TcpStream,
-    /// From where.
     pub from: SocketAddr,
     acceptor: TlsAcceptor,
 }
 
 impl IncomingConnection {
-    /// Looks at the pass: that it is of the same authority.
+    /// TLS handshake: the certificate must be of the same authority.
     pub async fn authenticate(self) -> Result<(impl ByteStream, ClientCertificate), String> {
         self.socket.set_nodelay(true).map_err(|why| root_cause(&why))?;
         let socket = BufReader::with_capacity(TAKEN, self.socket);
@@ -76,7 +75,7 @@ impl IncomingConnection {
     }
 }
 
-/// A socket that is closed with something unread in it takes back what was said last: why nobody is let in.
+/// A socket closed with unread data discards what was sent last: the reason for a rejection.
 async fn hear_out(mut socket: impl ByteStream) {
     let read = async {
         let _ = socket.shutdown().await;
@@ -86,12 +85,12 @@ async fn hear_out(mut socket: impl ByteStream) {
     let _ = timeout(PARTING, read).await;
 }
 
-/// Whether who showed this may be what it wants to be.
+/// Whether this certificate permits the role.
 pub(crate) fn permits_role(shown: &ClientCertificate, role: FleetRole) -> bool {
     credentials::has_role(shown.as_ref(), role)
 }
 
-/// A connection to where a file says.
+/// Connects to the address in the file.
 pub(crate) fn dial(file: &JoinFile) -> Result<TcpStream, Error> {
     let JoinFile { at, .. } = file;
     let gone = |why: &dyn std::fmt::Display| Error::Gone(format!("{at} cannot be reached: {why}"));
@@ -103,7 +102,7 @@ pub(crate) fn dial(file: &JoinFile) -> Result<TcpStream, Error> {
     Ok(socket)
 }
 
-/// Shows the pass there.
+/// Client side of the TLS handshake.
 pub(crate) async fn authenticate_to(
     socket: TcpStream,
     connector: TlsConnector,

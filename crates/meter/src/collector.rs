@@ -1,4 +1,4 @@
-//! Where measures are pushed to, and how.
+//! Where metrics are pushed to, and how.
 
 use fetch::ServerAddress;
 use serde_json::Value;
@@ -12,14 +12,14 @@ use ureq::http::{StatusCode, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
-/// How long a push may take, in all.
+/// Timeout of a push, in all.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
-/// Where metrics belong, below an endpoint.
+/// The metrics path below an endpoint.
 const PATH: &str = "/v1/metrics";
-/// What is read of an answer.
+/// Maximum bytes read of a response.
 const ANSWER: u64 = 64 * 1024;
 
-/// Where a collector of OpenTelemetry listens: `http://host:4318`, or below a path.
+/// The URL of an OpenTelemetry collector: `http://host:4318`, or with a base path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectorUrl {
     uri: Uri,
@@ -32,7 +32,7 @@ impl FromStr for CollectorUrl {
         let wrong = |what: &str| {
             format!("'{text}' {what}; expected where a collector listens, such as http://127.0.0.1:4318")
         };
-        // It is neither shown nor kept.
+        // It is neither displayed nor stored.
         if text
             .split_once("://")
             .is_some_and(|(_, rest)| rest.split('/').next().unwrap_or(rest).contains('@'))
@@ -70,7 +70,7 @@ impl fmt::Display for CollectorUrl {
     }
 }
 
-/// What is said to the collector besides, such as who we are: never printed, never kept.
+/// Extra headers for the collector, such as credentials: never printed, never stored.
 #[derive(Clone, Default)]
 pub struct CollectorHeaders(Vec<(HeaderName, HeaderValue)>);
 
@@ -80,7 +80,7 @@ impl fmt::Debug for CollectorHeaders {
     }
 }
 
-/// From `name=value,name=value`, the values percent-encoded: as `OTEL_EXPORTER_OTLP_HEADERS` has them.
+/// Parses `name=value,name=value` with percent-encoded values, the format of `OTEL_EXPORTER_OTLP_HEADERS`.
 impl FromStr for CollectorHeaders {
     type Err = String;
 
@@ -92,7 +92,7 @@ impl FromStr for CollectorHeaders {
                 value.set_sensitive(name == AUTHORIZATION);
                 Some((name, value))
             });
-            // Not the text itself: it is a secret, more often than not.
+            // Omit the text: it is usually a secret.
             read.ok_or_else(|| {
                 format!("its {}. entry is not NAME=VALUE, with % before two hexadecimal digits", number + 1)
             })
@@ -102,7 +102,7 @@ impl FromStr for CollectorHeaders {
     }
 }
 
-/// Without its percents; none if one of them is followed by anything but two hexadecimal digits.
+/// Decodes percent escapes; `None` if a percent sign is not followed by two hexadecimal digits.
 fn percent_decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = text.bytes();
     let mut out = Vec::new();
@@ -117,7 +117,7 @@ fn percent_decode(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Sends pushes, over one connection as long as that holds.
+/// Sends pushes, reusing its connection.
 pub(crate) struct PushClient {
     agent: Agent,
     collector: CollectorUrl,
@@ -125,7 +125,7 @@ pub(crate) struct PushClient {
 }
 
 impl PushClient {
-    /// `authorities`: a file of certificates in PEM form, trusted instead of those that torment has.
+    /// `authorities`: a PEM file of certificates to trust instead of the built-in ones.
     pub fn new(
         collector: CollectorUrl,
         headers: CollectorHeaders,
@@ -138,7 +138,7 @@ impl PushClient {
         Ok(Self { agent, collector, headers })
     }
 
-    /// Sends one body. Fails, with why, if it did not arrive or was not taken in full.
+    /// Sends one body. Fails with the reason if it did not arrive or was not accepted in full.
     pub fn send(&self, body: &str) -> Result<(), String> {
         let mut request = self
             .agent
@@ -156,7 +156,7 @@ impl PushClient {
     }
 }
 
-/// Whether all of it was taken, by what the collector said.
+/// Whether the collector accepted all of it.
 fn check_response(status: StatusCode, said: &Value) -> Result<(), String> {
     let because =
         |text: Option<&str>| text.filter(|t| !t.is_empty()).map_or(String::new(), |t| format!(": {t}"));
@@ -167,7 +167,7 @@ fn check_response(status: StatusCode, said: &Value) -> Result<(), String> {
     }
     let partial = &said["partialSuccess"];
     let rejected = &partial["rejectedDataPoints"];
-    // A number of 64 bits is a text.
+    // 64-bit integers are strings.
     let rejected = rejected.as_str().and_then(|text| text.parse().ok()).or(rejected.as_u64()).unwrap_or(0);
     if rejected > 0 {
         return Err(format!("it refused {rejected} values{}", because(partial["errorMessage"].as_str())));
@@ -175,7 +175,6 @@ fn check_response(status: StatusCode, said: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Why a push did not arrive.
 fn words(error: &Error) -> String {
     match error {
         Error::Io(why) if why.kind() == std::io::ErrorKind::ConnectionRefused => {
@@ -185,7 +184,6 @@ fn words(error: &Error) -> String {
     }
 }
 
-/// Certificates to be trusted.
 fn read_certificates(file: &Path) -> Result<RootCerts, String> {
     let wrong = |why: String| format!("SSL_CERT_FILE {}: {why}", file.display());
     let pem = std::fs::read(file).map_err(|why| wrong(why.to_string()))?;

@@ -1,9 +1,9 @@
-//! A run that is read while it is written.
+//! Reads a run while it is written.
 
 use record::{Event, RunId};
 use store::{Error, RunState, Store};
 
-/// A run, read as far as it has come: every event is told once.
+/// Follows a run: each event is delivered once.
 #[derive(Debug)]
 pub struct RunFollower {
     store: Store,
@@ -15,17 +15,17 @@ pub struct RunFollower {
 }
 
 impl RunFollower {
-    /// From its beginning on.
+    /// Follows a run from its beginning.
     pub fn new(store: Store, id: RunId) -> Self {
         Self { store, id, next: 0, state: None, skipped: 0 }
     }
 
-    /// Tells what was added since. Whether anything is new.
+    /// Delivers the events added since; returns whether there were any.
     ///
     /// # Errors
-    /// If the store cannot be read. What was told by then is not told again.
+    /// If the store cannot be read. Events delivered by then are not repeated.
     pub fn catch_up(&mut self, mut tell: impl FnMut(&Event)) -> Result<bool, Error> {
-        // Before the events: a run that has ended by now has its last one in the store.
+        // Read before the events: if the run has ended by now, its last event is in the store.
         let state = self.store.summary(&self.id)?.state;
         let mut events = self.store.events_from(&self.id, self.next)?;
         let mut is_new = self.state != Some(state);
@@ -44,22 +44,22 @@ impl RunFollower {
         Ok(is_new)
     }
 
-    /// Which run it is.
+    /// The run's id.
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Where it is read from.
+    /// The store it is read from.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// How it stood when it was last read; as one that goes on before that.
+    /// Its state when last read; running before that.
     pub fn state(&self) -> RunState {
         self.state.unwrap_or(RunState::Running)
     }
 
-    /// Events passed over so far because this version does not know them.
+    /// Events skipped so far because this version does not know them.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }

@@ -1,4 +1,4 @@
-//! A run's measures, pushed once a second from a thread of their own.
+//! Pushes a run's metrics once a second, from its own thread.
 
 use crate::collector::{PATIENCE, PushClient};
 use crate::{CollectorHeaders, CollectorUrl, MetricsReader};
@@ -11,22 +11,22 @@ use std::time::{Duration, Instant};
 use sys::lower_priority;
 use view::metrics;
 
-/// How often.
+/// Push interval.
 const EVERY: Duration = Duration::from_secs(1);
-/// A measurement of an experiment that has ended is told of once more, not for ever.
+/// How long an experiment's measurement is still reported after its end.
 const LINGERS: Duration = Duration::from_secs(5);
-/// How long the end of a run waits for its last push, if the one before it arrived.
+/// How long a run's end waits for the last push, if the one before arrived.
 const PARTING: Duration = Duration::from_millis(500);
 
-/// What the pushing thread is told.
+/// A command to the pushing thread.
 enum PushCommand {
-    /// This run is to be pushed.
+    /// Push this run.
     Begins(RunId),
-    /// It has ended, and all of it is in the store.
+    /// The run has ended, and all of it is in the store.
     Ends,
 }
 
-/// The measures of one run on their way to a collector.
+/// Pushes one run's metrics to a collector.
 #[derive(Debug)]
 pub struct MetricsPusher {
     to: CollectorUrl,
@@ -35,25 +35,24 @@ pub struct MetricsPusher {
     count: Arc<Mutex<PushStats>>,
 }
 
-/// How the pushes went.
 #[derive(Debug, Clone, Default)]
 struct PushStats {
     arrived: u64,
     failed: u64,
-    /// Why the last of them failed.
+    /// Why the last push failed.
     why: String,
-    /// Whether the last push arrived; nobody knows before the first.
+    /// Whether the last push arrived; `None` before the first.
     well: Option<bool>,
-    /// When the one that is under way began.
+    /// When the current push began.
     since: Option<Instant>,
 }
 
 impl MetricsPusher {
-    /// Begins to push what a store has of a run, as soon as it is said which. The thread gives way to everything else, and
-    /// stays away from the processors that are `busy`. `authorities`: certificates to be trusted, in a file.
+    /// Starts pushing a run from a store, once [`MetricsPusher::set_run`] names it. The thread yields to everything else, and stays off
+    /// the `busy` processors. `authorities`: a file of certificates to trust.
     ///
     /// # Errors
-    /// If there is no thread to be had, or that file is none of certificates.
+    /// If the thread cannot be started, or the file has no certificates.
     pub fn start(
         store: &Path,
         to: CollectorUrl,
@@ -74,20 +73,19 @@ impl MetricsPusher {
         Ok(Self { to, tell, over, count })
     }
 
-    /// This run is to be pushed.
+    /// Sets the run to push.
     pub fn set_run(&self, id: &RunId) {
-        // If the thread is gone, its end says so.
+        // If the thread is gone, `end` reports it.
         let _ = self.tell.send(PushCommand::Begins(id.clone()));
     }
 
-    /// Lets the last push go out, and says in one sentence what did not arrive. Waits for a moment only, and for nothing at all
-    /// if pushes failed before.
+    /// Makes the last push, and says in one sentence what did not arrive. Waits only briefly, and not at all if pushes failed before.
     pub fn end(self) -> Option<String> {
         let _ = self.tell.send(PushCommand::Ends);
         let before = lock(&self.count).clone();
         let hangs = before.since.is_some_and(|since| since.elapsed() > PARTING);
         let patience = if before.well == Some(false) || hangs { Duration::ZERO } else { PARTING };
-        // Its thread is left behind if it takes longer; it ends with the process.
+        // A slower thread is left behind; it ends with the process.
         let is_over = !matches!(self.over.recv_timeout(patience), Err(RecvTimeoutError::Timeout));
         lock(&self.count).clone().note(&self.to, is_over)
     }
@@ -106,7 +104,7 @@ impl PushStats {
         }
     }
 
-    /// What did not arrive; `is_over`: nothing is under way any longer.
+    /// What did not arrive; `is_over`: no push is in progress.
     fn note(mut self, to: &CollectorUrl, is_over: bool) -> Option<String> {
         if !is_over && self.since.is_some() {
             let hung = self.since.is_some_and(|since| since.elapsed() >= PATIENCE);
@@ -120,7 +118,7 @@ impl PushStats {
     }
 }
 
-/// Pushes until it is told the end; that comes once more then, with all that was measured.
+/// Pushes until told to end, then once more with all measurements.
 fn push_loop(store: PathBuf, sender: &PushClient, told: &Receiver<PushCommand>, count: &Mutex<PushStats>) {
     let mut meter = match told.recv() {
         Ok(PushCommand::Begins(id)) => MetricsReader::new(&store, LINGERS).only(id),
@@ -128,11 +126,11 @@ fn push_loop(store: PathBuf, sender: &PushClient, told: &Receiver<PushCommand>, 
     };
     let mut next = Instant::now() + EVERY;
     loop {
-        // Whoever could tell the end is gone: it was the end.
+        // A closed channel means the end.
         let word = told.recv_timeout(next.saturating_duration_since(Instant::now()));
         let is_last = !matches!(word, Err(RecvTimeoutError::Timeout) | Ok(PushCommand::Begins(_)));
         let result = match meter.snapshots() {
-            // Of a run that was removed, or has not come to the store yet, there is nothing to say.
+            // A run that was removed, or is not in the store yet, has nothing to report.
             Ok(runs) if runs.is_empty() => None,
             Ok(runs) => {
                 let body = metrics::otlp(&runs, sys::now().unix_ms()).to_string();
@@ -147,7 +145,7 @@ fn push_loop(store: PathBuf, sender: &PushClient, told: &Receiver<PushCommand>, 
         if is_last {
             return;
         }
-        // A push that took long is not made up for.
+        // No catching up after a slow push.
         next = (next + EVERY).max(Instant::now());
     }
 }

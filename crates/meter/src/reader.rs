@@ -1,4 +1,4 @@
-//! The measures of the runs that go on.
+//! Metrics of the current runs.
 
 use crate::RunFollower;
 use record::RunId;
@@ -7,34 +7,34 @@ use std::time::Duration;
 use store::{Error, RunState, Store};
 use view::metrics::{RunMetrics, Snapshot};
 
-/// Runs told of at once. More do not go on at one time where anything is to be measured.
+/// Maximum runs reported at once. No more run at a time where anything is to be measured.
 const RUNS: usize = 16;
 
-/// Reads the runs that go on, and those that ended just now, each event once.
+/// Reads current and just ended runs, each event once.
 #[derive(Debug)]
 pub struct MetricsReader {
     path: PathBuf,
-    /// Opened when it is first asked for.
+    /// Opened on first use.
     store: Option<Store>,
-    /// How long a run is still told of when it has ended.
+    /// How long a run is still reported after its end.
     lingers: Duration,
     only: Option<RunId>,
     runs: Vec<(RunFollower, RunMetrics)>,
 }
 
 impl MetricsReader {
-    /// Of all runs of a store.
+    /// Reads all runs of a store.
     pub fn new(store: &Path, lingers: Duration) -> Self {
         Self { path: store.to_owned(), store: None, lingers, only: None, runs: Vec::new() }
     }
 
-    /// Only of this run, and of the measurements it is made of.
+    /// Restricts to this run and its measurements.
     #[must_use]
     pub fn only(self, id: RunId) -> Self {
         Self { only: Some(id), ..self }
     }
 
-    /// Their measures as they stand, the run that began last first. Waits for the disk.
+    /// Their current metrics, the latest run first. Blocks on disk.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -44,7 +44,7 @@ impl MetricsReader {
         let only = self.only.as_ref();
         lately.retain(|run| {
             let is_it = only.is_none_or(|only| run.id == *only || run.part_of.as_ref() == Some(only));
-            // Whatever was to be said last of one that was killed has been said.
+            // A run that was killed has nothing more to report.
             is_it && run.state != RunState::CutShort
         });
         lately.truncate(RUNS);
@@ -56,7 +56,7 @@ impl MetricsReader {
                 None => (RunFollower::new(Store::open(&self.path)?, run.id), RunMetrics::default()),
             };
             let read = follow.catch_up(|event| measures.fold(event));
-            // Kept also after a failure: what was told is not told again.
+            // Kept even after a failure: events are not delivered again.
             self.runs.push((follow, measures));
             read?;
         }

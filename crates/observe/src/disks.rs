@@ -1,22 +1,22 @@
-//! What whole disks did (/proc/diskstats).
+//! Activity of whole disks (/proc/diskstats).
 
 use record::watch::DiskActivity;
 use std::collections::HashMap;
 
-/// Bytes of a sector, whatever the disk's own sectors are.
+/// Bytes per sector in diskstats, whatever the disk's own.
 const SECTOR: u64 = 512;
 
-/// The counters of all disks that `is_whole` says are not parts of others, since the machine started.
+/// Counters since boot of all whole disks, as `is_whole` tells.
 pub(crate) fn parse(diskstats: &str, is_whole: impl Fn(&str) -> bool) -> HashMap<String, DiskActivity> {
     let disk = |line: &str| {
         let mut words = line.split_ascii_whitespace().skip(2);
         let name = words.next()?;
-        // A disk in memory waits for nothing.
+        // RAM disks wait for nothing.
         if name.starts_with("ram") || name.starts_with("zram") || !is_whole(name) {
             return None;
         }
         let n: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
-        // Flushes are there since Linux 5.5.
+        // Since Linux 5.5.
         let flush = |at: usize| n.get(at).copied().unwrap_or(0);
         let disk = DiskActivity {
             name: name.to_owned(),
@@ -35,7 +35,7 @@ pub(crate) fn parse(diskstats: &str, is_whole: impl Fn(&str) -> bool) -> HashMap
     diskstats.lines().filter_map(disk).collect()
 }
 
-/// What grew, of the disks that did something, by name.
+/// Differences by name, of active disks.
 pub(crate) fn growth(
     now: &HashMap<String, DiskActivity>,
     before: &HashMap<String, DiskActivity>,

@@ -1,4 +1,4 @@
-//! Looks for who is watched: the service, what it starts, and what it talks to.
+//! Finds the processes to watch: the service, its descendants and its downstream processes.
 
 mod access_level;
 mod downstream;
@@ -21,29 +21,28 @@ use service::{FoundService, find_named, listeners};
 use std::collections::{BTreeMap, HashSet};
 use subject::describe_subject;
 
-/// The most changes said of one second: of a service that starts a process for each request the rest are counted only.
+/// Changes reported per second; of a service that starts a process per request, the rest are only counted.
 const MOST_CHANGES: usize = 10;
-/// Every how many looks somebody is looked for by command line or control group who is not a child of those known.
+/// Looks between searches, by command line or cgroup, of processes that are no descendants of known ones.
 const ALL_OVER: u32 = 5;
 
-/// Looks for whom to watch, at first and then every second.
+/// Finds the processes to watch, at first and then every second.
 pub(crate) struct Finder {
     asked: WatchPlan,
     target: TargetLocation,
     scene: WatchScope,
     trees: Vec<ProcessTree>,
-    /// Processes known to belong to no tree; a process does not change its parent for one that is watched.
+    /// Processes known to belong to no tree; a process is never reparented to a watched one.
     others: HashSet<u32>,
-    /// The sockets at which the service listened when it was found.
+    /// The service's listening sockets when it was found.
     listening: HashSet<u64>,
     downstream: DownstreamFinder,
     changes: Vec<String>,
-    /// The service was found in this look.
     is_new: bool,
     looks: u32,
 }
 
-/// The processes of one tree, by number, with their names.
+/// A process tree, with names by PID.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessTree {
     pub first: Vec<u32>,
@@ -51,14 +50,14 @@ pub(crate) struct ProcessTree {
 }
 
 impl ProcessTree {
-    /// Of these processes; their children come in at the next look.
+    /// Of these processes; descendants are added at the next look.
     pub fn of(pids: &[u32]) -> Self {
         let name =
             |pid: u32| procfs::running_process(pid).map_or_else(|| "?".to_owned(), |process| process.name);
         Self { first: pids.to_vec(), members: pids.iter().map(|pid| (*pid, name(*pid))).collect() }
     }
 
-    /// The first ones first.
+    /// The first processes come first.
     pub fn pids(&self) -> Vec<u32> {
         let others = self.members.keys().filter(|pid| !self.first.contains(pid));
         self.first.iter().chain(others).copied().collect()
@@ -88,12 +87,12 @@ impl Finder {
         &self.scene
     }
 
-    /// What changed since it was last asked.
+    /// Takes the changes since the last call.
     pub fn changes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.changes)
     }
 
-    /// Follows children, says who ended, and looks for the service again if it is gone.
+    /// Follows descendants, reports ended processes, and searches for the service if it is gone.
     pub fn look(&mut self) {
         let all: HashSet<u32> = procfs::pids().collect();
         self.drop_ended(&all);
@@ -131,7 +130,7 @@ impl Finder {
         for tree in &mut self.trees {
             let first = tree.first.clone();
             tree.members.retain(|pid, name| {
-                // One of the first may have ended while nobody has waited for it.
+                // A first process may be a zombie.
                 let is_first = first.contains(pid);
                 let lives = all.contains(pid) && (!is_first || procfs::running_process(*pid).is_some());
                 if !lives && is_first {
@@ -191,14 +190,14 @@ impl Finder {
         service.first.retain(|pid| pids.contains(pid));
         service.first.splice(0..0, tree.first);
         service.members.extend(tree.members);
-        // Those that were taken for others' children are looked at again.
+        // Processes taken for others' children are reconsidered.
         self.others.clear();
         self.is_new = true;
         self.scene.missing.retain(|missing| missing.what != "the service");
         self.say(missing);
     }
 
-    /// Says what the service is, once its children are known: the one that listens may be a script's.
+    /// Describes the service, once its children are known: the one that listens may be a script's child.
     fn describe_service(&mut self) {
         let pids = self.trees[0].pids();
         let Some(first) = pids.first().copied() else { return };
@@ -217,7 +216,7 @@ impl Finder {
         }
     }
 
-    /// Takes in the children of those that are watched, and theirs.
+    /// Adds new descendants of watched processes.
     fn follow(&mut self, all: &HashSet<u32>) {
         let own = std::process::id();
         let is_known =

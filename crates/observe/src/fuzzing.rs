@@ -1,5 +1,4 @@
-//! What the watched say of themselves, for the fuzzers in `fuzz/`: any bytes, to the very readers that a
-//! watch uses. Nothing here is for anybody else.
+//! Entry points for the fuzzers in `fuzz/`: arbitrary bytes to the parsers of what targets supply.
 
 use crate::jvm::{dump, perfdata, virtual_threads};
 use crate::metrics::prometheus;
@@ -8,13 +7,13 @@ use crate::{cgroup, disks, network, sock_diag, titles, unix_sockets};
 use procfs::cgroups;
 use std::path::Path;
 
-/// The file of a Java virtual machine's counters: one cut short holds no others than the whole.
+/// A Java VM's counter file: a truncated one holds no counters that the whole does not.
 pub fn perfdata(bytes: &[u8]) {
     let Ok(counters) = perfdata::parse(bytes) else { return };
     for (name, _) in counters.numbers() {
         let _ = counters.time_ns(name);
     }
-    // Each byte is of one entry, there of a name and of a value at most; one that is no UTF-8 becomes three.
+    // Each byte belongs to at most one name and one value; an invalid UTF-8 byte becomes three.
     assert!(counters.held() <= 6 * bytes.len(), "{} of {} bytes", counters.held(), bytes.len());
     for part in [1, 2, 3] {
         let Ok(cut) = perfdata::parse(&bytes[..bytes.len() * part / 4]) else { continue };
@@ -22,7 +21,7 @@ pub fn perfdata(bytes: &[u8]) {
     }
 }
 
-/// What a Java virtual machine answers when it is asked for its threads, and for its virtual ones.
+/// A Java VM's thread dump and virtual thread answers.
 pub fn dump(bytes: &[u8]) {
     let text = &String::from_utf8_lossy(bytes);
     let places = || dump::parse(text).places.list();
@@ -30,7 +29,7 @@ pub fn dump(bytes: &[u8]) {
     let _ = virtual_threads::parse_scheduler(1, text, text);
 }
 
-/// The body of an endpoint of metrics: what is kept of it, written as it came, is kept again.
+/// A metrics endpoint's body: the series kept, written out again, are kept again.
 pub fn metrics(bytes: &[u8]) {
     let Ok(kept) = prometheus::parse_series(bytes) else { return };
     assert!(kept.len() <= prometheus::MOST);
@@ -41,7 +40,7 @@ pub fn metrics(bytes: &[u8]) {
     }
 }
 
-/// The kernel's files, and its lists of sockets: the same bytes to each of their readers.
+/// The kernel's files and socket lists: the same bytes to every parser.
 pub fn kernel(bytes: &[u8]) {
     let _ = (
         procfs::parse_stat(bytes),

@@ -1,10 +1,10 @@
-//! Watches a target from outside, without instrumenting it: what its threads do and wait for, which
-//! limits it meets, its sockets, its Java virtual machine, its PostgreSQL.
+//! Watches a target from outside, without instrumentation: what its threads do and wait for, which limits
+//! it hits, its sockets, Java VM and PostgreSQL.
 //!
-//! A [`Watch`] is one thread that reads its sources, each at its own rate, and cuts what they saw into
-//! windows of a second. Nothing here judges: that is `diagnosis`.
+//! A [`TargetWatch`] is one thread that reads each source at its own rate and cuts the results into windows
+//! of a second. Nothing here judges: that is `diagnosis`.
 
-/// Takes from the counters of `now` what they were before; its other fields stay.
+/// Subtracts from the counters of `now` their earlier values; other fields stay.
 macro_rules! less {
     ($now:ident, $before:ident: $($counter:ident)+) => {
         $($now.$counter = $now.$counter.saturating_sub($before.$counter);)+
@@ -51,8 +51,8 @@ use source::Source;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Starts to watch what is asked for, or else whoever listens at the target; what that is, and what of it cannot be
-/// seen, is the first thing that the watch says.
+/// Starts to watch the processes asked for, or else those listening at the target; the first event says
+/// what these are, and what cannot be seen of them.
 ///
 /// Fails if no thread can be started.
 pub fn start(asked: &plan::WatchPlan, target: &TargetLocation) -> std::io::Result<TargetWatch> {
@@ -75,7 +75,8 @@ pub fn start(asked: &plan::WatchPlan, target: &TargetLocation) -> std::io::Resul
     TargetWatch::start(|seen| watch::Collector::new(finder, sources, seen))
 }
 
-/// Asks the database and reads the metrics that are named, and looks for no process: who is loaded is looked at elsewhere.
+/// Queries the named database and metrics only, without watching processes: the target is watched
+/// elsewhere.
 ///
 /// Fails if no thread can be started.
 pub fn start_without_processes(asked: &plan::WatchPlan) -> std::io::Result<TargetWatch> {
@@ -86,7 +87,7 @@ pub fn start_without_processes(asked: &plan::WatchPlan) -> std::io::Result<Targe
     TargetWatch::start(|seen| watch::Collector::new(finder, sources, seen))
 }
 
-/// The address of a host that was named beside the target; the reason in words if there is none.
+/// Resolves a host named beside the target; the error says why it has no address.
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
     sys::resolve_host(host, port, Duration::from_secs(1))
         .map_err(|why| format!("the name '{host}' does not resolve: {why}"))

@@ -1,4 +1,4 @@
-//! The machine: its processors, memory, pressure, tasks and disks.
+//! The machine: processors, memory, pressure, tasks and disks.
 
 use crate::cgroup::{parse_pressure, pressure_growth};
 use crate::disks;
@@ -11,14 +11,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::{fs, io};
 
-/// Reads of the machine what it counts.
 #[derive(Debug, Default)]
 pub(crate) struct MachineSource {
     before: Option<Counts>,
     said: MissingLog,
 }
 
-/// Counters since the machine started.
+/// Counters since boot.
 #[derive(Debug, Default)]
 struct Counts {
     stat: HostStat,
@@ -89,7 +88,7 @@ impl Source for MachineSource {
                 pressure: now.pressure.zip(before.pressure).map(|(now, before)| pressure_growth(now, before)),
                 tasks: threads.zip(most).map(|(load, limit)| LimitUsage { used: load.tasks, limit }),
                 disks: disks::growth(&now.disks, &before.disks),
-                // The neighbours are put in by who reads the processes.
+                // The process source adds the neighbours.
                 ..Host::default()
             });
         }
@@ -121,7 +120,7 @@ mod tests {
         assert!(host.user_ns > 0 && host.memory_available_bytes > 1 << 20, "{host:?}");
         assert!(host.switches.is_some_and(|switches| switches > 0), "{host:?}");
         assert!(host.tasks.is_some_and(|tasks| tasks.used > 1 && tasks.limit > tasks.used), "{host:?}");
-        // A kernel without pressure says so; nothing else may be missing.
+        // Pressure may be missing, if the kernel lacks it; nothing else.
         assert!(machine.missing().iter().all(|missing| missing.what == "pressure of the machine"));
     }
 }

@@ -1,4 +1,4 @@
-//! The processes that are neither watched nor torment: who else uses the machine.
+//! Neighbours: the processes that are neither watched nor torment.
 
 use crate::own_workers::own_worker_pids;
 use procfs::{Process, tick_ns};
@@ -10,32 +10,32 @@ use std::time::{Duration, Instant};
 
 /// How many are named.
 const NAMED: usize = 3;
-/// What one look at all processes may take; one that took longer is followed by so many windows without.
+/// Time budget of a look at all processes; one that takes n times as long is followed by n windows without.
 const BUDGET: Duration = Duration::from_millis(10);
-/// After so many looks threads of the kernel are told from programs anew: numbers come again.
+/// Looks after which kernel threads are identified afresh: PIDs are reused.
 const FORGET: u32 = 60;
-/// The flag of the kernel's own threads in /proc/PID/stat (`PF_KTHREAD`).
+/// The flag of kernel threads in /proc/PID/stat (`PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// All processes of the machine, as of the last look.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessTable {
-    /// Of each, when it started and its processor time, in ticks.
+    /// Start time and processor time of each, in ticks.
     before: HashMap<u32, (u64, u64)>,
     kernel: HashSet<u32>,
     at: Option<Instant>,
     looks: u32,
-    /// Windows to come in which nothing is looked at.
+    /// Windows left to skip.
     rest: u32,
-    /// Threads of each user.
+    /// Threads by user.
     tasks: HashMap<u32, u64>,
-    /// Per second: of each neighbour with the most, and of all.
+    /// Per second: the busiest neighbours, and all together.
     named: Vec<Neighbour>,
     total: u64,
 }
 
 impl ProcessTable {
-    /// Looks, unless the last look cost so much that it has to last for longer.
+    /// Looks, unless the last look was so expensive that it must serve longer.
     pub fn refresh(&mut self, watched: &HashSet<u32>) {
         if self.rest > 0 {
             self.rest -= 1;
@@ -47,7 +47,7 @@ impl ProcessTable {
         }
         self.looks += 1;
         let all = self.read();
-        // What torment has started and is not watched uses the machine as any other does, but for its workers.
+        // Unwatched processes that torment started are neighbours, except its workers.
         let (torment, workers) = (std::process::id(), own_worker_pids());
         let passed = self.at.replace(began).map(|at| began - at);
         let mut named = Vec::new();
@@ -58,7 +58,7 @@ impl ProcessTable {
                 continue;
             }
             let old = self.before.get(&stat.pid).filter(|(start, _)| *start == stat.start);
-            // One that was not there at the last look has done all it did since.
+            // A process that is new since the last look did all of its work since.
             let ticks = stat.cpu.saturating_sub(old.map_or(0, |(_, cpu)| *cpu));
             if ticks > 0 {
                 let ns = ticks.saturating_mul(tick_ns()) as f64;
@@ -96,7 +96,7 @@ impl ProcessTable {
         all
     }
 
-    /// Those with the most processor time, and the time of all, within a window of this length.
+    /// The busiest neighbours, and the processor time of all, in a window of this length.
     pub fn busiest(&self, window: Duration) -> (Vec<Neighbour>, u64) {
         let share = |per_second: u64| (per_second as f64 * window.as_secs_f64()) as u64;
         let named = self.named.iter();
@@ -104,7 +104,7 @@ impl ProcessTable {
         (named.collect(), share(self.total))
     }
 
-    /// Threads of all processes of a user, the kernel's excluded.
+    /// Threads of all processes of a user, except kernel threads.
     pub fn tasks_of(&self, uid: u32) -> u64 {
         self.tasks.get(&uid).copied().unwrap_or(0)
     }

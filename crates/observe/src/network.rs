@@ -1,4 +1,4 @@
-//! The counters of the network namespace that the target is in.
+//! Counters of the target's network namespace.
 
 use crate::missing::MissingLog;
 use crate::source::Source;
@@ -9,37 +9,36 @@ use std::{fs, io};
 /// Reads /proc/PID/net of the service's first process.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkSource {
-    /// Of which process, its counters, and those of its interfaces.
+    /// PID, its counters, and those of its interfaces.
     before: Option<(u32, Network, Vec<Interface>)>,
     said: MissingLog,
 }
 
-/// What has the numbers of one name in files of two lines each: names, then numbers.
+/// A named number from a file with pairs of lines: names, then numbers.
 pub(crate) fn parse_named(text: &str, table: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.split(':').next() == Some(table));
     let (names, numbers) = (lines.next()?, lines.next()?);
     let at = names.split(' ').position(|word| word == name)?;
-    // Some are signed: -1 says that there is no limit.
+    // Some are signed: -1 means no limit.
     numbers.split(' ').nth(at)?.parse().ok()
 }
 
-/// Packets that processors dropped: the second column, in hexadecimal digits, of each.
+/// Packets dropped by processors: the second column of each line, in hexadecimal.
 pub(crate) fn parse_softnet_drops(text: &str) -> Option<u64> {
     let drops = |line: &str| u64::from_str_radix(line.split(' ').nth(1)?, 16).ok();
     text.lines().try_fold(0_u64, |sum, line| sum.checked_add(drops(line)?))
 }
 
-/// An interface's counters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Interface {
     pub name: String,
     pub received_bytes: u64,
     pub sent_bytes: u64,
-    /// Packets dropped, both ways.
+    /// Packets dropped, both directions.
     pub drops: u64,
 }
 
-/// All interfaces; none if their counters cannot be summed.
+/// All interfaces; none if their counters overflow when summed.
 pub(crate) fn parse_interfaces(dev: &str) -> Option<Vec<Interface>> {
     let one = |line: &str| {
         let (name, numbers) = line.split_once(':')?;
@@ -55,13 +54,13 @@ pub(crate) fn parse_interfaces(dev: &str) -> Option<Vec<Interface>> {
     dev.lines().skip(2).map(one).collect()
 }
 
-/// Sums one of the interfaces' counters.
+/// Sums one of the counters.
 fn sum<'a>(interfaces: impl Iterator<Item = &'a Interface>, of: impl Fn(&Interface) -> u64) -> Option<u64> {
     interfaces.map(of).try_fold(0_u64, u64::checked_add)
 }
 
-/// Connections tracked, and packets dropped because one more could not be (/proc/net/stat/nf_conntrack: names, then a line of
-/// hexadecimal digits for each processor).
+/// Tracked connections, and packets dropped because the table was full (/proc/net/stat/nf_conntrack: a line
+/// of names, then one of hexadecimal numbers per processor).
 pub(crate) fn parse_conntrack(stat: &str) -> Option<(u64, u64)> {
     let mut lines = stat.lines();
     let names: Vec<&str> = lines.next()?.split_ascii_whitespace().collect();
@@ -78,25 +77,25 @@ pub(crate) fn parse_conntrack(stat: &str) -> Option<(u64, u64)> {
     Some((used?, drops))
 }
 
-/// Sockets in TIME_WAIT, of both versions of IP: `TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 143`.
+/// Sockets in TIME_WAIT, IPv4 and IPv6: `TCP: inuse 1 orphan 0 tw 0 alloc 1 mem 143`.
 pub(crate) fn parse_time_wait(sockstat: &str) -> Option<u64> {
     let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP: "))?;
     let mut words = line.split(' ').skip_while(|word| *word != "tw");
     words.nth(1)?.parse().ok()
 }
 
-/// The most connections that are tracked; 0 if that is not known.
+/// Maximum tracked connections; 0 if unknown.
 fn conntrack_limit() -> u64 {
     procfs::read_number("/proc/sys/net/netfilter/nf_conntrack_max").unwrap_or(0)
 }
 
-/// Bits a second that an interface carries by its driver's account; none if it says nothing: most virtual ones do not.
+/// Speed in bits per second by the driver's account; none if it gives none, as most virtual interfaces.
 fn speed(name: &str) -> Option<u64> {
     let megabits = procfs::read_number(format!("/sys/class/net/{name}/speed"))?;
     (1..1_000_000).contains(&megabits).then_some(megabits * 1_000_000)
 }
 
-/// Of the interfaces whose speed is known that which used most of it.
+/// The most utilised interface, of those with a known speed.
 fn busiest_link(
     now: &[Interface],
     before: &[Interface],
@@ -120,7 +119,7 @@ fn read(pid: u32) -> io::Result<(Network, Vec<Interface>)> {
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/net/{name}"));
     let (netstat, snmp, dev, sockstat) = (read("netstat")?, read("snmp")?, read("dev")?, read("sockstat")?);
     let softnet_stat = read("softnet_stat")?;
-    // Readable by root alone, and there only where connections are tracked.
+    // Readable by root only, and present only where connections are tracked.
     let tracked = read("stat/nf_conntrack").ok().and_then(|stat| parse_conntrack(&stat));
     let unknown = || io::Error::new(io::ErrorKind::InvalidData, "a file in it is in no known format");
     let interfaces = parse_interfaces(&dev).ok_or_else(unknown)?;
@@ -142,7 +141,7 @@ fn read(pid: u32) -> io::Result<(Network, Vec<Interface>)> {
                 .map(|(used, _)| LimitUsage { used, limit: conntrack_limit() })
                 .filter(|u| u.limit > 0),
             tracking_drops: tracked.map_or(0, |(_, drops)| drops),
-            // Which is the fuller one is known when they have grown.
+            // Which is the fullest shows only in the growth.
             link: None,
         })
     };
@@ -164,14 +163,14 @@ impl Source for NetworkSource {
                 if let Some((of, before, them)) = &self.before
                     && *of == pid
                 {
-                    // Speeds are read where torment is: of another namespace they would be another machine's.
+                    // Speeds are read in torment's namespace: those of another would be wrong.
                     let ours = procfs::namespace(pid, "net") == procfs::namespace(std::process::id(), "net");
                     let link = busiest_link(&interfaces, them, |name| if ours { speed(name) } else { None });
                     window.network = Some(Network { link, ..growth(now, *before) });
                 }
                 self.before = Some((pid, now, interfaces));
             }
-            // It has just ended: a folder that is gone, or (EINVAL) a namespace that is.
+            // It has just ended: the folder is gone, or (EINVAL) the namespace.
             Err(error) if matches!(error.raw_os_error(), Some(2 | 3 | 22)) => self.before = None,
             Err(error) => {
                 let why = format!("/proc/{pid}/net cannot be read: {error}");
@@ -212,7 +211,7 @@ mod tests {
             Some(27)
         );
         assert_eq!(parse_time_wait("sockets: used 15\n"), None);
-        // What overflows is none.
+        // An overflow gives none.
         let much = format!("a:{0} 0 0 0 0 0 0 0 {0} 0 0 0\n", u64::MAX);
         let both = parse_interfaces(&format!("\n\n{much}{much}")).expect("each has its own");
         assert_eq!(sum(both.iter(), |i| i.sent_bytes), None);

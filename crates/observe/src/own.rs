@@ -1,5 +1,5 @@
-//! torment itself, with the workers that it has on this machine: whether the load's loops get the processors they need, and what
-//! the watch costs.
+//! torment itself, with its workers on this machine: whether the load's loops get the processors they need,
+//! and what the watch costs.
 
 use crate::cgroup::CgroupReader;
 use crate::missing::MissingLog;
@@ -15,18 +15,17 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// How the threads of the load's loops are named, and those of the watch.
+/// Name prefixes of the load's loops and the watch's threads.
 const LOOPS: &str = "load-";
 const WATCH: &str = "watch";
 
-/// Reads this process.
 #[derive(Debug)]
 pub(crate) struct OwnSource {
     /// Processor time of the process.
     cpu_ns: Option<u64>,
-    /// Of each worker, as of the last look.
+    /// Processor time of each worker at the last look.
     workers: HashMap<u32, u64>,
-    /// Of each of its threads, as of the last look.
+    /// Scheduling times of each thread at the last look.
     threads: HashMap<u32, SchedStat>,
     groups: CgroupReader,
     said: MissingLog,
@@ -44,7 +43,7 @@ impl OwnSource {
         }
     }
 
-    /// What the workers have used since the last look, in nanoseconds.
+    /// Processor time of the workers since the last look, in nanoseconds.
     fn worker_cpu_time(&mut self, workers: &[u32]) -> u64 {
         let cpu = |pid: &u32| Some((*pid, TaskStat::read(*pid)?.cpu.saturating_mul(tick_ns())));
         let now: HashMap<u32, u64> = workers.iter().filter_map(cpu).collect();
@@ -82,21 +81,21 @@ impl OwnSource {
             };
             let Some(times) = parse_schedstat(text.as_bytes()) else { continue };
             now.insert(tid, times);
-            // One that has come since the last look has done all it did since then.
+            // A thread that is new since the last look did all of its work since.
             let new = if is_first { times } else { SchedStat::default() };
             let before = self.threads.get(&tid).copied().unwrap_or(new);
             let cpu = times.on_cpu_ns.saturating_sub(before.on_cpu_ns);
             if is_loop {
                 own.loops_cpu_ns += cpu;
                 own.loops_run_delay_ns += times.delay_ns.saturating_sub(before.delay_ns);
-                // A loop has a table of descriptors of its own, where that can be had.
+                // A loop has its own descriptor table, where possible.
                 nearest = used(&folder.join("fd").to_string_lossy()).max(nearest);
             } else {
                 own.watch_cpu_ns += cpu;
             }
         }
         self.threads = now;
-        // The table nearest to the limit, which is one of each.
+        // The table nearest to the limit, which is the same for each.
         own.descriptors = LimitUsage { used: nearest, limit };
     }
 }
@@ -110,7 +109,7 @@ impl Source for OwnSource {
         window.own.cpu_ns =
             before.map_or(0, |before| cpu.saturating_sub(before)) + self.worker_cpu_time(&workers);
         self.threads(before.is_none(), &workers, &mut window.own);
-        // Without a group, or a quota, nothing holds it back.
+        // Without a cgroup, or a quota, nothing holds it back.
         let quota = self.groups.read().ok().flatten().and_then(|groups| groups.cpu);
         if let Some(quota) = quota {
             (window.own.periods, window.own.throttled) = (quota.periods, quota.throttled);
@@ -136,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_a_worker_uses_is_torment_s_own() {
-        // Any program that is called so.
+        // Any program with such a name.
         let called =
             |name| Command::new("sh").args(["-c", "while :; do :; done", name]).spawn().expect("a shell");
         let (mut worker, mut other) = (called("worker"), called("another"));

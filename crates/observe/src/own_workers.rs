@@ -1,8 +1,9 @@
-//! The workers that torment has on this machine.
+//! torment's workers on this machine.
 
 use std::fs;
 
-/// The processes that make the load for this one, if there are any: torment executed again, by this one, as a worker.
+/// The processes that generate load for this one, if any: torment executed again, by this process, as a
+/// worker.
 pub(crate) fn own_worker_pids() -> Vec<u32> {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());

@@ -1,5 +1,6 @@
-//! The pace of the target's processors: how long the same piece of arithmetic takes on them, again and again. Where a hypervisor runs others on
-//! the other half of a core, or the clock is lowered, a program gets less done in the same processor time, and no counter of the kernel shows it.
+//! The pace of the target's processors: how long a fixed piece of arithmetic takes on them. Where a
+//! hypervisor runs others on the other hyperthread of a core, or the clock is lowered, a program gets less
+//! done in the same processor time, and no kernel counter shows it.
 
 use crate::priority;
 use crate::source::Source;
@@ -12,33 +13,34 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::thread_cpu_ns;
 
-/// One processor after the other, one each time.
+/// Interval between measurements, each on the next processor.
 const EVERY: Duration = Duration::from_millis(100);
-/// The piece: so many steps in each of so many lanes, which fill a core; some 20 µs.
+/// The piece: steps in each of several lanes, which fill a core; some 20 µs.
 const STEPS: u32 = 5_000;
 const LANES: usize = 6;
-/// The shortest of so many in a row: an interrupt lengthens one.
+/// The shortest of this many in a row counts: an interrupt lengthens one.
 const ROW: usize = 3;
 
-/// Times a piece of arithmetic on the processors on which the subjects may run, from a thread of its own, which moves from one to the next.
+/// Times the piece on the processors that subjects may run on, from a thread that moves from one to the
+/// next.
 pub(crate) struct PaceSource {
     shared: Arc<Mutex<PaceTimings>>,
-    /// The thread ends with it.
+    /// The thread ends when this is dropped.
     loaded: Option<Sender<bool>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
 struct PaceTimings {
-    /// Where; on all of them if it names none.
+    /// Processors to measure; empty: all.
     processors: Vec<u32>,
-    /// What the pieces took since the last cut, and how many there were.
+    /// Total time and number of pieces since the last cut.
     sum_ns: u64,
     count: u64,
 }
 
 impl PaceSource {
-    /// Fails if there can be no thread.
+    /// Fails if no thread can be started.
     pub fn start() -> std::io::Result<Self> {
         let shared = Arc::new(Mutex::new(PaceTimings::default()));
         let (loaded, commands) = channel();
@@ -50,13 +52,13 @@ impl PaceSource {
     }
 
     fn tell(&self, loaded: bool) {
-        // The thread ends after this only.
+        // The thread ends only when this sender is dropped.
         self.loaded.as_ref().map(|told| told.send(loaded));
     }
 }
 
 impl Source for PaceSource {
-    /// It comes after the machine, into whose part the pace goes.
+    /// Must come after the machine, into whose part the pace goes.
     fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
         let timed = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +90,7 @@ impl Drop for PaceSource {
     }
 }
 
-/// Those on which any subject may run; none if one may run anywhere.
+/// The processors that any subject may run on; empty if one may run anywhere.
 fn processors(scene: &WatchScope) -> Vec<u32> {
     let each = || scene.subjects.iter().map(|cast| &cast.about.processors);
     if each().any(Vec::is_empty) {
@@ -100,7 +102,7 @@ fn processors(scene: &WatchScope) -> Vec<u32> {
     all
 }
 
-/// Times one processor after the other while there is a load.
+/// Times one processor after the other while there is load.
 fn run_timer(timed: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
     // On a full processor it would wait for its turn at each.
     priority::raise_priority();
@@ -114,7 +116,7 @@ fn run_timer(timed: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
                 let asked = timed.lock().unwrap_or_else(PoisonError::into_inner).processors.clone();
                 let among = if asked.is_empty() { everywhere.as_slice() } else { &asked };
                 turn += 1;
-                // One that torment may not use itself is left out.
+                // Skips those that torment itself may not use.
                 let next = among.get(turn % among.len().max(1)).filter(|cpu| sys::move_to(**cpu).is_ok());
                 if let Some(took) = next.and_then(|_| (0..ROW).map(|_| piece()).min()) {
                     let mut timed = timed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,7 +127,7 @@ fn run_timer(timed: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
     }
 }
 
-/// What one takes, in processor time.
+/// Processor time of one piece.
 fn piece() -> u64 {
     let before = thread_cpu_ns();
     let mut lanes = black_box([1u64; LANES]);
@@ -174,7 +176,8 @@ mod tests {
         std::thread::sleep(EVERY * 8);
         pace.cut(&scene, &mut window);
         let took = window.host.expect("it is there").pace_ns.expect("there is a load");
-        // A lane needs a cycle a step at the least, of at most 10 GHz; unoptimised on a slow processor it is a thousand times that.
+        // A lane needs at least a cycle per step, at 10 GHz at most; unoptimised on a slow processor a
+        // thousand times that.
         let least = f64::from(STEPS) / 10.0;
         assert!((least..least * 1000.0).contains(&took), "{took}");
     }

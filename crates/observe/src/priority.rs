@@ -1,21 +1,20 @@
-//! Runs a thread before others, as far as that is allowed: one that looks at a full machine in turn with
-//! everybody else sees little of it, and that late.
+//! Raises a thread's priority, as far as permitted: a thread that takes turns with all others on a full
+//! machine sees little of it, and late.
 
 use record::watch::MissingMeasure;
 
-/// How a thread is scheduled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Priority {
-    /// Before all usual threads.
+    /// Before all normal threads.
     RealTime,
-    /// With 88 times the weight of a usual thread.
+    /// With 88 times the weight of a normal thread.
     Nice,
     /// As all others, and why.
     Usual(String),
 }
 
-/// Gives the calling thread the best there is. It has to bound its work itself: a real-time thread that does
-/// not sleep keeps others from its processor. (`RLIMIT_RTTIME` is no help: it ends the whole process.)
+/// Gives the calling thread the highest priority available. It must bound its own work: a real-time thread
+/// that does not sleep blocks its processor. (`RLIMIT_RTTIME` is no help: it kills the whole process.)
 pub(crate) fn raise_priority() -> Priority {
     let Err(refused) = sys::set_real_time() else { return Priority::RealTime };
     match rustix::process::setpriority_process(None, -20) {
@@ -24,10 +23,10 @@ pub(crate) fn raise_priority() -> Priority {
     }
 }
 
-/// Gives the calling thread more weight than usual ones have, where that is allowed: for one that has more to
-/// do than may be done before all others, and is not to wait for its turn among many.
+/// Raises the calling thread's weight, if permitted: for one with too much work for real-time priority that
+/// must not wait for its turn among many.
 pub(crate) fn raise_weight() {
-    // Where it is refused its windows are longer, and say so.
+    // Where it is refused, windows are longer, and say so.
     let _ = rustix::process::setpriority_process(None, -15);
 }
 
@@ -37,7 +36,7 @@ impl Priority {
         !matches!(self, Self::Usual(_))
     }
 
-    /// What is not seen for want of it.
+    /// What cannot be seen without it.
     pub fn missing(&self) -> Option<MissingMeasure> {
         let Self::Usual(why) = self else { return None };
         let why = format!(

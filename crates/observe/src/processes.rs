@@ -1,4 +1,4 @@
-//! The processes of each subject by their own account, and the neighbours.
+//! The processes of each subject by the kernel's account, and the neighbours.
 
 mod descriptors;
 mod subject;
@@ -15,7 +15,7 @@ use record::watch::{MissingMeasure, Window};
 use std::collections::HashSet;
 use subject::SubjectProcesses;
 
-/// Reads each subject's processes. It comes after the machine, into whose part the neighbours go.
+/// Reads each subject's processes. Must come after the machine, into whose part the neighbours go.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessSource {
     trees: Vec<SubjectProcesses>,

@@ -1,5 +1,5 @@
-//! The kernel's own list of sockets (sock_diag(7)), asked over netlink: some 20 times cheaper than
-//! /proc/net/tcp, which walks a whole hash table to write text, and with the backlog of listening sockets.
+//! The kernel's socket list (sock_diag(7)) over netlink: some 20 times cheaper than /proc/net/tcp, which
+//! walks a whole hash table to write text, and with the backlog of listening sockets.
 
 use procfs::{TcpSocket, TcpState};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -14,11 +14,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The longest that one listing may take; 40,000 connections take some 20 ms.
+/// Time limit of one listing; 40,000 connections take some 20 ms.
 pub(crate) const LONGEST: Duration = Duration::from_millis(250);
-/// The most sockets kept of one listing: some 100 bytes each.
+/// Maximum sockets kept per listing: some 100 bytes each.
 pub(crate) const MOST: usize = 100_000;
-/// What one read takes: the kernel fills up to 32 KiB.
+/// Buffer per read: the kernel fills up to 32 KiB.
 const BUFFER: usize = 1 << 16;
 
 /// Sizes of the kernel's structures (linux/netlink.h, linux/inet_diag.h).
@@ -38,7 +38,7 @@ pub(crate) fn bits(states: &[TcpState]) -> u32 {
     states.iter().fold(0, |bits, state| bits | 1 << state.0)
 }
 
-/// The TCP sockets in these states of torment's own network namespace, IPv4 and IPv6; at most 100,000.
+/// The TCP sockets in these states in torment's network namespace, IPv4 and IPv6; at most 100,000.
 pub(crate) fn list_tcp(states: &[TcpState]) -> io::Result<Vec<TcpSocket>> {
     let mut sockets = Vec::new();
     SockDiag::open()?.each(states, &mut |socket| {
@@ -49,7 +49,7 @@ pub(crate) fn list_tcp(states: &[TcpState]) -> io::Result<Vec<TcpSocket>> {
     Ok(sockets)
 }
 
-/// A way to ask, of one network namespace.
+/// A netlink socket in one network namespace.
 #[derive(Debug)]
 pub(crate) struct SockDiag {
     socket: OwnedFd,
@@ -57,7 +57,7 @@ pub(crate) struct SockDiag {
 }
 
 impl SockDiag {
-    /// Of torment's own namespace.
+    /// In torment's own namespace.
     pub fn open() -> io::Result<Self> {
         let kind = SocketType::DGRAM;
         let socket =
@@ -66,10 +66,11 @@ impl SockDiag {
         Ok(Self { socket, buffer: vec![0; BUFFER] })
     }
 
-    /// Of the namespace behind this path (`/proc/PID/ns/net`); it takes the right to enter it (`CAP_SYS_ADMIN`).
+    /// In the namespace behind this path (`/proc/PID/ns/net`); requires permission to enter it
+    /// (`CAP_SYS_ADMIN`).
     ///
-    /// A netlink socket stays in the namespace in which it was made, so that only a thread that ends at
-    /// once has to go there.
+    /// A netlink socket stays in the namespace where it was created, so only a short-lived thread has to
+    /// enter it.
     pub fn open_in_namespace(namespace: &Path) -> io::Result<Self> {
         let namespace = File::open(namespace)?;
         let enter = move || {
@@ -81,7 +82,7 @@ impl SockDiag {
     }
 
     /// Calls `visit` with each TCP socket in one of the states. Fails if the kernel refuses, or takes
-    /// longer than a quarter of a second; then this `Diag` is of no more use.
+    /// longer than a quarter of a second; this `SockDiag` is then unusable.
     pub fn each(&mut self, states: &[TcpState], visit: &mut dyn FnMut(TcpSocket)) -> io::Result<()> {
         let until = Instant::now() + LONGEST;
         let mut each = |body: &[u8]| parse_socket(body).into_iter().for_each(&mut *visit);
@@ -93,7 +94,7 @@ impl SockDiag {
         }
     }
 
-    /// Sends a request, and calls `visit` with what the kernel says of each socket, under the same conditions.
+    /// Sends a request, and calls `visit` with each message about a socket, under the same conditions.
     pub fn query(&mut self, request: &[u8], until: Instant, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         send(&self.socket, request, SendFlags::empty())?;
         loop {
@@ -108,7 +109,7 @@ impl SockDiag {
     }
 }
 
-/// `struct nlmsghdr` and `struct inet_diag_req_v2`, asking for all sockets of a family in these states.
+/// `struct nlmsghdr` and `struct inet_diag_req_v2`: all sockets of a family in these states.
 fn request(family: u8, states: &[TcpState]) -> [u8; REQUEST] {
     let mut bytes = [0; REQUEST];
     bytes[..4].copy_from_slice(&(REQUEST as u32).to_ne_bytes());
@@ -120,7 +121,7 @@ fn request(family: u8, states: &[TcpState]) -> [u8; REQUEST] {
     bytes
 }
 
-/// Reads the messages of one datagram, each of a socket; true if the last one says that it is done.
+/// Parses the messages of one datagram, one per socket; true if the last one ends the listing.
 pub(crate) fn parse_messages(mut bytes: &[u8], visit: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0) as usize;

@@ -1,5 +1,5 @@
-//! The sockets of the subjects: what waits to be accepted, and how many connections lead where. And the ports
-//! that torment itself has in use.
+//! The subjects' sockets: accept queues, and connections by remote address. Also the ports that torment
+//! itself uses.
 
 mod owners;
 #[cfg(test)]
@@ -18,13 +18,13 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Between two looks: so many a second that a queue that is always full is seen, and so few that 40,000
+/// Interval between looks: often enough to see a queue that is always full, and rarely enough that 40,000
 /// connections cost some percent of a processor.
 const EVERY: Duration = Duration::from_millis(500);
-/// The most other ends kept of a subject.
+/// Maximum remote addresses kept per subject.
 const PEERS: usize = 20;
 
-/// All states of connections that have a local port.
+/// All states of connections that occupy a local port.
 const CONNECTED: [TcpState; 8] = [
     TcpState::ESTABLISHED,
     TcpState::SYN_SENT,
@@ -36,10 +36,9 @@ const CONNECTED: [TcpState; 8] = [
     TcpState(11), // CLOSING
 ];
 
-/// Lists the sockets.
 #[derive(Debug, Default)]
 pub(crate) struct SocketSource {
-    /// Where the load goes.
+    /// The load's target addresses.
     targets: Vec<SocketAddr>,
     subjects: Vec<SubjectSockets>,
     owners: SocketOwners,
@@ -49,36 +48,36 @@ pub(crate) struct SocketSource {
 /// What was seen of a subject since the last cut.
 #[derive(Debug, Default)]
 struct SubjectSockets {
-    /// The process by which its network namespace was found, and how sockets are listed there.
+    /// The process that identifies its network namespace, and how to list sockets there.
     place: Option<(u32, SocketLister)>,
     looks: u32,
     clients: u32,
-    /// By address the connections not yet accepted, and how many may be.
+    /// By address: connections not yet accepted, and the backlog limit.
     listeners: HashMap<String, (u32, u32)>,
     peers: HashMap<SocketAddr, ConnectionCounts>,
 }
 
-/// Connections to one other end.
+/// Connections to one remote address.
 #[derive(Debug, Default, Clone, Copy)]
 struct ConnectionCounts {
-    /// Established, over all looks; and in this one.
+    /// Established, summed over looks, and in this look.
     sum: u32,
     now: u32,
-    /// Of the looks before this one in which there was any.
+    /// Minimum over the earlier looks that had any.
     least: u32,
     most: u32,
-    /// Looks in which it was there.
+    /// Looks that had any.
     looks: u32,
     time_wait: u32,
 }
 
 impl SocketSource {
-    /// Also counts the ports that torment has in use to these addresses.
+    /// Also counts the ports that torment uses to these addresses.
     pub fn new(targets: Vec<SocketAddr>) -> Self {
         Self { targets, ..Self::default() }
     }
 
-    /// Lists the sockets in these states once in each namespace, and counts.
+    /// Lists the sockets in these states once per namespace, and counts.
     fn look(&mut self, scene: &WatchScope, states: &[TcpState]) {
         self.subjects.resize_with(scene.subjects.len(), SubjectSockets::default);
         let listens = listens(scene);
@@ -92,7 +91,7 @@ impl SocketSource {
             let Some((_, listing)) = &mut subject.place else { continue };
             let other;
             let sockets: &[TcpSocket] = match listing {
-                // All in torment's own namespace share one list.
+                // All subjects in torment's own namespace share one list.
                 SocketLister::Own => own.get_or_insert_with(|| listing.sockets(states)),
                 _ => {
                     other = listing.sockets(states);
@@ -102,7 +101,7 @@ impl SocketSource {
             if sockets.is_empty() && listens.iter().any(|(_, of)| *of == at) {
                 let why = format!("the kernel lists none in the network namespace of process {pid}");
                 self.said.note("sockets of the target", why);
-                // Asked anew the next time: a listing that took too long is of no more use.
+                // Reopened next time: after a listing that took too long it is unusable.
                 subject.place = None;
                 continue;
             }
@@ -121,7 +120,7 @@ impl SocketSource {
         self.look_at_local(scene, states);
     }
 
-    /// The same of subjects that listen at local sockets.
+    /// The same for subjects that listen at local sockets.
     fn look_at_local(&mut self, scene: &WatchScope, states: &[TcpState]) {
         let named = |cast: &WatchedTree| -> Vec<String> {
             let names = cast.about.listens.iter().filter_map(|listen| listen.strip_prefix(LOCAL));
@@ -143,14 +142,14 @@ impl SocketSource {
     }
 }
 
-/// Where each subject listens.
+/// The listen addresses of the subjects.
 fn listens(scene: &WatchScope) -> Vec<(SocketAddr, usize)> {
     let all = scene.subjects.iter().enumerate();
     let all = all.flat_map(|(at, cast)| cast.about.listens.iter().map(move |listen| (listen, at)));
     all.filter_map(|(listen, at)| Some((listen.parse().ok()?, at))).collect()
 }
 
-/// Whose listening socket this address belongs to.
+/// The subject with a listening socket at this address.
 fn listener(listens: &[(SocketAddr, usize)], address: SocketAddr) -> Option<usize> {
     let is_there =
         |at: SocketAddr| at.port() == address.port() && (at.ip() == address.ip() || at.ip().is_unspecified());
@@ -201,7 +200,7 @@ impl SubjectSockets {
     fn count_local(&mut self, socket: &UnixSocket) {
         match (&socket.name, socket.state) {
             (Some(name), TcpState::LISTEN) => {
-                // Those are connections, too, and listed nowhere else.
+                // These are connections too, and listed nowhere else.
                 self.clients += socket.queue.0;
                 self.waiting(format!("{LOCAL}{name}"), socket.queue);
             }
@@ -210,7 +209,7 @@ impl SubjectSockets {
         }
     }
 
-    /// So many connections wait to be accepted, of so many that may.
+    /// Records an accept queue: its length and limit.
     fn waiting(&mut self, address: String, queue: (u32, u32)) {
         let most = self.listeners.entry(address).or_insert((0, queue.1));
         if queue.0 >= most.0 {
@@ -242,7 +241,7 @@ impl SubjectSockets {
     }
 }
 
-/// Local ports in use to where the load goes: of each pair of addresses the most, against the range that there is.
+/// Local ports in use to the load's target: the most of any address pair, and the size of the port range.
 fn ports(targets: &[SocketAddr], sockets: &[TcpSocket]) -> LimitUsage {
     let mut pairs: HashMap<(IpAddr, SocketAddr), u64> = HashMap::new();
     for socket in sockets.iter().filter(|s| s.state != TcpState::LISTEN && targets.contains(&s.remote)) {

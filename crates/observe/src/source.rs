@@ -2,44 +2,45 @@ use crate::watch_scope::WatchScope;
 use record::watch::{CloserLook, MissingMeasure, WatchCoverage, Window};
 use std::time::Duration;
 
-/// Something that is read again and again, and gives its part of each window.
+/// A source is read repeatedly and supplies its part of each window.
 pub(crate) trait Source: Send {
-    /// How often it wants to be read; hardly ever, if it only reads when a window is cut.
+    /// Interval between reads; very long if it only reads at cuts.
     fn every(&self) -> Duration {
         Duration::from_secs(3600)
     }
 
-    /// Reads. What cannot be read is left out of the window, and once said (see [`crate::scene::Scene::missing`]).
+    /// Reads. What cannot be read is left out of the window, and reported once (see
+    /// [`WatchScope::missing`]).
     ///
-    /// It must not wait for anything but the kernel: what may wait for others has a thread of its own and
-    /// leaves here what it last heard.
+    /// Must not wait for anything but the kernel: what may wait for others has its own thread and leaves
+    /// its latest results here.
     fn read(&mut self, _scene: &WatchScope) {}
 
-    /// Puts what was read since the last cut into the window, whose [`Window::subjects`] are there
-    /// already, one for each of [`Scene::subjects`] and in their order; and begins anew. Counters that
-    /// have to be exact are read once more.
+    /// Adds what was read since the last cut to the window and resets. [`Window::subjects`] are there
+    /// already, one for each of [`WatchScope::subjects`], in their order. Counters that must be exact are
+    /// read again.
     fn cut(&mut self, scene: &WatchScope, window: &mut Window);
 
-    /// A trial begins: a cut into no window, and this, come before its first window.
+    /// A trial begins: called, after a cut into no window, before its first window.
     fn begin(&mut self) {}
 
-    /// The load of the trial is over.
+    /// The trial's load has ended.
     fn end(&mut self) {}
 
-    /// Somebody wants a closer look, while the target is as it is now: take it on a thread of its own, and
-    /// leave it in [`Source::looks`].
+    /// A closer look at the target's current state is wanted: take it on a separate thread, and return it
+    /// from [`Source::looks`].
     fn look(&mut self, _scene: &WatchScope) {}
 
-    /// Closer looks taken since it was last asked; they belong to the trial that goes on, or went on last.
+    /// Closer looks taken since the last call; they belong to the current or last trial.
     fn looks(&mut self) -> Vec<CloserLook> {
         Vec::new()
     }
 
-    /// What it found that it cannot see, so far; each is said once, however often it is found.
+    /// All that it could not see so far; each is reported once, however often it is found.
     fn missing(&self) -> Vec<MissingMeasure> {
         Vec::new()
     }
 
-    /// Puts what it knows of the watch as a whole into what is said of it; asked every second.
+    /// Adds its part to the description of the whole watch; called every second.
     fn describe(&self, _watched: &mut WatchCoverage) {}
 }

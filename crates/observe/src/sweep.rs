@@ -1,5 +1,5 @@
-//! The sweep: looks at the threads of all who are watched, many times a second, from a thread of its own that runs
-//! before others where that is allowed.
+//! The sweep: looks at all watched threads, many times a second, from a thread of its own with raised
+//! priority, where permitted.
 
 mod group_tally;
 mod inspector;
@@ -26,23 +26,22 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use sweeper::{Command, SweepTargets, Sweeper};
 
-/// How long a cut waits for the thread that sweeps: it answers within a sweep, unless it starves.
+/// Timeout of a cut for the sweeping thread: it answers within a sweep, unless it starves.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The threads of all subjects.
 pub(crate) struct SweepSource {
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
-    /// Whom it was last told to watch.
+    /// The targets it was last given.
     crew: SweepTargets,
-    /// Sweeps a second, as `f64` bits: it changes with the number of threads.
+    /// Sweeps per second, as `f64` bits: it changes with the number of threads.
     rate: Arc<AtomicU64>,
     priority: Priority,
     missing: Vec<MissingMeasure>,
 }
 
 impl SweepSource {
-    /// Fails if there can be no thread.
+    /// Fails if no thread can be started.
     pub fn start(scene: &WatchScope) -> io::Result<Self> {
         let (commands, inbox) = channel();
         let (say, said) = channel();
@@ -117,7 +116,7 @@ impl Drop for SweepSource {
     fn drop(&mut self) {
         self.commands = None;
         if let Some(thread) = self.thread.take() {
-            // It has said why, if it panicked.
+            // If it panicked, it has reported that.
             let _ = thread.join();
         }
     }

@@ -4,23 +4,23 @@ use std::path::PathBuf;
 /// Where the target listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetLocation {
-    /// At these addresses, which a name stood for.
+    /// At these addresses, to which a name resolved.
     Tcp(Vec<SocketAddr>),
     /// At this local socket.
     Unix(PathBuf),
-    /// In these pods of a cluster, by their identities; whichever of them this node has.
+    /// In these pods, by UID, as far as they are on this node.
     Pods(Vec<String>),
-    /// Beside this process, which was put into the target's process namespace.
+    /// Beside this process, which runs in the target's PID namespace.
     Inside,
-    /// Nowhere that is known: whoever is watched has been named.
+    /// Unknown: the watched processes were named.
     Nowhere,
-    /// On another machine, where others look.
+    /// On another machine, watched by others.
     Elsewhere,
 }
 
 impl TargetLocation {
-    /// On this machine, of a target that others reach at these addresses: there, if they are its own, or else wherever somebody listens at
-    /// this port, for whoever answers for it may hand connections on.
+    /// On this machine, for a target that others reach at these addresses: at those of them that are local,
+    /// or else at any address with this port, whose owner may forward connections.
     pub fn behind(addresses: &[SocketAddr], listening: Vec<SocketAddr>) -> Self {
         let own: Vec<SocketAddr> = addresses.iter().copied().filter(|at| is_here(at.ip())).collect();
         let is_there = |at: &SocketAddr| {
@@ -38,12 +38,12 @@ impl TargetLocation {
     }
 }
 
-/// Whether an address is one of this machine, as its network namespace has it.
+/// Whether an address is local to this network namespace.
 pub(crate) fn is_here(address: IpAddr) -> bool {
     if address.is_loopback() || address.is_unspecified() {
         return true;
     }
-    // The kernel sends to an address of its own from that address. Nothing is sent by this.
+    // The kernel sends to a local address from that address. Nothing is sent by this.
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),

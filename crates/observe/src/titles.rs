@@ -1,12 +1,12 @@
-//! What processes call themselves, so that those which do the same have the same title.
+//! Process titles, normalised so that processes of a kind share one.
 
 use procfs::without_digits;
 
-/// Titles are cut here.
+/// Maximum length.
 const LONGEST: usize = 60;
 
-/// The title in a /proc/PID/cmdline. Of a command line that is one only the program is taken: arguments are
-/// the same for all processes of a kind, and may hold secrets.
+/// The title in a /proc/PID/cmdline. Of a genuine command line only the program is taken: arguments are the
+/// same for all processes of a kind, and may hold secrets.
 pub(crate) fn parse_title(cmdline: &[u8]) -> Option<String> {
     let first = cmdline.split(|byte| *byte == 0).next()?;
     let first = String::from_utf8_lossy(first);
@@ -15,7 +15,7 @@ pub(crate) fn parse_title(cmdline: &[u8]) -> Option<String> {
         return None;
     }
     let Some((program, does)) = first.split_once(": ") else {
-        // Some write their title without a colon; a path has no blank before its last slash as a rule.
+        // Some write their title without a colon; a path rarely has a blank before its last slash.
         let program = first.split(' ').next().unwrap_or(first);
         return Some(digits(program.rsplit('/').next().unwrap_or(program)));
     };
@@ -27,12 +27,12 @@ pub(crate) fn parse_title(cmdline: &[u8]) -> Option<String> {
     Some(digits(format!("{program}: {does}").trim_end_matches([' ', ':'])))
 }
 
-/// A session's title is `user database host(port) what`, with the cluster's name before it if it has one: what
-/// it does is what follows the host.
+/// A session's title is `user database host(port) what`, with the cluster's name in front if it has one:
+/// its activity follows the host.
 fn postgres(title: &str) -> &str {
     let is_host = |word: &str| word == "[local]" || (word.ends_with(')') && word.contains('('));
     let mut rest = title;
-    // The words of the statement may look like hosts: the first that does is the host.
+    // The statement's words may look like hosts: the first match is the host.
     while let Some((word, after)) = rest.split_once(' ') {
         if is_host(word) {
             return after.trim();
@@ -42,7 +42,7 @@ fn postgres(title: &str) -> &str {
     if is_host(rest) { "" } else { title }
 }
 
-/// With digits folded, so that numbers do not make kinds; and it is cut.
+/// Replaces numbers, so that they do not make kinds; and cuts.
 fn digits(text: &str) -> String {
     let folded = without_digits(text.chars().take(4 * LONGEST));
     match folded.char_indices().nth(LONGEST) {

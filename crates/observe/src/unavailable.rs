@@ -2,7 +2,7 @@ use crate::source::Source;
 use crate::watch_scope::WatchScope;
 use record::watch::{MissingMeasure, Window};
 
-/// Stands for a source that was asked for and cannot be had: it says so, and gives nothing.
+/// Stands for a requested source that is unavailable: reports that, and supplies nothing.
 pub(crate) struct UnavailableSource(pub MissingMeasure);
 
 impl Source for UnavailableSource {

@@ -1,4 +1,4 @@
-//! Local sockets, as the kernel lists them (sock_diag(7), `unix_diag`).
+//! Local sockets, as listed by the kernel (sock_diag(7), `unix_diag`).
 
 use crate::sock_diag::{
     HEADER, LONGEST, MOST, REQUEST_DUMP, SOCK_DIAG_BY_FAMILY, SockDiag, bits, parse_messages,
@@ -11,7 +11,7 @@ use rustix::net::{
 use std::io;
 use std::time::{Duration, Instant};
 
-/// What a local socket's name follows where addresses are told, as PostgreSQL's do.
+/// Prefix of a local socket's name where addresses are shown, such as PostgreSQL's.
 pub(crate) const LOCAL: &str = "unix ";
 
 const REQUEST: usize = HEADER + 24;
@@ -25,24 +25,23 @@ const PEER: u16 = 2;
 const WAITING: u16 = 3;
 const QUEUE: u16 = 4;
 
-/// One local socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnixSocket {
-    /// As in `/proc/PID/fd`: `socket:[inode]`. A connection that nobody has accepted has none yet, and is not listed.
+    /// As in `/proc/PID/fd`: `socket:[inode]`. A connection not yet accepted has none, and is not listed.
     pub inode: u64,
-    /// By the numbers of TCP's states.
+    /// Numbered as TCP's states.
     pub state: TcpState,
-    /// Its path, or `@` and its name; a connection has that of the socket which accepted it.
+    /// Path, or `@` and the abstract name; a connection has that of its listening socket.
     pub name: Option<String>,
     /// The other end's inode.
     pub peer: Option<u64>,
-    /// Of a listening one the connections not yet accepted, and how many may be.
+    /// Of a listening socket: connections not yet accepted, and the backlog limit.
     pub queue: (u32, u32),
-    /// The other ends of those, by their inodes.
+    /// The inodes of these connections' other ends.
     pub waiting: Vec<u64>,
 }
 
-/// The local socket with this inode; none if there is none.
+/// The local socket with this inode, if any.
 pub(crate) fn find_unix_socket(inode: u64) -> io::Result<Option<UnixSocket>> {
     let Ok(inode) = u32::try_from(inode) else { return Ok(None) };
     let flags = SocketFlags::CLOEXEC;
@@ -52,12 +51,12 @@ pub(crate) fn find_unix_socket(inode: u64) -> io::Result<Option<UnixSocket>> {
     let mut answer = [0_u8; 1024];
     let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
     let mut found = None;
-    // An error says that there is none.
+    // An error means that there is none.
     let _ = parse_messages(&answer[..length], &mut |body| found = parse(body));
     Ok(found)
 }
 
-/// The local sockets in these states of torment's own network namespace; at most 100,000.
+/// The local sockets in these states in torment's network namespace; at most 100,000.
 pub(crate) fn list_unix_sockets(states: &[TcpState]) -> io::Result<Vec<UnixSocket>> {
     let mut sockets = Vec::new();
     SockDiag::open()?.query(
@@ -70,7 +69,8 @@ pub(crate) fn list_unix_sockets(states: &[TcpState]) -> io::Result<Vec<UnixSocke
     Ok(sockets)
 }
 
-/// `struct nlmsghdr` and `struct unix_diag_req`: the socket with this inode, or with other flags all in these states.
+/// `struct nlmsghdr` and `struct unix_diag_req`: the socket with this inode, or with other flags all in
+/// these states.
 fn request(flags: u16, states: u32, inode: u32, shown: u8) -> [u8; REQUEST] {
     let mut request = [0_u8; REQUEST];
     request[..4].copy_from_slice(&(REQUEST as u32).to_ne_bytes());
@@ -80,7 +80,7 @@ fn request(flags: u16, states: u32, inode: u32, shown: u8) -> [u8; REQUEST] {
     request[HEADER + 4..HEADER + 8].copy_from_slice(&states.to_ne_bytes());
     request[HEADER + 8..HEADER + 12].copy_from_slice(&inode.to_ne_bytes());
     request[HEADER + 12] = shown;
-    request[HEADER + 16..].fill(0xff); // whatever its cookie
+    request[HEADER + 16..].fill(0xff); // any cookie
     request
 }
 

@@ -1,5 +1,5 @@
-//! A closer look from outside: in which functions the service's threads wait. Their stacks are read from memory; nobody is asked, and
-//! nothing stops.
+//! A closer look from outside: the functions that the service's threads wait in. Stacks are read from
+//! memory; nothing is asked or stopped.
 
 use crate::jvm::frames::{LIBRARIES, StackCounts, StackKey, WAITING};
 use crate::source::Source;
@@ -9,33 +9,33 @@ use record::{CodeFunction, Profile, StackCount};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use units::Nanos;
 
-/// Modules whose functions wait for whatever their callers want; the kernel's stand for its calls.
+/// Modules that wait on behalf of their callers; the kernel's functions are system calls.
 const WAITING_MODULES: [&str; 8] =
     units::texts!["[kernel]" "[vdso]" "[JVM]" "libc.so" "libc-" "libpthread" "ld-" "libjvm.so"];
 
-/// How functions begin that do so, of other languages than Java: of the C library where it is part of the program, of what languages have
-/// for locks, queues and sockets.
+/// Prefixes of functions that do so, in languages other than Java: of a statically linked C library, and of
+/// locks, queues and sockets.
 const WAITING_NATIVE: [&str; 15] = units::texts![
     "__" "pthread_" "sem_" "epoll_" "std::" "core::" "alloc::" "parking_lot" "crossbeam" "runtime." "threading." "queue."
     "concurrent.futures." "selectors." "socket."
 ];
 
-/// Their whole names, beside those of calls to the kernel.
+/// Full names of such functions, besides those of system calls.
 const WAITING_WHOLE: [&str; 5] = units::texts!["syscall" "sleep" "usleep" "recv" "send"];
 
-/// What is no program's own, beside what waits.
+/// Prefixes of libraries, besides waiting functions.
 const LIBRARIES_NATIVE: [&str; 5] = units::texts!["tokio::" "tokio_" "mio::" "rayon" "uv_"];
 
-/// Takes it on a thread of its own.
+/// Takes the closer look on a separate thread.
 pub(crate) struct WaitingThreadsSource {
-    /// A Java machine is asked, and tells more.
+    /// A Java VM will be asked, and tells more.
     attach: bool,
-    /// All that are taken at once come at once: who waits for a look waits for the first that comes.
+    /// Looks taken together are sent together: the receiver waits only for the first to arrive.
     looks: (Sender<Vec<CloserLook>>, Receiver<Vec<CloserLook>>),
 }
 
 impl WaitingThreadsSource {
-    /// Where a Java machine may be asked, or not.
+    /// `attach`: whether a Java VM may be asked.
     pub fn new(attach: bool) -> Self {
         Self { attach, looks: channel() }
     }
@@ -44,7 +44,8 @@ impl WaitingThreadsSource {
 impl Source for WaitingThreadsSource {
     fn cut(&mut self, _scene: &WatchScope, _window: &mut Window) {}
 
-    /// Of the service, and of whom it talks to: what gives first may be behind it. PostgreSQL says itself what its sessions wait for.
+    /// Of the service and its downstream processes, which may be behind what gives first. PostgreSQL itself
+    /// says what its sessions wait for.
     fn look(&mut self, scene: &WatchScope) {
         let tells_more = |about: &WatchedProcesses| about.is_postgres || self.attach && about.java.is_some();
         let silent = scene.subjects.iter().filter(|cast| !cast.pids.is_empty() && !tells_more(&cast.about));
@@ -62,7 +63,8 @@ impl Source for WaitingThreadsSource {
     }
 }
 
-/// Where threads of these processes, and of whatever they have begun, wait now; `pid` names whose they are, 0 if nobody needs to know.
+/// Where threads of these processes and all their descendants wait now; `pid` names their owner, 0 if
+/// irrelevant.
 pub fn sample_waiting_threads(pid: u32, pids: &[u32]) -> CloserLook {
     match profile::sample_waiting(pids) {
         Ok(seen) => {
@@ -75,7 +77,7 @@ pub fn sample_waiting_threads(pid: u32, pids: &[u32]) -> CloserLook {
     }
 }
 
-/// The same in one line for all that stand alike.
+/// Groups threads that stand alike, one line each.
 fn places(seen: &Profile) -> Vec<StackGroup> {
     let mut places = StackCounts::default();
     for stack in &seen.stacks {
@@ -86,7 +88,7 @@ fn places(seen: &Profile) -> Vec<StackGroup> {
     places.list()
 }
 
-/// The first function that waits not as such, and which one of the program has called it.
+/// The first function that is not waiting itself, and the program's function that called it.
 fn place(seen: &Profile, stack: StackCount) -> Option<StackKey> {
     let group = seen.threads.get(stack.0 as usize)?.clone();
     let mut functions = seen.frames(stack).map(|of| StackFunction::of(seen, &seen.functions[of as usize]));
@@ -100,7 +102,6 @@ fn place(seen: &Profile, stack: StackCount) -> Option<StackKey> {
     Some(StackKey { group, state: call.name.to_owned(), frame: inner.name.to_owned() + &held, asker })
 }
 
-/// A function on a stack.
 #[derive(Clone, Copy)]
 struct StackFunction<'a> {
     name: &'a str,
@@ -115,13 +116,13 @@ impl<'a> StackFunction<'a> {
         Self { name: &function.name, module, file: function.file.as_deref(), line: function.line }
     }
 
-    /// Whether its name begins so; methods that Rust shows with their type begin with `<`.
+    /// Whether its name has one of these prefixes; methods that Rust shows with their type begin with `<`.
     fn is_one_of(&self, beginnings: &[&str]) -> bool {
         let name = self.name.trim_start_matches(['<', '&']);
         beginnings.iter().any(|begins| name.starts_with(begins))
     }
 
-    /// It waits for whatever its caller wants.
+    /// Whether it waits on behalf of its caller.
     fn waits(&self) -> bool {
         WAITING_MODULES.iter().any(|module| self.module.starts_with(module))
             || self.is_one_of(&WAITING)
@@ -130,7 +131,7 @@ impl<'a> StackFunction<'a> {
             || sys::syscall_number(self.name).is_some()
     }
 
-    /// Neither a library's nor a runtime's.
+    /// Whether it is neither a library's nor a runtime's.
     fn is_of_the_program(&self) -> bool {
         let of_others =
             |file: &str| ["/python3", "-packages/", "<frozen"].iter().any(|part| file.contains(part));
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
     use record::{CallNode, CodeModule};
 
-    /// Where a thread stands whose functions these are, the innermost first: module, name, file.
+    /// Checks the place of a stack, given innermost first: module, name, file.
     fn check(frames: &[(&str, &str, &str)], frame: &str, asker: Option<&str>) {
         let module = |module: &str| CodeModule { name: module.to_owned(), nameless: None };
         let function = |(at, (_, name, file)): (usize, &(&str, &str, &str))| CodeFunction {

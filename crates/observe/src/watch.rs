@@ -1,4 +1,4 @@
-//! The watch: one thread that reads its sources when they want to be read, and cuts windows.
+//! The watch: one thread that reads its sources when due, and cuts windows.
 
 use crate::finder::Finder;
 use crate::priority;
@@ -10,18 +10,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// How long a window is.
+/// Length of a window.
 const WINDOW: Duration = Duration::from_secs(1);
-/// Who hears so late that a trial began or ended reckons with when it heard: that is when it read its counters.
+/// If a trial's begin or end arrives later than this, its arrival counts: that is when the counters were
+/// read.
 const LATE: Duration = Duration::from_millis(20);
-/// A window cut short by the end of the load is kept if it is at least this long.
+/// Minimum length of a window cut short by the end of the load.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Windows that wait to be heard: some minutes of them. The watch does not wait for whoever hears no more of them, and says
-/// that some are missing.
+/// Buffered events: some minutes of windows. The watch does not wait for a slow receiver, and reports that
+/// some are missing.
 const SEEN: usize = 256;
 
-/// How often it is looked who is watched.
+/// Interval between looks for processes to watch.
 const LOOK: Duration = Duration::from_secs(1);
 
 enum Command {
@@ -29,7 +30,7 @@ enum Command {
         trial: u32,
         at: Instant,
     },
-    /// Whoever waits for it is told when that is done.
+    /// `done` is notified afterwards.
     End {
         at: Instant,
         done: Option<Sender<()>>,
@@ -37,20 +38,20 @@ enum Command {
     Look,
 }
 
-/// What reads and cuts.
+/// Reads the sources and cuts windows.
 pub(crate) struct Collector {
     finder: Finder,
-    /// When it looks again who is watched.
+    /// When to look for processes next.
     look: Instant,
-    /// What was last said of what is watched.
+    /// The last coverage reported.
     watched: WatchCoverage,
     sources: Vec<(Box<dyn Source>, Instant)>,
     seen: SyncSender<WatchEvent>,
-    /// Something found no room there.
+    /// An event found the buffer full.
     unheard: bool,
-    /// The trial that goes on, when it began, and where its current window did.
+    /// The current trial, its start, and that of its current window.
     trial: Option<(u32, Instant, Instant)>,
-    /// The trial that goes on, or the last one: a closer look may come after its end.
+    /// The current or last trial: a closer look may come after its end.
     looked_in: u32,
 }
 
@@ -105,7 +106,7 @@ impl Collector {
                     let mut before = Window::default();
                     self.fill(&mut before);
                     self.sources.iter_mut().for_each(|(source, _)| source.begin());
-                    // What went on before somebody late heard of it, it has not seen.
+                    // It has not seen what went on before a late notice.
                     let late = Instant::now().saturating_duration_since(at);
                     self.trial = Some((trial, at, if late < LATE { at } else { at + late }));
                     self.looked_in = trial;
@@ -117,7 +118,7 @@ impl Collector {
                     }
                     self.sources.iter_mut().for_each(|(source, _)| source.end());
                     self.trial = None;
-                    // Nobody may wait any more.
+                    // The receiver may be gone.
                     let _ = done.map(|done| done.send(()));
                 }
                 Ok(Command::Look) => {
@@ -142,7 +143,8 @@ impl Collector {
         self.send_sighting(WatchEvent::Window(trial, Box::new(window)));
     }
 
-    /// Whether it will be heard. Whoever listened may have gone; then the thread ends at its next command.
+    /// Returns whether the event was delivered. The receiver may be gone; then the thread ends at its next
+    /// command.
     fn send_sighting(&mut self, seen: WatchEvent) -> bool {
         let full = matches!(self.seen.try_send(seen), Err(TrySendError::Full(_)));
         self.unheard |= full;
@@ -158,7 +160,7 @@ impl Collector {
         window.changes.extend(self.finder.changes());
     }
 
-    /// Says what is watched, if that is not what was last said.
+    /// Reports the coverage, if it changed.
     fn send_watched(&mut self) {
         let WatchScope { subjects, missing, level } = self.finder.scene();
         let mut watched = WatchCoverage {
@@ -187,7 +189,7 @@ impl Collector {
     }
 }
 
-/// The running watch; it ends when dropped.
+/// A running watch; it ends when dropped.
 pub struct TargetWatch {
     commands: Option<Sender<Command>>,
     seen: Receiver<WatchEvent>,
@@ -208,46 +210,47 @@ impl TargetWatch {
 
     fn tell(&self, command: Command) {
         if let Some(commands) = &self.commands {
-            // It only ends when told to, so that nothing is lost.
+            // It only ends when told to, so nothing is lost.
             let _ = commands.send(command);
         }
     }
 
-    /// A trial begins now: windows count from here.
+    /// A trial begins now: its windows count from here.
     pub fn begin(&self, trial: u32) {
         self.begin_from(trial, Instant::now());
     }
 
-    /// A trial has begun at a moment that is over: its windows count from then. The first begins now, if that is a while ago.
+    /// A trial began at a past moment: its windows count from then. The first begins now, if that is a
+    /// while ago.
     pub fn begin_from(&self, trial: u32, at: Instant) {
         self.tell(Command::Begin { trial, at });
     }
 
-    /// Its load is over: the window that goes on ends here, and none follows it.
+    /// The trial's load has ended: the current window ends here, and none follows.
     pub fn end(&self) {
         self.tell(Command::End { at: Instant::now(), done: None });
     }
 
-    /// The same at a moment that is over; waits until the last window is cut, but no longer than this.
+    /// The same at a past moment; waits for the last window to be cut, at most this long.
     pub fn end_within(&self, at: Instant, limit: Duration) {
         let (done, is_done) = channel();
         self.tell(Command::End { at, done: Some(done) });
-        // That it takes longer is no matter: the window comes when it comes.
+        // A timeout does not matter: the window comes when it comes.
         let _ = is_done.recv_timeout(limit);
     }
 
-    /// Takes a closer look at the target as it is now, where that is possible and allowed: at the stacks of threads that wait. A virtual
-    /// machine is asked where its threads stand, for which all of them stop a moment.
+    /// Takes a closer look at the target's current state, where possible and permitted: at the stacks of
+    /// waiting threads. A Java VM is asked for its threads, which stops them all for a moment.
     pub fn look(&self) {
         self.tell(Command::Look);
     }
 
-    /// What it has to say since it was last asked. Never waits.
+    /// The events since the last call. Never blocks.
     pub fn drain(&self) -> impl Iterator<Item = WatchEvent> + '_ {
         self.seen.try_iter()
     }
 
-    /// Ends it, and gives what it still had to say: the last window may have been cut only now.
+    /// Ends the watch and returns its remaining events: the last window may have been cut only now.
     pub fn finish(mut self) -> Vec<WatchEvent> {
         self.stop();
         self.seen.try_iter().collect()
@@ -256,7 +259,7 @@ impl TargetWatch {
     fn stop(&mut self) {
         self.commands = None;
         if let Some(thread) = self.thread.take() {
-            // A watch that panicked has said so already; the load is more than its watch.
+            // A watch that panicked has reported that; the load matters more than its watch.
             let _ = thread.join();
         }
     }

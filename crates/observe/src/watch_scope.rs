@@ -1,11 +1,11 @@
-//! Who is watched at this moment.
+//! The processes currently watched.
 
 use record::watch::{AccessLevel, MissingMeasure, WatchedProcesses};
 
-/// The process trees that are watched, as of the last time they were looked for.
+/// The watched process trees, as of the last look.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WatchScope {
-    /// The service first. Others are added behind; none is ever taken away.
+    /// The service first. Others are appended; none is ever removed.
     pub subjects: Vec<WatchedTree>,
     /// What cannot be seen.
     pub missing: Vec<MissingMeasure>,
@@ -13,10 +13,8 @@ pub(crate) struct WatchScope {
     pub level: AccessLevel,
 }
 
-/// One process tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WatchedTree {
-    /// What it is.
     pub about: WatchedProcesses,
     /// Its processes, the first one first; empty once all have ended.
     pub pids: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Who may come in, and what every answer tells the browser about itself.
+//! Access control, and the security headers of every response.
 
 use crate::address::{Address, Token};
 use crate::http_error::HttpError;
@@ -13,12 +13,12 @@ use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Nothing from elsewhere, nothing to elsewhere. The page's own policy, in its head, narrows scripts and styles down to the
-/// one of each that it has; to name both here as well would have to be done anew for each build.
+/// Nothing from elsewhere, nothing to elsewhere. The page's own policy, in its head, narrows scripts and styles down
+/// to its one of each; naming them here as well would have to be redone for each build.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; \
     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Of every answer, the refusals included.
+/// Sent with every response, refusals included.
 const HEADERS: [(HeaderName, &str); 7] = [
     (CONTENT_SECURITY_POLICY, POLICY),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -29,24 +29,23 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (CACHE_CONTROL, "no-store"),
 ];
 
-/// What is asked of whoever comes.
 #[derive(Debug)]
 pub(crate) struct AccessPolicy {
-    /// Only this machine is listened to: then only names of this machine may be asked for.
+    /// Only this machine is listened to: then only its own names are accepted as host.
     here: bool,
     token: Option<Token>,
-    /// A browser has one set of cookies for all ports of a host.
+    /// A browser shares one set of cookies between all ports of a host.
     cookie: String,
 }
 
-/// How a token came.
+/// How a token was presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenSource {
-    /// None is asked for.
+    /// None is required.
     None,
-    /// In the address: the browser is to keep it, for the page's own questions.
+    /// In the URL: the browser keeps it as a cookie, for the page's own requests.
     Address,
-    /// By a header.
+    /// In a header.
     Header,
 }
 
@@ -80,7 +79,7 @@ impl AccessPolicy {
         })
     }
 
-    /// All that may be the token.
+    /// Every candidate for the token.
     fn in_headers<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
         let text = |value: &'a HeaderValue| value.to_str().ok();
         let bearer =
@@ -93,7 +92,7 @@ impl AccessPolicy {
     }
 }
 
-/// Lets a request in, or says why not.
+/// Lets a request through, or refuses it with a reason.
 pub(crate) async fn check_access(
     State(door): State<Arc<AccessPolicy>>,
     request: Request,
@@ -130,8 +129,8 @@ pub(crate) async fn check_access(
     response
 }
 
-/// Whether a host, with or without a port, can only be this machine. A name can be made to mean this machine by whoever owns
-/// it, an address cannot.
+/// Whether a host, with or without a port, can only be this machine. The owner of a name can point it at this
+/// machine, but an address cannot be redirected.
 fn is_local_host(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
@@ -142,7 +141,7 @@ fn is_local_host(host: &str) -> bool {
     })
 }
 
-/// The token of an address. Whatever a token may hold stands there as it is.
+/// The token in a query. Tokens need no unescaping.
 fn in_query(query: Option<&str>) -> Option<&str> {
     query?.split('&').find_map(|pair| pair.strip_prefix("token="))
 }

@@ -1,26 +1,26 @@
-//! Where the page is served, and the word that opens it.
+//! The page's address, and the token that grants access to it.
 
 use aws_lc_rs::{constant_time, rand};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// Where the page is served: `127.0.0.1:7979` unless something else is said.
+/// Where the page is served: `127.0.0.1:7979` by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address(pub SocketAddr);
 
 impl Address {
-    /// A port that no common service has.
+    /// A port that no common service uses.
     const PORT: u16 = 7979;
-    /// Only this machine.
+    /// This machine only.
     const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    /// Whether others than this machine could come.
+    /// Whether other machines could connect.
     pub fn is_open(self) -> bool {
         !self.0.ip().to_canonical().is_loopback()
     }
 
-    /// The same, at a port that is free.
+    /// The same address, at a free port.
     #[must_use]
     pub fn with_free_port(self) -> Self {
         Self(SocketAddr::new(self.0.ip(), 0))
@@ -62,15 +62,15 @@ impl FromStr for Address {
     }
 }
 
-/// The word that opens the page.
+/// The token that grants access to the page.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// Fewer could be tried out.
+    /// Shorter ones could be guessed by trial.
     const LEAST: usize = 8;
 
-    /// One that nobody can guess: 128 bits.
+    /// An unguessable token of 128 bits.
     ///
     /// # Panics
     /// If the kernel has no randomness.
@@ -80,18 +80,18 @@ impl Token {
         Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Whether this is the word. How long it takes says nothing about how much of it is right.
+    /// Compares in constant time.
     pub(crate) fn matches(&self, given: &str) -> bool {
         constant_time::verify_slices_are_equal(self.0.as_bytes(), given.as_bytes()).is_ok()
     }
 
-    /// To be printed for whoever may come.
+    /// The token in clear, to be printed for those who may have access.
     pub fn text(&self) -> &str {
         &self.0
     }
 }
 
-/// What is logged by accident must not open anything.
+/// Accidental logging must not leak it.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
@@ -101,7 +101,7 @@ impl fmt::Debug for Token {
 impl FromStr for Token {
     type Err = String;
 
-    /// Only what stands in an address as it is.
+    /// Allows only characters that need no escaping in a URL.
     fn from_str(text: &str) -> Result<Self, String> {
         let fits = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
         if text.len() >= Self::LEAST && text.chars().all(fits) {

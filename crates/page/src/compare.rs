@@ -15,13 +15,13 @@ use view::{
     LoadSamples, MOST_COMPARED, NOISE, RunComparison, RunView, Tone, compare_runs, strip_common_prefix,
 };
 
-/// One of them.
+/// One of the compared runs.
 struct ComparedDocument {
     line: RunSummary,
     document: Document,
 }
 
-/// The runs named, with commas between; each against the first.
+/// Compares runs, named with commas between them; each against the first.
 pub(crate) fn compare(desk: &RunCache, asked: &str) -> Result<Document, HttpError> {
     let names: Vec<&str> = asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if !(2..=MOST_COMPARED).contains(&names.len()) {
@@ -55,7 +55,7 @@ pub(crate) fn compare(desk: &RunCache, asked: &str) -> Result<Document, HttpErro
     Ok(side_by_side(&runs, compare_runs(&of, NOISE)))
 }
 
-/// How a run's seconds differ: what an interval comes from.
+/// How a run's seconds vary: the source of intervals.
 fn seconds(store: &Store, id: &RunId, view: &RunView) -> Result<LoadSamples, HttpError> {
     let mut spread = LoadSamples::new(view);
     for event in store.events(id)? {
@@ -64,7 +64,8 @@ fn seconds(store: &Store, id: &RunId, view: &RunView) -> Result<LoadSamples, Htt
     Ok(spread)
 }
 
-/// All of them on one page. Where they cannot be compared in figures that is a doubt: they stand side by side all the same.
+/// All runs on one page. If their figures cannot be compared, that is a caveat: they are shown side by side all the
+/// same.
 fn side_by_side(runs: &[ComparedDocument], compared: Result<RunComparison, String>) -> Document {
     let mut front = PageFront { head: head(runs), ..PageFront::default() };
     let mut section = Section {
@@ -119,14 +120,14 @@ fn head(runs: &[ComparedDocument]) -> PageHeader {
     }
 }
 
-/// What is the same of all of them, nothing if they differ.
+/// The value all runs share; empty if they differ.
 fn common(runs: &[ComparedDocument], of: fn(&PageHeader) -> &String) -> String {
     let mut all = runs.iter().map(|run| of(&run.document.front.head));
     let first = all.next().cloned().unwrap_or_default();
     if all.all(|other| *other == first) { first } else { String::new() }
 }
 
-/// What each came to by itself.
+/// The verdict of each run by itself.
 fn verdicts(runs: &[ComparedDocument]) -> TextTable {
     let head = ["run", "name", "target", "goal", "verdict", "lost"];
     let row = |run: &ComparedDocument| {

@@ -1,4 +1,4 @@
-//! The runs that are kept, a line each.
+//! The stored runs, one line each.
 
 use crate::http_error::HttpError;
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use store::{Filter, RunState, RunSummary, Store};
 use units::Moment;
 
-/// Lines if nothing is said: more than anybody reads, and read in a moment.
+/// Default number of lines: more than anybody reads, and read in a moment.
 const LINES: u32 = 1_000;
 
-/// The runs that were asked for, the newest first: `target` and `machine` (a part of it), `command`, `name`, `tag`,
-/// `verdict`, `since`, `until`, `limit`.
+/// The requested runs, newest first: `target` and `machine` (a part of it), `command`, `name`, `tag`, `verdict`,
+/// `since`, `until`, `limit`.
 pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<Value, HttpError> {
     let word = |name: &str| asked.get(name).filter(|text| !text.is_empty()).cloned();
     let limit = match word("limit") {
@@ -41,7 +41,7 @@ pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<
     };
     let runs = store.list(&filter)?;
     let plans = store.plans()?;
-    // Runs that are alike have one plan: it is told once.
+    // Runs that are alike share one plan: it is sent once.
     let told: BTreeMap<i64, &String> =
         runs.iter().filter_map(|run| run.alike.and_then(|alike| Some((alike, plans.get(&alike)?)))).collect();
     Ok(json!({ "runs": runs.iter().map(line).collect::<Vec<_>>(), "plans": told }))
@@ -69,17 +69,17 @@ fn line(run: &RunSummary) -> Value {
     })
 }
 
-/// What a search knows of its limit, or knows so far; null if that is nothing.
+/// What a search knows of its limit, or knows so far; null if nothing.
 fn limit(run: &RunSummary) -> Value {
     if run.lower.is_none() && run.upper.is_none() {
         return Value::Null;
     }
-    // Where none was found, no end is known.
+    // Where no upper bound was found, the end is unknown.
     let upper = run.upper.filter(|_| !view::is_at_least(run));
     json!({ "held": run.held, "lower": run.lower, "upper": upper, "unit": run.unit })
 }
 
-/// The run before, and how this one differs from it; null if there is none.
+/// The previous run, and how this one differs from it; null if there is none.
 fn before(run: &RunSummary) -> Value {
     let Some((before, (text, tone))) = run.before.as_ref().zip(view::limit_change(run)) else {
         return Value::Null;
@@ -87,14 +87,14 @@ fn before(run: &RunSummary) -> Value {
     json!({ "id": before.id, "text": text, "tone": tone })
 }
 
-/// The machine in one line; nothing of what is not known.
+/// The machine in one line, without what is unknown.
 fn machine(run: &RunSummary) -> String {
     let cpus = run.cpus.map(|cpus| format!("{cpus} processor{}", if cpus == 1 { "" } else { "s" }));
     let parts = [run.host.clone(), cpus, run.processor.clone()];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// As [`view::document::State`] is written.
+/// As a [`view::document::PageState`].
 pub(crate) fn state(state: RunState) -> view::document::PageState {
     match state {
         RunState::Ended => view::document::PageState::Ended,
@@ -118,7 +118,6 @@ pub(crate) mod tests {
         .expect("as the store has it")
     }
 
-    /// The line of some run.
     pub(crate) fn line() -> RunSummary {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("t.db")).expect("opens");
@@ -222,7 +221,7 @@ pub(crate) mod tests {
             said(&open),
             "at least 1,991 requests/s: torment was the limit, and the target's is not known"
         );
-        // Whether it was the freezes that made torment late is known to the page of the run alone.
+        // Only the page of the run knows whether the freezes made torment late.
         let stood_still = Some(FreezeSummary { times: 2, longest: Nanos::from_millis(900) });
         let froze = RunSummary { stood_still, ..open };
         assert_eq!(

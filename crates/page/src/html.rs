@@ -1,34 +1,34 @@
-//! The page itself, and a document put into it.
+//! The page itself, and a document embedded in it.
 
 use serde::Serialize;
 use view::document::{Document, PageFront};
 use view::{Text, escape_xml};
 
-/// What `make page` has built, or `fallback.html`.
+/// Built by `make page`, or `fallback.html`.
 pub(crate) const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
 
-/// Where the page looks for a document before it asks a server for one; the fallback has no such place.
+/// Where the page looks for an embedded document before it asks a server; the fallback has no such place.
 const PLACE: &str = "id=\"document\">null</script>";
-/// Behind it, where the page looks for the picture that it hands out.
+/// Behind it, where the page looks for its downloadable picture.
 const PICTURE: &str = "id=\"picture\">null</script>";
-/// Before it stands what a chat or a search engine shows of a link to the page: neither runs its script.
+/// Preceded by what a chat or a search engine shows for a link to the page: neither runs its script.
 const TITLE: &str = "<title>";
 
-/// Whether this binary holds the page, not only words about it.
+/// Whether this binary contains the page, not only the fallback.
 pub fn is_built() -> bool {
     PAGE.contains(PLACE)
 }
 
-/// The page with the document in it: one file that shows the run anywhere, without a server or a network. None if this
-/// binary was built without the page.
+/// The page with an embedded document: one file that shows the run anywhere, without a server or a network. None if
+/// this binary was built without the page.
 ///
-/// Its size follows the rows of the document's timeline: [`crate::ROWS`] are meant.
+/// Its size grows with the rows of the document's timeline, which should be [`crate::ROWS`].
 pub fn freeze(document: &Document) -> Option<String> {
     let picture = json(&view::svg(document));
     insert_document(PAGE, &about(&document.front), &json(document), &picture)
 }
 
-/// Which run it is, and what it came to.
+/// Which run it is, and its verdict.
 fn about(front: &PageFront) -> String {
     let verdict = front.verdict.first().map_or("nothing is known yet".to_owned(), Text::to_plain);
     let (run, verdict) = (escape_xml(&front.head.title()), escape_xml(&verdict));
@@ -39,12 +39,11 @@ fn about(front: &PageFront) -> String {
     )
 }
 
-/// Part of a document, or all of it.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a document has only string keys and no foreign types")
 }
 
-/// JSON of the document and of the picture where their places are, and what it is about before the title.
+/// Inserts the JSON of the document and of the picture at their places, and the summary before the title.
 fn insert_document(page: &str, about: &str, json: &str, picture: &str) -> Option<String> {
     let (before, after) = split_at_place(page, PLACE)?;
     let (head, before) = before.split_at(before.find(TITLE)?);
@@ -58,14 +57,14 @@ fn insert_document(page: &str, about: &str, json: &str, picture: &str) -> Option
     Some(whole)
 }
 
-/// What stands before the `null` of a place, and what behind it.
+/// The page before and after the `null` of a place.
 fn split_at_place<'p>(page: &'p str, place: &str) -> Option<(&'p str, &'p str)> {
     let (before, rest) = page.split_at(page.find(place)? + place.find("null").expect("it stands there"));
     Some((before, rest.strip_prefix("null").expect("it was found there")))
 }
 
-/// JSON as it may stand inside a script element: no text in it can end the element or begin a comment, and no line ends
-/// that a script does not know. All three stand only in strings, where an escape means the same.
+/// Escapes JSON for a script element: no text in it can end the element or begin a comment, and there are no line
+/// terminators that JavaScript rejects. All three occur only in strings, where an escape means the same.
 fn escape_script(json: &str, to: &mut String) {
     for c in json.chars() {
         match c {

@@ -1,4 +1,4 @@
-//! What is said instead of an answer.
+//! Error responses.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -13,12 +13,10 @@ pub(crate) struct HttpError {
 }
 
 impl HttpError {
-    /// Something about the question is wrong.
     pub fn bad_request(why: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, why: why.into() }
     }
 
-    /// Our own fault.
     pub fn internal(why: impl Into<String>) -> Self {
         Self { status: StatusCode::INTERNAL_SERVER_ERROR, why: why.into() }
     }

@@ -1,4 +1,4 @@
-//! As many connections at once as there is room for.
+//! A listener that limits the number of concurrent connections.
 
 use axum::serve::Listener;
 use std::io;
@@ -10,10 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A browser opens up to six. Descriptors are shared with the run that goes on in this process, and it needs them more.
+/// A browser opens up to six. Descriptors are shared with the run that goes on in this process, which needs them
+/// more.
 const CONNECTIONS: usize = 96;
 
-/// Takes a further connection when one of those there are has ended; until then it waits in the kernel.
+/// Accepts a further connection when an existing one has ended; until then it waits in the kernel.
 #[derive(Debug)]
 pub(crate) struct LimitedListener {
     listener: TcpListener,
@@ -32,7 +33,7 @@ impl Listener for LimitedListener {
 
     async fn accept(&mut self) -> (CountedStream, SocketAddr) {
         let room = Arc::clone(&self.room).acquire_owned().await.expect("it is never closed");
-        // By axum's own way, which waits where there are no descriptors left.
+        // Uses axum's own accept, which waits when no descriptors are left.
         let (stream, from) = Listener::accept(&mut self.listener).await;
         (CountedStream { stream, _room: room }, from)
     }
@@ -42,7 +43,7 @@ impl Listener for LimitedListener {
     }
 }
 
-/// A connection, and the room it takes until it ends.
+/// A connection, which holds its permit until it ends.
 #[derive(Debug)]
 pub(crate) struct CountedStream {
     stream: TcpStream,

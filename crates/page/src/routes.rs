@@ -1,4 +1,4 @@
-//! What can be asked for. Everything is read, nothing can be changed.
+//! The routes. Everything is read-only.
 
 use crate::access::{self, AccessPolicy};
 use crate::html::{PAGE, json};
@@ -18,14 +18,14 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 use view::metrics::ExpositionFormat;
 
-/// Browsers that may be told of runs that go on, at once: each has a task that looks twice a second.
+/// Maximum concurrent browsers following runs: each has a task that polls twice a second.
 const STREAMS: usize = 64;
 
-/// What the answers are made of.
+/// State shared by all handlers.
 #[derive(Debug, Clone)]
 pub(crate) struct AppState {
     cache: Arc<RunCache>,
-    /// Whether the service ends.
+    /// Whether the server is ending.
     over: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
 }
@@ -35,18 +35,18 @@ impl AppState {
         Self { cache, over, streams: Arc::new(Semaphore::new(STREAMS)) }
     }
 
-    /// Says when the service ends.
+    /// Signals that the server is ending.
     pub fn end_signal(&self) -> watch::Receiver<bool> {
         self.over.clone()
     }
 
-    /// Whether any browser is told of a run at this moment.
+    /// Whether any browser is following a run right now.
     pub fn is_watched(&self) -> bool {
         self.streams.available_permits() < STREAMS
     }
 }
 
-/// The page and all that it asks for.
+/// The page and its API.
 pub(crate) fn routes(house: AppState, door: AccessPolicy) -> Router {
     Router::new()
         .route("/", get(|| async { Html(PAGE) }))
@@ -86,8 +86,8 @@ async fn document(State(house): State<AppState>, Path(asked): Path<String>) -> R
     Ok(as_json(found.await?))
 }
 
-/// What a run came to, drawn: as `torment report -o FILE.svg` writes it. Of several runs, with commas between, how they
-/// differ.
+/// The picture of a run's result, as `torment report -o FILE.svg` writes it. For several runs, separated by commas,
+/// how they differ.
 async fn picture(State(house): State<AppState>, Path(asked): Path<String>) -> Result<Response, HttpError> {
     let found = run_blocking(move || {
         let document = if asked.contains(',') {

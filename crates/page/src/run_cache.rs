@@ -1,4 +1,4 @@
-//! Runs as they are read from the store, each folded once however many look at it.
+//! Runs as read from the store, each folded once for all viewers.
 
 use crate::ROWS;
 use crate::html::json;
@@ -13,23 +13,23 @@ use view::document::Document;
 use view::metrics::{ExpositionFormat, text};
 use view::page::PageBuilder;
 
-/// Runs kept folded, as many as can be compared: folding half an hour again takes a second.
+/// Maximum cached runs, as many as can be compared: folding half an hour again takes a second.
 const KEPT: usize = view::MOST_COMPARED;
-/// What was read so recently is not read again for the next one who looks.
+/// What was read this recently is not read again for another viewer.
 const FRESH: Duration = Duration::from_millis(200);
 
-/// How long a run that has ended is still among the metrics: whoever scrapes once a minute gets all that was counted.
+/// How long a run that has ended stays in the metrics: a scraper polling once a minute still gets its final counts.
 const LINGERS: Duration = Duration::from_secs(75);
 
-/// A run that several may look at.
+/// A run shared by its viewers.
 pub(crate) type SharedRun = Arc<Mutex<FollowedRun>>;
 
-/// Finds runs, and keeps the last ones at hand. Everything here waits for the disk.
+/// Finds runs, and caches the most recent ones. Everything here blocks on the disk.
 #[derive(Debug)]
 pub(crate) struct RunCache {
     store: PathBuf,
     home: OnceLock<RunId>,
-    /// The last one used stands last.
+    /// Most recently used last.
     kept: Mutex<Vec<(RunId, SharedRun)>>,
     meter: Mutex<MetricsReader>,
 }
@@ -44,28 +44,28 @@ impl RunCache {
         }
     }
 
-    /// The page begins with this run from now on.
+    /// Makes this run the page's first from now on.
     pub fn set_home(&self, id: &RunId) {
-        // Only the first run of a process is its own; what else it makes is part of that.
+        // Only the first run of a process is its own; any other it makes is part of that.
         let _ = self.home.set(id.clone());
     }
 
-    /// Where the page begins.
+    /// The run the page begins with.
     pub fn home(&self) -> Option<&RunId> {
         self.home.get()
     }
 
-    /// The store, to be read once.
+    /// The store, opened for one read.
     pub fn store(&self) -> Result<Store, HttpError> {
         Ok(Store::open(&self.store)?)
     }
 
-    /// The measures of all runs that go on, and of those that ended just now, as text.
+    /// The measures of all runs that go on or have just ended, as text.
     pub fn metrics(&self, form: ExpositionFormat) -> Result<String, HttpError> {
         Ok(text(&lock(&self.meter).snapshots()?, form))
     }
 
-    /// The run meant by an id, the beginning of one, or `last`.
+    /// The run with this id or prefix of an id, or `last`.
     pub fn run(&self, asked: &str) -> Result<SharedRun, HttpError> {
         let store = self.store()?;
         let id = store.find(asked)?;
@@ -82,12 +82,12 @@ impl RunCache {
     }
 }
 
-/// A panic while one run was read must not end the service for all.
+/// A panic while reading one run must not end the server for all.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does what waits for the disk where nobody else waits for it.
+/// Runs something that blocks on the disk where it blocks nobody else.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, HttpError> + Send + 'static,
 ) -> Result<T, HttpError> {
@@ -100,7 +100,7 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     }
 }
 
-/// A run as one document, with [`ROWS`] rows at most.
+/// A run as one document, with at most [`ROWS`] rows.
 ///
 /// # Errors
 /// If there is no such run, or it cannot be read.
@@ -110,7 +110,7 @@ pub fn document(store: Store, id: &RunId) -> Result<Document, Error> {
     Ok(run.document())
 }
 
-/// A run, folded as far as it was read.
+/// A run, folded as far as it has been read.
 pub(crate) struct FollowedRun {
     follow: RunFollower,
     pub pages: PageBuilder,
@@ -120,7 +120,7 @@ pub(crate) struct FollowedRun {
 
 impl std::fmt::Debug for FollowedRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Followed").field("follow", &self.follow).finish_non_exhaustive()
+        f.debug_struct("FollowedRun").field("follow", &self.follow).finish_non_exhaustive()
     }
 }
 
@@ -129,7 +129,7 @@ impl FollowedRun {
         Self { follow: RunFollower::new(store, id), pages: PageBuilder::default(), read: None, front: None }
     }
 
-    /// Reads what was added since; `now` even if the last look was a moment ago.
+    /// Reads what was added since; if `now`, even right after the last read.
     pub fn catch_up(&mut self, now: bool) -> Result<(), Error> {
         if !now && self.read.is_some_and(|at| at.elapsed() < FRESH) {
             return Ok(());
@@ -146,22 +146,21 @@ impl FollowedRun {
         Ok(())
     }
 
-    /// How it stood when it was last read.
+    /// Its state at the last read.
     pub fn state(&self) -> RunState {
         self.follow.state()
     }
 
-    /// Its line in the history.
     pub fn summary(&self) -> Result<RunSummary, Error> {
         self.follow.store().summary(self.follow.id())
     }
 
-    /// All of it, as far as it was read.
+    /// The whole document, as far as it has been read.
     pub fn document(&self) -> Document {
         self.pages.document(ROWS)
     }
 
-    /// What is said of it, as JSON; made once for all who look.
+    /// The front of its page, as JSON; built once for all viewers.
     pub fn front(&mut self) -> Arc<str> {
         let Self { pages, front, .. } = self;
         Arc::clone(front.get_or_insert_with(|| json(&pages.front()).into()))

@@ -1,4 +1,4 @@
-//! The page served, on a thread of its own, until whoever began it says that it is over.
+//! Serves the page on a thread of its own until it is shut down.
 
 use crate::access::AccessPolicy;
 use crate::address::{Address, Token};
@@ -17,25 +17,25 @@ use sys::lower_priority;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-/// Threads that read runs: one that reads a long run must not keep the list from whoever asks for it.
+/// Reader threads: reading a long run must not block the list.
 const READERS: usize = 3;
-/// What is on its way when all who look have parted has this long to get there.
+/// Once all viewers have left, responses on their way have this long to arrive.
 const LEAVING: Duration = Duration::from_millis(100);
 
-/// How it is to be served.
+/// Options of [`PageServer::start`].
 #[derive(Debug)]
 pub struct ServeOptions<'a> {
-    /// Where the runs are kept.
+    /// The store's folder.
     pub store: &'a Path,
     /// Where to listen.
     pub at: Address,
-    /// What opens it; without one it opens to everybody who can reach it.
+    /// Required for access; without one, anybody who can reach the page has access.
     pub token: Option<Token>,
-    /// A run goes on in this process: it comes first, and the page stays away from these processors, if there are others.
+    /// A run goes on in this process: it is shown first, and the page avoids these processors, if there are others.
     pub beside: Option<&'a [u32]>,
 }
 
-/// The page, served. It ends when this is dropped.
+/// The running server. It ends when this is dropped.
 #[derive(Debug)]
 pub struct PageServer {
     url: String,
@@ -45,10 +45,10 @@ pub struct PageServer {
 }
 
 impl PageServer {
-    /// Begins to serve.
+    /// Starts to serve.
     ///
     /// # Errors
-    /// If the address cannot be had, or no thread.
+    /// If the address cannot be bound, or no thread started.
     pub fn start(serving: &ServeOptions<'_>) -> io::Result<Self> {
         let listener = TcpListener::bind(serving.at.0)?;
         listener.set_nonblocking(true)?;
@@ -67,7 +67,7 @@ impl PageServer {
                 Ok(runtime) => {
                     let _ = began.send(Ok(()));
                     serve(&runtime, listener, house, door);
-                    // Whoever still reads a run for a browser has nobody to give it to.
+                    // Readers that still run have nobody left to answer.
                     runtime.shutdown_background();
                 }
                 Err(why) => drop(began.send(Err(why))),
@@ -77,17 +77,17 @@ impl PageServer {
         Ok(Self { url: url(at, serving.token.as_ref()), cache, over, thread: Some(thread) })
     }
 
-    /// What a browser opens it with, the token included.
+    /// The URL for a browser, token included.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The page begins with this run from now on.
+    /// Makes this run the page's first from now on.
     pub fn set_home_run(&self, id: &RunId) {
         self.cache.set_home(id);
     }
 
-    /// Tells the end to whoever looks, for a second at most, and ends.
+    /// Tells all viewers of the end, for at most a second, and ends.
     pub fn shut_down(mut self) {
         self.over.send_replace(true);
         if let Some(thread) = self.thread.take() {
@@ -102,7 +102,7 @@ fn runtime() -> io::Result<Runtime> {
 
 fn serve(runtime: &Runtime, listener: TcpListener, house: AppState, door: AccessPolicy) {
     runtime.block_on(async move {
-        // It was bound already, and does not wait: nothing is left that could fail.
+        // Already bound and non-blocking: nothing is left that could fail.
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let (leave, left) = watch::channel(false);
         let router = routes(house.clone(), door);
@@ -118,12 +118,12 @@ fn serve(runtime: &Runtime, listener: TcpListener, house: AppState, door: Access
     });
 }
 
-/// Waits until it is said. An error is an end as well: whoever could say so is gone.
+/// Waits for the signal. An error ends it as well: its sender is gone.
 async fn end_signalled(mut word: watch::Receiver<bool>) {
     let _ = word.wait_for(|word| *word).await;
 }
 
-/// Where every address is listened to, others come by the machine's name.
+/// When listening on every address, the URL has the machine's name for others.
 fn url(at: SocketAddr, token: Option<&Token>) -> String {
     let place = if at.ip().is_unspecified() {
         format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), at.port())

@@ -1,7 +1,7 @@
-//! A run told as it goes on, by server-sent events.
+//! A live run as server-sent events.
 //!
-//! A browser is told the difference between what it has and what there is, whenever it takes it. Nothing is queued for it: one
-//! that stands still misses steps, never rows.
+//! A browser gets the difference between what it has and what there is, whenever it takes it. Nothing is queued for
+//! it: a stalled one misses steps, never rows.
 
 use crate::history;
 use crate::html::json;
@@ -22,20 +22,20 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::timeout;
 use view::document::Timeline;
 
-/// How often the store is looked at; it commits at least once a second.
+/// How often the store is polled; it commits at least once a second.
 const LOOK: Duration = Duration::from_millis(500);
-/// What is said of a run is not told more often.
+/// Minimum interval between updates of the front.
 const FRONT: Duration = Duration::from_secs(1);
-/// Silence longer than this makes some proxies hang up.
+/// Some proxies hang up after a longer silence.
 const ALIVE: Duration = Duration::from_secs(15);
-/// A browser that has lost its connection comes back after this.
+/// A browser that has lost its connection returns after this.
 const RETRY: Duration = Duration::from_secs(1);
-/// A browser that was told the end of its run asks for all of it once more, and has this long to do so.
+/// A browser that was told of its run's end requests the whole run once more, and has this long to do so.
 pub(crate) const PARTING: Duration = Duration::from_millis(900);
-/// Rows told at once: of a run of a day, no more than this lies in memory for each browser.
+/// Maximum rows per event: even for a day-long run, no more than this is in memory for each browser.
 const MOST: usize = 2_000;
 
-/// Which rows a browser has: the id of the last event that had rows.
+/// Which rows a browser has: the id of the last event with rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientPosition {
     generation: u32,
@@ -43,7 +43,7 @@ pub(crate) struct ClientPosition {
 }
 
 impl ClientPosition {
-    /// From `generation:rows`; none if it is anything else, which then begins anew.
+    /// From `generation:rows`; None if malformed, which starts over.
     pub fn parse(id: &str) -> Option<Self> {
         let (generation, rows) = id.split_once(':')?;
         Some(Self { generation: generation.parse().ok()?, rows: rows.parse().ok()? })
@@ -54,17 +54,17 @@ impl ClientPosition {
     }
 }
 
-/// What is new at a look.
+/// What is new at a poll.
 #[derive(Debug)]
 struct RunUpdate {
     front: Arc<str>,
     rows: Option<(ClientPosition, String)>,
-    /// There are more rows already.
+    /// More rows are available already.
     more: bool,
     state: RunState,
 }
 
-/// Rows as a browser gets them.
+/// Rows as sent to a browser.
 #[derive(Serialize)]
 struct Rows {
     generation: u32,
@@ -72,19 +72,19 @@ struct Rows {
     timeline: Timeline,
 }
 
-/// The answer that lasts as long as the run.
+/// A response that lasts as long as the run.
 pub(crate) fn events(
     run: SharedRun,
     seen: Option<ClientPosition>,
     over: watch::Receiver<bool>,
     room: OwnedSemaphorePermit,
 ) -> Response {
-    // One on its way, one to follow: whoever tells waits for whoever reads.
+    // One on its way, one to follow: the sender waits for the reader.
     let (to, told) = mpsc::channel(1);
     tokio::spawn(async move {
-        // No more can be done for a browser that has left.
+        // Nothing more can be done for a browser that has left.
         let _ = EventSender { run, seen, front: None, over, to }.tell().await;
-        // One that was told the end asks for all of it once more: until then it counts as one that looks.
+        // A browser told of the end requests the whole run once more: until then it counts as a viewer.
         tokio::time::sleep(PARTING).await;
         drop(room);
     });
@@ -105,11 +105,11 @@ impl Stream for EventStream {
 /// The browser has left.
 struct ClientGone;
 
-/// One browser that is told of one run.
+/// Sends one run to one browser.
 struct EventSender {
     run: SharedRun,
     seen: Option<ClientPosition>,
-    /// What was said last, and when.
+    /// The last front sent, and when.
     front: Option<(Arc<str>, Instant)>,
     over: watch::Receiver<bool>,
     to: mpsc::Sender<Event>,
@@ -142,7 +142,7 @@ impl EventSender {
             if last || self.to.is_closed() {
                 return Ok(());
             }
-            // When the service ends, or whoever could say so is gone, there is a last look, at once.
+            // When the server ends, or the signal's sender is gone, there is a last poll at once.
             last = timeout(LOOK, self.over.wait_for(|over| *over)).await.is_ok();
         }
     }
@@ -157,7 +157,7 @@ impl EventSender {
         .await
     }
 
-    /// Says what is said of the run, if it is another thing than before and not too soon; the last is said whenever it comes.
+    /// Sends the front if it has changed and is not too soon; the last one is always sent.
     async fn say_front(&mut self, front: Arc<str>, last: bool) -> Result<(), ClientGone> {
         let is_due = match &self.front {
             None => true,
@@ -174,7 +174,7 @@ impl EventSender {
         self.send(event).await
     }
 
-    /// Waits until the browser has taken what came before.
+    /// Waits until the browser has taken the previous event.
     async fn send(&self, event: Event) -> Result<(), ClientGone> {
         self.to.send(event).await.map_err(|_| ClientGone)
     }
@@ -185,7 +185,7 @@ fn step(run: &mut FollowedRun, seen: Option<ClientPosition>) -> RunUpdate {
     let known = seen.filter(|seen| seen.generation == generation && seen.rows <= rows);
     let from = known.map_or(0, |seen| seen.rows);
     let to = rows.min(from + MOST);
-    // Of another generation even none are news: those that the browser has are no longer true.
+    // In a new generation even zero rows are news: those that the browser has are invalid.
     let is_news = to > from || (known.is_none() && seen.is_some());
     let told = is_news.then(|| {
         let timeline = cut(run.pages.rows_from(from), to - from);
@@ -195,7 +195,7 @@ fn step(run: &mut FollowedRun, seen: Option<ClientPosition>) -> RunUpdate {
     RunUpdate { front: run.front(), rows: told, more: to < rows, state: run.state() }
 }
 
-/// Its first rows.
+/// The first `rows` rows.
 fn cut(mut timeline: Timeline, rows: usize) -> Timeline {
     timeline.at.truncate(rows);
     timeline.columns.iter_mut().for_each(|column| column.values.truncate(rows));

@@ -1,46 +1,45 @@
-//! An SVG as pixels, for where only those are shown: a chat, a slide, a form.
+//! Renders an SVG to PNG, for where only that is shown: a chat, a slide, a form.
 //!
-//! Letters come from the fonts that are built in, wherever it runs: a machine without any draws the same picture, to the pixel. It
-//! knows nothing of runs, and writes no file.
+//! Text uses built-in fonts: a machine without any renders the same picture, to the pixel. Knows nothing of runs, and writes no file.
 
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::fontdb::{Database, Source};
 use resvg::usvg::{Options, Tree};
 use std::sync::Arc;
 
-/// Pixels for each unit of the SVG, across and down: screens have two where they once had one.
+/// Pixels per SVG unit in both directions, for high-density screens.
 const SCALE: f32 = 2.0;
-/// Pixels at most: four bytes each, twice while they are packed. A picture of two thousand units across may be eight thousand down.
+/// Maximum pixels: four bytes each, twice while encoding. A picture 2,000 units wide may be 8,000 high.
 const MOST: u64 = 64 << 20;
-/// Stands for every family that an SVG names and is not here.
+/// Replaces every font family that an SVG names and is missing here.
 const FAMILY: &str = "Noto Sans";
-/// Letters of Western and Central Europe, two weights; and arrows and comparisons for both. `font/subset.sh` has them all.
+/// Western and Central European letters in two weights; arrows and comparison signs for both. `font/subset.sh` lists them all.
 const FONTS: [&[u8]; 3] = [
     include_bytes!("../font/regular.ttf"),
     include_bytes!("../font/semibold.ttf"),
     include_bytes!("../font/signs.ttf"),
 ];
 
-/// Why there is no PNG.
+/// Why rendering failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// What was given cannot be drawn.
+    /// The input cannot be rendered.
     #[error("the picture is no SVG: {found}")]
     NotSvg {
-        /// The library's words.
+        /// The library's message.
         found: String,
     },
-    /// It would be larger than a picture may be.
+    /// It would exceed the maximum size.
     #[error("{width} × {height} pixels are too many for a PNG; an SVG may be of any size")]
     Large {
-        /// Pixels across.
+        /// Width in pixels.
         width: u32,
-        /// Pixels down.
+        /// Height in pixels.
         height: u32,
     },
 }
 
-/// Draws it on white, two pixels for each unit. Rules for a dark scheme do not count. A letter that the fonts lack is a box.
+/// Renders on white, at two pixels per unit. Ignores rules for dark schemes. Characters missing from the fonts become boxes.
 pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     let options = Options { fontdb: Arc::new(fonts()), ..Options::default() };
     let tree = Tree::from_str(svg, &options).map_err(|why| Error::NotSvg { found: why.to_string() })?;
@@ -52,7 +51,7 @@ pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     Ok(all.encode_png().expect("what has pixels can be packed into memory"))
 }
 
-/// At least one: nothing is no picture.
+/// At least one.
 fn pixels(units: f32) -> u32 {
     (units * SCALE).round().max(1.0) as u32
 }
@@ -62,7 +61,7 @@ fn fonts() -> Database {
     for font in FONTS {
         fonts.load_font_source(Source::Binary(Arc::new(font)));
     }
-    // The one is asked for by our pictures, the other by the library where an SVG names none that is here.
+    // Our pictures ask for the one, the library for the other if an SVG names no known family.
     fonts.set_sans_serif_family(FAMILY);
     fonts.set_serif_family(FAMILY);
     fonts
@@ -74,7 +73,7 @@ mod tests {
 
     const WIDTH: u32 = 60;
     const HEIGHT: u32 = 30;
-    /// As view writes it.
+    /// As `view` writes it.
     const STYLE: &str = "text{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:#15191d}\
         .strong{font-weight:600}.large{font-size:17px}";
 
@@ -94,7 +93,7 @@ mod tests {
         drawn(&format!("<text class=\"{class}\" x=\"4\" y=\"20\">{words}</text>"))
     }
 
-    /// Pixels that are not white.
+    /// Number of pixels that are not white.
     fn dark(picture: &Pixmap) -> usize {
         picture.pixels().iter().filter(|pixel| pixel.red() < 0xff).count()
     }
@@ -123,7 +122,7 @@ mod tests {
         assert!(dark(&large) > dark(&plain), "{} and {} pixels", dark(&large), dark(&plain));
     }
 
-    /// Whatever a picture says of itself; of the names that people give, what a letter lacks is a box.
+    /// Everything a picture says itself; in user-given names missing characters become boxes.
     #[test]
     fn every_sign_that_a_picture_uses_has_its_shape() {
         for class in ["", "strong"] {

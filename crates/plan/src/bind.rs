@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::grouped;
 
-/// Gives the text of a file or the value of a variable, or says why not.
+/// Returns the text of a file or the value of a variable, or why it cannot.
 type ReadText<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 impl Plan {
-    /// Fills in every value that is not in the plan itself: of data files, of files that hold a secret
-    /// (`read` gives their text) and of the environment (`env` gives a variable).
+    /// Fills in every value that is not in the plan itself: from data files, secret files (`read` returns their text)
+    /// and the environment (`env` returns a variable).
     ///
-    /// Values are escaped for where they stand: in the path what no path can hold, in a form
-    /// (by its content type) as a form field. Elsewhere they are sent as they are.
+    /// Values are escaped for their place: in the path what no path can hold, in a form (by its content type) as a
+    /// form field. Elsewhere they are sent as they are.
     ///
     /// # Errors
-    /// If one cannot be had, a data file is malformed or lacks the column, a value is one that no
-    /// header can hold, or the load needs more rows than there are. No message holds a secret.
+    /// If a value cannot be had or cannot stand in a header, a data file is malformed or lacks the column, or the
+    /// load needs more rows than there are. No message contains a secret.
     pub fn bind(
         &mut self,
         mut read: impl FnMut(&str) -> Result<String, String>,
@@ -40,13 +40,13 @@ impl Plan {
         self.check_rows()
     }
 
-    /// How many arrivals there is data for, if a data set is used up: rows with `order = "once"`.
-    /// Known after [`Plan::bind`].
+    /// How many arrivals there is data for, if a data set can be used up: its rows with `order = "once"`. Known after
+    /// [`Plan::bind`].
     pub fn arrivals_limit(&self) -> Option<u64> {
         self.smallest_data_set().map(|(_, rows)| rows)
     }
 
-    /// The data set that is used up first, and its rows.
+    /// The data set that is used up first, and its number of rows.
     fn smallest_data_set(&self) -> Option<(String, u64)> {
         let mut least: Option<(String, u64)> = None;
         self.visit(|piece| {
@@ -77,7 +77,7 @@ impl Plan {
         )))
     }
 
-    /// How many arrivals the load has, if the plan says so.
+    /// The load's number of arrivals, if the plan determines it.
     fn arrivals(&self) -> Option<u64> {
         match &self.task {
             Task::Run(Load::Open { stages, arrivals: Arrivals::Even }) => {
@@ -89,12 +89,12 @@ impl Plan {
     }
 }
 
-/// Arrivals that stages offer.
+/// Arrivals due in all stages.
 pub(crate) fn planned_arrivals(stages: &[Stage]) -> f64 {
     stages.iter().map(|s| (s.from.0 + s.to.0) / 2.0 * s.duration.as_secs_f64()).sum()
 }
 
-/// What was read so far: each file once, and one copy of each column for each way it is written.
+/// What was read so far: each file once, and one copy of each column per escaping.
 struct ColumnCache<'a> {
     sets: &'a [DataSet],
     texts: BTreeMap<String, String>,
@@ -154,12 +154,11 @@ impl ColumnCache<'_> {
     }
 }
 
-/// What no header can hold.
 fn is_forbidden_in_header(b: u8) -> bool {
     b.is_ascii_control() && b != b'\t'
 }
 
-/// A column as it is written where it stands.
+/// A column, escaped for its place.
 fn escaped_column(file: &str, text: &str, column: &str, fit: Escaping) -> Result<Arc<[String]>, Error> {
     let found = data_set::read_column(file, text, column)?;
     if fit == Escaping::Header && found.iter().any(|value| value.bytes().any(is_forbidden_in_header)) {

@@ -1,4 +1,4 @@
-//! From a draft to a plan: every value is read, every default filled in, every contradiction found.
+//! From a draft to a plan: parses every value, fills in every default, finds every contradiction.
 
 mod answer;
 mod experiment;
@@ -27,23 +27,23 @@ use crate::{Target, Task, data_set};
 use load::MAX_CONNECTIONS;
 use units::Nanos;
 
-/// Connections to a database if the plan says nothing: what its pools commonly have.
+/// Default connections to a database: what pools commonly have.
 const DEFAULT_POOL: u32 = 16;
-/// Streams are numbered by 31 bits (RFC 9113, 5.1.1), of which a client has every second.
+/// Stream ids have 31 bits (RFC 9113, 5.1.1); a client has every second one.
 const MAX_STREAMS: u32 = 1 << 30;
-/// Who lets requests be a second late has no schedule any more.
+/// With requests up to a second late there is no schedule any more.
 const MAX_LATENESS: Nanos = Nanos::from_secs(1);
 
-/// Reads a file that the plan names: its bytes, or why not.
+/// Reads a file named in the plan: its bytes, or why not.
 pub type ReadFile<'a> = &'a mut dyn FnMut(&str) -> Result<Vec<u8>, String>;
 
 impl Draft {
     /// Checks everything at once, so that nothing below has to.
     ///
-    /// `read` gives the content of a body file; data and secrets are read by [`Plan::bind`].
+    /// `read` returns the content of a body file; data and secrets are read by [`Plan::bind`].
     ///
     /// # Errors
-    /// With the first value that cannot be meant, where it was given, and what was expected.
+    /// The first invalid value: where it was given, and what was expected.
     pub fn check(&self, command: PlanCommand, read: ReadFile<'_>) -> Result<Plan, Error> {
         let data = self.data_sets()?;
         let address = self.address(&NameScope { data: &data, ..NameScope::default() })?;
@@ -56,7 +56,7 @@ impl Draft {
         }
         let pool = self.pool(&address.target)?;
         let setup = self.setup(&address.target)?;
-        // Whoever runs it is told now what would be wrong when it is tried.
+        // Mistakes in the experiment are reported now, not only when it is tried.
         if command != PlanCommand::Try && !self.variants.is_empty() {
             self.experiment(&flows, setup.as_ref())?;
         }
@@ -177,7 +177,7 @@ impl Draft {
         Ok(())
     }
 
-    /// How many connections a database gets.
+    /// Number of connections to a database.
     fn pool(&self, target: &Target) -> Result<Option<u32>, Error> {
         let (pool, most) = (self.top.one(Key::Pool), self.top.one(Key::MaxConnections));
         let count = |given: &SourceText| given.parse_count(MAX_CONNECTIONS, "a number of connections");
@@ -224,7 +224,6 @@ impl Draft {
     }
 }
 
-/// One of a few words.
 fn parse_choice<T: Copy>(
     given: &SourceText,
     all: &[T],

@@ -2,8 +2,8 @@ use crate::error::{Error, SourceLocation};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The values of one column of a CSV file (RFC 4180): a header line, then a row on each line; a
-/// field in quotes may hold commas, line ends, and quotes written twice. Empty lines are skipped.
+/// The values of one column of a CSV file (RFC 4180): a header line, then one row per line; a quoted field may
+/// contain commas, line ends, and doubled quotes. Empty lines are skipped.
 pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let offset = text.len() - body.len();
@@ -55,7 +55,7 @@ struct Row {
 }
 
 impl RowReader<'_> {
-    /// The next row that is not empty, or the place of the quote that is wrong.
+    /// The next non-empty row, or the position of the misplaced quote.
     fn next_row(&mut self) -> Result<Option<Row>, usize> {
         while self.text[self.at..].starts_with(['\n', '\r']) {
             self.at += 1;
@@ -75,7 +75,7 @@ impl RowReader<'_> {
         }
     }
 
-    /// One field; stands on the comma or line end after it then.
+    /// One field; leaves the position at the comma or line end after it.
     fn field(&mut self) -> Result<String, usize> {
         let rest = &self.text[self.at..];
         let Some(quoted) = rest.strip_prefix('"') else {

@@ -1,4 +1,4 @@
-//! Data sets: values that come from files, one row for each arrival.
+//! Data sets: values from files, one row per arrival.
 
 use crate::error::{Error, SourceLocation};
 use crate::{csv, ndjson};
@@ -7,27 +7,27 @@ use std::fmt;
 use std::path::Path;
 use units::random::{mix, one_of};
 
-/// A file of rows under a name: `[data.users]`.
+/// A named file of rows: `[data.users]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataSet {
-    /// Placeholders say `{name.column}`.
+    /// Placeholders refer to it as `{name.column}`.
     pub name: String,
-    /// CSV, or by its ending (`.ndjson`, `.jsonl`) NDJSON: a JSON object on each line.
+    /// CSV or, by its extension (`.ndjson`, `.jsonl`), NDJSON: a JSON object per line.
     pub file: String,
     /// Which row an arrival uses.
     pub order: RowOrder,
 }
 
 units::named! {
-    /// Which row an arrival uses; all columns of one data set are of the same row.
+    /// Which row an arrival uses; all columns of one data set come from the same row.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum RowOrder {
-        /// One after the other, then from the start again.
+        /// In order, then from the start again.
         #[default]
         Cycle = "cycle",
         /// Each equally likely.
         Random = "random",
-        /// One after the other; then there is nothing left to send.
+        /// In order; after the last there is nothing left to send.
         Once = "once",
     }
 }
@@ -35,14 +35,14 @@ units::named! {
 /// Where rows come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowSource {
-    /// `{file:names.csv:column}`: the file itself, one row after the other.
+    /// `{file:names.csv:column}`: the file itself, in order.
     File(String),
     /// `{users.column}`: a data set declared in the plan, by its name.
     Data(String),
 }
 
 impl RowOrder {
-    /// The row of `count` that arrival number `k` uses, if there is one left for it.
+    /// The row out of `count` that arrival number `k` uses, if one is left.
     pub(crate) fn row(self, k: u64, seed: u64, rows: &RowSource, count: usize) -> Option<usize> {
         let count = count as u64;
         let row = match self {
@@ -65,7 +65,7 @@ impl RowSource {
         }
     }
 
-    /// The placeholder for one of their columns.
+    /// Writes the placeholder for one of its columns.
     pub(crate) fn fmt(&self, column: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(file) => write!(f, "{{file:{file}:{column}}}"),
@@ -74,7 +74,7 @@ impl RowSource {
     }
 }
 
-/// The values of one column of a file, in the format that its ending names.
+/// The values of one column of a file, in the format given by its extension.
 pub(crate) fn read_column(file: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
     let ending = Path::new(file).extension().and_then(|e| e.to_str()).unwrap_or("");
     match ending.to_ascii_lowercase().as_str() {
@@ -83,7 +83,7 @@ pub(crate) fn read_column(file: &str, text: &str, column: &str) -> Result<Vec<St
     }
 }
 
-/// A file named in a plan file is looked for next to it.
+/// A file named in a plan file is looked up next to it.
 pub(crate) fn resolve_path(path: &str, place: &SourceLocation) -> String {
     match place {
         SourceLocation::File { name, .. } => {

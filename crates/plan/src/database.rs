@@ -1,4 +1,4 @@
-//! `postgres://` URLs, as libpq writes them (PostgreSQL's documentation, 32.1.1.2, "Connection URIs").
+//! `postgres://` URLs in libpq's syntax (PostgreSQL's documentation, 32.1.1.2, "Connection URIs").
 
 use crate::error::advice;
 use crate::form::{encoded, percent_decoded};
@@ -13,9 +13,9 @@ const SSL_MODES: [&str; 4] = ["disable", "prefer", "require", "verify-full"];
 const PARAMETERS: [&str; 7] = ["host", "port", "user", "password", "dbname", "sslmode", "application_name"];
 
 impl DatabaseAddress {
-    /// Of a URL whose scheme is already known.
+    /// Parses a URL whose scheme is already known.
     ///
-    /// The message is what was expected, or what else is wrong; it never holds the password.
+    /// The message says what was expected, or what else is wrong; it never contains the password.
     pub(crate) fn parse(url: &UrlParts<'_>) -> Result<Self, String> {
         let (name, query) = url.path.split_once('?').unwrap_or((url.path, ""));
         let user = url.user.unwrap_or("");
@@ -59,12 +59,12 @@ impl DatabaseAddress {
             "user" => self.user = decoded(value)?,
             "password" => self.password = Some(secret(value)?),
             "dbname" => self.name = decoded(value)?,
-            // How others see the session; torment has a name of its own there.
+            // The session's name for others; torment sets its own.
             "application_name" => {}
             "sslmode" => match value {
-                // Whether a session is encrypted must not be left to the server: it is measured.
+                // Encryption must not be left to the server: it is measured.
                 "disable" | "prefer" | "allow" => self.tls = false,
-                // libpq looks at no certificate then, unless it finds an authority's.
+                // libpq checks no certificate then, unless it finds an authority's.
                 "require" => (self.tls, self.insecure) = (true, true),
                 "verify-full" => self.tls = true,
                 other => {
@@ -87,12 +87,12 @@ impl DatabaseAddress {
         self.host.starts_with('/')
     }
 
-    /// The URL that reads back as this; with the password as its template prints, or without one.
+    /// The URL that parses to this; with the password as its template prints, or without.
     pub(crate) fn url(&self, with_password: bool) -> String {
         self.url_with(self.password.as_ref().filter(|_| with_password).map(ToString::to_string))
     }
 
-    /// The URL with the password itself: for whoever connects.
+    /// The URL with the plain password, for connecting.
     pub(crate) fn url_in_clear(&self) -> String {
         self.url_with(self.password.as_ref().map(|password| encoded(&password.constant())))
     }
@@ -118,7 +118,7 @@ impl DatabaseAddress {
     }
 }
 
-/// A password: its placeholders keep working, everything else is a secret.
+/// A password: its placeholders stay, everything else is a secret.
 fn secret(text: &str) -> Result<Template, String> {
     let mut template =
         Template::parse_with(text.as_bytes(), &NameScope::default()).map_err(|e| e.expected)?;

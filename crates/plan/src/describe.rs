@@ -9,11 +9,11 @@ use crate::{Origin, Step, Target, Task, WatchPlan};
 use experiment::{describe_experiment, describe_held, describe_setup};
 use units::{Bytes, Nanos, Share, grouped};
 
-/// More requests than these are counted only: `to_toml` has them all.
+/// More requests than these are only counted: `to_toml` has them all.
 const MOST_LINES: usize = 8;
 
 impl Plan {
-    /// The plan as understood, in a few lines for people.
+    /// The checked plan, in a few lines for people.
     pub fn describe(&self) -> Vec<String> {
         let mut lines = vec![format!("target   {}", self.describe_target())];
         lines.extend(self.setup.iter().flat_map(describe_setup));
@@ -48,7 +48,7 @@ impl Plan {
         lines
     }
 
-    /// Requests at once on each connection of a closed loop.
+    /// Concurrent requests on each connection of a closed loop.
     pub fn streams(&self) -> u32 {
         match &self.target {
             Target::Http(Origin { http: HttpVersion::Two, streams, .. }) => *streams,
@@ -107,7 +107,7 @@ impl Plan {
         }
     }
 
-    /// One line for each, with its share of the arrivals.
+    /// One line per flow, with its share of the arrivals.
     fn describe_flows(&self) -> Vec<String> {
         if let [flow] = self.flows.as_slice() {
             return vec![format!("flow     {}", describe_flow(flow))];
@@ -164,7 +164,7 @@ fn describe_workers(on: &FleetPlace, fleet: &FleetPlan) -> String {
     who + &each
 }
 
-/// What is not as by default.
+/// What differs from the defaults.
 fn describe_watch(watch: &WatchPlan, target: &Target) -> Option<String> {
     if !watch.on {
         return Some("nothing".to_owned());
@@ -193,7 +193,7 @@ fn pluralized(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// As many lines as are read, the first of them with a label.
+/// At most as many lines as people read, the first with a label.
 fn labelled_lines(label: &str, texts: Vec<String>) -> Vec<String> {
     let more = texts.len().saturating_sub(MOST_LINES);
     let mut lines: Vec<String> = Vec::new();

@@ -3,7 +3,7 @@ use crate::error::{Error, SourceLocation};
 use std::collections::BTreeMap;
 use units::{Nanos, ParseError, Rate};
 
-/// A text that somebody gave, and where.
+/// A given text and where it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceText {
     pub(crate) text: String,
@@ -19,7 +19,7 @@ impl SourceText {
         self.text.parse().map_err(|e: ParseError| self.error(e.to_string()))
     }
 
-    /// A whole number from `least` on.
+    /// A whole number of at least `least`.
     pub(crate) fn parse_whole<T: TryFrom<u64>>(&self, least: u64, what: &str) -> Result<T, Error> {
         let digits = self.text.trim().replace(['_', ','], "");
         let number = digits.parse::<u64>().ok().filter(|&n| n >= least);
@@ -42,12 +42,11 @@ impl SourceText {
         self.text.parse().map_err(|_| self.error(format!("'{}' is neither true nor false", self.text)))
     }
 
-    /// The text without blanks around it, or that there is none.
+    /// The trimmed text, or an error if it is empty.
     pub(crate) fn non_empty(&self, expected: &str) -> Result<&str, Error> {
         Some(self.text.trim()).filter(|text| !text.is_empty()).ok_or_else(|| self.error(expected))
     }
 
-    /// Whether it comes from the command line.
     pub(crate) fn is_option(&self) -> bool {
         matches!(self.place, SourceLocation::Option(_))
     }
@@ -58,10 +57,10 @@ impl SourceText {
     }
 }
 
-/// The keys and values of one section of a file, such as one `[[request]]`; or of all that stand once.
+/// The keys and values of one section of a file, such as one `[[request]]`; or of all sections that occur once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// Its beginning, if it is one of several.
+    /// Where it begins, if it is one of several.
     pub(crate) place: Option<SourceLocation>,
     pub(crate) values: BTreeMap<Key, Vec<SourceText>>,
 }
@@ -128,7 +127,7 @@ impl Section {
         }
     }
 
-    /// What a value is that cannot be taken.
+    /// An error about an invalid value.
     pub(crate) fn invalid_value(&self, key: Key, what: &str) -> Error {
         let text = self.one(key).map_or("", |given| given.text.as_str());
         self.error_at(key, format!("'{text}' is {what}"))
@@ -142,14 +141,14 @@ impl Section {
         }
     }
 
-    /// About the value of a key; about the section, if it has none.
+    /// An error at the key's value, or at the section if the key has none.
     pub(crate) fn error_at(&self, key: Key, message: impl Into<String>) -> Error {
         let place = self.one(key).map(|given| &given.place).or(self.place.as_ref());
         Error { place: place.cloned(), message: message.into() }
     }
 
-    /// What the command line says of requests goes before what a request says: a body replaces the
-    /// other kind of body, credentials the other kind of credentials, headers are replaced by name.
+    /// What the command line says of requests overrides what a request says: a body replaces the other kind of body,
+    /// credentials the other kind of credentials, headers are replaced by name.
     pub(crate) fn overlaid_by(&mut self, over: &Self) {
         let is_said = |key| over.one(key).is_some_and(SourceText::is_option);
         if BODIES.into_iter().any(is_said) {
@@ -179,20 +178,20 @@ impl Section {
 
 /// No machine makes more, and due times are whole nanoseconds.
 pub(crate) const MAX_RATE: Rate = Rate(100e6);
-/// A month; with [`MAX_RATE`] every arrival of it still has a number that a float holds exactly.
+/// A month; with [`MAX_RATE`], every arrival number is still exact as a float.
 pub(crate) const MAX_DURATION: Nanos = Nanos::from_secs(31 * 86_400);
 
 /// One `[request]`, `[[request]]` or `[[flow]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FlowDraft {
-    /// It and its only step are said in one section.
+    /// The flow and its only step are one section.
     Request(Section),
-    /// What is said of all of it, and its steps.
+    /// The flow's own section, and its steps.
     Flow(Section, Vec<Section>),
 }
 
 impl FlowDraft {
-    /// What is said of the flow as a whole.
+    /// The section about the flow as a whole.
     pub(crate) fn whole(&self) -> &Section {
         match self {
             Self::Request(section) | Self::Flow(section, _) => section,
@@ -214,12 +213,12 @@ impl FlowDraft {
     }
 }
 
-/// Something that is started before the service.
+/// Something started before the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DependencyDraft {
     /// `[postgres]`.
     Postgres(Section),
-    /// `[need.NAME]`: the name, and what is said of it.
+    /// `[need.NAME]`: the name, and its section.
     Program(SourceText, Section),
 }
 
@@ -230,15 +229,15 @@ impl DependencyDraft {
     }
 }
 
-/// A plan as given, not yet checked: texts, each with its place, from a file, the command line, or both.
+/// A plan as given, not yet checked: texts, each with its location, from a file, the command line, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Draft {
-    /// What stands once. Of requests it holds what is meant for all of them: `[target]` headers and
+    /// Everything that occurs once. For requests it holds what applies to all of them: `[target]` headers and
     /// credentials of a file, and every option of the command line.
     pub(crate) top: Section,
     /// In the order given.
     pub(crate) flows: Vec<FlowDraft>,
-    /// `[data.NAME]`: the name, and what is said of it.
+    /// `[data.NAME]`: the name, and its section.
     pub(crate) data: Vec<(SourceText, Section)>,
     /// `[postgres]` and `[need.NAME]`, in the order given.
     pub(crate) needs: Vec<DependencyDraft>,
@@ -255,9 +254,9 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Takes the value of an option of the command line. Repeating headers, form fields, stages, statuses
-    /// or cores adds one more; headers are `Name: value`, form fields `name=value`. Each statement of
-    /// a database is a request of its own, with its weight before it if that is not 1: `3: select …`.
+    /// Sets a command-line option. Repeating headers, form fields, stages, statuses or cores adds one more; headers
+    /// are `Name: value`, form fields `name=value`. Each database statement is a request of its own, prefixed by its
+    /// weight if that is not 1: `3: select …`.
     pub fn set(&mut self, key: Key, option: &'static str, text: impl Into<String>) {
         let place = SourceLocation::Option(option);
         let given = |text: String| SourceText { text, place: place.clone() };
@@ -267,7 +266,7 @@ impl Draft {
             return into.push(key, given(text));
         }
         let mut section = Section { place: Some(place.clone()), ..Section::default() };
-        // No statement begins with a number, so what stands before the colon is no part of it.
+        // No statement begins with a number, so a number before the colon is not part of it.
         let statement = match text.split_once(':') {
             Some((weight, rest)) if weight.trim().starts_with(|c: char| c.is_ascii_digit()) => {
                 section.push(Key::Weight, given(weight.trim().to_owned()));
@@ -279,15 +278,15 @@ impl Draft {
         self.flows.push(FlowDraft::Request(section));
     }
 
-    /// The value of a key as text, if one was given for the whole plan; the last of several.
+    /// The text of a key given for the whole plan; the last of several.
     pub fn text(&self, key: Key) -> Option<&str> {
         self.top.one(key).map(|given| given.text.as_str())
     }
 
     /// Lets `over` win wherever both say something: the command line over the plan file.
     ///
-    /// What belongs together goes together: a body replaces the other kind of body, a closed loop
-    /// an open one, stages a duration. Headers are replaced by name, requests by statements.
+    /// What belongs together goes together: a body replaces the other kind of body, a closed loop an open one, stages
+    /// a duration. Headers are replaced by name, requests by statements.
     #[must_use]
     pub fn overlaid_by(mut self, over: Self) -> Self {
         let has = |key| over.top.has(key);
@@ -306,7 +305,7 @@ impl Draft {
         if has(Key::Pool) || has(Key::MaxConnections) {
             drop.extend([Key::Pool, Key::MaxConnections]);
         }
-        // Processes are named in one way.
+        // Processes are named in one way only.
         const WHO: [Key; 3] = [Key::Pid, Key::Cgroup, Key::CommandText];
         if WHO.into_iter().any(has) {
             drop.extend(WHO);
@@ -326,12 +325,12 @@ impl Draft {
         self
     }
 
-    /// Whether it is one to try: it has variants.
+    /// Whether it has variants, and so is for `torment try`.
     pub fn is_experiment(&self) -> bool {
         !self.variants.is_empty()
     }
 
-    /// Lets what `[quick]` says win over `[try]` and `[find]`, but not over the command line.
+    /// Lets `[quick]` override `[try]` and `[find]`, but not the command line.
     ///
     /// # Errors
     /// If the plan has no such section.
@@ -351,10 +350,10 @@ impl Draft {
         Ok(())
     }
 
-    /// The requests and flows as they are meant: with what the command line says of all of them.
+    /// The requests and flows with what the command line says of all of them applied.
     ///
     /// # Errors
-    /// If it says what only one request can mean, and there are several.
+    /// If an option makes sense for one request only, and there are several.
     pub(crate) fn resolved_flows(&self) -> Result<Vec<FlowDraft>, Error> {
         let mut said = Section::default();
         for (key, given) in self.top.values.iter().filter(|(key, _)| key.is_request_key()) {

@@ -11,9 +11,9 @@ pub enum SourceLocation {
     File {
         /// The file's name as written.
         name: Arc<str>,
-        /// All of its text.
+        /// Its entire text.
         text: Arc<str>,
-        /// The bytes of the text that are meant.
+        /// The byte range in question.
         span: Range<usize>,
     },
 }
@@ -23,7 +23,7 @@ pub enum SourceLocation {
 /// For a file it prints the line with a caret below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// Where, if it is in one place.
+    /// Where, if in one place.
     pub place: Option<SourceLocation>,
     /// What was found and what was expected.
     pub message: String,
@@ -71,7 +71,7 @@ struct Snippet<'a> {
 }
 
 impl<'a> Snippet<'a> {
-    /// A mark of several lines is cut at the end of the first; a long line is shown around its mark.
+    /// A mark over several lines is cut at the end of the first; a long line is shown around its mark.
     fn new(text: &'a str, span: &Range<usize>) -> Self {
         const BEFORE: usize = 60;
         const SHOWN: usize = 100;
@@ -93,8 +93,8 @@ impl<'a> Snippet<'a> {
     }
 }
 
-/// The known word that `found` is most like, if it is like any: characters are put in, taken out, changed, or swapped
-/// with the next.
+/// The known word closest to `found`, if any is close: by insertions, deletions, substitutions, and swaps of
+/// neighbours.
 pub(crate) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |word: &str| word.to_ascii_lowercase().replace('-', "_");
     let found = plain(found);
@@ -107,7 +107,7 @@ pub(crate) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, word)| word)
 }
 
-/// A near name, or all of them.
+/// The nearest name, or all of them.
 pub(crate) fn advice(found: &str, known: &[&str]) -> String {
     match nearest(found, known.iter().copied()) {
         Some(near) => format!("did you mean '{near}'?"),

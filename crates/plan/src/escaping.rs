@@ -1,16 +1,16 @@
 use crate::form;
 use serde::{Deserialize, Serialize};
 
-/// How a value that comes from outside is written, by where it stands.
+/// How a value from outside is escaped, by where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Escaping {
-    /// As it is.
+    /// As is.
     #[default]
     Raw,
     /// In a path or query: what no path can hold is escaped.
     Path,
-    /// At the beginning of a path, as a `Location` header may say it: as in a path, and a scheme and
-    /// host are left out, for there is one target.
+    /// At the beginning of a path, possibly from a `Location` header: as in a path, without scheme and host, since
+    /// there is one target.
     Url,
     /// In a form field.
     Form,
@@ -36,7 +36,7 @@ impl Escaping {
     }
 }
 
-/// Path and query of a URL; a path is its own.
+/// Path and query of a URL; a path is returned as is.
 fn without_origin(url: &[u8]) -> &[u8] {
     let is = |scheme: &[u8]| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     let Some(start) = [&b"http://"[..], b"https://", b"//"].into_iter().find(|start| is(start)) else {

@@ -2,69 +2,69 @@ use crate::{Setup, Template};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate, Share};
 
-/// What `torment try` does: arms, what is measured of each, and what is asked of them.
+/// What `torment try` does: arms, measurements of each, and hypotheses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentPlan {
-    /// The first is the plan as it stands, `baseline`.
+    /// The first is `baseline`, the unchanged plan.
     pub arms: Vec<Arm>,
-    /// Loads that are measured one by one, each with some of the plan's flows.
+    /// Loads measured one by one, each with some of the plan's flows.
     pub workloads: Vec<Workload>,
-    /// What is measured at one start of an arm, in this order; an arm is only measured where a hypothesis or the
-    /// table needs it ([`Probe::arms`]).
+    /// Measurements at one start of an arm, in this order; an arm is measured only where a hypothesis or the table
+    /// needs it ([`Measurement::arms`]).
     pub probes: Vec<Measurement>,
     /// What is asked.
     pub hypotheses: Vec<Hypothesis>,
-    /// Starts of the baseline before the first block: they give the rates and the noise.
+    /// Starts of the baseline before the first block; they give the rates and the noise.
     pub pilot: u32,
-    /// Blocks before the first look at the result.
+    /// Blocks before the first interim look at the result.
     pub least: u32,
-    /// Blocks at most.
+    /// Maximum number of blocks.
     pub most: u32,
     /// Ends the experiment before a block that would not fit.
     pub budget: Option<Nanos>,
-    /// Of all verdicts together, at least.
+    /// Minimum confidence of all verdicts together.
     pub confidence: Share,
-    /// At most so long is the service loaded before the first measurement of a start, until what it does is level.
+    /// Maximum time the service is loaded before the first measurement of a start, until its performance is steady.
     pub warm: Nanos,
     /// How long a rate or a number of connections is held.
     pub hold: Nanos,
     /// How capacities are searched for.
     pub find: crate::SearchPlan,
-    /// What of this the plan's file says, before it is worked out: for whoever prints it.
+    /// What the plan file says of this, before it is worked out; for printing.
     pub said: ExperimentSettings,
 }
 
-/// The part of `[try]` and of each `[[hypothesis]]` that probes and hypotheses follow from.
+/// The part of `[try]` and of each `[[hypothesis]]` from which measurements and hypotheses are derived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentSettings {
-    /// Whether the workloads were named: each is then asked about, beside what the hypotheses ask.
+    /// Whether workloads were named: each is then measured, beside what the hypotheses ask.
     pub named: bool,
     /// Factors whose levels are combined.
     pub cross: Vec<String>,
-    /// What is asked of them.
+    /// The measure compared for crossed factors.
     pub measure: ArmMeasure,
-    /// As of [`Hypothesis`].
+    /// As in [`Hypothesis`].
     pub effect: Share,
-    /// Closed loops measured of every arm, for the table.
+    /// Closed loops measured for every arm, for the table.
     pub connections: Vec<u32>,
-    /// Rates and shares measured of every arm.
+    /// Rates and shares measured for every arm.
     pub at: Vec<LoadLevel>,
-    /// Whether the capacity is measured of every arm.
+    /// Whether the capacity of every arm is measured.
     pub capacity: bool,
-    /// The hypotheses that stand in the file.
+    /// The hypotheses in the file.
     pub asked: Vec<HypothesisText>,
 }
 
-/// A `[[hypothesis]]` as it is written, its names known to be right.
+/// A `[[hypothesis]]` as written, its names checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HypothesisText {
-    /// In words, if it is said.
+    /// In words, if given.
     pub name: Option<String>,
-    /// The arm that is asked about.
+    /// The arm in question.
     pub variant: String,
-    /// The arm it is compared with; the plan as it stands if it is not said.
+    /// The arm it is compared with; the unchanged plan if not given.
     pub baseline: Option<String>,
-    /// The workload; each if it is not said.
+    /// The workload; every workload if not given.
     pub on: Option<String>,
     /// What is compared.
     pub measure: ArmMeasure,
@@ -77,11 +77,11 @@ pub struct HypothesisText {
 /// A way to start the service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
-    /// Name of the variant, or those of the crossed ones joined by ` + `.
+    /// Name of the variant, or those of crossed variants joined by ` + `.
     pub name: String,
-    /// What is different from the plan as it stands.
+    /// What differs from the unchanged plan.
     pub changes: Vec<Variant>,
-    /// All that is started, changes included.
+    /// Everything that is started, changes included.
     pub setup: Setup,
 }
 
@@ -92,7 +92,6 @@ impl Variant {
         command.chain(self.env.iter_mut().chain(&mut self.files).map(|(_, value)| value))
     }
 
-    /// All that is started with this different.
     pub(crate) fn applied(&self, mut setup: Setup) -> Setup {
         if let Some(service) = &mut setup.service {
             if let Some(command) = &self.command {
@@ -119,7 +118,7 @@ impl Variant {
     }
 }
 
-/// Lets the new values win, by name, each in the place of the old one.
+/// New values win, by name, each in the place of the old one.
 fn replace<T: Clone>(old: &mut Vec<(String, T)>, new: &[(String, T)]) {
     for (name, value) in new {
         match old.iter_mut().find(|(known, _)| known == name) {
@@ -129,7 +128,7 @@ fn replace<T: Clone>(old: &mut Vec<(String, T)>, new: &[(String, T)]) {
     }
 }
 
-/// As people say it: `50 % of the capacity`, `200/s`, `1,000 connections`.
+/// As in `50 % of the capacity`, `200/s`, `1,000 connections`.
 impl std::fmt::Display for LoadLevel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -143,12 +142,11 @@ impl std::fmt::Display for LoadLevel {
 }
 
 impl crate::Plan {
-    /// The plan with only these flows and this task, for a service that is started already: one measurement of an
-    /// experiment.
+    /// The plan with only these flows and this task, for a service already started: one measurement of an experiment.
     #[must_use]
     pub fn for_workload(&self, workload: &Workload, task: crate::Task) -> Self {
         let mut generator = self.generator.clone();
-        // The connections of a closed loop are all that a database gets.
+        // A database gets only the connections of the closed loop.
         if let (crate::Target::Sql(_), crate::Task::Run(crate::Load::Closed { connections, .. })) =
             (&self.target, &task)
         {
@@ -185,17 +183,17 @@ pub struct Variant {
     pub name: String,
     /// The factor it is a level of, for `cross`.
     pub factor: Option<String>,
-    /// Causes, as a diagnosis names them (`workers`, `pool`, `cpu-quota`, …), that it takes away or moves further out.
+    /// Causes, as a diagnosis names them (`workers`, `pool`, `cpu-quota`, …), that it removes or pushes further out.
     pub relieves: Vec<String>,
     /// Replaces the command.
     pub command: Option<Vec<Template>>,
-    /// Added to the command.
+    /// Appended to the command.
     pub args: Vec<Template>,
-    /// Added to the environment, or instead of what is there.
+    /// Added to the environment, or replacing variables in it.
     pub env: Vec<(String, Template)>,
-    /// Added to the files, or instead of what is there.
+    /// Added to the files, or replacing some.
     pub files: Vec<(String, Template)>,
-    /// Replace the service's limits, each where it is said.
+    /// Replaces this limit of the service, if given.
     pub cpus: Option<f64>,
     /// As above.
     pub memory: Option<Bytes>,
@@ -203,9 +201,9 @@ pub struct Variant {
     pub pids: Option<u64>,
     /// As above.
     pub cores: Option<Vec<u32>>,
-    /// Added to the settings of the plan's PostgreSQL, or instead of what is there.
+    /// Added to the settings of the plan's PostgreSQL, or replacing some.
     pub settings: Vec<(String, String)>,
-    /// Replaces the folder of its data.
+    /// Replaces its data folder.
     pub data: Option<String>,
 }
 
@@ -214,22 +212,22 @@ pub struct Variant {
 pub struct Workload {
     /// The flow's name; `all` if all flows are one load, by weight.
     pub name: String,
-    /// Their places in [`crate::Plan::flows`].
+    /// Indices into [`crate::Plan::flows`].
     pub flows: Vec<usize>,
 }
 
-/// One thing that is measured of a started service.
+/// One measurement of a started service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Place of the workload.
+    /// Index of the workload.
     pub workload: usize,
-    /// What load.
+    /// At what load.
     pub at: LoadLevel,
-    /// Places of the arms it is measured of.
+    /// Indices of the arms it is taken of.
     pub arms: Vec<usize>,
 }
 
-/// What load a measure is taken at.
+/// The load at which a measure is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadLevel {
@@ -239,7 +237,7 @@ pub enum LoadLevel {
     Rate(Rate),
     /// This share of the capacity that the pilot found: the same rate for every arm.
     Share(Share),
-    /// A closed loop of so many connections.
+    /// A closed loop of this many connections.
     Connections(u32),
 }
 
@@ -248,9 +246,9 @@ units::named! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum ArmMeasure {
-        /// Highest rate that meets the objective, requests per second. Only at [`At::Limit`].
+        /// Highest rate that meets the objective, requests per second. Only at [`LoadLevel::Limit`].
         Capacity = "capacity",
-        /// Answers a second.
+        /// Answers per second.
         Throughput = "throughput",
         /// Response times, in seconds.
         P50 = "p50",
@@ -258,17 +256,17 @@ units::named! {
         P99 = "p99",
         /// As above.
         Max = "max",
-        /// Processor time of the target for each request, in seconds.
+        /// Processor time of the target per request, in seconds.
         Cpu = "cpu",
-        /// Most memory of the target's processes, in bytes.
+        /// Peak memory of the target's processes, in bytes.
         Memory = "memory",
-        /// Most threads of the target's processes.
+        /// Peak number of threads of the target's processes.
         Threads = "threads",
     }
 }
 
 impl ArmMeasure {
-    /// Whether more of it is better.
+    /// Whether higher is better.
     pub fn more_is_better(self) -> bool {
         matches!(self, Self::Capacity | Self::Throughput)
     }
@@ -279,15 +277,15 @@ impl ArmMeasure {
 pub struct Hypothesis {
     /// In words.
     pub name: String,
-    /// Arms and their weights, which add up to zero: the contrast of the logarithms of the measure. Two arms: 1
-    /// and −1. A main effect: the mean of the arms with the level against that of those without.
+    /// Arms and their weights, which add up to zero: the contrast of the logarithms of the measure. Two arms: 1 and
+    /// −1. A main effect: the mean of the arms with the level against that of those without.
     pub contrast: Vec<(usize, f64)>,
-    /// Place of the probe.
+    /// Index of the measurement.
     pub probe: usize,
     /// What is compared.
     pub measure: ArmMeasure,
-    /// The smallest effect worth having: 0.1 is a tenth more or, what is as far, a ratio of 1/1.1.
+    /// The smallest effect worth having: 0.1 is a tenth more or, equally far, a ratio of 1/1.1.
     pub effect: Share,
-    /// Causes that the change is said to relieve.
+    /// Causes that the change claims to relieve.
     pub relieves: Vec<String>,
 }

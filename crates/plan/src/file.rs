@@ -11,10 +11,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 impl Draft {
-    /// Reads a plan file. `name` stands in messages.
+    /// Parses a plan file. `name` is used in messages.
     ///
     /// # Errors
-    /// If it is not TOML, or a key is unknown or of the wrong type. Values are read by [`Draft::check`].
+    /// If it is not TOML, or a key is unknown or of the wrong type. Values are parsed by [`Draft::check`].
     pub fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
         let table = DeTable::parse(text).map_err(|e| {
             let message = e.message().lines().next().unwrap_or("this is not TOML").to_owned();
@@ -41,11 +41,11 @@ struct FileParser {
     draft: Draft,
 }
 
-/// What is said, and where it stands.
+/// A value and where it stands.
 type SpannedText = (String, Range<usize>);
 type Entry<'a> = (Spanned<std::borrow::Cow<'a, str>>, Spanned<DeValue<'a>>);
 
-/// In the order of the file, which the parser does not keep.
+/// In the order of the file, which the parser does not preserve.
 fn entries(table: DeTable<'_>) -> Vec<Entry<'_>> {
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -146,7 +146,7 @@ impl FileParser {
         }
     }
 
-    /// `at` is where messages about all of it point to.
+    /// `at` is where messages about the whole section point.
     fn section(&self, section: &str, at: Range<usize>, table: DeTable<'_>) -> Result<Section, Error> {
         let mut into = Section { place: Some(self.place(at)), ..Section::default() };
         for (key, value) in entries(table) {
@@ -158,7 +158,7 @@ impl FileParser {
         Ok(into)
     }
 
-    /// Adds what is said of a key; that there is nothing in a list is said too.
+    /// Adds a key's values; an empty list is recorded too.
     fn add(
         &self,
         into: &mut Section,
@@ -229,7 +229,7 @@ impl FileParser {
         Ok(texts.into_iter().map(|text| (text, span.clone())).collect())
     }
 
-    /// `flags` may be values, too.
+    /// `flags` allows booleans as values.
     fn pairs(
         &self,
         name: &str,
@@ -264,7 +264,7 @@ impl FileParser {
     }
 }
 
-/// Text as it is, and decimal numbers as they are written.
+/// Text as is, and decimal numbers as written.
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),

@@ -1,25 +1,25 @@
-//! Who makes the load and who watches the target, if that is not the one process that carries the plan out.
+//! Who makes the load and who watches the target, if not the one process that carries out the plan.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use units::Nanos;
 
-/// What was said of them; by default nobody else.
+/// What the plan says of workers and watchers; by default there are none.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FleetPlan {
     /// Where the load is made.
     pub on: Option<FleetPlace>,
-    /// By how many at first, and at most; none of hosts, each of which has one.
+    /// Number of workers at first, and at most; none for hosts, each of which has one.
     pub workers: Option<(u32, u32)>,
-    /// How many processors each uses, with a loop on each; none: as the generator says.
+    /// Processors per worker, with a loop on each; none: as the generator says.
     pub worker_cpus: Option<u32>,
-    /// From where the target is watched.
+    /// Where the target is watched from.
     pub watch_on: Option<FleetPlace>,
-    /// How many watchers that others start are waited for.
+    /// How many watchers started by others to wait for.
     pub watchers: Option<u32>,
-    /// How long workers and watchers that others start are waited for, if that was said.
+    /// How long to wait for workers and watchers started by others, if given.
     pub wait: Option<Nanos>,
-    /// Where torment is on the hosts.
+    /// Path of torment on the hosts.
     pub remote_binary: Option<String>,
 }
 
@@ -28,35 +28,37 @@ pub struct FleetPlan {
 pub enum FleetPlace {
     /// On this machine.
     Here,
-    /// On these hosts, as ssh takes them.
+    /// On these hosts, in ssh's syntax.
     Ssh(Vec<String>),
-    /// Wherever others start them; they come in at `HOST` or `HOST:PORT`, if that is said.
+    /// Wherever others start them; they connect to `HOST` or `HOST:PORT`, if given.
     Join(Option<String>),
-    /// Pods of a cluster: `CONTEXT/NAMESPACE`, as far as that is said.
+    /// Pods of a cluster: `CONTEXT/NAMESPACE`, as far as given.
     Pods(Option<String>),
-    /// In the target's own pods, beside its processes: `CONTEXT`, if that is said.
+    /// In the target's own pods, beside its processes: `CONTEXT`, if given.
     Inside(Option<String>),
 }
 
 impl FleetPlan {
-    /// More processes on one machine only take processor time from each other.
+    /// Maximum: more processes on one machine only take processor time from each other.
     pub const WORKERS_MOST: u32 = 64;
-    /// More loops in one process are slower than more processes: they share its memory and its locks in the kernel.
+    /// Maximum: more loops in one process are slower than more processes, as they share its memory and its kernel
+    /// locks.
     pub const CPUS_MOST: u32 = 64;
-    /// How many make a load, if nothing is said.
+    /// Default number of workers.
     pub const WORKERS: u32 = 2;
-    /// Each watcher tells a few kilobytes a second, of a target with many threads some hundred; all of them are judged at once.
+    /// Maximum: a watcher sends a few kilobytes a second, some hundred for a target with many threads; all of it is
+    /// judged together.
     pub const WATCHERS_MOST: u32 = 8;
-    /// How long those of `join` are waited for, if nothing is said.
+    /// Default wait for those of `join`.
     pub const WAIT: Nanos = Nanos::from_secs(120);
 
-    /// How long they are waited for.
+    /// How long to wait for them.
     pub fn wait_time(&self) -> Nanos {
         self.wait.unwrap_or(Self::WAIT)
     }
 }
 
-/// As it is typed.
+/// As typed.
 impl fmt::Display for FleetPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -73,13 +75,13 @@ impl fmt::Display for FleetPlace {
 }
 
 impl FleetPlace {
-    /// What is meant, for workers; else what was expected.
+    /// Parses a place for workers; the error is what was expected.
     pub(crate) fn parse_workers(text: &str) -> Result<Self, String> {
         let expected = "expected here, for processes on this machine, ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, or k8s:CONTEXT/NAMESPACE";
         Self::parse(text, FleetPlan::WORKERS_MOST, expected)
     }
 
-    /// The same for watchers.
+    /// Parses a place for watchers; the error is what was expected.
     pub(crate) fn parse_watchers(text: &str) -> Result<Self, String> {
         let expected = "expected ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, k8s:CONTEXT/NAMESPACE, inside, or inside:CONTEXT";
         match text.strip_prefix("inside") {
@@ -129,13 +131,13 @@ impl FleetPlace {
     }
 }
 
-/// Whether ssh takes it for a host, and for nothing else.
+/// Whether ssh takes it for a host, and nothing else.
 fn is_host(text: &str) -> bool {
     let inner = |c: char| c.is_alphanumeric() || "._-@:[]%".contains(c);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(inner)
 }
 
-/// Whether a shell takes it for a path, and for nothing else.
+/// Whether a shell takes it for a path, and nothing else.
 pub(crate) fn is_remote_path(text: &str) -> bool {
     let inner = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(inner)

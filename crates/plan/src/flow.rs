@@ -5,11 +5,11 @@ use units::Nanos;
 /// What one arrival does: one request, or several in a row by the same user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// The word in reports.
+    /// Its name in reports.
     pub name: String,
-    /// How often it is chosen, beside the weights of the others. Above zero.
+    /// Its relative frequency among the flows. Above zero.
     pub weight: f64,
-    /// Whether cookies set by answers go with later requests of the same user.
+    /// Whether cookies set by answers are sent with the user's later requests.
     pub cookies: bool,
     /// At least one.
     pub steps: Vec<Step>,
@@ -18,20 +18,20 @@ pub struct Flow {
 /// One request of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The word in reports.
+    /// Its name in reports.
     pub name: String,
-    /// The user's pause before it: shortest and longest, each length between equally likely.
+    /// The user's pause before it: minimum and maximum, uniformly distributed.
     pub think: Option<(Nanos, Nanos)>,
     /// What is sent.
     pub ask: Payload,
     /// From the due time to the last byte of the answer.
     pub timeout: Nanos,
-    /// What later steps of the flow need of the answer; the n-th of all takes of a flow fills
-    /// [`crate::Piece::Taken`] number n.
+    /// What later steps of the flow need of the answer; the n-th extraction of the whole flow fills
+    /// [`crate::TemplatePiece::Taken`] number n.
     pub takes: Vec<Extraction>,
 }
 
-/// What is sent, by the language of the target.
+/// What is sent, in the target's language.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Payload {
     /// An HTTP request.
@@ -45,45 +45,45 @@ pub enum Payload {
 pub struct Statement {
     /// With `$1`, `$2`, … where the plan has placeholders.
     pub text: String,
-    /// What goes in their places, as text.
+    /// The parameters' values, as text.
     pub parameters: Vec<Template>,
 }
 
-/// A value taken from an answer, under a name.
+/// A named value extracted from an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extraction {
-    /// Later steps say `{name}`.
+    /// Later steps refer to it as `{name}`.
     pub name: String,
-    /// Where it stands in the answer.
+    /// Where in the answer it is.
     pub from: ExtractionSource,
 }
 
-/// Where a value stands in an answer.
+/// Where in an answer a value is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExtractionSource {
     /// In a JSON body, by pointer (RFC 6901).
     Json(String),
-    /// In the body, by regular expression: its first group, or all that it matches.
+    /// In the body, by regular expression: its first group, or the whole match.
     Regex(String),
     /// A header, by name.
     Header(String),
-    /// A cookie that the answer sets, by name.
+    /// A cookie set by the answer, by name.
     Cookie(String),
 }
 
-/// What an answer must be, beside its status.
+/// A condition on an answer, beside its status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnswerCheck {
-    /// The header is there and contains this text.
+    /// The header is present and contains this text.
     Header(String, String),
     /// The body contains this text.
     Body(String),
-    /// The JSON body has this value at a pointer: text as it is, other values by their JSON text.
+    /// The JSON body has this value at a pointer: a string as is, other values as JSON text.
     Json(String, String),
 }
 
 impl Flow {
-    /// How long its user pauses in all, at most.
+    /// Maximum total pause of its user.
     fn pauses(&self) -> Nanos {
         self.steps.iter().filter_map(|step| step.think).fold(Nanos::ZERO, |sum, (_, most)| sum + most)
     }
@@ -94,22 +94,22 @@ impl Flow {
         !self.cookies && step.takes.is_empty() && step.think.is_none()
     }
 
-    /// How many values its steps take from answers.
+    /// How many values its steps extract from answers.
     pub fn takes(&self) -> usize {
         self.steps.iter().map(|step| step.takes.len()).sum()
     }
 }
 
 impl Plan {
-    /// Calls `visit` for each part of every text with placeholders: those of [`Plan::templates_mut`], so that no text is
-    /// forgotten by one of the two.
+    /// Calls `visit` for each piece of every template: the same as [`Plan::templates_mut`], so that neither misses
+    /// one.
     pub(crate) fn visit(&self, mut visit: impl FnMut(&TemplatePiece)) {
         for template in self.clone().templates_mut() {
             template.visit_mut(&mut |piece| visit(piece));
         }
     }
 
-    /// Every text with placeholders, passwords of databases included.
+    /// Every template, database passwords included.
     pub(crate) fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
         let password = match &mut self.target {
             Target::Sql(database) => database.password.as_mut(),
@@ -146,22 +146,22 @@ impl Step {
     }
 }
 
-/// A trial lasts so many times the longest flow's pauses: in the first of them the load only comes to its strength, for later
-/// steps are yet to come, and nothing is said of what grows; then as much again, twice, as it takes one user.
+/// Minimum trial time as a multiple of the longest flow's pauses: during the first the load only builds up, as later
+/// steps are yet to come, and growth cannot be judged; then twice as long as one user takes.
 const PAUSES_A_TRIAL: u64 = 3;
 
 impl crate::Plan {
-    /// How long the user of any flow pauses in all, at most.
+    /// Maximum total pause of any flow's user.
     pub fn longest_pauses(&self) -> Nanos {
         self.flows.iter().map(Flow::pauses).max().unwrap_or(Nanos::ZERO)
     }
 
-    /// A shorter trial says little of users who pause.
+    /// A shorter trial says little about users who pause.
     pub fn least_trial(&self) -> Nanos {
         self.longest_pauses() * PAUSES_A_TRIAL
     }
 
-    /// The longest time-out of all requests.
+    /// The longest timeout of any request.
     pub fn longest_timeout(&self) -> Nanos {
         self.flows.iter().flat_map(|flow| &flow.steps).map(|step| step.timeout).max().unwrap_or(Nanos::ZERO)
     }

@@ -1,21 +1,20 @@
-//! `application/x-www-form-urlencoded`, and what else must be escaped to stand where it stands.
+//! `application/x-www-form-urlencoded`, and other URL escaping.
 
 use crate::placeholder::NameScope;
 use crate::{Template, TemplatePiece};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use units::ParseError;
 
-/// The content type of a form.
 pub(crate) const CONTENT_TYPE: &str = "application/x-www-form-urlencoded";
 
 /// The URL standard's query percent-encode set.
 const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>');
-/// What RFC 3986 has no place for in a path either.
+/// What RFC 3986 does not allow in a path either.
 const NEVER_IN_PATH: &AsciiSet = &QUERY.add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
-/// All but what RFC 3986, 2.3, calls unreserved.
+/// All but the unreserved characters of RFC 3986, 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// One `name=value` field; placeholders inside keep working.
+/// One `name=value` field; its placeholders stay.
 pub(crate) fn field(name: &str, value: &str, names: &NameScope<'_>) -> Result<Template, ParseError> {
     let mut field = escaped(name, names)?;
     field.append(Template::literal("="));
@@ -35,12 +34,12 @@ fn escaped(text: &str, names: &NameScope<'_>) -> Result<Template, ParseError> {
     Ok(template)
 }
 
-/// As browsers do it (the URL standard's form serialiser): a space is `+`.
+/// As browsers do (the URL standard's form serialiser): a space is `+`.
 pub(crate) fn encode(text: &[u8], out: &mut Vec<u8>) {
     form_urlencoded::byte_serialize(text).for_each(|part| out.extend_from_slice(part.as_bytes()));
 }
 
-/// Escapes only what can never stand in a path or query, so that a value may be a path itself.
+/// Escapes only what can never stand in a path or query, so that a value may itself be a path.
 pub(crate) fn encode_path(text: &[u8], out: &mut Vec<u8>) {
     percent_encode(text, NEVER_IN_PATH).for_each(|part| out.extend_from_slice(part.as_bytes()));
 }
@@ -50,7 +49,7 @@ pub(crate) fn encoded(text: &[u8]) -> String {
     percent_encode(text, RESERVED).to_string()
 }
 
-/// Undoes `%2F`; the message is what was expected.
+/// Decodes `%2F`; the error is what was expected.
 pub(crate) fn percent_decoded(text: &[u8]) -> Result<Vec<u8>, String> {
     let is_escape = |after: &[u8]| after.len() >= 2 && after[..2].iter().all(u8::is_ascii_hexdigit);
     if !text.split(|b| *b == b'%').skip(1).all(is_escape) {

@@ -3,10 +3,10 @@ use std::fmt;
 use std::str::FromStr;
 use units::{Nanos, ParseError, Share};
 
-/// What the user calls good enough: how many requests may be bad, and from when on an answer is late.
+/// What the user calls good enough: how many requests may be bad, and from when an answer is late.
 ///
-/// `zero-drop` allows none; `loss<0.1%` allows one in a thousand; `p99<50ms` allows 1 % to be
-/// later than 50 ms, counted together with those that failed.
+/// `zero-drop` allows none; `loss<0.1%` allows one in a thousand; `p99<50ms` allows 1 % to be later than 50 ms,
+/// counted together with those that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Objective {
     /// The share of due requests that may be bad.
@@ -64,14 +64,13 @@ impl FromStr for Objective {
         if !(percentile > 0.0 && percentile <= 100.0) {
             return Err(error());
         }
-        // Through a rounded decimal, so that p99.9 allows 0.001 and not 0.00099999.
+        // Via a rounded decimal, so that p99.9 allows 0.001 and not 0.00099999.
         let loss = Share(((100.0 - percentile) * 1e6).round() / 1e8);
         Ok(Self { loss, deadline: Some(right.parse().map_err(|_| error())?) })
     }
 }
 
-/// One condition that the search looks for a limit under: an MLRsearch goal
-/// (draft-ietf-bmwg-mlrsearch-15).
+/// One condition under which the search looks for a limit: an MLRsearch goal (draft-ietf-bmwg-mlrsearch-15).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
     /// `nine-of-ten`, `half`, `strict` or `typical`.
@@ -89,14 +88,14 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// The two goals that are searched together unless told otherwise: the rate that nine of ten trials hold, and that which half of them hold. Their
-    /// distance is how much the target's capacity moves.
+    /// The two goals searched by default: the rate that nine of ten trials hold, and the rate that half of them hold.
+    /// Their distance shows how much the target's capacity varies.
     pub fn default_goals(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
         let goal = |name, exceed| Self::new(name, exceed, objective, trial, sum, width);
         [goal("nine-of-ten", 0.1), goal("half", 0.5)]
     }
 
-    /// `strict`, no trial may be bad, which is the literal meaning of the objective; and `typical`, half of the trials may.
+    /// `strict`: no trial may be bad, the literal meaning of the objective; and `typical`: half of the trials may.
     pub fn strict_goals(objective: &Objective, trial: Nanos, sum: Nanos, width: Share) -> [Self; 2] {
         let goal = |name, exceed| Self::new(name, exceed, objective, trial, sum, width);
         [goal("strict", 0.0), goal("typical", 0.5)]

@@ -1,15 +1,14 @@
-//! Every word that a plan file may hold, and where.
+//! Every key that a plan file may hold, and where.
 
-/// Makes of each line of the table a variant of [`Key`], documented by its own words, and a [`Word`].
+/// Makes each line of the table a variant of [`Key`], with its text as the doc comment, and a [`KeySpec`].
 macro_rules! keys {
     ($($(#[doc = $about:literal])+ $key:ident: $name:literal, $sections:expr, $kind:expr, $example:literal, $left_out:expr;)+) => {
-        /// Everything that can be said in a plan; most are an option of the command line too.
+        /// Every key of a plan; most are command-line options too.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Key {
             $($(#[doc = $about])+ $key,)+
         }
 
-        /// All of them.
         pub(super) const ALL: &[super::KeySpec] = &[$(super::KeySpec {
             key: Key::$key,
             sections: $sections,
@@ -26,11 +25,11 @@ mod table;
 
 pub use table::Key;
 
-/// A key as it is written, and as people are told of it.
+/// A key as written, and its description for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeySpec {
     pub(crate) key: Key,
-    /// Sections of the file that it may stand in; the top has no name.
+    /// Sections of the file it may stand in; the top level has no name.
     pub(crate) sections: &'static [&'static str],
     pub(crate) name: &'static str,
     pub(crate) kind: ValueKind,
@@ -41,23 +40,23 @@ pub(crate) struct KeySpec {
     pub(crate) left_out: DefaultValue,
 }
 
-/// What it means if a key is left out.
+/// What omitting a key means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DefaultValue {
-    /// The plan is none.
+    /// The key is required.
     Must,
-    /// The same as this value of TOML.
+    /// The same as this TOML value.
     Is(&'static str),
     /// This, in words.
     Means(&'static str),
 }
 
-/// Which shapes of TOML values a key takes.
+/// The shapes of TOML value that a key accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     /// A string.
     Text,
-    /// A string or a number, which is this.
+    /// A string, or a number in this unit.
     Quantity(&'static str),
     /// A boolean.
     Flag,
@@ -65,9 +64,9 @@ pub(crate) enum ValueKind {
     List,
     /// An array of strings, or one string that is split as a shell does.
     Words,
-    /// A table of strings, or an array of strings with this between name and value.
+    /// A table of strings, or an array of strings with this separator between name and value.
     Pairs(char),
-    /// As pairs with `=`, and values may be booleans.
+    /// As pairs with `=`, but values may be booleans.
     Values,
 }
 
@@ -77,7 +76,7 @@ const SHARE: ValueKind = ValueKind::Quantity("share");
 const BYTES: ValueKind = ValueKind::Quantity("bytes");
 const NUMBER: ValueKind = ValueKind::Quantity("number");
 
-/// `[request]`, each `[[request]]` and each `[[flow.step]]` know the same words.
+/// `[request]`, each `[[request]]` and each `[[flow.step]]` take the same keys.
 const ASKS: &[&str] = &["request", "flow.step"];
 /// So do `[service]` and each `[need.NAME]`,
 const PROGRAMS: &[&str] = &["service", "need"];
@@ -85,17 +84,17 @@ const PROGRAMS: &[&str] = &["service", "need"];
 const CHANGED: &[&str] = &["service", "need", "variant"];
 /// Whatever is started can be limited.
 const LIMITED: &[&str] = &["service", "need", "postgres", "variant"];
-/// `[quick]` says anew what `[try]` and `[find]` say.
+/// `[quick]` overrides `[try]` and `[find]`.
 const TRIES: &[&str] = &["try", "quick"];
 const FINDS: &[&str] = &["find", "quick"];
-/// `[target]` says it for every request.
+/// `[target]` sets it for every request.
 const TOLD: &[&str] = &["target", "request", "flow.step"];
 
 impl Key {
-    /// All that can be said, and where. Sections come in the order in which messages name them.
+    /// All keys. Sections come in the order in which messages name them.
     pub(crate) const ALL: &'static [KeySpec] = table::ALL;
 
-    /// The sections at the top of a file, in the order of its page.
+    /// The top-level sections, in the order of the reference page.
     pub(crate) const SECTIONS: [&'static str; 16] = units::texts![
         "target" "data" "request" "flow" "load" "find" "generator" "fleet" "watch" "service" "postgres" "need"
         "variant" "hypothesis" "try" "quick"
@@ -106,33 +105,29 @@ impl Key {
         Self::specs(section).find(|word| word.name == name).map(|word| (word.key, word.kind))
     }
 
-    /// All keys of a section.
     pub(crate) fn specs(section: &str) -> impl Iterator<Item = &'static KeySpec> + Clone {
         Self::ALL.iter().filter(move |word| word.sections.contains(&section))
     }
 
-    /// Their names.
     pub(crate) fn names(section: &str) -> impl Iterator<Item = &'static str> + Clone {
         Self::specs(section).map(|word| word.name)
     }
 
-    /// The name in plan files.
     pub(crate) fn name(self) -> &'static str {
         Self::ALL.iter().find(|word| word.key == self).map_or("", |word| word.name)
     }
 
-    /// Whether it says something of a request or step.
+    /// Whether it describes a request or step.
     pub(crate) fn is_request_key(self) -> bool {
         self.is_in_section("flow.step")
     }
 
-    /// Whether it may stand in this section.
     pub(crate) fn is_in_section(self, section: &str) -> bool {
         Self::specs(section).any(|word| word.key == self)
     }
 }
 
-/// A section as it is written.
+/// As messages refer to a section.
 pub(crate) fn bracketed(section: &str) -> String {
     match section {
         "" => "at the top".to_owned(),

@@ -1,9 +1,9 @@
-//! Every noun that goes in: target, request, load, goal; text to a checked plan.
+//! Every noun that goes in: target, request, load, goal; from text to a checked plan.
 //!
-//! Pure: it never opens a file, resolves a name or asks for the time.
+//! Pure: never opens a file, resolves a name or reads the clock.
 //!
-//! What a plan file may say stands in one table, `key/all.rs`: the parser reads it, and so does the page made of it,
-//! [`reference`].
+//! The keys of a plan file are one table, `key/table.rs`, from which both the parser and the `reference` page are
+//! made.
 
 mod bind;
 mod check;
@@ -64,14 +64,14 @@ pub use watch::{MetricsEndpoint, WatchPlan};
 
 use serde::{Deserialize, Serialize};
 
-/// One run as understood: everything is checked and every default is filled in.
+/// A fully checked run with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The system under test.
     pub target: Target,
     /// Files of rows that requests use.
     pub data: Vec<DataSet>,
-    /// What is sent to it: each arrival is one of these, by weight. At least one.
+    /// What is sent: each arrival is one of these, by weight. At least one.
     pub flows: Vec<Flow>,
     /// What is good enough.
     pub objective: Objective,
@@ -81,7 +81,7 @@ pub struct Plan {
     pub generator: Generator,
     /// Who makes it, and who watches, if not one process alone.
     pub fleet: FleetPlan,
-    /// What is watched beside it.
+    /// What is watched beside the load.
     pub watch: WatchPlan,
     /// What is started before and stopped after; none if the target runs already.
     pub setup: Option<Setup>,

@@ -11,8 +11,8 @@ pub enum Load {
         /// How arrivals are spaced.
         arrivals: Arrivals,
     },
-    /// Each connection sends its next request when the last is answered; it cannot show a limit,
-    /// for a slow target slows the load.
+    /// Each connection sends its next request when the last is answered; it cannot show a limit, since a slow target
+    /// slows the load.
     Closed {
         /// Requests in flight at all times.
         connections: u32,
@@ -23,7 +23,7 @@ pub enum Load {
     },
 }
 
-/// The rate moves in a straight line from where the last stage ended (the first starts at `from`).
+/// The rate changes linearly from where the last stage ended (the first starts at `from`).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// How long it lasts.
@@ -38,10 +38,10 @@ units::named! {
     /// How arrivals are spaced.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum Arrivals {
-        /// At equal distances: what a limit is defined by.
+        /// Evenly spaced: the limit is defined by these.
         #[default]
         Even = "even",
-        /// At random, independent of each other, as many users make them.
+        /// At random and independent of each other, as many users make them.
         Poisson = "poisson",
     }
 }
@@ -59,7 +59,7 @@ pub struct SearchPlan {
     pub trial: Nanos,
     /// How much trial time decides a rate.
     pub sum: Nanos,
-    /// No trial may be bad at what is said to hold.
+    /// No trial may be bad at a rate said to hold.
     pub strict: bool,
     /// The search ends after this long with what it has.
     pub budget: Option<Nanos>,
@@ -92,17 +92,17 @@ impl SearchPlan {
 /// How the load is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Most connections of an open loop; an arrival that finds all busy waits in the backlog.
+    /// Maximum connections of an open loop; an arrival that finds all busy waits in the backlog.
     pub connections: u32,
-    /// Most arrivals outstanding (in flight and backlog); one more is refused. It keeps a dying
-    /// service from being beaten further, and memory bounded.
+    /// Maximum arrivals outstanding (in flight and backlog); one more is refused. This spares a failing service, and
+    /// bounds memory.
     pub outstanding: u32,
-    /// Processors to run on, one loop on each; empty: one loop, on whichever is free.
+    /// Processors to run on, one loop on each; empty: one loop, on any processor.
     pub cores: Vec<u32>,
-    /// How late a request may be sent to save processor time: the loop sleeps so much longer, and
-    /// sends what is due meanwhile together.
+    /// How late a request may be sent to save processor time: the loop sleeps this much longer, and sends what falls
+    /// due meanwhile together.
     pub lateness: Nanos,
-    /// Whether a request that met a connection which the server was closing is sent once more.
+    /// Whether a request that met a connection the server was closing is resent once.
     pub resend: bool,
     /// Seed of everything random.
     pub seed: u64,
@@ -127,7 +127,7 @@ const DEFAULT_LATENESS: Nanos = Nanos::from_micros(50);
 /// Linux numbers processors up to this (`CONFIG_NR_CPUS` is at most 8,192).
 const MAX_CORE: u32 = 8191;
 
-/// Processors as `taskset` takes them: `0`, `0,2`, `0-3`, `0-3,8`; sorted, each once.
+/// Processors in the syntax of `taskset`: `0`, `0,2`, `0-3`, `0-3,8`; sorted, each once.
 ///
 /// # Errors
 /// If it is anything else.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The values of one key of an NDJSON file: a JSON object on each line; empty lines are skipped.
-/// Text is taken as it is, any other value by its JSON text.
+/// The values of one key of an NDJSON file: a JSON object per line; empty lines are skipped. Strings are taken as is,
+/// any other value as its JSON text.
 pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
     let shared: (Arc<str>, Arc<str>) = (name.into(), text.into());
     let error = |span: Range<usize>, message: String| {

@@ -3,27 +3,27 @@
 use crate::{DataSet, Escaping, RowOrder, RowSource, SecretSource, Template, TemplatePiece};
 use units::ParseError;
 
-/// The names that are placeholders beside the built-in ones, at one place of a plan.
+/// The placeholder names known at one place of a plan, beside the built-in ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NameScope<'a> {
     /// `{name.column}`.
     pub(crate) data: &'a [DataSet],
-    /// `{name}`: taken by the steps before, in the order of their numbers.
+    /// `{name}`: extracted by earlier steps, in the order of their numbers.
     pub(crate) taken: &'a [String],
-    /// Taken by this step or a later one.
+    /// Extracted by this step or a later one.
     pub(crate) later: &'a [String],
 }
 
 impl Template {
-    /// Finds the placeholders in a text. Braces around anything else are text, as in JSON.
+    /// Parses the placeholders in a text. Braces around anything else are text, as in JSON.
     ///
     /// # Errors
-    /// If something begins like a placeholder and is none, such as `{random:1..}`.
+    /// If something begins like a placeholder but is not one, such as `{random:1..}`.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         Self::parse_with(text.as_bytes(), &NameScope::default())
     }
 
-    /// As [`Template::parse`], where names are known; the text need not be UTF-8.
+    /// As [`Template::parse`], with known names; the text need not be UTF-8.
     pub(crate) fn parse_with(mut text: &[u8], names: &NameScope<'_>) -> Result<Self, ParseError> {
         let (mut pieces, mut literal) = (Vec::new(), Vec::new());
         while let Some(open) = text.iter().position(|&b| b == b'{') {
@@ -48,10 +48,10 @@ impl Template {
     }
 }
 
-/// Words that no step may take a value under: they mean something already.
+/// Reserved words: no step may extract a value under these names.
 pub(crate) const OWN_WORDS: [&str; 3] = ["uuid", "counter", "redacted"];
 
-/// Whether a text can be the name of a value or of a data set.
+/// Whether a text can name a value or a data set.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
@@ -64,7 +64,7 @@ fn placeholder(text: &[u8], names: &NameScope<'_>) -> Result<Option<(TemplatePie
     let prefix = PREFIXES.into_iter().find(|prefix| text.starts_with(prefix.as_bytes()));
     let end = text[1..].iter().position(|b| matches!(b, b'{' | b'}' | b'\n')).map(|end| end + 1);
     let Some(end) = end.filter(|&end| text[end] == b'}') else {
-        // What follows may be a secret, and is not shown.
+        // What follows may be secret, and is not shown.
         let unclosed = |prefix: &str| mistake(prefix.as_bytes(), "a placeholder that ends in '}'");
         return prefix.map_or(Ok(None), |prefix| Err(unclosed(prefix)));
     };
@@ -90,7 +90,7 @@ fn prefixed(prefix: &str, value: &str) -> Result<TemplatePiece, &'static str> {
             Ok(TemplatePiece::Random { from: range.0, to: range.1 })
         }
         "file" => {
-            // The last colon: a column's name seldom holds one, a path sometimes does.
+            // The last colon: a column's name seldom contains one, a path sometimes does.
             let (file, column) = value
                 .rsplit_once(':')
                 .filter(|(file, column)| !file.is_empty() && !column.is_empty())
@@ -123,7 +123,7 @@ fn word(inner: &str, names: &NameScope<'_>) -> Result<Option<TemplatePiece>, &'s
         let (from, to) = bounds(inner).ok_or("a sequence such as {1..1000}, smallest first")?;
         return Ok(Some(TemplatePiece::Sequence { from, to }));
     }
-    // The last of several of one name: a flow may take a value anew.
+    // The last of several with one name: a flow may extract a value again.
     if let Some(number) = names.taken.iter().rposition(|name| name == inner) {
         return Ok(Some(TemplatePiece::Taken { name: inner.to_owned(), number, fit: Escaping::Raw }));
     }

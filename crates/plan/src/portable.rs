@@ -1,4 +1,4 @@
-//! A plan on its way to another machine, with what it must not be stored with.
+//! A plan for another machine, with what must not be stored.
 
 use crate::{Plan, SecretValue, TemplatePiece};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -6,21 +6,21 @@ use serde_bytes::ByteBuf;
 use std::fmt;
 use std::sync::Arc;
 
-/// A plan as [`Plan::bind`] left it, with all that it needs elsewhere: its secrets, its rows, and whom to trust.
+/// A plan after [`Plan::bind`] with everything it needs elsewhere: secrets, rows, and trusted authorities.
 ///
-/// What serde makes of a plan alone lacks secrets and rows. A parcel has them, and so it goes into no form that people read: neither a
+/// A serialised [`Plan`] lacks secrets and rows. This type has them, and so has no human-readable form: neither a
 /// store nor a log can take it by mistake.
 #[derive(Clone, PartialEq)]
 pub struct PortablePlan {
     /// The plan.
     pub plan: Plan,
-    /// Certificates of authorities, in PEM, that are trusted beside those that torment brings: those that the sender trusts. None: those that
+    /// Certificates of authorities, in PEM, that the sender trusts beside those built into torment. None: those that
     /// the other machine names.
     pub authorities: Option<Vec<u8>>,
 }
 
 impl PortablePlan {
-    /// Of a plan whose sender trusts these.
+    /// `authorities` are those that the sender trusts.
     pub fn new(plan: &Plan, authorities: Option<&[u8]>) -> Self {
         Self { plan: plan.clone(), authorities: authorities.map(<[u8]>::to_vec) }
     }
@@ -28,18 +28,18 @@ impl PortablePlan {
 
 impl fmt::Debug for PortablePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parcel").finish_non_exhaustive()
+        f.debug_struct("PortablePlan").finish_non_exhaustive()
     }
 }
 
-/// How it is packed: secrets and columns stand beside the plan, in the order in which its templates are visited.
+/// The wire form: secrets and columns are beside the plan, in the order in which its templates are visited.
 #[derive(Serialize, Deserialize)]
 struct PackedPlan {
     plan: Plan,
     secrets: Vec<ByteBuf>,
-    /// Which column each placeholder uses.
+    /// Index of the column of each placeholder.
     fields: Vec<usize>,
-    /// Each once, however many use it.
+    /// Each once, however many placeholders use it.
     columns: Vec<Vec<String>>,
     authorities: Option<ByteBuf>,
 }

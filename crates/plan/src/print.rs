@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use toml_value::{ToToml, exact_goal, exact_time};
 
 impl Plan {
-    /// Reads a plan that needs no other file, such as one printed by [`Plan::to_toml`].
+    /// Parses a plan that needs no other file, such as one printed by [`Plan::to_toml`].
     ///
     /// # Errors
     /// As [`Draft::from_toml`] and [`Draft::check`].
@@ -23,7 +23,7 @@ impl Plan {
         Draft::from_toml("plan", text)?.check(command, refuse)
     }
 
-    /// Which command does this.
+    /// The command that carries it out.
     pub fn command(&self) -> PlanCommand {
         match self.task {
             Task::Run(_) => PlanCommand::Run,
@@ -32,7 +32,7 @@ impl Plan {
         }
     }
 
-    /// The target as it is typed, without a password; with the path, if there is one request only.
+    /// The target as typed, without a password; with the path, if there is only one request.
     pub fn url(&self) -> String {
         self.target_url(false)
     }
@@ -57,8 +57,8 @@ impl Plan {
         }
     }
 
-    /// The plan as understood, with every default filled in; [`Plan::from_toml`] reads it back as it was.
-    /// A body file is in it; data files, secrets and values of the environment are not.
+    /// The checked plan with every default filled in; [`Plan::from_toml`] parses it back to the same plan. It
+    /// contains body files, but no data files, secrets or environment values.
     pub fn to_toml(&self) -> String {
         let mut out = TomlWriter(String::new());
         out.put(Key::Goal, exact_goal(&self.objective));
@@ -78,7 +78,7 @@ impl Plan {
                 out.section("[request]");
                 out.put(Key::Name, Some(&flow.name).filter(|name| **name != check::default_name(&step.ask)));
                 out.put(Key::Weight, Some(flow.weight).filter(|weight| *weight != 1.0));
-                // The target's URL says where, unless it cannot.
+                // The path is in the target's URL, unless it cannot be.
                 let path = step.request().map(|request| request.path.to_string());
                 out.step(step, path.filter(|path| path.starts_with('{')));
             }
@@ -110,7 +110,7 @@ impl Flow {
 }
 
 impl Request {
-    /// User and password of basic authorization, if it is said as such: it is the last header then.
+    /// User and password of basic authorization, if given as such: it is then the last header.
     fn basic(&self) -> Option<&Template> {
         let (name, value) = self.headers.last()?;
         match value.pieces.as_slice() {
@@ -131,7 +131,7 @@ impl TomlWriter {
         let _ = writeln!(self.0, "\n{name}");
     }
 
-    /// A key with its value, if it has one.
+    /// Writes a key with its value, if it has one.
     fn put(&mut self, key: Key, value: impl ToToml) {
         if let Some(value) = value.to_toml() {
             let _ = writeln!(self.0, "{} = {value}", key.name());
@@ -222,14 +222,14 @@ impl TomlWriter {
         self.put(Key::Lateness, lateness);
         self.put(Key::Cores, cores);
         self.put(Key::Resend, (!resend).then_some(false));
-        // TOML's whole numbers end at 2⁶³.
+        // TOML integers end at 2⁶³.
         match i64::try_from(*seed) {
             Ok(_) => self.put(Key::Seed, seed),
             Err(_) => self.put(Key::Seed, seed.to_string()),
         }
     }
 
-    /// What was said.
+    /// Writes only what was given.
     fn fleet(&mut self, fleet: &FleetPlan) {
         if *fleet == FleetPlan::default() {
             return;
@@ -248,7 +248,7 @@ impl TomlWriter {
         self.put(Key::RemoteBinary, remote_binary);
     }
 
-    /// What is not as by default.
+    /// Writes what differs from the defaults.
     fn watch(&mut self, watch: &WatchPlan, target: &Target) {
         let WatchPlan { on, pids, cgroup, command, postgres, metrics, attach } = watch;
         let own = if let Target::Sql(database) = target { Some(database) } else { None };
@@ -269,7 +269,7 @@ impl TomlWriter {
     }
 }
 
-/// As it is read.
+/// In the syntax of plan files.
 impl std::fmt::Display for ExtractionSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

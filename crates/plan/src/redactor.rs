@@ -1,38 +1,37 @@
-//! Leaves secrets out of what people are shown, in whatever form they come back.
+//! Hides secrets in shown texts, in whatever form they come back.
 
 use crate::{Plan, SecretValue, TemplatePiece};
 use std::borrow::Cow;
 
-/// What stands in a secret's place.
 const STARS: &[u8] = b"***";
-/// A text may be cut anywhere: so many characters of a secret's beginning are one that was cut;
+/// A text may be cut anywhere: this many leading characters of a secret count as a truncated one;
 const BEGINNING: usize = 8;
-/// at the end of a text these will do.
+/// at the end of a text, this many suffice.
 const BEGINNING_AT_END: usize = 4;
-/// Shorter ones are hidden only where they stand alone: they are part of any other word.
+/// Shorter ones are hidden only where they stand alone: they occur in any other word.
 const ALONE: usize = 4;
-/// Base64 digits by which a part of a secret is told from other text.
+/// Base64 digits needed to tell a part of a secret from other text.
 const DIGITS: usize = 4;
-/// The longest way to write one character, `&#1114111;`.
+/// The longest encoding of one character, `&#1114111;`.
 const LONGEST: usize = 10;
 
-/// Every secret of a plan. Found in a text as it is, escaped (`%C3`, `+`, `\u00eb`, `\"`, `&amp;`, character by
-/// character), in base64 together with anything else, and where the text was cut within it.
+/// Every secret of a plan. Finds them in a text as is, escaped (`%C3`, `+`, `\u00eb`, `\"`, `&amp;`, character by
+/// character), in base64 together with anything else, and truncated.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// As they are, the longest first.
+    /// As they are, longest first.
     values: Vec<SecretValue>,
-    /// Base64 digits that stand for a part of one.
+    /// Base64 digits that encode a part of one.
     digits: Vec<SecretValue>,
 }
 
 impl Plan {
-    /// Every secret, so that whoever shows a text can leave them out. Complete after [`Plan::bind`].
+    /// A redactor of every secret, for whoever shows texts. Complete after [`Plan::bind`].
     pub fn redactor(&self) -> Redactor {
         let mut found = Vec::new();
         self.visit(|piece| match piece {
             TemplatePiece::Secret { value, .. } => found.push(value.bytes().to_vec()),
-            // Whoever can read the password from a token needs no password.
+            // The password can be read from such a token.
             TemplatePiece::Base64(inner) if inner.is_constant() => {
                 found.push(crate::Template::from_pieces(vec![piece.clone()]).constant());
             }
@@ -43,7 +42,7 @@ impl Plan {
 }
 
 impl Redactor {
-    /// These values; empty ones are none.
+    /// Of these values; empty ones are ignored.
     pub fn new(values: impl IntoIterator<Item = Vec<u8>>) -> Self {
         let mut values: Vec<Vec<u8>> = values.into_iter().filter(|value| !value.is_empty()).collect();
         values.sort_by(|a, b| (b.len(), b).cmp(&(a.len(), a)));
@@ -57,7 +56,7 @@ impl Redactor {
         self.values.is_empty()
     }
 
-    /// The text with stars for every secret.
+    /// The text with every secret replaced by stars.
     pub fn redact<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
         let (mut out, mut kept, mut at) = (Vec::new(), 0, 0);
         while at < text.len() {
@@ -76,14 +75,14 @@ impl Redactor {
         Cow::Owned(out)
     }
 
-    /// As [`Secrets::hide`], in place.
+    /// As [`Redactor::redact`], in place.
     pub fn redact_in_place(&self, text: &mut String) {
         if let Cow::Owned(hidden) = self.redact(text.as_bytes()) {
             *text = String::from_utf8_lossy(&hidden).into_owned();
         }
     }
 
-    /// Where the secret stands that is met at this place: a part of a base64 word hides all of it.
+    /// The range of the secret found at this position: a part of a base64 word hides all of it.
     fn find_at(&self, text: &[u8], at: usize) -> Option<(usize, usize)> {
         if let Some(end) = self.values.iter().find_map(|value| match_secret(text, at, value.bytes())) {
             return Some((at, end));
@@ -95,9 +94,9 @@ impl Redactor {
     }
 }
 
-/// Where the secret ends if it, or enough of its beginning, is written at this place.
+/// Where the secret ends if it, or enough of its beginning, starts at this position.
 fn match_secret(text: &[u8], at: usize, secret: &[u8]) -> Option<usize> {
-    // Nearly every place is none: that is seen at once.
+    // Fast path: nearly no position starts one.
     if text[at] != secret[0] && !matches!(text[at], b'%' | b'\\' | b'&' | b'+') {
         return None;
     }
@@ -122,7 +121,7 @@ fn match_secret(text: &[u8], at: usize, secret: &[u8]) -> Option<usize> {
     (length >= ALONE || stands_alone()).then_some(end)
 }
 
-/// The characters of a text; bytes that are none stand by themselves.
+/// The characters of a text; invalid bytes stand by themselves.
 fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.utf8_chunks().flat_map(|chunk| {
         let valid = chunk.valid();
@@ -131,7 +130,7 @@ fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Where this character ends if it is written here, in each way of writing one.
+/// Where this character ends, for each way of encoding it that is found here.
 fn match_character(text: &[u8], at: usize, character: &[u8]) -> impl Iterator<Item = usize> {
     let rest = &text[at..];
     let plain = rest.starts_with(character).then_some(character.len());
@@ -151,7 +150,7 @@ fn in_percents(text: &[u8], character: &[u8]) -> Option<usize> {
     text.get(..length)?.chunks(3).zip(character).all(is).then_some(length)
 }
 
-/// `\n`, `\"`, `\u00eb`, `\ud83d\ude00`: the character's number, and the length.
+/// `\n`, `\"`, `\u00eb`, `\ud83d\ude00`: the code point, and the length.
 fn parse_escape(text: &[u8]) -> Option<(u32, usize)> {
     let (b'\\', kind) = (*text.first()?, *text.get(1)?) else { return None };
     let unit = |at: usize| hex(text.get(at..at + 4)?);
@@ -173,7 +172,7 @@ fn parse_escape(text: &[u8]) -> Option<(u32, usize)> {
     })
 }
 
-/// `&amp;`, `&#38;`, `&#x26;`: the character's number, and the length.
+/// `&amp;`, `&#38;`, `&#x26;`: the code point, and the length.
 fn parse_entity(text: &[u8]) -> Option<(u32, usize)> {
     let text = text.strip_prefix(b"&")?;
     let end = text.iter().take(LONGEST).position(|b| *b == b';')?;
@@ -194,8 +193,8 @@ fn hex(digits: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// The base64 digits that a value alone decides, wherever in a longer text it stands: a digit is six bits, so its place
-/// among three bytes matters. In both alphabets (RFC 4648, sections 4 and 5).
+/// The base64 digits that the value alone determines, at each alignment: a digit is six bits, so the position modulo
+/// three bytes matters. In both alphabets (RFC 4648, sections 4 and 5).
 fn base64_digits(value: &[u8]) -> Vec<Vec<u8>> {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut found = Vec::new();
@@ -240,7 +239,7 @@ mod tests {
         text
     }
 
-    /// A server says a request again in its own way of writing, cut where it likes.
+    /// A server echoes a request in its own encoding, cut anywhere.
     #[test]
     fn a_secret_is_found_however_it_is_written() {
         for (text, expected) in [
@@ -255,11 +254,11 @@ mod tests {
             (r#"{"k":"S3cr/et \u0026\u0022ë😀+%25"}"#, r#"{"k":"***"}"#),
             ("<p>S3cr/et &amp;&quot;&#235;&#x1f600;+%25</p>", "<p>***</p>"),
             ("S3cr/et &\"ë😀+%25S3cr/et &\"ë😀+%25", "******"),
-            // Cut.
+            // Truncated.
             ("… S3cr/et &\"… (12345)", "… ***… (12345)"),
             ("said S3cr%2", "said ***"),
             ("said S3cr/", "said ***"),
-            // A short one is no part of other words.
+            // A short one is not matched inside other words.
             ("abc, abcd, k=abc", "***, abcd, k=***"),
         ] {
             assert_eq!(hidden(text), expected, "{text}");
@@ -279,7 +278,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands around it, and whatever it is, it does not come through, and nothing panics.
+        /// Whatever surrounds it, no secret comes through, and nothing panics.
         #[test]
         fn no_secret_comes_through(secret in ".{4,20}", before: String, after: String, any: Vec<u8>) {
             let secrets = Redactor::new([secret.clone().into_bytes(), any.clone()]);

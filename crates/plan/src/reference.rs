@@ -1,9 +1,9 @@
 use crate::key::{DefaultValue, Key, KeySpec, ValueKind};
 
-/// The page, but for its tables of keys.
+/// The page without its tables of keys.
 const PAGE: &str = include_str!("reference.md");
 
-/// All that a plan file may say, as Markdown. Its tables are made of what the parser knows.
+/// All that a plan file may contain, as Markdown. Its tables are generated from the parser's own.
 pub fn reference() -> String {
     let mut page = String::with_capacity(2 * PAGE.len());
     for line in PAGE.lines() {
@@ -34,7 +34,7 @@ fn row(word: &KeySpec) -> String {
     format!("| {} | `{example}` |", cells.join(" | "))
 }
 
-/// Quotes as most people write them, where that changes nothing.
+/// With the more common kind of quotes, where that changes nothing.
 fn quoted(toml: &str) -> String {
     if toml.contains(['"', '\\']) { toml.to_owned() } else { toml.replace('\'', "\"") }
 }

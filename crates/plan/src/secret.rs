@@ -1,4 +1,4 @@
-//! What must not be shown: values that open doors, and the texts they stand in.
+//! Values that must not be shown, and the texts that contain them.
 
 use crate::error::nearest;
 use crate::{Escaping, Template, TemplatePiece};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// A secret value. It is in no printed, stored or debugged plan; only a [`crate::Parcel`] takes it elsewhere.
+/// A secret value. It is in no printed, stored or debugged plan; only a [`crate::PortablePlan`] carries it elsewhere.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct SecretValue(Vec<u8>);
 
@@ -26,14 +26,14 @@ impl fmt::Debug for SecretValue {
     }
 }
 
-/// Where a secret is from.
+/// Where a secret comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SecretSource {
-    /// It was written into the plan or the command line; printed as `{redacted}`, and not kept.
+    /// Written into the plan or on the command line; printed as `{redacted}`, and not kept.
     Given,
-    /// `{env:NAME}`: a variable of the environment.
+    /// `{env:NAME}`: an environment variable.
     Env(String),
-    /// `{secret:FILE}`: the content of a file, without the line end after it.
+    /// `{secret:FILE}`: the content of a file, without its trailing line end.
     File(String),
 }
 
@@ -47,7 +47,6 @@ impl fmt::Display for SecretSource {
     }
 }
 
-/// Makes every literal part a secret.
 pub(crate) fn hide(mut template: Template) -> Template {
     for piece in &mut template.pieces {
         if let TemplatePiece::Literal(text) = piece {
@@ -57,7 +56,7 @@ pub(crate) fn hide(mut template: Template) -> Template {
     template
 }
 
-/// Hides the password of `user:password`; of a token that stands for both, all of it.
+/// Hides the password of `user:password`; a token that stands for both is hidden entirely.
 pub(crate) fn hide_basic(template: Template) -> Template {
     let mut pieces = template.pieces.into_iter().peekable();
     let mut user = Template::default();
@@ -87,7 +86,7 @@ fn given(value: Vec<u8>) -> TemplatePiece {
     TemplatePiece::Secret { from: SecretSource::Given, fit: Escaping::Raw, value: SecretValue::new(value) }
 }
 
-/// How much of a header is secret.
+/// Which part of a header is secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SecretPart {
     /// Its value.
@@ -99,7 +98,7 @@ enum SecretPart {
 }
 
 fn secrecy(header: &str) -> Option<SecretPart> {
-    // Variables of the environment have `_` where headers have `-`.
+    // Environment variables have `_` where headers have `-`.
     match header.to_ascii_lowercase().replace('_', "-").as_str() {
         "authorization" | "proxy-authorization" => Some(SecretPart::AfterScheme),
         "cookie" => Some(SecretPart::Values),
@@ -110,25 +109,25 @@ fn secrecy(header: &str) -> Option<SecretPart> {
     }
 }
 
-/// Whether a text for a program holds what URLs hide.
+/// Whether a text for a program contains secrets as URLs do.
 pub(crate) fn may_hold_secret(text: &str) -> bool {
     text.contains("://") || text.contains(PARAMETER)
 }
 
-/// Whether the value of a variable of the environment is a secret.
+/// Whether an environment variable's value is secret.
 pub(crate) fn is_secret_variable(name: &str) -> bool {
     secrecy(name) == Some(SecretPart::All)
 }
 
-/// Hides what is secret in a header's value.
+/// Hides the secret part of a header's value.
 pub(crate) fn hide_header(name: &str, value: Template) -> Template {
     let Some(secrecy) = secrecy(name) else { return value };
     let mut hidden = Template::default();
-    // Where the value begins and ends is said by literal text alone, wherever placeholders stand.
+    // Only literal text delimits the value, wherever placeholders stand.
     let mut secret = secrecy == SecretPart::All;
     for piece in value.pieces {
         let TemplatePiece::Literal(mut text) = piece else {
-            // A scheme has no placeholder in its name: what follows one is secret.
+            // A scheme's name has no placeholder: what follows one is secret.
             secret |= secrecy == SecretPart::AfterScheme;
             hidden.pieces.push(piece);
             continue;
@@ -137,7 +136,7 @@ pub(crate) fn hide_header(name: &str, value: Template) -> Template {
             let end = match (secrecy, secret) {
                 (SecretPart::Values, true) => text.iter().position(|&b| b == b';'),
                 (SecretPart::Values, false) => text.iter().position(|&b| b == b'=').map(|at| at + 1),
-                // Without a scheme all of it is the secret.
+                // Without a scheme all of it is secret.
                 (SecretPart::AfterScheme, false) => {
                     Some(text.iter().position(|&b| b == b' ').map_or(0, |at| at + 1))
                 }
@@ -156,17 +155,17 @@ pub(crate) fn hide_header(name: &str, value: Template) -> Template {
     hidden
 }
 
-/// Whether the value of a key of a plan file, or of a header, is not to be quoted: also when the name
-/// is mistyped, for that is what the message is about.
+/// Whether the value of a plan key or header must not be quoted: also if the name is mistyped, which is what the
+/// message is about.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     const NAMES: [&str; 5] = ["basic", "bearer", "authorization", "cookie", "password"];
     nearest(name.trim(), NAMES).is_some() || secrecy(name.trim()).is_some()
 }
 
-/// Before a secret in a URL's query, or in an argument.
+/// Precedes a secret in a URL's query, or in an argument.
 const PARAMETER: &str = "password=";
 
-/// A URL without the password in it.
+/// The URL without its secrets.
 pub(crate) fn masked_url(url: &str) -> String {
     let mut masked = url.to_owned();
     for span in url_secrets(url).into_iter().rev() {
@@ -175,7 +174,8 @@ pub(crate) fn masked_url(url: &str) -> String {
     masked
 }
 
-/// Where the secrets of a URL stand, in order and apart: in its userinfo, or as a parameter. In a URL that is none, the one may hold the other.
+/// The ranges of the secrets of a URL, in order and disjoint: in its userinfo, or as a parameter. In a malformed URL,
+/// one may contain the other.
 pub(crate) fn url_secrets(url: &str) -> Vec<Range<usize>> {
     let parameter = url.find(PARAMETER).map(|at| {
         let start = at + PARAMETER.len();
@@ -190,12 +190,12 @@ pub(crate) fn url_secrets(url: &str) -> Vec<Range<usize>> {
     }
 }
 
-/// Where the secret of `scheme://user:secret@host` stands; of `http://token@host` it is all before the `@`.
+/// The range of the secret of `scheme://user:secret@host`; of `http://token@host`, everything before the `@`.
 fn userinfo_secret(url: &str) -> Option<Range<usize>> {
     let start = url.find("://").map_or(0, |at| at + 3);
     let rest = &url[start..];
     let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-    // A password that is not escaped may itself hold what ends a host: then no port follows the colon.
+    // An unescaped password may contain what ends a host: then no port follows the colon.
     let no_port = |(_, port): (&str, &str)| !port.is_empty() && !port.bytes().all(|b| b.is_ascii_digit());
     let is_cut = !authority.starts_with('[') && authority.split_once(':').is_some_and(no_port);
     let at = authority.rfind('@').or_else(|| rest.rfind('@').filter(|_| is_cut))?;
@@ -204,7 +204,7 @@ fn userinfo_secret(url: &str) -> Option<Range<usize>> {
     (from < at).then_some(start + from..start + at)
 }
 
-/// The text of a plan file for messages: in `spans`, all but placeholders is starred out, byte for byte.
+/// The text of a plan file for messages: within `spans`, all but placeholders is starred out, byte for byte.
 pub(crate) fn masked(text: &str, spans: &[Range<usize>]) -> String {
     let mut out = text.as_bytes().to_vec();
     for span in spans {
@@ -224,7 +224,7 @@ pub(crate) fn masked(text: &str, spans: &[Range<usize>]) -> String {
     String::from_utf8(out).unwrap_or_else(|_| "*".repeat(text.len()))
 }
 
-/// The length of the placeholder that a text begins with, be it a wrong one.
+/// The length of the placeholder that the text begins with, even a malformed one.
 fn placeholder(text: &str) -> Option<usize> {
     let end = text[1..].find(['{', '}', '\n'])? + 1;
     let length = text[end..].starts_with('}').then_some(end + 1)?;
@@ -235,8 +235,8 @@ fn placeholder(text: &str) -> Option<usize> {
     .then_some(length)
 }
 
-/// As [`masked`], for a text that is no TOML, so that nobody knows where values begin and end: what
-/// follows a telling word on its line.
+/// As [`masked`], for a text that is not valid TOML, so that the extents of values are unknown: masks what follows a
+/// telltale word on its line.
 pub(crate) fn masked_lines(text: &str) -> String {
     const TELLING: [&str; 9] =
         ["basic", "bearer", "authorization", "cookie", "password", "secret", "token", "api-key", "://"];

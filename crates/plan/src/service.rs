@@ -2,21 +2,21 @@ use crate::{DatabaseAddress, Template};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
 
-/// What a plan starts before its load and stops after it: the service under test, and what that needs.
+/// What a plan starts before its load and stops after it: the service under test and its dependencies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
-    /// Started in this order before the service, and stopped in the opposite one after it.
+    /// Started in this order before the service, and stopped in reverse order after it.
     pub needs: Vec<Dependency>,
-    /// The system under test; none if only what it would need is started, such as a database that is the target.
+    /// The system under test; none if only its dependencies are started, such as a database that is the target.
     pub service: Option<Program>,
-    /// How the state is put back between two measurements.
+    /// How the state is reset between two measurements.
     pub reset: ResetMethod,
 }
 
-/// Something that the service needs.
+/// A dependency of the service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Dependency {
-    /// A PostgreSQL of the plan's own.
+    /// A PostgreSQL server started by the plan.
     Postgres(PostgresSetup),
     /// Any other program.
     Program(Program),
@@ -25,23 +25,23 @@ pub enum Dependency {
 /// A program that is started and stopped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Program {
-    /// `service`, or NAME of `[need.NAME]`: in messages, and of its log.
+    /// `service`, or NAME of `[need.NAME]`: used in messages, and as the name of its log.
     pub name: String,
-    /// Run to its end once, before anything is started: it builds the program. Empty if there is nothing to build.
+    /// Run to completion once, before anything is started, to build the program. Empty if there is nothing to build.
     pub prepare: Vec<String>,
     /// The program and its arguments. `torment` is this program itself.
     pub command: Vec<Template>,
-    /// Where both are run; for a plan from a file its folder or one below.
+    /// Working directory of both; for a plan from a file, the file's folder or one below.
     pub folder: String,
     /// Added to the environment.
     pub env: Vec<(String, Template)>,
-    /// Written before the start: path below `folder`, and content. What stood there is put back at the end.
+    /// Written before the start: path below `folder`, and content. Previous content is restored at the end.
     pub files: Vec<(String, Template)>,
-    /// When it can be used.
+    /// When it is ready.
     pub ready: ReadyCondition,
     /// How long that may take.
     pub within: Nanos,
-    /// How it is asked to end: `TERM`, `INT`, `QUIT`, `HUP` or `KILL`.
+    /// The signal that asks it to end: `TERM`, `INT`, `QUIT`, `HUP` or `KILL`.
     pub stop: String,
     /// How long it may take to end before it is killed.
     pub grace: Nanos,
@@ -49,12 +49,12 @@ pub struct Program {
     pub limits: ResourceLimits,
 }
 
-/// When a program can be used.
+/// When a program is ready.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ReadyCondition {
     /// A GET of this `http://` URL is answered with a status below 400.
     Http(String),
-    /// It listens at this port of 127.0.0.1.
+    /// It listens on this port of 127.0.0.1.
     Port(u16),
     /// A line of its output contains this.
     Log(String),
@@ -66,7 +66,7 @@ pub enum ReadyCondition {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResourceLimits {
-    /// Processor time a second, in processors; by control group.
+    /// Processor time per second, in processors; by control group.
     pub cpus: Option<f64>,
     /// Memory; by control group.
     pub memory: Option<Bytes>,
@@ -77,26 +77,26 @@ pub struct ResourceLimits {
 }
 
 impl ResourceLimits {
-    /// Whether a control group is needed for them.
+    /// Whether they need a control group.
     pub fn need_group(&self) -> bool {
         self.cpus.is_some() || self.memory.is_some() || self.pids.is_some()
     }
 }
 
-/// A PostgreSQL that is started from an empty data folder.
+/// A PostgreSQL server started from an empty data folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PostgresSetup {
-    /// Port of 127.0.0.1 it listens at; the superuser `postgres` needs no password.
+    /// The port of 127.0.0.1 it listens on; the superuser `postgres` needs no password.
     pub port: u16,
-    /// Made at the start, and seeded.
+    /// Created at the start, and seeded.
     pub database: String,
-    /// Files of SQL, in the order they are run in the database.
+    /// SQL files, run in the database in this order.
     pub seed: Vec<String>,
-    /// A file of SQL that puts the state back, for [`Reset::Sql`].
+    /// An SQL file that resets the state, for [`ResetMethod::Sql`].
     pub reset: Option<String>,
     /// Settings such as `shared_buffers`.
     pub settings: Vec<(String, String)>,
-    /// An existing folder in which the data folder is made; the temporary one if it is not said.
+    /// An existing folder in which the data folder is created; the temporary folder if not given.
     pub data: Option<String>,
     /// How long the start and the seed may take.
     pub within: Nanos,
@@ -120,14 +120,14 @@ impl PostgresSetup {
 }
 
 units::named! {
-    /// How the state is put back between two measurements of one start.
+    /// How the state is reset between two measurements of one start.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     pub enum ResetMethod {
         /// Everything is stopped and started again, databases from an empty folder.
         Restart = "restart",
         /// The database's `reset` file is run.
         Sql = "sql",
-        /// It is not.
+        /// It is not reset.
         #[default]
         None = "none",
     }
@@ -155,7 +155,7 @@ impl Setup {
     }
 }
 
-/// As people say it: `java -jar app.jar`.
+/// As in `java -jar app.jar`.
 impl std::fmt::Display for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words: Vec<String> = self.command.iter().map(Template::to_string).collect();
@@ -163,7 +163,7 @@ impl std::fmt::Display for Program {
     }
 }
 
-/// As people say it: `1.5 processors, 2 GiB`; nothing if there are none.
+/// As in `1.5 processors, 2 GiB`; empty if there are none.
 impl std::fmt::Display for ResourceLimits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = |n: f64| if n == 1.0 { "processor" } else { "processors" };

@@ -1,7 +1,7 @@
 //! A command in one text.
 
-/// Splits a text at blanks as a shell does: quotes of both kinds keep blanks, a backslash keeps what follows it
-/// (not within single quotes; within double ones only `"` and `\`). Nothing else means anything.
+/// Splits a text at blanks as a shell does: quotes of both kinds keep blanks, a backslash keeps what follows it (not
+/// within single quotes; within double ones only `"` and `\`). Nothing else is special.
 ///
 /// # Errors
 /// If a quote is not closed.

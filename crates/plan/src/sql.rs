@@ -1,8 +1,7 @@
 //! Statements: placeholders become the parameters of a prepared statement.
 //!
-//! A placeholder that stands alone is a parameter. One inside a quoted text makes the whole text a
-//! parameter: of `'user-{counter}'` the server sees `$1`. Lexical rules are those of PostgreSQL's
-//! documentation, 4.1.
+//! A placeholder that stands alone is a parameter. One inside a quoted text makes the whole text a parameter: for
+//! `'user-{counter}'` the server sees `$1`. Lexical rules follow PostgreSQL's documentation, 4.1.
 
 mod scan;
 
@@ -11,13 +10,13 @@ use crate::{RenderContext, Statement, Template, TemplatePiece};
 use scan::{TokenKind, is_word, scan};
 use std::fmt::Write as _;
 
-/// Stands for a placeholder while the text around it is read; no statement can hold it.
+/// Stands for a placeholder while the surrounding text is scanned; no statement can contain it.
 const MARK: char = '\0';
-/// What follows them is quoted text and nothing else, so not a parameter either.
+/// Only a quoted literal can follow these, so not a parameter either.
 const TYPES: [&str; 5] = ["date", "time", "timestamp", "timestamptz", "interval"];
 
 impl Statement {
-    /// Reads a statement with placeholders.
+    /// Parses a statement with placeholders.
     pub(crate) fn parse(text: &str, names: &NameScope<'_>) -> Result<Self, String> {
         let text = text.trim();
         if text.contains(MARK) {
@@ -45,17 +44,17 @@ impl Statement {
         if text.is_empty() {
             return Err("no statement; expected one such as select 1".to_owned());
         }
-        // The server numbers parameters with 16 bits.
+        // The protocol numbers parameters with 16 bits.
         if parameters.len() > usize::from(u16::MAX) {
             return Err(format!("{} placeholders; a statement has at most {}", parameters.len(), u16::MAX));
         }
         Ok(Self { text: text.to_owned(), parameters })
     }
 
-    /// The statement with its placeholders, which reads back as this.
+    /// The statement with its placeholders; parses to this again.
     pub fn to_text(&self) -> String {
         let mut out = String::with_capacity(self.text.len());
-        // It was scanned when it was read.
+        // It was scanned when parsed.
         for (kind, chunk) in scan(&self.text).unwrap_or_default() {
             if kind != TokenKind::Plain {
                 out += chunk;
@@ -77,7 +76,7 @@ impl Statement {
         out
     }
 
-    /// Appends the value of parameter number `index` that this arrival sends.
+    /// Appends this arrival's value of parameter number `index`.
     ///
     /// # Panics
     /// If there is no such parameter.
@@ -86,7 +85,7 @@ impl Statement {
     }
 }
 
-/// A parameter as it is written in a statement.
+/// A parameter as written in a statement.
 fn written(parameter: &Template) -> String {
     match parameter.pieces.as_slice() {
         [piece] if !matches!(piece, TemplatePiece::Literal(_)) => piece.to_string(),
@@ -107,7 +106,7 @@ struct StatementParser {
     parameters: Vec<Template>,
     /// A `;` was seen.
     is_over: bool,
-    /// A parameter was the last that was written.
+    /// The last thing written was a parameter.
     after_parameter: bool,
 }
 
@@ -117,7 +116,7 @@ impl StatementParser {
         match kind {
             TokenKind::Plain => return chunk.chars().try_for_each(|c| self.plain(c)),
             TokenKind::Comment => {
-                // It does nothing: its braces are text.
+                // It has no effect: its braces are text.
                 for c in chunk.chars() {
                     match if c == MARK { self.placeholders.next() } else { None } {
                         Some(piece) => write!(self.text, "{piece}").expect("a String takes every write"),
@@ -243,7 +242,7 @@ mod tests {
             ("select 1; select 2", "one statement at a time"),
             ("select 1; 'x'", "one statement at a time"),
             ("select $1", "written as a placeholder"),
-            // A dollar inside a name is no parameter, but it is not worth telling them apart.
+            // A dollar inside a name is not a parameter, but telling them apart is not worth it.
             ("select a$1b from t", "written as a placeholder"),
             ("select * from t{1..4}", "a whole value"),
             ("select {1..4}0", "a whole value"),

@@ -31,7 +31,7 @@ impl FromStr for StatusRange {
     }
 }
 
-/// As it is parsed, in the shortest form.
+/// As parsed, in the shortest form.
 impl fmt::Display for StatusRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -6,19 +6,18 @@ use std::path::PathBuf;
 /// The system under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
-    /// The built-in service, started as a child process for the length of the run; the origin is
-    /// known only then.
+    /// The built-in service, started as a child process for the duration of the run; its origin is known only then.
     Demo,
-    /// A service that answers HTTP.
+    /// An HTTP service.
     Http(Origin),
     /// A PostgreSQL server.
     Sql(DatabaseAddress),
-    /// No service at all: every request is answered at once inside the engine, which measures the engine.
+    /// No service: every request is answered at once inside the engine, which measures the engine.
     Null,
 }
 
 impl Target {
-    /// Host name or address; none of what has none to be known by.
+    /// Host name or address; none if the target has none.
     pub fn host(&self) -> Option<&str> {
         match self {
             Self::Http(origin) => Some(&origin.host),
@@ -31,26 +30,26 @@ impl Target {
 /// Where HTTP requests go.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
-    /// Whether requests go through TLS.
+    /// Whether requests use TLS.
     pub tls: bool,
     /// Host name or address as written, without the brackets of IPv6.
     pub host: String,
     /// Port.
     pub port: u16,
-    /// Connect to this Unix socket; `host` is still what the request says.
+    /// Connect to this Unix socket; `host` still goes into the request.
     pub unix_socket: Option<PathBuf>,
     /// Accept any certificate.
     pub insecure: bool,
-    /// Which HTTP is spoken.
+    /// The HTTP version.
     pub http: HttpVersion,
-    /// Most requests at once on one HTTP/2 connection.
+    /// Maximum concurrent requests on one HTTP/2 connection.
     pub streams: u32,
 }
 
-/// Which HTTP is spoken.
+/// The HTTP version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum HttpVersion {
-    /// Over TLS whatever the server chooses (ALPN), else 1.1.
+    /// Over TLS, the server's choice (ALPN), else 1.1.
     #[default]
     Either,
     /// HTTP/1.1.
@@ -62,15 +61,15 @@ pub enum HttpVersion {
 /// Where statements go.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseAddress {
-    /// Host name or address as written; a folder of sockets begins with `/`.
+    /// Host name or address as written; a socket folder begins with `/`.
     pub host: String,
     /// Port.
     pub port: u16,
-    /// Who logs in.
+    /// The user that logs in.
     pub user: String,
-    /// With what; never printed unless it is a placeholder.
+    /// Never printed unless it is a placeholder.
     pub password: Option<Template>,
-    /// Which database.
+    /// The database's name.
     pub name: String,
     /// Whether the session is encrypted.
     pub tls: bool,
@@ -79,11 +78,10 @@ pub struct DatabaseAddress {
 }
 
 impl Origin {
-    /// Streams of one HTTP/2 connection if the plan says nothing: what servers commonly allow
-    /// (RFC 9113, 6.5.2, advises no less).
+    /// Default streams per HTTP/2 connection: what servers commonly allow (RFC 9113, 6.5.2, advises no less).
     pub const STREAMS: u32 = 100;
 
-    /// With everything but its place as by default.
+    /// Everything but the address at its default.
     pub fn new(tls: bool, host: impl Into<String>, port: u16) -> Self {
         let http = HttpVersion::default();
         Self {
@@ -97,7 +95,7 @@ impl Origin {
         }
     }
 
-    /// The value of the `Host` header: the port is left out where it is the scheme's own.
+    /// The value of the `Host` header: the scheme's default port is left out.
     pub fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         match (self.tls, self.port) {
@@ -113,7 +111,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The request that is sent again and again, and what is expected of its answer.
+/// The request that is sent repeatedly, and what is expected of its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// `GET`, `POST`, …
@@ -126,27 +124,27 @@ pub struct Request {
     pub body: Template,
     /// Statuses that count as answered.
     pub expect: Vec<StatusRange>,
-    /// What else must be true of an answer.
+    /// Further conditions on an answer.
     pub checks: Vec<AnswerCheck>,
 }
 
 impl Request {
-    /// Whether to send it twice is meant to have the effect of sending it once (RFC 9110 section 9.2.2).
+    /// Whether sending it twice is meant to have the effect of sending it once (RFC 9110 section 9.2.2).
     pub fn is_idempotent(&self) -> bool {
         matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE")
     }
 
-    /// Appends the path that this arrival asks for.
+    /// Appends this arrival's path.
     pub fn render_path(&self, who: &RenderContext<'_>, out: &mut Vec<u8>) {
         self.path.render(who, 0, out);
     }
 
-    /// Appends the body that this arrival sends.
+    /// Appends this arrival's body.
     pub fn render_body(&self, who: &RenderContext<'_>, out: &mut Vec<u8>) {
         self.body.render(who, 1, out);
     }
 
-    /// Appends the value of header number `index` that this arrival sends.
+    /// Appends this arrival's value of header number `index`.
     ///
     /// # Panics
     /// If there is no such header.
@@ -155,12 +153,12 @@ impl Request {
     }
 }
 
-/// Statuses from the first to the last, both included.
+/// An inclusive range of statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusRange(pub u16, pub u16);
 
 impl StatusRange {
-    /// What counts as answered if the plan says nothing: success and redirects.
+    /// The default, success and redirects.
     pub const DEFAULT: Self = Self(200, 399);
 
     /// Whether `status` is one of them.

@@ -6,51 +6,51 @@ use std::io::Write as _;
 use std::sync::Arc;
 use units::random::{mix, one_of};
 
-/// Text with placeholders, rendered anew for each arrival.
+/// Text with placeholders, rendered for each arrival.
 ///
-/// What the k-th arrival sends depends on k and the seed alone, so that W workers together send
-/// exactly what one would have sent.
+/// The k-th arrival's text depends on k and the seed alone, so that W workers together send exactly what one would
+/// have sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Template {
     /// Literal and varying parts in order.
     pub pieces: Vec<TemplatePiece>,
-    /// Which step of its flow it belongs to: each draws on its own.
+    /// Index of its step in the flow: each step has its own random draws.
     pub(crate) step: u32,
 }
 
 /// One part of a [`Template`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TemplatePiece {
-    /// Sent as it is.
+    /// Sent as is.
     Literal(#[serde(with = "serde_bytes")] Vec<u8>),
-    /// `{1..1000}`: one after the other, then from the start again.
+    /// `{1..1000}`: in order, then from the start again.
     Sequence {
         /// First value.
         from: i64,
-        /// Last value, included.
+        /// Last value, inclusive.
         to: i64,
     },
-    /// `{random:1..1000}`: each equally likely.
+    /// `{random:1..1000}`: uniformly distributed.
     Random {
         /// Smallest value.
         from: i64,
-        /// Largest value, included.
+        /// Largest value, inclusive.
         to: i64,
     },
-    /// `{uuid}`: a version 4 UUID made from the seed.
+    /// `{uuid}`: a version 4 UUID derived from the seed.
     Uuid,
-    /// `{counter}`: the number of the arrival, from 0, across the whole run.
+    /// `{counter}`: the arrival's number, from 0, across the whole run.
     Counter,
-    /// `{name}`: a value that an earlier step of the flow took from its answer.
+    /// `{name}`: a value that an earlier step of the flow extracted from its answer.
     Taken {
         /// Its name.
         name: String,
-        /// Which of the flow's takes.
+        /// Index among the flow's extractions.
         number: usize,
-        /// How it is written where it stands.
+        /// How it is escaped where it stands.
         fit: Escaping,
     },
-    /// `{file:names.csv:column}` or `{users.column}`: a value of the row that the arrival uses.
+    /// `{file:names.csv:column}` or `{users.column}`: a value from the arrival's row.
     Field {
         /// Where its rows come from.
         of: RowSource,
@@ -58,34 +58,34 @@ pub enum TemplatePiece {
         column: String,
         /// Which row an arrival uses.
         order: RowOrder,
-        /// How it is written where it stands.
+        /// How it is escaped where it stands.
         fit: Escaping,
-        /// The column's values as they are written; empty until [`crate::Plan::bind`] has read the file.
+        /// The column's values as escaped; empty until [`crate::Plan::bind`] has read the file.
         #[serde(skip)]
         values: Arc<[String]>,
     },
-    /// `{env:NAME}`, `{secret:FILE}`, or a secret that was written into the plan.
+    /// `{env:NAME}`, `{secret:FILE}`, or a secret written into the plan.
     Secret {
-        /// Where it is from.
+        /// Where it comes from.
         from: SecretSource,
-        /// How it is written where it stands.
+        /// How it is escaped where it stands.
         fit: Escaping,
         /// The value itself; empty until [`crate::Plan::bind`] has read it.
         #[serde(skip)]
         value: SecretValue,
     },
-    /// The base64 form of what the template renders.
+    /// The base64 encoding of the rendered template.
     Base64(Template),
 }
 
-/// Whose text is rendered.
+/// The arrival, seed and user that a template is rendered for.
 #[derive(Debug, Clone, Copy)]
 pub struct RenderContext<'a> {
-    /// Number of the arrival, from 0, across the whole run.
+    /// The arrival's number, from 0, across the whole run.
     pub number: u64,
     /// Seed of everything random.
     pub seed: u64,
-    /// What this user took from answers so far; what is not there is rendered as nothing.
+    /// Values this user has extracted from answers so far; missing ones render as nothing.
     pub taken: &'a [Vec<u8>],
 }
 
@@ -94,13 +94,13 @@ impl Template {
         Self { pieces, step: 0 }
     }
 
-    /// Text without placeholders, whatever it holds.
+    /// Text taken literally, without placeholders.
     pub fn literal(text: impl Into<Vec<u8>>) -> Self {
         let text = text.into();
         Self::from_pieces(if text.is_empty() { Vec::new() } else { vec![TemplatePiece::Literal(text)] })
     }
 
-    /// Adds the other's pieces at the end, as if their texts had been written one after the other.
+    /// Appends the other's pieces, as if their texts had been written one after the other.
     pub fn append(&mut self, other: Self) {
         for piece in other.pieces {
             match (self.pieces.last_mut(), piece) {
@@ -110,7 +110,7 @@ impl Template {
         }
     }
 
-    /// Whether every arrival sends the same; what that is, [`Template::render`] says.
+    /// Whether every arrival sends the same text.
     pub fn is_constant(&self) -> bool {
         self.pieces.iter().all(|piece| match piece {
             TemplatePiece::Literal(_) | TemplatePiece::Secret { .. } => true,
@@ -119,7 +119,7 @@ impl Template {
         })
     }
 
-    /// What every arrival sends, if all send the same.
+    /// What every arrival sends if it is constant.
     pub(crate) fn constant(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.render(&RenderContext { number: 0, seed: 0, taken: &[] }, 0, &mut out);
@@ -131,7 +131,7 @@ impl Template {
         self.pieces.is_empty()
     }
 
-    /// The text with its placeholders; not the same as [`fmt::Display`] if it is not UTF-8.
+    /// The text with its placeholders; differs from [`fmt::Display`] if it is not UTF-8.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for piece in &self.pieces {
@@ -143,7 +143,7 @@ impl Template {
         out
     }
 
-    /// Says where the template stands, so that values from outside are written as they must be there.
+    /// Sets where the template stands, so that values from outside are escaped for that place.
     pub(crate) fn set_escaping(&mut self, place: Escaping) {
         for piece in &mut self.pieces {
             match piece {
@@ -155,7 +155,7 @@ impl Template {
         }
     }
 
-    /// Calls `visit` for each piece, those inside others included.
+    /// Calls `visit` for each piece, nested ones included.
     pub(crate) fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut TemplatePiece)) {
         for piece in &mut self.pieces {
             visit(piece);
@@ -165,16 +165,16 @@ impl Template {
         }
     }
 
-    /// Appends what this arrival sends. Nothing is allocated beyond the growth of `out`.
+    /// Appends what this arrival sends. Allocates only as `out` grows.
     ///
-    /// `salt` is the place of this template in the request: templates with different salts draw
-    /// independently of each other. [`crate::Request`] has methods that choose it.
+    /// `salt` is the template's place in the request: templates with different salts draw independently.
+    /// [`crate::Request`] has methods that choose it.
     pub fn render(&self, who: &RenderContext<'_>, salt: u64, out: &mut Vec<u8>) {
         let (k, seed) = (who.number, who.seed);
-        // The first step's draws are those of a request that stands alone.
+        // The first step draws as a single request does.
         let salt = if self.step == 0 { salt } else { mix(salt, self.step.into()) };
         for (place, piece) in self.pieces.iter().enumerate() {
-            // One stream of draws for each piece, one draw for each arrival.
+            // One stream of draws per piece, one draw per arrival.
             let draw = || mix(mix(mix(seed, salt), place as u64), k);
             match piece {
                 TemplatePiece::Literal(text) => out.extend_from_slice(text),
@@ -208,7 +208,7 @@ impl Template {
 }
 
 impl TemplatePiece {
-    /// The file that it is read from, if the plan names it here.
+    /// The file it is read from, if the plan names it here.
     pub(crate) fn file_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::Field { of: RowSource::File(file), .. }
@@ -218,8 +218,8 @@ impl TemplatePiece {
     }
 }
 
-/// Turns what stands from `start` on into its base64 form, in place: from the last group of three
-/// on, since each group of four ends beyond the ones that are still to be read.
+/// Encodes what starts at `start` to base64 in place, from the last group of three backwards, since each group of
+/// four ends beyond those still to be read.
 fn base64_from(start: usize, out: &mut Vec<u8>) {
     let length = out.len() - start;
     out.resize(start + length.div_ceil(3) * 4, 0);
@@ -234,7 +234,7 @@ fn base64_from(start: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Back to the text it was parsed from; what is not UTF-8 is shown as `�`.
+/// The text it was parsed from; what is not UTF-8 is shown as `�`.
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.pieces.iter().try_for_each(|piece| write!(f, "{piece}"))
@@ -257,7 +257,7 @@ impl fmt::Display for TemplatePiece {
     }
 }
 
-/// The value in `from..=to` that stands at the place chosen among all of them.
+/// The value in `from..=to` at the index that `choose` picks.
 fn within(from: i64, to: i64, choose: impl FnOnce(u128) -> u128) -> i128 {
     let span = (i128::from(to) - i128::from(from)) as u128 + 1;
     i128::from(from) + choose(span) as i128
@@ -353,7 +353,7 @@ mod tests {
                 &mut out,
             );
             assert_eq!(String::from_utf8(out).expect("text"), expected);
-            // What was not taken is nothing.
+            // A value that was not extracted renders as nothing.
             template.render(&RenderContext { number: 0, seed: 1, taken: &[] }, 0, &mut Vec::new());
         }
     }
@@ -373,7 +373,7 @@ mod tests {
         let (here, there) = (values(&template, 0), values(&template, 1));
         let mut pairs = [0_u32; 100];
         here.iter().for_each(|(a, b)| pairs[usize::from(a * 10 + b)] += 1);
-        // 100 cells of 100 each: χ² with 99 degrees of freedom is below 149 but once in a thousand.
+        // 100 cells of 100 each: χ² with 99 degrees of freedom exceeds 149 only once in a thousand.
         let chi: f64 = pairs.iter().map(|&n| (f64::from(n) - 100.0).powi(2) / 100.0).sum();
         assert!((50.0..149.0).contains(&chi), "{chi}");
         let equal = here.iter().zip(&there).filter(|(a, b)| a.0 == b.0).count();
@@ -394,7 +394,7 @@ mod tests {
         }
     }
 
-    /// Whoever repeats a run with its seed must send the same requests.
+    /// Repeating a run with its seed must send the same requests.
     #[test]
     fn a_seed_means_the_same_text_in_every_version() {
         assert_eq!(

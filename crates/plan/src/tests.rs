@@ -284,7 +284,7 @@ fn a_message_says_where_what_and_what_else() {
     ] {
         let has_url = text.contains("[target]") || text.starts_with("load =");
         let text = if has_url { text.to_owned() } else { format!("{text}\n[target]\nurl = 'h'") };
-        // A load in itself right, so that a message about the rest is not one about the load.
+        // A valid load, so that a message about the rest is not about the load.
         let text = match text.contains("load") || text.contains("laod") || expected.starts_with("how much") {
             true => text,
             false => format!("{text}\n[load]\nrate = 5"),

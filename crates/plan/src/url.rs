@@ -3,22 +3,21 @@ use crate::placeholder::NameScope;
 use crate::secret::masked_url;
 use crate::{DatabaseAddress, Origin, Target, Template, TemplatePiece};
 
-/// What the demo is asked for if nothing is said: one server with a service time of 500 µs, which is
-/// 2,000 requests a second.
+/// The demo's default path: one server with a service time of 500 µs, which is 2,000 requests a second.
 const DEMO_PATH: &str = "/queue?us=500";
 
 /// What one text says of the target.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TargetUrl {
     pub(crate) target: Target,
-    /// Path and query of a request that says nothing else.
+    /// Path and query, unless a request gives its own.
     pub(crate) path: Template,
     /// `user:password` of an HTTP URL.
     pub(crate) basic: Option<Template>,
 }
 
-/// A URL taken apart, each part as it is written: nothing is decoded, and nothing brought into a usual form, for a path
-/// is sent as it was given (the `url` crate would shorten and escape it).
+/// A URL split into its parts as written: nothing is decoded or normalised, since a path is sent as given (the `url`
+/// crate would shorten and escape it).
 #[derive(Debug, Clone, Copy)]
 pub struct UrlParts<'a> {
     /// Before `://`; empty if there is none.
@@ -32,7 +31,7 @@ pub struct UrlParts<'a> {
 }
 
 impl<'a> UrlParts<'a> {
-    /// Of `postgres://` the path has no fragment, as libpq has it: a password may hold a `#`.
+    /// A `postgres://` path has no fragment, as in libpq: a password may contain `#`.
     pub fn parse(url: &'a str) -> Self {
         let is_scheme = |scheme: &str| scheme.bytes().all(|b| b.is_ascii_alphanumeric());
         let (scheme, rest) = url.split_once("://").filter(|(s, _)| is_scheme(s)).unwrap_or(("", url));
@@ -45,7 +44,7 @@ impl<'a> UrlParts<'a> {
         Self { scheme, user, host, path }
     }
 
-    /// Where requests go by HTTP; without a scheme, too.
+    /// The HTTP origin; the scheme is optional.
     ///
     /// # Errors
     /// With what was expected: a noun.
@@ -79,7 +78,7 @@ fn is_one_of(scheme: &str, known: &[&str]) -> bool {
     known.iter().any(|known| known.eq_ignore_ascii_case(scheme))
 }
 
-/// The name or address, without the brackets of IPv6, and the port if one is said; or what was expected.
+/// The name or address, without the brackets of IPv6, and the port if given; or what was expected.
 pub(crate) fn host_and_port(text: &str) -> Result<(&str, Option<u16>), &'static str> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let (host, port) = rest.split_once(']').ok_or("a URL: the ']' after the IPv6 address is missing")?;
@@ -104,11 +103,11 @@ pub(crate) fn parse_port(text: &str) -> Result<u16, &'static str> {
 }
 
 impl TargetUrl {
-    /// Reads a target and the path of the request from one text: `http://host:port/path?query`,
-    /// `https://…`, `host/path` (then `http`), `demo`, `demo/path`, `null`, `postgres://user@host/name`.
+    /// Parses a target and the request's path from one text: `http://host:port/path?query`, `https://…`, `host/path`
+    /// (then `http`), `demo`, `demo/path`, `null`, `postgres://user@host/name`.
     ///
-    /// The path is sent as written. A fragment is dropped, for it is never sent. The message is
-    /// complete, and shows no password.
+    /// The path is sent as written. A fragment is dropped, as it is never sent. The error message is complete, and
+    /// shows no password.
     pub(crate) fn parse(text: &str, names: &NameScope<'_>) -> Result<Self, String> {
         let error = |expected: &str| format!("'{}' is not {expected}", masked_url(text));
         let parts = UrlParts::parse(text.trim());
@@ -136,7 +135,7 @@ impl TargetUrl {
     }
 }
 
-/// Path and query as they are sent; `shown` is the text that messages quote.
+/// Path and query as sent; `shown` is the text that messages quote.
 pub(crate) fn parse_path(text: &str, names: &NameScope<'_>, shown: &str) -> Result<Template, String> {
     let path = Template::parse_with(text.as_bytes(), names).map_err(|e| e.to_string())?;
     let path = without_fragment(path);
@@ -174,7 +173,7 @@ fn without_fragment(mut path: Template) -> Template {
     path
 }
 
-/// What may stand in a request line: visible ASCII.
+/// Only what a request line may hold: visible ASCII.
 fn check_path(path: &Template) -> Result<(), &'static str> {
     for piece in &path.pieces {
         if let TemplatePiece::Literal(text) = piece {

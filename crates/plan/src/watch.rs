@@ -4,22 +4,22 @@ use crate::url::{TargetUrl, UrlParts};
 use crate::{DatabaseAddress, Error, SourceLocation, Target, Template, TemplatePiece};
 use serde::{Deserialize, Serialize};
 
-/// What is watched beside the load, and how. By default whatever of the target is on this machine.
+/// What is watched beside the load, and how. By default, whatever part of the target is on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WatchPlan {
     /// Watch at all.
     pub on: bool,
-    /// These processes and their children, instead of whoever listens at the target's address.
+    /// These processes and their children, instead of whichever listen at the target's address.
     pub pids: Vec<u32>,
     /// The processes of this control group, a path below the mount.
     pub cgroup: Option<String>,
     /// The processes whose command line contains this.
     pub command: Option<String>,
-    /// A PostgreSQL to ask what its sessions do; a target that is one itself, if nothing else is said.
+    /// The PostgreSQL whose sessions are watched; by default the target, if it is one.
     pub postgres: Option<DatabaseAddress>,
-    /// An endpoint in Prometheus' text format.
+    /// An endpoint in the Prometheus text format.
     pub metrics: Option<MetricsEndpoint>,
-    /// A Java virtual machine may be asked, once for a verdict, where its threads stand.
+    /// Whether a Java virtual machine may be asked for its threads' stacks, once per verdict.
     pub attach: bool,
 }
 
@@ -38,23 +38,24 @@ impl Default for WatchPlan {
 }
 
 impl WatchPlan {
-    /// The URL of the PostgreSQL to ask, its password in the clear: for whoever connects, never for people.
-    /// Complete after [`crate::Plan::bind`].
+    /// The URL of the PostgreSQL, its password in the clear: for connecting, never for display. Complete after
+    /// [`crate::Plan::bind`].
     pub fn postgres_url(&self) -> Option<String> {
         self.postgres.as_ref().map(DatabaseAddress::url_in_clear)
     }
 
-    /// The URL of the metrics in the clear, as [`Watch::postgres_url`].
+    /// The metrics URL in the clear, as [`WatchPlan::postgres_url`].
     pub fn metrics_url(&self) -> Option<String> {
         self.metrics.as_ref().map(MetricsEndpoint::url_in_clear)
     }
 
-    /// Whether processes are named, whoever listens where the target is.
+    /// Whether processes are named explicitly, rather than found by the target's address.
     pub fn names_processes(&self) -> bool {
         !self.pids.is_empty() || self.cgroup.is_some() || self.command.is_some()
     }
 
-    /// What of it may be told to another machine, and what is asked from here because it takes a secret: nothing, mostly.
+    /// Splits it into what another machine may be told, and what is asked from here because it takes a secret (mostly
+    /// nothing).
     pub fn split_secrets(&self) -> (Self, Self) {
         let is_open = |database: &DatabaseAddress| database.password.is_none();
         let is_bare = |endpoint: &MetricsEndpoint| {
@@ -73,12 +74,12 @@ impl WatchPlan {
         (told, kept)
     }
 
-    /// Without the database and the metrics: what is asked once need not be asked by another.
+    /// Without database and metrics: what is asked once need not be asked by another.
     pub fn processes_only(&self) -> Self {
         Self { postgres: None, metrics: None, ..self.clone() }
     }
 
-    /// Whether a database or metrics are to be asked.
+    /// Whether a database or a metrics endpoint is watched.
     pub fn has_database_or_metrics(&self) -> bool {
         self.postgres.is_some() || self.metrics.is_some()
     }
@@ -90,12 +91,12 @@ impl WatchPlan {
     }
 }
 
-/// The URL of a metrics endpoint; what stands before its host is a secret.
+/// The URL of a metrics endpoint; what precedes its host is secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricsEndpoint(Template);
 
 impl MetricsEndpoint {
-    /// Reads an `http://` or `https://` URL. The message is complete, and shows no secret.
+    /// Parses an `http://` or `https://` URL. The error message is complete, and shows no secret.
     pub(crate) fn parse(text: &str, place: &SourceLocation) -> Result<Self, Error> {
         let wrong = |what: &str| Error::at(place, format!("'{}' is not {what}", masked_url(text)));
         let url = text.trim();
@@ -132,7 +133,7 @@ impl MetricsEndpoint {
     }
 }
 
-/// As it reads back, without what is secret.
+/// As it parses, without secrets.
 impl std::fmt::Display for MetricsEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)

@@ -1,4 +1,4 @@
-//! A block: what is measured at a time, and what it gives.
+//! A block: the unit of measurement, and its result.
 
 use record::FigureUnit;
 use serde::{Deserialize, Serialize};
@@ -7,83 +7,83 @@ use std::io;
 use std::path::PathBuf;
 use units::{Bytes, Nanos};
 
-/// One thing that is measured in blocks; a block gives one value for each of its figures.
+/// Something measured in blocks; each block gives one value per figure.
 pub trait Measurable {
     /// Its figures, in the order of a block's values.
     fn figures(&self) -> Vec<FigureName>;
 
-    /// In what kind of worker it is measured.
+    /// The kind of prober process that it needs.
     fn prober_kind(&self) -> ProberKind {
         ProberKind::default()
     }
 
-    /// The least operations that a block of it has.
+    /// Minimum operations per block.
     fn min_operations(&self) -> u64 {
         1
     }
 
-    /// How many blocks are made of it at most, if not as many as of others.
+    /// Maximum blocks, if fewer than for other probes.
     fn max_blocks(&self) -> Option<u32> {
         None
     }
 
-    /// Measures a block, in the worker.
+    /// Measures a block, in the prober process.
     ///
     /// # Errors
-    /// When it cannot be measured here.
+    /// If it cannot be measured here.
     fn measure_block(&self, operations: u64) -> io::Result<BlockResult>;
 }
 
-/// How a figure is called in its table.
+/// A figure's name in its table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FigureName {
-    /// Its row.
+    /// Row.
     pub row: String,
-    /// Its column.
+    /// Column.
     pub column: String,
-    /// What its values are counted in.
+    /// Unit of its values.
     pub unit: FigureUnit,
 }
 
-/// What a worker is made like before it measures.
+/// State of a prober process before it measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub struct ProberKind {
-    /// Memory that it has touched.
+    /// Heap that it has touched.
     pub heap: Bytes,
-    /// Whether that is asked to be in huge pages.
+    /// Whether the heap is requested in huge pages.
     pub huge: bool,
-    /// Whether threads or a runtime may have been in it: what they leave behind, a fork would copy.
+    /// Whether threads or a runtime may have run in it: a fork would copy what they leave behind.
     pub threads: bool,
 }
 
-/// What a worker has measured.
+/// What a prober measured.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct BlockResult {
-    /// One for each figure of its cell, in the figure's unit.
+    /// One per figure, in the figure's unit.
     pub values: Vec<f64>,
-    /// Times of the single operations for each figure; none where they are not timed singly.
+    /// Times of single operations per figure; empty where they are not timed singly.
     pub single: Vec<Histogram>,
     /// Operations made.
     pub operations: u64,
-    /// Context switches of all sides; none where they say nothing.
+    /// Context switches of all sides; none if unknown.
     pub switches: Option<u64>,
-    /// Looks at both sides, and how many of them found both on different processors.
+    /// Samples of where both sides run, and how many found them on different processors.
     pub looks: Option<(u64, u64)>,
-    /// What it took; the worker adds it.
+    /// Wall-clock time; added by the prober.
     pub wall: Nanos,
-    /// Processor time of the worker and all it started; the worker adds it.
+    /// Processor time of the prober and all it started; added by the prober.
     pub used: Nanos,
 }
 
-/// How much is done.
+/// How much to measure.
 #[derive(Debug, Clone)]
 pub struct ProbeSettings {
-    /// Blocks of each cell.
+    /// Blocks per probe.
     pub blocks: u32,
-    /// What a block should take.
+    /// Target duration of a block.
     pub block: Nanos,
-    /// Orders the blocks.
+    /// Seed of the block order.
     pub seed: u64,
-    /// torment's own program, of which the workers are made.
+    /// torment's own executable, from which the probers are started.
     pub program: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! A child that writes into a variable, while its parent looks.
+//! A child that writes to a variable while its parent watches.
 
 use crate::block::{BlockResult, FigureName, Measurable};
 use record::FigureUnit;
@@ -8,10 +8,10 @@ use sys::task::{ChildMemory, write_in_child};
 
 /// What the variable holds at first,
 pub(crate) const BEFORE: u8 = 1;
-/// and what the child writes there.
+/// and what the child writes.
 pub(crate) const WRITTEN: u8 = 42;
 
-/// One child that writes.
+/// A child that writes once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloneProbe {
     /// Whether it shares its parent's memory.

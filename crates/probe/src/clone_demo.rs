@@ -1,4 +1,4 @@
-//! What CLONE_VM means, shown: a child writes into a variable, and its parent looks.
+//! Demonstrates CLONE_VM: a child writes to a variable, and its parent reads it.
 
 use crate::Error;
 use crate::any_probe::AnyProbe;
@@ -7,34 +7,34 @@ use crate::clone::{BEFORE, CloneProbe, WRITTEN};
 use crate::prober::Prober;
 use std::path::Path;
 
-/// What was done, and what came of it.
+/// One call and its effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloneVmDemo {
     /// The call.
     pub call: &'static str,
-    /// Its flags; the child's end is told by SIGCHLD in any case.
+    /// Its flags; the child's end is signalled by SIGCHLD in any case.
     pub flags: &'static [&'static str],
-    /// What the variable held before.
+    /// The variable before.
     pub before: u8,
-    /// What the child wrote there.
+    /// What the child wrote.
     pub written: u8,
-    /// What it then found there: it ended with that as its status.
+    /// What the child then read: its exit status.
     pub found: u8,
-    /// What its parent found there once it had ended.
+    /// What the parent read after the child had ended.
     pub seen: u8,
 }
 
 impl CloneVmDemo {
-    /// Whether both looked at the same memory.
+    /// Whether both saw the same memory.
     pub fn is_shared(&self) -> bool {
         self.seen == self.written
     }
 }
 
-/// Makes a child without CLONE_VM, and one with it, in a process of `program` of its own.
+/// Makes one child without CLONE_VM and one with it, in a separate process of `program`.
 ///
 /// # Errors
-/// When there is no such process, or clone3(2) is not to be had.
+/// If that process does not start, or clone3(2) is unavailable.
 pub fn demonstrate_clone_vm(program: &Path) -> Result<Vec<CloneVmDemo>, Error> {
     let mut worker = Prober::start(program, ProberKind::default())?;
     let mut show = |shared: bool, flags: &'static [&'static str]| {

@@ -1,4 +1,4 @@
-//! What the machine is like before it is measured: whether others work on it, and what of it explains figures.
+//! The state of the machine before measuring: interference from others, and facts that explain figures.
 
 use crate::interference::InterferenceMeter;
 use record::{Caveat, CaveatKind, Conditions};
@@ -6,20 +6,20 @@ use std::fs::read_to_string;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// How long others are watched.
+/// How long other programs are watched.
 const WATCH: Duration = Duration::from_millis(400);
 /// How long the clock is read without pause,
 const SPIN: Duration = Duration::from_millis(100);
-/// and what counts as a gap between two readings: no interrupt takes so long, another program does.
+/// and the shortest gap between two readings that counts: no interrupt takes that long, another program does.
 const GAP: Nanos = Nanos::from_micros(50);
-/// Shares from which each is doubtful.
+/// Shares above which a figure is doubtful.
 const FOREIGN: f64 = 0.05;
 const STOLEN: f64 = 0.01;
 const GAPS: f64 = 0.02;
-/// Readings of the clock for its price.
+/// Clock readings used to price one.
 const READINGS: u32 = 100_000;
 
-/// Looks for half a second.
+/// Surveys for half a second.
 pub fn survey() -> Conditions {
     let (foreign, stolen) = foreign_and_stolen();
     let gaps = gap_share();
@@ -49,7 +49,7 @@ pub fn survey() -> Conditions {
     Conditions { foreign, stolen, gaps, clock, facts: facts(), caveats }
 }
 
-/// Share of a processor that others used, and share of all that the hypervisor gave away.
+/// Share of a processor used by others, and share of all processors stolen by the hypervisor.
 fn foreign_and_stolen() -> (f64, f64) {
     let calm = InterferenceMeter::new();
     std::thread::sleep(WATCH);
@@ -70,7 +70,7 @@ fn gap_share() -> f64 {
     away as f64 / (last - began) as f64
 }
 
-/// What can be read of it; what cannot is left out.
+/// Readable facts; unreadable ones are left out.
 fn facts() -> Vec<(String, String)> {
     const DEVICES: &str = "/sys/devices/system";
     let read =

@@ -1,4 +1,4 @@
-//! Bytes copied within memory, and the smallest things a program can ask for: what all other figures are held against.
+//! Copies within memory, and the cheapest operations a program can ask for: the yardstick for all other figures.
 
 use crate::block::{BlockResult, FigureName, Measurable};
 use record::{Figure, FigureUnit};
@@ -11,21 +11,21 @@ use units::{Bytes, Nanos};
 
 const KIB: u64 = 1 << 10;
 const PAGE: u64 = 4 * KIB;
-/// One that fits every cache, the article's two, and one beyond most.
+/// One that fits every cache, the article's two, and one larger than most caches.
 const SIZES: [u64; 4] = [4 * KIB, 64 * KIB, 2048 * KIB, 32 * 1024 * KIB];
-/// Pages touched before they are given back: below, so that memory is not what ends it.
+/// Pages touched before they are given back: few enough that memory does not limit it.
 const PAGES_MOST: u64 = 1 << 14;
 
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CopyProbe {
-    /// memcpy of so much, between two places that are touched already.
+    /// memcpy of this many bytes between two places already touched.
     Copy(Bytes),
     /// Reading the monotonic clock.
     Clock,
-    /// A system call that does nearly nothing: getppid(2).
+    /// A nearly empty system call: getppid(2).
     Call,
-    /// The first touch of a page of 4 KiB.
+    /// First touch of a 4 KiB page.
     Touch,
 }
 
@@ -69,7 +69,7 @@ fn copy(size: Bytes, operations: u64) -> io::Result<Duration> {
     }))
 }
 
-/// Without the mapping and its end: only what a touch itself costs.
+/// Excludes mapping and unmapping: only the cost of a touch.
 fn touch(operations: u64) -> io::Result<Duration> {
     let (mut left, mut took) = (operations, Duration::ZERO);
     while left > 0 {
@@ -85,7 +85,7 @@ fn touch(operations: u64) -> io::Result<Duration> {
     Ok(took)
 }
 
-/// The table.
+/// The table `copy`.
 pub struct CopyTable;
 
 impl CopyTable {

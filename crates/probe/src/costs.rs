@@ -5,7 +5,7 @@ use crate::switch::switch_alone;
 use record::{Figure, MachineCosts, RunId};
 use units::{Bytes, Nanos};
 
-/// What a run's figures say of a switch and of a thread; none if it has neither.
+/// A run's figures for a switch and a thread; none if it has neither.
 pub fn costs(run: &RunId, figures: &[Figure]) -> Option<MachineCosts> {
     let switch = switch_alone(figures).map(|ns| Nanos(ns.round() as u64));
     let thread = thread_sum(figures).map(|bytes| Bytes(bytes.round() as u64));

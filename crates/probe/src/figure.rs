@@ -1,26 +1,24 @@
-//! From blocks to a figure.
+//! From blocks to figures.
 
 use crate::block::{BlockResult, FigureName};
 use record::{Figure, OperationTimes};
 use stats::Histogram;
 use units::Nanos;
 
-/// The median of the figure of this name.
 pub(crate) fn median(figures: &[Figure], row: &str, column: &str) -> Option<f64> {
     figures.iter().find(|figure| figure.row == row && figure.column == column).map(|figure| figure.median)
 }
 
-/// The figure of this name.
 pub(crate) fn find_figure<'a>(figures: &'a mut [Figure], row: &str, column: &str) -> Option<&'a mut Figure> {
     figures.iter_mut().find(|figure| figure.row == row && figure.column == column)
 }
 
-/// A difference of two figures; what comes out less than nothing is noise.
+/// A difference of two figures; a negative one is noise.
 pub(crate) fn clamped_nanos(nanos: f64) -> Nanos {
     Nanos(nanos.max(0.0).round() as u64)
 }
 
-/// The figures of a cell, once all its blocks are made.
+/// Summarises all blocks of a probe.
 pub(crate) fn figures(table: &str, named: Vec<FigureName>, blocks: &[BlockResult]) -> Vec<Figure> {
     let named = named.into_iter().enumerate();
     named
@@ -45,7 +43,7 @@ fn single<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Option<Operati
     OperationTimes::from_histogram(&all)
 }
 
-/// None if one of them is none.
+/// None if any is none.
 fn sum(counts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     counts.sum()
 }

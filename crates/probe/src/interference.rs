@@ -1,19 +1,19 @@
-//! Whether anybody else was at work while something was measured.
+//! Whether other programs ran during a measurement.
 
 use std::time::{Duration, Instant};
 use sys::{Ticks, UsageScope, usage};
 
-/// Others that use more of a processor than this disturb what is measured.
+/// Share of a processor used by others above which a measurement is disturbed.
 pub(crate) const FOREIGN: f64 = 0.05;
 
-/// A moment from which on it is told.
+/// Counts from its creation.
 pub(crate) struct InterferenceMeter {
     ticks: Option<Ticks>,
     began: Instant,
     used: Duration,
 }
 
-/// Processor time of this process and of all it has waited for.
+/// Processor time of this process and of all children it has waited for.
 pub(crate) fn own_cpu_time() -> Duration {
     usage(UsageScope::Process).processor + usage(UsageScope::Children).processor
 }
@@ -27,8 +27,8 @@ impl InterferenceMeter {
         self.began.elapsed()
     }
 
-    /// How much of a processor others used since: neither this process, with those it has waited for, nor who used `ours`. And the
-    /// share of the time that the hypervisor took.
+    /// Share of a processor used by others since then: neither by this process and the children it has waited for, nor by those
+    /// that used `ours`. And the share of the time that the hypervisor stole.
     pub fn foreign_and_stolen(&self, ours: Duration) -> Option<(f64, f64)> {
         let seen = self.ticks.zip(Ticks::now()).map(|(before, now)| now.since(&before))?;
         let ours = own_cpu_time().saturating_sub(self.used) + ours;

@@ -14,61 +14,61 @@ use std::io;
 use units::Bytes;
 
 units::named! {
-    /// The way that bytes take.
+    /// How bytes travel.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Transport {
-        /// TCP over the loopback device, with TCP_NODELAY.
+        /// TCP over loopback, with TCP_NODELAY.
         Tcp = "TCP",
-        /// A connected Unix stream socket, of an abstract name.
+        /// A connected Unix stream socket with an abstract name.
         Unix = "Unix socket",
-        /// A pair of Unix stream sockets that never had a name.
+        /// A pair of unnamed Unix stream sockets.
         Socketpair = "socketpair",
         /// A pipe in each direction.
         Pipe = "pipe",
-        /// Memory in common, and a futex to sleep on.
+        /// Shared memory, sleeping on a futex.
         SharedAsleep = "shared memory, futex",
-        /// Memory in common, looked at again and again.
+        /// Shared memory, busy-polling.
         SharedBusy = "shared memory, busy",
     }
 }
 
 units::named! {
-    /// What is put around a message.
+    /// Framing of a message.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum MessageFraming {
-        /// Its length before it.
+        /// Length-prefixed.
         Rpc = "length-prefixed RPC",
-        /// Heads of HTTP/1.1, on a connection that stays.
+        /// HTTP/1.1 heads, on a keep-alive connection.
         Http = "HTTP/1.1",
     }
 }
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
-/// Messages that go there and back: a small one, that of the usual comparisons, a page, and what fills a pipe.
+/// Message sizes echoed: a small one, that of the usual comparisons, a page, and what fills a pipe.
 const ECHOED: [Bytes; 4] = [Bytes(64), FRAMED, Bytes(4 * KIB), Bytes(64 * KIB)];
-/// What is put into a frame.
+/// Payload of a framed message.
 const FRAMED: Bytes = Bytes(128);
-/// Messages that go one way.
+/// Message sizes sent one way.
 const SENT: [Bytes; 6] =
     [Bytes(64), Bytes(4 * KIB), Bytes(64 * KIB), Bytes(512 * KIB), Bytes(8 * MIB), Bytes(32 * MIB)];
-/// Other buffers than those at birth, and the messages that they are tried with.
+/// Buffer sizes tried besides the default, and the messages they are tried with.
 const BUFFERS: [Bytes; 2] = [Bytes(256 * KIB), Bytes(MIB)];
 const BUFFERED: [Bytes; 2] = [Bytes(64 * KIB), Bytes(512 * KIB)];
-/// From this size on there are few messages to a block, and few blocks.
+/// From this size on, blocks are few and have few messages.
 const LARGE: Bytes = Bytes(8 * MIB);
 const LARGE_LEAST: u64 = 8;
 const LARGE_BLOCKS: u32 = 8;
 const LEAST: u64 = 64;
 
-/// One measurement.
+/// One IPC measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IpcProbe {
     /// A message of this size, there and back.
     Latency(Transport, Bytes, Placement),
-    /// One in a frame.
+    /// A framed message, there and back.
     Framed(MessageFraming, Transport, Placement),
-    /// Messages of this size one way, with the buffers at birth or others.
+    /// One-way messages of this size, with default or given buffers.
     Throughput(Transport, Bytes, Option<Bytes>),
 }
 
@@ -133,7 +133,7 @@ impl Measurable for IpcProbe {
     }
 }
 
-/// The table.
+/// The table `ipc`.
 pub struct IpcTable;
 
 impl IpcTable {
@@ -143,7 +143,7 @@ impl IpcTable {
         let mut all = Vec::new();
         for medium in Transport::ALL {
             for size in ECHOED {
-                // On one processor, who looks again and again only keeps the other from running.
+                // On one processor, busy-polling only keeps the other side from running.
                 let useful = |place: &Placement| medium != Transport::SharedBusy || *place == Placement::Two;
                 let useful = places.iter().copied().filter(useful);
                 all.extend(useful.map(|place| IpcProbe::Latency(medium, size, place)));

@@ -1,4 +1,4 @@
-//! Launching a task, and waiting for its end: by every way there is, from processes of several sizes.
+//! Launching a task and waiting for its end: by every method, from processes of several sizes.
 
 mod block;
 mod explain;
@@ -16,76 +16,75 @@ pub use minimal::{minimal_elf, minimal_program};
 const MIB: u64 = 1 << 20;
 /// As the article counts.
 const MB: u64 = 1_000_000;
-/// Enough for a median of a block, even where one takes milliseconds.
+/// Enough for a block's median, even where one launch takes milliseconds.
 const LEAST: u64 = 30;
-/// Enough for a minimum that means something.
+/// Enough for a meaningful minimum.
 const LEAST_PAUSED: u64 = 100;
-/// What the heap is made of, to see what a page costs.
+/// Heap sizes, to find the cost of a page.
 const SIZES: [u64; 5] = [0, 2 * MIB, 16 * MIB, 64 * MIB, 256 * MIB];
-/// One in huge pages, to see what a page is.
+/// One in huge pages, to find the effect of the page size.
 const HUGE: u64 = 64 * MIB;
 /// The article's.
 const SIZES_PAUSED: [u64; 4] = [0, 2 * MB, 4 * MB, 8 * MB];
 
-/// A way to launch a task.
+/// How a task is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LaunchMethod {
     /// fork(2).
     Fork,
     /// clone3(2), memory copied: fork without libc.
     Clone,
-    /// clone3(2) with CLONE_VM and CLONE_VFORK, as vfork(2) does it.
+    /// clone3(2) with CLONE_VM and CLONE_VFORK, like vfork(2).
     Vfork,
     /// posix_spawn(3) of a program.
     Spawn(StartedProgram),
-    /// clone3(2) as above, with CLONE_CLEAR_SIGHAND and CLONE_PIDFD, and execve(2) of a program.
+    /// clone3(2) as above, with CLONE_CLEAR_SIGHAND and CLONE_PIDFD, then execve(2) of a program.
     CloneSpawn(StartedProgram),
-    /// pthread_create(3), on a stack that an earlier thread has left.
+    /// pthread_create(3), on a stack left by an earlier thread.
     Thread,
     /// pthread_create(3), on a stack that has to be mapped.
     ThreadNewStack,
-    /// A future, on an executor of a queue and a loop.
+    /// A future, on an executor made of a queue and a loop.
     Task,
-    /// A future, on one thread of tokio.
+    /// A future, on single-threaded tokio.
     TokioTask,
-    /// Nothing is launched: how much there is of the worker itself, which a fork copies at any size of the heap.
+    /// No launch: the size of the prober itself, which a fork copies whatever the heap.
     Itself,
 }
 
-/// The program that is started.
+/// The program started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartedProgram {
-    /// Three instructions that end it, without libc or loader.
+    /// Three instructions that exit, without libc or loader.
     Minimal,
-    /// The system's `true`, whatever it is linked with.
+    /// The system's `true`, however it is linked.
     True,
 }
 
-/// In what manner.
+/// How launches follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LaunchPattern {
     /// One after the other, on one processor.
     BackToBack,
-    /// With 500 µs of sleep between a launch and its join, wherever the kernel likes: as Eli Bendersky's
-    /// `launch-benchmark` does it.
+    /// With 500 µs of sleep between a launch and its join, on any processor, like Eli Bendersky's `launch-benchmark`.
     LikeEliben,
 }
 
-/// What is measured in a block: a launch, and a launch with its join.
+/// One launch measurement: the launch, and the launch with its join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchProbe {
     /// What is launched.
     pub method: LaunchMethod,
-    /// From a process that has touched so much.
+    /// Touched heap of the launching process.
     pub heap: Bytes,
     /// Whether that is in huge pages.
     pub huge: bool,
-    /// In what manner.
+    /// How launches follow each other.
     pub manner: LaunchPattern,
 }
 
 impl LaunchProbe {
-    /// Back to back, from a process that has touched so much in small pages.
+    /// Back to back, from a process with this heap in small pages.
     pub const fn new(method: LaunchMethod, heap: u64) -> Self {
         Self { method, heap: Bytes(heap), huge: false, manner: LaunchPattern::BackToBack }
     }
@@ -155,9 +154,9 @@ impl Measurable for LaunchProbe {
     }
 }
 
-/// The table.
+/// The table `launch`.
 pub struct LaunchTable {
-    /// As the article measured instead, to be held against it.
+    /// Measures as the article did, for comparison.
     pub like_eliben: bool,
 }
 
@@ -180,7 +179,7 @@ fn paused() -> Vec<LaunchProbe> {
     all.iter().flat_map(|method| SIZES_PAUSED.map(|size| LaunchProbe::paused(*method, size))).collect()
 }
 
-/// Not every method at every size: where memory is shared a size more would say nothing new.
+/// Not every method at every size: where memory is shared, more sizes would add nothing.
 fn back_to_back() -> Vec<LaunchProbe> {
     use LaunchMethod::{
         Clone, CloneSpawn, Fork, Itself, Spawn, Task, Thread, ThreadNewStack, TokioTask, Vfork,

@@ -1,9 +1,9 @@
 //! What concurrency costs on this machine: launching tasks, switching between them, the memory they take, bytes between
-//! them. `docs/method/probe.md` tells how, and what each figure includes.
+//! them. `docs/method/probe.md` explains how, and what each figure includes.
 //!
-//! Nothing is measured in torment itself. A *worker* is torment executed anew, with one thread and nothing but what a
-//! figure needs; it measures a block when it is told to. Blocks of all figures of a table take turns in random order,
-//! so that whatever drifts meets all alike.
+//! Nothing is measured in torment itself. A *prober* is torment re-executed with one thread and nothing but what a
+//! figure needs; it measures a block on request. Blocks of all probes of a table alternate in random order,
+//! so that drift affects all alike.
 
 mod any_probe;
 mod block;
@@ -37,13 +37,13 @@ pub use rounds::{ProbeTable, measure};
 pub use switch::SwitchTable;
 pub use tables::{ProbeOptions, tables};
 
-/// Why nothing, or not all, could be measured.
+/// Why nothing, or not everything, could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The process that measures does not start, or does not answer.
+    /// The prober process does not start or answer.
     #[error("the process that measures: {0}")]
     Worker(String),
-    /// What was to be measured cannot be: what, and why.
+    /// A probe cannot be measured: which, and why.
     #[error("{0} cannot be measured: {1}")]
     Cell(String, String),
 }

@@ -1,4 +1,4 @@
-//! What a waiting thread takes of memory, and what malloc(3) does: virtual and resident, and what the kernel keeps beside.
+//! Memory of a waiting thread, and what malloc(3) does: virtual, resident, and kernel memory.
 
 mod readings;
 mod thread_ramp;
@@ -12,7 +12,7 @@ use units::Bytes;
 
 const KIB: f64 = 1024.0;
 
-/// The table.
+/// The table `memory`.
 pub struct MemoryTable;
 
 impl MemoryTable {
@@ -30,7 +30,7 @@ impl MemoryTable {
         }
         for thread in [ThreadVariant::Plain, ThreadVariant::Touched, ThreadVariant::Raw] {
             let row = of(thread);
-            // All but the virtual, and the sum itself.
+            // Everything but virtual memory and the sum itself.
             let there = PARTS.into_iter().filter(|column| !["virtual", SUM].contains(column));
             let parts = there.filter_map(|column| Some(Summand::new(column, median(figures, &row, column)?)));
             let parts: Vec<Summand> = parts.filter(|part| part.amount > 0.0).collect();
@@ -69,12 +69,12 @@ impl MemoryTable {
     }
 }
 
-/// What a waiting thread takes in all.
+/// Total memory of a waiting thread.
 pub(crate) fn thread_sum(figures: &[Figure]) -> Option<f64> {
     median(figures, &MemoryProbe::Thread(ThreadVariant::Plain).row(), SUM)
 }
 
-/// Why it is so much.
+/// Explains the figure.
 fn argument(figure: &Figure, page: Bytes) -> Option<String> {
     let has_stack = figure.row != MemoryProbe::Thread(ThreadVariant::Raw).row();
     if figure.row == MemoryProbe::Malloc.row() {

@@ -1,4 +1,4 @@
-//! The process that measures, seen from both sides.
+//! The prober process, seen from both sides.
 
 use crate::Error;
 use crate::any_probe::AnyProbe;
@@ -12,22 +12,22 @@ use std::time::Instant;
 use sys::{AnonymousMapping, CpuAffinity};
 use units::Nanos;
 
-/// What a worker is asked, a line of JSON each; it answers with a [`Block`], or why there is none.
+/// A request to the prober, one line of JSON; it answers with a [`BlockResult`], or the reason why there is none.
 #[derive(Debug, Serialize, Deserialize)]
 struct BlockRequest {
     what: AnyProbe,
     operations: u64,
 }
 
-/// torment's end of it. The process ends when this is dropped, and with torment.
+/// torment's handle of the process, which ends when this is dropped, and with torment.
 #[derive(Debug)]
 pub struct Prober(Subprocess);
 
 impl Prober {
-    /// Starts `program worker`, which is [`work`].
+    /// Starts `program prober`, which is [`run_prober`].
     ///
     /// # Errors
-    /// When it does not start, or cannot be made as asked.
+    /// If it does not start, or cannot be prepared as requested.
     pub fn start(program: &Path, home: ProberKind) -> Result<Self, Error> {
         let mut anew = Subprocess::start(program, "prober", Vec::new()).map_err(Error::Worker)?;
         let made: Result<(), String> = anew.ask(&home).map_err(Error::Worker)?;
@@ -35,10 +35,10 @@ impl Prober {
         Ok(Self(anew))
     }
 
-    /// Has it measure a block. The inner error is the cell's: the worker itself is well.
+    /// Measures a block there. The inner error is the probe's: the process itself is well.
     ///
     /// # Errors
-    /// When the worker has ended.
+    /// If the process has ended.
     pub fn measure_block(
         &mut self,
         what: &AnyProbe,
@@ -48,10 +48,10 @@ impl Prober {
     }
 }
 
-/// The hidden command `prober`: measures what it is asked on its standard input until that ends.
+/// The hidden command `prober`: serves requests on its standard input until that ends.
 ///
 /// # Errors
-/// If it was started by hand, or nobody hears it.
+/// If it was started by hand, or nobody reads its output.
 pub fn run_prober() -> io::Result<()> {
     let mut asked = JsonSocket::from_stdin()?;
     let Some(home) = asked.receive_next()? else { return Ok(()) };
@@ -62,7 +62,7 @@ pub fn run_prober() -> io::Result<()> {
         let (before, began) = (own_cpu_time(), Instant::now());
         let block = what.measure_block(operations);
         let wall = Nanos::from(began.elapsed());
-        // Where it ran is its own affair; the next one starts from anywhere.
+        // The block may have changed the affinity; the next one starts unbound.
         allowed.restore()?;
         let used = Nanos::from(own_cpu_time().saturating_sub(before));
         asked.send_result(&block.map(|block| BlockResult { wall, used, ..block }))?;
@@ -71,7 +71,7 @@ pub fn run_prober() -> io::Result<()> {
     Ok(())
 }
 
-/// Memory that is there, each page of it.
+/// Memory with every page touched.
 fn touched(home: ProberKind) -> io::Result<Option<AnonymousMapping>> {
     if home.heap.0 == 0 {
         return Ok(None);

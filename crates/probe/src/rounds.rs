@@ -1,4 +1,4 @@
-//! Blocks of all cells of a table, taking turns until each has enough.
+//! Blocks of all probes of a table, taking turns until each has enough.
 
 use crate::Error;
 use crate::any_probe::AnyProbe;
@@ -12,35 +12,35 @@ use std::collections::HashMap;
 use std::time::Duration;
 use units::Nanos;
 
-/// Values of two blocks in a row that differ by less show that a cell is warm,
+/// A probe is warm when two blocks in a row differ by less,
 const WARM: f64 = 0.02;
-/// as do so many blocks.
+/// or after this many blocks.
 const WARM_MOST: u32 = 10;
-/// Operations grow at most by this factor from one block to the next while their number is being found.
+/// Maximum growth of the operations from one block to the next during calibration.
 const GROWTH: f64 = 10.0;
-/// A round in which the hypervisor took more than this share of the time is disturbed, as one is in which others used too much.
+/// A round in which the hypervisor stole more than this share of the time is disturbed, as is one in which others used too much.
 const STOLEN: f64 = 0.01;
-/// Less time than this says nothing about either: the kernel counts in ticks.
+/// Less time says nothing about either: the kernel counts in ticks.
 const TELLING: Duration = Duration::from_millis(300);
-/// Disturbed rounds that are made anew, as a part of all; later ones count, with a caveat.
+/// One in this many rounds may be repeated when disturbed; further ones count, with a caveat.
 const ANEW: u32 = 2;
 
-/// A table of figures: what is measured in it, and what they mean together.
+/// A table of figures: its probes, and the conclusions drawn from them.
 pub trait ProbeTable {
-    /// A word: what the user types, and what a figure says it belongs to.
+    /// The word that the user types, and that marks the table's figures.
     fn name(&self) -> &'static str;
-    /// What is measured, in the order of telling.
+    /// Its probes, in display order.
     fn cells(&self) -> Vec<AnyProbe>;
-    /// Once all is measured: gives figures their arguments and caveats, and says in sentences what they mean together.
-    /// Figures are in the order of [`Table::cells`], without those that could not be measured.
+    /// After measuring: adds explanations and caveats to figures, and returns conclusions as sentences.
+    /// Figures are in the order of [`ProbeTable::cells`], without those that could not be measured.
     fn explain(&self, figures: &mut [Figure]) -> Vec<String>;
-    /// Figures of programs that are no workers, measured after the cells, and sentences on those that cannot be had.
+    /// Figures of programs that are no probers, measured last, and sentences on those that are unavailable.
     fn extra(&self, _effort: &ProbeSettings, _stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
         (Vec::new(), Vec::new())
     }
 }
 
-/// A cell with the blocks made of it so far.
+/// A probe with its blocks so far.
 struct ProbeProgress {
     what: AnyProbe,
     operations: u64,
@@ -48,10 +48,10 @@ struct ProbeProgress {
     blocks: Vec<BlockResult>,
 }
 
-/// Measures a table, and tells of it: its figures, and the sentences that go with them. True if it was measured to the end.
+/// Measures a table and reports its figures and sentences. True if it was measured to the end.
 ///
 /// # Errors
-/// When no worker can be had. A cell that cannot be measured is told of, and left out.
+/// If no prober starts. A probe that cannot be measured is reported and left out.
 pub fn measure(
     table: &dyn ProbeTable,
     effort: &ProbeSettings,
@@ -98,7 +98,7 @@ pub fn measure(
     Ok(courses.iter().all(|course| course.blocks.len() >= course.wanted as usize) && !stop())
 }
 
-/// The processes that measure, one of each kind.
+/// The prober processes, one of each kind.
 struct Probers<'a> {
     effort: &'a ProbeSettings,
     all: HashMap<ProberKind, Prober>,
@@ -119,7 +119,7 @@ impl Probers<'_> {
     }
 }
 
-/// Finds how many operations make a block, and goes on until the cell is warm.
+/// Finds how many operations make a block, and goes on until the probe is warm.
 fn warm(
     what: &AnyProbe,
     workers: &mut Probers<'_>,
@@ -150,7 +150,7 @@ fn warm(
     Ok(Ok(operations))
 }
 
-/// Makes rounds until every cell has its blocks. A caveat if some of them were disturbed.
+/// Makes rounds until every probe has its blocks. Returns a caveat if some were disturbed.
 fn measure_rounds(
     courses: &mut [ProbeProgress],
     workers: &mut Probers<'_>,
@@ -205,7 +205,7 @@ fn measure_rounds(
     }))
 }
 
-/// A round's time, and what the workers used of it.
+/// Time of a round, and processor time of its probers.
 struct DisturbanceCheck {
     calm: InterferenceMeter,
     used: Duration,
@@ -216,7 +216,7 @@ impl DisturbanceCheck {
         Self { calm: InterferenceMeter::new(), used: Duration::ZERO }
     }
 
-    /// Whether anybody else was at work, in what has passed since the last answer that was not too short to tell.
+    /// Whether others ran since the last check that spanned enough time to tell.
     fn is_disturbed(&mut self) -> bool {
         if self.calm.elapsed() < TELLING {
             return false;

@@ -1,5 +1,5 @@
-//! What a handover costs between the tasks of other languages: goroutines, Java's virtual threads, Node's promises and
-//! workers. Their programs are ours, a page each, and are built and run in a folder that goes with torment.
+//! Handover costs between tasks of other languages: goroutines, Java's virtual threads, Node's promises and
+//! workers. The programs are ours, a page each, and are built and run in a folder that goes with torment.
 
 mod program;
 mod scratch_folder;
@@ -26,21 +26,21 @@ pub const MESSAGES: &str = "Node, messages between workers";
 
 /// The first Java with virtual threads.
 const JAVA_LEAST: u32 = 21;
-/// The first Go whose loops the program uses.
+/// The first Go with the loops that the program uses.
 const GO_LEAST: u32 = 22;
-/// For the compiler of Go, which builds its own library the first time.
+/// For the Go compiler, which builds its own library the first time.
 const BUILDING: Duration = Duration::from_secs(180);
-/// For a program, beside its blocks: to start, and to be compiled while it runs.
+/// For a program to start and warm up its JIT, besides its blocks.
 const WARMING: Duration = Duration::from_secs(60);
 
-/// A row, and how it is come by.
+/// A row, and how to measure it.
 struct Runtime {
     row: &'static str,
     program: PathBuf,
     arguments: Vec<String>,
 }
 
-/// The rows of whatever runtimes are here, and in sentences which are not, or fail.
+/// Rows of the installed runtimes, and sentences on those that are missing or fail.
 pub fn measure(table: &str, effort: &ProbeSettings, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
     let (mut figures, mut notes) = (Vec::new(), Vec::new());
     let folder = match ScratchFolder::new() {
@@ -72,7 +72,7 @@ pub fn measure(table: &str, effort: &ProbeSettings, stop: &dyn Fn() -> bool) -> 
     (figures, notes)
 }
 
-/// Of goroutines; built first.
+/// Goroutines; built first.
 fn go(folder: &ScratchFolder, stop: &dyn Fn() -> bool) -> Result<Vec<Runtime>, String> {
     let failed = |why: String| format!("Goroutines are not measured: {why}.");
     let get =
@@ -87,7 +87,7 @@ fn go(folder: &ScratchFolder, stop: &dyn Fn() -> bool) -> Result<Vec<Runtime>, S
     let source = folder.write("handover.go", GO).map_err(|why| failed(why.to_string()))?;
     let program = folder.path().join("handover");
     let mut build = Command::new(go);
-    // Nothing is fetched, and nothing stays but what the compiler keeps of its own library.
+    // Nothing is downloaded, and nothing stays but the compiler's cache of its own library.
     build.args(["build", "-o"]).args([&program, &source]).current_dir(folder.path());
     build.envs([("GOTOOLCHAIN", "local"), ("GOPROXY", "off"), ("GO111MODULE", "off"), ("GOFLAGS", "")]);
     build.env("GOTMPDIR", folder.path());
@@ -99,7 +99,7 @@ fn go(folder: &ScratchFolder, stop: &dyn Fn() -> bool) -> Result<Vec<Runtime>, S
     Ok(vec![Runtime { row: GOROUTINES, program, arguments: Vec::new() }])
 }
 
-/// Of virtual threads; Java builds its program itself.
+/// Virtual threads; Java compiles the source itself.
 fn java(folder: &ScratchFolder) -> Result<Vec<Runtime>, String> {
     let failed = |why: String| format!("Java's virtual threads are not measured: {why}.");
     let get = format!(
@@ -137,7 +137,7 @@ fn node(folder: &ScratchFolder) -> Result<Vec<Runtime>, String> {
     Ok(vec![row(PROMISES, "promises"), row(MESSAGES, "messages")])
 }
 
-/// The number after `before`, of the first line that a program says of its version.
+/// The number after `before`, in the first matching line of the program's version output.
 fn version(program: &Path, ask: &str, before: &str) -> Option<u32> {
     let said = Command::new(program).arg(ask).output().ok()?;
     number_after(&String::from_utf8_lossy(&said.stdout), before)
@@ -151,7 +151,7 @@ fn number_after(text: &str, before: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-/// One program in one place; none if it was interrupted.
+/// One program in one placement; none if interrupted.
 fn figure(
     table: &str,
     runtime: &Runtime,
@@ -187,7 +187,7 @@ fn figure(
     Ok(Some(Figure { caveats: disturbed.into_iter().collect(), ..figure }))
 }
 
-/// A caveat if anybody else was at work while the program ran.
+/// A caveat if others ran meanwhile.
 fn disturbance_caveat(calm: &InterferenceMeter) -> Option<Caveat> {
     let (others, _) = calm.foreign_and_stolen(Duration::ZERO)?;
     (others > FOREIGN).then(|| {

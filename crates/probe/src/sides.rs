@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use sys::{Alarm, CpuAffinity, ForkedChild, SharedMemory, bind_to, check_processors};
 use units::{Bytes, Nanos};
 
-/// Two sides that wait for each other longer than this wait for ever: the worker ends, and says so by its signal.
+/// Sides that wait longer for each other are deadlocked: the prober is killed by a signal, which tells why.
 const LIMIT: Duration = Duration::from_secs(120);
-/// For the other side to come up, or a thread that has ended to be gone, on a busy machine.
+/// For the other side to start, or an ended thread to disappear, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 units::named! {
@@ -39,12 +39,12 @@ units::named! {
 }
 
 impl Placement {
-    /// Those that this process has processors for.
+    /// Those for which this process has enough processors.
     pub fn possible() -> Vec<Self> {
         Self::ALL.into_iter().filter(|placement| placement.processors().is_ok()).collect()
     }
 
-    /// That of this side, and that of the other; none if it does not matter.
+    /// Processors of this side and the other; none if unbound.
     pub fn processors(self) -> io::Result<Option<[u32; 2]>> {
         match (self, CpuAffinity::current()?.list().as_slice()) {
             (Self::Free, _) => Ok(None),
@@ -55,7 +55,7 @@ impl Placement {
     }
 }
 
-/// What [`Placement`] leaves out here, or what is to be known of it; for the notes of a table.
+/// Which [`Placement`]s are left out here, or what to know of them; for the notes of a table.
 pub fn placement_note() -> Option<String> {
     let Ok(Some([first, second])) = Placement::Two.processors() else {
         return Some("This process may use only one processor: nothing is measured on two.".to_owned());
@@ -67,7 +67,7 @@ pub fn placement_note() -> Option<String> {
     })
 }
 
-/// Whether a list as `0-2,8` has this number.
+/// Whether a list such as `0-2,8` contains this number.
 fn lists(list: &str, number: u32) -> bool {
     list.split(',').any(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -75,23 +75,23 @@ fn lists(list: &str, number: u32) -> bool {
     })
 }
 
-// What is where in the memory that both sides have; words that one of them changes often on cache lines of their own.
+// Layout of the shared memory; words that one side changes often are on cache lines of their own.
 const READY: usize = 0;
 const TURN: usize = 128;
 const PROCESSOR: usize = 256;
 const LEFT: usize = 384;
 const SIZE: Bytes = Bytes(4096);
 
-/// Not yet, well, and not well.
+/// Not yet up, up, and failed.
 const UP: u32 = 1;
 const FAILED: u32 = 2;
 
-/// What both sides have in common.
+/// Memory shared by both sides.
 pub struct SidesMemory {
     memory: SharedMemory,
 }
 
-/// What the other side has seen, for this one to read once it has ended.
+/// What the other side saw; read once it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SideReport {
     pub switches: u64,
@@ -103,23 +103,23 @@ impl SidesMemory {
         Ok(Self { memory: SharedMemory::new(SIZE)? })
     }
 
-    /// A word to hand over, 0 at first.
+    /// The word handed over, 0 at first.
     pub fn turn(&self) -> &AtomicU32 {
         self.memory.word(TURN)
     }
 
-    /// The processor on which the other side was last.
+    /// The processor on which the other side last ran.
     pub fn processor(&self) -> &AtomicU32 {
         self.memory.word(PROCESSOR)
     }
 
-    /// For the other side, at its end.
+    /// Called by the other side at its end.
     pub fn store_report(&self, left: SideReport) {
         let all = [left.switches, left.took.0].map(u64::to_ne_bytes).concat();
         self.memory.write(LEFT, &all);
     }
 
-    /// For this side, after the other's end, which orders both.
+    /// Called by this side after the other's end, which orders both.
     pub fn load_report(&self) -> SideReport {
         let number = |at: usize| {
             let mut bytes = [0; 8];
@@ -135,11 +135,11 @@ impl SidesMemory {
 
     fn set_state(&self, state: u32) {
         self.state().store(state, Ordering::SeqCst);
-        // Nobody waits for it but this side's other half; that it cannot be woken would be seen by its patience.
+        // Only the other side waits for it; a failed wake-up would show as its timeout.
         let _ = futex::wake(self.state(), futex::Flags::empty(), 1);
     }
 
-    /// Waits until the other side is up, or has failed to come up.
+    /// Waits until the other side is up, or has failed to start.
     fn wait_until_up(&self) -> io::Result<()> {
         let until = Instant::now() + PATIENCE;
         let step = futex::Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -156,10 +156,10 @@ impl SidesMemory {
     }
 }
 
-/// Does `here` in this thread and `there` in another or in a child, each in its place, once both are up.
+/// Runs `here` in this thread and `there` in another or in a child, each in its place, once both are up.
 ///
-/// Fails if either does, with what `here` says; of `there` only that it failed is known, for most often it is `here`
-/// that ends first.
+/// Fails if either does, with the error of `here`; of `there` only the failure is known, since most often `here`
+/// ends first.
 pub fn run_both<T>(
     kind: TaskKind,
     placement: Placement,
@@ -204,12 +204,12 @@ pub fn run_both<T>(
     if other_well { Ok(done) } else { Err(io::Error::other("the other side has failed")) }
 }
 
-/// Binds the calling thread to its place.
+/// Binds the calling thread to its processor.
 fn pin_side(places: Option<[u32; 2]>, side: usize) -> io::Result<()> {
     places.map_or(Ok(()), |places| bind_to(&[places[side]]))
 }
 
-/// Waits until this thread is the only one: one that was joined is still there for a moment, and would forbid to fork.
+/// Waits until this thread is the only one: a joined thread lingers for a moment, and would forbid to fork.
 fn wait_until_single_threaded() -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     while read_dir("/proc/self/task")?.count() > 1 && Instant::now() < until {

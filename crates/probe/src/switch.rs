@@ -1,4 +1,4 @@
-//! What it costs to let another thread or process go on: a token handed back and forth.
+//! What it costs to wake another thread or process: a token handed back and forth.
 
 mod explain;
 mod handovers;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 
 units::named! {
-    /// Through what one side lets the other go on.
+    /// How one side wakes the other.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     pub enum WakeMechanism {
         Pipe = "pipe",
@@ -26,7 +26,7 @@ units::named! {
 }
 
 impl WakeMechanism {
-    /// Those whose system calls can be made with nobody on the other side.
+    /// Those whose system calls can be made without another side.
     const ALONE: [Self; 5] = [Self::Pipe, Self::Eventfd, Self::Futex, Self::Socketpair, Self::Yield];
 
     /// The row of its system calls alone.
@@ -46,7 +46,7 @@ const ECHO: &str = "echo over two pipes";
 const BY_HAND: &str = "two futures, polled by hand";
 const TOKIO: &str = "async channel (tokio)";
 
-/// A wake-up and a switch to another thread on the same processor, without the system calls that ask for them.
+/// A wake-up and a switch to another thread on the same processor, without the system calls that request them.
 pub(crate) fn switch_alone(figures: &[Figure]) -> Option<f64> {
     let of = |cell: SwitchProbe| {
         let named = cell.figures().pop()?;
@@ -56,18 +56,18 @@ pub(crate) fn switch_alone(figures: &[Figure]) -> Option<f64> {
     Some(handover - of(SwitchProbe::Alone(WakeMechanism::Futex))?).filter(|ns| *ns > 0.0)
 }
 
-/// One measurement.
+/// One switch measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwitchProbe {
     /// A token that goes back and forth.
     Handover(WakeMechanism, TaskKind, Placement),
-    /// The system calls of a handover, with nobody to hand over to.
+    /// The system calls of a handover, without another side.
     Alone(WakeMechanism),
     /// Four bytes to another thread and back.
     Echo(Placement),
-    /// Two tasks of one thread, and the least that can run them.
+    /// Two tasks of one thread, on a minimal executor.
     ByHand,
-    /// Two tasks on tokio's runtime of one thread.
+    /// Two tasks on tokio's single-threaded runtime.
     Tokio,
 }
 
@@ -95,15 +95,15 @@ impl Measurable for SwitchProbe {
         }
     }
 
-    /// So many that both sides have looked where the other runs, and the first round does not matter.
+    /// Enough for both sides to have sampled where the other runs, and for the first round not to matter.
     fn min_operations(&self) -> u64 {
         500
     }
 }
 
-/// The table.
+/// The table `switch`.
 pub struct SwitchTable {
-    /// Whether Go, Java and Node are asked too.
+    /// Whether to measure Go, Java and Node too.
     pub runtimes: bool,
 }
 

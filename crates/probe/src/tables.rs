@@ -1,4 +1,4 @@
-//! The tables: what is measured for each, and who says what it means.
+//! The tables: their probes, and their conclusions.
 
 use crate::any_probe::AnyProbe;
 use crate::block::ProbeSettings;
@@ -11,16 +11,16 @@ use crate::runtimes;
 use crate::switch::SwitchTable;
 use record::Figure;
 
-/// What else may be asked of the tables.
+/// Options of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProbeOptions {
-    /// Launching as the program behind a well-known article measured it.
+    /// Measure launches as the program behind a well-known article did.
     pub like_eliben: bool,
-    /// Switching in the runtimes of Go, Java and Node too, as far as they are installed.
+    /// Measure switches in the runtimes of Go, Java and Node too, if installed.
     pub runtimes: bool,
 }
 
-/// All tables, in the order of telling.
+/// All tables, in display order.
 pub fn tables(options: ProbeOptions) -> Vec<Box<dyn ProbeTable>> {
     let ProbeOptions { like_eliben, runtimes } = options;
     vec![
@@ -32,7 +32,7 @@ pub fn tables(options: ProbeOptions) -> Vec<Box<dyn ProbeTable>> {
     ]
 }
 
-/// A table by its name, and the kind of its cells.
+/// A table by its name, and the kind of its probes.
 macro_rules! table {
     ($table:ty, $name:literal, $kind:ident $(, $($more:tt)+)?) => {
         impl ProbeTable for $table {

@@ -1,10 +1,10 @@
-//! Where the control groups of a process are: /proc/PID/cgroup says which, mountinfo where they can be read.
+//! Finds the control groups of a process: /proc/PID/cgroup says which, mountinfo where they can be read.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A group, as a folder.
+/// A group and its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupFolder {
     /// Its path within its hierarchy: `/system.slice/shop.service`.
@@ -13,16 +13,16 @@ pub struct GroupFolder {
     pub folder: PathBuf,
 }
 
-/// The groups of a process for one controller.
+/// A process's groups for one controller.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ControllerGroups {
     /// The hierarchy is of version 2.
     pub unified: bool,
-    /// Its own group first, then each group above it that can be seen.
+    /// Its own group first, then each visible group above it.
     pub groups: Vec<GroupFolder>,
 }
 
-/// The groups of a process: a host may use version 1 for some controllers and 2 for others.
+/// A process's groups: a host may use version 1 for some controllers and 2 for others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GroupPaths {
     /// For processor time.
@@ -35,9 +35,9 @@ pub struct GroupPaths {
     pub unified: ControllerGroups,
 }
 
-/// Which group a process is in, in one hierarchy, as a line of /proc/PID/cgroup.
+/// A process's group in one hierarchy, a line of /proc/PID/cgroup.
 pub struct CgroupEntry<'a> {
-    /// None: version 2.
+    /// `None`: version 2.
     controllers: Option<&'a str>,
     path: &'a str,
 }
@@ -45,22 +45,22 @@ pub struct CgroupEntry<'a> {
 /// A mounted hierarchy.
 #[derive(Debug)]
 pub struct CgroupMount {
-    /// The group that is at the top of what is mounted.
+    /// The group at the top of the mount.
     top: String,
-    /// Where that is.
+    /// The folder of `top`.
     pub folder: PathBuf,
-    /// None: version 2.
+    /// `None`: version 2.
     controllers: Option<String>,
 }
 
 impl CgroupMount {
-    /// Whether it is the hierarchy of this controller by version 1, or (none) that of version 2.
+    /// Whether this is the controller's version 1 hierarchy, or (`None`) that of version 2.
     pub fn is_of(&self, controller: Option<&str>) -> bool {
         has(self.controllers.as_deref(), controller)
     }
 
-    /// The folder of the group that the process of this /proc/PID/cgroup is in, for a controller as in [`Mount::is_of`]. The
-    /// top one if that cannot be seen from here, as in a container that sees a part only.
+    /// The folder of the group that this /proc/PID/cgroup names for a controller, as in [`CgroupMount::is_of`].
+    /// The top one if that is not visible from here, as in a container that sees only a part.
     pub fn folder_of(&self, cgroup: &str, controller: Option<&str>) -> PathBuf {
         let mut members =
             cgroup.lines().filter_map(parse_entry).filter(|one| has(one.controllers, controller));
@@ -69,7 +69,7 @@ impl CgroupMount {
     }
 }
 
-/// Whether these controllers have the one that is asked; version 2 has none, and has what none is asked of.
+/// Whether `controllers` has `asked`; version 2 has no controllers, and matches only none.
 fn has(controllers: Option<&str>, asked: Option<&str>) -> bool {
     match (controllers, asked) {
         (Some(list), Some(name)) => list.split(',').any(|one| one == name),
@@ -78,7 +78,7 @@ fn has(controllers: Option<&str>, asked: Option<&str>) -> bool {
     }
 }
 
-/// The groups of a process.
+/// Finds a process's groups.
 ///
 /// # Errors
 /// If it has ended.
@@ -86,7 +86,7 @@ pub fn read(pid: u32) -> io::Result<GroupPaths> {
     find(Path::new("/"), pid, &fs::read_to_string(format!("/proc/{pid}/cgroup"))?)
 }
 
-/// Finds the groups of a process of which this is /proc/PID/cgroup. `root` is what all paths are below: `/`, but for tests.
+/// Finds a process's groups, given its /proc/PID/cgroup. All paths are below `root`: `/`, except in tests.
 ///
 /// # Errors
 /// If it has ended.
@@ -98,7 +98,7 @@ pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<GroupPaths> {
     if [&place.cpu, &place.memory, &place.pids].into_iter().all(complete) {
         return Ok(place);
     }
-    // What is not mounted here may be where the process is, in a container.
+    // In a container, what is not mounted here may be mounted where the process is.
     let its_root = root.join(format!("proc/{pid}/root"));
     if let Ok(text) = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))) {
         let there = among(&parse_mounts(&text, &its_root), &members);
@@ -125,7 +125,7 @@ fn among(mounts: &[CgroupMount], members: &[CgroupEntry<'_>]) -> GroupPaths {
     }
 }
 
-/// The groups for a controller: by version 1 if it is there, else by 2.
+/// A controller's groups: by version 1 if it is there, else by 2.
 fn controller_groups(
     mounts: &[CgroupMount],
     members: &[CgroupEntry<'_>],
@@ -138,7 +138,7 @@ fn controller_groups(
             ControllerGroups::default()
         };
     };
-    // Of several mounts the one that shows the most of what is above the process.
+    // Of several mounts, the one that shows most of what is above the process.
     let best = mounts
         .iter()
         .filter(|mount| mount.is_of(controller))
@@ -165,7 +165,7 @@ fn controller_groups(
     ControllerGroups { unified: member.controllers.is_none(), groups }
 }
 
-/// What of a group's path is below the top of a mount; none if it is elsewhere.
+/// The part of a group's path below the top of a mount; `None` if it is elsewhere.
 fn below<'a>(path: &'a str, top: &str) -> Option<&'a str> {
     let rest = if top == "/" { path } else { path.strip_prefix(top)? };
     // `/../other`: outside of what this namespace shows.
@@ -173,7 +173,7 @@ fn below<'a>(path: &'a str, top: &str) -> Option<&'a str> {
     (inside && !rest.contains("/..")).then(|| rest.trim_matches('/'))
 }
 
-/// A line of /proc/PID/cgroup.
+/// Parses a line of /proc/PID/cgroup.
 pub fn parse_entry(line: &str) -> Option<CgroupEntry<'_>> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -182,7 +182,7 @@ pub fn parse_entry(line: &str) -> Option<CgroupEntry<'_>> {
     Some(CgroupEntry { controllers: (!controllers.is_empty()).then_some(controllers), path })
 }
 
-/// The hierarchies in a mountinfo(5), with their folders put below `root`.
+/// The hierarchies in a mountinfo(5), with their folders below `root`.
 pub fn parse_mounts(text: &str, root: &Path) -> Vec<CgroupMount> {
     let mount = |line: &str| {
         let (place, kind) = line.split_once(" - ")?;
@@ -199,7 +199,7 @@ pub fn parse_mounts(text: &str, root: &Path) -> Vec<CgroupMount> {
     text.lines().filter_map(mount).collect()
 }
 
-/// Blanks and the like are written in octal: `\040`.
+/// Blanks and the like are escaped in octal: `\040`.
 fn unescape(text: &str) -> String {
     let (tab, newline) = ("\t", "\n");
     text.replace("\\040", " ").replace("\\011", tab).replace("\\012", newline).replace("\\134", "\\")

@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// A decimal number that is the whole of a text.
+/// Parses a text that is all one decimal number.
 pub fn parse_number(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
@@ -14,39 +14,39 @@ pub fn parse_number(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// A file that is one number; `max` and what else is none is none.
+/// Reads a file that is one number; `None` for `max` or anything else.
 pub fn read_number(path: impl AsRef<Path>) -> Option<u64> {
     parse_number(read_to_string(path).ok()?.trim().as_bytes())
 }
 
-/// What follows a name at the beginning of a line: `MemFree:  12 kB`, `max 3`, `model name\t: EPYC`.
+/// What follows a name at the start of a line: `MemFree:  12 kB`, `max 3`, `model name\t: EPYC`.
 pub fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     const BETWEEN: [char; 3] = [' ', '\t', ':'];
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(BETWEEN))?;
     Some(rest.trim_start_matches(BETWEEN).trim_end())
 }
 
-/// The number after a name. Its unit is the caller's to know.
+/// The number after a name, in whatever unit the file uses.
 pub fn number_field(text: &str, name: &str) -> Option<u64> {
     parse_number(field(text, name)?.split_ascii_whitespace().next()?.as_bytes())
 }
 
-/// A field in KiB, in bytes.
+/// A field in KiB, converted to bytes.
 pub fn kib_field(text: &str, name: &str) -> Option<u64> {
     number_field(text, name)?.checked_mul(1 << 10)
 }
 
-/// Soft and hard limit of a resource (getrlimit(2)); none: no limit.
+/// Soft and hard limit of a resource (getrlimit(2)); `None`: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ResourceLimit {
-    /// What holds.
+    /// The limit in force.
     pub soft: Option<u64>,
     /// Up to where the process may raise it.
     pub hard: Option<u64>,
 }
 
-/// The limits of this name in a `/proc/PID/limits`: `Max processes   96365   unlimited   processes`. None in an unknown
-/// format.
+/// The limits of this name in a `/proc/PID/limits`: `Max processes   96365   unlimited   processes`. `None` if
+/// the format is unknown.
 pub fn parse_limit(limits: &str, name: &str) -> Option<ResourceLimit> {
     let mut words = field(limits, name)?.split_ascii_whitespace();
     let mut next = || match words.next()? {

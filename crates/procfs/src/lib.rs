@@ -1,8 +1,8 @@
-//! What the kernel says in its files: of processes and the machine in `/proc` (proc(5)), and where control groups are
-//! (cgroups(7)). One reader for each file, for all who need it.
+//! Parses the kernel's files: on processes and the machine in `/proc` (proc(5)), and where control groups are
+//! (cgroups(7)). One parser per file, for all callers.
 //!
-//! Nothing here judges, keeps or waits. A file vanishes when its process ends, another user's may not be read, and
-//! an older kernel has others: whatever is not as expected is none.
+//! Nothing here judges, keeps or waits. A file vanishes when its process ends, another user's may not be
+//! readable, and an older kernel has others: whatever is not as expected is `None`.
 
 pub mod cgroups;
 mod fields;

@@ -2,24 +2,24 @@
 
 use crate::{field, number_field, parse_number};
 
-/// Processor time since the machine started (`/proc/stat`), in ticks: see [`crate::tick_ns`]. That of guests is part of `user`.
+/// Processor time since boot (`/proc/stat`), in ticks: see [`crate::tick_ns`]. Guests' time is part of `user`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuTimes {
-    /// In programs, nice ones too.
+    /// User mode, nice included.
     pub user: u64,
-    /// In the kernel for programs,
+    /// Kernel mode, on behalf of programs.
     pub system: u64,
-    /// and for interrupts.
+    /// Hard and soft interrupts.
     pub interrupts: u64,
-    /// Nothing to do,
+    /// Idle, not waiting for a disk.
     pub idle: u64,
-    /// or waiting for a disk.
+    /// Idle, waiting for a disk.
     pub iowait: u64,
-    /// Given to others by the hypervisor.
+    /// Stolen by the hypervisor.
     pub stolen: u64,
 }
 
-/// Of all processors (`cpu`), or of one (`cpu3`).
+/// Those of all processors (`cpu`), or of one (`cpu3`).
 pub fn parse_cpu_times(stat: &str, name: &str) -> Option<CpuTimes> {
     let mut words = field(stat, name)?.split_ascii_whitespace();
     let mut all = [0_u64; 8];
@@ -32,22 +32,22 @@ pub fn parse_cpu_times(stat: &str, name: &str) -> Option<CpuTimes> {
     Some(CpuTimes { user: user + nice, system, interrupts: hard + soft, idle, iowait, stolen })
 }
 
-/// What `/proc/stat` says of the machine since it started.
+/// `/proc/stat`: the machine since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HostStat {
     /// Processors.
     pub cpus: u32,
-    /// Their time, of all together.
+    /// Their time, all together.
     pub times: CpuTimes,
     /// Context switches (`ctxt`).
     pub switches: Option<u64>,
-    /// Processes and threads that were created (`processes`).
+    /// Processes and threads created (`processes`).
     pub created: Option<u64>,
-    /// Threads ready or running at this moment (`procs_running`).
+    /// Threads ready or running now (`procs_running`).
     pub running: Option<u64>,
 }
 
-/// Reads it; none without the processors' time.
+/// Parses it; `None` without processor times.
 pub fn parse_host_stat(stat: &str) -> Option<HostStat> {
     Some(HostStat {
         cpus: count_processors(stat),
@@ -58,24 +58,24 @@ pub fn parse_host_stat(stat: &str) -> Option<HostStat> {
     })
 }
 
-/// How many processors the machine has, of `/proc/stat`.
+/// The number of processors in `/proc/stat`.
 pub fn count_processors(stat: &str) -> u32 {
     let is_one = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
     stat.lines().filter(is_one).count() as u32
 }
 
-/// What `/proc/loadavg` says of the machine's threads: `0.20 0.18 0.12 3/630 11206`.
+/// The machine's threads in `/proc/loadavg`: `0.20 0.18 0.12 3/630 11206`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadAvg {
-    /// Those that are ready or running: the same number as `procs_running` in `/proc/stat`, and far cheaper.
+    /// Threads ready or running: the same number as `procs_running` in `/proc/stat`, and far cheaper.
     pub running: u64,
-    /// All of them.
+    /// All threads.
     pub tasks: u64,
-    /// The number given last, in the reader's namespace.
+    /// The process number assigned last, in the reader's namespace.
     pub last: u64,
 }
 
-/// Reads it, without allocating.
+/// Parses it, without allocating.
 pub fn parse_loadavg(text: &[u8]) -> Option<LoadAvg> {
     let mut words = text.trim_ascii().split(|byte| *byte == b' ').skip(3);
     let mut threads = words.next()?.split(|byte| *byte == b'/');
@@ -83,7 +83,7 @@ pub fn parse_loadavg(text: &[u8]) -> Option<LoadAvg> {
     Some(LoadAvg { running: next()?, tasks: next()?, last: parse_number(words.next()?)? })
 }
 
-/// How many numbers a list of the kernel's has, such as that of the processors: `0-3,8` has five.
+/// How many numbers a kernel list has, such as that of the processors: `0-3,8` has five.
 pub fn count_list(list: &str) -> Option<u64> {
     let parts = list.trim().split(',').map(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -92,14 +92,14 @@ pub fn count_list(list: &str) -> Option<u64> {
     parts.sum()
 }
 
-/// The first and the last of the ports that connections of our own get (ip(7), `ip_local_port_range`).
+/// The first and last ephemeral port (ip(7), `ip_local_port_range`).
 pub fn parse_port_range(text: &str) -> Option<(u64, u64)> {
     let mut ends = text.split_ascii_whitespace().map(|end| parse_number(end.as_bytes()));
     Some((ends.next()??, ends.next()??))
 }
 
-/// The options of `/proc` by which a process does not see those of other users (proc(5), `hidepid`), of `/proc/PID/mounts`; none if it
-/// sees all.
+/// The options in `/proc/PID/mounts` by which `/proc` hides other users' processes (proc(5), `hidepid`); `None`
+/// if all are visible.
 pub fn hiding_options(mounts: &str) -> Option<&str> {
     const HIDING: [&str; 6] = [
         "hidepid=1",

@@ -1,6 +1,6 @@
-//! Names of threads and processes without their numbers, so that those of one kind have one name.
+//! Names of threads and processes without their numbers, so that those of one kind share a name.
 
-/// Each run of digits becomes one N, and what cannot be printed a question mark.
+/// Replaces each run of digits by one N, and unprintable characters by question marks.
 pub fn without_digits(text: impl Iterator<Item = char>) -> String {
     let mut folded = String::new();
     let mut in_number = false;
@@ -16,8 +16,9 @@ pub fn without_digits(text: impl Iterator<Item = char>) -> String {
     folded
 }
 
-/// A thread's name for its group. What begins as the JVM names its compilers and collectors, `C2 ` or `G1 `,
-/// keeps that: the digit is the kind, not the number. The kernel keeps fifteen letters of a name, of which the last may be a blank.
+/// The group of a thread, by its name. A prefix as the JVM gives its compilers and collectors, `C2 ` or `G1 `,
+/// is kept: the digit is the kind, not a number. The kernel keeps fifteen characters of a name, the last of
+/// which may be a blank.
 pub fn thread_group(name: &str) -> String {
     let name = name.trim_end();
     let is_kind = matches!(name.as_bytes(), [b'A'..=b'Z', b'0'..=b'9', b' ', ..]);

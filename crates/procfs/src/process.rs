@@ -6,51 +6,51 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What `/proc/PID/stat`, or a thread's, says beside the name. Times are in ticks: see [`tick_ns`].
+/// `/proc/PID/stat`, or a thread's, without the name. Times are in ticks: see [`tick_ns`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TaskStat {
-    /// Its number.
+    /// Process or thread number.
     pub pid: u32,
     /// `R`, `S`, `D`, …
     pub state: u8,
-    /// The number of its parent.
+    /// The parent's number.
     pub parent: u32,
     /// Its process group.
     pub group: u32,
-    /// What it is to the kernel (`PF_…`, include/linux/sched.h).
+    /// The kernel's flags (`PF_…`, include/linux/sched.h).
     pub flags: u64,
-    /// How often it waited for a page to come from a disk.
+    /// Page faults that needed a disk.
     pub major_faults: u64,
-    /// User and system time; of a process, that of its threads, ended ones included.
+    /// User and system time; for a process, that of its threads, ended ones included.
     pub cpu: u64,
-    /// Of its children that have ended and were waited for.
+    /// That of its children that have ended and were waited for.
     pub children_cpu: u64,
-    /// How many threads its process has.
+    /// Threads of its process.
     pub threads: u64,
-    /// When it started, since the machine did: with its number, this tells it from all others.
+    /// When it started, since boot: with its number, this identifies it.
     pub start: u64,
 }
 
 impl TaskStat {
-    /// None if there is no such process, or in an unknown format.
+    /// `None` if there is no such process, or the format is unknown.
     pub fn read(pid: u32) -> Option<Self> {
         parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?).map(|(stat, _)| stat)
     }
 
-    /// It has ended, and nobody has waited for it yet.
+    /// It has ended, even if not yet waited for.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X')
     }
 }
 
-/// Reads a `stat` file, without allocating: with it, the kernel's name, which has at most 15 bytes (a kernel thread's
-/// may be longer). It may hold anything, spaces and brackets too, and ends at the last bracket.
+/// Parses a `stat` file, without allocating: returns also the kernel's name, of at most 15 bytes (a kernel
+/// thread's may be longer). The name may hold anything, even spaces and brackets, and ends at the last bracket.
 pub fn parse_stat(text: &[u8]) -> Option<(TaskStat, &[u8])> {
     let (open, close) = (memchr(b'(', text)?, memrchr(b')', text)?);
     let name = text.get(open + 1..close)?;
     let mut fields = text[close + 1..].split(|byte| *byte == b' ').skip(1);
     let state = *fields.next()?.first()?;
-    // Those between are left out; some of them may be negative.
+    // Those in between are skipped; some may be negative.
     let mut after = |others: usize| parse_number(fields.nth(others)?);
     let stat = TaskStat {
         pid: parse_number(text[..open].trim_ascii())?.try_into().ok()?,
@@ -67,17 +67,17 @@ pub fn parse_stat(text: &[u8]) -> Option<(TaskStat, &[u8])> {
     Some((stat, name))
 }
 
-/// How long a tick is, in nanoseconds: 10 ms nearly everywhere.
+/// The length of a tick, in nanoseconds: 10 ms nearly everywhere.
 pub fn tick_ns() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// All processes there are to be seen, in no order.
+/// All visible processes, in no order.
 pub fn pids() -> impl Iterator<Item = u32> {
     pids_in(Path::new("/proc"))
 }
 
-/// The same, of a `/proc` elsewhere.
+/// Those in a `/proc` elsewhere.
 pub fn pids_in(proc: &Path) -> impl Iterator<Item = u32> {
     let entries = fs::read_dir(proc).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -86,14 +86,14 @@ pub fn pids_in(proc: &Path) -> impl Iterator<Item = u32> {
 /// A process and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// The kernel's name of it.
+    /// The kernel's name for it.
     pub name: String,
-    /// What else is known.
+    /// The rest of its `stat` file.
     pub stat: TaskStat,
 }
 
 impl Process {
-    /// One that there is, ended or not.
+    /// A process that exists, ended or not.
     pub fn read(pid: u32) -> Option<Self> {
         let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
         let (stat, name) = parse_stat(&text)?;
@@ -101,18 +101,18 @@ impl Process {
     }
 }
 
-/// A process, unless it has ended: one that nobody has waited for yet has ended too.
+/// A process, unless it has ended, even if not yet waited for.
 pub fn running_process(pid: u32) -> Option<Process> {
     Process::read(pid).filter(|process| !process.stat.has_ended())
 }
 
-/// What a process is called, or calls itself (`/proc/PID/comm`); none if that is empty.
+/// A process's name (`/proc/PID/comm`), which it may set itself; `None` if empty.
 pub fn process_name(pid: u32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The arguments of a process; none of a kernel thread or if they may not be read.
+/// A process's arguments; empty for a kernel thread or if they may not be read.
 pub fn arguments(pid: u32) -> Vec<String> {
     let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let text = text.strip_suffix(b"\0").unwrap_or(&text);
@@ -122,20 +122,20 @@ pub fn arguments(pid: u32) -> Vec<String> {
     text.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-/// The file name of its program; none if that may not be read.
+/// The file name of its program; `None` if that may not be read.
 pub fn program(pid: u32) -> Option<String> {
     let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let name = path.file_name()?.to_string_lossy().into_owned();
     Some(name.trim_end_matches(" (deleted)").to_owned())
 }
 
-/// Whether a file could not be read because its process, or thread, is no more.
+/// Whether a file could not be read because its process, or thread, is gone.
 pub fn is_gone(error: &io::Error) -> bool {
-    // ESRCH: the file is open, its process is not there any more.
+    // ESRCH: the file is open, but its process is gone.
     error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(3)
 }
 
-/// The inodes of the sockets a process has.
+/// The inodes of a process's sockets.
 ///
 /// # Errors
 /// If they may not be read, or it has ended.
@@ -153,7 +153,7 @@ pub fn parse_socket_inode(link: &[u8]) -> Option<u64> {
     parse_number(link.strip_prefix(b"socket:[")?.strip_suffix(b"]")?)
 }
 
-/// The identity of a namespace (`/proc/PID/ns/net`); none if it may not be read.
+/// A namespace's identity (`/proc/PID/ns/net`); `None` if it may not be read.
 pub fn namespace(pid: u32, kind: &str) -> Option<String> {
     let link = fs::read_link(format!("/proc/{pid}/ns/{kind}")).ok()?;
     Some(link.to_string_lossy().into_owned())

@@ -5,13 +5,13 @@ use crate::parse_number;
 pub struct SchedStat {
     /// Time on a processor.
     pub on_cpu_ns: u64,
-    /// Time ready, and waiting for one.
+    /// Time ready, waiting for a processor.
     pub delay_ns: u64,
-    /// How often it was given one.
+    /// How often it was scheduled.
     pub count: u64,
 }
 
-/// Reads it, without allocating.
+/// Parses it, without allocating.
 pub fn parse_schedstat(text: &[u8]) -> Option<SchedStat> {
     let mut words = text.trim_ascii().split(|byte| *byte == b' ');
     let mut next = || parse_number(words.next()?);

@@ -1,9 +1,9 @@
-//! TCP sockets, as `/proc/PID/net/tcp` and `tcp6` list them, and who has them.
+//! TCP sockets, as `/proc/PID/net/tcp` and `tcp6` list them, and their owners.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The state of a TCP socket, by the kernel's number.
+/// A TCP state, by the kernel's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpState(pub u8);
 
@@ -19,23 +19,23 @@ impl TcpState {
 /// One TCP socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpSocket {
-    /// This end; an IPv4 address within IPv6 is given as IPv4.
+    /// The local end; an IPv4 address mapped to IPv6 is given as IPv4.
     pub local: SocketAddr,
-    /// The other end; of a listening socket all zeroes.
+    /// The remote end; all zeroes for a listening socket.
     pub remote: SocketAddr,
-    /// Where it is in its life.
+    /// Its TCP state.
     pub state: TcpState,
-    /// As in `/proc/PID/fd`: `socket:[inode]`; 0 where no process has it (TIME_WAIT, not yet accepted).
+    /// As in `/proc/PID/fd`: `socket:[inode]`; 0 if no process has it (TIME_WAIT, not yet accepted).
     pub inode: u32,
-    /// Bytes not yet read; of a listening socket the connections not yet accepted.
+    /// Bytes not yet read; for a listening socket, connections not yet accepted.
     pub receive_queue: u32,
-    /// Bytes not yet acknowledged; of a listening socket the backlog, which these files do not say.
+    /// Bytes not yet acknowledged; for a listening socket the backlog, which these files do not show.
     pub send_queue: u32,
-    /// The user whose it is.
+    /// The owning user.
     pub uid: u32,
 }
 
-/// The sockets in these states of the network namespace that a process is in; none if they may not be read.
+/// The sockets in these states in a process's network namespace; empty if they may not be read.
 pub fn tcp_sockets(pid: u32, states: &[TcpState]) -> Vec<TcpSocket> {
     let mut sockets = Vec::new();
     for name in ["tcp", "tcp6"] {
@@ -46,13 +46,13 @@ pub fn tcp_sockets(pid: u32, states: &[TcpState]) -> Vec<TcpSocket> {
     sockets
 }
 
-/// The processes that have one of these sockets open, as far as that may be seen.
+/// The processes that have one of these sockets open, as far as visible.
 pub fn socket_owners(sockets: &[TcpSocket]) -> impl Iterator<Item = u32> {
     let is_one = move |inode: &u64| sockets.iter().any(|socket| u64::from(socket.inode) == *inode);
     crate::pids().filter(move |pid| crate::socket_inodes(*pid).is_ok_and(|inodes| inodes.iter().any(is_one)))
 }
 
-/// A line of them; the heading is none.
+/// Parses a line; `None` for the heading.
 pub fn parse_tcp_line(text: &str) -> Option<TcpSocket> {
     let mut words = text.split_ascii_whitespace().skip(1);
     let local = address(words.next()?)?;
@@ -73,7 +73,7 @@ pub fn parse_tcp_line(text: &str) -> Option<TcpSocket> {
     })
 }
 
-/// `0100007F:1F90`: words of four bytes, each as the processor has it in memory.
+/// `0100007F:1F90`: words of four bytes, each in native byte order.
 fn address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

@@ -1,4 +1,4 @@
-//! What a process has mapped to be executed, and how its stacks are unwound.
+//! A process's executable mappings, and how its stacks are unwound.
 
 use crate::code_files::CodeFiles;
 use crate::hotspot::HotSpot;
@@ -12,49 +12,49 @@ use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Mappings of one process at most; the kernel's own limit is near.
+/// Mappings kept per process; the kernel's own limit is close.
 const MOST_MAPPINGS: usize = 100_000;
-/// The largest [vdso].
+/// Largest `[vdso]` accepted, in bytes.
 const MOST_VDSO: u64 = 1 << 20;
-/// Between two looks for code that was not there before.
+/// Minimum interval between two checks for new code.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// What an address of a process is in.
+/// Where an address lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodeLocation {
-    /// A file, at this address as the file states it; or at this place of the file, if it could not be read.
+    /// A file, at this address as the file states it; or at this file offset, if the file could not be
+    /// read.
     File(u32, u64),
-    /// Code that the program made while it ran.
+    /// Code generated at run time.
     Generated(u64),
 }
 
-/// A piece of memory with code.
+/// An executable mapping.
 #[derive(Debug, Clone)]
 struct CodeMapping {
     end: u64,
-    /// Its file, and what an address within it is less than that the file states (in wrapping arithmetic).
+    /// Its file, and the bias: address in memory minus address stated by the file (wrapping).
     file: Option<(u32, u64)>,
 }
 
-/// What a process has mapped to be executed.
+/// The executable mappings of a process.
 #[derive(Clone, Default)]
 pub struct AddressSpace {
     pieces: BTreeMap<u64, CodeMapping>,
-    /// By which its stacks are unwound.
     unwinder: Unwinder,
     looked: Option<Instant>,
     runtimes: Runtimes,
 }
 
 impl AddressSpace {
-    /// Of a process that runs; empty if that may not be read.
+    /// The mappings of a running process; empty if they may not be read.
     pub fn of(pid: u32, files: &mut CodeFiles) -> Self {
         let mut space = Self::default();
         space.look(pid, files);
         space
     }
 
-    /// Looks what a process has mapped now.
+    /// Reads the current mappings.
     fn look(&mut self, pid: u32, files: &mut CodeFiles) {
         self.looked = Some(Instant::now());
         let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
@@ -68,7 +68,7 @@ impl AddressSpace {
         }
     }
 
-    /// Takes a mapping in, in the place of whatever was there.
+    /// Adds a mapping, replacing whatever was there.
     pub fn map(&mut self, mapped: &MmapRecord<'_>, files: &mut CodeFiles) {
         let MmapRecord { pid, start, length, offset, path } = *mapped;
         let Some(end) = start.checked_add(length).filter(|end| *end > start) else { return };
@@ -83,7 +83,7 @@ impl AddressSpace {
         }
         let file = match path {
             b"[vdso]" => files.vdso(|| vdso(pid, start, length)),
-            // Neither names a file: memory of its own, shared memory, the heap.
+            // Not files: anonymous memory, shared memory, the heap.
             [b'/', b'/', ..] | [b'[', ..] | b"" => None,
             path if path.starts_with(b"/memfd:") || path.starts_with(b"/dev/") => None,
             path => files.mapped_by(pid, path),
@@ -103,7 +103,7 @@ impl AddressSpace {
         self.pieces.insert(start, CodeMapping { end, file });
     }
 
-    /// The stack of a sample of this process; functions that only the process can name are put among these.
+    /// Unwinds a sample's stack; functions that only the process can name are added to `made`.
     pub fn unwind(
         &mut self,
         sample: &StackSample<'_>,
@@ -127,7 +127,7 @@ impl AddressSpace {
                 code = move |address| match place(pieces, address) {
                     Some(CodeLocation::File(of, address)) if of == file => builtins.code(address),
                     Some(CodeLocation::File(..)) => None,
-                    // What becomes code later nobody tells.
+                    // Nothing announces memory that becomes code later.
                     Some(CodeLocation::Generated(_)) | None => Some(V8Code::Made),
                 };
                 running = V8Runtime { v8, code: &code };
@@ -147,28 +147,28 @@ impl AddressSpace {
         stack
     }
 
-    /// The same memory in a process that was begun just now.
+    /// The address space of a process just forked.
     pub fn inherited(&self) -> Self {
         Self { runtimes: self.runtimes.inherited(), ..self.clone() }
     }
 
-    /// Whether its stacks are to be read right behind their samples.
+    /// Whether stacks must be read immediately after their samples.
     pub fn changes_at_once(&self) -> bool {
         self.runtimes.change_at_once()
     }
 
-    /// Whether a Java machine is there that could not be looked into.
+    /// Whether there is a Java VM that could not be read.
     pub fn hides_java(&self) -> bool {
         self.runtimes.java.as_ref().is_some_and(|java| java.machine.is_none())
     }
 
-    /// What an address is in; none: no code.
+    /// What an address lies in; none: no code.
     pub fn place(&self, address: u64) -> Option<CodeLocation> {
         place(&self.pieces, address)
     }
 
-    /// The same; where there is no code, it looks whether the process has some there by now: what becomes code later, as compilers
-    /// of running programs do it, nobody tells.
+    /// Like [`Self::place`]; if no code is known there, rereads the mappings: nothing announces memory that
+    /// becomes code later, as JIT compilers produce it.
     pub fn place_now(&mut self, address: u64, pid: u32, files: &mut CodeFiles) -> Option<CodeLocation> {
         if let Some(place) = self.place(address) {
             return Some(place);
@@ -189,7 +189,7 @@ fn place(pieces: &BTreeMap<u64, CodeMapping>, address: u64) -> Option<CodeLocati
     })
 }
 
-/// A line of /proc/PID/maps, if it is of code: start, length, place in the file, path.
+/// Parses a line of /proc/PID/maps, if executable: start, length, file offset, path.
 fn executable(line: &[u8]) -> Option<(u64, u64, u64, &[u8])> {
     let mut words = line.splitn(6, |byte| *byte == b' ');
     let (range, access, offset) = (words.next()?, words.next()?, words.next()?);
@@ -200,11 +200,11 @@ fn executable(line: &[u8]) -> Option<(u64, u64, u64, &[u8])> {
     let hexadecimal = |text: &[u8]| u64::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok();
     let mut ends = range.splitn(2, |byte| *byte == b'-');
     let (start, end) = (hexadecimal(ends.next()?)?, hexadecimal(ends.next()?)?);
-    // The kernel's own page for old programs is no address of the process.
+    // The legacy vsyscall page is no address of the process.
     (path != b"[vsyscall]").then_some((start, end.checked_sub(start)?, hexadecimal(offset)?, path))
 }
 
-/// What the kernel has mapped there, from the process's memory.
+/// Reads the `[vdso]` from the process's memory.
 fn vdso(pid: u32, start: u64, length: u64) -> Result<Vec<u8>, String> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or("no process")?;
     let mut bytes = vec![0; length.min(MOST_VDSO) as usize];

@@ -1,4 +1,4 @@
-//! The files of code that processes have mapped, each read once.
+//! The code files that processes have mapped, each read once.
 
 use crate::elf::Elf;
 use object::ReadCache;
@@ -8,19 +8,17 @@ use std::path::Path;
 
 /// Larger files are not read.
 const MOST_BYTES: u64 = 1 << 30;
-/// Files of one profile at most.
+/// Maximum files per profile.
 const MOST_MODULES: usize = 10_000;
 
-/// A file of code.
 #[derive(Debug)]
 pub struct CodeFile {
-    /// Its name without its folder.
+    /// File name without its folder.
     pub name: String,
-    /// What is known of it, or why nothing is.
+    /// Its contents, or why they could not be read.
     pub elf: Result<Elf, String>,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub struct CodeFiles {
     list: Vec<CodeFile>,
@@ -28,7 +26,8 @@ pub struct CodeFiles {
 }
 
 impl CodeFiles {
-    /// The place of the file that a process has mapped from this path, which is read if it is new; none if there are too many.
+    /// The index of the file that a process has mapped from this path, reading it if new; none if there are
+    /// too many.
     pub fn mapped_by(&mut self, pid: u32, path: &[u8]) -> Option<u32> {
         self.of(path, || {
             let shown = String::from_utf8_lossy(path).into_owned();
@@ -36,7 +35,7 @@ impl CodeFiles {
         })
     }
 
-    /// The place of what the kernel maps into a process, `[vdso]`.
+    /// The index of `[vdso]`, which the kernel maps into every process.
     pub fn vdso(&mut self, bytes: impl FnOnce() -> Result<Vec<u8>, String>) -> Option<u32> {
         self.of(b"[vdso]", || bytes().and_then(|bytes| Elf::read(bytes.as_slice())))
     }
@@ -56,13 +55,12 @@ impl CodeFiles {
         Some(place)
     }
 
-    /// One of them.
     pub fn get(&self, place: u32) -> Option<&CodeFile> {
         self.list.get(place as usize)
     }
 }
 
-/// What is needed of a file as a process sees it. One that was replaced meanwhile is another file, and is not taken for it.
+/// Reads a file as the process sees it. A file replaced meanwhile is a different file and is rejected.
 fn open(pid: u32, path: &str) -> Result<Elf, String> {
     let (path, is_replaced) = match path.strip_suffix(" (deleted)") {
         Some(path) => (path, true),
@@ -77,7 +75,7 @@ fn open(pid: u32, path: &str) -> Result<Elf, String> {
     if is_replaced {
         return Err("it was replaced while it runs".to_owned());
     }
-    // Of a process that has ended meanwhile the root is gone; most have ours.
+    // The root of a process that has ended is gone; most share ours.
     read(&Path::new(&format!("/proc/{pid}/root")).join(path.trim_start_matches('/')))
         .or_else(|_| read(Path::new(path)))
 }
@@ -94,14 +92,14 @@ fn read(path: &Path) -> Result<Elf, String> {
     Elf::read(&ReadCache::new(file))
 }
 
-/// A stripped file with the names of its debug file, if that is installed: for the process, or here.
+/// Adds the names of a stripped file from its debug file, if that is installed for the process or here.
 fn with_names(mut elf: Elf, pid: u32) -> Elf {
     let Some([first, rest @ ..]) = elf.build_id.as_deref().filter(|_| !elf.has_all) else { return elf };
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     let path = format!("usr/lib/debug/.build-id/{first:02x}/{rest}.debug");
     let places = [format!("/proc/{pid}/root/{path}"), format!("/{path}")];
     let names = places.iter().find_map(|place| read(Path::new(place)).ok());
-    // Whatever lies there says by itself whose names it has.
+    // The build id tells whose names it has.
     if let Some(names) = names.filter(|names| names.build_id == elf.build_id) {
         elf.take_names(names);
     }

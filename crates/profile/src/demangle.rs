@@ -1,19 +1,19 @@
-//! Names of functions as they are written, from those that compilers give them.
+//! Demangling of function names.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Longer names are cut: templates may have thousands of letters, and nobody reads them.
+/// Longer names are cut: templates may run to thousands of letters.
 const LONGEST: usize = 400;
 
-/// A name as it is written, in one line. C++ is undone without the types of its arguments, Rust without its hash.
+/// Demangles a name, on one line: C++ without argument types, Rust without the hash.
 pub fn demangle(symbol: &[u8]) -> String {
     let name = String::from_utf8_lossy(symbol);
     let plain = demangled(&name).map_or(name, Cow::Owned);
     sanitize(&plain)
 }
 
-/// Without what would break a line, and cut.
+/// Removes line breaks and cuts to the maximum length.
 pub fn sanitize(name: &str) -> String {
     let mut tidy: String = name.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if name.chars().nth(LONGEST).is_some() {
@@ -25,7 +25,7 @@ pub fn sanitize(name: &str) -> String {
 fn demangled(name: &str) -> Option<String> {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         let mut text = BoundedString::default();
-        // What is too long is cut; what cannot be written stays as it is.
+        // Names that are too long are cut; names that cannot be demangled stay as they are.
         return (fmt::write(&mut text, format_args!("{rust:#}")).is_ok() || text.is_full())
             .then_some(text.0)
             .filter(|text| !text.is_empty());
@@ -39,7 +39,8 @@ fn demangled(name: &str) -> Option<String> {
     symbol.demangle_with_options(&options).ok()
 }
 
-/// The method that a compiler's thunk leads to, which moves its object by one offset or two first: `_ZThn16_…`, `_ZTv0_n24_…` (Itanium C++ ABI).
+/// The method behind a compiler's thunk, which first adjusts `this` by one or two offsets: `_ZThn16_…`,
+/// `_ZTv0_n24_…` (Itanium C++ ABI).
 fn behind_thunk(name: &str) -> Option<String> {
     let offset = |text: &str| {
         let digits = text.strip_prefix('n').unwrap_or(text);
@@ -53,7 +54,7 @@ fn behind_thunk(name: &str) -> Option<String> {
     Some(format!("_Z{rest}"))
 }
 
-/// Takes no more than will be shown.
+/// Accepts no more than will be shown.
 #[derive(Default)]
 struct BoundedString(String);
 
@@ -101,7 +102,7 @@ mod tests {
     fn long_names_are_cut() {
         let name = demangle(&[b'x'; 10_000]);
         assert_eq!(name.chars().count(), LONGEST + 1);
-        // A name that refers back to itself unfolds to no end.
+        // A self-referencing name expands without end.
         let mut nested = "_ZN1a".to_owned();
         nested.extend((0..200).map(|_| "IS_S_"));
         assert!(demangle(nested.as_bytes()).len() < 2 * LONGEST * 4);

@@ -1,4 +1,4 @@
-//! A program or library: what its functions are called, and how stacks are unwound through it.
+//! ELF files: function names and unwind tables.
 
 use crate::go;
 use crate::symbols::Symbols;
@@ -11,65 +11,63 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Symbols of one file at most: a browser has a million.
+/// Maximum symbols per file; a browser has a million.
 const MOST_SYMBOLS: usize = 4_000_000;
-/// Bytes of the tables for unwinding of one file at most.
+/// Maximum bytes of unwind tables per file.
 const MOST_TABLES: u64 = 256 << 20;
 
-/// Where a Go program has its table of functions, and where one has it that may be loaded anywhere.
+/// Sections of a Go program's function table; the second in position-independent ones.
 const GO_TABLES: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
-/// How the names of a Java machine's own tables begin (HotSpot).
+/// Prefix of the symbols of a Java VM's own tables (HotSpot).
 pub const MACHINE_TABLE: &[u8] = b"gHotSpotVM";
-/// Where a Python interpreter keeps all that it has, and which version it is (3.11 and later).
+/// A Python interpreter's runtime state, and its version (3.11 and later).
 pub const RUNTIME: &[u8] = b"_PyRuntime";
 pub const VERSION: &[u8] = b"Py_Version";
-/// Tables of a Java machine at most; there are 24.
+/// Maximum symbols of a Java VM's tables; there are 24.
 const MOST_OWN: usize = 100;
-/// Numbers of V8 at most; there are 530.
+/// Maximum V8 metadata constants; there are 530.
 const MOST_NUMBERS: usize = 2_000;
 
-/// No machine that torment runs on has larger ones.
+/// Largest page size of the architectures that torment runs on.
 const LARGEST_PAGE: u64 = 64 << 10;
 
-/// What is kept of a file.
+/// The parts kept of a file.
 #[derive(Debug, Default)]
 pub struct Elf {
-    /// Where its parts with code lie in the file, and their first address as the file states it.
+    /// File ranges of executable segments, with their first address as the file states it.
     segments: Vec<(Range<u64>, u64)>,
-    /// Its functions.
     pub symbols: Symbols,
-    /// Whether these are all of them, and not only those that other files may call.
+    /// Whether `symbols` holds all functions, not only exported ones.
     pub has_all: bool,
-    /// By it the file of its names is found.
+    /// Identifies the debug file.
     pub build_id: Option<Vec<u8>>,
-    /// How stacks are unwound through it.
     pub tables: UnwindTables,
-    /// Where a Java machine's own tables lie, or what a Python interpreter says of itself, by their names.
+    /// Addresses of a Java VM's tables or a Python interpreter's state, by symbol.
     pub own: Vec<(Vec<u8>, u64)>,
-    /// What V8 has for debuggers: numbers, by their names.
+    /// V8's debugger metadata constants, by name.
     pub v8: Vec<(Vec<u8>, i32)>,
 }
 
-/// How stacks are unwound: sections, each with its address as the file states it.
+/// Unwind sections, each with its address as the file states it.
 #[derive(Debug, Clone, Default)]
 pub struct UnwindTables {
-    /// `.text`; only where it lies.
+    /// `.text`; the address range only.
     pub text: Option<Range<u64>>,
-    /// `.got`; only where it lies.
+    /// `.got`; the address range only.
     pub got: Option<Range<u64>>,
     /// `.eh_frame`.
     pub frames: Option<(Range<u64>, Arc<[u8]>)>,
-    /// `.eh_frame_hdr`, the index of the former.
+    /// `.eh_frame_hdr`, the index of `.eh_frame`.
     pub index: Option<(Range<u64>, Arc<[u8]>)>,
-    /// `.debug_frame`, where the former are missing.
+    /// `.debug_frame`, if both of the above are missing.
     pub debug_frames: Option<Arc<[u8]>>,
 }
 
-/// Whether a program is Go's: it carries the table of its functions, whatever was stripped.
+/// Whether a program is Go's: it has Go's function table even if stripped.
 pub fn is_go(program: &Path) -> bool {
     let Ok(file) = File::open(program) else { return false };
     let cache = ReadCache::new(file);
-    // Only the names of its sections are read.
+    // Reads only the section names.
     let is_one = || {
         let header = FileHeader64::<Endianness>::parse(&cache).ok()?;
         let endian = header.endian().ok()?;
@@ -80,9 +78,9 @@ pub fn is_go(program: &Path) -> bool {
 }
 
 impl Elf {
-    /// Reads what is needed of a file of 64 bits, and no more of it.
+    /// Reads the required parts of a 64-bit file, nothing more.
     ///
-    /// Fails with a sentence of what it is instead.
+    /// Fails with a sentence saying what the file is instead.
     pub fn read<'d>(data: impl ReadRef<'d>) -> Result<Self, String> {
         let file = ElfFile::<FileHeader64<Endianness>, _>::parse(data)
             .map_err(|why| format!("not an ELF file of 64 bits: {why}"))?;
@@ -106,7 +104,7 @@ impl Elf {
         Ok(elf)
     }
 
-    /// The functions of a table. All of their names are read at once, not one by one.
+    /// Adds the functions of a symbol table. Reads all names at once.
     fn add<'d, R: ReadRef<'d>>(
         &mut self,
         file: &ElfFile<'d, FileHeader64<Endianness>, R>,
@@ -123,7 +121,7 @@ impl Elf {
                 continue;
             }
             let rest = names.get(symbol.st_name(endian) as usize..).unwrap_or_default();
-            // Of most there are many, and they say nothing here.
+            // Objects are many; few matter here.
             if is_object && rest.starts_with(METADATA) {
                 self.add_number(file, symbol.st_value(endian), rest);
                 continue;
@@ -142,7 +140,7 @@ impl Elf {
         }
     }
 
-    /// The functions of a Go program; false if it is none, or has no table that is known.
+    /// Adds the functions of a Go program; false if it is not one, or its table's version is unknown.
     fn add_go<'d>(&mut self, file: &impl Object<'d>) -> bool {
         let section = GO_TABLES.iter().find_map(|name| file.section_by_name(name));
         let table = section.filter(|table| table.size() <= MOST_TABLES).and_then(|table| table.data().ok());
@@ -150,7 +148,8 @@ impl Elf {
         table.is_some_and(|table| go::add_symbols(&mut self.symbols, table, text))
     }
 
-    /// A number of 4 bytes that the file has at an address; one that only memory has is 0 at first.
+    /// A 4-byte number that the file has at an address; zero-initialised data is not in the file and reads
+    /// as 0.
     fn add_number<'d>(&mut self, file: &impl Object<'d>, address: u64, name: &[u8]) {
         let bytes = file.segments().find_map(|part| part.data_range(address, 4).ok().flatten());
         let number = bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_le_bytes);
@@ -160,20 +159,20 @@ impl Elf {
         }
     }
 
-    /// Where something of its own lies, as the file states it.
+    /// The address of a symbol in `own`, as the file states it.
     pub fn symbol_address(&self, name: &[u8]) -> Option<u64> {
         self.own.iter().find(|(of, _)| of == name).map(|(_, address)| *address)
     }
 
-    /// Takes the names over from a file of them, if that has any.
+    /// Takes over the names of a debug file, if it has any.
     pub fn take_names(&mut self, names: Self) {
         if names.has_all {
             (self.symbols, self.has_all) = (names.symbols, true);
         }
     }
 
-    /// The address, as the file states it, of code that is mapped from this place of the file on. A mapping begins with a page, and so
-    /// before the part that it is for, if that does not.
+    /// The address, as the file states it, of code mapped from this file offset. Mappings are page-aligned,
+    /// so may begin before the segment.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         let is_within = |part: &&(Range<u64>, u64)| part.0.contains(&offset);
         let begins = |part: &&(Range<u64>, u64)| {

@@ -1,24 +1,24 @@
 use std::fs;
 
-/// Why nothing can be sampled; each says what can be done about it.
+/// Why nothing can be sampled; each message says what can be done about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// None of the processes is there.
+    /// None of the processes exists.
     #[error("process {0} is not there any more")]
     Gone(u32),
-    /// The kernel does not allow it.
+    /// The kernel does not permit sampling.
     #[error("{}", refused(*.pid, *.paranoid, *.root, .why))]
     Refused {
-        /// The process that was to be sampled.
+        /// The process to be sampled.
         pid: u32,
-        /// `kernel.perf_event_paranoid`; none: the kernel has no such events.
+        /// `kernel.perf_event_paranoid`; none: the kernel has no perf events.
         paranoid: Option<i64>,
-        /// This process is root's.
+        /// torment runs as root.
         root: bool,
-        /// What the kernel said.
+        /// The kernel's error.
         why: std::io::Error,
     },
-    /// In which calls its threads wait may not be read.
+    /// The system calls that threads wait in may not be read.
     #[error(
         "where the threads of process {pid} wait may not be read ({why}): run torment as root, or as the process's user with \
          kernel.yama.ptrace_scope 0"
@@ -26,20 +26,20 @@ pub enum Error {
     Hidden {
         /// The process.
         pid: u32,
-        /// What the kernel said.
+        /// The kernel's error.
         why: std::io::Error,
     },
-    /// Samples find no room, or there can be no thread.
+    /// There is no memory for samples, or no thread could be started.
     #[error("{what}: {why}")]
     Lacking {
-        /// What there is none of.
+        /// What is lacking.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         why: std::io::Error,
     },
 }
 
-/// What the kernel's refusal means, and the setting that changes it.
+/// Explains the kernel's refusal, and the setting that changes it.
 fn refused(pid: u32, paranoid: Option<i64>, root: bool, why: &std::io::Error) -> String {
     let cannot = format!("process {pid} cannot be sampled");
     match (paranoid, root) {
@@ -60,7 +60,7 @@ fn refused(pid: u32, paranoid: Option<i64>, root: bool, why: &std::io::Error) ->
 }
 
 impl Error {
-    /// What the kernel said when an event of this process was asked for.
+    /// The error of opening a perf event for this process.
     pub(crate) fn of(pid: u32, why: std::io::Error) -> Self {
         match why.raw_os_error() {
             Some(ESRCH) => Self::Gone(pid),

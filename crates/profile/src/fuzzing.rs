@@ -1,4 +1,4 @@
-//! Readers of what others wrote, fed with any bytes by `fuzz/`.
+//! Entry points for `fuzz/`: arbitrary bytes to all parsers of foreign input.
 
 use crate::demangle::demangle;
 use crate::elf::Elf;
@@ -7,12 +7,12 @@ use crate::runtime_names::RuntimeNames;
 use crate::unwind::{MOST_FRAMES, UnwindCache, Unwinder, unwind_module};
 use crate::{hotspot, perf_record, python, symbol_lists, v8, waiting};
 
-/// Where a program is mapped, and from how many places of its code stacks are followed.
+/// Where the program is mapped, and at how many code addresses unwinding starts.
 const MAPPED: u64 = 0x1000;
 const PLACES: u64 = 64;
 
-/// A program or library, a list of functions, a record of the kernel, the memory of a Java machine, of a Python interpreter and of V8, a
-/// thread that waits; and names in all of them.
+/// Reads the bytes as ELF file, symbol list, perf record, memory of a Java VM, of a Python interpreter and
+/// of V8, and waiting thread; and as names in all of them.
 pub fn profile(bytes: &[u8]) {
     if let Ok(elf) = Elf::read(bytes) {
         let at = elf.address_of(0).unwrap_or(0);
@@ -37,7 +37,7 @@ pub fn profile(bytes: &[u8]) {
     }
 }
 
-/// Stacks through the code of a program, with anything on them.
+/// Unwinds arbitrary stacks through a program's code.
 fn unwound(elf: &Elf, bytes: &[u8]) {
     let (mut unwinder, mut rules, mut made) =
         (Unwinder::default(), UnwindCache::default(), RuntimeNames::default());

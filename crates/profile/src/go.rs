@@ -1,24 +1,27 @@
-//! The functions of a Go program by the table that it carries for its own stack traces: stripping takes all names but these.
+//! Functions of a Go program from the table that it carries for its own stack traces, which stripping
+//! leaves in place.
 //!
-//! Read as Go 1.18 and later write it (`runtime/symtab.go`): a header, and after it, at places that the header says, a row for each function.
+//! The format of Go 1.18 and later (`runtime/symtab.go`): a header, and at offsets it gives, a row for each
+//! function.
 
 use crate::symbols::Symbols;
 
-/// How the table begins: Go 1.20 and later, and 1.18.
+/// The table's magic numbers: Go 1.20 and later, and 1.18.
 const MAGIC: [u32; 2] = [0xffff_fff1, 0xffff_fff0];
-/// Functions of one program at most.
+/// Maximum functions per program.
 const MOST: usize = 1_000_000;
-/// The table's words, as the header counts them.
+/// Size of a header field.
 const WORD: usize = 8;
-/// Where the header says how many functions there are, at which address the code begins, and where the names and the rows are.
+/// Offsets in the header: number of functions, start address of the code, offsets of names and rows.
 const FUNCTIONS: usize = 8;
 const CODE: usize = 3 * WORD;
 const NAMES: usize = 4 * WORD;
 const ROWS: usize = 8 * WORD;
-/// Bytes of a row: where the function begins in the code, and where more of it is said, by 32 bits each.
+/// Size of a row: offset of the function in the code and of its details, 32 bits each.
 const ROW: usize = 8;
 
-/// Adds all functions of this `.gopclntab`, for code that begins at `text` if it does not say that itself. False if it is of another version.
+/// Adds all functions of a `.gopclntab`; `text` is the start of the code if the table does not give it.
+/// False for an unknown version.
 pub fn add_symbols(symbols: &mut Symbols, table: &[u8], text: u64) -> bool {
     parse_table(symbols, table, text).is_some()
 }
@@ -28,7 +31,7 @@ fn parse_table(symbols: &mut Symbols, table: &[u8], text: u64) -> Option<()> {
     let code = Some(word(table, CODE)?).filter(|code| *code > 0).unwrap_or(text);
     let names = table.get(place(table, NAMES)?..).filter(|_| is_known)?;
     let rows = table.get(place(table, ROWS)?..)?;
-    // The last row says only where the code ends.
+    // The last row only marks the end of the code.
     let count = place(table, FUNCTIONS)?.min(MOST).min((rows.len() / ROW).saturating_sub(1));
     for row in 0..count {
         let (from, about, to) =
@@ -58,7 +61,7 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    /// A program of Go, built with these words; none without Go.
+    /// A Go program built with these flags; none without Go.
     fn built(folder: &Path, words: &[&str]) -> Option<Vec<u8>> {
         std::fs::write(folder.join("go.mod"), "module m\ngo 1.19\n").expect("ours");
         std::fs::write(folder.join("main.go"), "package main\n\nfunc main() { println(len(os())) }\n\n//go:noinline\nfunc os() string { return \"linux\" }\n").expect("ours");
@@ -83,7 +86,7 @@ mod tests {
             assert!(named.has_all, "{mode}");
             let sized = whole.symbols.beginning_with(b"").filter(|(_, size, _)| *size > 0);
             let [same, other] = sized.fold([0, 0], |[same, other], (at, size, name)| {
-                // Which convention it is called by, only the other table says.
+                // Only the other table has the ABI suffix.
                 let name = name.strip_suffix(b".abi0").unwrap_or(name);
                 match named.symbols.find(at + size / 2) == Some((at, name)) {
                     true => [same + 1, other],

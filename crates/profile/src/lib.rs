@@ -1,12 +1,13 @@
-//! Samples what runs on the processors, from outside: the stacks of processes, so many times a second of processor time, and the names
-//! of their functions.
+//! Samples processes on the processors from outside: their stacks, a given number of times per second of
+//! processor time, with function names.
 //!
-//! [`start`] opens what samples; from then on a thread takes what the kernel has seen, unwinds it and counts it, until
-//! [`Sampling::end`]; [`Sampled::named`] finds the names. [`waiting()`] looks once at threads that are on no processor. Nothing is attached
-//! to the processes or changed in them, and nothing outlives this process: the kernel ends the events with it.
+//! [`start`] opens the perf events; a thread then reads, unwinds and counts samples until
+//! [`Sampling::end`]; [`RawProfile::symbolize`] adds the names. [`sample_waiting()`] looks once at threads
+//! that are off-CPU. Nothing is attached to the processes or changed in them, and nothing outlives this
+//! process: the kernel closes its events with it.
 //!
-//! What is read of others, their programs, libraries and maps of generated code, is never trusted: whatever the bytes are, it
-//! is a name or none.
+//! Foreign input (programs, libraries, perf maps) is never trusted: whatever the bytes, the result is a
+//! name or none.
 
 mod address_space;
 mod code_files;
@@ -48,7 +49,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
 use units::Nanos;
 
-/// Samples until it is ended or dropped.
+/// A running sampler, until ended or dropped.
 pub struct Sampling {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<(StackCollector, bool)>>,
@@ -59,10 +60,11 @@ pub struct Sampling {
     before: Option<u64>,
 }
 
-/// Begins to sample these processes, and whatever they have begun and begin meanwhile, so many times a second on each processor.
+/// Samples these processes and all their descendants, present and future, `hz` times per second on each
+/// processor.
 ///
 /// # Errors
-/// If none of them is there, or it is not allowed.
+/// If none of them exists, or it is not permitted.
 pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
     let asked = pids.first().copied().unwrap_or(0);
     let pids = with_descendants(pids);
@@ -77,11 +79,11 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
     let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
     opened.begin()?;
     let work = move || {
-        // Where there are processors that they may not use, this takes nothing from them.
+        // On processors that the target may not use, this takes nothing from it.
         if !beside.is_empty() {
             let _ = sys::bind_to(&beside);
         }
-        // Where it is not allowed, what changes at once is read later.
+        // Without the permission, stacks that change at once are read later.
         if opened.form.wakes && sys::set_real_time().is_err() {
             let _ = rustix::process::setpriority_process(None, -20);
         }
@@ -93,15 +95,15 @@ pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
     Ok(Sampling { stop, thread: Some(thread), hz, at_unix_ms, began, pids, before })
 }
 
-/// What was seen, still without names.
+/// A profile without names.
 pub struct RawProfile {
     gather: StackCollector,
-    /// What else is said of it.
+    /// All other fields of the profile.
     about: Profile,
 }
 
 impl RawProfile {
-    /// With names, which takes longer than the sampling was allowed to: files are read for them.
+    /// Adds names. Takes longer than sampling may: files are read for it.
     pub fn symbolize(self) -> Profile {
         let Profile { at_unix_ms, length, hz, processor_time, without_kernel, .. } = self.about;
         Profile {
@@ -116,7 +118,7 @@ impl RawProfile {
 }
 
 impl Sampling {
-    /// Ends it. None if its thread has panicked.
+    /// Stops sampling. None if the thread panicked.
     pub fn end(mut self) -> Option<RawProfile> {
         let length = Nanos::from(self.began.elapsed());
         let after = ticks(&self.pids);
@@ -147,7 +149,7 @@ impl Drop for Sampling {
     }
 }
 
-/// Processor time of processes and of what they have waited for; none if one of them has ended.
+/// Processor time of processes and their reaped children, in ticks; none if one of them has ended.
 fn ticks(pids: &[u32]) -> Option<u64> {
     pids.iter().map(|pid| TaskStat::read(*pid).map(|stat| stat.cpu + stat.children_cpu)).sum()
 }

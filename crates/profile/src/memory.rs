@@ -1,54 +1,55 @@
-//! Memory of others, read while they run: whatever it says may be wrong the next moment, and is believed as little as a file.
+//! Memory of other processes, read while they run: it may be stale the next moment, and is trusted as
+//! little as a file.
 
 use rustix::process::Pid;
 
-/// A text that ends with a zero has no more bytes.
+/// Maximum bytes of a NUL-terminated string.
 const LONGEST_TEXT: usize = 128;
 
-/// Memory that may be read.
+/// Readable memory.
 pub trait ForeignMemory {
-    /// Fills all of it; none: not all of it can be read.
+    /// Fills the whole buffer; none: part of it cannot be read.
     fn read(&self, address: u64, into: &mut [u8]) -> Option<()>;
 
-    /// Fills it with equal pieces that begin at these addresses, as far as they can be read, and tells how many.
+    /// Fills the buffer with equal pieces from these addresses, until one cannot be read; returns how many
+    /// were.
     fn pieces(&self, addresses: &[u64], into: &mut [u8]) -> usize {
         let length = into.len() / addresses.len().max(1);
         let mut pieces = addresses.iter().zip(into.chunks_exact_mut(length.max(1)));
         pieces.position(|(address, into)| self.read(*address, into).is_none()).unwrap_or(addresses.len())
     }
 
-    /// So many bytes.
     fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.read(address, &mut bytes)?;
         Some(bytes)
     }
 
-    /// An address, or another number of 8 bytes.
+    /// An address, or another 8-byte number.
     fn word(&self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];
         self.read(address, &mut bytes)?;
         Some(u64::from_ne_bytes(bytes))
     }
 
-    /// A number of 4 bytes.
+    /// A 4-byte number.
     fn int(&self, address: u64) -> Option<i32> {
         let mut bytes = [0; 4];
         self.read(address, &mut bytes)?;
         Some(i32::from_ne_bytes(bytes))
     }
 
-    /// A number of 2 bytes.
+    /// A 2-byte number.
     fn short(&self, address: u64) -> Option<u16> {
         let mut bytes = [0; 2];
         self.read(address, &mut bytes)?;
         Some(u16::from_ne_bytes(bytes))
     }
 
-    /// A text that ends with a zero, or its beginning.
+    /// A NUL-terminated string, or its beginning.
     fn text(&self, address: u64) -> Option<String> {
         let mut bytes = vec![0; LONGEST_TEXT];
-        // Where the memory behind it cannot be read, it ends within the page.
+        // If the next page cannot be read, the string ends within this one.
         let page = rustix::param::page_size() as u64;
         let left = (page - address % page) as usize;
         if self.read(address, &mut bytes).is_none() {
@@ -60,7 +61,6 @@ pub trait ForeignMemory {
     }
 }
 
-/// The memory of a process.
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessMemory(pub u32);
 
@@ -76,7 +76,7 @@ impl ForeignMemory for ProcessMemory {
     }
 }
 
-/// Memory of which a piece was read at once, so that what lies in it costs no further call.
+/// Memory with a prefetched piece, reads from which cost no system call.
 pub struct ReadAhead<'m, M> {
     memory: &'m M,
     from: u64,
@@ -84,13 +84,13 @@ pub struct ReadAhead<'m, M> {
 }
 
 impl<'m, M: ForeignMemory> ReadAhead<'m, M> {
-    /// With the piece that begins there, which is read into this; without one if not all of it is there.
+    /// Prefetches into `piece` from `from`; without a piece if not all of it can be read.
     pub fn of(memory: &'m M, from: u64, piece: &'m mut [u8]) -> Self {
         let read = memory.read(from, piece);
         Self { memory, from, piece: read.map_or(&[], |()| piece) }
     }
 
-    /// With what was read before from there on.
+    /// With a piece read earlier.
     pub fn known(memory: &'m M, from: u64, piece: &'m [u8]) -> Self {
         Self { memory, from, piece }
     }
@@ -108,7 +108,7 @@ impl<M: ForeignMemory> ForeignMemory for ReadAhead<'_, M> {
     }
 }
 
-/// Memory in which some bytes come again and again.
+/// Memory that repeats the given bytes.
 #[cfg(any(test, feature = "fuzzing"))]
 #[derive(Debug, Clone, Copy)]
 pub struct RepeatingMemory<'a>(pub &'a [u8]);

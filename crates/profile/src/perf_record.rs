@@ -1,4 +1,4 @@
-//! What the kernel tells in a ring, record by record (perf_event_open(2)). It is trusted no more than any other input.
+//! Parses perf ring records (perf_event_open(2)). They are trusted no more than any other input.
 
 use std::ops::Range;
 
@@ -9,101 +9,87 @@ const EXIT: u32 = 4;
 const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const MMAP2: u32 = 10;
-/// `PERF_RECORD_MISC_COMM_EXEC`: the name has changed because another program runs.
+/// `PERF_RECORD_MISC_COMM_EXEC`: the name changed on exec.
 const OF_EXEC: u16 = 1 << 13;
 /// `PROT_EXEC`.
 const EXECUTABLE: u32 = 4;
-/// What stands between the addresses of a chain and says whose come next (`PERF_CONTEXT_…`): the last 4095 numbers.
+/// Markers between the addresses of a call chain that say whose follow (`PERF_CONTEXT_…`): the last 4095
+/// numbers.
 const CONTEXTS: u64 = -4095_i64 as u64;
 const CONTEXT_KERNEL: u64 = -128_i64 as u64;
 const CONTEXT_USER: u64 = -512_i64 as u64;
-/// A frame pointer that leads nowhere; 0 would be that of a stack's root.
+/// A frame pointer that leads nowhere; 0 would mark a stack's root.
 const NOWHERE: u64 = 1;
-/// Process, thread and time at the end of every record that is no sample.
+/// PID, TID and time at the end of every record but samples.
 const TRAILER: usize = 16;
 
-/// One record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerfRecord<'a> {
-    /// A thread was found on a processor.
+    /// A thread was sampled.
     Sample(StackSample<'a>),
-    /// A process has mapped code.
+    /// A process mapped code.
     Mapped(MmapRecord<'a>),
-    /// A thread is called so from now on.
+    /// A thread's name changed.
     Named {
-        /// Its process,
         pid: u32,
-        /// and itself.
         tid: u32,
-        /// Its name.
         name: &'a [u8],
-        /// Because it runs another program now: nothing it had mapped before is there any more.
+        /// On exec: its earlier mappings are gone.
         exec: bool,
     },
-    /// A process or a thread has begun.
+    /// A process or thread was started.
     Begun {
         /// Its process,
         pid: u32,
-        /// and the one that began it: the same for a thread.
+        /// and its parent; for a thread, the same.
         parent: u32,
     },
-    /// A process has ended.
     Ended {
-        /// Which.
         pid: u32,
     },
-    /// So many samples found no room.
+    /// This many samples were lost.
     Lost(u64),
 }
 
-/// A thread found on a processor.
+/// A sample of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackSample<'a> {
-    /// Its process.
     pub pid: u32,
-    /// Itself.
     pub tid: u32,
-    /// Addresses as the kernel follows frame pointers, innermost first, with contexts between them.
+    /// Call chain by the kernel's frame pointer walk, innermost first, with context markers.
     chain: Words<'a>,
-    /// The user's registers; none if it was never there, such as a thread of the kernel.
+    /// User-mode registers; none for a kernel thread.
     pub registers: Option<Registers>,
-    /// The user's stack from its stack pointer on, as much as was copied.
+    /// Copy of the user stack, from the stack pointer on.
     pub stack: &'a [u8],
-    /// Whether that is as much as was asked for: it may go on behind it.
+    /// Whether the copy has the full size: the stack may continue beyond it.
     pub is_full: bool,
-    /// It was found waiting and on no processor: its frame pointer is not known.
+    /// It waited off-CPU: its frame pointer is unknown.
     pub waits: bool,
 }
 
-/// What a stack is unwound from.
+/// Registers to unwind from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
-    /// Where it goes on.
     pub instruction: u64,
-    /// Its stack pointer.
     pub stack: u64,
-    /// Its frame pointer.
     pub frame: u64,
-    /// Where the function returns to, on machines that keep it in a register.
+    /// Return address, on architectures with a link register.
     pub link: u64,
 }
 
-/// Code that was mapped.
+/// A mapping of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MmapRecord<'a> {
-    /// Whose.
     pub pid: u32,
-    /// Its first address,
     pub start: u64,
-    /// and its length.
     pub length: u64,
-    /// Where in the file it begins.
+    /// Offset in the file.
     pub offset: u64,
-    /// The file.
     pub path: &'a [u8],
 }
 
-/// Numbers of 8 bytes.
+/// 8-byte numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Words<'a>(&'a [u8]);
 
@@ -114,18 +100,18 @@ impl Words<'_> {
 }
 
 impl<'a> StackSample<'a> {
-    /// A thread that waits, by where it goes on, its stack pointer, and what lies on its stack.
+    /// A waiting thread, with its instruction pointer, stack pointer and stack.
     pub fn waiting(pid: u32, tid: u32, instruction: u64, pointer: u64, stack: &'a [u8]) -> Self {
         let registers = Some(Registers { instruction, stack: pointer, frame: NOWHERE, link: 0 });
         Self { pid, tid, chain: Words(&[]), registers, stack, is_full: false, waits: true }
     }
 
-    /// The addresses within the kernel, innermost first.
+    /// Kernel addresses, innermost first.
     pub fn kernel(&self) -> impl Iterator<Item = u64> {
         self.in_context(CONTEXT_KERNEL)
     }
 
-    /// The addresses outside of it, innermost first, as far as frame pointers lead.
+    /// User addresses, innermost first, as far as frame pointers lead.
     pub fn user(&self) -> impl Iterator<Item = u64> {
         self.in_context(CONTEXT_USER)
     }
@@ -142,19 +128,19 @@ impl<'a> StackSample<'a> {
     }
 }
 
-/// Reads one; none: one that says nothing here, or is not as expected.
+/// Parses a record; none if irrelevant or malformed.
 pub fn parse_record(kind: u32, misc: u16, body: &[u8]) -> Option<PerfRecord<'_>> {
     let mut bytes = ByteReader(body);
     match kind {
         SAMPLE => {
-            bytes.number()?; // its instruction stands in the chain too
+            bytes.number()?; // instruction pointer, also in the chain
             let (pid, tid) = (bytes.half()?, bytes.half()?);
-            bytes.number()?; // when
+            bytes.number()?; // time
             let chain = bytes.words()?;
             let (mut registers, mut stack, mut is_full) = (None, &[][..], false);
-            // Without a copy of the stack it ends here.
+            // Without a copy of the stack the record ends here.
             if let Some(abi) = bytes.number() {
-                // 0: there is no user.
+                // 0: no user mode.
                 if abi != 0 {
                     registers = Some(Registers::read(&mut bytes)?);
                 }
@@ -185,7 +171,7 @@ pub fn parse_record(kind: u32, misc: u16, body: &[u8]) -> Option<PerfRecord<'_>>
         FORK => Some(PerfRecord::Begun { pid: bytes.half()?, parent: bytes.half()? }),
         EXIT => {
             let (pid, _, tid) = (bytes.half()?, bytes.half()?, bytes.half()?);
-            // Of a process its first thread has the number.
+            // A process has the number of its first thread.
             (pid == tid).then_some(PerfRecord::Ended { pid })
         }
         LOST => {
@@ -196,14 +182,14 @@ pub fn parse_record(kind: u32, misc: u16, body: &[u8]) -> Option<PerfRecord<'_>>
     }
 }
 
-/// A text that ends with a zero, before what every record ends with.
+/// A NUL-terminated string, before the record's trailer.
 fn text(rest: &[u8]) -> Option<&[u8]> {
     let padded = rest.get(..rest.len().checked_sub(TRAILER)?)?;
     padded.split(|byte| *byte == 0).next()
 }
 
 impl Registers {
-    /// In the order of the kernel's numbers for them, which each architecture has for itself.
+    /// In the architecture's register order.
     fn read(bytes: &mut ByteReader<'_>) -> Option<Self> {
         if cfg!(target_arch = "aarch64") {
             let (frame, link, stack, instruction) =
@@ -215,7 +201,6 @@ impl Registers {
     }
 }
 
-/// What is still to be read.
 struct ByteReader<'a>(&'a [u8]);
 
 impl<'a> ByteReader<'a> {
@@ -233,14 +218,14 @@ impl<'a> ByteReader<'a> {
         Some(u32::from_ne_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    /// As many numbers as the first one says.
+    /// A count, then that many numbers.
     fn words(&mut self) -> Option<Words<'a>> {
         let length = usize::try_from(self.number()?).ok()?.checked_mul(8)?;
         Some(Words(self.take(length)?))
     }
 }
 
-/// Where the 8 bytes at this address lie in a stack that was copied from there on.
+/// The range of the 8 bytes at this address in a stack copied from `stack_pointer` on.
 pub fn within(stack_pointer: u64, length: usize, address: u64) -> Option<Range<usize>> {
     let from = usize::try_from(address.checked_sub(stack_pointer)?).ok()?;
     let to = from.checked_add(8)?;
@@ -281,7 +266,7 @@ mod tests {
         };
         assert_eq!((sample.registers, sample.stack), (None, &[][..]));
         for length in 0..body.len() {
-            // What is cut short is none, or ends before the stack.
+            // A truncated record yields none, or ends before the stack.
             if let Some(PerfRecord::Sample(sample)) = parse_record(SAMPLE, 0, &body[..length]) {
                 assert_eq!(sample.registers, None, "{length}");
             }

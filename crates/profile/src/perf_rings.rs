@@ -1,48 +1,47 @@
-//! Opens what samples: on every processor whatever runs there, where that is allowed; otherwise every thread of the processes.
+//! Opens the perf events: on every processor for whatever runs there, if permitted; otherwise for every
+//! thread of the processes.
 
 use crate::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
 use sys::{SampleConfig, SampleEvent, SampleRing, SampledTask};
 
-/// Bytes of the user's stack in each sample. To copy them takes time of the target, and most programs need few; where that is not enough,
-/// as some have buffers on it, more are copied. Frame pointers lead beyond it.
+/// Bytes of user stack copied per sample. Copying takes the target's time, and most programs need few;
+/// where that is not enough, as with buffers on the stack, more are copied. Frame pointers reach beyond the
+/// copy.
 const STACK_BYTES: u32 = 8 << 10;
 const MUCH_STACK_BYTES: u32 = 32 << 10;
 /// Where the user may lock little memory.
 const LITTLE_STACK_BYTES: u32 = 16 << 10;
-/// The ring of one processor has room for so many samples, more than half a second of them at 99 Hz; at more, as many times as large, up to
-/// a bound.
+/// Samples per processor ring: more than half a second at 99 Hz; at higher rates proportionally larger, up
+/// to a bound.
 const RING_SAMPLES: usize = 64;
 const RING_HZ: u32 = 100;
 const MOST_TIMES: usize = 8;
-/// Of more processors samples are not waited for one by one, but for so long in between.
+/// With more processors, sleeps this long instead of waiting for each sample.
 const MOST_AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_millis(1);
-/// The kernel has no more (`NR_CPUS`).
+/// The kernel's maximum (`NR_CPUS`).
 const MOST_PROCESSORS: u32 = 8192;
 const EACCES: i32 = 13;
 const EPERM: i32 = 1;
 const ENODEV: i32 = 19;
 const ESRCH: i32 = 3;
 
-/// What samples, from [`Opened::begin`] until it is dropped.
+/// Open perf events, sampling from [`PerfRings::begin`] until dropped.
 pub struct PerfRings {
-    /// One for each processor.
+    /// One per processor.
     pub rings: Vec<SampleRing>,
-    /// Those that put their samples into these rings, of threads that were there.
+    /// Events of existing threads that sample into these rings.
     others: Vec<SampleEvent>,
-    /// Whether others' samples come too.
+    /// Whether other processes are sampled too.
     pub everyone: bool,
-    /// What they sample.
     pub form: SampleConfig,
 }
 
 impl PerfRings {
-    /// Opens all.
-    ///
     /// # Errors
-    /// If the kernel does not let this user, or there is no room.
+    /// If the kernel does not permit it, or there is no memory.
     pub fn open(pids: &[u32], hz: u32, wakes: bool) -> Result<Self, Error> {
         let form = |kernel, stack_bytes| SampleConfig { hz, kernel, stack_bytes, wakes };
         match open_per_processor(form(true, STACK_BYTES)) {
@@ -62,9 +61,9 @@ impl PerfRings {
         }
     }
 
-    /// Waits for the next sample, or for so long.
+    /// Waits for the next sample, at most this long.
     pub fn wait(&self, longest: Duration) {
-        // So many samples come at once from many processors that each by itself would cost too much.
+        // With many processors, waking for each sample would cost too much.
         if self.rings.len() > MOST_AT_ONCE {
             std::thread::sleep(PAUSE);
         }
@@ -72,16 +71,16 @@ impl PerfRings {
             self.rings.iter().map(|ring| PollFd::new(ring, PollFlags::IN)).collect();
         let longest = Timespec::try_from(longest).expect("it is short");
         let woken = poll(&mut rings, Some(&longest));
-        // Of a thread that has ended there is nothing to wait for.
+        // The thread has ended: there is nothing to wait for.
         if woken.is_err() || rings.iter().any(|ring| ring.revents().contains(PollFlags::HUP)) {
             std::thread::sleep(PAUSE);
         }
     }
 
-    /// Copies more of stacks from now on, where that may be. What has come until now is to be taken before.
+    /// Copies more of each stack from now on, if permitted. The rings must have been read before.
     ///
     /// # Errors
-    /// If the kernel has no room for it: then it stays as it is, and is not tried again.
+    /// If the kernel lacks memory: the size stays, and this is not tried again.
     pub fn copy_more_stack(&mut self) -> Result<(), Error> {
         if !self.everyone || self.form.stack_bytes >= MUCH_STACK_BYTES {
             return Ok(());
@@ -93,10 +92,10 @@ impl PerfRings {
         Ok(())
     }
 
-    /// Samples from now on.
+    /// Starts sampling.
     ///
     /// # Errors
-    /// If the kernel takes none of it.
+    /// If the kernel fails to enable an event.
     pub fn begin(&self) -> Result<(), Error> {
         let begun = self.rings.iter().try_for_each(SampleRing::begin);
         let begun = begun.and_then(|()| self.others.iter().try_for_each(SampleEvent::begin));
@@ -108,7 +107,7 @@ fn is_refusal(error: &Error) -> bool {
     matches!(error, Error::Refused { why, .. } if matches!(why.raw_os_error(), Some(EACCES | EPERM)))
 }
 
-/// On each processor; one that is switched off has no events.
+/// Opens an event on each processor; an offline one has none.
 fn open_per_processor(form: SampleConfig) -> Result<Vec<SampleRing>, Error> {
     let mut rings = Vec::new();
     for processor in processors() {
@@ -120,7 +119,8 @@ fn open_per_processor(form: SampleConfig) -> Result<Vec<SampleRing>, Error> {
     Ok(rings)
 }
 
-/// Of each thread there is, on each processor; threads and processes that they start come along by themselves.
+/// Opens events for each existing thread on each processor; threads and processes that these start are
+/// inherited.
 fn open_per_thread(pids: &[u32], form: SampleConfig) -> Result<PerfRings, Error> {
     let mut rings = Vec::new();
     let (mut others, mut gone) = (Vec::new(), pids.first().copied().unwrap_or(0));
@@ -173,20 +173,20 @@ fn ring(event: SampleEvent, form: SampleConfig) -> Result<SampleRing, Error> {
     }
 }
 
-/// The threads of a process.
 pub fn thread_ids(pid: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Those that there are, by their numbers: `0-3,8`.
+/// The online processors: `0-3,8`.
 fn processors() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let found = parse_ranges(&text);
     if found.is_empty() { vec![0] } else { found }
 }
 
-/// Those on which the calling thread may run, and none of the processes, by what their first threads may.
+/// The processors that the calling thread may use and none of the processes may, judging by their main
+/// threads.
 pub fn unused_processors(pids: &[u32]) -> Vec<u32> {
     let theirs = |pid: &u32| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

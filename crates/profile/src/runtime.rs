@@ -1,31 +1,30 @@
-//! Code that has no tables by which its stacks are followed: whoever made it says how.
+//! Unwinding of code without unwind tables, by the runtime that generated it.
 
 use crate::runtime_names::{Frame, RuntimeNames};
 
-/// Where a stack is followed from.
+/// The state of one frame during unwinding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackPoint {
-    /// Where the code goes on.
+    /// Instruction pointer.
     pub instruction: u64,
-    /// The stack pointer there.
     pub stack: u64,
-    /// The frame pointer.
     pub frame: u64,
-    /// Where it returns to, on machines that keep it in a register; 0: not known, or it is on the stack.
+    /// Return address, on architectures with a link register; 0: unknown, or on the stack.
     pub link: u64,
-    /// It was interrupted there, and has not called anything.
+    /// Interrupted here, not calling anything.
     pub innermost: bool,
-    /// No caller was missing on the way there.
+    /// No caller was skipped on the way here.
     pub whole: bool,
 }
 
 impl StackPoint {
-    /// An address of the code that runs there: a caller goes on behind its call, which may be its end.
+    /// An address of the running code: a return address may lie just past the end of its function.
     pub fn within(self) -> u64 {
         self.instruction.wrapping_sub(u64::from(!self.innermost))
     }
 
-    /// The caller whose address is at this place of the stack, and whose frame pointer this is; none: it lies no further up.
+    /// The caller whose return address is in this stack slot, with this frame pointer; none: not further up
+    /// the stack.
     pub fn returned(self, place: u64, frame: u64, stack: &dyn Fn(u64) -> Option<u64>) -> Option<Self> {
         let next = Self {
             instruction: stack(place)?,
@@ -39,12 +38,12 @@ impl StackPoint {
     }
 }
 
-/// A runtime that makes code while it runs, such as a Java machine.
+/// A runtime that generates code, such as a Java VM.
 pub trait Runtime {
     /// Whether it may have code there.
     fn has(&self, address: u64) -> bool;
 
-    /// Adds what runs at a point of a stack, the innermost first, and gives where its caller goes on; none if that cannot be found.
+    /// Adds the frames at a point, innermost first, and returns the caller; none if it cannot be found.
     fn step(
         &mut self,
         at: StackPoint,
@@ -53,6 +52,6 @@ pub trait Runtime {
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint>;
 
-    /// Names what was added by its address so far: the stack is followed no further.
+    /// Names the frames added by address so far, at the end of the stack.
     fn end(&mut self, _made: &mut RuntimeNames, _frames: &mut Vec<Frame>) {}
 }

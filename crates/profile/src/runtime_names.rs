@@ -1,25 +1,22 @@
-//! Functions whose names only the process knows that runs them: they are asked for at once, before it is gone.
+//! Functions that only their process can name: they are resolved at once, before it is gone.
 
 use crate::demangle::sanitize;
 use std::collections::HashMap;
 
-/// Different ones at most.
+/// Maximum distinct functions.
 const MOST: usize = 200_000;
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RuntimeFunction {
-    /// What it belongs to.
     pub module: String,
-    /// As it is written.
     pub name: String,
-    /// The file of its source.
+    /// Source file.
     pub file: Option<String>,
-    /// The line where it begins, from 1.
+    /// First line, from 1.
     pub line: Option<u32>,
 }
 
-/// All of them, by their numbers, and frames of them: in one frame are all functions that are compiled into one another there.
+/// Functions by number, and frames of them: a frame has all functions inlined into one another there.
 #[derive(Debug, Default)]
 pub struct RuntimeNames {
     list: Vec<RuntimeFunction>,
@@ -29,7 +26,7 @@ pub struct RuntimeNames {
 }
 
 impl RuntimeNames {
-    /// The number of a function; none: it would be one too many.
+    /// The number of a function; none if there is no room.
     pub fn number(&mut self, mut function: RuntimeFunction) -> Option<u32> {
         for text in [&mut function.module, &mut function.name] {
             *text = sanitize(text);
@@ -46,7 +43,7 @@ impl RuntimeNames {
         Some(number)
     }
 
-    /// The number of a frame of these functions, the innermost first; none: it has none, or would be one too many.
+    /// The number of a frame of these functions, innermost first; none without functions or room.
     pub fn frame(&mut self, functions: &[u32]) -> Option<u32> {
         if let Some(number) = self.frame_numbers.get(functions) {
             return Some(*number);
@@ -60,25 +57,24 @@ impl RuntimeNames {
         Some(number)
     }
 
-    /// The number of a frame of one function.
+    /// The number of a frame of a single function.
     pub fn alone(&mut self, function: RuntimeFunction) -> Option<u32> {
         let number = self.number(function)?;
         self.frame(&[number])
     }
 
-    /// The functions of a frame, the innermost first.
+    /// The functions of a frame, innermost first.
     pub fn functions(&self, frame: u32) -> impl DoubleEndedIterator<Item = &RuntimeFunction> {
         let numbers = self.frames.get(frame as usize).map_or(&[][..], Vec::as_slice);
         numbers.iter().map(|number| &self.list[*number as usize])
     }
 }
 
-/// A frame on a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame {
     /// An address within its function.
     Address(u64),
-    /// Its number among those whose functions the process has named.
+    /// Number among [`RuntimeNames`].
     Made(u32),
 }
 

@@ -1,4 +1,4 @@
-//! Runtimes in a process that make code, or interpret it: what they say of its stacks.
+//! The language runtimes of a process, which generate or interpret code, and their stacks.
 
 use crate::code_files::CodeFiles;
 use crate::elf::{Elf, RUNTIME, VERSION};
@@ -14,13 +14,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two looks into one that was not ready.
+/// Minimum interval between attempts to open a runtime.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// What carries out Python, in pieces.
+/// Python's evaluation loop, which is in several parts.
 const LOOP: &[u8] = b"_PyEval_EvalFrameDefault";
 
-/// Those of one process.
 #[derive(Clone, Default)]
 pub struct Runtimes {
     pub java: Option<Java>,
@@ -29,14 +28,14 @@ pub struct Runtimes {
 }
 
 impl Runtimes {
-    /// Takes in what a file brings along that is mapped there.
+    /// Adds the runtimes in a file mapped there.
     pub fn add(&mut self, place: Range<u64>, file: (u32, u64), elf: &Elf) {
         if elf.symbol_address(RUNTIME).is_some() {
             self.python = Some(Python::of(place, file, elf));
         } else if !elf.own.is_empty() {
             self.java = Some(Java { library: file, machine: None, looked: None });
         }
-        // It is mapped in several places.
+        // It is mapped in several parts.
         let is_known = self.javascript.as_ref().is_some_and(|javascript| javascript.file == file.0);
         if let Some(layout) = Layout::of(&elf.v8).filter(|_| !is_known) {
             let builtins = Arc::new(Builtins::of(&elf.symbols));
@@ -44,54 +43,51 @@ impl Runtimes {
         }
     }
 
-    /// The same in a process that was begun just now. What a Java machine begins is none; others go on as two.
+    /// The runtimes in a process just forked: a Java VM does not survive a fork, others do.
     pub fn inherited(&self) -> Self {
         let javascript = self.javascript.clone().map(|javascript| JavaScript { v8: None, ..javascript });
         Self { java: None, python: self.python.as_ref().map(Python::again), javascript }
     }
 
-    /// Whether its stacks are to be read right behind their samples.
+    /// Whether stacks must be read immediately after their samples.
     pub fn change_at_once(&self) -> bool {
         self.python.is_some() || self.javascript.is_some()
     }
 }
 
-/// A Java machine in a process.
 #[derive(Clone)]
 pub struct Java {
-    /// Its library, and how far that lies from where it states to be.
+    /// Its library and load bias.
     library: (u32, u64),
-    /// Known once it was looked into.
+    /// Some once opened.
     pub machine: Option<HotSpot<ProcessMemory>>,
     looked: Option<Instant>,
 }
 
-/// A Python interpreter in a process.
 #[derive(Clone)]
 pub struct Python {
-    /// Its file, and how far that lies from where it states to be.
+    /// Its file and load bias.
     file: (u32, u64),
     code: InterpreterCode,
-    /// Known once it was looked into.
+    /// Some once opened.
     interpreter: Option<Interpreter<ProcessMemory>>,
     looked: Option<Instant>,
-    /// Numbers of threads here, and those by which the process knows them.
+    /// TIDs in the process's namespace, by ours.
     threads: HashMap<u32, u32>,
 }
 
-/// V8 in a process.
 #[derive(Clone)]
 pub struct JavaScript {
-    /// The file that it is in.
+    /// Index of its file.
     file: u32,
     builtins: Arc<Builtins>,
     layout: Layout,
-    /// Known once it was looked into.
+    /// Some once opened.
     v8: Option<V8<ProcessMemory>>,
 }
 
 impl Java {
-    /// Looks into the machine, unless that was tried just now.
+    /// Opens the VM, unless that was tried just now.
     pub fn open(&mut self, pid: u32, files: &CodeFiles) {
         if self.machine.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
             return;
@@ -104,7 +100,7 @@ impl Java {
 }
 
 impl Python {
-    /// The one of this file, whose code is mapped there.
+    /// The interpreter in this file, with its code mapped at `module`.
     fn of(module: Range<u64>, file: (u32, u64), elf: &Elf) -> Self {
         let loops = elf.symbols.beginning_with(LOOP);
         let place = |(at, size, _): (u64, u64, &[u8])| Some(at..at.checked_add(size)?);
@@ -114,12 +110,12 @@ impl Python {
         Self { file, code, interpreter: None, looked: None, threads: HashMap::new() }
     }
 
-    /// The same in another process.
+    /// The same, in another process.
     fn again(&self) -> Self {
         Self { interpreter: None, looked: None, threads: HashMap::new(), ..self.clone() }
     }
 
-    /// Puts the functions of Python into a stack of it.
+    /// Inserts Python's functions into a stack.
     pub fn put_into(
         &mut self,
         stack: &mut Stack,
@@ -134,7 +130,7 @@ impl Python {
         interpreter.replace_frames(stack, thread, &self.code, made);
     }
 
-    /// Looks into the interpreter, unless that was tried just now.
+    /// Opens the interpreter, unless that was tried just now.
     fn open(&mut self, pid: u32, files: &CodeFiles) {
         if self.interpreter.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
             return;
@@ -154,14 +150,14 @@ impl Python {
 }
 
 impl JavaScript {
-    /// The file that it is in, where that has its code, and what is known of it in this process.
+    /// Its file, its builtins, and what is known of it in this process.
     pub fn parts(&mut self, pid: u32) -> (u32, &Builtins, &mut V8<ProcessMemory>) {
         let Self { file, builtins, layout, v8 } = self;
         (*file, builtins, v8.get_or_insert_with(|| V8::with(ProcessMemory(pid), *layout)))
     }
 }
 
-/// The number by which a process knows one of its threads, in a container another than here.
+/// A thread's id within its own PID namespace.
 pub fn namespace_tid(pid: u32, tid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     procfs::field(&status, "NSpid")?.split_whitespace().next_back()?.parse().ok()

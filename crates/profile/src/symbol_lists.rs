@@ -1,12 +1,12 @@
-//! Functions as texts list them: the kernel's own, and the maps of compilers that work while a program runs.
+//! Symbol lists in text form: the kernel's, and JIT compilers' perf maps.
 
 use crate::symbols::Symbols;
 
-/// Functions of one list at most.
+/// Maximum functions per list.
 const MOST: usize = 4_000_000;
 
-/// The kernel's functions, from /proc/kallsyms: `ffffffff81000000 T startup_64`, those of modules with `[name]` behind. None where the
-/// kernel tells no addresses.
+/// Parses /proc/kallsyms: `ffffffff81000000 T startup_64`, those of modules followed by `[name]`. None if
+/// the kernel hides addresses.
 pub fn parse_kallsyms(text: &[u8]) -> Symbols {
     let mut symbols = Symbols::default();
     for line in text.split(|byte| *byte == b'\n').take(MOST) {
@@ -22,7 +22,8 @@ pub fn parse_kallsyms(text: &[u8]) -> Symbols {
     symbols
 }
 
-/// A perf map: `START SIZE name`, numbers in hexadecimal. What was made later at the same address stands further below.
+/// Parses a perf map: `START SIZE name`, in hexadecimal. Later entries for the same address are further
+/// below.
 pub fn parse_perf_map(text: &[u8]) -> Symbols {
     let mut symbols = Symbols::default();
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').take(MOST).collect();

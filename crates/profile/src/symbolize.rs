@@ -1,4 +1,4 @@
-//! Addresses ▶ functions with names, and what was gathered ▶ a profile.
+//! Turns collected addresses into a profile of named functions.
 
 use crate::collector::{FrameLocation, MOST_NODES, StackCollector};
 use crate::demangle::demangle;
@@ -12,21 +12,21 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Larger lists of functions are read as far as this.
+/// Larger symbol lists are read up to this size.
 const MOST_TEXT: u64 = 256 << 20;
 
-/// What was gathered, with names; what else a profile says is left to whoever has measured it.
+/// Names what was collected; the caller fills the profile's other fields.
 pub fn symbolize(gather: StackCollector) -> Profile {
     let mut names = Symbolizer::default();
     let functions: Vec<Vec<u32>> = gather.list.iter().map(|code| names.functions(*code, &gather)).collect();
-    // Addresses of one function are one from here on, and functions compiled into one another are several.
+    // Merges addresses of one function, and expands inlined functions.
     let mut tree = CallTree::bounded(MOST_NODES);
     let mut places: Vec<Option<u32>> = Vec::with_capacity(gather.tree.nodes().len());
     for node in gather.tree.nodes() {
         let caller = node.caller().map(|caller| places[caller as usize]);
         let mut functions = functions[node.function() as usize].iter();
         places.push(match caller {
-            // Where there is no room for who calls, there is none for whom it calls.
+            // Without room for the caller, there is none for the callee.
             Some(None) => None,
             caller => functions
                 .try_fold(caller.flatten(), |at, function| tree.child(at, *function).map(Some))
@@ -58,21 +58,21 @@ pub fn symbolize(gather: StackCollector) -> Profile {
     }
 }
 
-/// What has a name so far.
+/// The names so far.
 #[derive(Default)]
 struct Symbolizer {
     functions: Vec<CodeFunction>,
-    /// By module and where the function begins there, which is told apart from others of its name.
+    /// By module and address of the function, which tells it from others of the same name.
     places: HashMap<(u32, Vec<u8>), u32>,
     modules: Vec<CodeModule>,
     module_places: HashMap<CodeModule, u32>,
     kernel: Option<Symbols>,
-    /// What processes have said of code that they made.
+    /// Perf maps by process.
     generated: HashMap<u32, Symbols>,
 }
 
 impl Symbolizer {
-    /// The numbers of the functions of a frame, which are at least one, the outermost first.
+    /// The function numbers of a frame, at least one, outermost first.
     fn functions(&mut self, code: FrameLocation, gather: &StackCollector) -> Vec<u32> {
         let number = match code {
             FrameLocation::Made(frame) => {
@@ -109,12 +109,12 @@ impl Symbolizer {
                             .build_id
                             .as_ref()
                             .map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
-                        // Of what the kernel maps in there is no file that would have more.
+                        // What the kernel maps into processes has no file with more symbols.
                         let is_file = !file.name.starts_with('[');
                         let nameless =
                             (!elf.has_all && is_file).then_some(UnnamedReason::Stripped { build_id });
-                        // What others may call of a stripped library has a name, but for functions between them that have
-                        // none one must not be taken.
+                        // A stripped library has names for exported functions, which must not be given to
+                        // the unnamed functions between them.
                         self.add(&file.name, nameless, elf.symbols.find(address).map(|(_, name)| name))
                     }
                 }
@@ -123,7 +123,7 @@ impl Symbolizer {
         vec![number]
     }
 
-    /// The number of a function; without a name it is all that its module has of these.
+    /// The number of a function; one without a name stands for all such of its module.
     fn add(&mut self, module: &str, nameless: Option<UnnamedReason>, name: Option<&[u8]>) -> u32 {
         let module = self.module(module, nameless);
         let symbol = name.unwrap_or_default().to_vec();
@@ -142,7 +142,7 @@ impl Symbolizer {
         })
     }
 
-    /// The number of a function that its process has named.
+    /// The number of a function that its process named.
     fn add_made(&mut self, made: &RuntimeFunction) -> u32 {
         let module = self.module(&made.module, None);
         let RuntimeFunction { name, file, line, .. } = made;
@@ -164,7 +164,7 @@ impl Symbolizer {
     }
 }
 
-/// What a process has said of code that it made: a perf map, which has the number that the process knows itself by.
+/// Reads the perf map of a process, which is named after its own view of its PID.
 fn read_perf_map(pid: u32) -> Symbols {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let inside = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_whitespace().next_back());

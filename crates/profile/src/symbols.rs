@@ -1,15 +1,15 @@
-//! Which function an address is in.
+//! Finds the function that contains an address.
 
-/// Functions of one file by their addresses.
+/// The functions of a file by address.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    /// Address, size (0: not said) and where the name ends in `names`; in order once [`Symbols::order`] was called.
+    /// Address, size (0: unknown) and end of the name in `names`; sorted by [`Symbols::sort`].
     all: Vec<(u64, u64, u32, u32)>,
     names: Vec<u8>,
 }
 
 impl Symbols {
-    /// One more; of size 0 it goes as far as the next.
+    /// Adds a function; with size 0 it extends to the next.
     pub fn add(&mut self, address: u64, size: u64, name: &[u8]) {
         let from = self.names.len();
         let (Ok(start), Ok(end)) = (u32::try_from(from), u32::try_from(from + name.len())) else { return };
@@ -20,7 +20,8 @@ impl Symbols {
         self.all.push((address, size, start, end));
     }
 
-    /// Puts them in order, after the last was added. Of several at one address the one with a size stays, otherwise the first.
+    /// Sorts, after the last one was added. Of several at one address the one with a size stays, otherwise
+    /// the first.
     pub fn sort(&mut self) {
         self.all.sort_by(|a, b| a.0.cmp(&b.0).then((a.1 == 0).cmp(&(b.1 == 0))));
         self.all.dedup_by_key(|symbol| symbol.0);
@@ -28,12 +29,11 @@ impl Symbols {
         self.names.shrink_to_fit();
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Where those are whose name begins so, in order, with their sizes and names.
+    /// The functions whose names start with `prefix`, in address order: address, size and name.
     pub fn beginning_with(&self, prefix: &[u8]) -> impl Iterator<Item = (u64, u64, &[u8])> {
         let named = |&(at, size, from, to): &(u64, u64, u32, u32)| {
             (at, size, &self.names[from as usize..to as usize])
@@ -41,7 +41,7 @@ impl Symbols {
         self.all.iter().map(named).filter(move |(.., name)| name.starts_with(prefix))
     }
 
-    /// The function that an address is in: its own address, and its name.
+    /// The function that contains an address: its start and name.
     pub fn find(&self, address: u64) -> Option<(u64, &[u8])> {
         let after = self.all.partition_point(|symbol| symbol.0 <= address);
         let (start, size, from, to) = *self.all.get(after.checked_sub(1)?)?;

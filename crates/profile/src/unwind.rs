@@ -1,4 +1,4 @@
-//! From registers and a copy of the stack to the addresses of a stack.
+//! Unwinds from registers and a copy of the stack.
 
 use crate::elf::UnwindTables;
 use crate::perf_record::{Registers, StackSample, within};
@@ -10,25 +10,25 @@ use framehop::{UnwindRegsNative, UnwinderNative};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Frames of one stack at most, the innermost ones; a recursion may have more.
+/// Maximum frames kept of a stack, the innermost ones; a recursion may have more.
 pub const MOST_FRAMES: usize = 1_000;
-/// Words that may be frame pointers and are tried, at most.
+/// Maximum words tried as frame pointers.
 const MOST_TRIED: usize = 64;
-/// The kernel follows frame pointers no further (`kernel.perf_event_max_stack`).
+/// The kernel follows no more frame pointers than this (`kernel.perf_event_max_stack`).
 const CHAIN: usize = 127;
 
 /// Unwinds the stacks of one process.
 #[derive(Clone, Default)]
 pub struct Unwinder(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
 
-/// What was found out by which rule an address is unwound, of all processes.
+/// Cached unwind rules by address, of all processes.
 #[derive(Default)]
 pub struct UnwindCache(CacheNative<MayAllocateDuringUnwind>);
 
-/// A mapped file, as far as its stacks can be unwound.
+/// The unwind tables of a mapped file.
 pub struct UnwindModule(Module<Arc<[u8]>>);
 
-/// A file mapped there, so far from where it states to be; none without tables, or if it is not where it could be.
+/// A file mapped at `place` with this load bias; none without tables, or if the addresses are impossible.
 pub fn unwind_module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<UnwindModule> {
     if tables.frames.is_none() && tables.debug_frames.is_none() || bias > place.start {
         return None;
@@ -49,28 +49,28 @@ pub fn unwind_module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Opt
     Some(UnwindModule(Module::new(String::new(), place, bias, sections)))
 }
 
-/// A stack of the user's side.
+/// A user-space stack.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// The innermost first.
+    /// Innermost first.
     pub frames: Vec<Frame>,
-    /// Whether the last is its root.
+    /// Whether the last is the root.
     pub whole: bool,
 }
 
 impl Unwinder {
-    /// From now on with this file.
     pub fn add_module(&mut self, module: UnwindModule) {
         self.0.add_module(module.0);
     }
 
-    /// Without the file that was mapped from this address on, if one was.
+    /// Removes the file mapped at this address, if any.
     pub fn remove_module(&mut self, start: u64) {
         self.0.remove_module(start);
     }
 
-    /// The stack of a sample: by the tables of its code as far as the copy of the stack reaches, by frame pointers where code has no
-    /// tables, and beyond the copy by those that the kernel has followed; through the code of a runtime by what that says of it.
+    /// Unwinds a sample's stack: by unwind tables as far as the copy of the stack reaches, by frame
+    /// pointers where code has no tables, and beyond the copy by the kernel's chain; through a runtime's
+    /// code by that runtime.
     pub fn unwind(
         &self,
         sample: &StackSample<'_>,
@@ -84,7 +84,7 @@ impl Unwinder {
         };
         let mut stack = self.by_tables(begin(registers), sample, rules, runtime, made);
         let Some(Frame::Address(last)) = stack.frames.last().filter(|_| !stack.whole) else { return stack };
-        // Where both agree on an address, the kernel may know how it goes on.
+        // From an address common to both, the kernel's chain may reach further.
         let last = last + u64::from(stack.frames.len() > 1);
         let (mut seen, mut beyond) = (0, Vec::new());
         while let Some(address) = chain.next() {
@@ -102,9 +102,10 @@ impl Unwinder {
         stack
     }
 
-    /// The stack of a thread that waits, if its root was not found because its frame pointer is not known. A runtime may have noted where
-    /// its code was left. Other code has its frame pointer on the stack, where it leads further up: of such words the first one is taken by
-    /// which the stack can be followed to its root, through nothing but code.
+    /// Completes the stack of a waiting thread whose root was not found because its frame pointer is
+    /// unknown. A runtime may have recorded where its code was left. Other code has saved its frame pointer
+    /// on the stack: takes the first word from which the stack can be followed to its root through nothing
+    /// but code.
     pub fn complete(
         &self,
         stack: &mut Stack,
@@ -185,7 +186,7 @@ impl Unwinder {
     }
 }
 
-/// The same for a while; an `as_deref_mut` that a `dyn` can go through.
+/// Reborrows; an `as_deref_mut` that works for a `dyn`.
 pub fn reborrow<'a>(runtime: &'a mut Option<&mut dyn Runtime>) -> Option<&'a mut dyn Runtime> {
     match runtime {
         Some(runtime) => Some(&mut **runtime),
@@ -193,19 +194,19 @@ pub fn reborrow<'a>(runtime: &'a mut Option<&mut dyn Runtime>) -> Option<&'a mut
     }
 }
 
-/// What lies at an address of a stack that was copied from there on.
+/// The word at an address of a stack that was copied from `from` on.
 fn word(from: u64, copy: &[u8], address: u64) -> Option<u64> {
     let place = within(from, copy.len(), address)?;
     Some(u64::from_ne_bytes(copy[place].try_into().ok()?))
 }
 
-/// Where a stack is followed from.
 fn begin(registers: Registers) -> StackPoint {
     let Registers { instruction, stack, frame, link } = registers;
     StackPoint { instruction, stack, frame, link, innermost: true, whole: true }
 }
 
-/// Places on a stack that may be what a frame pointer points to: there the caller's is saved, which lies further up on it.
+/// Stack slots that a frame pointer may point to: each holds a saved frame pointer, which points further
+/// up.
 fn frame_pointers(from: u64, copy: &[u8]) -> impl Iterator<Item = u64> {
     let end = from.saturating_add(copy.len() as u64);
     (from..end).filter(|at| at.is_multiple_of(8)).filter(move |at| {
@@ -223,7 +224,6 @@ fn native(registers: Registers) -> UnwindRegsNative {
     UnwindRegsNative::new(registers.link, registers.stack, registers.frame)
 }
 
-/// Where a stack is at an address.
 #[cfg(target_arch = "x86_64")]
 fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
     let (stack, frame, innermost) = (native.sp(), native.bp(), !at.is_return_address());
@@ -237,13 +237,13 @@ fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
     StackPoint { instruction: at.address(), stack, frame, link, innermost, whole: true }
 }
 
-/// The registers at a point; those of a caller have where it goes on in the place of where it returns to.
+/// The registers at a point; a caller's return address is its instruction pointer.
 fn returned(to: StackPoint) -> UnwindRegsNative {
     let StackPoint { instruction, stack, frame, link, innermost, .. } = to;
     native(Registers { instruction, stack, frame, link: if innermost { link } else { instruction } })
 }
 
-/// The kernel's chain alone: where the code has no frame pointers it ends early, or leads astray.
+/// The kernel's chain alone: through code without frame pointers it ends early or goes astray.
 fn by_frame_pointers(chain: &mut impl Iterator<Item = u64>) -> Stack {
     let mut frames: Vec<Frame> = chain.next().map(Frame::Address).into_iter().collect();
     frames.extend(by_frame_pointers_after(chain));
@@ -251,7 +251,7 @@ fn by_frame_pointers(chain: &mut impl Iterator<Item = u64>) -> Stack {
     Stack { frames, whole }
 }
 
-/// Callers: each goes on after its call.
+/// Callers: each continues after its call.
 fn by_frame_pointers_after(chain: &mut impl Iterator<Item = u64>) -> Vec<Frame> {
     chain.map(|address| Frame::Address(address.saturating_sub(1))).collect()
 }

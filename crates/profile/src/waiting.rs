@@ -1,5 +1,5 @@
-//! Where threads wait: one look at those that are on no processor, with their stacks. The kernel tells in which call a thread is, and
-//! where its stack lies; what is on it is read from memory. Nothing is stopped, and nobody is asked.
+//! Where threads wait: one look at the stacks of those off-CPU. The kernel gives a thread's system call and
+//! stack pointer; the stack is read from memory. Nothing is stopped or asked.
 
 use crate::Error;
 use crate::collector::{StackCollector, with_descendants};
@@ -13,33 +13,33 @@ use std::io::{self, ErrorKind};
 use std::time::Instant;
 use units::Nanos;
 
-/// Threads that are looked at, at most.
+/// Maximum threads looked at.
 const MOST_THREADS: usize = 2_000;
-/// Bytes of a stack that are read, at most; and at once, for where the stack ends nobody says.
+/// Maximum bytes read of a stack; all in one go, as nothing says where the stack ends.
 const STACK_BYTES: usize = 64 << 10;
 const PAGE_BYTES: usize = 4 << 10;
-/// Looks at a thread that moves on while its stack is read.
+/// Attempts at a thread that moves on while its stack is read.
 const TRIES: u32 = 3;
-/// What a thread is in that waits in the kernel without having called it.
+/// Stands for the call of a thread that waits in the kernel without one.
 const FAULT: &str = "page fault";
-/// futex(2): what is asked for, without its flags; and a lock's word that has its holder's number in it.
+/// futex(2): the operation without its flags; and the holder's TID in a lock word.
 const COMMAND: u64 = 0x7F;
 const WAIT: u64 = 0;
 const WAIT_BITSET: u64 = 9;
 const LOCK_PI: [u64; 2] = [6, 13];
 const WAITED_FOR: u32 = 1 << 31;
 const NUMBER: u32 = (1 << 30) - 1;
-/// The word of a lock that others wait for; the C library's (glibc) has four more behind it: a depth, its holder's number, how many use
-/// it, and its kind, of a few bits.
+/// The word of a contended lock; glibc's mutexes have four more after it: depth, owner TID, number of
+/// users, and kind, of a few bits.
 const CONTENDED: u32 = 2;
 const MOST_KIND: i32 = 0x1FF;
 
-/// Threads of these processes, and of whatever they have begun, that wait at this moment: a profile in which a sample is a thread. The
-/// innermost function of each is the kernel's call that it is in, or a page fault; where a lock says who holds it, that comes next
-/// ([`HOLDER`](crate::HOLDER)).
+/// The threads of these processes and all their descendants that wait now, as a profile with one sample per
+/// thread. The innermost function of each is its system call, or a page fault, followed by the holder of
+/// its lock, if known ([`HOLDER`](crate::HOLDER)).
 ///
 /// # Errors
-/// If none of the processes is there, or where they wait may not be read.
+/// If none of the processes exists, or it may not be read where they wait.
 pub fn sample_waiting(pids: &[u32]) -> Result<Profile, Error> {
     let asked = pids.first().copied().unwrap_or(0);
     let pids = with_descendants(pids);
@@ -74,18 +74,17 @@ pub fn sample_waiting(pids: &[u32]) -> Result<Profile, Error> {
     }
 }
 
-/// A thread that waits.
 struct WaitingThread {
     call: String,
     instruction: u64,
     pointer: u64,
     stack: Vec<u8>,
-    /// The number of the thread that holds what it waits for, as the process knows it.
+    /// TID of the holder of what it waits for, in the process's namespace.
     held_by: Option<u32>,
 }
 
 impl WaitingThread {
-    /// None if it is on a processor, wants one, or does not keep still while it is looked at.
+    /// None if it is running, runnable, or moves while being looked at.
     fn of(pid: u32, tid: u32) -> io::Result<Option<Self>> {
         let path = format!("/proc/{pid}/task/{tid}/syscall");
         let mut text = std::fs::read_to_string(&path)?;
@@ -103,7 +102,8 @@ impl WaitingThread {
     }
 }
 
-/// Call, stack pointer and where it goes on, as `/proc/PID/task/TID/syscall` has them; none of a thread that does not wait.
+/// Parses `/proc/PID/task/TID/syscall` into call, stack pointer and instruction pointer; none for a thread
+/// that does not wait.
 fn parse_syscall(text: &str) -> Option<(String, u64, u64)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (number, [.., pointer, instruction]) = (words.first()?, &words[..]) else { return None };
@@ -116,8 +116,9 @@ fn parse_syscall(text: &str) -> Option<(String, u64, u64)> {
     Some((call, address(pointer)?, address(instruction)?))
 }
 
-/// Who holds the lock that a thread waits for in this call, by its number in the process; none if it waits for something else, or the lock
-/// does not say. Whatever else is waited for in the same way may look like a lock: that such a thread is there is asked next.
+/// TID, in the process's namespace, of the holder of the lock that a thread waits for in this call; none if
+/// it waits for something else, or the lock does not say. Other waits may look like a lock: the caller
+/// checks that the thread exists.
 fn lock_holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
     let mut words = text.split_whitespace();
     (words.next()?.parse() == Ok(sys::syscall_number("futex")?)).then_some(())?;
@@ -138,14 +139,14 @@ fn lock_holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
     Some(number).filter(|number| *number > 0)
 }
 
-/// A thread of a process by the number that it has there: its name, and which it is. None if there is none.
+/// The name and TID of the thread with this TID in the process's namespace, if any.
 fn thread(pid: u32, number: u32) -> Option<String> {
     let tid = thread_ids(pid).into_iter().find(|tid| namespace_tid(pid, *tid) == Some(number))?;
     let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
     Some(format!("{} (thread {tid})", name.trim()))
 }
 
-/// What lies on a stack, as far as it can be read.
+/// Copies a stack as far as it can be read.
 fn copy_stack(memory: ProcessMemory, pointer: u64) -> Vec<u8> {
     let mut stack = Vec::with_capacity(STACK_BYTES);
     let mut length = PAGE_BYTES - pointer as usize % PAGE_BYTES;
@@ -157,7 +158,7 @@ fn copy_stack(memory: ProcessMemory, pointer: u64) -> Vec<u8> {
     stack
 }
 
-/// A thread that waits anywhere, with anything on its stack.
+/// A thread that waits anywhere, with arbitrary stack contents.
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn fuzz(bytes: &[u8]) {
     use crate::runtime_names::RuntimeNames;

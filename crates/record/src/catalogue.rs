@@ -1,9 +1,9 @@
-//! Everything that is measured of a target, its machine and torment itself, once: what it is called, its unit, what it says, how it
-//! is read, and how that of several windows becomes one.
+//! The catalogue of everything measured of a target, its machine and torment itself: name, unit, description, how it is read, and how
+//! several windows merge.
 //!
-//! An *entity* is a struct of [`crate::watch`]; [`window_rows`] has a row for each of its numbers, [`load_rows`] for those of a [`crate::Slice`]. From the rows
-//! come what several windows are as one ([`Window::add`]), or several slices; the rows and columns of an export, OpenMetrics and OTLP, and the
-//! tables of the manual. A test fails if a number is in no row or in two.
+//! An *entity* is a struct of [`crate::watch`]; `window_rows` has a row for each of its numbers, `load_rows` for those of a
+//! [`crate::Slice`]. The rows define how windows ([`crate::watch::Window::add`]) and slices merge; the rows and columns of an export, OpenMetrics and
+//! OTLP; and the tables of the manual. A test fails if a number is in no row or in two.
 
 mod aggregation;
 mod entity;

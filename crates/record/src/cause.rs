@@ -1,11 +1,11 @@
-//! What may give first: one row for each cause.
+//! What may give first: one row per cause.
 
 use serde::{Deserialize, Serialize};
 
-/// Causes, each with its name for programs and with its words.
+/// Causes, with their names for programs and their words.
 macro_rules! causes {
     ($($(#[$about:meta])* $cause:ident = $name:literal, $words:literal;)*) => {
-        /// Something that gives.
+        /// What gave first.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Cause {
             $($(#[$about])* #[serde(rename = $name)] $cause,)*
@@ -15,14 +15,14 @@ macro_rules! causes {
             /// Every cause.
             pub const ALL: &'static [Self] = &[$(Self::$cause),*];
 
-            /// Its name for programs: in stored runs, JSON and plans.
+            /// Stable name in stored runs, JSON and plans.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$cause => $name,)*
                 }
             }
 
-            /// How sentences call it.
+            /// Its name in sentences.
             pub fn words(self) -> &'static str {
                 match self {
                     $(Self::$cause => $words,)*
@@ -33,8 +33,8 @@ macro_rules! causes {
 }
 
 impl Cause {
-    /// Whether it is room of the target that is used up: workers, processors, connections. What fills for another reason, such as a queue, or is
-    /// seen only by what it does, is not.
+    /// Whether it is an exhausted resource of the target: workers, processors, connections. What fills for another reason, such as a
+    /// queue, or is only seen by its effect, is not.
     pub fn is_resource(self) -> bool {
         use Cause::*;
         matches!(
@@ -61,7 +61,7 @@ causes! {
     Ports = "ports", "local ports";
     /// Descriptors of the load generator.
     OwnDescriptors = "own-descriptors", "descriptors of the load generator";
-    /// The target stands still now and then.
+    /// The target freezes now and then.
     Freeze = "freeze", "a freeze";
     /// The queue of connections not yet accepted.
     AcceptQueue = "accept-queue", "the accept queue";
@@ -75,7 +75,7 @@ causes! {
     CpuQuota = "cpu-quota", "the processor quota";
     /// Processors.
     Cpu = "cpu", "processor";
-    /// Processors, used by others on the machine.
+    /// Processors, taken by others on the machine.
     Neighbour = "neighbour", "a neighbour on the machine";
     /// A pool of connections or permits.
     Pool = "pool", "a pool";
@@ -83,9 +83,9 @@ causes! {
     Workers = "workers", "the number of workers";
     /// One lock.
     Lock = "lock", "one lock";
-    /// Something the service waits for, elsewhere.
+    /// Something else that the service waits for.
     Downstream = "downstream", "a downstream service";
-    /// Requests wait inside the service, and the kernel does not see for what.
+    /// Requests wait inside the service, for something the kernel does not see.
     Inside = "inside", "something inside the service";
     /// PostgreSQL: flushing its log at each commit.
     PostgresWal = "postgres-wal", "PostgreSQL's write-ahead log";
@@ -107,7 +107,7 @@ causes! {
     ColdJit = "cold-jit", "cold code";
     /// A disk.
     Disk = "disk", "a disk";
-    /// What is sent is lost on the way, and sent again.
+    /// Segments are lost, and retransmitted.
     Retransmissions = "retransmissions", "segments lost on the way";
     /// An interface, or the kernel behind it, drops packets.
     PacketDrops = "packet-drops", "packets dropped";
@@ -115,6 +115,6 @@ causes! {
     Tracking = "tracking", "the firewall's table of connections";
     /// The speed of a network link.
     Bandwidth = "bandwidth", "the network link";
-    /// PostgreSQL: checkpoints that come too often.
+    /// PostgreSQL: too frequent checkpoints.
     PostgresCheckpoints = "postgres-checkpoints", "PostgreSQL's checkpoints";
 }

@@ -1,4 +1,4 @@
-//! Reasons for doubt: the name of each, and what it rests on.
+//! Caveats: reasons to doubt a figure, by name, with their details.
 
 mod details;
 
@@ -12,7 +12,7 @@ use std::fmt;
 named! {
     /// Why a figure is doubtful.
     CaveatKind {
-        /// The generator took arrivals up late, or not at all.
+        /// The generator took up arrivals late, or not at all.
         GeneratorLate = "generator-late",
         /// The generator's own processors were busy.
         GeneratorBusy = "generator-busy",
@@ -20,21 +20,21 @@ named! {
         DescriptorsExhausted = "descriptors-exhausted",
         /// The generator had no more local ports.
         PortsExhausted = "ports-exhausted",
-        /// epoll could listen to no more descriptors of the generator.
+        /// epoll could watch no more of the generator's descriptors.
         WatchesExhausted = "watches-exhausted",
         /// The kernel had no more memory for the generator's sockets.
         MemoryExhausted = "memory-exhausted",
         /// The hypervisor gave processor time to others during a load.
         Steal = "steal",
-        /// The target's processors did the same work now faster and now slower, whatever the target did.
+        /// The target's processors varied in speed, independently of the target.
         UnevenMachine = "uneven-machine",
         /// The target did less from trial to trial.
         SlowsDown = "slows-down",
-        /// The target was busy long after a load: it puts off work, which a longer load has to wait for.
+        /// The target was busy long after a load: it defers work, which a longer load has to wait for.
         WorksOn = "works-on",
         /// The schedule was not kept.
         OffPlan = "off-plan",
-        /// Arrivals outstanding are not rate × mean response time.
+        /// Outstanding arrivals ≠ rate × mean response time.
         LittlesLaw = "littles-law",
         /// A worker of the fleet was lost during a load.
         WorkerLost = "worker-lost",
@@ -42,39 +42,39 @@ named! {
         Uneven = "uneven",
         /// A worker is on the target's own machine.
         BesideTarget = "beside-target",
-        /// A worker's program is for other machines than the coordinator's, and is of the same version.
+        /// A worker's program is built for another kind of machine than the coordinator's; its version is the same.
         OtherBuild = "other-build",
-        /// More workers were wanted than could be had.
+        /// The load needed more workers than there were.
         NoMoreWorkers = "no-more-workers",
         /// All connections were busy, and arrivals waited for one.
         ConnectionsLimit = "connections-limit",
-        /// The target serves few connections at a time, and others waited until one of these ended.
+        /// The target serves few connections at a time; others waited until one of these ended.
         FewPlaces = "few-places",
-        /// The target closes each connection after so many answers, and does not announce it.
+        /// The target closes each connection after so many answers, unannounced.
         ClosesUnannounced = "closes-unannounced",
-        /// Connections could not be made for a reason on this side.
+        /// Connections failed for a reason on this side.
         ConnectionsOurs = "connections-ours",
-        /// Connections that were held went away.
+        /// Established connections were lost.
         ConnectionsLost = "connections-lost",
         /// The load was interrupted before its end.
         Interrupted = "interrupted",
-        /// Fewer files may be open than connections were asked for.
+        /// The descriptor limit is below the number of connections wanted.
         FewDescriptors = "few-descriptors",
-        /// An address has fewer ports than connections were asked for.
+        /// An address has fewer ports than connections wanted.
         FewPorts = "few-ports",
-        /// The target could not be brought back to its beginning.
+        /// The target could not be reset.
         NotReset = "not-reset",
         /// The store was slower than the run.
         StoreBehind = "store-behind",
-        /// The search of a start found no limit.
+        /// A start's search found no limit.
         NoLimit = "no-limit",
-        /// The search of a start had no time left to know the limit well.
+        /// A start's search had no time left to narrow the limit.
         NotNarrow = "not-narrow",
         /// The target kept changing.
         NonStationary = "non-stationary",
-        /// A start made no load.
+        /// A start generated no load.
         NoLoad = "no-load",
-        /// No profile could be made of the target.
+        /// The target could not be profiled.
         NotProfiled = "not-profiled",
         /// Requests of a load were not answered.
         NotAnswered = "not-answered",
@@ -94,7 +94,7 @@ named! {
         AtLeast = "at-least",
         /// The machine became faster or slower during the experiment.
         Drift = "drift",
-        /// Two arms differ in their noise.
+        /// The arms differ in noise.
         UnequalNoise = "unequal-noise",
         /// Others use the machine.
         OthersAtWork = "others-at-work",
@@ -104,9 +104,9 @@ named! {
         Gaps = "gaps",
         /// Others were at work while a figure was measured.
         Disturbed = "disturbed",
-        /// What was measured is no switch from one thread to another.
+        /// What was measured is no thread switch.
         NotASwitch = "not-a-switch",
-        /// A share of processor time is shorter than its clock can tell.
+        /// A share of processor time is below its clock's resolution.
         TooShort = "too-short",
         /// Compared runs were made on different machines,
         OtherMachine = "other-machine",
@@ -134,12 +134,12 @@ named! {
 }
 
 impl CaveatKind {
-    /// Whether the generator could not go on: its figures are its own, not the target's.
+    /// Whether the generator was the limit: the figures are its own, not the target's.
     pub fn is_generator(&self) -> bool {
         matches!(self, Self::GeneratorLate | Self::GeneratorBusy)
     }
 
-    /// Whether a part of the load was missing: the trial says nothing, of the target or of the generator.
+    /// Whether part of the load was missing: the trial says nothing of the target or the generator.
     pub fn is_fleet(&self) -> bool {
         matches!(self, Self::WorkerLost)
     }
@@ -167,24 +167,24 @@ impl From<ExhaustedResource> for CaveatKind {
     }
 }
 
-/// A reason for doubt, shown wherever the number it concerns is shown: in one sentence what was found, and what can be done.
+/// A reason to doubt a figure, shown wherever the figure is: in one sentence what was found, and what can be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Caveat {
-    /// What is doubtful.
+    /// Its kind.
     #[serde(rename = "code")]
     pub doubt: CaveatKind,
-    /// What that rests on; none where the doubt says it all, or another version of torment knows more.
+    /// Its details; none if the kind says it all, or another version of torment wrote them.
     #[serde(flatten)]
     pub grounds: Option<CaveatDetails>,
 }
 
 impl Caveat {
-    /// A caveat with its sentence.
+    /// A caveat with this text.
     pub fn new(doubt: CaveatKind, text: impl Into<String>) -> Self {
         Self::with_details(doubt, CaveatDetails::Text(text.into()))
     }
 
-    /// A caveat with the figures of which its sentence is made.
+    /// A caveat whose sentence is made from figures.
     pub fn with_details(doubt: CaveatKind, grounds: CaveatDetails) -> Self {
         Self { doubt, grounds: Some(grounds) }
     }

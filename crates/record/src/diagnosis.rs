@@ -2,54 +2,54 @@ use crate::Cause;
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
-/// What gave first, why that is believed, and what would help.
+/// What gave first, the evidence, and what would help.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Diagnosis {
-    /// What it came to, in one or two sentences.
+    /// The conclusion, in one or two sentences.
     pub sentences: Vec<String>,
-    /// Causes in the order of belief; the first is the verdict, those after it hold as well but follow from
-    /// it, came later or are less sure. Empty: nothing is wrong, or nothing can be said.
+    /// Findings by rank; the first is the verdict, later ones hold as well but follow from it, came later or are less sure. Empty:
+    /// nothing is wrong, or nothing can be said.
     pub findings: Vec<Finding>,
     /// Why there is no cause, if there is none.
     pub none: Option<NoFinding>,
-    /// The two or more first findings are equally likely, and none explains another.
+    /// The first two or more findings are equally likely, and none explains another.
     pub tie: bool,
-    /// From the request to what does not wait for anything else: `200 workers → 10 connections`.
+    /// From the request to what waits for nothing else: `200 workers → 10 connections`.
     pub chain: Vec<String>,
-    /// The same from torment on, with how full each place was; empty in runs of earlier versions.
+    /// The same, starting at torment, with the utilisation of each place; empty in runs of earlier versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stations: Vec<Station>,
-    /// The rate at which it was found degraded.
+    /// The rate at which the target was degraded.
     pub degraded_at: Option<Rate>,
-    /// The highest rate at which it was well, to contrast with.
+    /// The highest rate at which it was well, for contrast.
     pub well_at: Option<Rate>,
     /// Whether the verdict reproduces the rate measured.
     pub arithmetic: Option<CapacityCheck>,
-    /// What to do, the first thing first.
+    /// What to do, in order.
     pub next: Vec<String>,
-    /// What that should give, and what the next limit is.
+    /// The expected effect of that, and the next limit.
     pub prediction: Option<Prediction>,
     /// What would change this verdict.
     pub unless: Vec<String>,
-    /// What could not be seen, and therefore not be ruled out.
+    /// What could not be observed, and so not ruled out.
     pub unseen: Vec<String>,
 }
 
 impl Diagnosis {
-    /// Where it was seen: of the verdict; nothing where that is where torment is, or unknown.
+    /// Where the verdict was seen; empty: where torment is, or unknown.
     pub fn place(&self) -> &str {
         self.findings.first().map_or("", |finding| finding.place.as_str())
     }
 
-    /// Where the load generator was the limit, what the target itself had next to nothing left of.
+    /// If the load generator was the limit: what the target itself had next to nothing left of.
     pub fn also_saturated(&self) -> Option<&Finding> {
         let is_full =
             |finding: &&Finding| finding.cause.is_resource() && finding.confidence.value() >= SURE_ENOUGH;
         self.findings.iter().skip(1).find(is_full).filter(|_| self.cause() == Some(Cause::Generator))
     }
 
-    /// The verdict's cause, if there is one.
+    /// The verdict's cause, if any.
     pub fn cause(&self) -> Option<Cause> {
         self.findings.first().map(|finding| finding.cause)
     }
@@ -61,18 +61,18 @@ impl Diagnosis {
 pub enum NoFinding {
     /// The target was well at every rate offered.
     NotSaturated,
-    /// It was not, and no rule holds.
+    /// Degraded, and no rule holds.
     Unexplained,
-    /// It was not, and it could not be looked at.
+    /// Degraded, and not observable.
     NotObservable,
-    /// Nothing was measured that could be judged.
+    /// Nothing measured that could be judged.
     NothingMeasured,
 }
 
-/// One cause, with how sure it is and why.
+/// One cause, with its confidence and evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which.
+    /// The cause.
     pub cause: Cause,
     /// Where it was seen; empty: where torment is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -82,40 +82,40 @@ pub struct Finding {
     pub also_at: Vec<String>,
     /// One sentence.
     pub sentence: String,
-    /// How sure.
+    /// Its confidence.
     pub confidence: Confidence,
     /// The trial in which it first showed.
     pub since_trial: Option<u32>,
-    /// The one of the other findings that it follows from.
+    /// The other finding it follows from.
     pub follows_from: Option<Cause>,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
 }
 
-/// From here on a confidence is medium.
+/// A confidence is medium from here on.
 const SURE_ENOUGH: f64 = 0.5;
 
-/// How sure a finding is: the product of four factors, each from 0 to 1.
+/// The confidence in a finding: the product of four factors, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Confidence {
-    /// How far past the threshold; 1 from twice on.
+    /// How far past the threshold; 1 from twice it on.
     pub margin: f64,
-    /// In how many of the degraded windows it holds.
+    /// Share of the degraded windows in which it holds.
     pub persistence: f64,
-    /// How many independent sources say so.
+    /// Independent sources that agree.
     pub independence: f64,
-    /// How much of what there was to see has been seen.
+    /// Share of what was observable that was observed.
     pub coverage: f64,
 }
 
 impl Confidence {
-    /// As one number.
+    /// The product.
     pub fn value(self) -> f64 {
         let product = self.margin * self.persistence * self.independence * self.coverage;
         if self.coverage < 0.7 { product.min(0.49) } else { product }
     }
 
-    /// As a word: high, medium, low.
+    /// In words: high, medium, low.
     pub fn word(self) -> &'static str {
         match self.value() {
             v if v >= 0.8 => "high",
@@ -125,38 +125,38 @@ impl Confidence {
     }
 }
 
-/// A fact that a sentence rests on.
+/// A fact that a finding rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// For people: `190 of 200 workers wait for another thread, with a deadline of at most 30 s`.
+    /// In words: `190 of 200 workers wait for another thread, with a deadline of at most 30 s`.
     pub text: String,
     /// The value seen.
     pub value: f64,
-    /// The value from which on it counts.
+    /// The threshold from which it counts.
     pub threshold: f64,
     /// Unit of both: `threads`, `share`, `ms`.
     pub unit: String,
-    /// The value one step below, where the target was well.
+    /// The value at the last rate where the target was well.
     pub well: Option<f64>,
     /// Where it was read: `/proc/PID/task/*/schedstat`, `pg_stat_activity`, `own schedule`.
     pub source: String,
-    /// Windows it was seen in.
+    /// Windows in which it was seen.
     pub windows: u32,
 }
 
-/// Somewhere that a request comes by on its way.
+/// A place on a request's path.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Station {
     /// What it is: `10 connections to 127.0.0.1:5432`.
     pub name: String,
-    /// Which part of the way it is.
+    /// Its part of the path.
     pub place: StationKind,
-    /// How many may be in use at once; none if nothing bounds them, or nobody knows.
+    /// How many may be in use at once; none if unbounded or unknown.
     pub size: Option<f64>,
-    /// How it was used where the target was well,
+    /// Its use while the target was well,
     pub well: Option<StationUse>,
-    /// and where it was degraded.
+    /// and while it was degraded.
     pub degraded: Option<StationUse>,
     /// It gave first.
     pub gave: bool,
@@ -169,7 +169,7 @@ impl From<String> for Station {
     }
 }
 
-/// Parts of the way of a request: whoever shows a station finds there what else was seen of it.
+/// Parts of a request's path, by which views find further figures of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StationKind {
@@ -177,7 +177,7 @@ pub enum StationKind {
     Generator,
     /// torment's connections to the target.
     Connections,
-    /// Threads and processes of the service, what they hold of each other, and their processors.
+    /// Threads and processes of the service, their locks, and their processors.
     Threads,
     /// Connections of the service to something else.
     Peers,
@@ -189,13 +189,13 @@ pub enum StationKind {
 }
 
 impl StationKind {
-    /// A station there.
+    /// A station of this kind.
     pub fn station(self, name: impl Into<String>) -> Station {
         Station { name: name.into(), place: self, ..Station::default() }
     }
 }
 
-/// How a station was used, on average; what is not known is none.
+/// A station's use, on average; unknown values are none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StationUse {
@@ -207,14 +207,14 @@ pub struct StationUse {
     pub waiting: Option<f64>,
 }
 
-/// A verdict that is right reproduces the rate measured.
+/// A check of the verdict: a correct one reproduces the measured rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityCheck {
     /// In words: `10 connections / 51 ms held per request`.
     pub formula: String,
-    /// What follows.
+    /// The rate that follows.
     pub ceiling: Rate,
-    /// What was measured.
+    /// The rate measured.
     pub measured: Rate,
 }
 
@@ -230,15 +230,14 @@ impl CapacityCheck {
     }
 }
 
-/// What a change should give.
+/// The expected effect of a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// The change.
     pub change: String,
-    /// The capacity expected; none: as before.
+    /// The expected capacity; none: unchanged.
     pub capacity: Option<Rate>,
-    /// What was answered where that was reckoned from: which limit that makes of another one, the two tell together. None of what earlier
-    /// versions stored.
+    /// The answered rate it was computed from: the ratio of the two scales any other limit. None in earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Rate>,
     /// What gives next, and when this prediction is wrong.

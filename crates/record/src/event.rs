@@ -7,7 +7,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Rate};
 
-/// Names a run: sortable by time, short enough to type, e.g. `20261120-161502-k3f`.
+/// A run's id: sortable by time, short enough to type, e.g. `20261120-161502-k3f`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub String);
@@ -25,7 +25,7 @@ pub struct Machine {
     pub host: String,
     /// Processor model.
     pub processor: String,
-    /// Processors this process may use.
+    /// Processors available to this process.
     pub cpus: u32,
     /// Memory, in bytes.
     pub memory_bytes: u64,
@@ -33,7 +33,7 @@ pub struct Machine {
     pub kernel: String,
 }
 
-/// Everything that can happen in a run. Closed: whoever folds events must know each.
+/// Everything that can happen in a run. Closed: every fold must handle each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -43,11 +43,11 @@ pub enum Event {
     TrialStarted {
         /// Counted from 1.
         trial: u32,
-        /// Why it is made.
+        /// Its purpose.
         purpose: Purpose,
-        /// Offered rate; of a load with stages its largest; none of a closed loop.
+        /// Offered rate; for a load with stages its largest; none for a closed loop.
         rate: Option<Rate>,
-        /// How long; none if only a count ends it.
+        /// Its duration; none if only a count ends it.
         duration: Option<Nanos>,
         /// Milliseconds since 1970.
         at_unix_ms: u64,
@@ -65,121 +65,121 @@ pub enum Event {
         trial: u32,
         /// What it measured.
         result: Box<TrialResult>,
-        /// What it means: loss with divergence, and whether it counts.
+        /// Its judgement: loss with divergence, and whether it counts.
         judgement: Judgement,
     },
     /// The bounds after a trial of a search.
     Bounds {
         /// One for each goal.
         limits: Vec<Limit>,
-        /// What torment makes at most where it fell behind again and again: it is the limit itself, unless that is over.
+        /// The most torment can make, if it fell behind repeatedly: then it is the limit itself, unless that is over.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         making: Option<GeneratorCapacity>,
     },
-    /// A reason for doubt about the whole run.
+    /// A caveat about the whole run.
     #[serde(rename = "doubt")]
     Caveat {
         /// Which.
         caveat: Caveat,
     },
-    /// Who makes the load together, from now on.
+    /// The fleet that makes the load from now on.
     FleetStands {
         /// All of them.
         members: Vec<FleetMember>,
     },
-    /// One of them was lost while a trial lasted: it counts for nothing, and is made again.
+    /// A worker was lost during a trial: it is void, and repeated.
     WorkerLost {
         /// Which trial.
         trial: u32,
-        /// Who, and what is not known therefore.
+        /// Which worker, and what is unknown therefore.
         lost: LostMember,
     },
-    /// What is known of the machine from earlier, and may explain what is measured.
+    /// Known costs of the machine, which may explain what is measured.
     Known {
         /// What it costs.
         costs: MachineCosts,
     },
-    /// The target is watched from now on, or what is watched has changed.
+    /// The target is observed from now on, or what is observed has changed.
     WatchStarted {
-        /// Where: the machine's name among those that watch; empty: where torment is.
+        /// The observing machine's name; empty: where torment is.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         place: String,
-        /// What is watched.
+        /// What is observed.
         watched: Box<WatchCoverage>,
     },
-    /// What was seen of the target within a second of load.
+    /// A window of observation, about a second.
     Observed {
         /// The trial; 0 without a load.
         trial: u32,
         /// Where, as in [`Event::WatchStarted`].
         #[serde(default, skip_serializing_if = "String::is_empty")]
         place: String,
-        /// What.
+        /// The window.
         window: Box<Window>,
     },
-    /// What was looked at once, because it looked as if it would explain something.
+    /// A closer look, taken once because it may explain something.
     Looked {
         /// The trial.
         trial: u32,
         /// Where, as in [`Event::WatchStarted`].
         #[serde(default, skip_serializing_if = "String::is_empty")]
         place: String,
-        /// What.
+        /// The look.
         look: CloserLook,
     },
-    /// What a program that the plan started has written, kept when it ended.
+    /// Output of a program started by the plan, kept when it ended.
     Logged(ProgramLog),
-    /// What an experiment is to find out.
+    /// The design of an experiment.
     Designed {
-        /// All of it.
+        /// The design.
         design: Box<Design>,
     },
-    /// An experiment that was cut short goes on.
+    /// An interrupted experiment continues.
     Resumed {
         /// Milliseconds since 1970.
         at_unix_ms: u64,
     },
     /// A start of an arm begins.
     VisitStarted(OngoingStart),
-    /// One start of an arm is over.
+    /// A start of an arm is over.
     Visited {
         /// What was measured.
         visit: Box<ArmStart>,
     },
-    /// Where an experiment stands after a block, and at its end.
+    /// The state of an experiment after a block, and at its end.
     Stands {
-        /// Where.
+        /// The state.
         standing: Box<ExperimentState>,
     },
-    /// What the machine is like before it is measured.
+    /// The machine's conditions before measuring.
     Surveyed {
         /// What was found.
         conditions: Box<Conditions>,
     },
-    /// Figures of a table are about to be measured.
+    /// A table's figures are about to be measured.
     Probing(TableStart),
-    /// A figure of the machine, measured.
+    /// A figure of the machine was measured.
     Measured {
-        /// All of it.
+        /// The figure.
         figure: Box<Figure>,
     },
-    /// What the figures of a table mean together: a slope, where two curves cross.
+    /// What a table's figures mean together: a slope, where two curves cross.
     Noted {
         /// Which table.
         table: String,
         /// In one sentence.
         text: String,
     },
-    /// Every limit on the number of tasks, before they are tried.
+    /// Every limit on the number of tasks, before trying them.
     Forecast {
-        /// Each of them, the one that binds first leading.
+        /// The limits, the tightest first.
         rooms: Vec<SystemLimit>,
     },
-    /// How far a ramp of tasks has come.
+    /// Progress of a ramp of tasks.
     Ramped(RampProgress),
     /// What ran on the processors.
     Profiled {
-        /// All of it.
+        /// The profile.
         profile: Box<Profile>,
     },
     /// What gave first.
@@ -191,7 +191,7 @@ pub enum Event {
     RunEnded(Box<RunEnd>),
 }
 
-/// How a run began.
+/// The start of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStart {
     /// The run.
@@ -202,97 +202,97 @@ pub struct RunStart {
     pub version: String,
     /// [`crate::METHOD`] of that version.
     pub method: u32,
-    /// What kind of run it is.
+    /// Its kind.
     pub command: RunKind,
     /// The target as shown to people.
     pub target: String,
     /// The objective in words.
     pub goal: String,
-    /// The plan as understood, as TOML.
+    /// The plan as parsed, as TOML.
     pub plan: String,
-    /// Names of the steps of all flows, in the order of [`crate::Slice::parts`]; none if there is only one.
+    /// Names of the steps of all flows, in the order of [`crate::Slice::parts`]; empty if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
     /// Where it runs.
     pub machine: Machine,
-    /// The experiment that it is a measurement of.
+    /// The experiment that this run is a measurement of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part_of: Option<RunId>,
-    /// What people call it.
+    /// Its name and tags.
     #[serde(default, skip_serializing_if = "Label::is_empty")]
     pub label: Label,
 }
 
-/// A start of an arm that goes on.
+/// A start of an arm in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OngoingStart {
-    /// As in [`Visit`].
+    /// See [`crate::ArmStart`].
     pub number: u32,
-    /// As in [`Visit`].
+    /// See [`crate::ArmStart`].
     pub block: u32,
-    /// As in [`Visit`].
+    /// See [`crate::ArmStart`].
     pub arm: usize,
-    /// As in [`Visit`].
+    /// See [`crate::ArmStart`].
     pub placebo: bool,
-    /// What it is expected to take.
+    /// Its expected duration.
     pub expected: Option<Nanos>,
 }
 
-/// What a program that the plan started has written.
+/// The output of a program started by the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramLog {
     /// The program's name in the plan.
     pub program: String,
-    /// Its output, of a long one the beginning and the end.
+    /// Its output; if long, the beginning and the end.
     pub text: String,
     /// Bytes left out between them.
     pub left_out: u64,
 }
 
-/// Figures of a table that are to be measured.
+/// A table whose figures are to be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableStart {
-    /// Which.
+    /// Its name.
     pub table: String,
     /// Figures in it.
     pub figures: u32,
-    /// What it is expected to take.
+    /// Expected duration.
     pub expected: Nanos,
 }
 
-/// How far a ramp of tasks has come.
+/// Progress of a ramp of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RampProgress {
     /// Tasks that exist.
     pub tasks: u64,
-    /// Memory that is free (MemFree).
+    /// Free memory (MemFree).
     pub free: Bytes,
-    /// Since the beginning.
+    /// Since the start of the ramp.
     pub after: Nanos,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
     /// Milliseconds since 1970.
     pub at_unix_ms: u64,
-    /// What it came to; none if it could not be brought to one.
+    /// Its verdict, if it came to one.
     pub verdict: Option<Verdict>,
     /// Exit code of the command.
     pub exit_code: u8,
-    /// Why it could not, in one sentence.
+    /// Why not, in one sentence.
     pub error: Option<String>,
 }
 
-/// What a trial means.
+/// The judgement of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// Share of arrivals lost: counted, or implied by a queue that grows, whichever is larger.
+    /// Share of arrivals lost: counted, or implied by a growing queue, whichever is greater.
     pub loss: f64,
-    /// Whether the loss is above the objective's. Meaningless if the trial is not valid.
+    /// Whether the loss is within the objective's. Meaningless if the trial is void.
     pub good: bool,
-    /// Growth of the outstanding arrivals a second, if the divergence rule found any.
+    /// Growth of outstanding arrivals per second, if the divergence rule found any.
     pub growth_per_second: Option<f64>,
-    /// Reasons why the trial must not be classified; none if it is valid.
+    /// Why the trial is void; empty if it is valid.
     pub invalid: Vec<Caveat>,
 }

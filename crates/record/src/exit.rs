@@ -2,13 +2,13 @@
 
 /// Goal met, or search regular.
 pub const MET: u8 = 0;
-/// Anything that has no code of its own.
+/// Any other error.
 pub const ERROR: u8 = 1;
 /// Usage or plan.
 pub const USAGE: u8 = 2;
 /// Worse than the baseline, by more than the noise.
 pub const WORSE: u8 = 90;
-/// No verdict in the time given, or none that stands.
+/// No verdict in the given time, or none that holds.
 pub const UNDECIDED: u8 = 91;
 /// Measured but not trustworthy: the generator or the environment was the limit.
 pub const NOT_TRUSTWORTHY: u8 = 92;

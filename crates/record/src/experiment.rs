@@ -3,26 +3,26 @@ use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate, Share};
 
-/// What an experiment is to find out, and how: of the plan what its analysis needs, and nothing secret.
+/// The design of an experiment: the part of the plan that its analysis needs, without secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Design {
-    /// The first is the plan as it stands.
+    /// The first is the unchanged plan.
     pub arms: Vec<DesignArm>,
-    /// What is measured at one start, in this order.
+    /// What is measured at each start, in this order.
     pub probes: Vec<DesignMeasurement>,
     /// What is asked.
     pub hypotheses: Vec<Hypothesis>,
-    /// Starts of the baseline before the first block.
+    /// Baseline starts before the first block.
     pub pilot: u32,
     /// Blocks before the first look.
     pub least: u32,
     /// Blocks at most.
     pub most: u32,
-    /// Time for all of it.
+    /// Total time.
     pub budget: Option<Nanos>,
     /// Of all verdicts together.
     pub confidence: Share,
-    /// Of the order within blocks.
+    /// Seed of the order within blocks.
     pub seed: u64,
 }
 
@@ -43,70 +43,70 @@ impl Design {
 pub struct DesignArm {
     /// Its name.
     pub name: String,
-    /// What is different from the plan as it stands: `TOMCAT_THREADS 200 → 400`. None for the first.
+    /// Changes to the plan: `TOMCAT_THREADS 200 → 400`. Empty for the first.
     pub changes: Vec<String>,
 }
 
-/// What is measured, in words.
+/// A measurement, in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DesignMeasurement {
     /// The workload's name; `all` if the plan has only one.
     pub workload: String,
-    /// At what load.
+    /// Its load.
     pub at: LoadLevel,
-    /// Places of the arms it is measured of.
+    /// Indices of the arms it applies to.
     pub arms: Vec<usize>,
 }
 
-/// One start of one arm, and all that was measured of it: the replicate of an experiment.
+/// One start of one arm with all its measurements: the replicate of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmStart {
-    /// Counted from 1 over the whole experiment, repeated visits included.
+    /// Counted from 1 over the whole experiment, including repeated starts.
     pub number: u32,
     /// 0 is the pilot; blocks count from 1.
     pub block: u32,
-    /// Place of the arm in the plan's experiment.
+    /// Index of the arm in the plan's experiment.
     pub arm: usize,
-    /// The second visit of the baseline in its block: the placebo, which is not different from it.
+    /// The baseline's second start in its block: the placebo.
     pub placebo: bool,
-    /// When it began, and how long it took.
+    /// Begin, in milliseconds since 1970.
     pub at_unix_ms: u64,
-    /// See above.
+    /// Its duration.
     pub took: Nanos,
-    /// From the start of the service until it was ready; without one, of all that is needed.
+    /// From starting the service until it was ready; without a service, of everything needed.
     pub started_in: Nanos,
-    /// Where the rest of its time went; zeros of starts before this was kept.
+    /// Where the rest of its time went; zero in starts of earlier versions.
     #[serde(default)]
     pub spent: StartTimes,
-    /// What was measured at each probe that is for this arm.
+    /// Results of the measurements that apply to this arm.
     pub taken: Vec<MeasurementResult>,
-    /// Why it does not count; none if it does.
+    /// Why it is void; none if it counts.
     pub void: Option<String>,
 }
 
-/// Where a start's time went, beside [`Visit::started_in`].
+/// Where a start's time went, beside [`ArmStart::started_in`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StartTimes {
-    /// Until all that the service needs was ready.
+    /// Until everything the service needs was ready.
     pub needs: Nanos,
-    /// Putting the state back.
+    /// Resetting the state.
     pub reset: Nanos,
-    /// Loads before any that counts, until what the service does was level.
+    /// Loads before any that counts, until throughput was level.
     pub warm: Nanos,
     /// Loads that count.
     pub load: Nanos,
-    /// Loads made again, for the machine was taken away meanwhile.
+    /// Repeated loads, because the machine had been taken away.
     pub again: Nanos,
-    /// After loads, until all was answered and the service had come back.
+    /// After loads, until everything was answered and the service had recovered.
     pub drain: Nanos,
-    /// Starting and ending loops and watch, and finding out what gave first.
+    /// Starting and stopping loops and observation, and the diagnosis.
     pub rest: Nanos,
-    /// Until all had ended that was started.
+    /// Until everything that was started had ended.
     pub stop: Nanos,
 }
 
 impl StartTimes {
-    /// Adds another start's.
+    /// Adds another start's times.
     pub fn add(&mut self, other: &Self) {
         self.needs += other.needs;
         self.reset += other.reset;
@@ -119,18 +119,18 @@ impl StartTimes {
     }
 }
 
-/// What one probe gave.
+/// The result of one measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasurementResult {
-    /// Place of the probe in the plan's experiment.
+    /// Index of the measurement in the design.
     pub probe: usize,
-    /// The run that was kept of it.
+    /// The stored run.
     pub run: RunId,
-    /// The rate that was held, if one was.
+    /// The rate held, if any.
     pub rate: Option<Rate>,
-    /// Figures in the measure's unit; only those that could be taken.
+    /// Figures in the measure's unit; only those available.
     pub figures: Vec<(ArmMeasure, f64)>,
-    /// Figures that are only known to be at least this: the generator or the plan ended the search.
+    /// The figures are lower bounds: the generator or the plan ended the search.
     pub at_least: bool,
     /// What gave first, if anything did.
     pub cause: Option<Cause>,
@@ -140,50 +140,49 @@ pub struct MeasurementResult {
     pub caveats: Vec<Caveat>,
 }
 
-/// What can be said of a hypothesis.
+/// The answer to a hypothesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HypothesisAnswer {
-    /// The whole interval is beyond the smallest effect, to the better.
+    /// The whole interval is beyond the smallest effect, for the better.
     Better,
-    /// To the worse.
+    /// The same, for the worse.
     Worse,
     /// The whole interval is within the smallest effect.
     NoDifference,
     /// Neither.
     Undecided,
-    /// There is nothing to compare: an arm could not be measured.
+    /// Nothing to compare: an arm could not be measured.
     NotMeasured,
 }
 
-/// What the diagnosis of the baseline lets expect.
+/// What the baseline's diagnosis leads one to expect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedAnswer {
-    /// The answer that was expected; none if the diagnosis says nothing about it.
+    /// The expected answer; none if the diagnosis says nothing about it.
     pub answer: Option<HypothesisAnswer>,
     /// Why, in one sentence.
     pub why: String,
 }
 
-/// A hypothesis and what became of it.
+/// The result of a hypothesis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HypothesisResult {
-    /// Place in the plan's hypotheses; none of the placebo.
+    /// Index in the plan's hypotheses; none for the placebo.
     pub hypothesis: Option<usize>,
     /// Its name.
     pub name: String,
-    /// The answer now.
+    /// The current answer.
     pub answer: HypothesisAnswer,
-    /// Ratio of the two arms' geometric means; with its interval of the planned confidence, which holds for all
-    /// hypotheses and looks together.
+    /// Ratio of the two arms' geometric means; its interval has the planned confidence for all hypotheses and looks together.
     pub ratio: Option<Interval>,
     /// The interval excludes 1: there is some effect, whether or not it matters.
     pub some_effect: bool,
     /// Complete blocks it rests on.
     pub blocks: u32,
-    /// What was expected of it.
+    /// The expected answer.
     pub expected: Option<ExpectedAnswer>,
-    /// Whether that came true; none if it is undecided or nothing was expected.
+    /// Whether that came true; none if undecided or nothing was expected.
     pub held: Option<bool>,
     /// What gave first in each arm, in a sentence; or why there is nothing to compare. May be empty.
     pub says: String,
@@ -194,16 +193,16 @@ pub struct HypothesisResult {
 /// The answer to a hypothesis, by the arm that it asks about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmAnswer {
-    /// The arm's name; of a hypothesis of several arms, or one of several of an arm, its own.
+    /// The arm's name; for a hypothesis about several arms, or one of several about an arm, its own name.
     pub arm: String,
-    /// See above.
+    /// The answer.
     pub answer: HypothesisAnswer,
-    /// How many times as much as what it was compared with; none if it was not measured.
+    /// The ratio to what it was compared with; none if not measured.
     pub factor: Option<f64>,
 }
 
 impl ArmAnswer {
-    /// Those of an experiment, in the order they were asked; placebos are no hypotheses.
+    /// All answers of an experiment, in the order of its hypotheses, without placebos.
     pub fn all(design: &Design, standing: &ExperimentState) -> Vec<Self> {
         let arm = |asked: &Hypothesis| {
             let raised = |asked: &Hypothesis| {
@@ -226,44 +225,44 @@ impl ArmAnswer {
     }
 }
 
-/// A figure with the bounds that it is within.
+/// A figure with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The best guess.
+    /// The estimate.
     pub value: f64,
-    /// See above.
+    /// Lower end.
     pub low: f64,
-    /// See above.
+    /// Upper end.
     pub high: f64,
 }
 
-/// What the pilot and the blocks so far say about the noise.
+/// The noise, from the pilot and the blocks so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// Place of the probe, and the measure.
+    /// Index of the measurement.
     pub probe: usize,
-    /// See above.
+    /// The measure.
     pub measure: ArmMeasure,
-    /// Standard deviation of the logarithm between two starts of the same: 0.1 is about a tenth.
+    /// Standard deviation of the logarithm between two starts of the same arm: 0.1 is about a tenth.
     pub deviation: f64,
     /// Degrees of freedom it rests on.
     pub freedom: u32,
-    /// The smallest effect that the planned blocks find in nine of ten experiments, as a ratio above 1.
+    /// The smallest effect that the planned blocks find in nine in ten experiments, as a ratio above 1.
     pub visible: f64,
 }
 
-/// Where an experiment stands.
+/// The state of an experiment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ExperimentState {
     /// Complete blocks.
     pub blocks: u32,
-    /// One for each hypothesis, and one for the placebo of each measure that is asked for.
+    /// One for each hypothesis, and one for the placebo of each measure asked about.
     pub judged: Vec<HypothesisResult>,
-    /// One for each measure that is asked for.
+    /// One for each measure asked about.
     pub noise: Vec<Noise>,
-    /// Doubts about the whole: drift between blocks, arms of unequal noise.
+    /// Caveats about the whole: drift between blocks, arms of unequal noise.
     pub caveats: Vec<Caveat>,
-    /// Why it is over; none while it goes on.
+    /// Why it ended; none while it continues.
     pub over: Option<ExperimentEnd>,
 }
 
@@ -275,9 +274,9 @@ pub enum ExperimentEnd {
     Decided,
     /// All planned blocks are made.
     BlocksMade,
-    /// The next block would not fit the budget.
+    /// The next block would exceed the budget.
     BudgetSpent,
-    /// There was nothing left to compare: the baseline, or all variants, could not be measured.
+    /// Nothing left to compare: the baseline, or all variants, could not be measured.
     NothingToCompare,
     /// Ctrl-C.
     Interrupted,

@@ -1,85 +1,85 @@
-//! Who makes a load together, and what each of them did. One machine by itself is a fleet of one.
+//! The fleet that makes a load, and what each member did. A single machine is a fleet of one.
 
 use crate::Slice;
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Share};
 
-/// A process that makes a part of the load.
+/// A process that makes part of the load.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FleetMember {
     /// Counted from 0.
     pub number: u32,
-    /// Where it is: the host's name.
+    /// Its host's name.
     pub place: String,
-    /// How it was asked for, as `--on` takes it: `ssh:HOST`, `join`; of one on this machine nothing.
+    /// As given to `--on`: `ssh:HOST`, `join`; empty for one on this machine.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub on: String,
     /// Its process there.
     pub pid: u32,
     /// Its loops.
     pub loops: u32,
-    /// How well its clock is known: at most so far from what it is taken for.
+    /// Uncertainty of its clock, at most.
     pub clock: Nanos,
 }
 
-/// What one of them did in one trial, in figures: a mean over many hides the one that drowns.
+/// One member's figures in one trial: a mean over many hides the one that is overloaded.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MemberFigures {
-    /// Whose.
+    /// Its number.
     pub member: u32,
-    /// Loops that have told.
+    /// Loops that reported.
     pub loops: u32,
-    /// Arrivals that came due in its part.
+    /// Arrivals due in its part.
     pub due: u64,
-    /// Those that it sent.
+    /// Arrivals it sent.
     pub sent: u64,
     /// Time covered, load and drain.
     pub elapsed: Nanos,
     /// Processor time of its loops, without deliberate spinning.
     pub cpu: Nanos,
-    /// Time that they were ready and waited for a processor.
+    /// Time its loops were ready and waited for a processor.
     pub run_delay: Nanos,
     /// Share of its machine's processor time that the hypervisor gave to others.
     pub stolen: Share,
-    /// How many connections it has, if all of them were busy while arrivals waited.
+    /// Its connections, if all of them were busy while arrivals waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowded: Option<u64>,
-    /// How many connections its target serves at a time, if others had to wait until one of these ended.
+    /// Connections its target serves at a time, if others had to wait until one of these ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<u64>,
-    /// After how many answers its target closes each connection without announcing it, if it does.
+    /// Answers after which its target closes each connection unannounced, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers_each: Option<u64>,
-    /// Taken up − due, its own delay alone: 99 % are below. None of nothing, as below.
+    /// Taken up − due, its own delay alone, at p99. None without samples, as below.
     pub pacing_p99: Option<Nanos>,
-    /// Sent − due.
+    /// Sent − due, at p99.
     pub lateness_p99: Option<Nanos>,
-    /// Done − due.
+    /// Done − due, at p50.
     pub response_p50: Option<Nanos>,
-    /// The same, at 99 %.
+    /// The same, at p99.
     pub response_p99: Option<Nanos>,
-    /// How well its clock was known; zero where it is the clock by which all is told.
+    /// Uncertainty of its clock; zero if it is the reference clock.
     #[serde(default)]
     pub clock: Nanos,
 }
 
-/// One that was lost while a trial lasted.
+/// A member lost during a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostMember {
-    /// Which.
+    /// Its number.
     pub member: u32,
     /// Where it was.
     pub place: String,
-    /// At this moment of the trial.
+    /// When, since the trial began.
     pub at: Nanos,
-    /// Arrivals that it was to send since it last told: whether they reached the target is not known.
+    /// Arrivals it was to send since its last report: whether they reached the target is unknown.
     pub unaccounted: u64,
-    /// What is known of the reason.
+    /// The reason, as far as known.
     pub why: String,
 }
 
 impl MemberFigures {
-    /// Of all that it counted; `stolen` is of its machine, `crowded` of its connections.
+    /// From all that it counted; `stolen` is of its machine, `crowded` of its connections.
     pub fn from_slice(total: &Slice, stolen: Share, crowded: Option<u64>) -> Self {
         Self {
             member: 0,
@@ -101,8 +101,8 @@ impl MemberFigures {
         }
     }
 
-    /// Shares of its loops' time in which they worked, and in which they waited for a processor; none of a load that was over
-    /// before they heard of it. Both clocks are read one after the other, and no more than all of the time is told.
+    /// Shares of its loops' time working, and waiting for a processor; zero for a load that was over before they heard of it. The clocks
+    /// are read one after the other; at most all of the time is reported.
     pub fn busy_shares(&self) -> (Share, Share) {
         let span = self.elapsed.as_secs_f64() * f64::from(self.loops.max(1));
         let share = |time: Nanos| if span > 0.0 { time.as_secs_f64() / span } else { 0.0 };
@@ -115,7 +115,7 @@ impl MemberFigures {
 mod tests {
     use super::*;
 
-    /// A worker that woke up behind the end of a short load once was busy for 10^303 times as long as there was.
+    /// A worker that woke after the end of a short load was once reported as busy for 10^303 times the time there was.
     #[test]
     fn who_had_no_time_was_not_busy() {
         let ms = Nanos::from_millis;

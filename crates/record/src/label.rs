@@ -1,28 +1,28 @@
 use serde::{Deserialize, Serialize};
 
-/// What people call a run, to find it again.
+/// A run's name and tags, to find it again.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Label {
-    /// Its name; several runs may share one, the latest is then meant.
+    /// Its name; if several runs share one, it means the latest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Tags as they were given: `KEY=VALUE` or a word.
+    /// Tags as given: `KEY=VALUE` or a word.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The commit that was checked out in the folder where torment was started, its first twelve hexadecimal digits; none
-    /// if that is in no git repository. Whether files differed from it is not known: only git itself can tell.
+    /// The commit checked out in torment's working directory, its first twelve hexadecimal digits; none outside a git repository. Whether
+    /// files differed from it is unknown: only git itself can tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
 impl Label {
-    /// Whether nothing is said.
+    /// Whether it has neither name, tags nor commit.
     pub fn is_empty(&self) -> bool {
         self == &Self::default()
     }
 
-    /// Whether it has this tag: as it was given, or a key with any value.
+    /// Whether it has this tag: as given, or as a key with any value.
     pub fn has(&self, asked: &str) -> bool {
         self.tags.iter().any(|tag| tag == asked || tag.split_once('=').is_some_and(|(key, _)| key == asked))
     }

@@ -1,7 +1,7 @@
-//! Every noun that comes out: outcomes, slices, trial results, limits, verdicts, caveats, events.
+//! The data model: outcomes, slices, trial results, limits, verdicts, caveats, events.
 //!
-//! Values only, no behaviour beyond merging, counting and saying what they are. A run *is* its sequence of [`Event`]s:
-//! storing appends it, showing folds it, so a live, a replayed and a reported run take one path.
+//! Values only, with no behaviour beyond merging, counting and naming. A run *is* its sequence of [`Event`]s: storing appends it, showing
+//! folds it, so live, replayed and reported runs take one path.
 
 pub mod catalogue;
 mod cause;
@@ -61,8 +61,8 @@ pub use trial::{Purpose, Recovery, TrialResult};
 pub use verdict::{BackgroundLoss, CurvePoint, GeneratorCapacity, Limit, SearchEnd, Verdict, WarmUpResult};
 
 /// Raised whenever a change makes measured figures incomparable with earlier ones; stored with each run.
-/// 2: an answer is done when the kernel received its last byte, not when the loop came to read it.
-/// 3: a search says what nine of ten trials hold; before, what all of the last three held.
+/// 2: an answer is done when the kernel received its last byte, not when the loop read it.
+/// 3: a search reports what nine in ten trials hold; before, what all of the last three held.
 pub const METHOD: u32 = 3;
 
 /// The version of the events' JSON form, and of everything printed as JSON.

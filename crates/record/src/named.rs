@@ -1,7 +1,7 @@
 //! Enums that are stored by name.
 
-/// An enum whose variants have stable names: they stand in stored runs, JSON, exports and metrics. A name that is none of them, of another version of torment, is
-/// kept as it is.
+/// An enum whose variants have stable names in stored runs, JSON, exports and metrics. An unknown name, from another version of torment,
+/// is kept as it is.
 macro_rules! named {
     ($(#[$about:meta])* $type:ident { $($(#[$said:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$about])*
@@ -9,12 +9,12 @@ macro_rules! named {
         #[serde(from = "String", into = "String")]
         pub enum $type {
             $($(#[$said])* $variant,)*
-            /// One that another version of torment knows, by its name.
+            /// A name that only another version of torment knows.
             Other(String),
         }
 
         impl $type {
-            /// Its name for programs.
+            /// Its stable name.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)*

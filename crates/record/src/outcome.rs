@@ -1,6 +1,6 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Each outcome with the field that counts it, which is its name as well.
+/// Each outcome with its counting field, which is also its name.
 macro_rules! outcomes {
     ($($(#[$about:meta])* $outcome:ident $count:ident;)*) => {
         /// What became of one arrival, by its due time. Every arrival ends in exactly one.
@@ -18,10 +18,10 @@ macro_rules! outcomes {
         }
 
         impl Outcome {
-            /// All, in the order they are shown.
+            /// All, in display order.
             pub const ALL: [Self; 7] = [$(Self::$outcome),*];
 
-            /// The word used in JSON and in every face.
+            /// Its name, in JSON and everywhere shown.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$outcome => stringify!($count),)*
@@ -37,7 +37,7 @@ macro_rules! outcomes {
                 }
             }
 
-            /// Adds `count` arrivals that ended so.
+            /// Adds `count` arrivals with this outcome.
             pub fn add(&mut self, outcome: Outcome, count: u64) {
                 *match outcome {
                     $(Outcome::$outcome => &mut self.$count,)*
@@ -50,22 +50,22 @@ macro_rules! outcomes {
 outcomes! {
     /// Answered as expected, within the deadline if there is one.
     Ok ok;
-    /// Answered as expected, but longer after its due time than the deadline allows.
+    /// Answered as expected, but after the deadline.
     Late late;
-    /// Answered otherwise than expected, or not to be had: status, protocol, connection.
+    /// Answered otherwise than expected, or not at all: status, protocol, connection.
     Failed failed;
-    /// No complete answer within the time-out, counted from the due time.
+    /// No complete answer within the timeout, counted from the due time.
     Timeout timeout;
-    /// Not started: as many requests as allowed were already waiting for the target.
+    /// Not started: the maximum number of requests was already outstanding.
     Refused refused;
     /// Not started: the generator itself was behind.
     Unsent unsent;
-    /// Still open when the trial and its drain were over.
+    /// Still open at the end of the drain.
     Unfinished unfinished;
 }
 
 impl Outcome {
-    /// Whether it counts against the target. `Unsent` does not: it makes the trial invalid instead.
+    /// Whether it counts against the target. `Unsent` does not: it voids the trial instead.
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Ok | Self::Unsent)
     }
@@ -84,7 +84,7 @@ impl Outcomes {
         Outcome::ALL.iter().map(|o| self.get(*o)).sum()
     }
 
-    /// Those that count against the target.
+    /// Arrivals that count against the target.
     pub fn bad(&self) -> u64 {
         Outcome::ALL.iter().filter(|o| o.is_bad()).map(|o| self.get(*o)).sum()
     }
@@ -95,7 +95,7 @@ impl Outcomes {
     }
 }
 
-/// Something of its own machine that torment had no more of. It says nothing about the target.
+/// A resource of its own machine that torment ran out of. It says nothing about the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExhaustedResource {
@@ -103,9 +103,9 @@ pub enum ExhaustedResource {
     Descriptor,
     /// A local port to the target's address: `net.ipv4.ip_local_port_range` (EADDRNOTAVAIL).
     Port,
-    /// A descriptor that epoll listens to: `fs.epoll.max_user_watches` (ENOSPC).
+    /// A descriptor watched by epoll: `fs.epoll.max_user_watches` (ENOSPC).
     Watch,
-    /// Memory of the kernel for sockets (ENOBUFS, ENOMEM).
+    /// Kernel memory for sockets (ENOBUFS, ENOMEM).
     Memory,
 }
 
@@ -126,25 +126,25 @@ impl std::fmt::Display for ExhaustedResource {
 pub enum Failure {
     /// An answer with a status that the plan does not expect.
     Status(u16),
-    /// The connection could not be made; the reason in the kernel's or TLS's words.
+    /// The connection could not be made; the kernel's or TLS's reason.
     Connect(String),
-    /// The database takes no more sessions (SQLSTATE 53300); its words.
+    /// The database accepts no more sessions (SQLSTATE 53300); its message.
     Full(String),
-    /// torment itself could not go on, for want of this.
+    /// torment itself ran out of this.
     Lacking(ExhaustedResource),
     /// The connection ended before the answer did.
     Closed,
-    /// A connection that had answered before ended without a byte of this answer; and why the request was not sent again.
+    /// A connection that had answered before ended without a byte of this answer; and why the request was not resent.
     Dropped(String),
-    /// The answer is not what the protocol allows; what was wrong with it.
+    /// The answer violates the protocol; how.
     Protocol(String),
     /// The server refused one HTTP/2 stream; its error's name.
     Reset(String),
-    /// A call of gRPC did not end with status 0; its code, the code's name, and what the server says about it.
+    /// A gRPC call did not end with status 0; its code, the code's name, and the server's message.
     Grpc(String),
-    /// The database answered with an error; its SQLSTATE and what that means.
+    /// The database answered with an error; its SQLSTATE and its meaning.
     Database(String),
-    /// The answer is not what the plan expects beside its status, or lacks what a later step needs.
+    /// The answer does not match the plan beyond its status, or lacks what a later step needs.
     Check(String),
 }
 
@@ -166,7 +166,7 @@ impl std::fmt::Display for Failure {
 }
 
 impl Failure {
-    /// The code of a database's error (PostgreSQL's documentation, appendix A), by which [`Failure::Database`] begins.
+    /// The SQLSTATE (PostgreSQL's documentation, appendix A) that [`Failure::Database`] begins with.
     pub fn sqlstate(&self) -> Option<&str> {
         match self {
             Self::Database(why) => why.get(..5),
@@ -181,7 +181,7 @@ impl Serialize for Failure {
     }
 }
 
-/// Until what was lacking had names of its own, the words of [`Failure::Connect`] said it.
+/// Before exhausted resources had names of their own, [`Failure::Connect`] held their messages.
 impl<'de> Deserialize<'de> for Failure {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match Self::deserialize(deserializer)? {
@@ -203,8 +203,8 @@ impl<'de> Deserialize<'de> for Failure {
 mod tests {
     use super::*;
 
-    /// What torment itself lacked was told from the target's failures by the kernel's words, and taken for the database's
-    /// limit where they were alike. Runs that were stored so are read as what they meant.
+    /// torment's own exhausted resources were once identified among the target's failures by the kernel's message, and taken for the
+    /// database's limit where the two were alike. Runs stored so are read as what they meant.
     #[test]
     fn stored_failures_are_read_as_what_they_meant() {
         let full = "the server says: sorry, too many clients already (53300); --pool is 5: lower it";
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(Failure::Database("57014 canceled".to_owned()).sqlstate(), Some("57014"));
     }
 
-    /// Runs are stored with these names: one that changes makes old runs unreadable.
+    /// Runs are stored with these names: if one changes, old runs become unreadable.
     #[test]
     fn failures_keep_the_names_that_they_are_stored_by() {
         let text = || "x".to_owned();

@@ -1,66 +1,66 @@
-//! What a machine allows torment, one thing at a time: what `torment doctor` says.
+//! What a machine allows torment, one item at a time: the output of `torment doctor`.
 
 use crate::named::named;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named! {
-    /// What something of a machine is needed for.
+    /// What a prerequisite is needed for.
     Area {
-        /// To see what the target does.
+        /// Observing the target.
         Sight = "sight",
-        /// To do what needs a permission.
+        /// Operations that need a permission.
         Rights = "rights",
-        /// To make as much as is asked for.
+        /// Generating as much load as asked for.
         Room = "room",
-        /// To do it when it is due.
+        /// Keeping due times.
         Time = "time",
     }
 }
 
 named! {
-    /// What something of a machine means for what is measured on it.
+    /// How a prerequisite affects measurements.
     Severity {
-        /// Nothing is lost.
+        /// Not at all.
         Fine = "ok",
-        /// Something is not seen or not to be had; what is measured stands.
+        /// Something is not observable or unavailable; the measurements are valid.
         Less = "less",
-        /// A load is not made as asked for, or its figures are wrong.
+        /// A load is not generated as asked for, or its figures are wrong.
         Hinders = "hinders",
         /// It could not be read.
         Unknown = "unknown",
     }
 }
 
-/// One thing of a machine that torment depends on.
+/// Something that torment depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prerequisite {
-    /// Its name, the kernel's where it has one: `descriptors`, `kernel.pid_max`.
+    /// Its name, the kernel's if it has one: `descriptors`, `kernel.pid_max`.
     pub name: String,
     /// What it is needed for.
     pub area: Area,
-    /// What it means.
+    /// Its effect.
     pub bearing: Severity,
-    /// What was found, in words; of what could not be read, why.
+    /// What was found, in words; if unreadable, why.
     pub found: String,
-    /// The numbers of it, by name; their units are in the names.
+    /// Its numbers, by name; units are in the names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, u64>,
     /// What torment loses or misreads; none if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub means: Option<String>,
-    /// What changes it.
+    /// How to change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Remedy>,
 }
 
-/// What changes a setting.
+/// How to change a setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remedy {
-    /// Until the next start: a command; none if a start is what it takes.
+    /// Until reboot: a command; none if a reboot is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<String>,
-    /// For good: a file and its line, or a command.
+    /// Permanently: a file and its line, or a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_good: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What the machine itself costs and allows: figures of `torment probe`, the limits on tasks, what gave.
+//! The machine's own costs and limits: figures of `torment probe`, the limits on tasks, and which gave.
 
 use crate::{Caveat, RunId, SystemLimitUnit};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use stats::{Histogram, Median, Quantiles};
 use units::{Bytes, Nanos};
 
 units::named! {
-    /// What a figure is counted in.
+    /// Unit of a figure.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum FigureUnit {
@@ -14,28 +14,28 @@ units::named! {
         Nanos = "nanos",
         /// Memory, in bytes: less is better.
         Bytes = "bytes",
-        /// Events a second: more is better.
+        /// Events per second: more is better.
         PerSecond = "per_second",
-        /// Bytes a second: more is better.
+        /// Bytes per second: more is better.
         BytesPerSecond = "bytes_per_second",
-        /// A number of something: neither.
+        /// A count: neither.
         Count = "count",
-        /// A part of something, 0 to 1: neither.
+        /// A share, 0 to 1: neither.
         Share = "share",
     }
 }
 
-/// One figure of a machine, with all the blocks it rests on. Its table, row and column name it: the same three mean the
-/// same measurement on every machine.
+/// One figure of a machine, with all its blocks. Table, row and column identify it: the same three mean the same measurement on every
+/// machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it belongs to: `launch`, `switch`, …
+    /// Its table: `launch`, `switch`, …
     pub table: String,
-    /// What was done: `fork`, `pipe, threads`, …
+    /// The operation: `fork`, `pipe, threads`, …
     pub row: String,
-    /// Under which circumstances, or what of it: `2 MiB, launch and join`.
+    /// Its circumstances or aspect: `2 MiB, launch and join`.
     pub column: String,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: FigureUnit,
     /// Median of the blocks.
     pub median: f64,
@@ -43,47 +43,46 @@ pub struct Figure {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// One value for each block, in the order they were made.
+    /// One value per block, in order.
     pub blocks: Vec<f64>,
     /// Operations in all blocks.
     pub operations: u64,
-    /// Of single operations, where each was timed.
+    /// Times of single operations, if each was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single: Option<OperationTimes>,
-    /// Context switches of all sides an operation, voluntary and not, as the kernel counts them.
+    /// Context switches per operation, on all sides, voluntary and not, as counted by the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<f64>,
-    /// Share of the looks that found both sides on different processors.
+    /// Share of looks that found both sides on different processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<f64>,
-    /// The figure from its parts, or what bounds it: `2 system calls 0.74 µs + one switch 1.9 µs`.
+    /// How the figure follows from its parts, or its bound: `2 system calls 0.74 µs + one switch 1.9 µs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
-    /// What it should come to by what else was measured, where that is a sum: its parts, in the figure's unit. What is left between
-    /// them and the median is not explained.
+    /// Its expected parts by other measurements, if it is a sum, in the figure's unit. The rest up to the median is unexplained.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Summand>,
-    /// Reasons to doubt this figure.
+    /// Caveats about this figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<Caveat>,
 }
 
-/// A part of a sum.
+/// A summand of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summand {
     /// What it is: `2 system calls`.
     pub name: String,
-    /// How much of it.
+    /// Its amount, in the figure's unit.
     pub amount: f64,
 }
 
 impl Summand {
-    /// So much of that.
+    /// A summand.
     pub fn new(name: impl Into<String>, amount: f64) -> Self {
         Self { name: name.into(), amount }
     }
 
-    /// All of a figure as two: what is known from another one, and the rest. None if that is not less.
+    /// Splits a figure into a part known from another one, and the rest. None unless the known part is less.
     pub fn split(all: f64, (name, known): (&str, f64), rest: &str) -> Vec<Self> {
         match known > 0.0 && known < all {
             true => vec![Self::new(name, known), Self::new(rest, all - known)],
@@ -93,7 +92,7 @@ impl Summand {
 }
 
 impl Figure {
-    /// What the blocks say, and nothing else known: the median with its interval. None without blocks, or if one is no number.
+    /// A figure from its blocks alone: the median with its interval. None without blocks, or if one is NaN.
     pub fn from_blocks(
         (table, row, column): (&str, &str, &str),
         unit: FigureUnit,
@@ -122,31 +121,31 @@ impl Figure {
 }
 
 impl Figure {
-    /// Its column as the circumstances, and what of the row it is: `2 MiB` and `launch and join`; the second is empty where only one thing is.
+    /// Its column split into circumstances and aspect: `2 MiB` and `launch and join`; the aspect is empty if there is only one.
     pub fn circumstances(&self) -> (&str, &str) {
         self.column.rsplit_once(", ").unwrap_or((&self.column, ""))
     }
 }
 
-/// Of what a table measures first, the row that costs least and the one that costs most.
+/// The cheapest and the dearest row of what a table measures first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CostRange {
     /// The table.
     pub table: String,
     /// The cheapest row.
     pub least: String,
-    /// What it costs, nanoseconds.
+    /// Its cost, in nanoseconds.
     pub least_ns: f64,
-    /// The dearest.
+    /// The dearest row.
     pub most: String,
-    /// Its circumstances, where it was measured in several.
+    /// Its circumstances, if it was measured in several.
     pub most_at: Option<String>,
-    /// What it costs, nanoseconds.
+    /// Its cost, in nanoseconds.
     pub most_ns: f64,
 }
 
 impl CostRange {
-    /// One for each table with figures in time that differ, in the order of their first appearance.
+    /// One for each table with differing figures in time, in order of first appearance.
     pub fn from_figures(figures: &[Figure]) -> Vec<Self> {
         let timed: Vec<&Figure> = figures.iter().filter(|figure| figure.unit == FigureUnit::Nanos).collect();
         let mut firsts: Vec<&Figure> = Vec::new();
@@ -182,72 +181,72 @@ impl CostRange {
 pub struct OperationTimes {
     /// The shortest.
     pub min: Nanos,
-    /// Half are shorter.
+    /// Median.
     pub p50: Nanos,
-    /// 90 % are shorter.
+    /// 90th percentile.
     pub p90: Nanos,
-    /// 99 % are shorter.
+    /// 99th percentile.
     pub p99: Nanos,
     /// The longest.
     pub max: Nanos,
 }
 
 impl OperationTimes {
-    /// Of all these times; none if there are none.
+    /// Summarises these times; none if there are none.
     pub fn from_histogram(times: &Histogram) -> Option<Self> {
         let Quantiles { p50, p90, p99, max, .. } = times.quantiles()?;
         Some(Self { min: times.quantile(0.0)?, p50, p90, p99, max })
     }
 }
 
-/// What was found of the machine before anything was measured.
+/// The machine's conditions before measuring.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Share of a processor that others used meanwhile.
+    /// Share of a processor used by others meanwhile.
     pub foreign: f64,
     /// Share of the processors' time that the hypervisor gave to others.
     pub stolen: f64,
     /// Share of a spin of 100 ms that passed in gaps above 50 µs.
     pub gaps: f64,
-    /// What reading the clock costs; subtracted where it is more than 1 % of a figure.
+    /// Cost of reading the clock; subtracted where it is more than 1 % of a figure.
     pub clock: Nanos,
-    /// What is worth knowing of the machine, in the order of telling: name and value, as `idle driver` and `haltpoll`.
+    /// Facts worth knowing of the machine, in display order: name and value, as `idle driver` and `haltpoll`.
     pub facts: Vec<(String, String)>,
-    /// What of this makes the figures doubtful.
+    /// Caveats that follow for the figures.
     pub caveats: Vec<Caveat>,
 }
 
-/// What the machine was measured to cost by an earlier `torment probe`: what a run's figures can be held against.
+/// Costs of the machine measured by an earlier `torment probe`, to compare a run's figures with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineCosts {
     /// That run.
     pub run: RunId,
-    /// A wake-up and a switch to another thread on the same processor, without the system calls that ask for them.
+    /// A wake-up and a switch to another thread on the same processor, without the system calls involved.
     pub switch: Option<Nanos>,
-    /// What a thread takes that only waits, the kernel's part included.
+    /// Memory of a thread that only waits, including the kernel's.
     pub thread: Option<Bytes>,
 }
 
-/// One limit on the number of tasks: where it is set, how much of it is used, what room it leaves.
+/// A limit on the number of tasks: where it is set, how much is used, and how much is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemLimit {
     /// Its standard name: `RLIMIT_NPROC`, `pids.max`, `kernel.threads-max`, …
     pub name: String,
-    /// Where it is set: a file, or who.
+    /// Where it is set: a file, or by whom.
     pub place: String,
-    /// What it allows in its own unit; none: no limit.
+    /// The limit in its own unit; none: unlimited.
     pub limit: Option<u64>,
-    /// How much of that is in use; none if it cannot be read.
+    /// Current usage; none if unreadable.
     pub used: Option<u64>,
-    /// Its own unit.
+    /// Its unit.
     pub unit: SystemLimitUnit,
-    /// More threads that it allows; none: any number.
+    /// How many more threads it allows; none: any number.
     pub threads: Option<u64>,
-    /// How to raise it until the next start.
+    /// How to raise it until reboot.
     pub now: String,
-    /// How to raise it for good.
+    /// How to raise it permanently.
     pub for_good: String,
-    /// What else is to be known: that it does not bind this user, that an ancestor cannot be seen.
+    /// Remarks: that it does not bind this user, that an ancestor cannot be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -256,36 +255,36 @@ pub struct SystemLimit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RampEnd {
-    /// This limit, and beside it those that would have given within 5 % of it.
+    /// This limit, together with those within 5 % of it.
     Limit {
         /// The one that gave.
         room: Box<SystemLimit>,
-        /// The call that failed, and its error: `clone3: EAGAIN`.
+        /// The failed call and its error: `clone3: EAGAIN`.
         call: String,
-        /// What shows that it was this one.
+        /// The evidence for this limit.
         because: String,
-        /// The names of those close behind.
+        /// Names of the limits close behind.
         close: Vec<String>,
     },
-    /// The memory: the kernel ended the process instead of refusing.
+    /// Memory: the kernel killed the process instead of refusing.
     Killed {
-        /// What shows it.
+        /// The evidence.
         because: String,
         /// The limit it ran into.
         room: Option<Box<SystemLimit>>,
     },
-    /// None: the reserve that is left to others was reached.
+    /// None: the reserve left to others was reached.
     Reserve {
         /// The limit nearest to giving.
         room: Option<Box<SystemLimit>>,
     },
-    /// None: as many as were asked for.
+    /// None: the requested number was reached.
     Asked,
     /// The ramp was interrupted.
     Interrupted,
-    /// It failed, and no limit that can be read explains it.
+    /// It failed, and no readable limit explains it.
     Unknown {
-        /// The call that failed, and its error.
+        /// The failed call and its error.
         call: String,
     },
 }
@@ -297,6 +296,6 @@ pub struct CacheModel {
     pub hit: Nanos,
     /// Time of a read from behind it.
     pub miss: Nanos,
-    /// What fits.
+    /// The cache size.
     pub cache: Bytes,
 }

@@ -1,95 +1,95 @@
-//! What ran on the processors: stacks of functions, counted.
+//! CPU profiles: stacks of functions, counted.
 
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
-/// What processes ran on the processors, looked at so many times a second.
+/// What processes ran on the processors, sampled at a fixed frequency.
 ///
-/// Stacks share what they have in common: each is the place in [`Profile::calls`] of the function that ran, whose callers are found
-/// from there. A number that names one of a list is its place in it.
+/// Stacks share common callers: each is the index in [`Profile::calls`] of the function that ran, from which its callers are found.
+/// Numbers that refer to a list are indices.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Profile {
-    /// The load meanwhile; none: torment made none.
+    /// The load meanwhile; none: no load by torment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<ProfiledLoad>,
-    /// The machine's name among those that watch; empty: where torment is.
+    /// The observing machine's name; empty: where torment is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// When it began, in milliseconds since 1970.
+    /// Begin, in milliseconds since 1970.
     pub at_unix_ms: u64,
-    /// How long it went on.
+    /// Its duration.
     pub length: Nanos,
-    /// Looks a second at each processor.
+    /// Samples per second and processor.
     pub hz: u32,
-    /// Whose samples these are, those that they started included.
+    /// The sampled processes, with those they started.
     pub processes: Vec<ProfiledProcess>,
-    /// Times that one of them was found on a processor: each stands for 1 ÷ `hz` of processor time.
+    /// Samples in which one of them was on a processor: each stands for 1 ÷ `hz` of processor time.
     pub samples: u64,
-    /// Processor time of the same processes in the same time by the kernel's own account (/proc/PID/stat), in ticks of
-    /// 10 ms; none if it could not be read. Of processes that ended meanwhile only what their parents waited for is in it.
+    /// Processor time of the same processes in the same time by the kernel's own account (/proc/PID/stat), in ticks of 10 ms; none if
+    /// unreadable. For processes that ended meanwhile it includes only what their parents waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_time: Option<Nanos>,
-    /// Samples that the kernel dropped, because nobody took them in time; whose is not known.
+    /// Samples dropped by the kernel because the buffer was full; whose is unknown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
-    /// Of `samples`, those whose stack is not in `stacks`, because there were too many different ones.
+    /// Of `samples`, those whose stack is not in `stacks`, because there were too many distinct ones.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other: u64,
-    /// Of `samples`, those whose stack could not be followed to its root.
+    /// Of `samples`, those whose stack could not be unwound to its root.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub truncated: u64,
-    /// Whether what the kernel does for them could not be seen: then a stack that ends in the kernel ends at the call to it.
+    /// Whether kernel frames were unavailable: then a stack that ends in the kernel ends at the system call.
     #[serde(default, skip_serializing_if = "is_false")]
     pub without_kernel: bool,
-    /// Requests answered meanwhile; none: without a load.
+    /// Requests answered meanwhile; none without a load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Names of threads without their numbers.
+    /// Thread names, without their numbers.
     pub threads: Vec<String>,
     /// Programs, libraries, the kernel.
     pub modules: Vec<CodeModule>,
     /// Functions.
     pub functions: Vec<CodeFunction>,
-    /// Who calls whom; callers stand before those that they call.
+    /// The call tree; callers come before callees.
     pub calls: Vec<CallNode>,
     /// How often each stack was seen.
     pub stacks: Vec<StackCount>,
 }
 
-/// What load there was while the target was looked at.
+/// The load during a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ProfiledLoad {
-    /// On which side of its limit.
+    /// Its side of the limit.
     pub side: LoadSide,
-    /// Offered rate; none of a closed loop.
+    /// Offered rate; none for a closed loop.
     pub rate: Option<Rate>,
 }
 
-/// On which side of the target's limit a load is.
+/// The side of the target's limit that a load is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadSide {
     /// The target holds it.
     Well,
-    /// It does not.
+    /// The target does not hold it.
     Above,
 }
 
-/// A process whose samples are in a profile.
+/// A process with samples in a profile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfiledProcess {
-    /// Its number, as torment sees it.
+    /// Its pid, as torment sees it.
     pub pid: u32,
-    /// The kernel's name of it.
+    /// Its kernel name.
     pub name: String,
 }
 
-/// A file of code, or what stands for one.
+/// A file of code, or a stand-in for one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CodeModule {
-    /// The file's name without its folder; `[kernel]`, `[vdso]`.
+    /// The file's base name; `[kernel]`, `[vdso]`.
     pub name: String,
-    /// Why its functions have no names; none if they have.
+    /// Why its functions have no names; none if they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nameless: Option<UnnamedReason>,
 }
@@ -98,30 +98,30 @@ pub struct CodeModule {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnnamedReason {
-    /// Its names were stripped, and no file of them was found; its build id in hexadecimal, if it has one.
+    /// Its symbols were stripped, and no symbol file was found; its build id in hexadecimal, if it has one.
     Stripped {
-        /// By it the file of names is found.
+        /// Identifies the symbol file.
         build_id: Option<String>,
     },
     /// It could not be read.
     Unreadable {
-        /// Why, in words.
+        /// The reason.
         why: String,
     },
-    /// Made while the program ran, without a map of it.
+    /// Generated at run time, without a map.
     Generated,
-    /// The kernel does not tell where its functions are.
+    /// The kernel hides its functions' addresses.
     Hidden,
 }
 
 /// A function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CodeFunction {
-    /// As it is written; of a module without names, that of the module in brackets.
+    /// Its name; in a module without names, that of the module in brackets.
     pub name: String,
-    /// Its module.
+    /// Index of its module.
     pub module: u32,
-    /// Where it is written; none if that is not known.
+    /// Its source file; none if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Its line there, from 1.
@@ -129,28 +129,28 @@ pub struct CodeFunction {
     pub line: Option<u32>,
 }
 
-/// A function called from a certain place: 1 + the place of its caller in [`Profile::calls`], 0 if it has none; and the function.
+/// A call-tree node: 1 + its caller's index in [`Profile::calls`], 0 if it has none; and the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CallNode(pub u32, pub u32);
 
 impl CallNode {
-    /// A function and the place of its caller.
+    /// A function and its caller's index.
     pub fn new(caller: Option<u32>, function: u32) -> Self {
         Self(caller.map_or(0, |caller| caller.saturating_add(1)), function)
     }
 
-    /// The place of its caller.
+    /// Its caller's index.
     pub fn caller(self) -> Option<u32> {
         self.0.checked_sub(1)
     }
 
-    /// Which function.
+    /// Its function's index.
     pub fn function(self) -> u32 {
         self.1
     }
 }
 
-/// How often a stack was seen: thread, the place of its innermost call, samples.
+/// A stack's count: thread, index of its innermost call, samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackCount(pub u32, pub u32, pub u64);
 
@@ -163,19 +163,19 @@ fn is_false(said: &bool) -> bool {
 }
 
 impl Profile {
-    /// The functions of a stack, the one that ran first. What a damaged record has is left out, and ends.
+    /// The functions of a stack, innermost first. Invalid indices of a damaged record are left out and end it.
     pub fn frames(&self, stack: StackCount) -> impl Iterator<Item = u32> {
         let mut next = Some(stack.1);
         std::iter::from_fn(move || {
             let at = next?;
             let call = self.calls.get(at as usize)?;
-            // Callers stand before whom they call: whatever is read, it comes to an end.
+            // Callers come before callees: whatever is read, this terminates.
             next = call.caller().filter(|caller| *caller < at);
             Some(call.function()).filter(|function| (*function as usize) < self.functions.len())
         })
     }
 
-    /// Processor time that these samples stand for.
+    /// Processor time that this many samples stand for.
     pub fn time_of(&self, samples: u64) -> Nanos {
         Nanos((samples as f64 * 1e9 / f64::from(self.hz.max(1))).round() as u64)
     }

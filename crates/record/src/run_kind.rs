@@ -1,51 +1,51 @@
 use crate::named::named;
 
 named! {
-    /// What kind of run it is, named as it is typed.
+    /// The kind of a run, named like its command.
     RunKind {
         /// Requests under one load.
         Run = "run",
-        /// Starts of a program under one load.
+        /// A storm under one load.
         RunProcesses = "run processes",
-        /// The rate of requests that holds.
+        /// The rate of requests that is held.
         Find = "find",
-        /// The rate of starts of a program that holds.
+        /// The rate of process starts that is held.
         FindProcesses = "find processes",
-        /// The number of connections that holds.
+        /// The number of connections that is held.
         FindConnections = "find connections",
-        /// How many tasks there can be.
+        /// The maximum number of tasks.
         FindThreads = "find threads",
-        /// How the rate depends on the size of what is read.
+        /// The rate by the size of the working set.
         FindWorkingSet = "find working-set",
-        /// Hypotheses as experiments.
+        /// Hypotheses tested by experiments.
         Try = "try",
-        /// What the machine costs.
+        /// Costs of the machine.
         Probe = "probe",
-        /// What a program does on the processors.
+        /// What a program runs on the processors.
         Profile = "profile",
     }
 }
 
 named! {
-    /// What the limit of a search is counted in.
+    /// The unit of a search's limit.
     LimitUnit {
-        /// Requests a second.
+        /// Requests per second.
         Requests = "requests/s",
-        /// Starts of a program a second.
+        /// Process starts per second.
         Processes = "processes/s",
-        /// Connections that are open at once.
+        /// Open connections.
         Connections = "connections",
-        /// Bytes of what is read again and again.
+        /// Bytes of the working set.
         Bytes = "B",
     }
 }
 
 named! {
-    /// What a limit on the number of tasks is counted in.
+    /// The unit of a limit on the number of tasks.
     SystemLimitUnit {
         /// Threads and processes.
         Tasks = "tasks",
-        /// Mappings of memory.
+        /// Memory mappings.
         Maps = "maps",
         /// Memory.
         Bytes = "bytes",
@@ -53,7 +53,7 @@ named! {
 }
 
 impl LimitUnit {
-    /// Whether it is one a second.
+    /// Whether it is a rate.
     pub fn is_rate(&self) -> bool {
         matches!(self, Self::Requests | Self::Processes)
     }

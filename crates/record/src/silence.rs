@@ -1,32 +1,29 @@
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// A shorter stretch without an answer is no silence: at low rates, and of slow targets, it is nothing to speak of.
+/// A shorter stretch without an answer is no silence: at low rates, and with slow targets, it is ordinary.
 pub const SILENCE: Nanos = Nanos::from_millis(100);
 
-/// A stretch in which no request of any loop ended, though some were under way all the while. torment's own standing still
-/// is none.
+/// A stretch in which no request of any loop ended while some were in flight. torment's own stalls do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Silence {
-    /// The last answer before it, or when the first of those was sent that were under way, whichever was later; since the
-    /// trial began.
+    /// The last answer before it, or when the first of the requests in flight was sent, whichever was later; since the trial began.
     pub from: Nanos,
     /// The first answer after it, as the kernel received it; or the end of the drain. Since the trial began.
     pub to: Nanos,
-    /// Requests that were under way at its end, or waited for a connection, of the loop that heard of it first; of all others there are as many again.
+    /// Requests in flight at its end, or waiting for a connection, in the loop that noticed it first; the other loops have as many each.
     pub waiting: u64,
-    /// Of them those that ended soon after, by [`freed_within`]; none if it lasted to the end of the drain.
+    /// Of them, those that ended soon after, by [`freed_within`]; none if it lasted to the end of the drain.
     pub freed: Option<u64>,
 }
 
 impl Silence {
-    /// How long it lasted.
+    /// Its duration.
     pub fn length(&self) -> Nanos {
         self.to - self.from
     }
 
-    /// Those of a target, where each list has what one saw who does not know of the others' answers: what all of them saw, as
-    /// long as all saw it.
+    /// The target's silences, from lists that each know only their own answers: the intersection of all.
     pub(crate) fn intersection(seen: &[Vec<Self>]) -> Vec<Self> {
         let Some((first, others)) = seen.split_first() else { return Vec::new() };
         let both = |mine: &Self, theirs: &Self| Self {
@@ -42,17 +39,17 @@ impl Silence {
     }
 }
 
-/// What gathered in a silence is answered no faster than the target can: a drain lasts at least so many times as long,
+/// What gathered in a silence is answered no faster than the target can: a drain lasts at least this many times as long,
 const AIR: f64 = 1.1;
-/// up to this. A silence that goes on at the end of a load is waited for as long.
+/// up to this. A silence that continues at the end of a load is waited out for as long.
 pub const WAITED_FOR: Nanos = Nanos::from_secs(5);
 
-/// How much time a target that stood still needs to catch up.
+/// The time a frozen target needs to catch up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CatchUp {
     /// After the longest silence.
     pub longest: Nanos,
-    /// When what gathered in any of them is answered at the latest; since the trial began.
+    /// When everything gathered in any of them is answered at the latest; since the trial began.
     pub answered_by: Nanos,
 }
 
@@ -70,14 +67,14 @@ impl CatchUp {
         Self { longest, answered_by: self.answered_by.max(other.answered_by) }
     }
 
-    /// How long a load that ended at this moment of its trial drains, where `drain` would do without a silence.
+    /// The drain of a load that ended at `ended` of its trial, if `drain` would do without a silence.
     pub fn drain(&self, drain: Nanos, ended: Nanos) -> Nanos {
         drain.max(self.longest).max(self.answered_by - ended)
     }
 }
 
-/// Who waited in a silence is freed with the others if the answer comes within this part of its length: what has gathered needs
-/// time to be answered; in a closed loop nothing gathers.
+/// A request that waited in a silence was freed with the others if its answer comes within this fraction (1 ÷ n) of the silence's length:
+/// what has gathered takes time to be answered; in a closed loop nothing gathers.
 pub fn freed_within(is_closed: bool) -> u64 {
     if is_closed { 8 } else { 2 }
 }

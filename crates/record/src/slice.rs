@@ -4,28 +4,27 @@ use stats::Histogram;
 use std::collections::BTreeMap;
 use units::Nanos;
 
-/// How long one slice is.
+/// Length of a slice.
 pub const SLICE: Nanos = Nanos::from_secs(1);
-/// How long one block of [`Slice::outstanding`] is: 10 Hz, as the divergence rule asks for.
+/// Length of one block of [`Slice::outstanding`]: 10 Hz, as the divergence rule needs.
 pub const BLOCK: Nanos = Nanos::from_millis(100);
 /// Blocks in a full slice.
 pub const BLOCKS_PER_SLICE: usize = 10;
 
 /// One second of a trial, as one engine loop or all of them saw it; the last may be shorter.
 ///
-/// Everything is counted in the second in which it happened, outcomes in the second in which they
-/// were decided. Slices of the same second from several loops merge exactly, so does a whole trial: `catalogue/load.rs` says
-/// how, and who is told of what.
+/// Everything is counted in the second in which it happened, outcomes in the second in which they were decided. Slices of the same second
+/// from several loops merge exactly, as does a whole trial: `catalogue/load_rows.rs` defines how, and what is exported.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Slice {
     /// Which second of the trial, from 0; the drain has its own slices after the load's.
     pub index: u32,
     /// Arrivals that came due.
     pub due: u64,
-    /// Arrivals whose request, of a flow the first, was handed to the kernel.
+    /// Arrivals whose (for a flow, first) request was handed to the kernel.
     pub sent: u64,
-    /// Requests that were sent once more, for their connection had closed without a byte of an answer: each counts once,
-    /// however often, and ends like any other.
+    /// Requests resent because their connection had closed without a byte of an answer: each counts once, however often, and ends like
+    /// any other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resent: u64,
     /// Arrivals whose outcome was decided.
@@ -36,12 +35,12 @@ pub struct Slice {
     /// Why the failed ones failed.
     #[serde(with = "pairs")]
     pub failures: BTreeMap<Failure, u64>,
-    /// Done − due. Of answered arrivals; timed-out and unfinished ones count with the time they had
-    /// waited, a lower bound; failed, refused and unsent ones are left out.
+    /// Done − due. Of answered arrivals; timed-out and unfinished ones count with the time they had waited, a lower bound; failed,
+    /// refused and unsent ones are left out.
     pub response: Histogram,
     /// Done − sent, of answered arrivals.
     pub service: Histogram,
-    /// Sent − due: waiting for a free connection and the generator's own delay.
+    /// Sent − due: waiting for a free connection, and the pacing.
     pub lateness: Histogram,
     /// Taken up − due: the generator's own delay alone.
     pub pacing: Histogram,
@@ -58,17 +57,17 @@ pub struct Slice {
     pub connects: u64,
     /// Bytes received.
     pub received_bytes: u64,
-    /// Figures of each step of each flow, in the order of the plan; none if there is only one.
+    /// Figures of each step of each flow, in the order of the plan; empty if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<StepSlice>,
     /// Time covered by the slice, load or drain.
     pub elapsed: Nanos,
     /// Processor time of the engine's loops, without deliberate spinning.
     pub cpu: Nanos,
-    /// The part of it that was spent in the kernel; zero of runs before this was kept.
+    /// The part of it spent in the kernel; zero in runs of earlier versions.
     #[serde(default)]
     pub kernel: Nanos,
-    /// Time that the loops were ready to run and waited for a processor.
+    /// Time that the loops were ready and waited for a processor.
     pub run_delay: Nanos,
     /// Loops merged into this slice.
     pub loops: u32,
@@ -76,8 +75,8 @@ pub struct Slice {
     pub waited_ns: u64,
     /// Integral of outstanding arrivals over time, in nanoseconds: the other side.
     pub outstanding_ns: u64,
-    /// Stretches without any answer, of which became known in this second; of several seconds, only the longest that ended. They do not
-    /// overlap and are [`crate::SILENCE`] long at least, so that there are not many.
+    /// Silences that became known in this second; merged seconds keep only the longest that ended. They do not overlap and are at least
+    /// [`crate::SILENCE`] long, so there are few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<Silence>,
 }
@@ -89,10 +88,10 @@ pub struct StepSlice {
     pub sent: u64,
     /// Answers as expected.
     pub ok: u64,
-    /// Anything else that a request that was sent came to.
+    /// All other outcomes of sent requests.
     pub bad: u64,
-    /// Done − due, where a later step is due when the one before is done and the pause is over; of
-    /// answers, and with the time waited so far of requests that nobody waits for any longer.
+    /// Done − due, where a later step is due when the previous one is done and the pause is over; of answers, and, with the time waited
+    /// so far, of requests given up.
     pub response: Histogram,
 }
 
@@ -107,19 +106,19 @@ impl StepSlice {
 }
 
 impl Slice {
-    /// Answers that came in it if a load that long was still made then: what comes later is of no rate.
+    /// Answers counted in it if its second lies within a load of that length: later ones belong to no rate.
     pub fn answered_within(&self, load: Nanos) -> u64 {
         if SLICE * u64::from(self.index) < load { self.outcomes.answered() } else { 0 }
     }
 }
 
-/// What is mostly nothing is not stored.
+/// Zeros are not stored.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Maps as lists of pairs: JSON keys must be strings, and serde reads numbers back from such keys
-/// only outside of tagged enums, which events are.
+/// Maps as lists of pairs: JSON keys must be strings, and serde reads numbers back from such keys only outside of tagged enums, which
+/// events are.
 mod pairs {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::collections::BTreeMap;
@@ -155,8 +154,8 @@ mod tests {
         slice
     }
 
-    /// A slice once came back from the store as nothing: its statuses were a map with numbers for
-    /// keys, which serde cannot read inside a tagged enum.
+    /// A slice once came back empty from the store: its statuses were a map with numeric keys, which serde cannot read inside a tagged
+    /// enum.
     #[test]
     fn an_event_comes_back_from_json_as_it_was() {
         let event = Event::SliceDone { trial: 1, slice: Box::new(filled(4)) };
@@ -164,7 +163,7 @@ mod tests {
         let back: Event = serde_json::from_str(&json).expect("reads back");
         assert_eq!(serde_json::to_string(&back).expect("serialises"), json);
         assert!(matches!(back, Event::SliceDone { slice, .. } if slice.statuses == filled(4).statuses));
-        // As it was written before there were any.
+        // As written before silences existed.
         let before = json.replace(&json[json.find(",\"silences\"").expect("it has one")..], "}}");
         let back: Event = serde_json::from_str(&before).expect("reads back");
         assert!(matches!(back, Event::SliceDone { slice, .. } if slice.silences.is_empty()));

@@ -2,41 +2,41 @@ use crate::{LostMember, MemberFigures, Silence, Slice};
 use std::collections::BTreeMap;
 use units::Nanos;
 
-/// What one trial counted.
+/// The counts of one trial.
 #[derive(Debug, Clone, Default)]
 pub struct TrialCounts {
     /// All slices merged: load and drain.
     pub total: Slice,
-    /// How long the load lasted.
+    /// Duration of the load.
     pub loaded: Nanos,
-    /// What each of those did that made it: one by itself, or all of a fleet.
+    /// Figures of each member: the single machine's, or all of a fleet.
     pub members: Vec<MemberFigures>,
-    /// Those that were lost meanwhile.
+    /// Members lost meanwhile.
     pub lost: Vec<LostMember>,
 }
 
-/// Puts what those side by side tell of one trial together, loops or members of a fleet: a second is whole once each of them
-/// has told of it, or is done. Counts are the same in whatever order they come; fractions are added in the order of who tells them.
+/// Merges the slices of one trial from parallel sources, loops or members of a fleet: a second is complete once each source has reported
+/// it, or is done. Counts are the same in any order; fractions are added in the order of the sources.
 #[derive(Debug)]
 pub struct SliceMerger {
-    /// Seconds of which not all have told.
+    /// Incomplete seconds.
     pending: BTreeMap<u32, PendingSecond>,
     over: Vec<bool>,
-    /// They do not know of each other's answers.
+    /// The sources do not know of each other's answers.
     apart: bool,
     counted: TrialCounts,
 }
 
-/// A second that is not whole.
+/// An incomplete second.
 #[derive(Debug, Default)]
 struct PendingSecond {
-    /// All of it, as it came.
+    /// Counts, merged as they arrive.
     merged: Slice,
-    /// Of each who has told, what is not counted but measured.
+    /// Fractions by source.
     told: BTreeMap<usize, Fractions>,
 }
 
-/// Of one slice.
+/// What is measured, not counted, in one slice.
 #[derive(Debug)]
 struct Fractions {
     outstanding: Vec<f64>,
@@ -44,7 +44,7 @@ struct Fractions {
 }
 
 impl SliceMerger {
-    /// Of so many loops of one process.
+    /// For this many loops of one process.
     pub fn new(loops: usize) -> Self {
         Self {
             pending: BTreeMap::new(),
@@ -54,13 +54,13 @@ impl SliceMerger {
         }
     }
 
-    /// Of so many members of a fleet. Each tells of every stretch in which it had no answer: it is one of the target's if all
-    /// of them had none.
+    /// For this many members of a fleet. Each reports every stretch in which it had no answer: it is one of the target's if none of them
+    /// had any.
     pub fn for_members(members: usize) -> Self {
         Self { apart: true, ..Self::new(members) }
     }
 
-    /// One's slice. Each tells of each of its seconds once.
+    /// Adds a source's slice. Each source reports each of its seconds once.
     pub fn add(&mut self, index: usize, slice: &Slice) {
         let pending = self.pending.entry(slice.index).or_default();
         pending.merged.index = slice.index;
@@ -69,18 +69,18 @@ impl SliceMerger {
         pending.told.insert(index, Fractions { outstanding, silences });
     }
 
-    /// One is done; its load ended at this moment.
+    /// A source is done; its load ended at this moment.
     pub fn finish_source(&mut self, index: usize, at: Nanos) {
         self.over[index] = true;
         self.counted.loaded = self.counted.loaded.max(at);
     }
 
-    /// Whether all are done.
+    /// Whether all sources are done.
     pub fn is_finished(&self) -> bool {
         !self.over.contains(&false)
     }
 
-    /// The next second that is whole.
+    /// The next complete second.
     pub fn next_complete(&mut self) -> Option<Slice> {
         let first = self.pending.first_entry()?;
         let told = |index: &usize| first.get().told.contains_key(index);
@@ -99,12 +99,12 @@ impl SliceMerger {
         Some(slice)
     }
 
-    /// All whole seconds so far, as one.
+    /// All complete seconds so far, merged.
     pub fn total(&self) -> &Slice {
         &self.counted.total
     }
 
-    /// All of it.
+    /// The trial's counts.
     pub fn into_counts(self) -> TrialCounts {
         self.counted
     }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_second_is_whole_when_each_has_told_of_it() {
         let mut gather = SliceMerger::new(2);
-        // Of a member with two loops.
+        // From a member with two loops.
         gather.add(0, &Slice { loops: 2, ..told(0, 3) });
         assert!(gather.next_complete().is_none(), "the other has not told");
         gather.add(1, &told(0, 4));
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((counted.total.due, counted.loaded), (6, SLICE * 2));
     }
 
-    /// Sums of fractions depend on their order: what was stored once differed with which loop was the quicker.
+    /// Sums of fractions depend on their order: stored values once depended on which loop was faster.
     #[test]
     fn whoever_tells_first_the_second_is_the_same() {
         let slices: Vec<Slice> = [0.1, 0.2, 0.3, 1e9]

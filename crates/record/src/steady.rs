@@ -1,14 +1,13 @@
 use crate::{SLICE, Slice, WAITED_FOR};
 use units::Nanos;
 
-/// In all seconds of a load but one of so many, half of the answers took what is called its steady response time, or longer.
+/// All but one second in this many have a median of at least the steady response time.
 const ALL_BUT: usize = 10;
-/// What is under way when the load ends may take so many times as long: where no queue grows that is enough, and where one does the
-/// last take many times as long.
+/// What is in flight when the load ends may take this many times as long: enough if no queue grows, and if one does the last take far
+/// longer.
 const AIR: f64 = 1.5;
 
-/// How slow a load's answers are from its beginning to its end: a target may answer all of them, each after a while, and
-/// no queue grows.
+/// A load's response time from beginning to end: a target may answer everything after a while, without a growing queue.
 #[derive(Debug, Clone, Default)]
 pub struct SteadyResponse {
     /// The median response time of each whole second.
@@ -16,14 +15,14 @@ pub struct SteadyResponse {
 }
 
 impl SteadyResponse {
-    /// Takes a slice of a load that lasts so long; what comes in the drain is passed over.
+    /// Adds a slice of a load of this length; the drain is ignored.
     pub fn take(&mut self, slice: &Slice, load: Nanos) {
         if SLICE * (u64::from(slice.index) + 1) <= load {
             self.medians.push(slice.response.quantile(0.5).unwrap_or(Nanos::ZERO));
         }
     }
 
-    /// How long such a load drains, where `drain` would do for a quick target.
+    /// How long such a load drains, if `drain` would do for a fast target.
     pub fn drain(&self, drain: Nanos) -> Nanos {
         let mut sorted = self.medians.clone();
         sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! The words in events that are not our own: what a target, a kernel or a program said.
+//! Foreign text in events: messages of a target, a kernel or a program.
 
 use crate::watch::{CloserLook, WatchCoverage, Window};
 use crate::{
@@ -6,12 +6,11 @@ use crate::{
     Slice, TrialResult, Verdict,
 };
 
-/// What changes a text.
 type TextVisitor<'w> = &'w mut dyn FnMut(&mut String);
 
 impl Event {
-    /// Calls `with` for every text that may hold words of somebody else's. What is named and described from the plan
-    /// alone is left out, and so is what the machine itself is asked where there is no target.
+    /// Calls `with` for every text that may hold foreign words. Names and descriptions from the plan alone are left out, and so is what
+    /// the machine itself is asked where there is no target.
     pub fn visit_texts(&mut self, with: TextVisitor<'_>) {
         match self {
             Self::SliceDone { slice, .. } => of_slice(slice, with),
@@ -61,7 +60,7 @@ impl Event {
 }
 
 impl Failure {
-    /// As [`Event::each_text`].
+    /// As [`Event::visit_texts`].
     pub fn visit_texts(&mut self, with: TextVisitor<'_>) {
         match self {
             Self::Status(_) | Self::Lacking(_) | Self::Closed | Self::Dropped(_) => {}

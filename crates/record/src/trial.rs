@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate};
 
 units::named! {
-    /// Why a trial is made.
+    /// The purpose of a trial.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Purpose {
@@ -15,11 +15,11 @@ units::named! {
         WarmUp = "warm-up",
         /// Narrows the bounds.
         Measure = "measure",
-        /// Repeats a reference load to notice a target that has changed.
+        /// Repeats a reference load to detect a changed target.
         Sentinel = "sentinel",
-        /// Repeats a bound before it is published.
+        /// Repeats a bound before publishing it.
         Confirm = "confirm",
-        /// A handful of requests after an overload, until the target is as quick as before it.
+        /// A few requests after an overload, until the target is as quick as before it.
         Recovery = "recovery",
         /// Response time at a fixed share of the capacity.
         Curve = "curve",
@@ -29,26 +29,26 @@ units::named! {
 }
 
 impl Purpose {
-    /// Whether it tells what the target holds: it does not warm it up, wait for it, or only look at its code.
+    /// Whether it shows what the target holds: it is no warm-up, recovery or profile.
     pub fn is_judged(self) -> bool {
         !matches!(self, Self::WarmUp | Self::Recovery | Self::Profile)
     }
 }
 
-/// How the target came back after a trial.
+/// How the target recovered after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recovery {
-    /// Not looked at: the trial was good.
+    /// Not checked: the trial was good.
     NotNeeded,
     /// In flight back to zero and response time back within its baseline after this long.
     After(Nanos),
-    /// Not within this limit: what it had not answered by then was given up.
+    /// Not within this time: what was still unanswered was given up.
     Not(Nanos),
 }
 
 impl Recovery {
-    /// After how long requests were left that it had not answered; none if there were none.
+    /// After how long unanswered requests were given up; none if there were none.
     pub fn lost(self) -> Option<Nanos> {
         match self {
             Self::Not(limit) => Some(limit),
@@ -57,34 +57,34 @@ impl Recovery {
     }
 }
 
-/// What one trial measured. Raw: what it means is derived by `search`.
+/// The raw measurements of one trial; `search` derives their meaning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialResult {
-    /// Why it was made.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// Offered rate as planned; of a load with stages its mean; of a closed loop the rate reached.
+    /// Offered rate as planned; for a load with stages its mean; for a closed loop the rate reached.
     pub rate: Rate,
-    /// How long the load was to last.
+    /// Planned duration of the load.
     pub planned: Nanos,
-    /// How long it lasted; shorter if it was hopeless or interrupted.
+    /// Its actual duration; shorter if it was hopeless or interrupted.
     pub loaded: Nanos,
-    /// How long the drain after it lasted at most before open requests were called unfinished.
+    /// Maximum drain before open requests were called unfinished.
     pub drain: Nanos,
     /// Whether it was stopped early because no later second could have saved it.
     pub hopeless: bool,
     /// All slices of the load merged, and the drain's counts; `total.outstanding` covers the load only.
     pub total: Slice,
-    /// How the target came back.
+    /// How the target recovered.
     pub recovery: Recovery,
-    /// What the runner noticed: descriptors, ports, processors.
+    /// Caveats found by the runner: descriptors, ports, processors.
     pub caveats: Vec<Caveat>,
-    /// What each of a fleet did. What one by itself did is in `total`, and not stored once more.
+    /// Figures of each member of a fleet. A single machine's are in `total`, not stored twice.
     #[serde(default, skip_serializing_if = "is_alone")]
     pub members: Vec<MemberFigures>,
 }
 
 impl TrialResult {
-    /// What happened to the fleet that made it: what was measured is no measurement then, good or bad.
+    /// Caveats about the fleet: they void the trial, good or bad.
     pub fn fleet_caveats(&self) -> impl Iterator<Item = &Caveat> {
         self.caveats.iter().filter(|caveat| caveat.doubt.is_fleet())
     }

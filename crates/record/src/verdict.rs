@@ -7,7 +7,7 @@ use units::{Bytes, Nanos, Rate};
 pub struct Limit {
     /// The goal's name: `nine-of-ten` and `half`, or `strict` and `typical`.
     pub goal: String,
-    /// The rate that is held, if it was estimated from all trials; `lower` and `upper` are then its 95 % interval.
+    /// The held rate, if estimated from all trials; `lower` and `upper` are then its 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<f64>,
     /// The highest rate shown to meet the goal (relevant lower bound).
@@ -22,7 +22,7 @@ pub struct Limit {
     pub good_trials: u32,
     /// Bad trials at the upper bound.
     pub bad_trials: u32,
-    /// Requests due at the lower bound in all its trials together.
+    /// Requests due at the lower bound in all its trials.
     pub lower_due: u64,
     /// Bad ones among them.
     pub lower_bad: u64,
@@ -39,11 +39,11 @@ pub struct CurvePoint {
     pub rate: Rate,
     /// Arrivals due.
     pub due: u64,
-    /// Half of the response times are below.
+    /// Median response time.
     pub response_p50: Nanos,
-    /// 99 % are below.
+    /// 99th percentile of the response time.
     pub response_p99: Nanos,
-    /// The largest.
+    /// The longest response time.
     pub response_max: Nanos,
     /// Mean arrivals outstanding, which by Little's law is rate × mean response time.
     pub outstanding: f64,
@@ -57,25 +57,25 @@ pub struct CurvePoint {
 pub enum SearchEnd {
     /// Every goal has both bounds within its width, confirmed.
     Converged,
-    /// The largest rate allowed meets every goal: at least that.
+    /// The largest rate allowed meets every goal: a lower bound of the limit.
     MaxReached,
-    /// The smallest rate fails already.
+    /// Even the smallest rate fails.
     BelowMin,
-    /// The time given was used up.
+    /// The time budget was used up.
     BudgetSpent,
-    /// The target's own noise leaves the limit less sharp than asked for, after as long as a search takes.
+    /// The target's own noise leaves the limit less sharp than requested, after a search's maximum duration.
     Noisy,
-    /// The generator was the limit, again and again: at least the lower bound.
+    /// The generator was the limit repeatedly: the lower bound is a lower bound of the limit.
     GeneratorLimit,
-    /// The target kept changing, so that no bound stood.
+    /// The target kept changing, so that no bound held.
     NonStationary,
-    /// The target did not come back after an overload.
+    /// The target did not recover after an overload.
     NotRecovered,
     /// Ctrl-C.
     Interrupted,
-    /// Only errors came back: nothing to search.
+    /// All requests failed: nothing to search.
     TargetFails,
-    /// Workers of the fleet were lost again and again.
+    /// Workers of the fleet were lost repeatedly.
     FleetFailed,
 }
 
@@ -86,7 +86,7 @@ impl SearchEnd {
     }
 }
 
-/// Requests that are lost at any rate.
+/// Background loss: requests lost at any rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BackgroundLoss {
     /// Lost, in the trials without a growing queue.
@@ -101,35 +101,35 @@ pub struct BackgroundLoss {
     pub failure: Option<Failure>,
 }
 
-/// What a warm-up came to.
+/// The result of a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WarmUpResult {
     /// Time under load.
     pub loaded: Nanos,
     /// Answers in it.
     pub answered: u64,
-    /// So many times quicker was the target at the end than in the first window; 1 if it was warm already.
+    /// How many times faster the target was at the end than in the first window; 1 if it was already warm.
     pub times: f64,
 }
 
-/// What the generator makes against this target when it is asked for more than it can.
+/// What the generator makes against this target when overloaded itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorCapacity {
-    /// Requests sent in a second.
+    /// Requests sent per second.
     pub most: f64,
-    /// Processor time of its loops for each request, outside of the kernel.
+    /// Processor time of its loops per request, outside the kernel.
     pub user: Nanos,
     /// In the kernel.
     pub kernel: Nanos,
-    /// Share of the time in which its loops worked, 0 to 1,
+    /// Share of the time that its loops worked, 0 to 1,
     pub worked: f64,
-    /// and in which they were ready and waited for a processor.
+    /// and were ready and waited for a processor.
     pub waited: f64,
-    /// Connections made for each request.
+    /// Connections made per request.
     pub connects: f64,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
@@ -147,13 +147,13 @@ pub enum Verdict {
         trials: u32,
         /// Time under load.
         loaded: Nanos,
-        /// What is lost at any rate, if anything is: the limits are those without it.
+        /// The background loss, if any: the limits exclude it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         background: Option<BackgroundLoss>,
-        /// How the target was warmed up, if it was.
+        /// The warm-up, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warmed_up: Option<WarmUpResult>,
-        /// Requests per second that the target did while many waited, if that is clearly less than it holds.
+        /// Throughput under a long queue, in requests per second, if clearly less than it holds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         overloaded: Option<f64>,
         /// What the generator can make, if that was the limit.
@@ -162,14 +162,14 @@ pub enum Verdict {
     },
     /// Of `torment try`.
     Answers {
-        /// What became of every hypothesis.
+        /// The final state, with the result of every hypothesis.
         standing: ExperimentState,
     },
     /// Of `torment probe`.
     Sheet {
         /// Figures measured.
         figures: u32,
-        /// Those among them with a caveat.
+        /// Those with a caveat.
         doubtful: u32,
         /// Whether it was interrupted before all were measured.
         cut_short: bool,
@@ -178,23 +178,23 @@ pub enum Verdict {
     Profiled {
         /// Samples in all of its profiles.
         samples: u64,
-        /// The function that ran most often, and the share of the samples in which it did; none without samples.
+        /// The function sampled most often, and its share of the samples; none without samples.
         most: Option<(String, f64)>,
     },
     /// Of `torment find threads`.
     Tasks {
-        /// The most that existed at once, beside those that were there before.
+        /// The most tasks that existed at once, beyond those before.
         reached: u64,
-        /// What the limits allowed, as read before.
+        /// What the limits allowed, as read beforehand.
         forecast: Option<u64>,
         /// What ended the ramp.
         gave: RampEnd,
     },
     /// Of `torment find working-set`.
     WorkingSet {
-        /// What explains the rates, if anything does.
+        /// The model that explains the rates, if any.
         model: Option<CacheModel>,
-        /// The size at which the rate is half of that from the cache, as the model has it.
+        /// The model's size at which the rate is half of that from the cache.
         half_predicted: Option<Bytes>,
         /// The same, measured: the largest size with more than half, and the smallest with less.
         half_measured: Option<(Bytes, Bytes)>,
@@ -205,9 +205,9 @@ pub enum Verdict {
         met: Option<bool>,
         /// The goal in words.
         goal: String,
-        /// What became of the arrivals.
+        /// Arrivals by outcome.
         outcomes: Outcomes,
-        /// Share of arrivals lost, with what the divergence of the queue adds.
+        /// Share of arrivals lost, including what the queue's divergence adds.
         loss: f64,
     },
 }

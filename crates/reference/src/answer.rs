@@ -1,9 +1,9 @@
-//! What a handler says, before anyone knows how it will be sent.
+//! A handler's answer, independent of how it will be sent.
 
 use std::borrow::Cow;
 use std::time::Instant;
 
-/// An answer as a handler writes it; the models decide only how to wait for `not_before`.
+/// A handler's answer; the models only decide how to wait for `not_before`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -13,21 +13,21 @@ pub(crate) struct Answer {
     pub(crate) framing: Framing,
     /// Sends `100 Continue` and `103 Early Hints` ahead of this answer.
     pub(crate) interim: bool,
-    /// The answer must not leave earlier than this.
+    /// The answer must not be sent earlier than this.
     pub(crate) not_before: Option<Instant>,
 }
 
-/// The bytes of an answer.
+/// The body of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
     Text(Cow<'static, str>),
-    /// What the client sent, given back.
+    /// These bytes, such as an echo.
     Raw(Vec<u8>),
-    /// So many bytes of `x`, made while they are sent.
+    /// This many bytes of `x`, generated while they are sent.
     Filler(u64),
 }
 
-/// How the client is told where the body ends.
+/// How the end of the body is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     Length,

@@ -1,15 +1,15 @@
-//! Answers, from an [`Answer`] to bytes. Large bodies are made while they are sent, so that ten
+//! Encodes [`Answer`]s to bytes. Large bodies are generated while they are sent, so that ten
 //! thousand of them at once do not need ten thousand times their size.
 
 use crate::answer::{Answer, Body, Framing};
 use http::StatusCode;
 use std::io::Write;
 
-/// So much of a large body is made at a time.
+/// Bytes of a large body generated at a time.
 const PIECE: usize = 64 * 1024;
 static FILLER: [u8; PIECE] = [b'x'; PIECE];
 
-/// Bytes on their way out.
+/// Bytes to be sent.
 #[derive(Debug, Default)]
 pub(crate) struct SendBuffer {
     buffer: Vec<u8>,
@@ -18,10 +18,10 @@ pub(crate) struct SendBuffer {
     chunked: bool,
 }
 
-/// What the request asks of the form of its answer.
+/// What the request implies for its answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerForm {
-    /// HEAD: everything but the body.
+    /// HEAD: no body.
     pub(crate) head_only: bool,
     /// HTTP/1.1: chunks and interim answers are understood.
     pub(crate) modern: bool,
@@ -29,7 +29,7 @@ pub(crate) struct AnswerForm {
 }
 
 impl SendBuffer {
-    /// Queues an answer. Says whether the connection can be used again after it.
+    /// Queues an answer. Returns whether the connection can be used again after it.
     pub(crate) fn push(&mut self, answer: &Answer, shape: AnswerForm) -> bool {
         let framing = match answer.framing {
             Framing::Chunked if !shape.modern => Framing::Close,
@@ -90,7 +90,7 @@ impl SendBuffer {
         }
     }
 
-    /// The next bytes to send; empty when all are gone.
+    /// The next bytes to send; empty when all are sent.
     pub(crate) fn next(&mut self) -> &[u8] {
         if self.sent == self.buffer.len() && self.filler > 0 {
             self.buffer.clear();
@@ -110,7 +110,7 @@ impl SendBuffer {
         &self.buffer[self.sent..]
     }
 
-    /// The kernel took `n` of the bytes that `next` gave.
+    /// The kernel took `n` of the bytes returned by `next`.
     pub(crate) fn advance(&mut self, n: usize) {
         self.sent += n;
         if self.sent == self.buffer.len() && self.filler == 0 {
@@ -127,7 +127,7 @@ fn push_header(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Statuses may be such as no standard names.
+/// Statuses need not be standard ones.
 fn reason(status: u16) -> &'static str {
     StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("As Asked")
 }

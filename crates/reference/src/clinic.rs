@@ -1,5 +1,5 @@
-//! The little clinic: pages over rows, as a plain web application has them. A handler either
-//! answers at once or says what it needs of the database; each model decides who waits for that.
+//! The clinic: pages over database rows, as in a plain web application. A handler either
+//! answers at once or returns a query; each model decides who waits for that.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::form;
 use crate::request_parser::Request;
 use crate::route::Route;
 
-/// What a page needs of the database.
+/// A page's query to the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Query {
     Owner(i32),
@@ -28,7 +28,6 @@ pub(crate) enum HandlerResult {
     Do(FaultWork),
 }
 
-/// What a clinic page replies to a request.
 pub(crate) fn handle_page(route: Route, request: &Request<'_>) -> HandlerResult {
     match route {
         Route::Owner => match request.path.trim_start_matches("/owners/").parse() {
@@ -45,7 +44,7 @@ pub(crate) fn handle_page(route: Route, request: &Request<'_>) -> HandlerResult 
     }
 }
 
-/// Asks the database; blocks until it has answered.
+/// Queries the database; blocks until it has answered.
 pub(crate) fn run_query(query: &Query, session: &mut dyn Session) -> Answer {
     let answer = match query {
         Query::Owner(id) => session
@@ -71,7 +70,7 @@ fn no_owner() -> Answer {
     Answer::html(404, "<!doctype html><title>Not found</title><p>There is no such owner.</p>\n")
 }
 
-/// Reads and checks the form; otherwise one line of reason for each bad field.
+/// Parses and validates the form; errors are one line for each bad field.
 fn parse_owner(body: &[u8]) -> Result<OwnerFields, String> {
     let mut owner = OwnerFields::default();
     for (name, value) in form::parse_form(body).map_err(|reason| format!("form: {reason}\n"))? {
@@ -144,7 +143,7 @@ fn owner_page(id: i32, owner: &Owner) -> String {
     page
 }
 
-/// All fortunes and one more, made for this request, in the order of their words.
+/// All fortunes and one more, added for this request, in alphabetical order.
 fn fortunes_page(mut fortunes: Vec<Fortune>) -> String {
     fortunes.push(Fortune { id: 0, message: "Additional fortune added at request time.".to_owned() });
     fortunes.sort_by(|a, b| a.message.cmp(&b.message));

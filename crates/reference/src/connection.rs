@@ -1,4 +1,4 @@
-//! One client's connection: bytes in, exchanges, bytes out. It never waits; the models do.
+//! A client's connection: bytes in, exchanges, bytes out. It never waits; the models do.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
@@ -15,31 +15,31 @@ use crate::request_log::RequestLog;
 use crate::request_parser::{self, ParseResult, Request};
 use crate::route::Route;
 
-/// After a refusal so much more is read and thrown away, so that the client, still sending, gets
-/// to read why; closing at once would reset the connection under it.
+/// Bytes read and discarded after a refusal, so that the client, still sending, gets
+/// to read the reason; closing at once would reset its connection.
 const DRAIN_LIMIT: usize = 64 << 20;
 
 pub(crate) struct Connection {
     pub(crate) socket: Arc<OwnedFd>,
     inbox: Vec<u8>,
-    /// Parsing is of no use before so many bytes are there.
+    /// Parsing is pointless before this many bytes have arrived.
     at_least: usize,
     told_to_continue: bool,
-    /// Only one exchange, whatever the client would like.
+    /// Only one exchange, whatever the client wants.
     single: bool,
     /// When the first bytes of the request in the inbox arrived at the socket.
     arrival: Option<Instant>,
     outgoing: SendBuffer,
-    /// Bytes thrown away since a refusal.
+    /// Bytes discarded since a refusal.
     draining: Option<usize>,
 }
 
-/// What a read brought.
+/// Result of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ReceiveResult {
-    /// So many bytes, in the inbox.
+    /// This many bytes, in the inbox.
     Bytes(usize),
-    /// Nothing there yet (or nothing we want).
+    /// Nothing yet (or nothing wanted).
     Nothing,
     /// The client closed, or the connection broke.
     Closed,
@@ -48,13 +48,13 @@ pub(crate) enum ReceiveResult {
 /// A request that waits for its answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exchange {
-    /// `None` for bytes that were no request; such a connection closes.
+    /// `None` for an invalid request; its connection is closed.
     route: Option<Route>,
     arrival: Instant,
     shape: AnswerForm,
 }
 
-/// What becomes of a connection after an answer.
+/// Whether a connection continues after an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionReuse {
     Again,
@@ -75,13 +75,13 @@ impl Connection {
         }
     }
 
-    /// One that is closed after its first answer.
+    /// A connection that is closed after its first answer.
     pub(crate) fn new_single_use(socket: Arc<OwnedFd>) -> Self {
         Self { single: true, ..Self::new(socket) }
     }
 
-    /// Reads once. The kernel says when what is read arrived (its newest segment, if there are
-    /// several); where it does not, `ready` is when the socket was found readable, and without that it is now.
+    /// Reads once. The arrival time of the data comes from the kernel (of the newest segment, if there are
+    /// several); else it is `ready`, when the socket was found readable, and without that it is now.
     pub(crate) fn receive(&mut self, scratch: &mut [u8], ready: Option<Instant>) -> ReceiveResult {
         let (n, age) = loop {
             match sys::recv_with_age(&self.socket, scratch) {
@@ -104,7 +104,7 @@ impl Connection {
         ReceiveResult::Bytes(n)
     }
 
-    /// Takes the next request from the inbox, when it is whole, and what `reply` says to it.
+    /// Takes the next complete request from the inbox, with the result of `reply`.
     pub(crate) fn next(
         &mut self,
         log: &RequestLog,
@@ -152,7 +152,7 @@ impl Connection {
         Some((exchange, reply))
     }
 
-    /// Queues the answer. Says whether another exchange can follow on this connection.
+    /// Queues the answer. Returns whether another exchange can follow on this connection.
     pub(crate) fn push(&mut self, exchange: &Exchange, answer: &Answer) -> ConnectionReuse {
         if self.outgoing.push(answer, exchange.shape) {
             ConnectionReuse::Again
@@ -161,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// Sends what is queued; `false` when the socket takes no more for now.
+    /// Sends what is queued; `false` when the socket accepts no more for now.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         loop {
             let next = self.outgoing.next();
@@ -181,7 +181,7 @@ impl Connection {
         Ok(rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
     }
 
-    /// The answer is out: writes it down. `Again` when the connection lives on, if only to be
+    /// The answer is sent: logs it. `Again` if the connection continues, if only to be
     /// drained after a refusal.
     pub(crate) fn finish(
         &mut self,
@@ -206,7 +206,7 @@ impl Connection {
     }
 }
 
-/// What the log wants to know of an answer after it is gone.
+/// What the log needs of an answer after it is gone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SentAnswer {
     status: u16,
@@ -220,7 +220,7 @@ impl From<&Answer> for SentAnswer {
 }
 
 impl Exchange {
-    /// The client is gone, or the service ends, before the answer is out.
+    /// The client is gone, or the service ends, before the answer is sent.
     pub(crate) fn abandon(&self, log: &RequestLog) {
         if let Some(route) = self.route {
             log.abandoned(route);

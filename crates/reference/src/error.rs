@@ -4,26 +4,26 @@ use std::io;
 
 use crate::ListenAddress;
 
-/// Why a service could not start. Each message ends in what can be done.
+/// Why a service could not start. Each message ends with advice.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody listens there already.
+    /// The address is in use.
     #[error("{address} is taken by {}; stop it or listen elsewhere", .holder.as_deref().unwrap_or("another process"))]
     AddressTaken {
-        /// The address asked for.
+        /// The address requested.
         address: ListenAddress,
-        /// The process that has it, when that can be found out.
+        /// The process that has it, if known.
         holder: Option<String>,
     },
     /// The kernel does not let us listen there.
     #[error("cannot listen on {address}: {source}; choose another address, such as 127.0.0.1:0")]
     Listen {
-        /// The address asked for.
+        /// The address requested.
         address: ListenAddress,
         /// The kernel's reason.
         source: io::Error,
     },
-    /// The database URL cannot be understood; it is not repeated, for it may hold a password.
+    /// The database URL is invalid; it is not repeated, since it may hold a password.
     #[error(
         "the database URL is not understood: {found}; write it like postgres://user:password@127.0.0.1:5432/clinic"
     )]
@@ -36,9 +36,9 @@ pub enum Error {
     Database {
         /// File or address, without a password.
         place: String,
-        /// What it said.
+        /// Its error message.
         found: String,
-        /// What can be done.
+        /// What to do.
         advice: &'static str,
     },
     /// A number of threads or connections is zero or absurd.
@@ -48,10 +48,10 @@ pub enum Error {
         what: &'static str,
         /// The number given.
         count: usize,
-        /// The largest number taken.
+        /// The largest number accepted.
         most: usize,
     },
-    /// Threads, or the descriptors they need, could not be had.
+    /// Threads, or the descriptors they need, are unavailable.
     #[error("cannot start the service's threads: {0}; ask for fewer or raise `ulimit -u`")]
     Threads(#[source] io::Error),
 }

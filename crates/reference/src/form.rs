@@ -1,8 +1,8 @@
-//! Forms in (`application/x-www-form-urlencoded`), and text made safe for a page out.
+//! Form parsing (`application/x-www-form-urlencoded`) and HTML escaping.
 
 use std::borrow::Cow;
 
-/// The fields of a form, decoded; the last of two with one name is the last in the list.
+/// The decoded fields of a form, in order; names may repeat.
 pub(crate) fn parse_form(body: &[u8]) -> Result<Vec<(String, String)>, &'static str> {
     body.split(|b| *b == b'&')
         .filter(|pair| !pair.is_empty())
@@ -36,7 +36,7 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|d| d as u8)
 }
 
-/// Text with the five characters that mean something in HTML made harmless.
+/// Escapes the five special characters of HTML.
 pub(crate) fn escape_html(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);

@@ -1,10 +1,10 @@
-//! The built-in service with known truths: what `torment target` runs and `torment find demo`
-//! finds the limit of.
+//! The built-in service with known truths: what `torment target` runs, and whose limit `torment find demo`
+//! finds.
 //!
-//! Its truth pages answer at moments that are computed, not worked for: `/queue?us=500` is one
-//! server that takes 500 µs for each request, so its capacity is exactly 2,000 requests a second
-//! on any machine that can carry that load. Whoever measures something else has measured itself.
-//! What truly happened stands at `/truth`. Beside them is a small clinic with a real database.
+//! Its truth pages answer at computed times, without doing work: `/queue?us=500` is one
+//! server that takes 500 µs per request, so its capacity is exactly 2,000 requests per second
+//! on any machine that can carry that load. Whoever measures anything else has measured itself.
+//! `/truth` tells what really happened. Beside these pages is a small clinic with a real database.
 //!
 //! | page | answers | parameters (default) |
 //! |---|---|---|
@@ -12,7 +12,7 @@
 //! | `/queue` | as one server, first come first served: capacity 10⁶/us per second | `us` (500) |
 //! | `/pool` | as `size` servers behind one queue: capacity size·1000/ms per second | `size` (10), `ms` (20) |
 //! | `/stall` | at once, but frozen for the last second of every ten since the start | `every` (10s), `for` (1s) |
-//! | `/warm` | as one server that is slow at first: see [`Warming`] | `us` (500), `factor` (10), `n` (10000) |
+//! | `/warm` | as one server that is slow at first: see [`WarmUpCurve`] | `us` (500), `factor` (10), `n` (10000) |
 //! | `/shed` | as one server; 503 at once when `limit` requests wait already | `us` (500), `limit` (100) |
 //! | `/json` | a small JSON text after a fixed time | `ms` (0) |
 //! | `/status/NNN` | with that status, 200 to 599 | |
@@ -26,37 +26,37 @@
 //! | `POST /owners/new` | 302 to the new owner once the row is committed, or 400 with reasons | a form |
 //! | `/owners/count` | JSON: the number of owners | |
 //!
-//! The pages under `/fault/` are truly broken, each in one known way, for whoever wants to see what that
-//! looks like from outside. A request takes the thread that serves it; where it finds no room it is
-//! answered 503. In the model `async` those that block are answered 400.
+//! The pages under `/fault/` are really broken, each in one known way, to show what that
+//! looks like from outside. A request occupies the thread that serves it; without room it is
+//! answered 503. In the model `async` blocking ones are answered 400.
 //!
 //! | page | what a request does | parameters (default) |
 //! |---|---|---|
-//! | `/burn` | uses a processor for so long, `burn_first` a share of `a` and `burn_second` one of `b`; `deep` calls of `burn_deeper` lead to them | `a` (70), `b` (30), `deep` (0), `us` (1000) |
-//! | `/fault/cpu` | uses a processor for so long | `us` (1000) |
+//! | `/burn` | uses a processor for this long, `burn_first` for a share of `a` and `burn_second` for one of `b`; `deep` calls of `burn_deeper` lead to them | `a` (70), `b` (30), `deep` (0), `us` (1000) |
+//! | `/fault/cpu` | uses a processor for this long | `us` (1000) |
 //! | `/fault/lock` | sleeps with the one mutex held | `us` (1000) |
 //! | `/fault/permit` | sleeps with one of `size` permits, waiting at most 30 s for it | `size` (10), `us` (20000) |
-//! | `/fault/call` | asks another service on this machine, over a connection of its thread's own | `to`, `path` (/) |
+//! | `/fault/call` | calls another service on this machine, over its thread's own connection | `to`, `path` (/) |
 //! | `/fault/db` | by `do`, in a session of the pool; PostgreSQL only: | `do` (sleep) |
 //! | … `do=sleep` | `pg_sleep` | `us` (20000) |
-//! | … `do=row`, `advisory` | changes the one hot row, or takes the one advisory lock, and keeps it so long | `us` (2000) |
-//! | … `do=cpu` | computes over so many rows | `rows` (10000) |
-//! | … `do=read` | reads pages at random; the first request fills the table | `n` (8), `mib` (256) |
+//! | … `do=row`, `advisory` | updates the one hot row, or takes the one advisory lock, and keeps it this long | `us` (2000) |
+//! | … `do=cpu` | computes over rows | `rows` (10000) |
+//! | … `do=read` | reads random pages; the first request fills the table | `n` (8), `mib` (256) |
 //! | … `do=commit` | inserts a row with a commit of its own | |
 //! | … `do=idle` | keeps a transaction open while the service sleeps | `us` (20000) |
-//! | … `do=connect` | sleeps in a session made for this request, beside the pool | `us` (20000) |
+//! | … `do=connect` | sleeps in a new session outside the pool | `us` (20000) |
 //! | `/fault/memory` | keeps memory until `reset=1` | `kib` (256) |
-//! | `/fault/thread` | starts a thread that lives so long | `ms` (1000) |
+//! | `/fault/thread` | starts a thread that lives this long | `ms` (1000) |
 //! | `/fault/open` | keeps a descriptor open until `reset=1` | |
 //! | `/fault/file` | appends to a file in the temporary folder, and waits for the disk | `kib` (4) |
 //!
 //! The times at `/truth` run from the moment the kernel had a request's bytes to the moment it had the
-//! answer's last: in a closed loop of thousands, most of that is the wait until the service comes to
-//! look, and the client sees it too. A client that also takes the kernel's record of when answers
-//! arrived sees the same times; one that counts until it has read them adds its own wait.
+//! answer's last: in a closed loop of thousands, most of that is the wait until the service
+//! reads, and the client sees it too. A client that uses the kernel's timestamps of answers
+//! sees the same times; one that counts until it has read them adds its own wait.
 //!
-//! It is a load generator's target, not a web server for others: it never looks at who asks,
-//! never times out an idle connection, and never speaks TLS or HTTP/2.
+//! It is a load generator's target, not a web server for others: it has no access control,
+//! never times out an idle connection, and speaks neither TLS nor HTTP/2.
 
 mod answer;
 mod answer_encoder;
@@ -89,45 +89,45 @@ pub use virtual_servers::WarmUpCurve;
 
 pub(crate) use service_state::ServiceState;
 
-/// How the service waits.
+/// Concurrency model: how the service waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConcurrencyModel {
     /// A poller and `workers` threads; `queue` requests may wait for one, more are answered 503.
     Pool {
         /// Requests served at the same time, sleeping ones included.
         workers: usize,
-        /// Requests that wait.
+        /// Requests that may wait.
         queue: usize,
     },
-    /// A thread for each connection.
+    /// A thread per connection.
     Threads,
-    /// `loops` event loops, each with a table of descriptors of its own, and a thread for each
+    /// `loops` event loops, each with its own descriptor table, and a thread per
     /// database session.
     Async {
         /// Threads that share the connections.
         loops: usize,
     },
-    /// `workers` threads that each accept a connection, answer one request on it and close it, as the
-    /// processes of PHP-FPM or of gunicorn's synchronous workers do: who finds all of them busy waits
-    /// in the kernel's queue of connections.
+    /// `workers` threads that each accept a connection, answer one request on it and close it, like the
+    /// processes of PHP-FPM or of gunicorn's synchronous workers: when all are busy, clients wait
+    /// in the kernel's accept queue.
     Serial {
         /// Requests served at the same time.
         workers: usize,
     },
 }
 
-/// What a loop has open beside its connections, amply: 0 to 2, the listener, an epoll, and the events
-/// that wake the loops.
+/// Descriptors of a loop besides its connections, amply: 0 to 2, the listener, an epoll, and the
+/// loops' wake-up events.
 const LOOP_DESCRIPTORS: u64 = 72;
 
 impl ConcurrencyModel {
-    /// As Tomcat comes: 200 workers, and a queue that descriptors bound before its own limit does.
+    /// Tomcat's default: 200 workers, and a queue bounded by descriptors before its own limit.
     pub const POOL: Self = Self::Pool { workers: 200, queue: 100_000 };
     /// One loop.
     pub const ASYNC: Self = Self::Async { loops: 1 };
 
-    /// Event loops enough to hold so many connections at once: as the limit of descriptors is one of
-    /// each loop, one for each time it fits in, but no more than 64.
+    /// Enough event loops to hold this many connections at once: the descriptor limit applies to
+    /// each loop. At most 64.
     pub fn for_connections(connections: u64) -> Self {
         let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
         let each = limit.saturating_sub(LOOP_DESCRIPTORS).max(1);
@@ -144,7 +144,7 @@ impl ConcurrencyModel {
     }
 }
 
-/// What to start.
+/// Configuration of a service.
 #[derive(Debug, Clone)]
 pub struct ServiceConfig {
     /// Where to listen.
@@ -155,7 +155,7 @@ pub struct ServiceConfig {
     pub database: ClinicDatabase,
     /// Database connections, shared by all requests; HikariCP has 10.
     pub connections: usize,
-    /// Connections that may wait to be accepted; the kernel cuts it to `net.core.somaxconn`.
+    /// Connections that may wait to be accepted; the kernel caps it at `net.core.somaxconn`.
     pub backlog: u32,
     /// Makes `/delay`, `/queue`, `/pool` and `/shed` slow at first.
     pub warming: Option<WarmUpCurve>,
@@ -175,7 +175,7 @@ impl Default for ServiceConfig {
     }
 }
 
-/// More workers, loops or database connections than this are a slip of the finger.
+/// More workers, loops or database connections than this are a typo.
 const THREADS_LIMIT: usize = 100_000;
 
 /// A running service; it ends when dropped.
@@ -189,7 +189,7 @@ pub struct BuiltinService {
 
 impl BuiltinService {
     /// Opens the database, listens, and starts the threads; once this returns, requests are answered.
-    /// Raises the soft limit of descriptors of the whole process to the hard one.
+    /// Raises the process's soft descriptor limit to the hard one.
     ///
     /// Fails when the address is taken or not ours, when the database cannot be reached, or when
     /// a thread cannot be started.
@@ -227,25 +227,25 @@ impl BuiltinService {
         match threads {
             Ok(threads) => Ok(Self { shared, address, threads, _folder: folder }),
             Err(e) => {
-                // Those that did start end by themselves.
+                // The threads already started end by themselves.
                 shared.stop.stop();
                 Err(Error::Threads(e))
             }
         }
     }
 
-    /// Where it really listens.
+    /// The actual address.
     pub fn address(&self) -> &ListenAddress {
         &self.address
     }
 
-    /// The log that `/truth` gives, without a request.
+    /// The log behind `/truth`, without a request.
     pub fn truth(&self) -> serde_json::Value {
         self.shared.log.json(self.shared.model, false)
     }
 
-    /// Ends the service: closes the port and all connections, waits for writes under way to the
-    /// database, and removes the temporary database. Answers that are not yet due are not sent.
+    /// Stops the service: closes the port and all connections, waits for writes in progress to the
+    /// database, and removes the temporary database. Answers not yet due are not sent.
     pub fn stop(self) {
         drop(self);
     }
@@ -256,7 +256,7 @@ impl Drop for BuiltinService {
         self.shared.stop.stop();
         self.shared.faults.end();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so already.
+            // A panic has been reported already.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Where the service listens, and who is there already when it cannot.
+//! Where the service listens, and who is already there when it cannot.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -15,20 +15,20 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipprot
 
 use crate::{Error, port_holder};
 
-/// The kernel cuts this to `net.core.somaxconn` (4,096 by default).
+/// The kernel caps this at `net.core.somaxconn` (4,096 by default).
 pub(crate) const BACKLOG: u32 = 65_535;
 
 /// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenAddress {
-    /// Port 0 takes any free port; [`Service::address`](crate::Service::address) then says which.
+    /// Port 0 takes any free port; [`BuiltinService::address`](crate::BuiltinService::address) returns it.
     Tcp(SocketAddr),
     /// A socket file; one left behind by a dead server is replaced.
     Unix(PathBuf),
 }
 
 impl ListenAddress {
-    /// What to put in front of a path, for TCP: `http://127.0.0.1:8080`.
+    /// Base URL for TCP: `http://127.0.0.1:8080`.
     pub fn base_url(&self) -> String {
         match self {
             // 0.0.0.0 is an address to listen on, not one to connect to.
@@ -65,7 +65,7 @@ impl FromStr for ListenAddress {
     }
 }
 
-/// A listening socket that never blocks, and the address it really has.
+/// A non-blocking listening socket, and its actual address.
 pub(crate) struct Listener {
     pub(crate) socket: OwnedFd,
     pub(crate) address: ListenAddress,
@@ -83,7 +83,7 @@ impl Listener {
         }
     }
 
-    /// Takes one connection: `Ok(None)` when nobody waits, an error when none can be taken for
+    /// Accepts one connection: `Ok(None)` when none waits, an error when none can be accepted for
     /// now, mostly for want of descriptors.
     pub(crate) fn accept(&self) -> Result<Option<Arc<OwnedFd>>, Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -97,7 +97,7 @@ impl Listener {
                     return Ok(Some(Arc::new(socket)));
                 }
                 Err(Errno::AGAIN) => return Ok(None),
-                // The client was gone before we came to it; the next may not be.
+                // The client has left already; the next may not have.
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
                 Err(e) => return Err(e),
             }
@@ -108,7 +108,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let ListenAddress::Unix(path) = &self.address {
-            // Somebody may have removed it already.
+            // It may be removed already.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -128,7 +128,7 @@ fn bind_tcp(address: SocketAddr, backlog: i32) -> Result<Listener, Errno> {
     sockopt::set_socket_reuseaddr(&socket, true)?;
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, backlog)?;
-    // Where it cannot be, a request's time begins when we come to it.
+    // Where unsupported, a request's time begins when we read it.
     let _ = sys::enable_receive_timestamps(&socket);
     let real = rustix::net::getsockname(&socket)?.try_into()?;
     Ok(Listener { socket, address: ListenAddress::Tcp(real) })
@@ -149,7 +149,7 @@ fn bind_unix(path: &Path, backlog: i32) -> Result<Listener, Errno> {
     Ok(Listener { socket, address: ListenAddress::Unix(path.to_owned()) })
 }
 
-/// Whether a dead server left this socket file. A file of another kind is somebody's, and an
+/// Whether a dead server left this socket file. A file of another kind belongs to somebody, and is an
 /// error: connecting to it is refused just the same.
 fn is_stale_socket(path: &Path) -> Result<bool, Errno> {
     let kind = FileType::from_raw_mode(rustix::fs::lstat(path)?.st_mode);

@@ -1,9 +1,9 @@
-//! Which process listens on a port. Processes of other users stay unseen unless we are root.
+//! Finds the process that listens on a port. Only root sees processes of other users.
 
 use procfs::TcpState;
 use std::net::SocketAddr;
 
-/// `nginx (process 812)`, when it can be found out.
+/// `nginx (process 812)`, if known.
 pub(crate) fn of(address: SocketAddr) -> Option<String> {
     let mut sockets = procfs::tcp_sockets(std::process::id(), &[TcpState::LISTEN]);
     sockets.retain(|socket| socket.local.port() == address.port());

@@ -1,10 +1,10 @@
-//! What truly happened, as the service itself saw it: the measure for whoever measures us.
+//! What really happened, as the service saw it: the standard for whoever measures us.
 //!
-//! Times run from the moment the first bytes of a request arrived at its socket to the moment the
-//! last byte of its answer was handed to the kernel. The arrival is the kernel's own record (see
-//! [`sys::stamp_arrivals`]), so the time in which a busy service did not even look is in it, as it is
-//! in what the client saw; on Unix sockets, where there is none, times begin when the service comes to
-//! look. An answer is written down right after that: for a
+//! Times run from the arrival of a request's first bytes at its socket to the moment the
+//! last byte of its answer was handed to the kernel. The arrival is the kernel's own timestamp (see
+//! [`sys::enable_receive_timestamps`]), so it includes the time before a busy service even looked, as does
+//! what the client saw; on Unix sockets, which have none, times begin when the service
+//! reads. An answer is logged right after that: for a
 //! moment its client may have it while the log still says it is in flight.
 
 use std::collections::BTreeMap;
@@ -17,28 +17,28 @@ use serde_json::{Value, json};
 
 use crate::route::Route;
 
-/// Quantiles are right to three digits.
+/// Significant digits of quantiles.
 const DIGITS: u8 = 3;
-/// A day; what takes longer is counted as a day.
+/// A day; anything longer is counted as a day.
 const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// Everything counted since the start or the last reset.
 pub(crate) struct RequestLog {
-    /// Wall-clock time and the monotonic instant that goes with it.
+    /// Wall-clock time and the matching monotonic instant.
     epoch: (Duration, Instant),
     patterns: [Mutex<RouteStats>; Route::COUNT],
     pub(crate) connections: ServiceConnections,
-    /// Bytes that were no request: answered 400, 413, 431 or 505.
+    /// Invalid requests: answered 400, 413, 431 or 505.
     refused: AtomicU64,
 }
 
-/// Connections, and what kept us from taking more.
+/// Connections, and what prevented more.
 #[derive(Default)]
 pub(crate) struct ServiceConnections {
     accepted: AtomicU64,
     open: AtomicU64,
     peak: AtomicU64,
-    /// Times that accepting rested because no descriptor was left.
+    /// Pauses of accepting because no descriptor was left.
     accept_pauses: AtomicU64,
     /// Connections closed at once because no thread could be started.
     without_thread: AtomicU64,
@@ -138,7 +138,7 @@ impl RequestLog {
         }
     }
 
-    /// The client went away before its answer was out.
+    /// The client left before its answer was sent.
     pub(crate) fn abandoned(&self, route: Route) {
         self.pattern(route).abandoned += 1;
     }
@@ -147,7 +147,7 @@ impl RequestLog {
         self.refused.fetch_add(1, Relaxed);
     }
 
-    /// The log as JSON. With `reset` counting begins anew; requests in flight are carried over,
+    /// The log as JSON. `reset` restarts the counts; requests in flight are carried over,
     /// so that received = answered + abandoned + in flight always holds.
     pub(crate) fn json(&self, model: &str, reset: bool) -> Value {
         let mut patterns = serde_json::Map::new();

@@ -1,43 +1,43 @@
-//! HTTP/1.1 requests, from bytes to a [`Request`]. Pure: it is given what has arrived so far and
-//! says what that is. Bytes after the first request are left for the next call.
+//! HTTP/1.1 requests, from bytes to a [`Request`]. Pure: takes what has arrived so far and
+//! classifies it. Bytes after the first request are left for the next call.
 
 use std::borrow::Cow;
 
-/// A request line and its headers may be this long; Tomcat allows 8 KiB, nginx 32 KiB.
+/// Maximum length of request line and headers; Tomcat allows 8 KiB, nginx 32 KiB.
 pub(crate) const HEAD_LIMIT: usize = 16 * 1024;
 /// More headers than any load generator sends.
 const HEADERS_LIMIT: usize = 64;
 /// The clinic's forms are far smaller; a test of 413 does not want to send more.
 pub(crate) const BODY_LIMIT: usize = 1024 * 1024;
-/// Chunk sizes and line ends come on top of a chunked body, but not without end.
+/// Chunk sizes and line ends add to a chunked body, but not without bound.
 const CHUNKED_WIRE_LIMIT: usize = 2 * BODY_LIMIT + 64 * 1024;
 
-/// One whole request, borrowed from the bytes it came in.
+/// One complete request, borrowed from its bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
-    /// What follows the question mark, or nothing.
+    /// What follows the question mark, or empty.
     pub(crate) query: &'a str,
     pub(crate) body: Cow<'a, [u8]>,
-    /// The client wants to use the connection again.
+    /// The client wants to reuse the connection.
     pub(crate) keep_alive: bool,
     /// HTTP/1.1 or later: chunks and interim answers are understood.
     pub(crate) modern: bool,
 }
 
-/// What the bytes so far amount to.
+/// Result for the bytes so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ParseResult<'a> {
-    /// Not yet a request; it cannot become one before `at_least` bytes are there.
+    /// Incomplete; cannot be complete before `at_least` bytes have arrived.
     Partial { at_least: usize, wants_continue: bool },
     /// A request that took the first `used` bytes.
     Whole { request: Request<'a>, used: usize },
-    /// Never a request: answer with this and close.
+    /// Invalid: answer with this and close.
     Refused(Refusal),
 }
 
-/// Why bytes are not a request we take.
+/// Why bytes are no acceptable request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -48,7 +48,7 @@ const fn refuse(status: u16, reason: &'static str) -> Refusal {
     Refusal { status, reason }
 }
 
-/// How the head says where the body ends.
+/// The headers that delimit the body.
 #[derive(Default)]
 struct FramingHeaders {
     length: Option<usize>,
@@ -59,7 +59,7 @@ struct FramingHeaders {
     keep_alive: bool,
 }
 
-/// Reads the first request in `bytes`.
+/// Parses the first request in `bytes`.
 pub(crate) fn parse(bytes: &[u8]) -> ParseResult<'_> {
     match try_parse(bytes) {
         Ok(parsed) => parsed,
@@ -128,7 +128,7 @@ fn read_framing(headers: &[httparse::Header<'_>]) -> Result<FramingHeaders, Refu
                 .ok()
                 .filter(|v| !v.is_empty() && v.bytes().all(|b| b.is_ascii_digit()))
                 .ok_or(refuse(400, "Content-Length is not a number"))?;
-            // More digits than fit a number are simply too long a body.
+            // More digits than fit a number simply mean too long a body.
             let length = length.parse().unwrap_or(usize::MAX);
             if framing.length.is_some_and(|other| other != length) {
                 return Err(refuse(400, "two Content-Length headers disagree"));
@@ -157,7 +157,7 @@ fn read_framing(headers: &[httparse::Header<'_>]) -> Result<FramingHeaders, Refu
     Ok(framing)
 }
 
-/// The whole body and the bytes it took on the wire, or `None` while its end is missing.
+/// The whole body and its length on the wire, or `None` if incomplete.
 fn decode_chunks(wire: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Refusal> {
     const BAD: Refusal = refuse(400, "the chunked body is malformed");
     let (mut body, mut at) = (Vec::new(), 0);
@@ -188,7 +188,7 @@ fn decode_chunks(wire: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Refusal> {
     }
 }
 
-/// Passes over trailer lines up to the empty one that ends the message.
+/// Skips trailer lines up to the empty one that ends the message.
 fn skip_trailers(wire: &[u8]) -> Result<Option<usize>, Refusal> {
     let mut at = 0;
     while let Some(line) = wire[at..].windows(2).position(|pair| pair == b"\r\n") {

@@ -4,8 +4,8 @@ fn request<'a>(method: &'a str, path: &'a str, query: &'a str, body: &'a str) ->
     Request { method, path, query, body: Cow::Borrowed(body.as_bytes()), keep_alive: true, modern: true }
 }
 
-/// Checks the whole text, and that every shorter start of it is only a start: the same request
-/// comes out however the network cuts it.
+/// Checks the whole text, and that every prefix of it is incomplete: the same request
+/// results however the network splits it.
 fn check(text: &str, expected: &Request<'_>) {
     for rest in ["", "GET /next HTTP/1.1\r\n"] {
         let bytes = [text.as_bytes(), rest.as_bytes()].concat();

@@ -1,4 +1,4 @@
-//! Which of our pages a path means, and the parameters that follow it.
+//! The page that a path names, and its parameters.
 
 use std::str::FromStr;
 
@@ -26,7 +26,7 @@ units::named! {
         Fault = "/fault/{kind}",
         Burn = "/burn",
         Unknown = "(unknown)",
-        /// Not counted: asking what happened must not change it.
+        /// Not counted: reading the log must not change it.
         Truth = "/truth",
     }
 }
@@ -61,7 +61,7 @@ impl Route {
         }
     }
 
-    /// The methods it takes, as an `Allow` header names them; `None` takes any, so that a load
+    /// The methods it accepts, as in an `Allow` header; `None` accepts any, so that a load
     /// with bodies can be aimed at it.
     pub(crate) fn allow(self) -> Option<&'static str> {
         match self {
@@ -84,13 +84,13 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// A text as it stands, if it is given.
+    /// A text verbatim, if given.
     pub(crate) fn text(self, name: &str) -> Option<&'a str> {
         self.get(name)
     }
 
-    /// A number between two bounds, or the default when it is not given. Otherwise a sentence
-    /// that says what would have been understood.
+    /// A number between two bounds, or the default if not given. The error is a sentence
+    /// that says what is valid.
     pub(crate) fn number<T>(self, name: &str, default: T, least: T, most: T) -> Result<T, String>
     where
         T: FromStr + PartialOrd + std::fmt::Display,
@@ -99,7 +99,7 @@ impl<'a> Parameters<'a> {
             return Ok(default);
         };
         match text.parse() {
-            // Not a number fails both comparisons, and is refused like any other nonsense.
+            // NaN fails both comparisons, and is refused like any other nonsense.
             Ok(value) if value >= least && value <= most => Ok(value),
             _ => Err(format!("{name} is '{text}'; it must be a number from {least} to {most}")),
         }

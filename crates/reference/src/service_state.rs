@@ -1,4 +1,4 @@
-//! What all threads of one service share.
+//! State shared by all threads of one service.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub(crate) struct ServiceState {
     pub(crate) stop: StopSignal,
     pub(crate) database: database::SessionPool,
     pub(crate) faults: FaultState,
-    /// As `/truth` names it.
+    /// Its name at `/truth`.
     pub(crate) model: &'static str,
     started: Instant,
     servers: Mutex<VirtualServers>,
@@ -48,19 +48,19 @@ impl ServiceState {
         self.servers.lock().expect("arithmetic does not panic")
     }
 
-    /// An instant as time since the service started.
+    /// Converts an instant to time since the service started.
     pub(crate) fn since_start(&self, instant: Instant) -> Nanos {
         instant.saturating_duration_since(self.started).into()
     }
 
-    /// A time since the service started as an instant.
+    /// Converts time since the service started to an instant.
     pub(crate) fn instant_of(&self, at: Nanos) -> Instant {
-        // Bounded: a virtual server whose queue is centuries long is as good as one of a century.
+        // Bounded: a virtual queue of centuries is as good as one of a century.
         const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
         self.started + at.to_duration().min(CENTURY)
     }
 
-    /// What the service says to a request; the same in every model.
+    /// Handles a request; the same in every model.
     pub(crate) fn handle(&self, route: Route, request: &Request<'_>, arrival: Instant) -> HandlerResult {
         if let Some(allow) = route.allow()
             && !allow.split(", ").any(|method| method == request.method)
@@ -83,7 +83,7 @@ impl ServiceState {
         }
     }
 
-    /// Asks the database, waiting for a session and for the answer.
+    /// Queries the database, waiting for a session and for the answer.
     pub(crate) fn query_database(&self, query: &Query, asked: Instant) -> Answer {
         self.database
             .with_session(asked + database::WAIT_LIMIT, |session| clinic::run_query(query, session))

@@ -1,4 +1,4 @@
-//! The end of a service, and sleeping that notices it.
+//! The stop of a service, and sleeping that notices it.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
-/// The kernel may end a wait on descriptors up to a thousandth of its length late, so as to wake
-/// rarely (`select_estimate_accuracy` in fs/select.c, which epoll uses too). Under this length
+/// The kernel may end a wait on descriptors up to a thousandth of its length late, to save
+/// wake-ups (`select_estimate_accuracy` in fs/select.c, which epoll uses too). Below this length
 /// that is at most 20 µs.
 const EXACT_BELOW: Duration = Duration::from_millis(20);
 
@@ -28,7 +28,7 @@ impl StopSignal {
 
     pub(crate) fn stop(&self) {
         self.flag.store(true, Ordering::SeqCst);
-        // An eventfd takes a first write always.
+        // An eventfd always accepts a first write.
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
 
@@ -40,7 +40,7 @@ impl StopSignal {
         self.event.as_fd()
     }
 
-    /// Sleeps until `due`, typically to within 60 µs; `false` when the service stops first.
+    /// Sleeps until `due`, typically to within 60 µs; `false` if the service stops first.
     pub(crate) fn sleep_until(&self, due: Instant) -> bool {
         loop {
             let left = due.saturating_duration_since(Instant::now());
@@ -55,7 +55,7 @@ impl StopSignal {
         }
     }
 
-    /// Waits until `fd` is ready; `false` when the service stops or `patience` ends first.
+    /// Waits until `fd` is ready; `false` if the service stops or `patience` ends first.
     pub(crate) fn wait_ready(&self, fd: BorrowedFd<'_>, what: PollFlags, patience: Duration) -> bool {
         let until = Instant::now() + patience;
         loop {
@@ -70,8 +70,8 @@ impl StopSignal {
     }
 }
 
-/// How long to let the kernel sleep when `left` remain: all of it when it is short, otherwise
-/// almost all, for the last part is then slept exactly.
+/// How long to let the kernel sleep when `left` remain: all of it if short, otherwise
+/// almost all, and the rest is then slept exactly.
 pub(crate) fn poll_timeout(left: Duration) -> Timespec {
     timespec(if left > EXACT_BELOW { left - left / 500 } else { left })
 }
@@ -80,7 +80,7 @@ fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) }
 }
 
-/// Lets this thread, and those it starts, be woken on time: by default the kernel adds 50 µs.
+/// Lets this thread, and those it starts, wake on time: by default the kernel adds 50 µs.
 pub(crate) fn minimize_timer_slack() {
     // Without it we are a little later, and the log says so.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));

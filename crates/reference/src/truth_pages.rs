@@ -1,4 +1,4 @@
-//! The pages whose right answer is known beforehand.
+//! The pages whose correct measurement is known.
 
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,9 @@ use crate::virtual_servers::{Admission, ServerKey, after_freeze};
 /// Ten minutes: longer than any client waits.
 const TIME_LIMIT_US: f64 = 600e6;
 const TIME_LIMIT_MS: f64 = TIME_LIMIT_US / 1e3;
-/// A hundred thousand servers, or waiting places.
+/// Maximum servers, or waiting places.
 const COUNT_LIMIT: usize = 100_000;
-/// 16 GiB; bodies are made while they are sent.
+/// 16 GiB; bodies are generated while they are sent.
 const BYTES_LIMIT: u64 = 16 << 30;
 
 impl ServiceState {
@@ -109,7 +109,7 @@ fn microseconds(p: Parameters<'_>) -> Result<Nanos, String> {
 
 fn status(path: &str) -> Result<Answer, String> {
     let code = path.trim_start_matches("/status/");
-    // 1xx are not final answers: after one, a client would wait for ever.
+    // 1xx are not final: after one, a client would wait for ever.
     let Some(status) = code.parse().ok().filter(|status| (200..=599).contains(status)) else {
         return Err(format!("the status is '{code}'; it must be a number from 200 to 599"));
     };

@@ -1,5 +1,5 @@
-//! Servers that exist only as arithmetic: given when a request arrived, they say when its answer
-//! is due. Nothing here looks at a clock or burns a processor, so their capacity is exact whatever
+//! Servers that exist only as arithmetic: from a request's arrival they compute when its answer
+//! is due. Nothing here reads a clock or uses a processor, so their capacity is exact whatever
 //! the machine does: a schedule advances from arrivals and from its own free times, never from
 //! the moment some thread woke up.
 //!
@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use units::Nanos;
 
-/// So many different virtual servers may exist in one service; each is kept until it ends.
+/// Maximum virtual servers of one service; each is kept until it ends.
 const SERVERS_LIMIT: usize = 1_000;
 
 /// A service that is slow at first, like a cold JVM.
@@ -21,12 +21,12 @@ const SERVERS_LIMIT: usize = 1_000;
 pub struct WarmUpCurve {
     /// How many times slower the first request is; at least 1.
     pub factor: f64,
-    /// After so many requests the service is warm.
+    /// After this many requests the service is warm.
     pub requests: u64,
 }
 
 impl WarmUpCurve {
-    /// The service time of the `k`-th request, when a warm one takes `service`.
+    /// The service time of the `k`-th request, if a warm one takes `service`.
     pub fn service_time(self, service: Nanos, k: u64) -> Nanos {
         if k >= self.requests {
             return service;
@@ -73,16 +73,16 @@ impl ServerPool {
     }
 }
 
-/// One server that turns requests away when too many wait.
+/// One server that rejects requests when too many wait.
 #[derive(Debug, Default)]
 struct SheddingServer {
     server: SingleServer,
-    /// When those who waited at the last arrival start to be served, in order.
+    /// When those waiting at the last arrival start to be served, in order.
     starts: VecDeque<Nanos>,
 }
 
 impl SheddingServer {
-    /// When the answer is due, or `None` when `limit` requests already wait.
+    /// When the answer is due, or `None` if `limit` requests already wait.
     fn admit(&mut self, arrival: Nanos, service: Nanos, limit: usize) -> Option<Nanos> {
         while self.starts.front().is_some_and(|start| *start <= arrival) {
             self.starts.pop_front();
@@ -98,13 +98,13 @@ impl SheddingServer {
     }
 }
 
-/// When an answer is due whose service freezes for the last `frozen` of every `every`.
+/// When an answer is due if the service freezes for the last `frozen` of every `every`.
 pub(crate) fn after_freeze(arrival: Nanos, every: Nanos, frozen: Nanos) -> Nanos {
     let phase = arrival.0 % every.0;
     if phase >= every.0 - frozen.0 { arrival - Nanos(phase) + every } else { arrival }
 }
 
-/// Which virtual server a request means: one for each distinct set of parameters.
+/// Identifies a virtual server: one for each distinct set of parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ServerKey {
     Queue { service: Nanos },
@@ -120,16 +120,15 @@ enum VirtualServer {
     Shedding(SheddingServer),
 }
 
-/// What a virtual server says to an arrival.
+/// A virtual server's response to an arrival.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     Due(Nanos),
     Shed,
-    /// There would be more virtual servers than we keep.
+    /// The maximum of virtual servers is reached.
     TooManyServers,
 }
 
-/// All virtual servers of a service.
 #[derive(Debug, Default)]
 pub(crate) struct VirtualServers {
     servers: HashMap<ServerKey, VirtualServer>,
@@ -149,7 +148,7 @@ impl VirtualServers {
         arrival + self.warming.map_or(service, |w| w.service_time(service, self.delayed - 1))
     }
 
-    /// Takes a request into the server that `key` names.
+    /// Admits a request to the server that `key` names.
     pub(crate) fn admit(&mut self, key: ServerKey, arrival: Nanos) -> Admission {
         if self.servers.len() >= SERVERS_LIMIT && !self.servers.contains_key(&key) {
             return Admission::TooManyServers;
@@ -210,14 +209,14 @@ mod tests {
         );
     }
 
-    /// While somebody waits, the n-th answer is due at exactly n service times, however late
-    /// and out of order the arrivals are told.
+    /// While requests wait, the n-th answer is due at exactly n service times, however late
+    /// and out of order the arrivals are reported.
     #[test]
     fn a_busy_server_never_loses_time() {
         let mut servers = VirtualServers::default();
         let key = ServerKey::Queue { service: US(500) };
         for n in 1..=10_000_u64 {
-            // Told up to 7 of 32 service times late.
+            // Reported up to 7 of 32 service times late.
             let arrival = US((n.saturating_sub(32) * 500).saturating_sub(n % 7 * 500));
             assert_eq!(servers.admit(key, arrival), Admission::Due(US(n * 500)));
         }

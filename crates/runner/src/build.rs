@@ -1,16 +1,16 @@
-//! Which program this is.
+//! Identifies this program.
 
 use fleet::BuildStamp;
 use std::fs::File;
 use std::io::Read;
 use std::sync::OnceLock;
 
-/// All of a fleet are of the same.
+/// The same for all of a fleet.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Program heads and what linkers note lie before this in its file.
+/// Search limit: program headers and linkers' notes come before this.
 const HEAD: u64 = 64 << 10;
 
-/// What tells it from others of its version.
+/// Distinguishes it from other builds of its version.
 pub(crate) fn build_stamp() -> &'static BuildStamp {
     static STAMP: OnceLock<BuildStamp> = OnceLock::new();
     STAMP.get_or_init(|| BuildStamp {
@@ -19,13 +19,13 @@ pub(crate) fn build_stamp() -> &'static BuildStamp {
     })
 }
 
-/// The version and the build of this program, by which another tells whether it is the same.
+/// Version and build of this program, by which another process tells whether it is the same.
 pub fn version_and_build() -> String {
     let BuildStamp { arch, digest } = build_stamp();
     format!("torment {VERSION} {arch} {digest}")
 }
 
-/// In hexadecimal digits; none where its file cannot be read, or its linker has noted none.
+/// Build ID in hexadecimal; `None` if the file is unreadable or its linker wrote none.
 fn digest() -> Option<String> {
     let mut head = Vec::new();
     File::open("/proc/self/exe").ok()?.take(HEAD).read_to_end(&mut head).ok()?;

@@ -1,4 +1,4 @@
-//! `torment find connections`: how many a service holds open while it answers within the goal.
+//! `torment find connections`: how many a service holds open while it meets the goal.
 
 use crate::find::{LOST_MOST, exit_code};
 use crate::fleet::{Fleet, Watchers};
@@ -18,34 +18,34 @@ use search::{LevelResult, ThresholdRange, ThresholdSearch, ThresholdStep};
 use std::time::Duration;
 use units::{Nanos, Rate, Share};
 
-/// Connections that are only held carry one request each in a trial; all together no more than so many a second, so that it
-/// is not a rate that is found.
+/// Cap on the requests of idle connections, each of which carries one in a trial: so that it is not a rate that is
+/// found.
 const IDLE: Rate = Rate(500.0);
-/// At least so many requests in a trial: fewer say nothing.
+/// Fewest requests in a trial: fewer tell nothing.
 const IDLE_LEAST: u32 = 10;
-/// A trial may not lose one connection: the strict meaning of the goal.
+/// A trial may not lose one connection: the goal's strict meaning.
 const GOAL: &str = "strict";
-/// From the end of connections to the next that are made: the target must have heard of it.
+/// Pause after closing connections, so that the target notices before new ones are opened.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What is searched, beside what the plan says of target, requests and generator.
+/// What to search, besides the plan's target, requests and generator.
 #[derive(Debug, Clone)]
 pub struct ConnectionsRequest {
-    /// The plan; of what it says to find, trial and width are used.
+    /// The plan; of its search options, trial and width are used.
     pub plan: Plan,
-    /// Requests a second over all connections; none: they are idle.
+    /// Requests a second over all connections; `None`: idle ones.
     pub rate: Option<Rate>,
-    /// Where the search starts.
+    /// First number tried.
     pub from: u32,
     /// The most that is tried.
     pub most: u32,
-    /// How long a trial lasts, at least.
+    /// Least length of a trial.
     pub trial: Nanos,
-    /// How well the number is to be known.
+    /// Desired precision of the result.
     pub width: Share,
 }
 
-/// Searches it.
+/// Runs the search.
 pub fn connections(
     asked: &ConnectionsRequest,
     around: RunOptions<'_>,
@@ -101,7 +101,7 @@ fn held_by<C: ConnectionHolder>(
     circumstances: MeasureOptions<'_>,
 ) -> Verdict {
     let mut conductor = TrialRunner::prepare(plan, ready, sink, stop, circumstances);
-    // Fewer if whoever makes them may not have as many; it has been told.
+    // Fewer if the generator cannot open as many; that was reported already.
     let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
     let verdict = climb(&mut conductor, asked, plan, most);
     conductor.conclude(&verdict);
@@ -149,7 +149,7 @@ fn climb<C: ConnectionHolder>(
         if done.interrupted {
             search.interrupt(SearchEnd::Interrupted);
         } else if is_of_fleet {
-            // It says nothing, so that the search is not told of it and asks for the same again.
+            // Not reported to the search, so that it asks for the same trial again.
             lost += 1;
             if lost == LOST_MOST {
                 search.interrupt(SearchEnd::FleetFailed);
@@ -160,7 +160,7 @@ fn climb<C: ConnectionHolder>(
         conductor.emit_judgement(done, &judgement);
         conductor.emit(&Event::Bounds { limits: vec![search.limit(GOAL)], making: None });
         if !is_of_fleet && !matches!(shown, LevelResult::Good { .. }) && !conductor.is_interrupted() {
-            // What the target did not accept may still wait in its queue: the next trial begins without any.
+            // Connections not yet accepted may still be in the target's queue: the next trial starts with none.
             conductor.release();
             std::thread::sleep(PAUSE);
             if came_back && !conductor.await_recovery() {
@@ -169,7 +169,7 @@ fn climb<C: ConnectionHolder>(
             conductor.release();
         }
     };
-    // Where this machine ends is not where the target does.
+    // This machine's limit is not the target's.
     let ended =
         if ended == SearchEnd::MaxReached && most < asked.most { SearchEnd::GeneratorLimit } else { ended };
     let limits = vec![search.limit(GOAL)];
@@ -187,7 +187,7 @@ fn climb<C: ConnectionHolder>(
     }
 }
 
-/// A trial, what it means, and what that means for the search.
+/// A trial, its judgement, and the search's response.
 struct JudgedTrial {
     done: FinishedTrial,
     judgement: Judgement,
@@ -243,7 +243,7 @@ fn trial<C: ConnectionHolder>(
     JudgedTrial { done, judgement, shown }
 }
 
-/// Rate and time of a trial: so that each connection carries a request at least once.
+/// Rate and length of a trial in which each connection carries at least one request.
 fn offer(asked: &ConnectionsRequest, level: u32) -> (Rate, Nanos) {
     let each = |rate: Rate| Nanos::from_secs_f64(f64::from(level) / rate.0.max(f64::MIN_POSITIVE));
     match asked.rate {
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(offer(&asked(None), 1).0, Rate(1.0));
     }
 
-    /// Inside the engine there is no limit but the one given.
+    /// The only limit inside the engine is the one given.
     #[test]
     fn nowhere_holds_as_many_as_are_asked() {
         struct NullSink;

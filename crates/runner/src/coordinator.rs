@@ -1,4 +1,4 @@
-//! The other side of a run that is conducted near its workers: a process that is handed the plan, carries it out, and tells whoever owns it.
+//! The coordinator of a run conducted near its workers: receives the plan, runs it, and reports to the owner.
 
 use crate::build::{VERSION, build_stamp};
 use crate::fleet::JoinListener;
@@ -13,14 +13,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Nobody has handed over a plan for so long: nobody will.
+/// How long to wait for a plan.
 const NOBODY: Duration = Duration::from_secs(300);
-/// A run that is over is kept for whoever comes back so long.
+/// How long a finished run is kept for its owner to come back.
 const KEPT: Duration = Duration::from_secs(3600);
-/// So many events are told before it is known that others were heard: the link lets go of whoever lets more pile up.
+/// Events sent ahead of acknowledgement: the link drops a peer that lets more pile up.
 const AHEAD: u64 = 64;
 
-/// What happened so far, and how it ended.
+/// Events so far, and the result.
 #[derive(Default)]
 struct RunLog {
     events: Vec<String>,
@@ -38,24 +38,25 @@ impl RunLogSink {
 
 impl Sink for RunLogSink {
     fn event(&mut self, event: &Event) {
-        // As the store keeps it: what cannot be written there is nothing that happens.
+        // As the store does: an event that cannot be serialized is skipped.
         if let Ok(event) = serde_json::to_string(event) {
             self.lock().events.push(event);
         }
     }
 }
 
-/// Where somebody is listened to, whichever kind of addresses there is.
+/// Listens on all addresses, of either kind.
 fn listen(port: u16) -> Result<TcpListener, String> {
     let all = TcpListener::bind((Ipv6Addr::UNSPECIFIED, port));
     all.or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))
         .map_err(|why| format!("port {port}: {why}"))
 }
 
-/// Carries one run out for its owner. `pass` lets in, at two ports: workers, and the owner. `asked` by others, it ends the run and goes.
+/// Conducts one run for its owner. `pass` holds the credentials for two ports: workers' and the owner's. When `asked`
+/// is set, it ends the run and exits.
 ///
 /// # Errors
-/// In words: if nobody can be let in, or nobody came.
+/// If it cannot listen, or nobody came.
 pub fn coordinate(
     pass: &str,
     ports: (u16, u16),
@@ -87,7 +88,7 @@ pub fn coordinate(
                 match word {
                     OwnerRequest::Begin(commission) => run.begin(*commission)?,
                     OwnerRequest::From(number) => {
-                        // Whoever is new may have heard more or less than the one before told.
+                        // A new owner may have received more or less than its predecessor was sent.
                         next = if number < heard || number > next { number } else { next };
                         heard = number;
                     }
@@ -113,7 +114,7 @@ pub fn coordinate(
             if let (Some((exit_code, error)), true) = (&told.over, next == told.events.len() as u64) {
                 let over = OwnerUpdate::Over { events: next, exit_code: *exit_code, error: error.clone() };
                 post.send(owner, Instruction::Owner(over));
-                // Said again to whoever does not thank.
+                // Repeat until the owner confirms.
                 thread::sleep(LOOK);
             }
             idle = Instant::now();
@@ -138,15 +139,15 @@ pub fn coordinate(
     }
 }
 
-/// The run, before it begins and from then on.
+/// The run, before and after its start.
 struct CoordinatedRun {
     pass: Credentials,
-    /// Where workers come in, until it begins.
+    /// Where workers join, until it begins.
     workers: Option<TcpListener>,
     version: String,
     telling: RunLogSink,
     stop: Arc<AtomicBool>,
-    /// What carries it out.
+    /// Conducts it.
     thread: Option<JoinHandle<()>>,
 }
 

@@ -1,9 +1,9 @@
-//! `demo`: this very program, started as the built-in service for the length of a run.
+//! `demo`: this program, started as the built-in service for the length of a run.
 
 use crate::{Error, ServiceProcess};
 use plan::{Origin, Plan, Target};
 
-/// The target that is there: the plan's own, or that of a child started for it.
+/// The actual target: the plan's own, or that of a child started for it.
 pub(crate) fn start_if_asked(plan: &Plan) -> Result<(Option<ServiceProcess>, Target), Error> {
     if plan.target != Target::Demo {
         return Ok((None, plan.target.clone()));

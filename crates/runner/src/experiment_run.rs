@@ -1,5 +1,4 @@
-//! `torment try`: starts one arm after the other as the experiment asks for them, measures each, and tells
-//! what it came to.
+//! `torment try`: starts one arm after another as the experiment asks, measures each, and reports the results.
 
 mod arm_runner;
 mod design;
@@ -20,9 +19,9 @@ use service::Guard;
 use testbed::{LocalTestbed, Testbed};
 use units::Nanos;
 
-/// Carries an experiment out, as [`crate::conduct`] does a run. With `before`, all events of an experiment that was cut
-/// short, it goes on where that ended; `plan` is then the plan that is kept in them.
-/// Its loads are made by a fleet, if one is asked for: by the same workers from the first start to the last.
+/// Runs an experiment as [`crate::conduct`] does a run. With `before`, all events of an interrupted experiment, it
+/// resumes where that ended; `plan` is then the one stored in them. Loads are made by a fleet, if one is asked for: by
+/// the same workers from the first start to the last.
 pub fn run_experiment(
     plan: &Plan,
     fleet: Option<&FleetConfig>,
@@ -71,7 +70,7 @@ pub fn run_experiment(
     record_run(id.clone(), RunHeader::from_plan(plan), version, None, sink, work)
 }
 
-/// The workers, who are there and rest.
+/// The workers, present and idle.
 fn gathered(
     asked: &FleetConfig,
     plan: &Plan,
@@ -97,7 +96,7 @@ fn failed(error: Error) -> RunExit {
     RunExit { id: id::new_id(), exit_code: exit::USAGE, error: Some(error) }
 }
 
-/// Everything that can be known to be wrong before the first start.
+/// Checks everything that can be checked before the first start.
 fn begin(
     plan: &Plan,
     experiment: &ExperimentPlan,

@@ -1,4 +1,4 @@
-//! A search: asks for a load, makes it, hands the result back, until there is a verdict.
+//! A search: asks for a load, makes it, returns the result, until there is a verdict.
 
 mod profile_loads;
 
@@ -13,7 +13,7 @@ use schedule::Schedule;
 use search::{Search, SearchConfig, SearchStep};
 use units::Nanos;
 
-/// Trials in which a worker of the fleet was lost before the search is given up.
+/// Trials with a lost worker before the search is given up.
 pub(crate) const LOST_MOST: u32 = 5;
 
 pub(crate) fn find<C: LoadGenerator>(
@@ -55,10 +55,10 @@ pub(crate) fn find<C: LoadGenerator>(
             break search.time_is_up();
         }
         let stage = Stage { duration: proposal.duration, from: proposal.rate, to: proposal.rate };
-        // Each trial draws its own arrivals: the same again would repeat the same luck.
+        // Each trial draws its own arrivals: repeating the same ones would repeat their luck.
         let seed = plan.generator.seed.wrapping_add(u64::from(conductor.trials()));
         let offer = match proposal.closed {
-            // Each connection of a closed loop has several requests under way if it can.
+            // Each connection of a closed loop has several requests in flight if it can.
             Some(users) => OfferedLoad::Closed {
                 connections: users.div_ceil(plan.streams()),
                 requests: None,
@@ -80,7 +80,7 @@ pub(crate) fn find<C: LoadGenerator>(
             break search.interrupt(SearchEnd::Interrupted);
         }
         if done.result.fleet_caveats().next().is_some() {
-            // It says nothing, so that the search is not told of it and asks for the same again.
+            // Not reported to the search, so that it asks for the same trial again.
             let judgement = search.judge(&done.result);
             conductor.emit_judgement(done, &judgement);
             lost += 1;
@@ -91,13 +91,13 @@ pub(crate) fn find<C: LoadGenerator>(
         }
         let judgement = search.judge(&done.result);
         if judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator()) && conductor.grow() {
-            // The same by more of them says more.
+            // Repeating it with more workers tells more.
             conductor.emit_judgement(done, &judgement);
             continue;
         }
         let lost = done.result.recovery.lost().filter(|_| conductor.has_baseline());
         if let Some(after) = lost {
-            // What it never answers may be lost, and the target there all the same: asked anew it tells.
+            // Requests that are never answered may be lost although the target is back: a new one tells.
             let mut result = done.result.clone();
             conductor.emit_judgement(done, &judgement);
             conductor.emit(&bounds(&search));

@@ -1,5 +1,5 @@
-//! Processes that make the loads of one plan after the other, together, conducted as one engine is: each sends its part by the clock, tells every second what
-//! it counted, and is judged by itself. One that is lost voids its trial and nothing else.
+//! Workers that together make the loads of one plan after another, conducted like a single engine: each sends its part
+//! by the clock, reports its counts every second, and is judged by itself. A lost one voids its trial and nothing else.
 
 mod config;
 mod grow;
@@ -37,81 +37,81 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use units::Nanos;
 
-/// How often is looked whether somebody wishes something.
+/// How often to check for a stop.
 const ASK: Duration = Duration::from_millis(50);
-/// So much of what has come is heard before anybody is judged by the clock.
+/// Messages processed before anybody is judged by the clock.
 const HEARD: usize = 4096;
-/// Who has not told so long after the limit that all is answered is not waited for.
+/// Grace after the settle limit before a worker's report is given up on.
 const SETTLE_SPARE: Nanos = Nanos::from_secs(5);
-/// A worker whose line is cut hears nothing from then on, and ends its load after six seconds. What it told last is at most a second older, and so is
-/// the last that it heard.
+/// A worker whose link is cut ends its load after six seconds of silence. Its last report is at most a second older,
+/// and so is the last message it received.
 const GOES_ON: Nanos = Nanos(SILENT.0 + 2_000_000_000);
 
-/// Workers, and the line to each.
+/// Workers, and the link to each.
 pub(crate) struct Fleet {
     post: CoordinatorLink,
-    /// Whose loads are made.
+    /// The current plan.
     plan: Plan,
-    /// Those that this process trusts: what it believes, they do.
+    /// Trusted authorities of this process, which the workers trust too.
     authorities: Option<Vec<u8>>,
     asked: FleetConfig,
-    /// What is asked of the target; none where its name is known to others only.
+    /// Engine configuration for the target; `None` where only the workers can resolve its name.
     job: Option<EngineConfig>,
     /// By number.
     hands: BTreeMap<u32, MemberState>,
-    /// What there is of it in a cluster.
+    /// Its pods, if in a cluster.
     workforce: Option<RunPods>,
-    /// How often one was started in a row that did not come.
+    /// Failed starts in a row, by number.
     starts: BTreeMap<u32, u32>,
-    /// Those that are on their way.
+    /// Members being connected.
     arriving: PendingConnections,
-    /// What is doubtful about those that are ready, until it is told,
+    /// Caveats of ready workers, until reported.
     caveats: Vec<Caveat>,
-    /// and of this plan's loads what was told.
+    /// Caveats already reported for this plan's loads.
     doubted: Vec<Caveat>,
-    /// Why one of them cannot do its part, until that is told.
+    /// Why a worker cannot do its part, until reported.
     refusal: Option<String>,
-    /// Nobody is waited for once this is asked.
+    /// Ends all waiting.
     stop: StopFlag,
-    /// What the last load cost whoever made it.
+    /// What the last load cost its workers.
     cost: Option<WorkerCost>,
-    /// No more are asked for than so many.
+    /// Upper limit on workers.
     most: u32,
-    /// Some have come since each was told its share.
+    /// Some joined since shares were sent.
     are_more: bool,
-    /// Who took part when that was told last.
+    /// The workers when shares were last sent.
     told: Vec<FleetMember>,
-    /// Who is to come may come.
+    /// Workers are admitted.
     is_open: bool,
-    /// Who holds connections open.
+    /// Workers that hold connections.
     holders: Vec<u32>,
-    /// Of what all were told last.
+    /// Version of the shares last sent.
     share: u64,
-    /// Who makes the first request of the plan; none once there was a load.
+    /// The worker to make the plan's first request; `None` after the first load.
     first: Option<u32>,
-    /// Of what was begun last: it is never the same twice.
+    /// Latest trial number, never reused.
     trial: u64,
-    /// Who was told lately not to begin which of them.
+    /// Trials cancelled lately, with the workers told so.
     called_off: BTreeSet<(u64, u32)>,
-    /// Of the first arrival of the next trial, counted over the whole run.
+    /// Number of the next trial's first arrival, counted over the whole run.
     next_number: u64,
 }
 
-/// One trial while it lasts.
+/// A trial under way.
 struct FleetTrial {
     muster: TrialCoordinator,
     ledger: Ledger,
     worked: BTreeMap<u32, MemberFigures>,
-    /// Those that were asked to go by others, and still tell what they counted: since when.
+    /// Workers that others asked to leave and that still report: since when, and why.
     leaving: BTreeMap<u32, (Nanos, String)>,
-    /// What others sent than those who were to: they heard too late that they were not to begin.
+    /// Arrivals sent by others than intended: the cancellation reached them too late.
     strays: Vec<(u32, u64)>,
-    /// All are ready, and it has not been told yet that it begins.
+    /// All are ready, and the start is not reported yet.
     begins: bool,
 }
 
 impl Fleet {
-    /// Those that can take part.
+    /// Workers that can take part, with their loops.
     fn there(&self) -> BTreeMap<u32, u32> {
         let there = self.hands.iter().filter(|(_, hand)| hand.is_there());
         there.map(|(number, hand)| (*number, hand.loops)).collect()
@@ -123,7 +123,7 @@ impl Fleet {
         }
     }
 
-    /// Does what the muster asks for.
+    /// Carries out the trial coordinator's action.
     fn make(
         &mut self,
         what: TrialAction,
@@ -161,14 +161,14 @@ impl Fleet {
             }
             TrialAction::Lose { member } => {
                 if let Some(hand) = self.hands.get_mut(&member) {
-                    // One that hangs is ended: it must not wake up and go on.
+                    // One that hangs is killed: it must not wake up and go on.
                     hand.end();
                 }
             }
         }
     }
 
-    /// What is heard in a trial.
+    /// Handles an event during a trial.
     fn handle_trial_news(&mut self, number: u32, news: MemberEvent, course: &mut FleetTrial) {
         let now = now();
         let FleetTrial { muster, ledger, worked, leaving, strays, .. } = course;
@@ -203,7 +203,7 @@ impl Fleet {
                 self.handle_news(Some((number, MemberEvent::Told(MemberReport::Leaving { why }))));
                 muster.stop(now);
             }
-            // It may make another line, and tell then what it counted meanwhile.
+            // It may reconnect, and then report what it counted meanwhile.
             MemberEvent::Gone(why) if self.mark_cut(number, &why) => {}
             MemberEvent::Joined(hello) if self.resume_cut(number, &hello) => {
                 if let Some(at) = muster.stopped() {
@@ -222,8 +222,8 @@ impl Fleet {
 }
 
 impl LoadGenerator for Fleet {
-    /// Who is lost meanwhile is started again for the next one: for what a target holds it does not matter how many ask, so that
-    /// whoever is there makes it if that fails.
+    /// Workers lost meanwhile are restarted for the next trial; if that fails, those present make it, since the target
+    /// does not care how many ask.
     fn run_trial(
         &mut self,
         offer: &OfferedLoad,
@@ -241,7 +241,7 @@ impl LoadGenerator for Fleet {
             self.grow_for(offer);
             self.restart_lost();
         } else {
-            // What stands stays as it is.
+            // Held connections stay as they are.
             self.compare_clocks();
         }
         let there = self.there();
@@ -271,8 +271,8 @@ impl LoadGenerator for Fleet {
                 }
                 self.make(what, &mut course, &loops, offer, drain);
             }
-            // The end of the load first: what they owe ends with it.
-            // One that was not started from here cannot be ended.
+            // The end of the load first: what they owe ends with it. One that was not started from here cannot be
+            // killed.
             let goes_on = if self.asked.is_joined() { GOES_ON } else { Nanos::ZERO };
             lost.into_iter().for_each(|member| course.ledger.lose_member(member, goes_on));
             while let Some(slice) = course.ledger.next_whole() {
@@ -306,7 +306,7 @@ impl LoadGenerator for Fleet {
         self.trial = course.muster.trial();
         let lost = [lost_before, self.lost_members(&course, offer)].concat();
         let mut counted = course.ledger.into_counted();
-        // Those that were lost took numbers with them of which nobody told.
+        // Lost workers took numbers that nobody reported.
         let taken = match offer {
             OfferedLoad::Open(schedule) if !lost.is_empty() => schedule.expected_arrivals().ceil() as u64,
             _ => 0,
@@ -334,7 +334,7 @@ impl LoadGenerator for Fleet {
                 Some((number, MemberEvent::Gone(why))) if !self.mark_cut(*number, why) => {
                     awaited.retain(|member| member != number);
                 }
-                // What it was told may have been lost.
+                // Its instructions may have been lost.
                 Some((number, MemberEvent::Joined(_))) => {
                     self.post.send(*number, Instruction::Settle { limit });
                 }
@@ -360,7 +360,7 @@ impl LoadGenerator for Fleet {
         };
         let members: Vec<FleetMember> =
             self.hands.iter().filter(|(_, hand)| hand.is_there()).map(member).collect();
-        // A process of a pod has the same number in each.
+        // Every pod's process has the same PID.
         let same = |one: &FleetMember, other: &FleetMember| {
             (one.number, one.pid, &one.place) == (other.number, other.pid, &other.place)
         };
@@ -374,7 +374,7 @@ impl LoadGenerator for Fleet {
     }
 
     fn take_caveats(&mut self) -> Vec<Caveat> {
-        // What one of them lacks on a machine that all share was told of the first.
+        // A caveat of a shared machine was reported with the first worker.
         let caveats = std::mem::take(&mut self.caveats);
         let is_news = |caveat: &Caveat| !self.asked.is_here() && !self.doubted.contains(caveat);
         let caveats: Vec<Caveat> = caveats.into_iter().filter(is_news).collect();

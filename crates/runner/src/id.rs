@@ -1,7 +1,7 @@
 use record::RunId;
 use units::Moment;
 
-/// Date and time in UTC, and three letters that keep two runs of the same second apart.
+/// UTC date and time, and three letters that keep runs of the same second apart.
 pub(crate) fn new_id() -> RunId {
     let Moment(now) = sys::now();
     let noise = now % 1_000_000 + 7919 * u64::from(std::process::id());

@@ -1,7 +1,6 @@
-//! Conducts a run: starts the load engine, spends the time that the search asks for, watches over
-//! each trial, and emits events.
+//! Conducts a run: starts the load engine, runs the trials the search asks for, watches over each, and emits events.
 //!
-//! It never prints and never stores: whoever wants to know is a [`Sink`].
+//! It never prints and never stores: observers implement [`Sink`].
 
 mod build;
 mod connections;
@@ -60,13 +59,13 @@ use secret_filter::SecretFilter;
 use trial_runner::{ReadyGenerator, TrialRunner};
 use units::Nanos;
 
-/// Takes events in the order they happen.
+/// Receives events in order.
 pub trait Sink {
-    /// The next one. Must not take long: the load goes on, the search waits.
+    /// The next event. Must return quickly: the load goes on, the search waits.
     fn event(&mut self, event: &Event);
 
-    /// The next one of a measurement within an experiment, which is a run of its own: from its
-    /// [`Event::RunStarted`] to its [`Event::RunEnded`].
+    /// The next event of a measurement within an experiment, which is a run of its own: from its [`Event::RunStarted`]
+    /// to its [`Event::RunEnded`].
     fn measurement_event(&mut self, _event: &Event) {}
 }
 
@@ -76,7 +75,7 @@ pub enum Error {
     /// The load engine cannot reach the target or cannot start.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// The first request was answered otherwise than the plan expects.
+    /// The first request was not answered as the plan expects.
     #[error("{}", unexpected(.request, *.status, .why, .says))]
     Unexpected {
         /// Method and path as sent.
@@ -91,19 +90,19 @@ pub enum Error {
     /// The built-in service could not be started.
     #[error("the built-in service did not start: {0}")]
     Demo(String),
-    /// What guards the programs of the plan could not be started.
+    /// The guard of the plan's programs could not be started.
     #[error("{0}")]
     Setup(String),
-    /// A program that the plan names did not do what it is for.
+    /// A program of the plan failed.
     #[error(transparent)]
     Service(#[from] service::Error),
-    /// The experiment cannot be made as the plan has it.
+    /// The experiment cannot be made as planned.
     #[error("{0}")]
     Experiment(String),
     /// The machine itself cannot be measured.
     #[error("{0}")]
     Machine(String),
-    /// Any of the others whose words held a secret; without it.
+    /// Any other error whose message held a secret; without it.
     #[error("{0}")]
     Told(String),
     /// A worker cannot do its part.
@@ -115,7 +114,7 @@ pub enum Error {
         sys::DESCRIPTORS_LEAST
     )]
     Descriptors {
-        /// How many it may open.
+        /// The limit.
         allowed: u64,
     },
 }
@@ -133,44 +132,45 @@ fn unexpected(request: &str, status: Option<u16>, why: &Failure, says: &str) -> 
     format!("the first request, {request}, was {what}{says}; fix the request (--once prints it in full){or}")
 }
 
-/// What a run came to.
+/// Result of a run.
 #[derive(Debug)]
 pub struct RunExit {
-    /// The run's name.
+    /// Name of the run.
     pub id: RunId,
     /// Exit code of the command.
     pub exit_code: u8,
-    /// Why nothing was measured, if so; the sink has heard it too.
+    /// Why nothing was measured, if so; also sent to the sink.
     pub error: Option<Error>,
 }
 
-/// What a run rests on beside its plan.
+/// A run's inputs besides its plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// What the machine was measured to cost, if it was.
+    /// Measured costs of the machine, if any.
     pub costs: Option<&'a MachineCosts>,
-    /// Who makes the load; none: this process.
+    /// Who makes the load; `None`: this process.
     pub fleet: Option<&'a FleetConfig>,
-    /// Who watches the target; none: this process.
+    /// Who watches the target; `None`: this process.
     pub watchers: Option<&'a WatchersConfig>,
-    /// Whether the target is sampled.
+    /// Whether to sample the target.
     pub profile: Profiling,
 }
 
-/// When the target is sampled: a load of its own while it lasts, after a search two loads beside its limit.
+/// When to sample the target: a single load while it lasts, a search by two loads after it, on either side of its
+/// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profiling {
-    /// It is not.
+    /// Never.
     #[default]
     Never,
     /// After a search in which processors gave first.
     WhereItTells,
-    /// Whatever gave.
+    /// Whatever gave first.
     Always,
 }
 
-/// Carries the plan out, from the first event to the last. Every run that began ends with
-/// [`Event::RunEnded`], also one that fails or is interrupted. An experiment is for [`attempt()`].
+/// Conducts the plan, from the first event to the last. Every run that began ends with [`Event::RunEnded`], even if it
+/// fails or is interrupted. For an experiment see [`run_experiment()`].
 pub fn conduct(
     plan: &Plan,
     around: RunOptions<'_>,
@@ -190,19 +190,18 @@ pub fn conduct(
     })
 }
 
-/// What a run is called.
+/// How a run is described.
 pub(crate) struct RunHeader {
-    /// What kind of run it is.
     pub command: RunKind,
     /// The target, as shown to people.
     pub target: String,
-    /// The objective in words.
+    /// The goal in words.
     pub goal: String,
     /// The plan, as it could be given again.
     pub plan: String,
     /// Names of the steps of all flows, if there are several.
     pub parts: Vec<String>,
-    /// What is said nowhere.
+    /// Removes secrets from all output.
     pub secrets: Redactor,
 }
 
@@ -223,7 +222,7 @@ impl RunHeader {
         }
     }
 
-    /// Of what asks the machine itself, not a service: a kind of run, and the words that it was given.
+    /// For a run on the machine itself, not a service: its kind, and the words it was given.
     pub fn for_machine(command: RunKind, words: &str) -> Self {
         Self {
             command,
@@ -236,7 +235,7 @@ impl RunHeader {
     }
 }
 
-/// Tells of a run from its beginning to its end; what happens between is `work`.
+/// Records a run from beginning to end around `work`.
 pub(crate) fn record_run(
     id: RunId,
     title: RunHeader,
@@ -258,13 +257,13 @@ pub(crate) fn record_run(
         parts,
         machine: machine::describe(),
         part_of: part_of.cloned(),
-        // Whoever starts a run knows what it is called, not who conducts it.
+        // The label is known to whoever starts a run, not to its conductor.
         label: record::Label::default(),
     })));
     ended(id, &secrets, sink, work)
 }
 
-/// From what a run came to its last event.
+/// From the result of a run to its last event.
 fn ended(
     id: RunId,
     secrets: &Redactor,
@@ -285,37 +284,37 @@ fn ended(
     RunExit { id, exit_code, error }
 }
 
-/// Puts the state of the target back before a trial.
+/// Restores the target's state before a trial.
 pub(crate) type ResetFn<'a> = Box<dyn FnMut(&mut dyn Sink) -> Result<(), Error> + 'a>;
 
-/// What becomes of requests that are open when a load ends.
+/// What becomes of outstanding requests when a load ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DrainPolicy {
-    /// So long they are waited for; none: as long as they may take.
+    /// How long to wait for them; `None`: for their timeout.
     pub drain: Option<Nanos>,
-    /// The target is stopped then: nobody waits until it has done with them.
+    /// The target is stopped then: nobody waits until it is done with them.
     pub leaves: bool,
 }
 
-/// What differs between a run of its own and a measurement within an experiment.
+/// How a run of its own and a measurement within an experiment differ.
 #[derive(Default)]
 pub(crate) struct MeasureOptions<'a> {
     pub reset: Option<ResetFn<'a>>,
     /// After a search: response times at fixed shares of the capacity.
     pub curve: bool,
-    /// What the machine was measured to cost.
+    /// Measured costs of the machine.
     pub costs: Option<&'a MachineCosts>,
     /// Who makes the load, if not this process.
     pub fleet: Option<&'a mut Fleet>,
     /// Who watches the target, if not this process.
     pub watchers: Option<Watchers>,
-    /// As in [`Around`].
+    /// As in [`RunOptions`].
     pub profile: Profiling,
-    /// What becomes of what is open at its end.
+    /// What becomes of outstanding requests at its end.
     pub after: DrainPolicy,
 }
 
-/// One load or one search against a target that is there, or is the built-in service.
+/// One load or one search, against an existing target or the built-in service.
 fn measure(
     plan: &Plan,
     watchers: Option<&WatchersConfig>,
@@ -335,7 +334,7 @@ fn measure(
     result
 }
 
-/// The same with whoever makes the load.
+/// The same with this load generator.
 fn carry_out<C: LoadGenerator>(
     plan: &Plan,
     ready: ReadyGenerator<C>,
@@ -386,7 +385,7 @@ fn describe(plan: &Plan) -> String {
     }
 }
 
-/// Names of the steps of all flows; none if there is only one.
+/// Names of the steps of all flows; empty if there is only one.
 fn parts(plan: &Plan) -> Vec<String> {
     let steps = plan.flows.iter().flat_map(|flow| {
         flow.steps.iter().map(move |step| match flow.steps.len() {

@@ -9,11 +9,11 @@ use schedule::Schedule;
 use search::{WarmUp, WindowMedian, judge, settled_slice};
 use units::{Nanos, Rate, Share};
 
-/// The overload that the divergence rule looks for is a quarter of this, as in a search.
+/// The divergence rule looks for an overload of a quarter of this, as in a search.
 const WIDTH: Share = Share(0.02);
 /// The first two windows of a warm-up; each later one is twice as long.
 const WARM_FIRST: Nanos = Nanos::from_secs(1);
-/// What is left of a warm-up is not worth another window if it is shorter.
+/// The shortest rest of a warm-up worth another window.
 const WARM_LEAST: Nanos = Nanos::from_millis(100);
 
 pub(crate) fn run<C: LoadGenerator>(
@@ -21,7 +21,7 @@ pub(crate) fn run<C: LoadGenerator>(
     plan: &Plan,
     planned: &Planned,
 ) -> (Verdict, u8) {
-    // What is on its way when the load ends is waited for: the load has an end, users have none.
+    // The load has an end, users have none: wait for what is in flight then.
     let load = offered(plan, planned, Purpose::Load, conductor.drain(plan.longest_timeout()));
     let mut done = conductor.trial(&load, &|_| false);
     if let Planned::Open { stages, .. } = planned {
@@ -33,7 +33,7 @@ pub(crate) fn run<C: LoadGenerator>(
         judgement.invalid.push(CaveatKind::Interrupted.into());
     }
     if let Planned::Closed { .. } = planned {
-        // What it got through: the starts that no answer followed within the load, one a connection, are of no rate.
+        // Throughput: requests started but not answered within the load, one per connection, belong to no rate.
         done.result.rate = Rate::of(done.answered, done.result.loaded);
     }
     let valid = judgement.invalid.is_empty();
@@ -69,7 +69,7 @@ fn offered(plan: &Plan, planned: &Planned, purpose: Purpose, drain: Nanos) -> Pl
     PlannedTrial { purpose, offer, rate, duration, drain }
 }
 
-/// Offers a load again and again, for ever longer, until what the target does is level, as a search does; for `most` at the longest.
+/// Repeats a load, each time longer, until the target's response is level, as a search does; for at most `most`.
 pub(crate) fn warm_up<C: LoadGenerator>(
     conductor: &mut TrialRunner<'_, C>,
     plan: &Plan,
@@ -91,13 +91,13 @@ pub(crate) fn warm_up<C: LoadGenerator>(
                 WindowMedian::of_goodput(&done.result.total, connections, done.result.loaded)
             }
         };
-        // Where nothing is answered nothing gets warm; the load that counts will tell.
+        // With no answers nothing warms up; the load that counts will show it.
         let Some(level) = level else { return };
         warm.push(window, level, conductor.compiling(&done));
     }
 }
 
-/// The same load for so long.
+/// The same load, this long.
 fn lasting(planned: &Planned, duration: Nanos) -> Planned {
     match planned {
         Planned::Open { stages, arrivals } => {
@@ -116,9 +116,9 @@ fn mean_rate(stages: &[Stage]) -> Rate {
     Rate(count / time.max(f64::MIN_POSITIVE))
 }
 
-/// For the judge: a queue may only be called growing while the rate stands still, so the divergence rule sees the last
-/// stretch of one rate alone, and nothing if the load ends in a ramp. What the step to that rate brings under way it leaves
-/// out, as it does at the start of a load. A closed loop cannot diverge.
+/// For the judge: a queue can only be called growing at a constant rate, so the divergence rule sees only the last
+/// stretch of constant rate, and nothing if the load ends in a ramp. It excludes what the step to that rate puts in
+/// flight, as at the start of a load. A closed loop cannot diverge.
 fn steady_part(result: &TrialResult, planned: &Planned, pauses: Nanos) -> TrialResult {
     let total = settled_slice(&result.total, pauses).into_owned();
     let mut steady = TrialResult { total, ..result.clone() };

@@ -1,10 +1,10 @@
-//! The machine this runs on.
+//! The machine torment runs on.
 
 use procfs::{field, kib_field};
 use record::Machine;
 use std::fs::read_to_string;
 
-/// What can be said of it; what cannot be read is left empty or zero.
+/// What is known of it; unreadable values are empty or zero.
 pub fn describe() -> Machine {
     let uname = rustix::system::uname();
     let text = |path: &str| read_to_string(path).unwrap_or_default();
@@ -17,7 +17,7 @@ pub fn describe() -> Machine {
     }
 }
 
-/// The start of its kernel (random(4), `boot_id`): nobody else has the same.
+/// Its kernel's `boot_id` (random(4)), unique to the machine and boot.
 pub(crate) fn boot_id() -> String {
     read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! What is checked before any load: descriptors, the address, the first answer.
+//! Checks before any load: descriptors, the address, the first answer.
 
 use crate::{Error, demo};
 use engine::{EngineConfig, Exchange, ResolvedTarget, exchanges_once};
@@ -9,17 +9,17 @@ use record::{Caveat, CaveatDetails, CaveatKind};
 const PORTS_SPARE: u64 = 64;
 /// Methods that change nothing (RFC 9110 section 9.2.1): one more request does no harm.
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
-/// So much of an unexpected answer is shown.
+/// How much of an unexpected answer is shown.
 const SAYS_LENGTH: usize = 120;
 
-/// What the engine is given for this plan, whose target is there.
+/// Engine configuration for this plan and its actual target.
 ///
 /// Fails if the name does not resolve or certificates cannot be read.
 pub fn job(plan: &Plan, target: &Target) -> Result<EngineConfig, Error> {
     job_trusting(plan, target, None)
 }
 
-/// The same, where these authorities are trusted instead of those that this machine names.
+/// The same, trusting these authorities instead of this machine's.
 pub(crate) fn job_trusting(
     plan: &Plan,
     target: &Target,
@@ -29,7 +29,7 @@ pub(crate) fn job_trusting(
     let mut generator = plan.generator.clone();
     if let Task::Run(Load::Closed { connections, .. }) = plan.task {
         generator.connections = connections;
-        // Each user has at most one request outstanding: that is limit enough.
+        // Each user has at most one request outstanding, which is limit enough.
         generator.outstanding = u32::MAX;
     }
     Ok(EngineConfig {
@@ -43,7 +43,7 @@ pub(crate) fn job_trusting(
     })
 }
 
-/// `--once`: the requests of one user of each flow, all of them.
+/// `--once`: all requests of one user of each flow.
 pub fn preview(plan: &Plan) -> Result<Vec<Exchange>, Error> {
     let secrets = plan.redactor();
     asked_once(plan).map_err(|error| error.without_secrets(&secrets))
@@ -54,7 +54,7 @@ fn asked_once(plan: &Plan) -> Result<Vec<Exchange>, Error> {
     Ok(exchanges_once(&job(plan, &target)?, false)?)
 }
 
-/// Raises the limit of descriptors and fits the connections into it, and into the ports there are.
+/// Raises the descriptor limit, and fits the connections into it and into the available ports.
 pub(crate) fn fit_connections(job: &mut EngineConfig) -> Result<Vec<Caveat>, Error> {
     let (allowed, _) = sys::raise_nofile();
     if allowed < sys::DESCRIPTORS_LEAST {
@@ -77,8 +77,8 @@ pub(crate) fn fit_connections(job: &mut EngineConfig) -> Result<Vec<Caveat>, Err
     Ok(caveats)
 }
 
-/// Whether the target is there and answers as expected. A request that may change something is not
-/// sent: then only the first load tells.
+/// Whether the target is there and answers as expected. A request that may change something is not sent: then only the
+/// first load tells.
 pub(crate) fn first_answer(job: &EngineConfig) -> Result<(), Error> {
     let first = &job.flows[0].steps[0];
     if first.request().is_none_or(|request| !SAFE_METHODS.contains(&request.method.as_str())) {

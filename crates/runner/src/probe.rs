@@ -1,23 +1,23 @@
-//! `torment probe`: the tables asked for, one after the other.
+//! `torment probe`: measures the requested tables, one after the other.
 
 use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run};
 use probe::{ProbeSettings, ProbeTable};
 use record::{CaveatKind, Event, RunKind, Verdict};
 
-/// Says what a figure is, and is no doubt of it.
+/// Explains a figure rather than casting doubt on it.
 const EXPECTED: CaveatKind = CaveatKind::NotASwitch;
 
-/// What is to be measured of the machine.
+/// What to measure of the machine.
 pub struct ProbeRequest {
     /// In this order.
     pub tables: Vec<Box<dyn ProbeTable>>,
-    /// How much of each.
+    /// Blocks and time for each.
     pub effort: ProbeSettings,
     /// What was typed after the command.
     pub words: String,
 }
 
-/// Measures the tables; what one of them cannot is told, and the others go on.
+/// Measures the tables; if one fails, that is reported and the others go on.
 pub fn probe(asked: &ProbeRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     record_run(
         id::new_id(),

@@ -11,14 +11,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// Between two looks whether somebody wants the end, or the processes have.
+/// How often to check for a stop, or the processes' end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is to be sampled.
+/// What to sample.
 pub struct ProfileRequest {
-    /// Processes; those that they start are sampled too.
+    /// Process IDs; children are sampled too.
     pub pids: Vec<u32>,
-    /// Who that is, for people.
+    /// Description of the processes, for people.
     pub whom: String,
     /// How long.
     pub length: Nanos,
@@ -28,7 +28,7 @@ pub struct ProfileRequest {
     pub words: String,
 }
 
-/// Samples them for the time that was asked for, or until they end.
+/// Samples them for the requested time, or until they end.
 pub fn profile(asked: &ProfileRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let title = RunHeader {
         command: RunKind::Profile,
@@ -47,7 +47,7 @@ pub fn profile(asked: &ProfileRequest, version: &str, sink: &mut dyn Sink, stop:
         while Instant::now() < until && !stop.is_requested() && lives() {
             thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
         }
-        // Of whoever lives to be looked at.
+        // Only of processes still alive.
         let waiting = lives().then(|| observe::sample_waiting_threads(0, &asked.pids));
         let sampled = sampling.end().ok_or_else(|| Error::Machine("the sampler failed".to_owned()))?;
         let profile = sampled.symbolize();
@@ -65,7 +65,7 @@ pub fn profile(asked: &ProfileRequest, version: &str, sink: &mut dyn Sink, stop:
     })
 }
 
-/// Samples who is watched while a load lasts.
+/// Samples the watched processes during loads.
 #[derive(Default)]
 pub(crate) struct TargetSampler {
     pids: Vec<u32>,
@@ -74,24 +74,24 @@ pub(crate) struct TargetSampler {
 }
 
 impl TargetSampler {
-    /// Whom, from the next load on.
+    /// Processes to sample from the next load on.
     pub fn set_processes(&mut self, watched: &WatchCoverage) {
         let service = watched.subjects.iter().filter(|subject| subject.role == TreeRole::Service);
         self.pids = service.map(|subject| subject.pid).filter(|pid| *pid > 0).collect();
     }
 
-    /// Whether it would be allowed.
+    /// Whether sampling would be permitted.
     ///
     /// # Errors
-    /// In words, if not.
+    /// If not: why.
     pub fn check_permitted(&self) -> Result<(), String> {
         self.started(1).map(drop)
     }
 
-    /// A load begins, to be sampled so many times a second. That nobody can be sampled ends no run.
+    /// A load begins, to be sampled at `hz`. That nobody can be sampled ends no run.
     ///
     /// # Errors
-    /// In words, if nothing is sampled.
+    /// If nothing is sampled: why.
     pub fn begin(&mut self, hz: u32) -> Result<(), String> {
         (self.sampling, self.sampled) = (None, None);
         self.sampling = Some(self.started(hz)?);
@@ -105,14 +105,14 @@ impl TargetSampler {
         ::profile::start(&self.pids, hz).map_err(|why| why.to_string())
     }
 
-    /// It is over.
+    /// The load is over.
     pub fn end(&mut self) {
         if let Some(sampling) = self.sampling.take() {
             self.sampled = sampling.end();
         }
     }
 
-    /// What was seen, of a load that the target held or did not.
+    /// The profile of a load that the target held or did not.
     pub fn take_profile(&mut self, load: ProfiledLoad, requests: u64) -> Option<Profile> {
         let profile = self.sampled.take()?.symbolize();
         Some(Profile { load: Some(load), requests: Some(requests), ..profile })

@@ -1,4 +1,4 @@
-//! A run that is conducted elsewhere, near the workers: what this process hears of it is what it would have told itself.
+//! Follows a run conducted elsewhere, near the workers: its events are passed on as if they happened here.
 
 use crate::{Error, RunExit, Sink, StopFlag, exit, id};
 use cluster::{PodSite, PortForward, RunPods};
@@ -10,37 +10,37 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// Between two looks whether the end was asked for.
+/// How often to check for a stop.
 const LOOK: Duration = Duration::from_millis(100);
-/// Between two attempts to reach the coordinator again: the cluster may be gone for a while, as where a laptop sleeps.
+/// Interval between reconnects to the coordinator: the cluster may be unreachable for a while, as when a laptop sleeps.
 const AGAIN: Duration = Duration::from_secs(2);
-/// Who does not reach it for so long gives up; the run goes on without.
+/// When to give up reconnecting; the run goes on regardless.
 const LOST: Duration = Duration::from_secs(600);
-/// After the end was asked for, it comes within this time, or not at all.
+/// Longest wait for the run to end after it was asked to.
 const ENDING: Duration = Duration::from_secs(60);
-/// So many events are heard between two words about that.
+/// Events per acknowledgement.
 const HEARD: u64 = 16;
 
-/// A run that pods of a cluster carry out, from its plan to its last event.
+/// A run carried out by pods of a cluster, from plan to last event.
 #[derive(Debug, Clone)]
 pub struct RemoteRunRequest {
     /// Where.
     pub site: Arc<PodSite>,
-    /// What it is called there, by which [`attach`] finds it.
+    /// ID of the run's objects, by which [`attach`] finds it.
     pub id: String,
-    /// From 1.
+    /// At least 1.
     pub workers: u32,
-    /// How long they are waited for.
+    /// How long to wait for them.
     pub waits: Nanos,
-    /// All ends after so long, whatever happens.
+    /// Time limit of the pods, whatever happens.
     pub deadline: Nanos,
 }
 
-/// What lets into one run: for the cluster, and for whoever owns it.
+/// Join files of one run: for the cluster, and for the owner.
 fn passes(
     asked: &RemoteRunRequest,
 ) -> Result<impl Fn(&str) -> Result<cluster::JoinFiles, String> + use<>, link::Error> {
-    // As long as the run may last, and its remains after it.
+    // As long as the run may last and its result is kept.
     let authority = Authority::new(Duration::from_nanos(asked.deadline.0) + Duration::from_secs(2 * 3600))?;
     Ok(move |service: &str| {
         let file = |role: FleetRole, at: String| {
@@ -55,7 +55,7 @@ fn passes(
     })
 }
 
-/// Has it carried out, and tells of it as if that were here.
+/// Has a cluster conduct the run, and passes its events on as if it ran here.
 pub fn conduct_remotely(
     plan: &Plan,
     asked: &RemoteRunRequest,
@@ -80,7 +80,7 @@ pub fn conduct_remotely(
     outcome
 }
 
-/// Reads on where a run is conducted, from its first event.
+/// Follows a run in a cluster from its first event.
 pub fn attach(site: &PodSite, id: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let owned = site.find_run(id).map_err(|why| Error::Fleet(why.to_string()));
     let (workforce, owner) = match owned {
@@ -102,19 +102,19 @@ fn failed(error: Error) -> RunExit {
     RunExit { id: id::new_id(), exit_code: exit::ERROR, error: Some(error) }
 }
 
-/// The other end, as far as it is known here.
+/// The remote run, as far as it is known here.
 struct RemoteRun {
     workforce: RunPods,
-    /// What lets in there, at the address by which it is reached now.
+    /// The owner's join file, with the current address.
     file: JoinFile,
-    /// The way there, as long as it holds.
+    /// Connection to the coordinator, while it holds.
     way: Option<(PortForward, MemberLink)>,
-    /// Of the next event.
+    /// Number of the next event.
     next: u64,
     id: RunId,
     /// A load has begun.
     loads: bool,
-    /// It was told that there is no more.
+    /// The last event was received.
     is_over: bool,
 }
 
@@ -149,13 +149,13 @@ impl RemoteRun {
         Ok(Self { workforce, file, way: None, next: 0, id: id::new_id(), loads: false, is_over: false })
     }
 
-    /// Hears it out. Whoever asks for the end has it ended, and hears that, too.
+    /// Follows the run to its end. When stopped, it ends the run, and follows that, too.
     fn follow(&mut self, mut commission: Option<RunOrder>, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
         let (mut asked_to_end, mut unreached) = (None::<Instant>, Instant::now());
         loop {
             if stop.is_requested() && asked_to_end.is_none() {
                 if commission.is_some() {
-                    // No load was; all of it is removed.
+                    // No load was made; everything is removed.
                     self.is_over = true;
                     return RunExit { id: self.id.clone(), exit_code: exit::INTERRUPTED, error: None };
                 }
@@ -222,7 +222,7 @@ impl RemoteRun {
         }
     }
 
-    /// What happened there, with what the cluster knows better.
+    /// An event, enriched with what the cluster knows better.
     fn told(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::RunStarted(started) => self.id = started.id.clone(),
@@ -248,7 +248,7 @@ impl RemoteRun {
         self.workforce.node(host).map_or_else(|| host.to_owned(), |node| format!("{node} ({host})"))
     }
 
-    /// Why it cannot go on, as far as the cluster says.
+    /// Why it cannot go on, according to the cluster.
     fn obstacle(&mut self, is_before: bool) -> Option<String> {
         if is_before && self.loads {
             return None;

@@ -1,5 +1,5 @@
-//! Everything that is said of a run passes here: to the sink, and into the recording from which it is
-//! judged what gave first. And those who watch the target, which are asked beside the load.
+//! Passes a run's events to the sink and to the recording from which the diagnosis is made, and collects events of
+//! those that watch the target beside the load.
 
 use crate::Sink;
 use crate::fleet::Watchers;
@@ -13,31 +13,31 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// A closer look is waited for no longer than this: it is one more witness, not the verdict.
+/// Longest wait for a closer look: it is additional evidence, not the verdict.
 const LOOK_LIMIT: Duration = Duration::from_secs(4);
-/// What was seen of the end of a load comes no later than this.
+/// Longest wait for the last window of a load.
 const CUT_LIMIT: Duration = Duration::from_millis(200);
-/// Closer looks in one run: each stops the target a moment.
+/// Closer looks in one run: each stops the target for a moment.
 const LOOKS: usize = 3;
 
-/// The sink with its memory, and those who watch.
+/// The sink, the recording, and the watchers.
 pub(crate) struct RunObserver<'a> {
     sink: &'a mut dyn Sink,
     recording: ObservedRun,
     compiling: CompilerActivity,
     /// On this machine.
     watch: Option<TargetWatch>,
-    /// On others.
+    /// On other machines.
     watchers: Option<Watchers>,
-    /// For what it was looked at more closely.
+    /// Causes that a closer look was taken for.
     looked_for: Vec<Option<Cause>>,
-    /// When a look was asked for that has not come.
+    /// When a pending look was requested.
     awaited: Option<Instant>,
-    /// Where a process of the service is seen.
+    /// Places where a process of the service is seen.
     seen_at: BTreeSet<String>,
-    /// Samples the target, if that was asked for.
+    /// Samples the target, if asked for.
     beside: Option<TargetSampler>,
-    /// Of the verdict, if it is about this machine.
+    /// Cause in the verdict, if it is on this machine.
     gave_first: Option<Cause>,
 }
 
@@ -57,25 +57,25 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// The target may be sampled at its loads.
+    /// Permits sampling of the target during loads.
     pub fn enable_sampling(&mut self) {
         self.beside = Some(TargetSampler::default());
     }
 
-    /// Whether it can be.
+    /// Whether it can be sampled.
     ///
     /// # Errors
-    /// In words, if it cannot.
+    /// If not: why.
     pub fn can_sample(&self) -> Result<(), String> {
         self.beside.iter().try_for_each(TargetSampler::check_permitted)
     }
 
-    /// What gave first, if that was where torment is.
+    /// What gave first, if that was on torment's machine.
     pub fn gave_first(&self) -> Option<Cause> {
         self.gave_first
     }
 
-    /// How many threads of the target were busy with compiling its code in the last load, as far as was seen; it lasted so long.
+    /// Mean number of the target's threads that compiled its code during the last load, of length `loaded`.
     pub fn compiling(&mut self, loaded: Nanos) -> f64 {
         self.emit_all_seen();
         let since = Instant::now();
@@ -89,7 +89,7 @@ impl<'a> RunObserver<'a> {
         self.compiling.busy_threads()
     }
 
-    /// A load begins that is to be sampled, so many times a second at each processor.
+    /// A load begins, to be sampled at `hz` on each processor.
     pub fn start_sampling(&mut self, hz: u32) {
         if let Some(Err(why)) = self.beside.as_mut().map(|beside| beside.begin(hz)) {
             let grounds = CaveatDetails::Text(format!("the target is not profiled: {why}"));
@@ -97,14 +97,14 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// What was sampled of a load that is judged.
+    /// Takes the profile of a judged load.
     pub fn finish_sampling(&mut self, load: ProfiledLoad, requests: u64) {
         if let Some(profile) = self.beside.as_mut().and_then(|beside| beside.take_profile(load, requests)) {
             self.event(&Event::Profiled { profile: Box::new(profile) });
         }
     }
 
-    /// Of what is no matter of the recording.
+    /// For events that are not to be recorded.
     pub fn sink(&mut self) -> &mut dyn Sink {
         self.sink
     }
@@ -115,7 +115,7 @@ impl<'a> RunObserver<'a> {
         self.sink.event(event);
     }
 
-    /// Begins to watch what is at this address, as asked. That it is not possible ends no run: it is said.
+    /// Starts watching the target at this address, as asked. A failure ends no run, but is reported.
     pub fn watch(&mut self, asked: &plan::WatchPlan, endpoint: &ResolvedTarget, watchers: Option<Watchers>) {
         if watchers.is_some() {
             self.watchers = watchers;
@@ -157,7 +157,7 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// Its load is over.
+    /// The load is over.
     pub fn end(&mut self) {
         self.beside.iter_mut().for_each(TargetSampler::end);
         self.watchers.iter_mut().for_each(Watchers::end);
@@ -167,7 +167,7 @@ impl<'a> RunObserver<'a> {
         self.emit_seen();
     }
 
-    /// Says what was seen.
+    /// Emits what was seen.
     pub fn emit_seen(&mut self) {
         let here = |seen| (String::new(), seen);
         let mut seen: Vec<_> = self.watch.iter().flat_map(TargetWatch::drain).map(here).collect();
@@ -175,7 +175,7 @@ impl<'a> RunObserver<'a> {
         self.emit_sightings(seen);
     }
 
-    /// The same once others have told all of the load that is over.
+    /// The same, once all watchers have reported the finished load.
     pub fn emit_all_seen(&mut self) {
         self.watchers.iter_mut().for_each(Watchers::settle);
         self.emit_seen();
@@ -206,8 +206,8 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// The load is about to end, and the target still is as it made it: where it has become slow, threads wait and nobody can see for
-    /// what, their stacks are looked at, once for each cause that it looks like.
+    /// Shortly before the load ends, while the target still shows its effect: if it is slow and nobody can see what its
+    /// threads wait for, looks at their stacks, once per suspected cause.
     pub fn look_closer(&mut self) {
         self.emit_seen();
         if self.seen_at.is_empty() {
@@ -229,7 +229,7 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// What gave first, once all is measured.
+    /// Diagnoses what gave first, once all is measured.
     pub fn conclude(&mut self, came_to: &Verdict) {
         self.emit_seen();
         while self.awaited.is_some_and(|since| since.elapsed() < LOOK_LIMIT) {

@@ -1,10 +1,10 @@
-//! Nothing that a run says holds a secret of its plan: whatever is told passes here.
+//! Removes the plan's secrets from all events.
 
 use crate::{Error, Sink};
 use plan::Redactor;
 use record::Event;
 
-/// A sink before which secrets are left out.
+/// A sink that removes secrets before passing events on.
 pub(crate) struct SecretFilter<'a> {
     sink: &'a mut dyn Sink,
     secrets: &'a Redactor,
@@ -15,7 +15,6 @@ impl<'a> SecretFilter<'a> {
         Self { sink, secrets }
     }
 
-    /// The event as it may be told.
     fn redacted(&self, event: &Event) -> Event {
         let mut told = event.clone();
         told.visit_texts(&mut |text| self.secrets.redact_in_place(text));
@@ -40,7 +39,7 @@ impl Sink for SecretFilter<'_> {
 }
 
 impl Error {
-    /// The same without secrets; one that held any is only its words.
+    /// The same without secrets; an error that held any is reduced to its message.
     pub(crate) fn without_secrets(self, secrets: &Redactor) -> Self {
         let said = self.to_string();
         let mut hidden = said.clone();

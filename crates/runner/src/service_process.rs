@@ -1,4 +1,4 @@
-//! A child process that serves: the built-in service, which is this very program, or another that says where it listens.
+//! A child process that serves: the built-in service, which is this program, or another that prints its address.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Display;
@@ -10,27 +10,26 @@ use std::sync::mpsc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What services print once they listen, before the address.
+/// What services print before the address, once they listen.
 const LISTENS: &str = "listening on http://";
-/// A JVM on a busy machine takes some seconds.
+/// Start timeout: a JVM on a busy machine takes some seconds.
 const START_PATIENCE: Duration = Duration::from_secs(60);
-/// After that a service that was asked to end is ended.
+/// Stop timeout; after it the service is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(3);
 
-/// A service that runs; it ends when dropped, and our own also when this process dies, for then its
-/// standard input ends.
+/// A running service; it ends on drop, and our own also when this process dies, since its standard input ends then.
 #[derive(Debug)]
 pub struct ServiceProcess {
     child: Child,
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
 }
 
 impl ServiceProcess {
-    /// This very program as `torment target`, with further options; to be started.
+    /// The command for this program as `torment target`, with further options.
     ///
     /// # Errors
-    /// If this program is not found again.
+    /// If this program's file is not found.
     pub fn own(options: &[&str]) -> Result<Command, String> {
         let program =
             std::env::current_exe().map_err(|e| format!("torment cannot find its own executable: {e}"))?;
@@ -39,29 +38,29 @@ impl ServiceProcess {
         Ok(command)
     }
 
-    /// Starts a command and waits until it says where it listens. `began` is told its process first, so
-    /// that limits hold from the beginning.
+    /// Starts a command and waits until it prints its address. `began` gets its process first, so that limits hold from
+    /// the beginning.
     ///
     /// # Errors
-    /// Those of `began`, and that it does not start, or does not listen in time.
+    /// Those of `began`, and if it does not start, or does not listen in time.
     pub fn start<E: From<String>>(
         command: &mut Command,
         began: impl FnOnce(u32) -> Result<(), E>,
     ) -> Result<Self, E> {
         let program = command.get_program().to_string_lossy().into_owned();
         let failed = |why: &dyn Display| E::from(format!("{program}: {why}"));
-        // A group of its own: Ctrl-C is for us to handle, who end it.
+        // In a group of its own: we handle Ctrl-C, and end it.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let child = command.spawn().map_err(|why| failed(&why))?;
         let mut this = Self { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
         began(this.child.id())?;
         let stdout = this.child.stdout.take().expect("it was asked to be piped");
         let (tell, told) = mpsc::sync_channel(1);
-        // Reads to the end: a service that prints more must not stand still for it.
+        // Drain to the end: a service that prints more must not block.
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if let Some(address) = line.trim().strip_prefix(LISTENS) {
-                    // Who waits may have given up.
+                    // The receiver may have given up.
                     let _ = tell.try_send(address.trim_end_matches('/').to_owned());
                 }
             }
@@ -73,7 +72,7 @@ impl ServiceProcess {
         Ok(this)
     }
 
-    /// The number of its process.
+    /// Its process ID.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -82,7 +81,7 @@ impl ServiceProcess {
 impl Drop for ServiceProcess {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // Not waited for yet, so it is still ours, ended or not.
+        // Not reaped yet, so the ID is still its own.
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let until = Instant::now() + STOP_PATIENCE;
         while matches!(self.child.try_wait(), Ok(None)) {

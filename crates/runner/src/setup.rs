@@ -1,4 +1,4 @@
-//! What a plan starts, for the length of a run.
+//! Programs that a plan starts for the length of a run.
 
 use crate::{Error, ResetFn, Sink, StopFlag};
 use plan::{Plan, PostgresSetup, Setup};
@@ -13,8 +13,8 @@ pub(crate) fn start_guard() -> Result<Guard, Error> {
     Ok(Guard::start(&program)?)
 }
 
-/// Builds and starts what the plan names, lets `work` measure, and stops all of it again. What its programs have
-/// written is told last; one that ended meanwhile is the error, whatever was measured without it.
+/// Builds and starts the plan's programs, lets `work` measure, and stops them again. Their logs are reported last; a
+/// program that ended meanwhile is an error, whatever was measured without it.
 pub(crate) fn with_setup<T>(
     setup: &Setup,
     sink: &mut dyn Sink,
@@ -37,8 +37,8 @@ pub(crate) fn with_setup<T>(
     }
 }
 
-/// Lets `work` measure the plan, while what it names is started if it names anything. `work` is given the plan as it is
-/// then, and what puts the state back before a trial.
+/// Lets `work` measure the plan, with its programs started if it has any. `work` gets the plan as it is then, and a
+/// function that restores the state before a trial.
 pub(crate) fn with_started_plan<T>(
     plan: &Plan,
     sink: &mut dyn Sink,
@@ -53,14 +53,14 @@ pub(crate) fn with_started_plan<T>(
     })
 }
 
-/// Stops everything and tells what it has written.
+/// Stops everything and reports the logs.
 pub(crate) fn emit_logs(guard: &mut Guard, sink: &mut dyn Sink) {
     for log in guard.down() {
         sink.event(&Event::Logged(log));
     }
 }
 
-/// Puts the state back before the next measurement, as the plan says.
+/// Restores the state before the next measurement, as the plan says.
 pub(crate) fn reset(
     guard: &mut Guard,
     setup: &Setup,
@@ -78,7 +78,7 @@ pub(crate) fn reset(
     }
 }
 
-/// As [`reset`], before a trial of a search: everything but a restart, for a cold start would spoil it.
+/// As [`reset`], before a trial of a search: everything but a restart, since a cold start would spoil it.
 pub(crate) fn reset_trial(
     guard: &mut Guard,
     setup: &Setup,
@@ -91,7 +91,7 @@ pub(crate) fn reset_trial(
     }
 }
 
-/// A database that the plan starts is asked what its sessions do, if the plan names no other.
+/// Watches the sessions of a database that the plan starts, if the plan names no other.
 pub(crate) fn watch_settings(plan: &Plan, setup: &Setup) -> plan::WatchPlan {
     let mut watch = plan.watch.clone();
     watch.postgres = watch.postgres.or_else(|| setup.postgres().map(PostgresSetup::address));

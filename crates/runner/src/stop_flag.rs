@@ -1,17 +1,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Asked for from outside, by Ctrl-C or a key: the load ends at once, what was measured is kept.
+/// A stop requested by Ctrl-C or a key: the load ends at once, what was measured is kept.
 #[derive(Debug, Clone, Default)]
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    /// Around a flag that others set.
+    /// Wraps a flag that others set.
     pub fn new(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
     }
 
-    /// Whether it was asked for.
+    /// Whether a stop was requested.
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

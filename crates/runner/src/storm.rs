@@ -11,25 +11,25 @@ use std::path::PathBuf;
 use storm::{MinimalProgram, ProgramCommand, Storm, StormOptions, StormStats, TABLE};
 use units::{Nanos, Rate, Share};
 
-/// How long the storm of programs that do nothing lasts: long enough for a rate to a few percent.
+/// Length of the storm of empty programs: enough to know the rate to a few percent.
 const BARE_TIME: Nanos = Nanos::from_secs(2);
-/// What is to be started, how, and under which load.
+/// What to start, how, and under which load.
 pub struct StormRequest {
     /// The program.
     pub command: ProgramCommand,
     /// How it is started.
     pub options: StormOptions,
-    /// The load or the search, the goal and the seed; of its target nothing is used.
+    /// The load or the search, the goal and the seed; its target is ignored.
     pub plan: Plan,
-    /// Whether the program is started some more times, one after the other, to see where its time goes.
+    /// Whether to start some more, one after the other, to see where a process's time goes.
     pub split: bool,
-    /// torment's own program, of which the guard of what is made for that is started.
+    /// torment's own program, from which the guard of that sample is started.
     pub program: PathBuf,
     /// What was typed.
     pub words: String,
 }
 
-/// Makes the load, or looks for the rate that holds; then says what a process cost.
+/// Makes the load, or searches for the rate that holds; then reports what a process cost.
 pub fn storm(asked: &StormRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let command = match asked.plan.task {
         Task::Find(_) => RunKind::FindProcesses,
@@ -55,7 +55,7 @@ fn carry_out(asked: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Resu
         let mut conductor = TrialRunner::unwatched(&mut storm, &mut told, stop);
         match &asked.plan.task {
             Task::Find(asked_for) => {
-                // A machine is as quick at any load below its limit: the curve would cost more than it tells.
+                // A machine is equally quick at any load below its limit: the curve would cost more than it tells.
                 find::find(&mut conductor, &asked.plan, asked_for, LimitUnit::Processes, (false, Nanos::ZERO))
             }
             Task::Run(planned) => load::run(&mut conductor, &asked.plan, planned),
@@ -76,11 +76,11 @@ fn carry_out(asked: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Resu
     Ok((verdict, code))
 }
 
-/// Refuses what the limits on the number of tasks have no room for, and says which of them it is.
+/// Fails if the limits on the number of tasks leave no room, and says which limit.
 fn has_room(parallel: u32) -> Result<(), Error> {
     let rooms = tasks::forecast(&tasks::ThreadsWanted::default());
     let binds = rooms.into_iter().find(|room| {
-        // Of a process's own memory and mappings other processes take nothing.
+        // A process's own memory and mappings do not count against other processes.
         room.unit == SystemLimitUnit::Tasks
             && room.threads.is_some_and(|threads| threads < u64::from(parallel))
     });
@@ -94,10 +94,10 @@ fn has_room(parallel: u32) -> Result<(), Error> {
     )))
 }
 
-/// The sink, with a memory of which trials were good: an account of what they cost is kept of each, in the same order.
+/// A sink that remembers which trials were good: their costs are kept per trial, in the same order.
 struct GoodTrials<'a> {
     sink: &'a mut dyn Sink,
-    /// For each trial its rate if it was good and counts.
+    /// Each trial's rate, if it was good and counts.
     good: Vec<Option<f64>>,
 }
 
@@ -112,7 +112,8 @@ impl Sink for GoodTrials<'_> {
 }
 
 impl GoodTrials<'_> {
-    /// Which trial tells best what a process costs: the load itself, or of a search the last at the rate that holds.
+    /// The trial that tells best what a process costs: the load itself, or in a search the last one at the rate that
+    /// holds.
     fn account_of(&self, verdict: &Verdict) -> Option<usize> {
         let Verdict::Limits { limits, .. } = verdict else { return self.good.len().checked_sub(1) };
         let lower = limits.iter().find_map(|limit| limit.lower)?;
@@ -137,7 +138,7 @@ fn note(text: String, sink: &mut dyn Sink) {
     sink.event(&Event::Noted { table: TABLE.to_owned(), text });
 }
 
-/// Beside what the machine can start at all, and where the time of one process goes.
+/// Compares with what the machine can start at all, and reports where a process's time goes.
 fn compare(
     asked: &StormRequest,
     account: &StormStats,
@@ -159,7 +160,7 @@ fn compare(
             );
             note(text, sink);
         }
-        // Cut short.
+        // Interrupted.
         Ok(None) => {}
         Err(why) => note(format!("what this machine can start at all was not measured: {why}"), sink),
     }
@@ -175,7 +176,7 @@ fn measured(figure: Option<Figure>, sink: &mut dyn Sink) {
     }
 }
 
-/// How many a second the same storm starts of a program that only ends; none if it was interrupted.
+/// The same storm's rate with a program that exits at once; `None` if interrupted.
 fn bare(asked: &StormRequest, stop: &StopFlag) -> Result<Option<Rate>, String> {
     let program = MinimalProgram::new().map_err(|why| why.to_string())?;
     let options = StormOptions { parallel: asked.options.parallel.min(100), ..StormOptions::default() };

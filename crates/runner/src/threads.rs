@@ -1,21 +1,21 @@
-//! `torment find threads`: how many the machine allows, and which limit gives.
+//! `torment find threads`: how many the machine allows, and which limit gives first.
 
 use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run};
 use record::{RampEnd, RunKind, Verdict};
 use std::path::PathBuf;
 use tasks::ThreadsWanted;
 
-/// What threads are to be found.
+/// Which threads to create.
 pub struct ThreadsRequest {
     /// What they are like, and how many at most.
     pub asked: ThreadsWanted,
-    /// torment's own program, of which the process that has them is made.
+    /// torment's own program, as which the process that holds them is started.
     pub program: PathBuf,
     /// What was typed after the command.
     pub words: String,
 }
 
-/// Makes threads until a limit gives, and names it.
+/// Creates threads until a limit gives, and names it.
 pub fn threads(crowding: &ThreadsRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let ThreadsRequest { asked, program, words } = crowding;
     record_run(

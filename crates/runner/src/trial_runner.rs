@@ -1,4 +1,4 @@
-//! Carries single trials out: load, drain, recovery; and notices what voids them.
+//! Conducts single trials: load, drain, recovery; and notices what voids them.
 
 mod caveats;
 mod recovery;
@@ -18,33 +18,33 @@ use recovery::CalmBaseline;
 use std::cell::RefCell;
 use units::{Nanos, Rate};
 
-/// So long before its planned end a load is looked at more closely, if it looks bad.
+/// How long before its planned end a load is given a closer look, if it looks bad.
 const LOOK_BEFORE: Nanos = Nanos::from_millis(500);
 
-/// A target that has not answered everything this long after its load was taken away does not
-/// come back by itself in any time a user would wait.
+/// A target that has not answered everything this long after its load was removed does not recover by itself in any
+/// time a user would wait.
 const RECOVERY_LIMIT: Nanos = Nanos::from_secs(30);
-/// Samples a second at each processor, not in step with what happens a hundred times a second; and of a load that is only made for them,
-/// and short.
+/// Samples a second at each processor, out of step with what happens a hundred times a second; and for a short load
+/// made only for sampling.
 const HZ: u32 = 99;
 const HZ_BRIEFLY: u32 = 199;
-/// What to offer, and what it is called.
+/// What to offer, and its name.
 pub(crate) struct PlannedTrial {
     pub purpose: Purpose,
     pub offer: OfferedLoad,
-    /// Offered rate as planned; none of a closed loop.
+    /// Offered rate as planned; `None` for a closed loop.
     pub rate: Option<Rate>,
     pub duration: Option<Nanos>,
     pub drain: Nanos,
 }
 
-/// What a trial left behind.
+/// Result of a trial.
 pub(crate) struct FinishedTrial {
     pub number: u32,
     pub result: TrialResult,
-    /// Good answers that came while the load lasted.
+    /// Good answers during the load.
     pub answered: u64,
-    /// The user asked for the end while it ran.
+    /// The user interrupted it.
     pub interrupted: bool,
 }
 
@@ -54,26 +54,26 @@ pub(crate) struct TrialRunner<'a, C = Engine> {
     stop: &'a StopFlag,
     reset: Option<ResetFn<'a>>,
     connections_limit: u64,
-    /// How long a trial may go on after its load, for users to come to the end of their pauses.
+    /// How long a trial may go on after its load, for users to finish their pauses.
     pauses: Nanos,
     after: DrainPolicy,
     trials: u32,
     calm: CalmBaseline,
 }
 
-/// Who makes the loads, ready to begin.
+/// A load generator, ready to begin.
 pub(crate) struct ReadyGenerator<C> {
     pub carrier: C,
     /// Where requests go.
     pub endpoint: ResolvedTarget,
-    /// The most connections that can be made.
+    /// The most connections it can make.
     pub connections: u64,
-    /// What is doubtful about that.
+    /// Its caveats.
     pub caveats: Vec<Caveat>,
 }
 
 impl ReadyGenerator<Engine> {
-    /// Checks that there is a target that answers, and starts the engine.
+    /// Checks that the target answers, and starts the engine.
     pub fn here(plan: &Plan, target: &Target) -> Result<Self, Error> {
         let mut job: EngineConfig = preflight::job(plan, target)?;
         let caveats = preflight::fit_connections(&mut job)?;
@@ -87,12 +87,12 @@ impl ReadyGenerator<Engine> {
 }
 
 impl<C: ConnectionHolder> TrialRunner<'_, C> {
-    /// The fewest connections with which every loop has one.
+    /// The fewest connections that give every loop one.
     pub fn connections_least(&self) -> u32 {
         self.engine.min_connections()
     }
 
-    /// Opens connections until so many stand, or the user asks for the end; requests go to them in turn.
+    /// Opens connections until this many are open, or the user interrupts; requests use them in turn.
     pub fn hold(&mut self, connections: u32) -> HeldConnections {
         self.engine.hold(connections, &|| self.stop.is_requested())
     }
@@ -104,7 +104,7 @@ impl<C: ConnectionHolder> TrialRunner<'_, C> {
 }
 
 impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
-    /// Around what makes the loads of a plan, whose target is watched from now on.
+    /// Wraps the generator of a plan's loads, and watches its target from now on.
     pub fn prepare(
         plan: &Plan,
         ready: ReadyGenerator<C>,
@@ -129,7 +129,7 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         Self { reset, connections_limit: connections, pauses, ..Self::with(carrier, witness, stop) }
     }
 
-    /// Around what is ready to make loads, and has no target that could be watched.
+    /// Wraps a generator without a target that could be watched.
     pub fn unwatched(carrier: C, sink: &'a mut dyn Sink, stop: &'a StopFlag) -> Self {
         Self::with(carrier, RunObserver::new(sink), stop)
     }
@@ -152,22 +152,21 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         self.witness.event(event);
     }
 
-    /// Says what gave first.
+    /// Emits what gave first.
     pub fn conclude(&mut self, came_to: &Verdict) {
         self.witness.conclude(came_to);
     }
 
-    /// With what becomes of requests that are open when a load ends.
     pub fn with_drain_policy(self, after: DrainPolicy) -> Self {
         Self { after, ..self }
     }
 
-    /// How long a load drains whose requests may take so long.
+    /// How long to drain a load whose requests may take up to `longest`.
     pub fn drain(&self, longest: Nanos) -> Nanos {
         self.after.drain.map_or(longest, |drain| drain.min(longest))
     }
 
-    /// The time that it is for what makes the load.
+    /// Current time of the generator.
     pub fn now(&self) -> Nanos {
         self.engine.now().steady
     }
@@ -186,8 +185,8 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         self.connections_limit
     }
 
-    /// Offers one load and waits until all of it is answered. `hopeless` is asked with what was
-    /// seen so far whether going on can change anything.
+    /// Offers one load and waits until all of it is answered. `hopeless` is asked, with the results so far, whether
+    /// going on can change anything.
     pub fn trial(&mut self, load: &PlannedTrial, hopeless: &dyn Fn(&Slice) -> bool) -> FinishedTrial {
         self.trials += 1;
         let number = self.trials;
@@ -259,13 +258,13 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         self.witness.end();
         self.emit_caveats();
         if !begun {
-            // Not all who were to make it came to the start.
+            // Not all members were ready to start.
             self.witness.event(&began(self.engine.now()));
         }
         for lost in &counted.lost {
             self.witness.event(&Event::WorkerLost { trial: number, lost: lost.clone() });
         }
-        // The last that is asked of a target is no matter of whether it comes back.
+        // Whether the target recovers does not matter after its last load.
         let leaves = self.after.leaves || load.purpose == Purpose::Profile;
         let settled = if leaves { None } else { self.engine.settle(RECOVERY_LIMIT, &|| stop.is_requested()) };
         let recovery = match settled {
@@ -290,13 +289,13 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
             members: counted.members,
         };
         let whole = load.duration.is_some_and(|whole| result.loaded >= whole);
-        // After the load, too, users are not waited for once the end is asked for.
+        // After the load, too, users are not waited for once the user interrupts.
         let cut = !whole || asked && result.total.outcomes.unfinished > 0;
         let interrupted = self.stop.is_requested() && !gave_up && cut;
         FinishedTrial { number, result, answered, interrupted }
     }
 
-    /// Whether the last load would be made by more than it was, who might not be the limit.
+    /// Whether a repetition of the last load would have more generators, which might not be the limit.
     pub fn grow(&mut self) -> bool {
         let grows = self.engine.scale_up();
         self.emit_caveats();
@@ -314,7 +313,7 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         self.witness.gave_first()
     }
 
-    /// How many threads of the target were busy with compiling its code in this load, the last, as far as was seen.
+    /// Mean number of the target's threads that compiled its code in this load, the last one.
     pub fn compiling(&mut self, done: &FinishedTrial) -> f64 {
         self.witness.compiling(done.result.loaded)
     }
@@ -322,18 +321,18 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
     /// Whether the target can be sampled.
     ///
     /// # Errors
-    /// In words, if it cannot.
+    /// If not: why.
     pub fn can_sample(&self) -> Result<(), String> {
         self.witness.can_sample()
     }
 
-    /// Tells what a trial meant.
+    /// Emits the judgement of a trial.
     pub fn emit_judgement(&mut self, done: FinishedTrial, judgement: &Judgement) {
         let side = if judgement.good { LoadSide::Well } else { LoadSide::Above };
         self.emit_judgement_on(side, done, judgement);
     }
 
-    /// The same of one that is known to be on this side of the limit.
+    /// The same for a trial known to be on this side of the limit.
     pub fn emit_judgement_on(&mut self, side: LoadSide, done: FinishedTrial, judgement: &Judgement) {
         let calm = judgement.good && judgement.invalid.is_empty() && done.result.purpose != Purpose::Recovery;
         if calm && let Some(median) = done.result.total.response.quantile(0.5) {

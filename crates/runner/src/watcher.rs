@@ -1,4 +1,4 @@
-//! A watcher: a watch over the target on this machine, of which a run elsewhere is told what it sees.
+//! A watcher: observes the target on this machine for a run elsewhere.
 
 use crate::worker::{describe_join_error, hello, leaving_report};
 use fleet::{FleetRole, Instruction, MemberReport, WatchAssignment};
@@ -12,36 +12,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// Between two looks whether something was seen.
+/// How often to check for observations.
 const LOOK: Duration = Duration::from_millis(20);
-/// A load that is announced begins within this, or its announcement means another clock.
+/// An announced load begins within this, or the announcement is by another clock.
 const AHEAD_MOST: Duration = Duration::from_secs(10);
 /// The last window of a load is cut within this, unless the machine hangs.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
 
-/// What a watcher that somebody starts by hand is told to look at, instead of what the run says.
+/// What a manually started watcher watches, instead of what the run says.
 #[derive(Debug, Clone)]
 pub struct WatchOverride {
-    /// What is watched, and what is asked beside it.
+    /// What to watch, and what to query beside it.
     pub asked: plan::WatchPlan,
-    /// Where the service listens; none: as the run says.
+    /// Where the service listens; `None`: as the run says.
     pub place: Option<TargetLocation>,
 }
 
-/// Watches for whoever is at the other end of these two, until told to go home, or `asked` to by others.
+/// Watches for the coordinator at the other end of these pipes, until told to exit, or `asked` to by others.
 ///
 /// # Errors
-/// If nobody is there any more.
+/// If the coordinator is gone.
 pub fn watch_over_pipes(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Watcher);
     let wire = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
     Watcher::new(wire, asked, None, None).run().map_err(io::Error::other)
 }
 
-/// The same for the coordinator that a join file names, for no longer than `time`. `joined` is told where that is, once it has let this in.
+/// The same for the coordinator that a join file names, for at most `time`. `joined` gets its address, once it has
+/// admitted this watcher.
 ///
 /// # Errors
-/// In words: if the file is none, nobody is there, or it is not let in.
+/// If the file is invalid, nobody is there, or it is not admitted; in words.
 pub fn watch_joined(
     file: &str,
     own: Option<WatchOverride>,
@@ -62,10 +63,10 @@ struct Watcher {
     wire: MemberLink,
     asked: Arc<AtomicBool>,
     own: Option<WatchOverride>,
-    /// It goes home then, whatever it is told.
+    /// When it exits, whatever it is told.
     until: Option<Instant>,
     watch: Option<TargetWatch>,
-    /// What found no room yet on the way: the rest waits behind it.
+    /// A report that did not fit into the queue: the rest waits behind it.
     unsaid: Option<MemberReport>,
     /// Why it sees nothing.
     refused: Option<String>,
@@ -106,7 +107,7 @@ impl Watcher {
                     self.send(MemberReport::SeenAll);
                 }
                 Some(Instruction::LookCloser) => self.watch.iter().for_each(TargetWatch::look),
-                // For those who make the load.
+                // Instructions for workers.
                 Some(_) | None => {}
             }
             self.tell_seen();
@@ -121,7 +122,7 @@ impl Watcher {
         }
     }
 
-    /// In its order; nothing if what came before has no room yet.
+    /// Sends in order; does nothing while an earlier report waits.
     fn send(&mut self, tidings: MemberReport) {
         if self.flush() {
             self.unsaid = Some(tidings);
@@ -129,13 +130,13 @@ impl Watcher {
         }
     }
 
-    /// Tries what waits again; whether nothing waits any more.
+    /// Retries the waiting report; true if nothing waits any more.
     fn flush(&mut self) -> bool {
         self.unsaid = self.unsaid.take().filter(|tidings| !self.wire.send(tidings.clone()));
         self.unsaid.is_none()
     }
 
-    /// What was seen; where nobody hears it, it waits in the watch, which has room for some minutes.
+    /// Sends observations; while nobody receives, they wait in the watch, which has room for some minutes.
     fn tell_seen(&mut self) {
         while self.flush() {
             let seen = self.watch.as_ref().and_then(|watch| watch.drain().next());
@@ -145,7 +146,8 @@ impl Watcher {
     }
 }
 
-/// The watch that a duty asks for, and what it says first; else why nothing would be seen of the target.
+/// Starts the watch that an assignment asks for, and returns its first event; fails if nothing of the target would be
+/// seen.
 fn start_watch(
     duty: WatchAssignment,
     own: Option<&WatchOverride>,
@@ -176,7 +178,7 @@ fn start_watch(
     let watch = observe::start(&asked, &place).map_err(|why| format!("no watch can be started: {why}"))?;
     let watched = first_said(&watch);
     let finds_anyone = watched.subjects.iter().any(|subject| subject.pid > 0);
-    // Where somebody is there who may not be looked at, the machine still can.
+    // If its process may not be inspected, the machine still can be.
     if !finds_anyone
         && is_named
         && let Some(missing) = watched.missing.first()
@@ -186,7 +188,7 @@ fn start_watch(
     Ok((watch, watched))
 }
 
-/// What it watches is the first that a watch says.
+/// A watch first says what it watches.
 fn first_said(watch: &TargetWatch) -> WatchCoverage {
     let said = watch.drain().find_map(|seen| match seen {
         WatchEvent::Watched(watched) => Some(*watched),
@@ -195,7 +197,7 @@ fn first_said(watch: &TargetWatch) -> WatchCoverage {
     said.unwrap_or_else(|| WatchCoverage { level: AccessLevel::Outside, ..WatchCoverage::default() })
 }
 
-/// A moment of this machine's monotonic clock.
+/// A time of this machine's monotonic clock.
 fn moment(at: Nanos) -> Instant {
     let (now, here) = (sys::monotonic_ns(), Instant::now());
     let ahead = Duration::from_nanos(at.0.saturating_sub(now));

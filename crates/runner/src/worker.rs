@@ -1,4 +1,4 @@
-//! A worker: an engine that does what a coordinator tells it, and is loaded by nobody else.
+//! A worker: an engine that does what its coordinator says, and nothing else.
 
 mod reconnecting_link;
 
@@ -19,25 +19,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use units::Nanos;
 
-/// Between two looks whether it was asked to go.
+/// How often to check whether it was asked to exit.
 const LOOK: Duration = Duration::from_millis(50);
-/// Who has heard nothing for so long ends its load: no service is loaded when nobody could stop it.
+/// A worker that has heard nothing for this long ends its load: no service is loaded while nobody could stop it.
 pub(crate) const SILENT: Nanos = Nanos::from_secs(6);
 
-/// Works for whoever is at the other end of these two, until told to go home, or `asked` to by others.
+/// Works for the coordinator at the other end of these pipes, until told to exit, or `asked` to by others.
 ///
 /// # Errors
-/// If nobody is there any more.
+/// If the coordinator is gone.
 pub fn work_over_pipes(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Worker);
     let wire = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
     run_worker(ReconnectingLink::new(wire, None), asked).map_err(io::Error::other)
 }
 
-/// The same for the coordinator that a join file names. `joined` is told where that is, once it has let this in.
+/// The same for the coordinator that a join file names. `joined` gets its address, once it has admitted this worker.
 ///
 /// # Errors
-/// In words: if the file is none, nobody is there, or it is not let in.
+/// If the file is invalid, nobody is there, or it is not admitted; in words.
 pub fn work_joined(file: &str, asked: &Arc<AtomicBool>, joined: &mut dyn FnMut(&str)) -> Result<(), String> {
     let file: JoinFile = file.parse().map_err(describe_join_error)?;
     let wire = MemberLink::join(&file, hello(FleetRole::Worker), &[]).map_err(describe_join_error)?;
@@ -50,7 +50,7 @@ fn run_worker(line: ReconnectingLink, asked: &Arc<AtomicBool>) -> Result<(), lin
     Worker { line, engine: None, asked, trial: 0, later: None }.run()
 }
 
-/// Why somebody does not come in by a file.
+/// Why joining by a file failed.
 pub(crate) fn describe_join_error(why: link::Error) -> String {
     match why {
         link::Error::Gone(why) => format!("{why}; a join file lets in as long as its run goes on"),
@@ -58,7 +58,7 @@ pub(crate) fn describe_join_error(why: link::Error) -> String {
     }
 }
 
-/// Who this is.
+/// This process's request to join.
 pub(crate) fn hello(role: FleetRole) -> Hello {
     Hello {
         protocol: PROTOCOL,
@@ -72,7 +72,7 @@ pub(crate) fn hello(role: FleetRole) -> Hello {
     }
 }
 
-/// What was heard while something went on.
+/// What was received while something else went on.
 #[derive(Default)]
 struct ControlState {
     ends: Cell<bool>,
@@ -84,9 +84,9 @@ struct Worker {
     line: RefCell<ReconnectingLink>,
     engine: Option<Engine>,
     asked: Arc<AtomicBool>,
-    /// The trial that was begun last.
+    /// Number of the latest trial.
     trial: u64,
-    /// What came in a trial and is for when it is over.
+    /// An instruction received during a trial, for after it.
     later: Option<Instruction>,
 }
 
@@ -141,7 +141,7 @@ impl Worker {
         self.line.borrow_mut().send(tidings);
     }
 
-    /// Makes ready for the plan.
+    /// Prepares for the plan.
     fn ready(
         &mut self,
         share: u64,
@@ -159,7 +159,7 @@ impl Worker {
         }
     }
 
-    /// Its part of a trial, from the order to begin it until all is told.
+    /// Its part of a trial, from the order to begin until all is reported.
     fn carry(&mut self, duty: &TrialAssignment) -> Result<(), link::Error> {
         let Some(mut engine) = self.engine.take() else { return Ok(()) };
         let trial = duty.trial;
@@ -180,7 +180,7 @@ impl Worker {
             self.send(MemberReport::Slice { trial, slice: Box::new(slice.clone()) });
         };
         let mut wish = |_: &Slice, _| {
-            // What comes behind that is for the next trial.
+            // Anything after that is for the next trial.
             while gone.borrow().is_none() && !cancelled.get() {
                 match self.receive(Duration::ZERO) {
                     Ok(Some(Instruction::Stop { trial: which, at })) if which == trial => {
@@ -188,7 +188,7 @@ impl Worker {
                         ended.set(true);
                     }
                     Ok(Some(Instruction::Cancel { trial: which })) if which == trial => cancelled.set(true),
-                    // Who is welcomed once more was given up: what it does counts for nothing.
+                    // A worker welcomed again was given up: what it does no longer counts.
                     Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
                         *later.borrow_mut() = Some(said);
                         ended.set(true);
@@ -214,7 +214,8 @@ impl Worker {
         }
         let worked = counted.members.into_iter().next();
         if !cancelled.get() || worked.is_some() {
-            // Of one that was stopped before it began there is nothing. Whoever heard too late that it was not to begin has made a load.
+            // A trial cancelled before its start has no figures. A worker that learned of the cancellation too late has
+            // made a load.
             let worked = Box::new(worked.unwrap_or_default());
             self.send(MemberReport::Over { trial, at: counted.loaded, slices: told.get(), worked });
         }
@@ -233,7 +234,7 @@ impl Worker {
         heard.gone.take().map_or(Ok(()), Err)
     }
 
-    /// Makes its part of the connections that are to stand.
+    /// Opens its share of the connections to hold.
     fn hold(&mut self, connections: u32) -> Result<(), link::Error> {
         let (heard, mut held) = (ControlState::default(), HeldConnections::default());
         if let Some(mut engine) = self.engine.take() {
@@ -245,7 +246,7 @@ impl Worker {
         heard.gone.take().map_or(Ok(()), Err)
     }
 
-    /// Whether what goes on is to end: this is said, or there is something else to do, or nobody any more.
+    /// Whether to end what is under way: `word` arrived, or another instruction, or the coordinator is gone.
     fn should_end(&self, word: &Instruction, heard: &ControlState) -> bool {
         match self.receive(Duration::ZERO) {
             Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
@@ -259,22 +260,22 @@ impl Worker {
     }
 }
 
-/// That it goes before the run is over.
+/// Reports that it leaves before the run is over.
 pub(crate) fn leaving_report() -> MemberReport {
     MemberReport::Leaving { why: "it was told to end (SIGTERM)".to_owned() }
 }
 
-/// What is ready for a plan.
+/// An engine ready for a plan.
 struct Prepared {
     engine: Engine,
-    /// The most that it makes.
+    /// The most it opens.
     connections: u64,
     caveats: Vec<Caveat>,
     /// The target's address is one of this machine.
     beside: bool,
 }
 
-/// The engine for the plan; else why not, and whether that is because the target is out of reach.
+/// The engine for the plan; else why not, and whether because the target is unreachable.
 fn prepared(parcel: PortablePlan, cores: Vec<u32>, tries: TargetCheck) -> Result<Prepared, (Error, bool)> {
     let PortablePlan { mut plan, authorities } = parcel;
     let secrets = plan.redactor();
@@ -290,7 +291,7 @@ fn prepared(parcel: PortablePlan, cores: Vec<u32>, tries: TargetCheck) -> Result
         }
         let beside = job.endpoint.path().is_some()
             || job.endpoint.address().is_some_and(|at| {
-                // Whoever may bind to an address has it.
+                // An address that can be bound is this machine's.
                 at.ip().is_loopback() || UdpSocket::bind((at.ip(), 0)).is_ok()
             });
         let connections = u64::from(job.generator.connections);

@@ -1,5 +1,5 @@
-//! `torment find working-set`: reads at random in a growing set, the curve that explains the rates, the size at which the
-//! rate is half by that curve, and the same measured.
+//! `torment find working-set`: random reads in a growing set, the curve that explains the rates, the size at which the
+//! curve gives half the rate, and the same measured.
 
 mod dataset;
 mod report;
@@ -14,61 +14,61 @@ use std::path::PathBuf;
 use units::{Bytes, Nanos, Share};
 use workingset::ReadMeasurement;
 
-/// By what the search for half the rate steps away from the prediction,
+/// Step away from the prediction in the search for half the rate.
 const STEP: f64 = 1.1;
-/// and how well it is to be known.
+/// Precision of that search.
 const WIDTH: f64 = 0.05;
-/// A prediction that is further off is no explanation.
+/// A prediction further off explains nothing.
 const CLOSE: f64 = 0.1;
-/// Sets of which fewer reads than this miss all fit, whatever their rates are.
+/// Sets whose misses are rarer than this all fit, whatever their rates.
 const FITS: f64 = 0.01;
 
-/// What stands between the reads and what is read.
+/// The cache between reads and data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CacheKind {
     /// The processor's caches before memory.
     Memory,
-    /// The kernel's before a file, in a control group with little memory.
+    /// The kernel's page cache before a file, in a control group with little memory.
     File {
-        /// A file of the user's; none: one of our own.
+        /// A file of the user's; `None`: our own.
         path: Option<PathBuf>,
-        /// Reads under way at once.
+        /// Concurrent reads.
         depth: u32,
     },
-    /// One of our own before a file, past the kernel's.
+    /// Our own cache before a file, bypassing the kernel's.
     Direct {
-        /// A file of the user's; none: one of our own.
+        /// A file of the user's; `None`: our own.
         path: Option<PathBuf>,
     },
-    /// A server's and the kernel's before a table.
+    /// A database server's and the kernel's caches before a table.
     Postgres {
-        /// A server of the user's; none: one of our own, in a control group with little memory.
+        /// The user's server; `None`: our own, in a control group with little memory.
         url: Option<String>,
     },
 }
 
-/// What is to be found out.
+/// What to find out.
 #[derive(Debug, Clone)]
 pub struct WorkingSetRequest {
-    /// What is read through what.
+    /// What is read, through which cache.
     pub cached: CacheKind,
-    /// The memory of the control group, or of our own cache.
+    /// Memory of the control group, or of our own cache.
     pub limit: Bytes,
-    /// Sizes of the set; none: around the limit.
+    /// Sizes of the set; empty: around the limit.
     pub sizes: Vec<Bytes>,
     /// How long each is read.
     pub time: Nanos,
     /// Fewer sizes.
     pub quick: bool,
-    /// Of the draws.
+    /// Seed of the random reads.
     pub seed: u64,
-    /// torment's own program, of which the reader is made.
+    /// torment's own program, as which the reader is started.
     pub program: PathBuf,
     /// What was typed after the command.
     pub words: String,
 }
 
-/// Measures, explains, predicts, and measures whether it is so.
+/// Measures the curve, fits and predicts, and measures the prediction.
 pub fn working_set(
     asked: &WorkingSetRequest,
     version: &str,
@@ -109,7 +109,6 @@ impl From<workingset::Error> for Error {
     }
 }
 
-/// What is measured, by whom, and who hears of it.
 struct WorkingSetRun<'a> {
     asked: &'a WorkingSetRequest,
     field: Dataset,
@@ -178,7 +177,7 @@ impl<'a> WorkingSetRun<'a> {
         Ok((Verdict::WorkingSet { model, half_predicted, half_measured }, code))
     }
 
-    /// Every size once: the points of the curve, and the largest share of reads that missed where all are counted.
+    /// Measures every size once: the points of the curve, and the largest miss ratio where all reads are counted.
     fn ladder(&mut self) -> Result<(Vec<CachePoint>, Option<Share>), Error> {
         let sizes = self.field.sizes.clone();
         let (count, ways) = (sizes.len() as u32, self.field.ways.len() as u32);
@@ -204,7 +203,7 @@ impl<'a> WorkingSetRun<'a> {
                 readings.push((size, reading));
             }
         }
-        // Of all sizes together, for only then there are enough of both.
+        // Over all sizes together, since only then are there enough hits and misses.
         if let Some(valley) = stats::hit_miss_threshold(&all) {
             for (size, reading) in &readings {
                 let figure = report::misses(*size, reading, valley);
@@ -219,7 +218,7 @@ impl<'a> WorkingSetRun<'a> {
         Ok((points, missed.map(|shares| Share(shares.into_iter().fold(0.0, f64::max)))))
     }
 
-    /// The best of the curves that may be; if none is one, why the longest is not.
+    /// The best fit of the candidate curves; if there is none, why the longest has none.
     fn fit(&self, points: &[CachePoint]) -> Result<CacheFit, CacheFitError> {
         let from = |least: &Bytes| {
             let curve: Vec<CachePoint> =
@@ -230,7 +229,7 @@ impl<'a> WorkingSetRun<'a> {
         best.min_by(|a, b| a.error.total_cmp(&b.error)).map_or_else(|| CacheFit::fit(points), Ok)
     }
 
-    /// Between which two sizes the rate falls below half; none if it does not within what can be measured.
+    /// The sizes between which the rate falls below half; `None` if it does not within what can be measured.
     fn half(&mut self, fit: &CacheFit, predicted: f64) -> Result<Option<(Bytes, Bytes)>, Error> {
         let way = self.field.ways.len() - 1;
         let mut search = ThresholdSearch::new(ThresholdRange {
@@ -281,7 +280,7 @@ impl<'a> WorkingSetRun<'a> {
         Ok(bounds)
     }
 
-    /// Whether something below the kernel keeps what was read: the host of this machine, or the disk.
+    /// Whether something below the kernel caches the data: this machine's host, or the disk.
     fn check_lower_cache(&mut self) {
         if self.stop.is_requested() {
             return;
@@ -294,12 +293,12 @@ impl<'a> WorkingSetRun<'a> {
     }
 }
 
-/// What a reading adds to the curve.
+/// The point that a measurement adds to the curve.
 fn point(size: Bytes, reading: &ReadMeasurement) -> Option<CachePoint> {
     rate(reading).map(|rate| CachePoint { size: size.0 as f64, rate, missed: reading.missed_share() })
 }
 
-/// Reads a second: the median of the parts of its time.
+/// Reads a second: the median over parts of its time.
 fn rate(reading: &ReadMeasurement) -> Option<f64> {
     Median::of(&reading.rates()).map(|median| median.median).filter(|rate| *rate > 0.0)
 }

@@ -4,7 +4,7 @@ use plan::Arrivals;
 use std::sync::Arc;
 use units::Nanos;
 
-/// One request that is to be sent.
+/// One request to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Its number in the whole schedule, from 0.
@@ -13,11 +13,11 @@ pub struct Arrival {
     pub due: Nanos,
 }
 
-/// The arrivals of one worker in the order they are due.
+/// The arrivals of one worker, in due order.
 #[derive(Debug, Clone)]
 pub struct DueTimes {
     stretches: Arc<[RateSegment]>,
-    /// The stretch that the last arrival was in; none before it is looked at again.
+    /// The segment of the last arrival; earlier ones are not looked at again.
     current: usize,
     /// The number of the next arrival.
     next: u64,
@@ -27,7 +27,7 @@ pub struct DueTimes {
 
 #[derive(Debug, Clone)]
 enum Spacing {
-    /// Holds how many arrivals there are in all.
+    /// The total number of arrivals.
     Even(u64),
     Poisson(Box<PoissonProcess>),
 }
@@ -36,14 +36,14 @@ enum Spacing {
 #[derive(Debug, Clone)]
 struct PoissonProcess {
     gaps: ExponentialGaps,
-    /// Number of the arrival that `count` belongs to, plus one.
+    /// Arrivals walked so far: `count` belongs to the last one, number `made - 1`.
     made: u64,
     count: f64,
 }
 
 impl PoissonProcess {
-    /// Walks on to arrival `number`. The arrivals of other workers must be walked over, for each
-    /// stands on the one before; that costs a logarithm for each.
+    /// Advances to arrival `number`. Other workers' arrivals must be walked too, as each builds on the one
+    /// before; that costs one logarithm each.
     fn advance_to(&mut self, number: u64, end: f64) -> f64 {
         while self.made <= number && self.count < end {
             self.count += self.gaps.next();
@@ -62,8 +62,8 @@ impl DueTimes {
         workers: u32,
     ) -> Self {
         let spacing = match arrivals {
-            // Marks at k + 0.5 make the count the rounded integral: no error of a last digit
-            // adds or drops an arrival, and the first and last keep half a gap from the ends.
+            // Marks at k + 0.5 make the count the rounded integral: no rounding error adds or drops an arrival,
+            // and the first and last keep half a gap from the ends.
             Arrivals::Even => {
                 Spacing::Even(stretches.last().map_or(0.0, RateSegment::count_end).round() as u64)
             }
@@ -91,7 +91,7 @@ impl Iterator for DueTimes {
                 count => count,
             },
         };
-        // The last stretch also takes the mark that only rounding has put past its end.
+        // The last segment also takes a mark that only rounding has put past its end.
         while self.current + 1 < self.stretches.len() && count >= self.stretches[self.current].count_end() {
             self.current += 1;
         }

@@ -1,13 +1,13 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// Independent exponential gaps of mean 1, the same for a seed in every version and on every
-/// machine: ChaCha8 is a published cipher, and the logarithm is made of operations that IEEE 754
-/// defines to the last bit, which the logarithm of a C library is not.
+/// Independent exponential gaps of mean 1, the same for a seed in every version and on every machine: ChaCha8
+/// is a published cipher, and the logarithm uses only operations that IEEE 754 defines to the last bit, unlike
+/// a C library's.
 #[derive(Debug, Clone)]
 pub(crate) struct ExponentialGaps(ChaCha8Rng);
 
-/// Keeps this stream apart from any other use of the same seed.
+/// Separates this stream from any other use of the seed.
 const LABEL: [u8; 24] = *b"torment arrival schedule";
 
 impl ExponentialGaps {
@@ -25,10 +25,10 @@ impl ExponentialGaps {
     }
 }
 
-/// Natural logarithm of a positive, normal number, within two units of the last place of `max(1, |ln x|)`.
+/// Natural logarithm of a positive, normal number, within two units in the last place of `max(1, |ln x|)`.
 ///
-/// With `x = m·2^e` and m in [√½, √2): `ln x = e·ln 2 + ln m`, and by `s = (m−1)/(m+1)`, `|s| < 0.172`,
-/// `ln m = 2(s + s³/3 + s⁵/5 + …)`; the terms left out are below 10⁻¹⁸.
+/// With `x = m·2^e` and m in [√½, √2): `ln x = e·ln 2 + ln m`, and with `s = (m−1)/(m+1)`, `|s| < 0.172`, `ln m
+/// = 2(s + s³/3 + s⁵/5 + …)`; the omitted terms are below 10⁻¹⁸.
 fn ln(x: f64) -> f64 {
     let bits = x.to_bits();
     let mut exponent = ((bits >> 52) & 0x7ff) as i64 - 1023;

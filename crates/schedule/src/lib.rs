@@ -1,12 +1,11 @@
-//! Arrival processes: when is the n-th request due.
+//! Arrival processes: when is the n-th request due?
 //!
-//! A [`Schedule`] is a rate over time. Its integral N(t) is the number of arrivals due by t, and
-//! an arrival is due where N reaches its mark: `k + 0.5` for even arrivals, the running sum of
-//! unit-rate exponential gaps for Poisson ones. Stages, ramps and silences are all the same
-//! to it. What is due depends on the stages and the seed alone: arrival k belongs to worker
-//! `k mod W`, and W workers together make exactly the schedule of one machine.
+//! A [`Schedule`] is a rate over time. Its integral N(t) is the number of arrivals due by t, and an arrival is
+//! due where N reaches its mark: `k + 0.5` for even arrivals, the running sum of unit-rate exponential gaps for
+//! Poisson ones. It treats stages, ramps and silences alike. Due times depend only on the stages and the seed:
+//! arrival k belongs to worker `k mod W`, and W workers together make exactly the schedule of one machine.
 //!
-//! It never reads a clock, never waits, and never allocates for an arrival.
+//! It never reads a clock, never waits, and never allocates per arrival.
 
 mod due_times;
 mod exponential;
@@ -22,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{Nanos, Rate};
 
-/// A planned load: a rate over time, and how its arrivals are spaced. Serialised as what it was made of.
+/// A planned load: a rate over time, and how its arrivals are spaced. Serialised as its parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "ScheduleParts", into = "ScheduleParts")]
 pub struct Schedule {
@@ -35,9 +34,9 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The stages one after the other. A stage without time or without rate has no arrivals.
+    /// The stages in sequence. A stage without time or rate has no arrivals.
     ///
-    /// `seed` is used by Poisson arrivals only.
+    /// `seed` is used only by Poisson arrivals.
     pub fn new(stages: &[Stage], arrivals: Arrivals, seed: u64) -> Self {
         let mut stretches: Vec<RateSegment> = Vec::with_capacity(stages.len());
         let (mut start, mut count, mut max_rate) = (Nanos::ZERO, 0.0, 0.0_f64);
@@ -60,23 +59,23 @@ impl Schedule {
         Self::new(&[Stage { duration, from: rate, to: rate }], Arrivals::Even, 0)
     }
 
-    /// From the start of the first stage to the end of the last; every arrival is due before it.
+    /// From the start of the first stage to the end of the last; every arrival is due before that.
     pub fn duration(&self) -> Nanos {
         self.duration
     }
 
-    /// The highest rate of any moment.
+    /// The highest rate at any moment.
     pub fn max_rate(&self) -> Rate {
         self.max_rate
     }
 
-    /// The integral of the rate: how many arrivals are due in all. Even arrivals are exactly this
-    /// many, rounded; Poisson arrivals are this many on average.
+    /// The integral of the rate. Even arrivals are exactly this many, rounded; Poisson arrivals are this many
+    /// on average.
     pub fn expected_arrivals(&self) -> f64 {
         self.stretches.last().map_or(0.0, RateSegment::count_end)
     }
 
-    /// The arrivals of one of `workers` workers in the order they are due.
+    /// The arrivals of one of `workers` workers, in due order.
     ///
     /// # Panics
     /// If `worker` is not below `workers`.

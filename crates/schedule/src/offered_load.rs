@@ -5,15 +5,15 @@ use units::Nanos;
 /// The load of one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum OfferedLoad {
-    /// Arrivals when the schedule says so.
+    /// Open loop: arrivals when the schedule says so.
     Open(Schedule),
-    /// A fixed number of requests in flight.
+    /// Closed loop: a fixed number of requests in flight.
     Closed {
         /// How many.
         connections: u32,
-        /// Ends after so many requests,
+        /// Ends after this many requests.
         requests: Option<u64>,
-        /// or after this long.
+        /// Ends after this long.
         duration: Option<Nanos>,
     },
 }

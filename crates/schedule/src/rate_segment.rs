@@ -1,8 +1,8 @@
 use plan::Stage;
 use units::Nanos;
 
-/// A stage with at least one moment of rate above zero, in plain numbers and placed on the two axes:
-/// time, and arrivals counted from the start of the schedule.
+/// A stage whose rate is not zero throughout, as plain numbers placed on both axes: time, and arrivals counted
+/// from the start of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RateSegment {
     start: Nanos,
@@ -12,7 +12,7 @@ pub(crate) struct RateSegment {
     to: f64,
     /// N at the start.
     count_start: f64,
-    /// How much N grows over the stretch.
+    /// How much N grows over the segment.
     count: f64,
 }
 
@@ -32,11 +32,11 @@ impl RateSegment {
         self.count_start + self.count
     }
 
-    /// The moment at which N reaches `count`; never after the last nanosecond of the stretch.
+    /// When N reaches `count`; never after the segment's last nanosecond.
     ///
-    /// With a slope `a = (to − from) / T` the count after t seconds is `from·t + a·t²/2 = x`, so
-    /// `t = 2x / (from + √(from² + 2ax))`. In this form nothing is subtracted while a ≥ 0, so
-    /// that a slope of almost nothing is exact too. A falling ramp is a rising one seen from its end.
+    /// With a slope `a = (to − from) / T` the count after t seconds is `from·t + a·t²/2 = x`, so `t = 2x /
+    /// (from + √(from² + 2ax))`. This form subtracts nothing while a ≥ 0, so it is exact even for a slope of
+    /// almost zero. A falling ramp is a rising one seen from its end.
     pub(crate) fn due_at_count(&self, count: f64) -> Nanos {
         let seconds = self.duration.as_secs_f64();
         let slope = (self.to - self.from) / seconds;
@@ -51,7 +51,7 @@ impl RateSegment {
     }
 }
 
-/// When a rate that starts at `from` and grows by `slope` each second has made `count` arrivals.
+/// When a rate that starts at `from` and grows by `slope` per second has made `count` arrivals.
 fn time_to_count(from: f64, slope: f64, count: f64) -> f64 {
     let count = count.max(0.0);
     let divisor = from + (from * from + 2.0 * slope * count).sqrt();

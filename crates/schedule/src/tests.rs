@@ -106,9 +106,9 @@ fn without_stages_nothing_is_due() {
     }
 }
 
-/// Whoever repeats a run with its seed must offer the same load; if this test fails, the method
-/// version stored with each result must be raised. The values were also computed by a second,
-/// independent implementation of ChaCha8 with a C library's logarithm.
+/// A run repeated with its seed must offer the same load; if this test fails, raise the method version stored
+/// with each result. The values were also computed by a second, independent implementation of ChaCha8 with a C
+/// library's logarithm.
 #[test]
 fn a_seed_means_the_same_schedule_in_every_version() {
     let poisson = |seed| {
@@ -192,7 +192,7 @@ proptest! {
         for arrival in Schedule::new(&[stage], Arrivals::Even, 0).arrivals(0, 1) {
             let t = arrival.due.as_secs_f64();
             let integral = from * t + (to - from) / seconds * t * t / 2.0;
-            // A nanosecond at this rate, and rounding.
+            // A nanosecond at this rate, plus rounding.
             prop_assert!((integral - arrival.number as f64 - 0.5).abs() < 1e-5 + 1e-10 * integral);
         }
     }

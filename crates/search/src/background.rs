@@ -1,4 +1,4 @@
-//! Loss that does not depend on the load: one request of a thousand that is answered 500 at any rate says nothing about a limit.
+//! Background loss: one request in a thousand answered 500 at any rate says nothing about a limit.
 //!
 //! A few requests that fail while no queue grows are suspected to be such. The search goes on as if they had not failed, and looks at a
 //! quarter of the rate: what is lost there too, or too rarely to tell, is no overload.
@@ -6,21 +6,21 @@
 use record::{Judgement, TrialResult};
 use units::Nanos;
 
-/// A larger share that is lost is overload, or leaves nothing to look for a limit in.
+/// A larger loss is overload, or leaves no limit to look for.
 const LITTLE: f64 = 0.02;
-/// The look is to see so many lost requests, if as large a share is lost there,
+/// Lost requests the look should see, if the same share is lost there,
 const EXPECTED: f64 = 10.0;
-/// in at least this time, and at most that.
+/// in at least, and at most, this time.
 const LOOK: [Nanos; 2] = [Nanos::from_secs(2), Nanos::from_secs(20)];
-/// The look is made at this share of the rate.
+/// Rate of the look, as a share of the suspected rate.
 pub const LOOK_SHARE: f64 = 0.25;
-/// As few as were seen there must be as unlikely as this, or the loss is taken to be the same.
+/// The count seen there must be at most this likely, or the loss is taken to be the same.
 const UNLIKELY: f64 = 0.01;
-/// What is lost may exceed what is expected by so many standard deviations, and a few.
+/// Loss may exceed the expectation by this many standard deviations, and a few.
 const DEVIATIONS: f64 = 3.3;
 const FEW: f64 = 1.0;
 
-/// Lost requests among those that came due.
+/// Lost requests among those due.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LossCount {
     /// Lost.
@@ -42,43 +42,43 @@ impl LossCount {
         self.bad as f64 / self.due.max(1) as f64
     }
 
-    /// Whether so few are unlikely if the share is the same as elsewhere: then each of all that were lost was as likely here as its share of all that
-    /// came due.
+    /// Whether so few are unlikely if the share is the same as elsewhere: given all that were lost, each was here with this side's share
+    /// of all that were due.
     fn is_less(self, elsewhere: Self) -> bool {
         let all = self.and(elsewhere);
         stats::binomial_cdf(self.bad, all.bad, self.due as f64 / all.due.max(1) as f64) < UNLIKELY
     }
 
-    /// Whether it is no more than this share explains.
+    /// Whether this share explains it.
     fn is_within(self, share: f64) -> bool {
         let expected = share * self.due as f64;
         self.bad as f64 <= expected + DEVIATIONS * expected.sqrt() + FEW
     }
 }
 
-/// What is known of it.
+/// What is known of the loss.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum LossOrigin {
-    /// Nothing is lost but by overload, as far as is known.
+    /// No loss except by overload, so far.
     #[default]
     Unseen,
-    /// So much was lost, at this rate, and nobody has looked at a quarter of it.
+    /// This much was lost at this rate; a quarter of it has not been looked at.
     Suspected(LossCount, f64),
-    /// It is lost at any rate.
+    /// Lost at any rate.
     Background {
-        /// In all trials without a queue that grows, since it was suspected.
+        /// Over all trials without a growing queue since it was suspected.
         lost: LossCount,
-        /// Whether any was seen at a quarter of the rate: they may be too rare to tell.
+        /// Whether any was seen at a quarter of the rate; they may be too rare to tell.
         seen: bool,
         /// That quarter.
         at: f64,
     },
-    /// Much less is lost at a quarter of the rate: it is overload.
+    /// Much less is lost at a quarter of the rate: overload.
     OfLoad,
 }
 
 impl LossOrigin {
-    /// Whether what was lost in this trial is no overload, as far as is known. A request that is late or still open is no such loss: it waited.
+    /// Whether this trial's loss is no overload, as far as is known. Late or unfinished requests are never excused: they waited.
     pub fn excuses(&self, result: &TrialResult, judgement: &Judgement) -> bool {
         let outcomes = &result.total.outcomes;
         let failed = outcomes.failed + outcomes.timeout;
@@ -104,7 +104,7 @@ impl LossOrigin {
         }
     }
 
-    /// The share that is lost at any rate.
+    /// The background loss.
     pub fn share(&self) -> f64 {
         match self {
             Self::Background { lost, .. } | Self::Suspected(lost, _) => lost.share(),
@@ -112,7 +112,7 @@ impl LossOrigin {
         }
     }
 
-    /// The look that is needed: its rate, and how long it takes.
+    /// The look that is needed: its rate and duration.
     pub fn needed_look(&self, floor: f64) -> Option<(f64, Nanos)> {
         let Self::Suspected(lost, rate) = self else { return None };
         let at = (rate * LOOK_SHARE).max(floor);
@@ -120,7 +120,7 @@ impl LossOrigin {
         Some((at, Nanos::from_secs_f64(seconds.min(LOOK[1].as_secs_f64())).max(LOOK[0])))
     }
 
-    /// The look was made.
+    /// Takes the result of the look.
     pub fn add_look(&mut self, rate: f64, result: &TrialResult) {
         let Self::Suspected(lost, _) = *self else { return };
         let found = LossCount::of(result);
@@ -135,7 +135,7 @@ impl LossOrigin {
 mod tests {
     use super::*;
 
-    /// Two of 320 had failed, and one of the 1,600 of the look, of which ten were expected: all trials down to 148/s were then bad, of 2,000.
+    /// Two of 320 had failed, and one of the look's 1,600, where ten were expected: then all trials of 2,000 down to 148/s were bad.
     #[test]
     fn a_few_say_little_of_a_share() {
         let seen = |bad, due| LossCount { bad, due };

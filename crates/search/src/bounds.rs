@@ -1,11 +1,11 @@
-//! The one database of trials that all goals share, and the bounds that it proves.
+//! The database of trials that all goals share, and the bounds it proves.
 
 use crate::classify::{Class, TrialAtLevel, classify, conditional_throughput, leans_bad};
 use plan::Goal;
 use record::{Limit, LimitUnit};
 use units::Share;
 
-/// Two rates closer than this share are the same level.
+/// Rates closer than this share are the same level.
 const SAME: f64 = 1e-6;
 
 /// A rate and its valid trials.
@@ -13,7 +13,7 @@ const SAME: f64 = 1e-6;
 pub struct RateLevel {
     /// Offered rate, per second.
     pub rate: f64,
-    /// What was measured there and has not expired.
+    /// Trials there that have not expired.
     pub trials: Vec<TrialAtLevel>,
 }
 
@@ -28,7 +28,7 @@ impl RateLevel {
     }
 }
 
-/// The levels between which the limit of one goal lies, proven or as far as the trials so far suggest.
+/// The levels that one goal's limit lies between, proven or as far as the trials suggest.
 #[derive(Debug, Clone, Copy)]
 pub struct Bracket<'a> {
     /// The largest level below `upper` that meets the goal or leans that way.
@@ -43,19 +43,18 @@ pub struct Bounds {
     levels: Vec<RateLevel>,
 }
 
-/// The distance of two rates as MLRsearch measures it, relative to the larger.
+/// The distance of two rates as in MLRsearch, relative to the larger.
 pub fn width(lower: f64, upper: f64) -> f64 {
     (upper - lower) / upper
 }
 
-/// Four significant digits: levels that people can read and compare.
+/// Rounds to four significant digits, so that people can read and compare levels.
 pub fn rounded(rate: f64) -> f64 {
     let step = 10f64.powi(rate.max(1e-6).log10().floor() as i32 - 3);
     (rate / step).round() * step
 }
 
 impl Bounds {
-    /// Adds a valid trial.
     pub fn add(&mut self, rate: f64, seen: TrialAtLevel) {
         match self.levels.iter_mut().find(|l| (l.rate / rate - 1.0).abs() < SAME) {
             Some(level) => level.trials.push(seen),
@@ -66,7 +65,7 @@ impl Bounds {
         }
     }
 
-    /// Forgets the bad trials at a level: it has passed since.
+    /// Drops the bad trials at a level that has passed since.
     pub fn expire_bad(&mut self, rate: f64) {
         for level in self.levels.iter_mut().filter(|l| (l.rate / rate - 1.0).abs() < SAME) {
             level.trials.retain(|t| t.good);
@@ -74,14 +73,14 @@ impl Bounds {
         self.levels.retain(|l| !l.trials.is_empty());
     }
 
-    /// What was excused is so no more: a trial that has lost more than allowed was bad.
+    /// Revokes excuses: a trial that lost more than `allowed` was bad.
     pub fn revoke_excused(&mut self, allowed: Share) {
         for trial in self.levels.iter_mut().flat_map(|level| &mut level.trials) {
             trial.good &= Share::of(trial.bad, trial.due).0 <= allowed.0;
         }
     }
 
-    /// Gives way to newer trials; such as only failed join these, for they suggest no lower bound.
+    /// Is replaced by newer trials; if all of those failed, they join these, for they suggest no lower bound.
     pub fn give_way(&mut self, newer: Self) {
         if newer.levels.iter().flat_map(|l| &l.trials).any(|t| t.good) {
             *self = newer;
@@ -90,28 +89,26 @@ impl Bounds {
         }
     }
 
-    /// The levels below this rate.
     pub fn below(&self, rate: f64) -> Self {
         Self { levels: self.levels.iter().filter(|level| level.rate < rate).cloned().collect() }
     }
 
-    /// That level alone.
+    /// This level alone.
     pub fn only(&self, rate: f64) -> Self {
         let same = |level: &&RateLevel| (level.rate / rate - 1.0).abs() < SAME;
         Self { levels: self.levels.iter().filter(same).cloned().collect() }
     }
 
-    /// The trials at a level.
     pub fn at(&self, rate: f64) -> &[TrialAtLevel] {
         self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < SAME).map_or(&[], |l| &l.trials)
     }
 
-    /// All levels, the smallest first.
+    /// All levels, by ascending rate.
     pub fn levels(&self) -> &[RateLevel] {
         &self.levels
     }
 
-    /// The highest rate that any trial held, however short; 0 if none did.
+    /// The highest rate that any trial held, of whatever length; 0 if none did.
     pub fn highest_held(&self) -> f64 {
         self.levels
             .iter()
@@ -119,7 +116,6 @@ impl Bounds {
             .map_or(0.0, |level| level.rate)
     }
 
-    /// Where the limit for `goal` seems to lie.
     pub fn bracket(&self, goal: &Goal) -> Bracket<'_> {
         let split = self.levels.iter().position(|l| l.fails(goal)).unwrap_or(self.levels.len());
         Bracket { lower: split.checked_sub(1).map(|i| &self.levels[i]), upper: self.levels.get(split) }
@@ -133,15 +129,14 @@ impl Bounds {
         (self.levels.iter().filter(below).rfind(is(Class::Lower)), upper)
     }
 
-    /// What to publish for `goal`: the proven bounds, or where there are none what the trials
-    /// so far suggest, marked as not regular.
+    /// What to publish for `goal`: the proven bounds, else what the trials suggest, marked as not regular.
     pub fn limit(&self, goal: &Goal) -> Limit {
         let (lower, upper) = self.proven(goal);
         let regular = match (lower, upper) {
             (Some(l), Some(u)) => width(l.rate, u.rate) <= goal.width.0 + SAME,
             _ => false,
         };
-        // Below what is proven to hold, trials may fail all the same.
+        // Trials may fail even below what is proven to hold.
         let fails = |l: &&RateLevel| l.fails(goal) && lower.is_none_or(|lower| l.rate > lower.rate);
         let upper = upper.or_else(|| self.levels.iter().find(fails));
         let suggested = self.bracket(goal).lower.filter(|l| upper.is_none_or(|u| l.rate < u.rate));

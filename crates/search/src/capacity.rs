@@ -1,44 +1,43 @@
-//! The capacity as what it is: not a number, but one that differs from trial to trial.
+//! The capacity as a distribution: it differs from trial to trial.
 //!
-//! Each trial says something about the capacity while it lasted: one that was overloaded has measured it, one that was not bounds
-//! it from below. Its logarithm is taken to be normal; centre and spread are estimated together, on a grid, from all trials (a censored
-//! regression, Tobin 1958, with its posterior instead of a point). The quantiles of that distribution are the limits: the rate that is
-//! held in nine of ten trials, and that which half of them hold.
+//! A trial that was overloaded has measured the capacity while it lasted; one that was not bounds it from below. The logarithm is assumed
+//! normal; centre and spread are estimated together, on a grid, from all trials (a censored regression, Tobin 1958, with its posterior
+//! instead of a point). The quantiles of that distribution are the limits: the rate held in nine in ten trials, and in half of them.
 
 use std::f64::consts::SQRT_2;
 
-/// The least and the largest spread that are thought of, as shares.
+/// The smallest and largest spread considered, as shares.
 const SPREAD: (f64, f64) = (5e-4, 0.5);
 const SPREADS: usize = 24;
-/// Before any trial, a spread is the less likely the larger it is: its logarithm has this power of it as density. Chosen by simulation:
-/// without, the intervals are a third wider than they need to be; with one, too narrow.
+/// The prior of a spread falls with its size: the density of its logarithm goes with this power of it. Chosen by simulation: without it,
+/// the intervals are a third wider than needed; with one, too narrow.
 const PRIOR: f64 = 0.4;
-/// Where it surely moves, a spread is the more likely the larger it is: a few trials that happen to be alike say little. By simulation, too.
+/// If the target surely moves, larger spreads are likelier: a few trials that happen to agree say little. Also by simulation.
 const PRIOR_MOVING: f64 = -0.5;
-/// What differs from trial to trial of one that sinks is when it tips over, not what it can do: a large spread is less likely still.
+/// A sinking target differs from trial to trial in when it tips over, not in what it can do: a large spread is even less likely.
 const PRIOR_SINKING: f64 = 0.4;
-/// Distances of the centre from the middle of what was seen: from the least to this, by equal ratios, to both sides.
+/// Centre distances on each side of the middle of what was seen: from the least to this, by equal ratios.
 const DISTANCES: usize = 80;
 const DISTANCE_LEAST: f64 = 1e-4;
-/// What one that sinks does under a queue lies within so much, as a logarithm, below what it holds: a third of it at the least.
+/// What a sinking target does under a queue lies within this much, as a logarithm, below what it holds; at least a third of it.
 const SUNK: f64 = 1.1;
-/// What is outside of an interval, on each side: it holds the truth with 95 %.
+/// Probability outside an interval, on each side: it holds the truth with 95 %.
 const OUTSIDE: f64 = 0.015;
-/// The same of a target that moves, of which ten seconds are like the ten before: its trials say less than as many of a steady one.
+/// For a target that moves, whose consecutive ten-second spans are correlated: its trials say less than as many of a steady one.
 const OUTSIDE_MOVING: f64 = 0.001;
-/// The same of one that sinks, of which only good and bad are known.
+/// For a sinking target, of which only good and bad are known.
 const OUTSIDE_SINKING: f64 = 0.006;
 
-/// What one trial says about the capacity while it lasted, requests per second.
+/// What one trial says about the capacity while it lasted, in requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Observation {
-    /// It was overloaded, and kept up so much.
+    /// It was overloaded, and kept up this much.
     Was(f64),
-    /// It kept up with all that was offered.
+    /// It kept up with the offered rate.
     AtLeast(f64),
-    /// It did not keep up, but how much it did is not known.
+    /// It did not keep up; how much it did is unknown.
     Below(f64),
-    /// It did so much while much waited, and did not keep up with the rate.
+    /// It did this much under a long queue, and did not keep up with the rate.
     Between(f64, f64),
 }
 
@@ -58,30 +57,30 @@ impl Observation {
     }
 }
 
-/// A quantile, and how well it is known.
+/// A quantile with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuantileEstimate {
-    /// The 95 % interval begins here.
+    /// Lower end of the 95 % interval.
     pub low: f64,
-    /// As likely too low as too high.
+    /// The median of the posterior.
     pub middle: f64,
-    /// The interval ends here.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
 impl QuantileEstimate {
-    /// The interval, relative to its upper end.
+    /// The interval's width, relative to its upper end.
     pub fn width(&self) -> f64 {
         (self.high - self.low) / self.high
     }
 }
 
-/// What all trials together say.
+/// The capacity by all trials together.
 #[derive(Debug, Clone)]
 pub struct Capacity {
-    /// Centre, spread and weight of each cell; the weights add up to one.
+    /// Centre, spread and weight of each grid cell; the weights sum to one.
     cells: Vec<(f64, f64, f64)>,
-    /// What is outside of an interval, on each side.
+    /// Probability outside an interval, on each side.
     outside: f64,
 }
 
@@ -91,12 +90,12 @@ impl Capacity {
         Self::fit(said, PRIOR, OUTSIDE)
     }
 
-    /// The same of a target that moves.
+    /// The same for a target that moves.
     pub fn of_moving(said: &[Observation]) -> Option<Self> {
         Self::fit(said, PRIOR_MOVING, OUTSIDE_MOVING)
     }
 
-    /// The same of a target that sinks.
+    /// The same for a sinking target.
     pub fn of_sinking(said: &[Observation]) -> Option<Self> {
         Self::fit(said, PRIOR_SINKING, OUTSIDE_SINKING)
     }
@@ -116,7 +115,7 @@ impl Capacity {
         Some(Self { cells, outside })
     }
 
-    /// Centres around `middle`, spreads, and the logarithm of how likely each is together with all that was said.
+    /// Grid of centres around `middle` and spreads, with the log-likelihood of each given all observations.
     fn cells(said: &[Observation], middle: f64, prior: f64) -> Vec<(f64, f64, f64)> {
         let logs = said.iter().map(|one| one.rate().ln());
         let furthest = logs.map(|log| (log - middle).abs()).fold(0.01, f64::max) + 1.0;
@@ -137,18 +136,18 @@ impl Capacity {
         cells
     }
 
-    /// How many times likelier all that was said is of a target that sinks, of which overloads say what is in `sunk`, than of one whose capacity they
-    /// measure, which is in `moving`; as a logarithm.
+    /// The log-odds of a sinking target, whose overloads say what is in `sunk`, against one whose capacity they measure, which is in
+    /// `moving`.
     pub fn odds_of_sinking(sunk: &[Observation], moving: &[Observation]) -> f64 {
         let middle = middle(moving);
         let evidence = |said| log_sum(Self::cells(said, middle, PRIOR).into_iter().map(|cell| cell.2));
-        // What both take for a measurement tells nothing of a queue.
+        // A measurement under both hypotheses says nothing of a queue.
         let sank = moving.iter().zip(sunk).filter(|(_, sunk)| sunk.measured().is_none());
         let did: Vec<f64> = sank.filter_map(|(did, _)| did.measured()).map(f64::ln).collect();
         let count = did.len() as f64;
         let mean = did.iter().sum::<f64>() / count;
         let squares: f64 = did.iter().map(|did| (did - mean).powi(2)).sum();
-        // What it does under a queue is somewhere below what it holds, and differs from overload to overload: the place is integrated out.
+        // What it does under a queue is somewhere below what it holds, and differs between overloads: that is integrated out.
         let weights = log_sum(spreads().map(|spread| -PRIOR * spread.ln()));
         let overloads = log_sum(spreads().map(|spread| {
             -PRIOR * spread.ln() - (count - 1.0) * spread.ln() - squares / (2.0 * spread * spread)
@@ -157,7 +156,7 @@ impl Capacity {
         evidence(sunk) + overloads - weights + place - evidence(moving)
     }
 
-    /// This, or with such a probability the other.
+    /// A mixture: the other with this probability, else this.
     pub fn mixed_with(mut self, other: Option<&Self>, probability: f64) -> Self {
         if let Some(other) = other {
             self.cells.iter_mut().for_each(|cell| cell.2 *= 1.0 - probability);
@@ -166,7 +165,7 @@ impl Capacity {
         self
     }
 
-    /// The rate that this share of the trials hold.
+    /// The rate that this share of trials hold.
     pub fn held_by(&self, share: f64) -> QuantileEstimate {
         let away = quantile(1.0 - share);
         let mut rates: Vec<(f64, f64)> =
@@ -183,12 +182,12 @@ impl Capacity {
         QuantileEstimate { low: at(self.outside), middle: at(0.5), high: at(1.0 - self.outside) }
     }
 
-    /// How likely the capacity differs from trial to trial by more than this share.
+    /// The probability that the capacity's spread exceeds this share.
     pub fn spreads_beyond(&self, share: f64) -> f64 {
         self.cells.iter().filter(|cell| cell.1 > share).map(|cell| cell.2).sum()
     }
 
-    /// How much the capacity differs from trial to trial: its standard deviation, as a share.
+    /// The standard deviation of the capacity between trials, as a share.
     pub fn spread(&self) -> f64 {
         self.cells.iter().map(|(_, spread, weight)| spread.ln() * weight).sum::<f64>().exp()
     }
@@ -199,7 +198,7 @@ fn spreads() -> impl Iterator<Item = f64> {
     (0..SPREADS).map(move |number| SPREAD.0 * ratio.powf(number as f64 / (SPREADS - 1) as f64))
 }
 
-/// The mean of the logarithms of what was measured, or of all if nothing was.
+/// The mean logarithm of what was measured, or of everything if nothing was.
 fn middle(said: &[Observation]) -> f64 {
     let measured = said.iter().any(|one| matches!(one, Observation::Was(_)));
     let logs: Vec<f64> = said
@@ -217,12 +216,12 @@ fn log_sum(logs: impl Iterator<Item = f64>) -> f64 {
     most + logs.iter().map(|log| (log - most).exp()).sum::<f64>().ln()
 }
 
-/// A centre at this distance, and how much of the line its cell covers.
+/// A centre at this distance, and the width of its cell.
 fn side(middle: f64, sign: f64, distance: f64, step: f64) -> (f64, f64) {
     (middle + sign * distance, distance * (step.sqrt() - 1.0 / step.sqrt()))
 }
 
-/// The logarithm of the density, or of the probability, of what was said.
+/// The log density, or log probability, of an observation.
 fn likelihood(said: Observation, centre: f64, spread: f64) -> f64 {
     let away = (said.rate().ln() - centre) / spread;
     match said {
@@ -235,8 +234,8 @@ fn likelihood(said: Observation, centre: f64, spread: f64) -> f64 {
     }
 }
 
-/// The share of a standard normal distribution above `x`: half of erfc(x/√2), by the rational approximation of Press et al.,
-/// *Numerical Recipes*, whose relative error is below 1.2 · 10⁻⁷ everywhere.
+/// The upper tail of the standard normal distribution: half of erfc(x/√2), by the rational approximation of Press et al., *Numerical
+/// Recipes*, whose relative error is below 1.2 · 10⁻⁷ everywhere.
 fn tail(x: f64) -> f64 {
     const POWERS: [f64; 10] = [
         -1.265_512_23,

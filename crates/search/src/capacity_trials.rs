@@ -1,4 +1,4 @@
-//! The limit as a distribution: what the trials so far say of it, which rate tells most next, and when it is known.
+//! The limit as a distribution: what the trials say of it, which rate tells most next, and when it is known.
 
 use crate::bounds::rounded;
 use crate::capacity::{Capacity, Observation, QuantileEstimate};
@@ -9,82 +9,82 @@ use record::{Limit, LimitUnit};
 use stats::Slope;
 use units::Share;
 
-/// The trials that anchor the answer lie so many widths below it,
+/// Trials that anchor the answer lie this many widths below it,
 const BELOW: f64 = 0.43;
-/// those that measure the capacity so many above the middle: far enough for the divergence rule to see it,
+/// those that measure the capacity this many above the middle: far enough for the divergence rule to see it,
 const ABOVE: f64 = 0.55;
-/// and so many spreads, for most of them shall measure it.
+/// and this many spreads, so that most of them measure it.
 const SPREADS_ABOVE: f64 = 0.8;
-/// A target that no overload measures is tried so many widths beside where it fails.
+/// A target that overload does not measure is tried this many widths beside where it fails.
 const BESIDE: f64 = 0.3;
-/// So many clean trials at what is published, and so many that were not above it.
+/// Clean trials needed at the published rate, and bad ones above it.
 const GOOD_LEAST: usize = 3;
 const BAD_LEAST: usize = 2;
-/// Where a queue does not grow as a straight line does, two that say the same may do so by chance.
+/// If a queue does not grow linearly, two trials may agree by chance.
 const BAD_ALIKE: usize = 3;
-/// One that moves is known by what it could do, not by what it held.
+/// A target that moves is known by what it could do, not by what it held.
 const GOOD_MOVING: usize = 1;
-/// So many, whose spread is no more than so many widths, agree surely.
+/// This many trials agree surely if their spread is at most this many widths.
 const ALIKE: f64 = 0.5;
-/// A spread of so many widths is that of a target that moves: a few of its trials may be alike by chance.
+/// A spread of this many widths means that the target moves: a few of its trials may agree by chance.
 const STEADY: f64 = 0.2;
 const BAD_MOVING: usize = 6;
-/// Two halves of the trials that differ by so many standard errors are of two targets.
+/// If two halves of the trials differ by this many standard errors, the target has changed.
 const CHANGED: f64 = 4.0;
-/// So many measurements that surely rise one after the other are of a target that gets faster; if they fall, slower.
+/// This many measurements that surely rise mean a target that gets faster; if they fall, slower.
 const RISING_LEAST: usize = 4;
 const RISING: f64 = 0.999;
-/// Fewer steps from one measurement to the next tell no noise.
+/// Fewer steps between measurements say nothing of noise.
 const STEPS_LEAST: usize = 2;
-/// So many full trials that were bad, and none that was good, are of a target that holds less than a short trial lets hope.
+/// This many bad full trials and no good one mean a target that holds less than short trials suggest.
 const SINKING: usize = 2;
-/// No step down is larger.
+/// The largest step down.
 const DEEPEST: f64 = 0.5;
-/// A capacity that differs by more than this from trial to trial, and so many times what chance explains, is that of a target that moves,
+/// A target moves if its capacity differs between trials by more than this, and so many times what chance explains,
 const MOVES: f64 = 0.03;
 const CHANCE: f64 = 2.0;
-/// if that is so likely.
+/// with this probability.
 const SURELY: f64 = 0.7;
-/// It is tried at so many times the most that it did; if it holds that again and again, the step is twice as long each time, as often as this.
+/// It is tried at this multiple of the most it did; if it holds that repeatedly, the step doubles each time, up to this often.
 const TOP: f64 = 1.03;
 const LONGER_MOST: usize = 3;
-/// Two looks differ by chance by so many standard deviations of a step, or by so many if the target moves.
+/// Two looks differ by chance by this many standard deviations of a step, or by this many if the target moves.
 const APART: f64 = 2.0;
 const APART_MOVING: f64 = 4.0;
-/// A target sinks that does less than this part of what it held, at every moment of so many overloads in which much waits.
+/// A target sinks if it does less than this share of what it held, throughout this many overloads with a long queue.
 const SINKS: f64 = 0.8;
 const OVERLOADS: usize = 2;
-/// It sinks a little if its overloads did clearly less than it held, in the middle this part of it, and that is so many times likelier (as a
-/// logarithm) of one that sinks than of one that moves.
+/// It sinks a little if its overloads clearly did less than it held, in the median this share, and sinking is likelier than moving by
+/// this log-odds.
 const SINKS_A_LITTLE: f64 = 0.97;
 const LIKELIER: f64 = 3.0;
-/// Of one that moves and may sink, too, a trial has measured it if it did no less than this part of its rate: little waited.
+/// If it moves and may sink too, a trial measured it only if it did at least this share of its rate: the queue was short.
 const NEAR: f64 = 0.95;
-/// Where that is so likely, the next rate is no higher than what this share of its trials hold: a deep queue hides what it can do.
+/// If that is this likely, the next rate is at most what this share of its trials hold: a deep queue hides what it can do.
 const MAYBE: f64 = 0.2;
 const SHALLOW: f64 = 0.25;
-/// Fewer trials have no halves.
+/// Fewer trials are not split into halves.
 const HALVES: usize = 6;
 
-/// All full trials since the last warm-up, and the capacity that they show.
+/// All full trials since the last warm-up, and the capacity they show.
 #[derive(Debug, Clone, Default)]
 pub struct CapacityTrials {
     trials: Vec<FullTrial>,
     capacity: Option<Capacity>,
-    /// Ten seconds of it are not like the next ten.
+    /// Consecutive ten-second spans differ.
     moves: bool,
-    /// It did clearly more in a few seconds than in any whole trial.
+    /// A few seconds showed clearly more than any whole trial.
     contradicted: bool,
-    /// It does less when much waits: no overload measures what it can hold.
+    /// It slows down under a queue: overload does not measure what it can hold.
     sinks: bool,
-    /// How likely it does that and moves.
+    /// The probability that it both sinks and moves.
     both: f64,
-    /// So much it did for a second or two before the first trial, requests per second.
+    /// What it did for a second or two before the first trial, in requests per second.
     shown: f64,
 }
 
 impl CapacityTrials {
-    /// Takes a full trial of a target that has `shown` so much for a second or two.
+    /// Adds a full trial; `shown` is what the target did for a second or two.
     pub fn push(&mut self, trial: FullTrial, shown: f64) {
         self.trials.push(trial);
         self.shown = shown;
@@ -108,13 +108,13 @@ impl CapacityTrials {
         }
     }
 
-    /// What the trials say of a target that moves.
+    /// The observations, for a target that moves.
     fn moving(&self) -> Vec<Observation> {
         let most = self.highest_held();
         self.trials.iter().map(|trial| trial.against_moving(most)).collect()
     }
 
-    /// The same if it sinks as well: where much waited it did less than it could.
+    /// The same if it also sinks: with a long queue it did less than it could.
     fn shallow(&self) -> Vec<Observation> {
         let within = |(trial, said): (&FullTrial, Observation)| match said {
             Observation::Was(did) if did < trial.rate * NEAR => Observation::Between(did, trial.rate),
@@ -123,7 +123,7 @@ impl CapacityTrials {
         self.trials.iter().zip(self.moving()).map(within).collect()
     }
 
-    /// How likely one that moves also does less when much waits: not at all if in two seconds of any overload it did then what it can do otherwise.
+    /// The probability that a moving target also sinks: zero if for two seconds of any overload it did what it can do otherwise.
     fn likely_both(&self, shallow: &[Observation], moving: &[Observation]) -> f64 {
         let can = self.highest_held().max(self.shown) * SINKS_A_LITTLE;
         // Without a deep overload there is nothing to weigh.
@@ -134,18 +134,18 @@ impl CapacityTrials {
         1.0 / (1.0 + (-Capacity::odds_of_sinking(shallow, moving)).exp())
     }
 
-    /// What a trial says beside the others.
+    /// What a trial says in view of the others.
     fn observation(&self, trial: &FullTrial) -> Observation {
         if self.sinks { self.observation_if_sinking(trial) } else { trial.against(self.highest_held()) }
     }
 
-    /// The same if it sinks.
+    /// The same if the target sinks.
     fn observation_if_sinking(&self, trial: &FullTrial) -> Observation {
         if trial.is_good() { trial.said } else { Observation::Between(self.sunk(), trial.rate) }
     }
 
-    /// What a target that sinks did while much waited: the middle of its overloads. None if that is no less than it holds: then it does more only
-    /// over few connections.
+    /// A sinking target's median throughput under a long queue. None if that is no less than it holds: then it only does more over few
+    /// connections.
     pub fn overloaded(&self) -> Option<f64> {
         let mut crowded = self.crowded();
         crowded.sort_by(f64::total_cmp);
@@ -155,18 +155,18 @@ impl CapacityTrials {
             .map(|did| rounded(*did))
     }
 
-    /// What it did in each overload while much waited.
+    /// Its throughput in each overload with a long queue.
     fn crowded(&self) -> Vec<f64> {
         self.bad().filter_map(|trial| trial.crowded).collect()
     }
 
-    /// The least that it did while much waited: whatever waits, it holds that.
+    /// The least of these: it holds that whatever the queue.
     fn sunk(&self) -> f64 {
         self.crowded().into_iter().fold(self.highest_held(), f64::min)
     }
 
-    /// Whether it does less when much waits, as a server does for which each connection is work: at no moment of any overload it did then
-    /// what it can do otherwise. One that moves does so in some, and so does one that has become slower, before.
+    /// Whether it slows down under a long queue, as does a server for which each connection is work: at no moment of any overload did it
+    /// do what it can do otherwise. A target that moves does so at times, and one that has become slower did so earlier.
     fn sinks_now(&self) -> bool {
         let can = self.highest_held().max(self.shown) * SINKS;
         let crowded = self.crowded();
@@ -175,8 +175,8 @@ impl CapacityTrials {
                 || self.odds_of_sinking().is_some_and(|odds| odds > LIKELIER))
     }
 
-    /// How many times likelier what was seen is of one that sinks a little than of one that moves, as a logarithm: that one does less in some
-    /// trials than it held in others, too, but rates that it held and rates that it did not are mixed then. None if overloads did not do clearly less.
+    /// The log-odds of a target that sinks a little against one that moves: that one, too, does less in some trials than it held in
+    /// others, but then the rates it held and did not hold are mixed. None if overloads did not clearly do less.
     fn odds_of_sinking(&self) -> Option<f64> {
         let (most, moving) = (self.highest_held(), self.moving());
         let did: Vec<f64> = moving.iter().filter_map(Observation::measured).collect();
@@ -189,8 +189,8 @@ impl CapacityTrials {
         Some(Capacity::odds_of_sinking(&sunk, &moving))
     }
 
-    /// Whether what the trials measured differs by more than noise and chance explain: arrivals and answers that come
-    /// independently of each other make a count differ by the root of twice its number.
+    /// Whether measurements differ by more than noise and chance explain: with independent arrivals and answers, a count has a standard
+    /// deviation of √(2n).
     fn differs(&self, capacity: &Capacity) -> bool {
         let mut due: Vec<u64> =
             self.trials.iter().filter(|trial| trial.measures()).map(|trial| trial.due).collect();
@@ -199,23 +199,23 @@ impl CapacityTrials {
         capacity.spreads_beyond(MOVES.max(CHANCE * chance)) > SURELY
     }
 
-    /// It did clearly more in a few seconds than in any whole trial, however often it was asked to do that again: it moves.
+    /// It clearly did more in a few seconds than in any whole trial, however often that was retried: it moves.
     pub fn mark_moving(&mut self) {
         self.contradicted = true;
         self.refit();
     }
 
-    /// Whether it seems to do the same at any time: in each overload the queue grew as a straight line does.
+    /// Whether it seems steady: in each overload the queue grew linearly.
     pub fn is_straight(&self) -> bool {
         self.is_known() && !self.moves && self.bad().all(|trial| trial.straight)
     }
 
-    /// And all overloads say the same.
+    /// And all overloads agree.
     pub fn is_steady(&self, width: f64) -> bool {
         self.is_straight() && self.spreads_within(STEADY * width)
     }
 
-    /// And so many say nearly the same that it is not by chance.
+    /// And enough agree that it is not by chance.
     pub fn is_surely_steady(&self, width: f64) -> bool {
         self.is_straight() && self.overloads() >= BAD_ALIKE && self.spreads_within(ALIKE * width)
     }
@@ -224,7 +224,7 @@ impl CapacityTrials {
         self.capacity.as_ref().is_some_and(|capacity| capacity.spread() <= share)
     }
 
-    /// So many trials were too much for it.
+    /// Trials that overloaded the target.
     pub fn overloads(&self) -> usize {
         self.bad().count()
     }
@@ -233,12 +233,12 @@ impl CapacityTrials {
         self.trials.iter().filter(|trial| !trial.is_good())
     }
 
-    /// Whether the target moves: ten seconds of it are not like the next ten.
+    /// Whether the target moves: consecutive ten-second spans differ.
     pub fn moves(&self) -> bool {
         self.moves
     }
 
-    /// Whether a few seconds say nothing of it: it moves, or a trial held what it could not do in a few seconds of another.
+    /// Whether a few seconds say nothing of it: it moves, or one trial held what a few seconds of another did not.
     pub fn disagrees(&self, width: f64) -> bool {
         let most = self.highest_held();
         let stopped =
@@ -246,12 +246,12 @@ impl CapacityTrials {
         self.moves() || most > stopped * (1.0 + width)
     }
 
-    /// The most that any trial has shown; 0 if none did.
+    /// The highest rate that any trial has shown; 0 if none did.
     pub fn highest_shown(&self) -> f64 {
         self.measured().into_iter().map(f64::exp).fold(self.highest_held(), f64::max)
     }
 
-    /// What was excused is so no more: a trial that has lost more than allowed was bad.
+    /// Revokes excuses: a trial that lost more than `allowed` was bad.
     pub fn revoke_excused(&mut self, allowed: Share) {
         let lost = |trial: &FullTrial| Share::of(trial.bad, trial.due).0 > allowed.0;
         for trial in self.trials.iter_mut().filter(|trial| trial.is_good() && lost(trial)) {
@@ -260,13 +260,13 @@ impl CapacityTrials {
         self.refit();
     }
 
-    /// Whether it can say something: it has seen both sides.
+    /// Whether the capacity is bounded from both sides.
     pub fn is_known(&self) -> bool {
         self.capacity.is_some()
     }
 
-    /// The next rate if all full trials were bad: below what any of them kept up, further with each. Short ones may have passed above it, for what
-    /// tips a target over does not happen in every two seconds. What one measures that sinks says nothing.
+    /// The next rate if all full trials were bad: below what any of them kept up, by a growing step. Short trials may have passed above
+    /// it, for not every two seconds tip a target over. A measurement of a sinking target says nothing.
     pub fn next_lower_rate(&self, width: f64) -> Option<f64> {
         let further =
             self.trials.len().checked_sub(SINKING).filter(|_| !self.trials.iter().any(FullTrial::is_good))?;
@@ -281,21 +281,21 @@ impl CapacityTrials {
         self.trials.iter().filter(|trial| trial.is_good()).map(|trial| trial.rate).fold(0.0, f64::max)
     }
 
-    /// What a target that surely gets faster from trial to trial did in the last that measured it: it was not warm.
+    /// What a target that surely gets faster did in its last measuring trial: it was not warm.
     pub fn speedup(&self, width: f64) -> Option<f64> {
         self.trend().filter(|(_, by)| *by > 2.0 * width)?;
         self.measured().last().map(|last| last.exp())
     }
 
-    /// What one that surely gets slower did at first and in the end, requests per second, by a line through all that was measured; and after how
-    /// many requests. One that sinks does less when more waits, which is another matter.
+    /// What a target that surely gets slower did at first and at the end, in requests per second, by a line through all measurements; and
+    /// after how many requests. A sinking target does less as more waits, which is different.
     pub fn slowdown(&self, width: f64) -> Option<(f64, f64, u64)> {
         let (middle, by) = self.trend().filter(|(_, by)| *by < -2.0 * width && !self.sinks)?;
         let due = self.trials.iter().map(|trial| trial.due).sum();
         Some(((middle - by / 2.0).exp(), (middle + by / 2.0).exp(), due))
     }
 
-    /// The middle of what the trials measured, and by how much it surely rises or falls from the first to the last; as logarithms.
+    /// The mean of the measurements, and how much it surely rises or falls from first to last; as logarithms.
     fn trend(&self) -> Option<(f64, f64)> {
         let measured = self.measured();
         let line = Slope::fit(&measured, 1.0).filter(|_| measured.len() >= RISING_LEAST)?;
@@ -305,8 +305,8 @@ impl CapacityTrials {
         Some(trend).filter(|_| steep.lower_bound(RISING) > 0.0)
     }
 
-    /// If the later half of the trials is of another target than the earlier one, forgets the earlier; tells whether it was. One that moves always
-    /// seems to be.
+    /// Drops the earlier half of the trials if the later half is of a changed target; returns whether it did. A target that moves always
+    /// seems to have changed.
     pub fn drop_outdated(&mut self, width: f64) -> bool {
         let half = self.trials.len() / 2;
         if self.trials.len() < HALVES || self.moves() {
@@ -359,10 +359,10 @@ impl CapacityTrials {
             && bad >= BAD_MOVING
             && self.highest_held() < least.middle * (1.0 - width / 2.0)
         {
-            // No more is said to be held than was held once: what all trials together say is held is tried.
+            // Nothing is published as held that was not held once: what all trials together suggest is tried.
             NextTrial::Final(clamp(least.middle))
         } else if self.moves() {
-            // Above all that it can do, every trial measures; further above, only the queue is longer.
+            // Above its capacity every trial measures; higher rates only lengthen the queue.
             let top = self.highest_shown().max(self.shown)
                 * TOP.powi(1 << self.climbing().saturating_sub(1).min(LONGER_MOST));
             let shallow = if self.both > MAYBE { capacity.held_by(SHALLOW).middle } else { top };
@@ -373,13 +373,13 @@ impl CapacityTrials {
         }
     }
 
-    /// So many of the last trials held more than the one before.
+    /// How many of the last trials each held more than the one before.
     fn climbing(&self) -> usize {
         let climbs = |two: &&[FullTrial]| two.iter().all(FullTrial::is_good) && two[0].rate < two[1].rate;
         self.trials.windows(2).rev().take_while(climbs).count()
     }
 
-    /// The highest rate that was held and the lowest that was not, where no other is above it.
+    /// The highest rate held, and the lowest above all held that was not.
     fn bracket(&self) -> Option<(f64, f64)> {
         let least = self.bad().map(|trial| trial.rate).reduce(f64::min)?;
         let most = self.highest_held();
@@ -390,13 +390,13 @@ impl CapacityTrials {
         self.trials.iter().any(|trial| matches!(self.observation(trial), Observation::Was(_)))
     }
 
-    /// Whether it moves as one does that sinks a little: what it holds tells, and no overload.
+    /// Whether it may sink a little: what it holds tells, overload does not.
     pub fn may_sink(&self) -> bool {
         self.moves && self.bracket().is_some() && self.odds_of_sinking().is_some_and(|odds| odds > -LIKELIER)
     }
 
-    /// By how much, as a logarithm, two looks at it may differ by chance: from one measurement to the next, which a target that gets steadily
-    /// faster does not do.
+    /// How much two looks may differ by chance, as a logarithm: from the steps between measurements, which a steady speed-up does not
+    /// inflate.
     pub fn noise(&self) -> f64 {
         let measured = self.measured();
         let steps: Vec<f64> = measured.windows(2).map(|two| two[1] - two[0]).collect();
@@ -424,7 +424,7 @@ impl CapacityTrials {
         goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0).width()).max_by(f64::total_cmp)
     }
 
-    /// Clean trials that stand for this rate.
+    /// Clean trials that support this rate.
     fn good_near(&self, known: &QuantileEstimate, width: f64) -> impl Iterator<Item = &FullTrial> {
         let least = known.low * (1.0 - width);
         self.trials.iter().filter(move |trial| trial.is_good() && trial.rate >= least)
@@ -433,7 +433,7 @@ impl CapacityTrials {
     /// What to publish for `goal`.
     pub fn limit(&self, goal: &Goal, top: f64) -> Option<Limit> {
         let known = self.capacity.as_ref()?.held_by(1.0 - goal.exceed.0);
-        // No more is said to be held than was held once.
+        // Nothing is published as held that was not held once.
         let held = rounded(known.middle.min(self.highest_held()));
         let least = if self.sinks { known.low.max(self.sunk()) } else { known.low };
         let lower = rounded(least).min(held);

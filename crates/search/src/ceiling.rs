@@ -1,77 +1,76 @@
-//! What the generator can make against a target: looked for once its own trials are void again and again.
+//! The generator's ceiling against a target, sought once its own trials are void repeatedly.
 //!
-//! Short looks close in on the highest rate at which it keeps its due times, from what it made when it was asked for more. A rate at which
-//! it fell behind is looked at a second time before it counts: a hiccup of the machine is no ceiling.
+//! Short looks close in on the highest rate at which it keeps its due times, starting from what it made when asked for more. A rate at
+//! which it fell behind is looked at twice before it counts: a hiccup of the machine is no ceiling.
 
 use crate::bounds::rounded;
 use record::{GeneratorCapacity, Judgement, MemberFigures, TrialResult};
 use units::Share;
 
-/// The generator is said to make no more than this many times what it made while it fell behind,
+/// The generator is assumed to make at most this multiple of what it made while it fell behind,
 const ABOVE: f64 = 1.05;
-/// and is looked at first at this part of that.
+/// and is looked at first at this share of that.
 const FIRST: f64 = 0.9;
-/// Where it falls behind there too, the next look is so far below,
+/// If it falls behind there too, the next look is at this share,
 const DOWN: f64 = 0.85;
-/// and where it kept a rate for a short time only, a whole trial so far below, and so much further below each time.
+/// and if it kept a rate only briefly, a whole trial this much below, and this much further below each time.
 const DOWN_A_LITTLE: f64 = 0.02;
 const FURTHER: f64 = 0.02;
-/// Above a rate that it kept although it had fallen behind there, the ceiling is looked for up to here.
+/// Above a rate that it kept after having fallen behind there, the ceiling is sought up to this multiple.
 const UP: f64 = 1.08;
-/// A ceiling within this share is known.
+/// A ceiling bracketed within this share is known.
 const CLOSE: f64 = 0.04;
-/// Looks at one ceiling, whatever they say.
+/// Most looks at one ceiling,
 const LOOKS_MOST: u32 = 10;
-/// Beside them, whole trials in which it fell behind.
+/// and most whole trials in which it fell behind.
 const FAILED_MOST: u32 = 6;
 
-/// What to look at next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CeilingStep {
     /// A short trial.
     Look(f64),
-    /// Full trials at the highest rate that it kept.
+    /// Full trials at the highest rate kept.
     Confirm(f64),
-    /// It falls behind no more: something had held it up.
+    /// It no longer falls behind: something had held it up.
     Gone,
-    /// It has kept no rate.
+    /// It kept no rate.
     Nothing,
 }
 
-/// Between which rates the ceiling lies.
+/// The rates that the ceiling lies between.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ceiling {
-    /// The highest rate at which it was void when this began.
+    /// The highest void rate when this began.
     top: f64,
-    /// The highest rate that it kept.
+    /// The highest rate kept.
     low: Option<f64>,
-    /// The lowest above it that it did not.
+    /// The lowest rate above it that was not kept.
     high: f64,
-    /// That rate was void a second time.
+    /// `high` was void twice.
     sure: bool,
-    /// It kept the rate at which this began.
+    /// It kept the initial rate.
     gone: bool,
     /// It has kept some rate.
     kept: bool,
-    /// The rate at which this began was looked at once more, after all else.
+    /// The initial rate was looked at once more, at the end.
     asked: bool,
     looks: u32,
     /// Whole trials in which it fell behind.
     failed: u32,
-    /// The rate of the last whole trial, if it kept it.
+    /// The rate of the last whole trial, if kept.
     whole: Option<f64>,
-    /// The highest rate that it kept for a whole trial, and did not fail since but by a hiccup.
+    /// The highest rate kept for a whole trial, and not failed since except by a hiccup.
     shown: Option<f64>,
     most: Option<GeneratorCapacity>,
 }
 
 impl Ceiling {
-    /// Trials at `rate` were void; `kept` is what it kept before.
+    /// Trials at `rate` were void; `kept` is the rate kept before.
     pub fn new(rate: f64, most: Option<GeneratorCapacity>, kept: Option<f64>) -> Self {
         Self { top: rate, low: kept, high: rate, most, ..Self::default() }
     }
 
-    /// What to do next; no rate is below `floor`.
+    /// The next step; no rate is below `floor`.
     pub fn aim(&self, floor: f64) -> CeilingStep {
         let may_look = self.looks < LOOKS_MOST;
         let is_close = |low: f64| self.high <= low * (1.0 + CLOSE);
@@ -98,7 +97,7 @@ impl Ceiling {
         }
     }
 
-    /// All else is known: whether what held it up is over by now is asked once, at this rate.
+    /// Everything else is known: tries this rate once, in case what held it up is over.
     pub fn last(&mut self) -> Option<f64> {
         (!std::mem::replace(&mut self.asked, true)).then_some(self.top)
     }
@@ -120,7 +119,7 @@ impl Ceiling {
         self.shown = Some(self.shown.map_or(rate, |shown| shown.max(rate)));
     }
 
-    /// The highest rate that it has kept for a whole trial.
+    /// The highest rate kept for a whole trial.
     pub fn shown(&self) -> Option<f64> {
         self.shown
     }
@@ -141,7 +140,7 @@ impl Ceiling {
         self.looks += 1;
         self.note(making);
         let made = self.most.map_or(rate, |making| rounded(making.most * ABOVE));
-        // A second time at the same rate is no hiccup.
+        // Twice at the same rate is no hiccup.
         if rate <= self.high || made < self.high {
             self.sure = rate >= self.high && made >= rate;
         }
@@ -149,24 +148,24 @@ impl Ceiling {
         self.low = self.low.filter(|low| *low < self.high);
     }
 
-    /// What it made at most is what it can make.
+    /// The most it made is what it can make.
     fn note(&mut self, making: Option<GeneratorCapacity>) {
         let more = making.filter(|new| self.most.is_none_or(|most| new.most > most.most));
         self.most = more.or(self.most);
     }
 
-    /// The highest rate that it kept.
+    /// The highest rate kept.
     pub fn low(&self) -> Option<f64> {
         self.low
     }
 
-    /// What it can make, if it was its own doing.
+    /// What it can make, if it was itself the limit.
     pub fn most(&self) -> Option<GeneratorCapacity> {
         self.most
     }
 }
 
-/// What the generator made in a trial in which it was itself too slow; none if that was not why it is void.
+/// What the generator made in a trial in which it was itself too slow; none if the trial is void for another reason.
 pub fn generator_capacity(result: &TrialResult, judgement: &Judgement) -> Option<GeneratorCapacity> {
     let total = &result.total;
     let seconds = total.elapsed.as_secs_f64();

@@ -1,20 +1,20 @@
 //! What the trials at one level prove: the sums and classes of MLRsearch.
 //!
-//! Source: *Multiple Loss Ratio Search*, draft-ietf-bmwg-mlrsearch-15, "Load Classification Logic" and
-//! "Conditional Throughput". Which level to try next is free; this part is not.
+//! Source: *Multiple Loss Ratio Search*, draft-ietf-bmwg-mlrsearch-15, "Load Classification Logic" and "Conditional Throughput". The
+//! choice of the next level is free; this part is not.
 
 use plan::Goal;
 
-/// A trial shorter than the goal's final duration by less than this share still counts in full:
-/// engines stop on a slice's edge, not on the nanosecond.
+/// A trial shorter than the goal's final duration by less than this share still counts in full: engines stop at a slice's edge, not on
+/// the nanosecond.
 const FULL: f64 = 0.99;
 
 /// One valid trial at a level, reduced to what classification needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialAtLevel {
-    /// Effective duration: what was planned if it was stopped as hopeless, else what was loaded.
+    /// Effective duration: as planned if it was stopped as hopeless, else as loaded.
     pub seconds: f64,
-    /// Share of arrivals lost, with what a growing queue implies.
+    /// Share of arrivals lost, including what a growing queue implies.
     pub loss: f64,
     /// Whether it met the objective.
     pub good: bool,
@@ -30,12 +30,12 @@ impl TrialAtLevel {
     }
 }
 
-/// What is known of a level for one goal.
+/// A level's class for one goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// It meets the goal, even if every missing second turns out bad.
+    /// Meets the goal, even if every missing second turns out bad.
     Lower,
-    /// It fails the goal, even if every missing second turns out good.
+    /// Fails the goal, even if every missing second turns out good.
     Upper,
     /// Neither yet.
     Undecided,
@@ -59,10 +59,10 @@ fn sums(trials: &[TrialAtLevel], goal: &Goal) -> Sums {
     Sums { full_good, effective_bad, whole: (full_good + effective_bad).max(goal.sum.as_secs_f64()) }
 }
 
-/// The class of a level from all its valid trials. The goal's exceed ratio is below 1.
+/// Classifies a level by all its valid trials. The goal's exceed ratio is below 1.
 pub fn classify(trials: &[TrialAtLevel], goal: &Goal) -> Class {
     let s = sums(trials, goal);
-    // A hair of slack, so that 30 s made of trials of 9.95 s are 30 s.
+    // A little slack, so that trials of 9.95 s add up to 30 s.
     let hair = (1.0 - FULL) * s.whole;
     if s.effective_bad > goal.exceed.0 * s.whole {
         Class::Upper
@@ -73,14 +73,14 @@ pub fn classify(trials: &[TrialAtLevel], goal: &Goal) -> Class {
     }
 }
 
-/// Which way an undecided level leans: whether its bad seconds outweigh what the goal lets pass.
+/// Whether an undecided level leans bad: its bad seconds outweigh what the goal lets pass.
 pub fn leans_bad(trials: &[TrialAtLevel], goal: &Goal) -> bool {
     let total = |good: bool| -> f64 { trials.iter().filter(|t| t.good == good).map(|t| t.seconds).sum() };
     total(false) > total(true) * goal.exceed.0 / (1.0 - goal.exceed.0)
 }
 
-/// Conditional throughput, requests per second: the level times one minus the loss at the
-/// (1 − E) quantile, by duration, of its full trials; missing seconds count as lost.
+/// Conditional throughput in requests per second: the level times one minus the loss at the (1 − E) quantile, by duration, of its full
+/// trials; missing seconds count as lost.
 pub fn conditional_throughput(rate: f64, trials: &[TrialAtLevel], goal: &Goal) -> f64 {
     let mut full: Vec<&TrialAtLevel> = trials.iter().filter(|t| t.full(goal)).collect();
     full.sort_by(|a, b| a.loss.total_cmp(&b.loss));

@@ -6,7 +6,7 @@ use units::{Nanos, Rate};
 /// Where the curve is measured, as shares of the capacity.
 pub const SHARES: [f64; 5] = [0.25, 0.5, 0.8, 0.9, 0.95];
 
-/// The point that a trial gives; none if nothing was answered.
+/// The point of a trial; none if nothing was answered.
 pub fn point(share: f64, result: &TrialResult) -> Option<CurvePoint> {
     let total = &result.total;
     let q = total.response.quantiles()?;

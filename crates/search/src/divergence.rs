@@ -1,42 +1,39 @@
 //! The divergence rule: does the number of outstanding arrivals grow without end?
 //!
-//! Timeouts alone see an overload only once it has lasted as long as the timeout; a queue that grows
-//! is seen at once. But a queue close to saturation also wanders. The rule says "grows" only if
-//! both bounds of the slope are above the threshold:
+//! Timeouts alone see an overload only once it has lasted as long as the timeout; a growing queue is seen at once. But a queue close to
+//! saturation also wanders. The rule says "grows" only if both bounds of the slope are above the threshold:
 //!
-//! - the lower bound of a least-squares line through eight block means, which is right for
-//!   a queue that fluctuates around a level (independent residuals), and too sure of itself for one that wanders;
-//! - the lower bound of the mean step between the block means, which is right for a random walk with
-//!   a drift. The means `m` of successive blocks of a random walk of variance s² a block have steps of variance 2/3 s²,
-//!   correlated by 1/4, so the eight-block rise has variance (7 − 1/3) s² where seven
-//!   independent steps would have 7 · 2/3 s²: the standard error is widened by √(20/3 ÷ 14/3) = 1.195.
+//! - the lower bound of a least-squares line through eight block means, which is right for a queue that fluctuates around a level
+//!   (independent residuals), and overconfident for one that wanders;
+//! - the lower bound of the mean step between the block means, which is right for a random walk with a drift. The means `m` of successive
+//!   blocks of a random walk of variance s² a block have steps of variance 2/3 s², correlated by 1/4, so the eight-block rise has
+//!   variance (7 − 1/3) s² where seven independent steps would have 7 · 2/3 s²: the standard error is widened by √(20/3 ÷ 14/3) = 1.195.
 
 use stats::{Slope, student_t};
 
-/// Block means that the line goes through.
+/// Block means the line is fitted to.
 const POINTS: usize = 8;
-/// Share of a trial dropped at its start: the target fills up.
+/// Share of a trial dropped at its start, while the target fills up.
 const DROP: f64 = 0.2;
-/// At most this share may be dropped for a target of long response times; beyond, nothing can be said.
+/// At most this share may be dropped for a target with long response times; beyond that, nothing can be said.
 const DROP_MOST: f64 = 0.6;
 /// Widens the standard error of correlated steps; derived above.
 const WALK: f64 = 1.195;
-/// A rise of fewer requests over the trial is no growth: at a low rate a single slow answer is a rise.
+/// A smaller rise over the trial, in requests, is no growth: at a low rate a single slow answer is a rise.
 const LEAST_RISE: f64 = 3.0;
 
-/// How a queue grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
-    /// Arrivals a second, by least squares.
+    /// Arrivals per second, by least squares.
     pub per_second: f64,
-    /// What it is at least, at the confidence asked for.
+    /// Lower bound at the requested confidence.
     pub at_least: f64,
 }
 
 /// The growth of outstanding arrivals from means over successive blocks of `block` seconds.
 ///
-/// `fastest` is the shortest response time seen, in seconds: for so long every target fills up, so at
-/// least one and a half of it is dropped. None if less than ten blocks remain worth looking at.
+/// `fastest` is the shortest response time seen, in seconds: every target fills up for that long, so at least one and a half of it is
+/// dropped. None if fewer than ten blocks remain.
 pub fn growth(blocks: &[f64], block: f64, fastest: f64, confidence: f64) -> Option<Growth> {
     let total = blocks.len() as f64 * block;
     let drop = DROP.max(1.5 * fastest / total.max(block));
@@ -64,7 +61,7 @@ fn walk_bound(means: &[f64], step: f64, confidence: f64) -> f64 {
     (mean - student_t(confidence, n - 1.0) * WALK * (variance / n).sqrt()) / step
 }
 
-/// Whether a growth means overload: surely more than `share` of `rate`, and a rise of some requests over `seconds`.
+/// Whether growth means overload: surely more than `share` of `rate`, and a rise of some requests over `seconds`.
 pub fn is_overload(growth: Growth, share: f64, rate: f64, seconds: f64) -> bool {
     growth.at_least > share * rate && growth.per_second * seconds >= LEAST_RISE
 }

@@ -1,4 +1,4 @@
-//! The drift sentinel: one calm load, repeated, notices a target that has changed.
+//! The drift sentinel: one calm load, repeated, detects a target that has changed.
 
 use crate::warm_up::{JITTER, WindowMedian};
 use stats::Histogram;
@@ -7,30 +7,30 @@ use units::Nanos;
 /// Shifts of the median below this share are noise.
 const NOISE: f64 = 0.04;
 
-/// A repetition lasts until the median is known this well: a shift of [`NOISE`] would show.
+/// A repetition lasts until the median is known this well, so that a shift of [`NOISE`] would show.
 const DOUBT: f64 = 0.03;
 
-/// The response time at the reference load when the bounds began to be measured.
+/// The response time at the reference load when measurement of the bounds began.
 #[derive(Debug, Clone, Copy)]
 pub struct Reference {
     median: WindowMedian,
     seconds: f64,
     noise: f64,
-    /// A tenth of the response times were below; none where they are not known.
+    /// The tenth percentile of the response times; none if they are not known.
     tenth: Option<Nanos>,
 }
 
-/// A target that has warmed up answers everything sooner. If its median falls to this part of what it was,
+/// A target that has warmed up answers everything sooner. If its median falls to this share,
 const FELL: f64 = 0.5;
-/// and the quickest tenth takes this part of it or more, the others no longer wait for something else, such as an acknowledgement that the kernel delays.
+/// while its fastest tenth stays above this share, the others only stopped waiting for something else, such as a delayed ACK.
 const AS_BEFORE: f64 = 0.8;
 
-/// Which way a target went.
+/// How a target changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shift {
-    /// Response time is this many times what it was, below 1.
+    /// The response time's ratio to before, below 1.
     Faster(f64),
-    /// Above 1.
+    /// The same, above 1.
     Slower(f64),
 }
 
@@ -49,12 +49,12 @@ impl Reference {
         Self { median, seconds, noise: NOISE, tenth: times.quantile(0.1) }
     }
 
-    /// How many seconds a repetition takes to be worth comparing: doubt falls with the root of time.
+    /// How long a repetition must be, in seconds, to be comparable: uncertainty falls with the root of time.
     pub fn seconds(&self) -> f64 {
         self.seconds * (self.median.doubt / DOUBT).powi(2)
     }
 
-    /// The shift that a repetition of the reference load shows, if it is more than noise.
+    /// The shift that a repetition of the reference load shows, if it exceeds noise.
     pub fn shift(&self, now: WindowMedian) -> Option<Shift> {
         let ratio = now.value / self.median.value;
         let noise = self.noise.max((self.median.doubt.powi(2) + now.doubt.powi(2)).sqrt());
@@ -62,14 +62,14 @@ impl Reference {
         beyond.then_some(if ratio < 1.0 { Shift::Faster(ratio) } else { Shift::Slower(ratio) })
     }
 
-    /// Whether what was answered sooner is all of it, and not the half that waited.
+    /// Whether all answers came sooner, not only the half that waited.
     pub fn is_all_faster(&self, shift: Shift, now: &Histogram) -> bool {
         let ratio = |(before, now): (Nanos, Nanos)| now.as_secs_f64() / before.as_secs_f64();
         let tenths = self.tenth.zip(now.quantile(0.1)).map(ratio);
         shift.ratio() > FELL || tenths.is_none_or(|tenths| tenths < AS_BEFORE)
     }
 
-    /// The bounds held in spite of this shift: so much is noise here.
+    /// The bounds held despite this shift: that much is noise here.
     pub fn was_noise(&mut self, shift: Shift) {
         self.noise = self.noise.max(1.25 * shift.ratio().ln().abs());
     }
@@ -96,8 +96,8 @@ mod tests {
         );
     }
 
-    /// Django's own server sends an answer in two pieces, so that half of those on a connection wait 40 ms for an acknowledgement; with the next
-    /// few connections none did, and the target was warmed up once more for 64 s.
+    /// Django's development server sends an answer in two pieces, so half of those on a connection wait 40 ms for a delayed ACK; over the
+    /// next few connections none did, and the target was warmed up again for 64 s.
     #[test]
     fn who_waits_no_more_is_not_warmer() {
         let times = |quick: u64, slow: u64| {

@@ -1,4 +1,4 @@
-//! What one trial means: how much was lost, and whether it may be believed at all.
+//! What one trial means: how much was lost, and whether it can be trusted at all.
 
 use crate::divergence::{Growth, growth, is_overload};
 use plan::Objective;
@@ -8,63 +8,63 @@ use record::{
 use std::borrow::Cow;
 use units::{Nanos, Rate, Share};
 
-/// The slope's confidence in a whole trial, looked at once.
+/// Confidence of the slope in a whole trial, tested once.
 const SURE: f64 = 0.95;
-/// The confidence asked of a running trial, looked at every second.
+/// Confidence in a running trial, tested every second.
 const VERY_SURE: f64 = 0.999;
-/// The smallest overload that the divergence rule looks for, whatever the width.
+/// The smallest overload the divergence rule looks for, whatever the width.
 const LEAST_OVERLOAD: f64 = 0.005;
 /// No trial is given up earlier: a target may stumble at the start and catch up.
 const PATIENCE: Nanos = Nanos::from_secs(3);
-/// A running trial is hopeless beyond this share lost, of all that is planned,
+/// A running trial is hopeless beyond this loss, relative to all planned arrivals,
 const HOPELESS_LOSS: f64 = 0.05;
-/// or this where a target moves and may catch up,
+/// or this if the target moves and may catch up,
 const HOPELESS_MOVING: f64 = 0.5;
-/// and beyond this many times the goal.
+/// and beyond this multiple of the goal.
 const HOPELESS_TIMES: f64 = 10.0;
 
-/// A queue grows as a straight line does if the doubt about it is within this part of the width.
+/// A queue grows linearly if its uncertainty is within this share of the width.
 pub const STEADILY: f64 = 0.1;
-/// This share of the rate is far beyond the limit.
+/// An excess of this share of the rate is far beyond the limit.
 const PLAINLY: f64 = 0.3;
 
-/// More arrivals than this share left unsent make a trial invalid.
+/// A larger share left unsent voids a trial.
 const UNSENT_MOST: f64 = 0.001;
-/// The generator's own lateness may reach this share of the deadline,
+/// The pacing may reach this share of the deadline,
 const PACING_SHARE: f64 = 0.1;
 /// at least this,
 const PACING_LEAST: Nanos = Nanos::from_millis(1);
-/// and this if there is no deadline.
+/// and this without a deadline.
 const PACING_FREE: Nanos = Nanos::from_millis(20);
-/// Little's law must hold within this share
+/// Little's law must hold within this share,
 const LITTLE_SHARE: f64 = 0.03;
-/// and this much time a request, the bookkeeping's own resolution,
+/// and within this time per request, the bookkeeping's own resolution,
 const LITTLE_FLOOR: Nanos = Nanos::from_millis(1);
 /// once a trial lasts this long.
 const LITTLE_FROM: Nanos = Nanos::from_millis(9_900);
-/// A freeze is longer than so many of the fastest answers;
+/// A freeze is longer than this many of the fastest answers;
 const ORDINARY: u64 = 4;
-/// so large a part of what came due in it is answered within half its length,
+/// this share of the arrivals due in it is answered within half its length,
 const FREED: f64 = 0.25;
-/// and at least so many: answers that come independently of each other show such a lull once in 3 million.
+/// and at least this many: independent answers show such a lull once in 3 million.
 const LULL: f64 = 15.0;
-/// A target that stands still for more than this part of the time is as slow as that.
+/// A target frozen for more than this share of the time is simply that slow.
 const HALTING: f64 = 0.5;
-/// Arrivals due may differ from rate × time by this share, and by what chance explains.
+/// Arrivals due may differ from rate × time by this share, plus chance.
 const DUE_SHARE: f64 = 0.01;
 
-/// More arrivals than this share later than that make a trial invalid.
+/// A larger share later than that voids a trial.
 const LATE_SHARE: f64 = 0.01;
-/// So few late arrivals void nothing: of a hundred, the p99 is a single hiccup of the machine.
+/// This few late arrivals void nothing: of a hundred, the p99 is a single hiccup of the machine.
 const LATE_FEW: u64 = 5;
 
-/// The overload that the divergence rule asks for, as a share of the rate: a quarter of the width.
+/// The overload that the divergence rule looks for, as a share of the rate: a quarter of the width.
 pub fn overload_threshold(width: Share) -> f64 {
     (width.0 / 4.0).max(LEAST_OVERLOAD)
 }
 
-/// For whoever asks whether a queue grows: before the first users have come to the end of their pauses the load still rises, and
-/// with it what is outstanding.
+/// The slice to test for a growing queue: until the first users have finished their pauses, the load still rises, and with it the number
+/// outstanding.
 pub fn settled_slice(total: &Slice, pauses: Nanos) -> Cow<'_, Slice> {
     let skip = pauses.0.div_ceil(BLOCK.0) as usize;
     if skip == 0 {
@@ -74,12 +74,11 @@ pub fn settled_slice(total: &Slice, pauses: Nanos) -> Cow<'_, Slice> {
     Cow::Owned(Slice { outstanding, ..total.clone() })
 }
 
-/// What the trial means for `objective`; `width` sets the smallest overload looked for, `calm` is the mean response time of
-/// the target while it was calm, if that is known.
+/// Judges the trial by `objective`; `width` sets the smallest overload looked for, `calm` is the mean response time of the calm target,
+/// if known.
 ///
-/// The loss is the larger of what was counted and what a growing queue implies. With a deadline any
-/// growing queue is bad, for sooner or later all its answers are late. A load with steep stages can
-/// look like a growing queue only if its response times are seconds.
+/// The loss is the larger of what was counted and what a growing queue implies. With a deadline any growing queue is bad, for eventually
+/// all its answers are late. A load with steep stages can look like a growing queue only if its response times are seconds.
 pub fn judge(result: &TrialResult, objective: &Objective, width: Share, calm: Option<Nanos>) -> Judgement {
     let total = &result.total;
     let counted = if total.due == 0 { 0.0 } else { total.outcomes.bad() as f64 / total.due as f64 };
@@ -99,23 +98,23 @@ pub fn judge(result: &TrialResult, objective: &Objective, width: Share, calm: Op
     }
 }
 
-/// When a running trial is given up for a queue that grows.
+/// When a running trial is given up for a growing queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum GiveUpRule {
-    /// As soon as it surely does.
+    /// As soon as it surely grows.
     Surely,
-    /// If it grows as a straight line does, or is far beyond the limit: three seconds then say what ten would.
+    /// If it grows linearly, or is far beyond the limit: then three seconds say what ten would.
     IfSteady,
-    /// Not for that, but for what is lost.
+    /// Only for loss.
     ForLoss,
-    /// Only for what could not be caught up: what the target does in three seconds says little of what it does in ten.
+    /// Only for what could not be caught up: three seconds of the target say little of ten.
     Never,
 }
 
-/// Whether no later second can save a running trial, from what was seen of it `so_far`; `calm` as for [`judge`].
+/// Whether no later second can save a running trial, from its slice `so_far`; `calm` as for [`judge`].
 ///
-/// A single bad request decides a trial of a zero-drop goal, but does not stop it: its loss ratio is worth
-/// knowing. Stopped is what loses far more than the goal, or what surely grows, as `given_up` says.
+/// A single bad request decides a trial of a zero-drop goal, but does not stop it: its loss ratio is worth knowing. Stopped is what loses
+/// far more than the goal, or surely grows, as `given_up` says.
 pub(crate) fn hopeless(
     so_far: &Slice,
     planned_rate: Rate,
@@ -148,39 +147,37 @@ pub(crate) fn hopeless(
         .is_some_and(|g| is_overload(g, share, planned_rate.0, seconds))
 }
 
-/// Whether a running trial will not count, whatever follows: of the arrivals that are `planned` too many were late or left unsent already, by the
-/// generator's own doing.
+/// Whether a running trial is already void: too many of the `planned` arrivals were late or left unsent, by the generator's own doing.
 pub(crate) fn is_void(so_far: &Slice, planned: f64, objective: &Objective) -> bool {
     let too_late = so_far.pacing.count_above(allowed_lateness(objective));
     so_far.outcomes.unsent as f64 > UNSENT_MOST * planned
         || too_late > LATE_FEW && too_late as f64 > LATE_SHARE * planned
 }
 
-/// How late the generator itself may be.
+/// The pacing allowed.
 fn allowed_lateness(objective: &Objective) -> Nanos {
     objective
         .deadline
         .map_or(PACING_FREE, |d| Nanos::from_secs_f64(d.as_secs_f64() * PACING_SHARE).max(PACING_LEAST))
 }
 
-/// What an overloaded target kept up.
+/// The rate that an overloaded target sustained.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SustainedRate {
-    /// Useful answers a second: what was due, less what was lost on the way, less what piled up. The
-    /// first estimate of the capacity.
+    /// Useful answers per second: arrivals due, less loss, less what piled up. The first estimate of the capacity.
     pub rate: f64,
-    /// Its standard error, as a share: what the target's own randomness leaves open.
+    /// Its standard error, as a share: the target's own randomness.
     pub doubt: f64,
 }
 
 impl SustainedRate {
-    /// What it surely kept up.
+    /// What it surely sustained.
     pub fn surely(self) -> f64 {
         self.rate * (1.0 - 2.0 * self.doubt)
     }
 }
 
-/// What the target kept up in a trial that overloaded it; none if nothing was answered.
+/// What the target sustained in a trial that overloaded it; none if nothing was answered.
 pub fn sustained_rate(result: &TrialResult, calm: Option<Nanos>) -> Option<SustainedRate> {
     let o = &result.total.outcomes;
     let seconds = result.loaded.as_secs_f64().max(1e-9);
@@ -188,7 +185,7 @@ pub fn sustained_rate(result: &TrialResult, calm: Option<Nanos>) -> Option<Susta
         result.total.due.saturating_sub(o.failed + o.timeout + o.refused + o.unsent) as f64 / seconds;
     let offered = Rate::of(result.total.due, result.loaded).0;
     let grows = growth_of(&result.total, offered, calm, SURE);
-    // What piled up is seen growing, or else when the time is up.
+    // What piled up is seen growing, or else at the end.
     let piled_up = match grows.filter(|g| is_overload(*g, 0.0, offered, seconds)) {
         Some(growth) => growth.per_second,
         None => o.unfinished as f64 / seconds,
@@ -199,8 +196,9 @@ pub fn sustained_rate(result: &TrialResult, calm: Option<Nanos>) -> Option<Susta
     (rate > 0.0).then_some(SustainedRate { rate, doubt })
 }
 
-/// The largest rate at which all arrivals of this trial would have been answered by the end of its drain, as far as what piled up tells: what was
-/// outstanding at the end has piled up since any moment before at a rate that the target lacked, but for what it can do in the drain.
+/// The largest rate at which all arrivals of this trial would have been answered by the end of its drain, judging by what piled up: the
+/// number outstanding at the end has accumulated since any earlier moment at the rate that the target lacked, less what it can do in the
+/// drain.
 pub fn would_have_held(result: &TrialResult, calm: Option<Nanos>, can: f64) -> f64 {
     let offered = Rate::of(result.total.due, result.loaded).0;
     let under_way = offered * calm.map_or(0.0, Nanos::as_secs_f64);
@@ -214,9 +212,9 @@ pub fn would_have_held(result: &TrialResult, calm: Option<Nanos>, can: f64) -> f
     since.fold(offered, f64::min)
 }
 
-/// The growth of the queue at `rate`: of what is outstanding beyond what a calm target has under way, which by Little's law is
-/// rate × response time, and beyond what gathered in its longest freeze, for which the drain makes room, once. A load that begins fills
-/// the first, and nothing can be said of a target of which no answer is known.
+/// The growth of the queue at `rate`: of what is outstanding beyond a calm target's in-flight requests, which by Little's law are rate ×
+/// response time, and beyond what gathered in its longest freeze, for which the drain makes room, once. A load that begins fills the
+/// former, and nothing can be said of a target with no known answer.
 fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> Option<Growth> {
     let fastest = total.response.quantile(0.0).or(calm)?;
     let under_way = rate * calm.map_or(0.0, Nanos::as_secs_f64);
@@ -228,7 +226,8 @@ fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> 
         (held - under_way - rate * stood_still).max(0.0)
     });
     let (queue, fastest) = (queue.collect::<Vec<f64>>(), fastest.as_secs_f64());
-    // A queue that grows before it stands still grows for another reason: who answers many at once stands still the longer, the more there are.
+    // A queue that grows before the freeze grows for another reason: a target that answers in batches freezes the longer, the larger they
+    // are.
     let before = freeze.filter(|freeze| freeze.from >= PATIENCE).and_then(|freeze| {
         let blocks = (freeze.from.0 / BLOCK.0) as usize;
         growth(&queue[..blocks.min(queue.len())], block, fastest, confidence)
@@ -238,13 +237,13 @@ fn growth_of(total: &Slice, rate: f64, calm: Option<Nanos>, confidence: f64) -> 
     whole.filter(grows).or(before.filter(grows)).or(whole)
 }
 
-/// The longest silence that is a freeze, of a load in the open.
+/// The longest silence that is a freeze, in an open loop.
 pub(crate) fn freeze(total: &Slice, rate: f64) -> Option<&Silence> {
     freezes(total, rate, None).max_by_key(|silence| silence.length())
 }
 
-/// The silences in which so many went without an answer that they are no lulls, and had it soon after: a part of them, or of as many
-/// users as can wait.
+/// The silences in which too many went unanswered for a lull, and were answered soon after: a share of them, or of as many users as can
+/// wait.
 pub(crate) fn freezes(total: &Slice, rate: f64, users: Option<u32>) -> impl Iterator<Item = &Silence> {
     let ordinary = total.response.quantile(0.0).map_or(Nanos::MAX, |fastest| fastest * ORDINARY);
     let most = users.map_or(f64::INFINITY, f64::from) * FREED;
@@ -255,7 +254,7 @@ pub(crate) fn freezes(total: &Slice, rate: f64, users: Option<u32>) -> impl Iter
     })
 }
 
-/// How long the target stood still while so many users asked it for a time of `loaded`. What takes up more than [`HALTING`] of that is no freeze, but how slow it is.
+/// How long the target was frozen under `users` over a time of `loaded`. More than [`HALTING`] of that is no freeze, but its speed.
 pub(crate) fn freeze_time(total: &Slice, users: u32, loaded: Nanos) -> Nanos {
     let rate = total.outcomes.answered() as f64 / loaded.as_secs_f64();
     let lasted = |silence: &Silence| silence.to.min(loaded) - silence.from.min(loaded);
@@ -265,13 +264,14 @@ pub(crate) fn freeze_time(total: &Slice, users: u32, loaded: Nanos) -> Nanos {
 
 fn void_reasons(result: &TrialResult, objective: &Objective, good: bool) -> Vec<Caveat> {
     let total = &result.total;
-    // Where a part of the load was missing, everything else that is odd follows from that.
+    // If a part of the load was missing, every other anomaly follows from that.
     let of_the_fleet: Vec<Caveat> = result.fleet_caveats().cloned().collect();
     if !of_the_fleet.is_empty() {
         return of_the_fleet;
     }
     let answered_wrong = total.outcomes.failed * 2 > total.outcomes.bad();
-    // What voids a bad trial, for the loss may have been ours; a good one was good all the same, and all the more. What makes torment slow makes no answer wrong.
+    // What voids a bad trial, for the loss may have been ours; a good one remains good all the more. A slow torment makes no answer
+    // wrong.
     let ours = |c: &&Caveat| {
         let slows = matches!(c.doubt, CaveatKind::GeneratorBusy | CaveatKind::Steal);
         !good && (c.doubt.is_exhaustion() || slows && !answered_wrong)
@@ -314,8 +314,8 @@ fn void_reasons(result: &TrialResult, objective: &Objective, good: bool) -> Vec<
     found
 }
 
-/// Of a fleet the member that was the latest at p99, by what its clock is good for, if it sent more than a few: a mean over all
-/// hides the one that drowns.
+/// The fleet member with the latest p99 lateness, allowing for its clock, if it sent more than a few: a mean over all would hide the one
+/// that is overloaded.
 fn latest_member(members: &[MemberFigures]) -> Option<(u32, Nanos)> {
     let told = members.iter().filter(|worked| worked.due as f64 * LATE_SHARE > LATE_FEW as f64);
     let late = told.filter_map(|worked| Some((worked.member, worked.pacing_p99? + worked.clock)));

@@ -1,11 +1,10 @@
-//! The breaking point: proposes a load, takes a result, and ends in an interval with reasons.
+//! The capacity search: proposes a load, takes a result, and ends in an interval with reasons.
 //!
-//! Multiple Loss Ratio Search (draft-ietf-bmwg-mlrsearch-15) decides what trials prove; around it stand
-//! what a network switch does not need and a service does: a divergence rule, invalid trials, warm-up, a drift
-//! sentinel, confirmation. The method is told in `docs/method/search.md`.
+//! Multiple Loss Ratio Search (draft-ietf-bmwg-mlrsearch-15) decides what trials prove; around it stands what a network switch does not
+//! need and a service does: a divergence rule, void trials, warm-up, a drift sentinel, confirmation. The method is described in
+//! `docs/method/search.md`.
 //!
-//! Pure: this crate never sleeps, never reads a clock, never sends a request; its only randomness comes
-//! from the seed it is given.
+//! Pure: this crate never sleeps, reads a clock or sends a request; its only randomness comes from its seed.
 
 mod background;
 mod bounds;

@@ -1,29 +1,29 @@
-//! Which level serves one goal most: the main loop's choice, without memory of its own.
+//! The level that serves one goal most: the main loop's choice, stateless.
 
 use crate::bounds::{Bounds, RateLevel, rounded, width};
 use crate::classify::{Class, classify};
 use plan::Goal;
 
-/// The first lower candidate lies so many widths below the estimate of the capacity,
+/// The first lower candidate lies this many widths below the estimated capacity,
 const BELOW: f64 = 0.43;
-/// the first upper one so many above: far enough for the divergence rule (a quarter of a width) to see it,
-/// and both together just within one width.
+/// the first upper one this many above: far enough for the divergence rule (a quarter of a width) to see it, and both together just
+/// within one width.
 const ABOVE: f64 = 0.55;
 /// A bracket is closed by a level almost one width away.
 const NEARLY: f64 = 0.97;
-/// Steps away from a bound that was not where it was expected, in widths: first small, then doubling.
+/// Steps away from a bound that was not where expected, in widths: first small, then doubling.
 const DOWN: [f64; 2] = [0.5, 0.5];
-/// A candidate this many widths beside a known level tells nothing new.
+/// A candidate within this many widths of a known level adds nothing.
 const TOO_CLOSE: f64 = 0.125;
 /// A bracket wider than this many widths is narrowed by short trials.
 const COARSE: f64 = 4.0;
 
-/// The rates that may be tried.
+/// The permitted rates.
 #[derive(Debug, Clone, Copy)]
 pub struct RateRange {
-    /// No smaller rate is tried.
+    /// Smallest rate tried.
     pub floor: f64,
-    /// No larger rate is tried.
+    /// Largest rate tried.
     pub top: f64,
 }
 
@@ -34,14 +34,14 @@ pub enum NextTrial {
     Coarse(f64),
     /// A trial of the goal's final duration.
     Final(f64),
-    /// The same, the last that a bound needs.
+    /// The same, and the last that a bound needs.
     Confirm(f64),
-    /// Nothing more: both bounds stand, or one that cannot be passed.
+    /// Nothing more: both bounds hold, or one that cannot be passed.
     Nothing,
 }
 
 impl NextTrial {
-    /// The level wanted.
+    /// The wanted level.
     pub fn rate(self) -> Option<f64> {
         match self {
             Self::Coarse(r) | Self::Final(r) | Self::Confirm(r) => Some(r),
@@ -52,8 +52,8 @@ impl NextTrial {
 
 /// The next level for `goal`, from the trials so far and an estimate of the capacity.
 ///
-/// `w` is the width to reach, at most the goal's. `coin` orders the last trial of the lower and of the upper bound, so that a slow drift of the
-/// target does not always favour the same one.
+/// `w` is the width to reach, at most the goal's. `coin` orders the last trials of the lower and the upper bound, so that a slow drift of
+/// the target does not always favour the same one.
 pub fn next_trial(
     bounds: &Bounds,
     goal: &Goal,
@@ -105,7 +105,7 @@ fn sized(rate: f64, coarse: bool) -> NextTrial {
     if coarse { NextTrial::Coarse(rate) } else { NextTrial::Final(rate) }
 }
 
-/// A level that no further one can improve on: tried until its class is certain.
+/// Tries a level that no other can improve on until its class is certain.
 fn settle(level: &RateLevel, goal: &Goal, class: Class) -> NextTrial {
     if classify(&level.trials, goal) == class { NextTrial::Nothing } else { NextTrial::Final(level.rate) }
 }
@@ -119,8 +119,8 @@ fn between(lower: f64, upper: f64, w: f64, estimate: Option<f64>) -> NextTrial {
     }
 }
 
-/// Both bounds are close enough: each is tried until it is certain. One trial of either first, for the
-/// cheapest surprise; the upper at least twice, for its second trial is its confirmation.
+/// Both bounds are close enough: tries each until it is certain. One trial of either first, for the cheapest surprise; the upper at least
+/// twice, for its second trial confirms it.
 fn decide(lower: &RateLevel, upper: &RateLevel, goal: &Goal, coin: bool) -> NextTrial {
     let tried = |level: &RateLevel| {
         level.trials.iter().filter(|t| t.seconds >= goal.trial.as_secs_f64() * 0.99).count()

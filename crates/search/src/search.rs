@@ -1,4 +1,4 @@
-//! The course of a search, as a state machine that time and the network never touch.
+//! The course of a search, as a state machine without clock or network.
 
 mod config;
 mod phases;
@@ -20,50 +20,66 @@ use record::{
 use units::{Nanos, Share};
 use void_trials::VoidTrials;
 
-/// A search makes no more trials than this, whatever happens.
+/// Most trials of a search.
 pub const TRIALS_MOST: u32 = 300;
-/// The load of warm-up and sentinel, as a share of the estimated capacity: busy, never overloaded.
+/// Load of warm-up and sentinel, as a share of the estimated capacity: busy, never overloaded.
 const CALM: f64 = 0.5;
-/// An estimate this much larger than that before the warm-up calls for another.
+/// An estimate this many times that before the warm-up calls for another.
 const FASTER: f64 = 1.25;
-/// A target that does not do in so many whole trials what it did in a few seconds moves.
+/// If this many whole trials do not reach what a few seconds showed, the target moves.
 const CHECKS_MOST: u32 = 2;
-/// So many overloads may be stopped early for a queue that grows as a straight line does: of a target that moves they meet the times when it does little.
+/// Most overloads that may be stopped early for a linearly growing queue: with a target that moves they catch its slow times.
 const SHORT_MOST: usize = 2;
-/// The least drain, and the drain in baseline p99s.
+/// The shortest drain, and the drain in baseline p99s.
 const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
 const DRAIN_TIMES: u64 = 3;
 
 #[derive(Debug, Clone)]
 enum Phase {
-    /// From below until the first bad step; downwards if the first step is bad already.
-    Climb { rate: f64, down: bool },
-    /// Load until what the target does is level: gentle, or a closed loop of so many, which keeps it busy and cannot overload it.
-    Warm { warm: WarmUp, closed: Option<u32> },
-    /// The warm target at a gentle load.
+    /// Upwards until the first bad step; downwards if the first step is already bad.
+    Climb {
+        rate: f64,
+        down: bool,
+    },
+    /// Load until throughput is level: gentle, or a closed loop of this many users, which keeps the target busy and cannot overload it.
+    Warm {
+        warm: WarmUp,
+        closed: Option<u32>,
+    },
+    /// The warm target under a gentle load.
     Calm {
-        /// Looks at which it stood still.
+        /// Looks in which it froze.
         frozen: u32,
     },
     /// A mild overload of the warm target, for the estimate; upwards until one is found.
-    Probe { rate: f64, factor: f64 },
+    Probe {
+        rate: f64,
+        factor: f64,
+    },
     /// Both bounds of all goals.
     Narrow,
-    /// A quarter of the rate at which a little was lost while no queue grew.
-    Look { rate: f64, duration: Nanos },
-    /// A bound is tried because the sentinel saw a shift.
-    Suspect { rate: f64, shift: Shift },
-    /// Above some rate torment itself is too slow: what it can make.
+    /// A quarter of the rate at which a little was lost without a growing queue.
+    Look {
+        rate: f64,
+        duration: Nanos,
+    },
+    /// Retries a bound because the sentinel saw a shift.
+    Suspect {
+        rate: f64,
+        shift: Shift,
+    },
+    /// Above some rate torment itself is too slow: finds what it can make.
     Ceiling,
-    /// The limit is known: whether a rate above it is too much, as it should be.
-    Above { rate: f64 },
-    /// Shares still to be measured.
+    /// The limit is known: checks that a rate above it is too much.
+    Above {
+        rate: f64,
+    },
+    /// Shares of the curve still to measure.
     Curve(Vec<f64>),
-    /// Over.
     Over(Box<Verdict>),
 }
 
-/// The response time at a calm load.
+/// Response time under a calm load.
 #[derive(Debug, Clone, Copy)]
 struct Baseline {
     mean: Nanos,
@@ -79,50 +95,50 @@ pub struct Search {
     pending: Option<Proposal>,
     bounds: Bounds,
     held: CapacityTrials,
-    /// The trials of a target that seemed not to have been warm.
+    /// Trials of a target that seemed not to be warm.
     cold: CapacityTrials,
     loss: LossOrigin,
-    /// How a request fails that is lost at any rate.
+    /// How requests lost at any rate fail.
     failure: Option<Failure>,
-    /// Time under load when the target had been warmed up.
+    /// Time under load when the warm-up ended.
     warm: Nanos,
-    /// What the last warm-up in a closed loop came to, requests per second, and whether the one before it came to as much.
+    /// Goodput of the last closed-loop warm-up, in requests per second, and whether the one before reached as much.
     warm_goodput: Option<f64>,
     as_warm: bool,
-    /// How many threads of the target compiled in the last load.
+    /// Threads of the target that compiled during the last load.
     compiling: f64,
-    /// Whether it turns away what is too much: a closed loop would only be turned away the faster.
+    /// Whether it refuses excess load: a closed loop would only be refused faster.
     refuses: bool,
     /// All warm-ups together.
     warmed_up: WarmUpResult,
-    /// Time under load since it was warmed up first, but for later warm-ups.
+    /// Time under load since the first warm-up, without later warm-ups.
     measured: Nanos,
-    /// Half of its time told so little that it has all of it.
+    /// After half of its time so little was known that it gets all of it.
     coarse: bool,
-    /// Short trials in a row in which the target stood still.
+    /// Consecutive short trials in which the target froze.
     frozen: u32,
-    /// The longest that it stood still in any trial.
+    /// The longest freeze in any trial.
     longest_freeze: Nanos,
     /// The bounds that expired last: only a suggestion, should the search end before there are others.
     expired: Bounds,
-    /// Capacity, as far as overloads have shown it.
+    /// The capacity as shown by overloads.
     estimate: Option<f64>,
     /// Its standard error, as a share.
     doubt: f64,
-    /// The most that it surely did before the first trial, requests per second: when the climb ended, in any window of its last warm-up, in the probe;
-    /// or at the end, above what was found.
+    /// The most it surely did before the first trial, in requests per second: when the climb ended, in any window of its last warm-up, in
+    /// the probe; or at the end, above what was found.
     shown: f64,
     /// A rate below the limit at which a step of the curve was bad.
     fell: Option<f64>,
-    /// How often a trial was made of either, and whether one is under way.
+    /// How often either was given a trial, and whether one is under way.
     checked: u32,
     checks: bool,
-    /// Whether what is above the limit was looked at since.
+    /// How often such a contradiction was given a whole trial, and whether one is under way.
     looked_above: bool,
-    /// The highest rate that the climb passed.
+    /// The highest rate passed in the climb.
     climbed: Option<f64>,
     ours: VoidTrials,
-    /// The reference load.
+    /// Rate of the reference load.
     calm: f64,
     reference: Option<Reference>,
     baseline: Option<Baseline>,
@@ -135,7 +151,7 @@ pub struct Search {
     changes: u32,
     slower: u32,
     rewarms: u32,
-    /// Bad warm-up windows in a row.
+    /// Consecutive bad warm-up windows.
     stumbles: u32,
     rounds: u32,
 }
@@ -215,7 +231,7 @@ impl Search {
         SearchStep::Try(proposal)
     }
 
-    /// Takes the result of the trial that [`Search::next`] proposed, and says what it means.
+    /// Takes the result of the trial that [`Search::next`] proposed, and judges it.
     pub fn take(&mut self, result: &TrialResult) -> Judgement {
         let judgement = self.judge(result);
         let result = &self.settled(result);
@@ -273,7 +289,7 @@ impl Search {
         judgement
     }
 
-    /// Takes in that the target was under load for so long beside the trials, to see whether it has recovered.
+    /// Adds time under load spent beside the trials, to see whether the target has recovered.
     pub fn add_load_time(&mut self, time: Nanos) {
         self.spent += time;
         if self.warm > Nanos::ZERO {
@@ -281,12 +297,12 @@ impl Search {
         }
     }
 
-    /// Takes in that so many threads of the target were busy with compiling its code in the load whose result comes next.
+    /// Sets how many of the target's threads were compiling during the load whose result comes next.
     pub fn set_compiling_threads(&mut self, threads: f64) {
         self.compiling = threads;
     }
 
-    /// What a trial means, by what is known of the target; without taking it.
+    /// Judges a trial by what is known of the target, without taking it.
     pub fn judge(&self, result: &TrialResult) -> Judgement {
         let mut judgement =
             judge(&self.settled(result), &self.config.objective, self.config.width, self.calm_mean());
@@ -294,13 +310,13 @@ impl Search {
         judgement
     }
 
-    /// The result without what was outstanding before the first users had come to the end of their pauses.
+    /// The result without what was outstanding before the first users had finished their pauses.
     fn settled(&self, result: &TrialResult) -> TrialResult {
         let total = settled_slice(&result.total, self.config.pauses).into_owned();
         TrialResult { total, ..result.clone() }
     }
 
-    /// Whether no later second can save the trial that is under way, from what was seen of it `so_far`.
+    /// Whether no later second can save the running trial, from its slice `so_far`.
     pub fn hopeless(&self, so_far: &Slice) -> bool {
         let SearchConfig { objective, width, pauses, .. } = &self.config;
         let (calm, so_far) = (self.calm_mean(), settled_slice(so_far, *pauses));
@@ -310,12 +326,12 @@ impl Search {
         })
     }
 
-    /// Whether the target moves, as far as is known: ten seconds of it are not like the next ten.
+    /// Whether the target moves, as far as is known: consecutive ten-second spans differ.
     pub fn moves(&self) -> bool {
         self.held.moves()
     }
 
-    /// Ends the search with what it has, for there is no time for the trial that it proposes.
+    /// Ends the search with what it has: there is no time for the trial it proposes.
     pub fn time_is_up(&mut self) -> Verdict {
         let ended = match self.phase {
             Phase::Curve(_) => self.ended.clone(),
@@ -334,8 +350,8 @@ impl Search {
         self.spent
     }
 
-    /// How long the next trial may drain: three times the baseline p99 or the longest freeze so far, whichever is longer, at least 100 ms, at most
-    /// the time-out; without a baseline that.
+    /// How long the next trial may drain: three times the baseline p99 or the longest freeze so far, whichever is longer, from 100 ms to
+    /// the timeout; without a baseline, the timeout.
     pub fn drain(&self) -> Nanos {
         let timeout = self.config.timeout;
         let slowest = |calm: Baseline| calm.p99.max(self.longest_freeze);
@@ -346,7 +362,7 @@ impl Search {
         self.baseline.map(|calm| calm.mean)
     }
 
-    /// When this trial is given up for a queue that grows.
+    /// When this trial is given up for a growing queue.
     fn given_up(&self, proposal: &Proposal) -> GiveUpRule {
         match self.is_full(proposal) {
             true if self.checks || self.held.disagrees(self.config.width.0) => GiveUpRule::Never,
@@ -356,13 +372,13 @@ impl Search {
         }
     }
 
-    /// Whether this trial is one of those that the limits are estimated from.
+    /// Whether the limits are estimated from this trial.
     fn is_full(&self, proposal: &Proposal) -> bool {
         self.estimates() && matches!(self.phase, Phase::Narrow) && proposal.duration >= self.trial_duration()
     }
 
-    /// Whether the limits are quantiles of what the target can do, which all trials together tell. That no trial may be bad is none: it is
-    /// an extreme value, and has to be shown.
+    /// Whether the limits are quantiles of the capacity, which all trials estimate together. "No trial may be bad" is none: it is an
+    /// extreme value, and has to be shown.
     fn estimates(&self) -> bool {
         self.config.goals.iter().all(|goal| goal.exceed.0 > 0.0)
     }

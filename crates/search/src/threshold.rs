@@ -1,61 +1,60 @@
-//! The threshold of a level of which each trial only says good or bad: a number of connections, the size of a working set.
+//! The threshold of a level whose trials only say good or bad: a number of connections, the size of a working set.
 //!
-//! Climbs from a start by a factor until one is bad, halves what is between, and has both bounds shown twice before they
-//! are told. It assumes that whatever is good stays so below, and lives with trials that now and then say the wrong
-//! thing: a level that was both has the majority of three.
+//! Climbs from a start by a factor until one is bad, then bisects, and confirms both bounds before publishing them. It assumes that
+//! whatever is good stays so below, and tolerates an occasional wrong result: a level that was both good and bad gets the majority of
+//! three.
 
 use record::{Limit, LimitUnit, SearchEnd};
 
-/// A void trial says nothing and is made again; so many in a row at one level, and it is the generator that cannot.
+/// A void trial says nothing and is repeated; after this many in a row at one level, the generator is the limit.
 const VOID_MOST: u32 = 3;
-/// Shown so often a bound stands.
+/// Trials that establish a bound.
 const SHOWN: u32 = 2;
 
-/// What is looked for.
+/// The range to search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThresholdRange {
-    /// What levels are counted in: `connections`, `B`.
+    /// Unit of the levels: `connections`, `B`.
     pub unit: LimitUnit,
-    /// Where the climb starts.
+    /// Start of the climb.
     pub from: f64,
-    /// By what factor it climbs, and descends where the start is bad already; above 1.
+    /// Factor of the climb, and of the descent if the start is already bad; above 1.
     pub factor: f64,
     /// The lowest level.
     pub least: f64,
-    /// The highest.
+    /// The highest level.
     pub most: f64,
     /// Levels are whole multiples of this.
     pub grain: f64,
-    /// How far apart the bounds may be, relative to the upper one. Neighbours of one grain always suffice.
+    /// How far apart the bounds may be, relative to the upper one. One grain always suffices.
     pub width: f64,
 }
 
-/// What a trial has shown of its level.
+/// What a trial shows of its level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LevelResult {
-    /// It is held, and so much was asked of it, of which so much failed.
+    /// The level holds; requests due and failed.
     Good {
         /// Requests due.
         due: u64,
         /// Bad ones, within the goal.
         bad: u64,
     },
-    /// It is not.
+    /// It does not hold.
     Bad,
-    /// Nothing: something else than the target was the limit.
+    /// Nothing: something other than the target was the limit.
     Void,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ThresholdStep {
     /// A trial at this level.
     Try(f64),
-    /// Nothing: why.
+    /// The search is over: why.
     Done(SearchEnd),
 }
 
-/// All trials at one level.
 #[derive(Debug, Clone, PartialEq)]
 struct LevelTrials {
     at: f64,
@@ -66,7 +65,7 @@ struct LevelTrials {
 }
 
 impl LevelTrials {
-    /// None while as many trials were good as bad.
+    /// None on a tie.
     fn is_good(&self) -> Option<bool> {
         (self.good != self.bad).then_some(self.good > self.bad)
     }
@@ -76,27 +75,27 @@ impl LevelTrials {
     }
 }
 
-/// The search.
+/// A search for a threshold.
 #[derive(Debug, Clone)]
 pub struct ThresholdSearch {
     range: ThresholdRange,
-    /// From the lowest.
+    /// In ascending order.
     levels: Vec<LevelTrials>,
     void: u32,
     ended: Option<SearchEnd>,
 }
 
 impl ThresholdSearch {
-    /// Nothing is known yet.
+    /// Begins a search.
     ///
     /// # Panics
-    /// If the range is none: a factor of at most 1, no grain, or the least above the most.
+    /// If the range is invalid: a factor of at most 1, no grain, or the least above the most.
     pub fn new(range: ThresholdRange) -> Self {
         assert!(range.factor > 1.0 && range.grain > 0.0 && range.least <= range.most, "a range: {range:?}");
         Self { range, levels: Vec::new(), void: 0, ended: None }
     }
 
-    /// The same answer until it is told what the trial has shown.
+    /// The next step; the same until the trial's result is taken.
     pub fn next(&self) -> ThresholdStep {
         if let Some(ended) = &self.ended {
             return ThresholdStep::Done(ended.clone());
@@ -134,7 +133,7 @@ impl ThresholdSearch {
         }
     }
 
-    /// What the trial asked for has shown.
+    /// Takes the result of the proposed trial.
     pub fn take(&mut self, shown: LevelResult) {
         let ThresholdStep::Try(at) = self.next() else { return };
         if shown == LevelResult::Void {
@@ -160,12 +159,12 @@ impl ThresholdSearch {
         }
     }
 
-    /// It ends before its end.
+    /// Ends the search early.
     pub fn interrupt(&mut self, why: SearchEnd) {
         self.ended.get_or_insert(why);
     }
 
-    /// What is known by now.
+    /// The bounds so far.
     pub fn limit(&self, goal: &str) -> Limit {
         let (lower, upper) = (self.lower(), self.upper());
         let narrow = lower.zip(upper).is_some_and(|(lower, upper)| {
@@ -186,30 +185,30 @@ impl ThresholdSearch {
         }
     }
 
-    /// The lowest level that is bad.
+    /// The lowest bad level.
     fn upper(&self) -> Option<&LevelTrials> {
         self.levels.iter().find(|level| level.is_good() == Some(false))
     }
 
-    /// The highest level that is good, of those below the upper bound.
+    /// The highest good level below the upper bound.
     fn lower(&self) -> Option<&LevelTrials> {
         let upper = self.upper().map_or(f64::INFINITY, |level| level.at);
         self.levels.iter().rev().find(|level| level.at < upper && level.is_good() == Some(true))
     }
 
     fn is_narrow(&self, lower: f64, upper: f64) -> bool {
-        // Neighbours are a grain apart, but for what floats make of it.
+        // Neighbours are a grain apart, up to rounding.
         upper - lower <= self.range.width * upper || upper - lower < 1.5 * self.range.grain
     }
 
-    /// The multiple of the grain next to it, within the range.
+    /// The nearest multiple of the grain within the range.
     fn snapped(&self, level: f64) -> f64 {
         let ThresholdRange { least, most, grain, .. } = self.range;
         (level.clamp(least, most) / grain).round().max(1.0) * grain
     }
 }
 
-/// A bound that was shown once is shown again before it ends.
+/// Confirms a bound that was shown once before the search ends.
 fn confirm_or_end(bound: &LevelTrials, ended: SearchEnd) -> ThresholdStep {
     if bound.stands() { ThresholdStep::Done(ended) } else { ThresholdStep::Try(bound.at) }
 }

@@ -4,42 +4,42 @@ use crate::capacity::Observation;
 use record::{BLOCK, TrialResult};
 use units::Rate;
 
-/// Who does less than this part of what it held, when asked for more, is busy with turning away.
+/// A target that does less than this share of what it held, when asked for more, is busy refusing.
 const COLLAPSED: f64 = 0.8;
-/// A trial that was hopeless only after so many tenths of its time is a whole one.
+/// A trial that was hopeless only after this many tenths of its time is a whole one.
 const WHOLE: u64 = 9;
-/// Much waits from this part of the longest queue on;
+/// The queue is long from this share of its maximum on;
 const CROWDED: f64 = 0.5;
-/// from this part on, the queue is full if anything was refused.
+/// from this share on it is full, if anything was refused.
 const FULL: f64 = 0.95;
-/// What is done while much waits is counted for two seconds: a server that accepts for a second and answers in the next does so much. If it
-/// is not for so long, for as long as it is, but for half a second at least.
+/// Throughput under a long queue is counted over two seconds, for a server may accept for a second and answer in the next. If the queue
+/// is not long for that long, over as long as it is, but at least half a second.
 const COUNTED: usize = (2_000_000_000 / BLOCK.0) as usize;
 const COUNTED_LEAST: usize = COUNTED / 4;
 
-/// One of those that the limits are estimated from.
+/// A trial that the limits are estimated from.
 #[derive(Debug, Clone, Copy)]
 pub struct FullTrial {
-    /// Offered.
+    /// Offered rate.
     pub rate: f64,
-    /// What it says of a target of which any few seconds are like the next.
+    /// What it says of a target whose consecutive seconds are alike.
     pub said: Observation,
-    /// If its queue grew, it did so as a straight line does.
+    /// If its queue grew, it grew linearly.
     pub straight: bool,
-    /// It was over before its time.
+    /// It was stopped early.
     stopped: bool,
     /// Requests due.
     pub due: u64,
-    /// Those that were bad.
+    /// Bad ones among them.
     pub bad: u64,
-    /// What was lost was answered so.
+    /// Lost requests were refused.
     refused: bool,
-    /// What it did at most in two seconds while much waited, requests per second; none if that was never so.
+    /// The most it did in two seconds under a long queue, in requests per second; none if there was none.
     pub crowded: Option<f64>,
 }
 
 impl FullTrial {
-    /// A trial at `rate` that ended so.
+    /// A trial at `rate` with this result.
     pub fn new(rate: f64, said: Observation, straight: bool, result: &TrialResult) -> Self {
         let outcomes = &result.total.outcomes;
         let (due, bad) = (result.total.due, outcomes.bad());
@@ -58,7 +58,7 @@ impl FullTrial {
         matches!(self.said, Observation::AtLeast(_))
     }
 
-    /// What it measured, if it was stopped early; another trial `held` so much.
+    /// What it measured, if it was stopped early; another trial `held` this rate.
     pub fn stopped(&self, held: f64) -> Option<f64> {
         match self.against(held) {
             Observation::Was(did) if self.stopped => Some(did),
@@ -66,7 +66,8 @@ impl FullTrial {
         }
     }
 
-    /// What it says where another trial held so much. Who is busy with turning away gets less done than it can: the overload did not measure it.
+    /// What it says given that another trial `held` this rate. A target busy refusing does less than it can: the overload did not measure
+    /// it.
     pub fn against(&self, held: f64) -> Observation {
         match self.said {
             Observation::Was(did) if self.refused && did < held * COLLAPSED && self.rate > held => {
@@ -76,7 +77,7 @@ impl FullTrial {
         }
     }
 
-    /// The same of a target that moves: what it did in a few seconds says little of a whole trial.
+    /// The same for a target that moves: a few seconds say little of a whole trial.
     pub fn against_moving(&self, held: f64) -> Observation {
         match self.against(held) {
             Observation::Was(_) if self.stopped => Observation::Below(self.rate),
@@ -85,8 +86,8 @@ impl FullTrial {
     }
 }
 
-/// What the target did at most in two seconds in which at least half of its longest queue waited, requests per second: offered, less what
-/// came to wait. Where so many waited that more were refused, it is the mean over that time.
+/// The most the target did in two seconds with at least half of its longest queue waiting, in requests per second: offered, less growth
+/// of the queue. If the queue was full and more was refused, the mean over that time.
 fn crowded_rate(result: &TrialResult) -> Option<f64> {
     let total = &result.total;
     let offered = Rate::of(total.due, result.loaded).0;

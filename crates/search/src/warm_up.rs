@@ -1,8 +1,7 @@
 //! Warm-up: gentle load in doubling windows until the response time no longer falls.
 //!
-//! A target that is still warming answers faster and faster; one that is level may jitter, but does not keep
-//! falling. Windows double, so that a slow fall has ever more time to show.
-//! A very slow warm-up still looks level; the drift sentinel is there for it.
+//! A target that is still warming answers faster and faster; a level one may jitter, but does not keep falling. Windows double, so that a
+//! slow fall has ever more time to show. A very slow warm-up still looks level; the drift sentinel is there for it.
 
 use crate::judge::freeze_time;
 use record::Slice;
@@ -13,35 +12,36 @@ use units::Nanos;
 const FALL: f64 = 0.02;
 /// and so is one below this time: the loopback's own jitter.
 pub(crate) const JITTER: Nanos = Nanos::from_micros(50);
-/// The median must be known this well before a comparison is believed,
+/// The median must be known this well for a comparison to be believed,
 const PRECISION: f64 = 0.05;
 /// unless the windows are as long as this.
 const LONG_ENOUGH: Nanos = Nanos::from_secs(8);
-/// No window is longer.
+/// Longest window.
 const WINDOW_MOST: Nanos = Nanos::from_secs(64);
-/// Level or not, a warm-up ends after the time of so many windows (three minutes if the first lasts a second),
+/// Level or not, a warm-up ends after the time of this many windows (three minutes if the first lasts a second),
 const WINDOWS_MOST: usize = 9;
-/// and a gentle one, which a target that wavers keeps from being level for ever, after so many (a minute).
+/// and a gentle one, which a wavering target keeps from ever being level, after this many (a minute).
 const GENTLE_MOST: usize = 7;
 /// One comparison may be luck.
 const COMPARISONS: usize = 2;
-/// A target whose compilers kept so many threads busy is not warm, however level what it does: they have the rest of its code before them.
+/// A target whose compilers kept this many threads busy is not warm, however level its throughput: they have the rest of its code to
+/// compile.
 const COMPILES: f64 = 0.5;
-/// While they do, no window is longer: their end is not to be missed.
+/// Meanwhile no window is longer, so as not to miss their end.
 const COMPILING_MOST: Nanos = Nanos::from_secs(8);
 
 /// The median response time of a window, and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowMedian {
-    /// Half of the response times are below, in seconds.
+    /// The median, in seconds.
     pub value: f64,
-    /// Half of the width of its 95 % interval, as a share of the median. From order statistics: the ranks
-    /// n/2 ± √n hold the true median with 95 %, whatever the distribution.
+    /// Half the width of its 95 % interval, as a share of the median. From order statistics: the ranks n/2 ± √n contain the true median
+    /// with 95 %, whatever the distribution.
     pub doubt: f64,
 }
 
 impl WindowMedian {
-    /// None of nothing.
+    /// None without samples.
     pub fn of(times: &Histogram) -> Option<Self> {
         let ranks = 1.0 / (times.count().max(1) as f64).sqrt();
         let at = |q: f64| times.quantile(q.clamp(0.0, 1.0)).map(Nanos::as_secs_f64);
@@ -49,7 +49,7 @@ impl WindowMedian {
         Some(Self { value, doubt: (at(0.5 + ranks)? - at(0.5 - ranks)?) / 2.0 / value })
     }
 
-    /// The time between two useful answers to so many users, on average; freezes left out, which come when they come, warm or not. None of nothing.
+    /// The mean time between useful answers to `users` users, freezes excluded, for they come warm or not. None without answers.
     pub fn of_goodput(total: &Slice, users: u32, loaded: Nanos) -> Option<Self> {
         let answered = total.outcomes.answered();
         (answered > 0).then(|| {
@@ -59,18 +59,18 @@ impl WindowMedian {
     }
 }
 
-/// What was seen of a warm-up so far.
+/// A warm-up so far.
 #[derive(Debug, Clone)]
 pub struct WarmUp {
     next: Nanos,
-    /// What is left of the time that a warm-up has.
+    /// Time left for the warm-up.
     left: Nanos,
     windows: Vec<(Nanos, WindowMedian)>,
     compiles: bool,
 }
 
 impl WarmUp {
-    /// A warm-up whose first window lasts so long; `gentle` if the target is not kept busy in it.
+    /// A warm-up with a first window of this length; `gentle` if the target is not kept busy in it.
     pub fn new(first: Nanos, gentle: bool) -> Self {
         let next = first.clamp(Nanos::from_secs(1), WINDOW_MOST);
         let doublings = if gentle { GENTLE_MOST } else { WINDOWS_MOST } - 1;
@@ -79,12 +79,12 @@ impl WarmUp {
         Self { next, left, windows: Vec::new(), compiles: false }
     }
 
-    /// How long the next window lasts: the first length twice, then doubling.
+    /// Length of the next window: the first length twice, then doubling.
     pub fn window(&self) -> Nanos {
         self.next
     }
 
-    /// Takes a window that lasted so long, in which so many threads of the target compiled.
+    /// Adds a window of this length, in which this many threads of the target compiled.
     pub fn push(&mut self, window: Nanos, median: WindowMedian, compiling: f64) {
         self.left = self.left - self.next;
         self.compiles = compiling >= COMPILES;
@@ -95,7 +95,7 @@ impl WarmUp {
         self.windows.push((window, median));
     }
 
-    /// Whether the target no longer gets faster, or has had time enough.
+    /// Whether the target no longer gets faster, or has had enough time.
     pub fn is_done(&self) -> bool {
         let level = self.windows.len() > COMPARISONS
             && self.windows.windows(2).rev().take(COMPARISONS).all(|pair| {
@@ -107,13 +107,13 @@ impl WarmUp {
         level && !self.compiles || self.left == Nanos::ZERO
     }
 
-    /// How many times quicker the target became: the first window against the last.
+    /// How many times faster the target became, from the first window to the last.
     pub fn speedup(&self) -> f64 {
         let ends = self.windows.first().zip(self.windows.last());
         ends.map_or(1.0, |((_, first), (_, last))| first.value / last.value)
     }
 
-    /// The last window: what the level is, and how long it was looked at.
+    /// The last window: its length and level.
     pub fn level(&self) -> Option<(Nanos, WindowMedian)> {
         self.windows.last().copied()
     }
@@ -123,12 +123,12 @@ impl WarmUp {
 mod tests {
     use super::*;
 
-    /// Windows until done for a median that follows `curve` (seconds since the start).
+    /// Windows until done, for a median that follows `curve` (seconds since the start).
     fn windows(curve: impl Fn(f64) -> f64) -> usize {
         windows_of(curve, |_| 0.0)
     }
 
-    /// The same of a target whose compilers are so busy at a time.
+    /// The same, with this many compiler threads busy at a time.
     fn windows_of(curve: impl Fn(f64) -> f64, compiling: impl Fn(f64) -> f64) -> usize {
         let mut warm = WarmUp::new(Nanos::from_secs(1), false);
         let (mut now, mut count) = (0.0, 0);
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(windows(|t| 10.0 / (1.0 + t)), WINDOWS_MOST, "never level, but never without end");
     }
 
-    /// Spring on one processor with its database: for 80 s its compiler had a fifth of it and wanted all, and what it did was level, at half of what it
-    /// did then.
+    /// Spring on one processor with its database: for 80 s its compiler got a fifth of it and wanted all, and throughput was level at
+    /// half of its later value.
     #[test]
     fn is_not_level_while_compilers_are_busy() {
         let cold = |t: f64| if t < 80.0 { 0.002 } else { 0.001 };

@@ -1,14 +1,14 @@
-//! What can be seen before anything is started.
+//! Checks before anything is started.
 
 use crate::{Error, group, port, postgres, program, ready::ReadyCheck};
 use plan::{Dependency, PostgresSetup, Program, ResourceLimits, Setup};
 use std::fs::{self, File};
 use std::path::Path;
 
-/// What a database is called in messages.
+/// The name of databases in messages.
 pub const POSTGRES: &str = "postgres";
 
-/// Whether everything that the setup names is there, may be used, and is free.
+/// Checks that everything the setup names exists, may be used, and is free.
 pub fn check(setup: &Setup) -> Result<(), Error> {
     let mut ports = Vec::new();
     for need in &setup.needs {
@@ -32,7 +32,7 @@ fn check_program(program: &Program, ports: &mut Vec<(u16, String)>) -> Result<()
         return Err(Error::file(name, folder.display(), why));
     }
     program::prepare(program, Path::new("/proc/self/exe"))?;
-    // What builds it may be what makes it.
+    // The build may create it.
     match program::launch_spec(program, Path::new("/proc/self/exe")) {
         Err(Error::Start { .. }) if !program.prepare.is_empty() => {}
         other => drop(other?),
@@ -79,14 +79,14 @@ fn check_postgres(database: &PostgresSetup, ports: &mut Vec<(u16, String)>) -> R
     check_limits(POSTGRES, &database.limits)
 }
 
-/// Whether nobody listens there.
+/// Checks that nobody listens there.
 pub fn check_free(program: &str, port: u16) -> Result<(), Error> {
     port::listeners(port).map_or(Ok(()), |by| {
         Err(Error::PortTaken { program: program.to_owned(), port, by: port::first_listener(by) })
     })
 }
 
-/// No two of a plan can have the same port.
+/// No two programs of a plan can have the same port.
 fn check_port_unique(program: &str, port: u16, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {
     if let Some((_, other)) = ports.iter().find(|(taken, _)| *taken == port) {
         return Err(Error::start(

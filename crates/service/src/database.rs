@@ -1,4 +1,4 @@
-//! A plan's database, as whoever sets it up sees it: made, seeded, put back.
+//! A plan's database from its administrator's view: created, seeded, reset.
 
 use crate::Error;
 use ::postgres::config::Config;
@@ -7,12 +7,11 @@ use ::postgres::{Client, NoTls};
 use std::fs;
 use std::time::Duration;
 
-/// For a connection to this machine.
+/// Timeout of a connection to this machine.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Between two questions whether somebody still waits.
+/// Between two checks whether to cancel.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Where it is.
 #[derive(Debug, Clone)]
 pub struct PostgresDatabase {
     pub port: u16,
@@ -31,9 +30,8 @@ impl PostgresDatabase {
         config.connect(NoTls).map_err(|e| describe_error(&e))
     }
 
-    /// Makes it.
     pub fn create(&self) -> Result<(), String> {
-        // It is there from the start.
+        // This one always exists.
         if self.name == "postgres" {
             return Ok(());
         }
@@ -42,7 +40,7 @@ impl PostgresDatabase {
         made.map_err(|e| describe_error(&e))
     }
 
-    /// Runs a file of SQL, until `enough` says why not to.
+    /// Runs an SQL file, until `enough` returns a reason to stop.
     pub fn run_sql(&self, file: &str, enough: &mut dyn FnMut() -> Option<Error>) -> Result<(), Error> {
         let wrong = |why: String| Error::Sql { file: file.to_owned(), line: None, why };
         let sql = fs::read_to_string(file).map_err(|e| wrong(format!("cannot be read as text: {e}")))?;
@@ -56,7 +54,7 @@ impl PostgresDatabase {
                     why = enough();
                 }
                 if why.is_some() {
-                    // Again and again: the server forgets it between two statements.
+                    // Repeatedly: the server forgets it between two statements.
                     let _ = cancel.cancel_query(NoTls);
                 }
                 std::thread::sleep(PAUSE);
@@ -79,7 +77,7 @@ fn line(sql: &str, at: usize) -> usize {
     sql.chars().take(at.saturating_sub(1)).filter(|c| *c == '\n').count() + 1
 }
 
-/// What the server says, or what is in the way of asking it.
+/// The server's message, or why it cannot be reached.
 fn describe_error(error: &::postgres::Error) -> String {
     let Some(said) = error.as_db_error() else {
         let cause = std::error::Error::source(error).map(|cause| format!(" ({cause})")).unwrap_or_default();

@@ -1,7 +1,7 @@
 use std::fmt;
 use units::Nanos;
 
-/// Why what a plan names cannot be started, or did not stay.
+/// Why what a plan names cannot be started, or did not stay up.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// It does not start at all.
@@ -12,7 +12,7 @@ pub enum Error {
         /// What was found, and what was expected.
         why: String,
     },
-    /// What builds it failed.
+    /// Its build failed.
     #[error("{program} is not built: '{command}' ended with {status}{}", lines(.last))]
     Prepare {
         /// Its name in the plan.
@@ -34,7 +34,7 @@ pub enum Error {
         /// The last lines it printed.
         last: Vec<String>,
     },
-    /// It runs, but could not be used in time.
+    /// It runs, but was not ready in time.
     #[error(
         "{program} runs, but was not ready within {within}: {awaited}; allow more time with `within`, or correct `ready`{}",
         lines(.last)
@@ -42,24 +42,24 @@ pub enum Error {
     NotReady {
         /// Its name in the plan.
         program: String,
-        /// What was waited for, and what was seen instead.
+        /// What was awaited, and what was seen instead.
         awaited: String,
         /// For how long.
         within: Nanos,
         /// The last lines it printed.
         last: Vec<String>,
     },
-    /// Somebody else listens where it would.
+    /// Another process listens on its port.
     #[error("{program} cannot use port {port}: {}, or choose another port", listener(.by))]
     PortTaken {
         /// Its name in the plan.
         program: String,
         /// The port.
         port: u16,
-        /// Name and number of the process that listens, if this user may know.
+        /// Name and process id of the listener, if this user may know.
         by: Option<(String, u32)>,
     },
-    /// Its limits may not be set.
+    /// Its limits cannot be set.
     #[error("the limits of {program} cannot be set: {why}")]
     Limits {
         /// Its name in the plan.
@@ -77,25 +77,25 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// PostgreSQL is not there.
+    /// PostgreSQL is not installed.
     #[error(
         "PostgreSQL is not installed: no initdb and postgres below /usr/lib/postgresql or in PATH (apt-get install postgresql)"
     )]
     NoPostgres,
-    /// A database does not take a file of SQL.
+    /// A database rejects an SQL file.
     #[error("'{file}'{}: {why}", .line.map_or_else(String::new, |line| format!(", line {line}")))]
     Sql {
         /// The file.
         file: String,
-        /// The line, if the server says where.
+        /// The line, if the server gives it.
         line: Option<usize>,
         /// The server's message.
         why: String,
     },
-    /// The process that starts and ends everything does not do so.
+    /// The guard, which starts and ends everything, fails.
     #[error("the process that starts and ends the service: {0}")]
     Guard(String),
-    /// Somebody did not want to wait any longer.
+    /// The wait was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
@@ -110,7 +110,7 @@ impl Error {
     }
 }
 
-/// Who has the port, and what to do about it.
+/// The port's listener, and what to do about it.
 fn listener(by: &Option<(String, u32)>) -> String {
     match by {
         Some((name, pid)) => format!("process {pid} ({name}) listens there; stop it"),
@@ -119,7 +119,7 @@ fn listener(by: &Option<(String, u32)>) -> String {
     }
 }
 
-/// What a program printed last, or that it did not print anything.
+/// The last lines a program printed, or that it printed none.
 fn lines(last: &[String]) -> String {
     match last {
         [] => "; it printed nothing".to_owned(),

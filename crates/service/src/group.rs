@@ -13,26 +13,25 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use units::Bytes;
 
-/// In which processor time is given out, in µs: the kernel's own default.
+/// Period of the processor quota, in µs: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
-/// The least the kernel gives in one of them.
+/// The kernel's minimum quota per period, in µs.
 const LEAST_US: f64 = 1000.0;
-/// Until a group whose processes are killed is empty.
+/// Maximum wait until a group whose processes are killed is empty.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two tries to remove a group.
+/// Between two attempts to remove a group.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Where groups can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupParent {
-    /// The group in which they are.
+    /// The group that contains them.
     folder: PathBuf,
-    /// Whether it is of version 2.
+    /// Whether it is version 2.
     unified: bool,
     controllers: Vec<&'static str>,
 }
 
-/// The controllers that these limits need.
 fn needed(limits: &ResourceLimits) -> Vec<&'static str> {
     let asked = [
         (limits.cpus.is_some(), "cpu"),
@@ -49,10 +48,11 @@ pub fn group_parents(limits: &ResourceLimits) -> Result<Vec<GroupParent>, String
     group_parents_in(Path::new("/"), "self", limits)
 }
 
-/// Whether a process may make groups for all limits that a plan can set. `root` is what all paths are below: `/`, but for tests.
+/// Checks that a process may make groups for all limits that a plan can set. All paths are below `root`, which is `/`
+/// except in tests.
 ///
 /// # Errors
-/// If not: what is missing, and what would help.
+/// What is missing, and what would help.
 pub fn check_may_limit(root: &Path, pid: u32) -> Result<(), String> {
     let all = ResourceLimits {
         cpus: Some(1.0),
@@ -71,7 +71,7 @@ fn group_parents_in(root: &Path, process: &str, limits: &ResourceLimits) -> Resu
     places_of(root, &read("mountinfo")?, &read("cgroup")?, limits)
 }
 
-/// As [`places`], from what proc_pid_mountinfo(5) and cgroups(7) describe.
+/// From what proc_pid_mountinfo(5) and cgroups(7) describe.
 fn places_of(
     root: &Path,
     mountinfo: &str,
@@ -104,7 +104,7 @@ fn places_of(
     Ok(places)
 }
 
-/// Version 1: below the group that this process is in, so that its own limits hold as well.
+/// Version 1: below the group that this process is in, so that its own limits apply as well.
 fn first(group: PathBuf, controller: &'static str) -> Result<GroupParent, String> {
     check_writable(&group).map_err(|why| {
         format!("a control group with '{controller}' cannot be made in {}: {why}; run torment as root, or leave the limit out", group.display())
@@ -112,9 +112,9 @@ fn first(group: PathBuf, controller: &'static str) -> Result<GroupParent, String
     Ok(GroupParent { folder: group, unified: false, controllers: vec![controller] })
 }
 
-/// Version 2: in the nearest group from the own one upwards that gives its groups these controllers: all in one, for a
-/// process is in one group only. A group with processes of its own, as torment's is, gives none (the rule of no
-/// internal processes).
+/// Version 2: in the nearest group, from its own upwards, that delegates all these controllers, since a process is in
+/// one group only. A group with processes of its own, such as torment's, cannot delegate (the no internal processes
+/// rule).
 fn second(mount: &CgroupMount, own: &str, controllers: Vec<&'static str>) -> Result<GroupParent, String> {
     let own = mount.folder_of(own, None);
     let mut refused = None;
@@ -123,7 +123,7 @@ fn second(mount: &CgroupMount, own: &str, controllers: Vec<&'static str>) -> Res
         if !controllers.iter().all(|asked| given.split_ascii_whitespace().any(|one| one == *asked)) {
             continue;
         }
-        // To move a process takes the right to write there too.
+        // Moving a process requires write permission there too.
         let movable = || rustix::fs::access(group.join("cgroup.procs"), rustix::fs::Access::WRITE_OK);
         match check_writable(group).and_then(|()| Ok(movable()?)) {
             Ok(()) => return Ok(GroupParent { folder: group.to_owned(), unified: true, controllers }),
@@ -155,14 +155,14 @@ impl GroupParent {
         self.folder.join(name)
     }
 
-    /// Makes that group, and sets the limits that its controllers are for. Gives its open `cgroup.procs`.
+    /// Makes that group, and sets the limits that its controllers enforce. Returns its open `cgroup.procs`.
     pub fn make(&self, name: &str, limits: &ResourceLimits) -> Result<OwnedFd, String> {
         let group = self.group(name);
         fs::create_dir(&group).map_err(|e| format!("{}: {e}", group.display()))?;
         for controller in &self.controllers {
             for (file, value, must) in self.values(controller, limits) {
                 let path = group.join(file);
-                // Swap may not be counted here: then there is nothing to limit.
+                // Without swap accounting there is nothing to limit.
                 if !must && !path.exists() {
                     continue;
                 }
@@ -175,7 +175,7 @@ impl GroupParent {
         open.map(OwnedFd::from).map_err(|e| format!("{}: {e}", procs.display()))
     }
 
-    /// Files and what is written to them, and whether each must be there.
+    /// Files, the values to write to them, and whether each file must exist.
     fn values(&self, controller: &str, limits: &ResourceLimits) -> Vec<(&'static str, String, bool)> {
         let quota = |cpus: f64| (cpus * PERIOD_US).max(LEAST_US).round();
         let memory = limits.memory.map(|bytes| bytes.0.to_string()).unwrap_or_default();
@@ -190,7 +190,7 @@ impl GroupParent {
             ("memory", ..) if self.unified => {
                 vec![("memory.max", memory, true), ("memory.swap.max", "0".to_owned(), false)]
             }
-            // Here the second is memory and swap together, and may not be below the first.
+            // In version 1, the second is memory plus swap, and may not be below the first.
             ("memory", ..) => vec![
                 ("memory.limit_in_bytes", memory.clone(), true),
                 ("memory.memsw.limit_in_bytes", memory, false),
@@ -201,7 +201,7 @@ impl GroupParent {
     }
 }
 
-/// Kills whatever is in the group, and in those that were made in it.
+/// Kills everything in the group and its nested groups.
 pub fn kill(group: &Path) {
     for folder in nested_groups(group) {
         if folder.join("cgroup.kill").exists() && fs::write(folder.join("cgroup.kill"), "1").is_ok() {
@@ -209,7 +209,7 @@ pub fn kill(group: &Path) {
         }
         let processes = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
         processes.lines().filter_map(|pid| pid.parse().ok()).for_each(|pid: u32| {
-            // 0 stands for one that cannot be seen from here.
+            // 0 stands for a process that is invisible from here.
             if pid != 0 {
                 process_tree::send(pid, Signal::KILL);
             }
@@ -217,7 +217,7 @@ pub fn kill(group: &Path) {
     }
 }
 
-/// Kills what is in the group, and removes it.
+/// Kills everything in the group, and removes it.
 pub fn remove(group: &Path) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -225,14 +225,14 @@ pub fn remove(group: &Path) -> io::Result<()> {
         let removed = nested_groups(group).iter().rev().try_for_each(fs::remove_dir);
         match removed {
             Err(e) if e.kind() == io::ErrorKind::NotFound && !group.exists() => return Ok(()),
-            // Those that are killed have not all ended yet.
+            // The killed processes have not all ended yet.
             Err(_) if Instant::now() < until => sleep(PAUSE),
             other => return other,
         }
     }
 }
 
-/// The group, and before each group what it is in.
+/// The group and all nested ones, the inner before the outer.
 fn nested_groups(group: &Path) -> Vec<PathBuf> {
     let mut all = vec![group.to_owned()];
     let mut next = 0;

@@ -1,6 +1,6 @@
-//! The guard: two processes, each the guard of what the other would leave. The first makes a folder, starts the second
-//! and waits for it; the second starts and ends programs as it is told. Both adopt orphans
-//! (PR_SET_CHILD_SUBREAPER(2const)): whoever is left ends what there is.
+//! The guard: two processes, each guarding what the other would leave. The first makes a folder, starts the second
+//! and waits for it; the second starts and ends programs on request. Both adopt orphans
+//! (PR_SET_CHILD_SUBREAPER(2const)): the survivor ends everything.
 
 mod inner;
 
@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The beginning of the names of guards' folders, among the temporary files.
+/// Prefix of guards' folders among the temporary files.
 const PREFIX: &str = "torment-guard-";
-/// Locked while one of both processes runs.
+/// Locked while either process runs.
 const LOCK: &str = "lock";
-/// After which a process that cannot be killed is left: it waits for a broken device, or is another user's.
+/// After this, a process that cannot be killed is left: it waits for a broken device, or is another user's.
 const KILLING: Duration = Duration::from_secs(20);
-/// What programs may use to end by themselves after the second process was killed.
+/// How long programs may take to end by themselves after the second process was killed.
 const SUDDEN: Duration = Duration::from_millis(500);
 
-/// The hidden command `guard`: not to be started by hand. Its standard input is a socket.
+/// The hidden command `guard`, not to be started by hand. Its standard input is a socket.
 ///
 /// # Errors
 /// If it was started by hand, or cannot make its folder or its second process.
@@ -37,17 +37,16 @@ pub fn guard() -> io::Result<()> {
     }
 }
 
-/// The first process.
 fn run_outer() -> io::Result<()> {
     if !fs::metadata("/proc/self/fd/0").is_ok_and(|input| input.mode() & 0o170_000 == 0o140_000) {
         return Err(io::Error::other("its standard input is not a socket"));
     }
-    // Ctrl-C at torment's terminal is torment's alone. It fails if this is a session of its own already.
+    // Ctrl-C at torment's terminal is for torment alone. Fails if this already leads a session.
     let _ = rustix::process::setsid();
     set_child_subreaper(Some(getpid()))?;
     sweep(&std::env::temp_dir());
     let (folder, lock) = make_folder(&std::env::temp_dir())?;
-    // Its second process holds the same lock, and so keeps it if this one is killed.
+    // The second process holds the same lock, and so keeps it if this one is killed.
     let second = Command::new("/proc/self/exe")
         .arg0("torment")
         .arg("guard")
@@ -83,15 +82,15 @@ fn wait_for(pid: u32) {
     }
 }
 
-/// Kills all who are left, undoes what is left, and removes the folder.
+/// Kills all that are left, undoes what is left, and removes the folder.
 fn end(folder: &Path) {
     process_tree::kill_all(KILLING, &mut |_, _| {});
     undo::undo(folder);
-    // Gone already, or it is the other process that removes it.
+    // Gone already, or the other process is removing it.
     let _ = fs::remove_dir_all(folder);
 }
 
-/// A new folder, and its lock. Others may pass through it, for what is in it belongs to other users too.
+/// A new folder, and its lock. Others may traverse it, since its content belongs to other users too.
 fn make_folder(temporary: &Path) -> io::Result<(PathBuf, File)> {
     let folder = temporary.join(format!("{PREFIX}{}-{}", std::process::id(), random()?));
     DirBuilder::new().mode(0o700).create(&folder)?;
@@ -101,20 +100,20 @@ fn make_folder(temporary: &Path) -> io::Result<(PathBuf, File)> {
     Ok((folder, lock))
 }
 
-/// Digits that nobody guesses.
+/// Unguessable digits.
 fn random() -> io::Result<String> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
 }
 
-/// Does what guards of this user left undone that were killed together.
+/// Undoes what this user's guards left behind when both processes were killed.
 fn sweep(temporary: &Path) {
     let own = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let folder = entry.path();
         let is_guards = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
-        // What somebody else wrote there is not done.
+        // Journals written by others are not followed.
         let is_own = || {
             fs::symlink_metadata(&folder).is_ok_and(|m| m.is_dir() && m.uid() == own && m.mode() & 0o022 == 0)
         };

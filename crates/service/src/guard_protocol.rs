@@ -1,4 +1,4 @@
-//! What torment and the guard say to each other: a line of JSON each, over one socket.
+//! Messages between torment and the guard: a line of JSON each, over one socket.
 
 use plan::ResourceLimits;
 use record::ProgramLog;
@@ -7,54 +7,54 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use units::Nanos;
 
-/// What torment wants.
+/// A request of torment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum GuardRequest {
-    /// A new folder, gone at the end; answered by [`GuardReport::Folder`].
+    /// A new folder, removed at the end; answered by [`GuardReport::Folder`].
     Folder {
         /// In this one; none: among the temporary files.
         within: Option<PathBuf>,
-        /// Whose it is.
+        /// Its owner.
         user: Option<User>,
     },
-    /// New control groups with these limits, gone at the end; answered by [`GuardReport::Group`].
+    /// New control groups with these limits, removed at the end; answered by [`GuardReport::Group`].
     Group(ResourceLimits),
     /// Answered by [`GuardReport::Started`].
     Start(Box<LaunchSpec>),
-    /// What it printed last; answered by [`GuardReport::Last`].
+    /// The last lines of a program; answered by [`GuardReport::Last`].
     Last(String),
-    /// Ends everything, and puts everything back; answered by [`GuardReport::Stopped`].
+    /// Ends everything, and undoes everything; answered by [`GuardReport::Stopped`].
     Stop,
 }
 
-/// What is started, ready to be executed.
+/// A program ready to be executed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LaunchSpec {
     /// Its name in the plan.
     pub name: String,
     /// The file that is executed.
     pub program: PathBuf,
-    /// What it is told to be called, and its arguments.
+    /// Its `argv`: name and arguments.
     pub words: Vec<OsString>,
-    /// Where it is run.
+    /// Its working directory.
     pub folder: PathBuf,
     /// Added to the environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Written before.
+    /// Written before the start.
     pub files: Vec<(PathBuf, Vec<u8>)>,
-    /// As whom it runs; none: as whoever runs torment.
+    /// The user it runs as; none: torment's own.
     pub user: Option<User>,
     /// What it may use.
     pub limits: ResourceLimits,
     /// The signal that asks it to end.
     pub stop: String,
-    /// The signal that it gets when the guard itself is killed.
+    /// The signal it gets when the guard itself is killed.
     pub death: String,
     /// How long it may take to end.
     pub grace: Nanos,
-    /// [`GuardReport::Said`] is wanted once a line contains this.
+    /// [`GuardReport::Said`] is sent once a line contains this.
     pub line: Option<String>,
-    /// It ends by itself, and its log is nobody's concern.
+    /// It ends by itself, and its log is not kept.
     pub task: bool,
 }
 
@@ -67,27 +67,27 @@ pub struct User {
     pub gid: u32,
 }
 
-/// What the guard says.
+/// A report of the guard.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum GuardReport {
-    /// First of all: the process that everything descends from.
+    /// Sent first: the process from which everything descends.
     Here {
-        /// Its number.
+        /// Its process id.
         pid: u32,
     },
     /// The new folder.
     Folder(Result<PathBuf, String>),
-    /// The folders of the new groups, one for each hierarchy that is needed.
+    /// The folders of the new groups, one per hierarchy needed.
     Group(Result<Vec<PathBuf>, String>),
-    /// Its process.
+    /// Its process id.
     Started(Result<u32, LaunchError>),
     /// The last lines.
     Last(Vec<String>),
     /// Everything has ended.
     Stopped(Vec<ProgramLog>),
-    /// It printed the line that is waited for.
+    /// It printed the awaited line.
     Said(String),
-    /// It ended, and was not asked to.
+    /// It ended without being asked to.
     Ended(ProgramEnd),
 }
 
@@ -96,18 +96,18 @@ pub enum GuardReport {
 pub struct ProgramEnd {
     /// Its name in the plan.
     pub name: String,
-    /// How.
+    /// Its exit status, in words.
     pub status: String,
     /// Whether that is success.
     pub well: bool,
-    /// What it printed last.
+    /// The last lines it printed.
     pub last: Vec<String>,
 }
 
 /// Why something is not started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LaunchError {
-    /// A file cannot be written.
+    /// A file cannot be written: its path, and why.
     File(String, String),
     /// A limit cannot be set.
     Limits(String),

@@ -1,4 +1,4 @@
-//! A program that the guard has started.
+//! A program started by the guard.
 
 use crate::group::{self, GroupParent};
 use crate::guard_protocol::{LaunchError, LaunchSpec, User};
@@ -17,14 +17,14 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a program may print before it has to wait for the guard: the most that an ordinary user may have.
+/// How much a program may print before it has to wait for the guard: the maximum for an ordinary user.
 const PIPE: usize = 1 << 20;
-/// Less than this in a pipe: it is left alone for a while, so that a program that prints a line for each request
-/// does not wake the guard as often.
+/// With less than this in a pipe, it is left alone for a while, so that a program that prints a line per request does
+/// not wake the guard as often.
 const LITTLE: usize = PIPE / 4;
-/// For how long.
+/// For this long.
 const REST: Duration = Duration::from_millis(250);
-/// In the environment of the guard's own second process, and not of what it starts.
+/// Set in the environment of the guard's second process, but not of what it starts.
 pub const FOLDER: &str = "TORMENT_GUARD_FOLDER";
 
 /// A started program.
@@ -45,7 +45,7 @@ pub struct GuardedProgram {
 }
 
 impl GuardedProgram {
-    /// Writes its files, makes its control group and executes it.
+    /// Writes its files, makes its control groups and executes it.
     pub fn start(start: LaunchSpec, group: &str, journal: &mut UndoJournal) -> Result<Self, LaunchError> {
         for (path, content) in &start.files {
             let refused = |e: io::Error| LaunchError::File(path.display().to_string(), e.to_string());
@@ -55,7 +55,7 @@ impl GuardedProgram {
         let refused = |e: io::Error| LaunchError::Start(format!("{}: {e}", start.program.display()));
         let (pipe, end) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| refused(e.into()))?;
         fcntl_setfl(&pipe, OFlags::NONBLOCK).map_err(|e| refused(e.into()))?;
-        // A smaller one does as well, only that the program waits earlier.
+        // A smaller one works too; the program only blocks earlier.
         let _ = fcntl_setpipe_size(&pipe, PIPE);
         let mut command = Command::new(&start.program);
         if let Some((word, arguments)) = start.words.split_first() {
@@ -69,7 +69,7 @@ impl GuardedProgram {
         let death = parse_signal(&start.death);
         sys::configure_child(&mut command, death, &start.limits.cores, open)
             .map_err(|e| LaunchError::Limits(e.to_string()))?;
-        // Waited for with all others, whoever started them.
+        // Reaped with all others, whoever started them.
         let pid =
             command.spawn().map_err(|e| LaunchError::Start(why(&start.program, &start.folder, &e)))?.id();
         Ok(Self {
@@ -87,7 +87,7 @@ impl GuardedProgram {
         })
     }
 
-    /// Its output, unless it is to be left alone until the moment given as second.
+    /// Its output, or else the time until which to leave it alone.
     pub fn output(&self, now: Instant) -> (Option<&OwnedFd>, Option<Instant>) {
         match self.rests_until {
             Some(until) if until > now && self.pipe.is_some() => (None, Some(until)),
@@ -95,17 +95,17 @@ impl GuardedProgram {
         }
     }
 
-    /// Takes what it has printed. Whether that holds the line that is waited for.
+    /// Reads what it has printed. Returns whether that contains the awaited line.
     pub fn read(&mut self) -> bool {
         let mut buffer = [0; 32 << 10];
         let mut found = false;
         let mut taken = 0;
-        // No more than a pipe full at once: there are others.
+        // At most a pipe's capacity at once: there are others.
         while let Some(pipe) = self.pipe.as_ref().filter(|_| taken < PIPE) {
             match rustix::io::read(pipe, &mut buffer) {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
-                // All who could print have ended.
+                // All writers have ended.
                 Ok(0) | Err(_) => self.pipe = None,
                 Ok(length) => {
                     taken += length;
@@ -117,18 +117,18 @@ impl GuardedProgram {
                 }
             }
         }
-        // Where nothing was printed, the next line may wake the guard at once.
+        // After no output, the next line may wake the guard at once.
         let rests = (1..LITTLE).contains(&taken) && self.awaited.is_none();
         self.rests_until = rests.then(|| Instant::now() + REST);
         found
     }
 
-    /// Whether it, or one of those in its process group, still runs.
+    /// Whether it, or another process in its process group, still runs.
     pub fn is_running(&self) -> bool {
         self.status.is_none() || process_tree::has_group(self.pid)
     }
 
-    /// To it and those in its process group: a shell does not pass it on to what it runs.
+    /// To its whole process group: a shell does not pass signals on to what it runs.
     pub fn signal(&self, signal: Signal) {
         if let Some(group) = self.group() {
             // All may be gone already.
@@ -136,9 +136,9 @@ impl GuardedProgram {
         }
     }
 
-    /// Kills it, and all that is in its control groups.
+    /// Kills it, and everything in its control groups.
     pub fn kill(&self) {
-        // Its number may be another's by now if all of them have ended.
+        // If all of them have ended, the number may have been reused.
         if self.is_running() {
             self.signal(Signal::KILL);
         }
@@ -150,7 +150,7 @@ impl GuardedProgram {
     }
 }
 
-/// Made, and written down before: their folders, and their open `cgroup.procs`.
+/// Makes groups, after writing them to the journal: their folders, and their open `cgroup.procs`.
 pub fn make_groups(
     limits: &ResourceLimits,
     name: &str,
@@ -168,7 +168,7 @@ pub fn make_groups(
     Ok(made)
 }
 
-/// Why a program that is there cannot be executed.
+/// Why an existing program cannot be executed.
 fn why(program: &std::path::Path, folder: &std::path::Path, error: &io::Error) -> String {
     let found = program.display();
     match error.kind() {

@@ -1,4 +1,4 @@
-//! torment's end of the guard: starts it, gives orders, hears what happens.
+//! torment's end of the guard: starts it, sends requests, receives reports.
 
 use crate::Error;
 use crate::guard_protocol::{GuardReport, GuardRequest, LaunchError, LaunchSpec, ProgramEnd, User};
@@ -11,37 +11,37 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// For an answer of the guard, which only has to make a folder or a process for it. A busy machine takes its time.
+/// Timeout of a guard's answer, which only takes making a folder or a process. A busy machine takes its time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// For the end of everything, beside what the programs were granted.
+/// Timeout of ending everything, beyond the grace of the programs.
 const ENDING: Duration = Duration::from_secs(60);
 
-/// Who needs what no program of a plan does.
+/// Named in errors that concern no program of the plan.
 const OWN: &str = "torment";
 
-/// Whatever was started: it ends when this is dropped, and also when this process is killed.
+/// Owns everything that was started: it ends when this is dropped, and when this process is killed.
 ///
-/// What is started inherits the environment, the limits and the processors of the thread that calls [`Guard::start`]:
-/// call it before these are changed for the load.
+/// Started programs inherit the environment, limits and processor affinity of the thread that calls [`Guard::start`]:
+/// call it before these change for the load.
 #[derive(Debug)]
 pub struct Guard {
     /// What `torment` means in a command.
     pub(crate) program: PathBuf,
     process: Child,
     talk: JsonSocket,
-    /// From whom everything descends.
+    /// The process from which everything descends.
     pub(crate) pid: u32,
-    /// Name and process of what runs.
+    /// Name and process id of what runs.
     pub(crate) running: Vec<(String, u32)>,
-    /// What ended, and nobody has been told.
+    /// Unreported ends.
     ended: VecDeque<ProgramEnd>,
-    /// Who printed what was waited for.
+    /// Programs that printed the awaited line.
     said: Vec<String>,
-    /// Commands that have built something, with their folders.
+    /// Build commands that have succeeded, with their folders.
     pub(crate) prepared: Vec<(Vec<String>, String)>,
     /// How long everything may take to end.
     pub(crate) grace: Duration,
-    /// Of what failed to start.
+    /// Of programs that failed to start.
     pub(crate) logs: Vec<ProgramLog>,
 }
 
@@ -55,7 +55,7 @@ impl Guard {
     /// Starts `program guard`, which is [`crate::guard`].
     ///
     /// # Errors
-    /// When it does not start.
+    /// If it does not start.
     pub fn start(program: &Path) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::Guard(format!("{} does not start: {why}", program.display()));
         let (talk, theirs) = JsonSocket::pair().map_err(failed)?;
@@ -85,12 +85,12 @@ impl Guard {
         Ok(this)
     }
 
-    /// A control group of ours with these limits, in each hierarchy that they need: the files to which a process writes
-    /// itself to enter (`cgroup.procs`). They go, with all in them, in [`Guard::down`], when this is dropped, and when this
-    /// process is killed.
+    /// Makes a control group with these limits, in each hierarchy they need: returns the files to which a process
+    /// writes itself to enter (`cgroup.procs`). The groups, with all in them, end in [`Guard::down`], when this is
+    /// dropped, and when this process is killed.
     ///
     /// # Errors
-    /// When groups with these limits cannot be made here: says why, and what would help.
+    /// If groups with these limits cannot be made here: why, and what would help.
     pub fn make_group(&mut self, limits: &ResourceLimits) -> Result<Vec<PathBuf>, Error> {
         self.send(&GuardRequest::Group(limits.clone()))?;
         match self.receive_answer(PATIENCE)? {
@@ -102,16 +102,16 @@ impl Guard {
         }
     }
 
-    /// A folder of ours, for this user alone: in `within`, or else among the temporary files. It goes, with all in it, when
-    /// control groups go.
+    /// Makes a folder for this user alone: in `within`, or else among the temporary files. It is removed when control
+    /// groups are.
     ///
     /// # Errors
-    /// When none can be made there.
+    /// If none can be made there.
     pub fn temporary_folder(&mut self, within: Option<PathBuf>) -> Result<PathBuf, Error> {
         self.folder(OWN, within, None)
     }
 
-    /// A program that ended although nobody asked it to; each is told once.
+    /// A program that ended although nobody asked it to; each is returned once.
     pub fn take_end_error(&mut self) -> Option<Error> {
         match self.receive(Duration::ZERO) {
             Ok(_) => self.ended.pop_front().map(Error::from),
@@ -119,19 +119,19 @@ impl Guard {
         }
     }
 
-    /// Name and process of each program that runs, in the order of their start.
+    /// Name and process id of each running program, in the order of their start.
     pub fn pids(&self) -> Vec<(String, u32)> {
         self.running.clone()
     }
 
-    /// Ends everything in the opposite order, and undoes what was done. The logs of all that was started since the last
-    /// time, also of what failed to start.
+    /// Ends everything in reverse order, and undoes what was done. Returns the logs of everything started since the
+    /// last call, including what failed to start.
     pub fn down(&mut self) -> Vec<ProgramLog> {
         self.end();
         std::mem::take(&mut self.logs)
     }
 
-    /// Ends everything; the logs are added to those that are kept.
+    /// Ends everything; its logs are added to those kept.
     pub(crate) fn end(&mut self) {
         let patience = ENDING + std::mem::take(&mut self.grace);
         if let Ok(GuardReport::Stopped(logs)) =
@@ -153,7 +153,7 @@ impl Guard {
         })
     }
 
-    /// What it says to an order; what happens meanwhile is noted.
+    /// The answer to a request; events meanwhile are noted.
     pub(crate) fn receive_answer(&mut self, patience: Duration) -> Result<GuardReport, Error> {
         let until = Instant::now() + patience;
         loop {
@@ -166,8 +166,8 @@ impl Guard {
         }
     }
 
-    /// Takes what it has said, and waits this long for more. An answer, if there is one; no more than one event is
-    /// noted, so that whoever waits for it can look.
+    /// Reads what has arrived, and waits this long for more. Returns an answer, if there is one; a wait ends after
+    /// one event, so that the caller can check it.
     pub(crate) fn receive(&mut self, wait: Duration) -> Result<Option<GuardReport>, Error> {
         let until = Instant::now() + wait;
         loop {
@@ -186,7 +186,7 @@ impl Guard {
         }
     }
 
-    /// Keeps what happened; hands back what is an answer.
+    /// Stores an event; returns anything else, which is an answer.
     fn note(&mut self, told: GuardReport) -> Option<GuardReport> {
         match told {
             GuardReport::Said(name) => self.said.push(name),
@@ -199,7 +199,7 @@ impl Guard {
         None
     }
 
-    /// Starts it; whether it stays is another question.
+    /// Starts it; does not wait to see whether it stays.
     pub(crate) fn launch(&mut self, start: LaunchSpec) -> Result<(), Error> {
         let name = start.name.clone();
         let (grace, task) = (start.grace.to_duration(), start.task);
@@ -223,14 +223,14 @@ impl Guard {
         }
     }
 
-    /// What it printed last.
+    /// The last lines it printed.
     pub(crate) fn last(&mut self, name: &str) -> Vec<String> {
         let asked =
             self.send(&GuardRequest::Last(name.to_owned())).and_then(|()| self.receive_answer(PATIENCE));
         if let Ok(GuardReport::Last(lines)) = asked { lines } else { Vec::new() }
     }
 
-    /// A folder that is gone at the end.
+    /// Makes a folder that is removed at the end.
     pub(crate) fn folder(
         &mut self,
         program: &str,
@@ -247,12 +247,12 @@ impl Guard {
         }
     }
 
-    /// The end of any program that has ended.
+    /// The next unreported end of any program.
     pub(crate) fn take_end(&mut self) -> Option<ProgramEnd> {
         self.ended.pop_front()
     }
 
-    /// Whether it printed the line that was waited for.
+    /// Whether it printed the awaited line.
     pub(crate) fn has_said(&self, name: &str) -> bool {
         self.said.iter().any(|said| said == name)
     }
@@ -267,7 +267,7 @@ impl Drop for Guard {
         if !self.running.is_empty() {
             self.end();
         }
-        // The guard takes this as the end, and undoes whatever is left.
+        // For the guard this is the end: it undoes whatever is left.
         self.talk.close();
         let _ = self.process.wait();
     }

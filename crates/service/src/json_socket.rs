@@ -1,4 +1,4 @@
-//! How two processes of torment speak: over one socket, a line of JSON each.
+//! How two processes of torment communicate: over one socket, a line of JSON per message.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -18,22 +18,22 @@ pub struct JsonSocket {
     input: Vec<u8>,
 }
 
-/// What was heard in a given time.
+/// The result of waiting a given time for a message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Incoming<T> {
-    /// A line.
+    /// A message.
     Said(T),
-    /// No line yet.
+    /// No message yet.
     Nothing,
     /// The other process has ended, or has closed its end.
     Gone,
 }
 
 impl JsonSocket {
-    /// Our end, and the standard input of the process that has the other.
+    /// Our end, and the standard input of the process that gets the other.
     ///
     /// # Errors
-    /// If there is no descriptor left.
+    /// If no descriptor is left.
     pub fn pair() -> io::Result<(Self, Stdio)> {
         let (socket, theirs) = UnixStream::pair()?;
         Ok((Self { socket, input: Vec::new() }, OwnedFd::from(theirs).into()))
@@ -42,41 +42,40 @@ impl JsonSocket {
     /// The end that is this process's standard input.
     ///
     /// # Errors
-    /// If there is no descriptor left.
+    /// If no descriptor is left.
     pub fn from_stdin() -> io::Result<Self> {
         let socket = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned()?);
         Ok(Self { socket, input: Vec::new() })
     }
 
-    /// Says something.
+    /// Sends a message.
     ///
     /// # Errors
-    /// If nobody hears it; of the kind `InvalidData` if it cannot be said in JSON.
+    /// If the other end is closed; of kind `InvalidData` if it cannot be serialised as JSON.
     pub fn send(&self, what: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(what)?;
         line.push(b'\n');
         (&self.socket).write_all(&line)
     }
 
-    /// Has the other process hear that there is no more.
+    /// Signals to the other process that no more follows.
     pub fn close(&self) {
-        // It fails only once there is nobody.
+        // Fails only if the other end is gone.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
-    /// Answers with a value, or with the words of why there is none.
+    /// Answers with a value, or with the error's text.
     ///
     /// # Errors
-    /// As [`Talk::tell`].
+    /// As [`JsonSocket::send`].
     pub fn send_result<T: Serialize>(&self, answer: &io::Result<T>) -> io::Result<()> {
         self.send(&answer.as_ref().map_err(ToString::to_string))
     }
 
-    /// What the other process has said, or says within this time: the first line that was not heard yet. A signal ends the
-    /// wait early.
+    /// The first unread message that has arrived or arrives within this time. A signal ends the wait early.
     ///
     /// # Errors
-    /// If it says what is not understood, or cannot be heard.
+    /// If it cannot be parsed or read.
     pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> io::Result<Incoming<T>> {
         let until = Instant::now() + within;
         loop {
@@ -96,10 +95,10 @@ impl JsonSocket {
         }
     }
 
-    /// The next line, however long it takes; none if there are no more.
+    /// The next message, however long it takes; none if there are no more.
     ///
     /// # Errors
-    /// As [`Talk::hear`]; also when this process was started by hand, and its standard input is no socket.
+    /// As [`JsonSocket::receive`]; also if this process was started by hand, and its standard input is not a socket.
     pub fn receive_next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         loop {
             if let Some(said) = self.parse_line()? {
@@ -120,7 +119,7 @@ impl JsonSocket {
         })
     }
 
-    /// Waits for more; whether there will be any.
+    /// Waits for more input; returns false at its end.
     fn fill_input(&mut self) -> io::Result<bool> {
         let mut buffer = [0; 16 << 10];
         match self.socket.read(&mut buffer) {
@@ -135,7 +134,7 @@ impl JsonSocket {
     }
 }
 
-/// For who waits for more than what is said here.
+/// For polling it together with other descriptors.
 impl AsFd for JsonSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()

@@ -1,11 +1,11 @@
-//! Starts and stops what a plan names, and leaves nothing behind: no process, no control group, no file.
+//! Starts and stops what a plan names, and leaves nothing behind: no process, control group or file.
 //!
-//! All is started by a *guard*, a process beside torment that adopts whatever its programs leave, and that ends and
-//! undoes everything when it is told to, or when torment is gone, even killed. This crate never judges what is measured
-//! meanwhile, and touches no program, folder or port that a plan does not name.
+//! Everything is started by a *guard*, a process beside torment that adopts whatever its programs leave, and that
+//! ends and undoes everything when told to, or when torment is gone, even killed. This crate never judges what is
+//! measured meanwhile, and touches no program, folder or port that a plan does not name.
 //!
-//! The guard is torment executed anew, and so are the processes in which threads are made, memory is read or the machine is
-//! measured: [`Anew`] is torment's end of one of these, [`Talk`] how any of them speaks.
+//! The guard is torment re-executed, and so are the processes in which threads are made, memory is read or the
+//! machine is measured: [`Subprocess`] is torment's end of one, [`JsonSocket`] how they communicate.
 
 mod check;
 mod database;

@@ -1,13 +1,13 @@
-//! What of a program's output is kept: its beginning, its end, and how much was between them.
+//! The kept part of a program's output: its beginning, its end, and how much was between them.
 
 use record::ProgramLog;
 use std::collections::VecDeque;
 
-/// The beginning says how it was started and with which settings.
+/// The beginning shows how it was started and with which settings.
 const HEAD: usize = 64 << 10;
-/// The end says why it stopped.
+/// The end shows why it stopped.
 const TAIL: usize = 192 << 10;
-/// Of a line that is looked through; the rest of a longer one is not.
+/// Maximum length of a line that is searched; the rest of a longer one is not.
 const LINE: usize = 64 << 10;
 
 /// The output of a program so far.
@@ -19,7 +19,6 @@ pub struct CapturedOutput {
 }
 
 impl CapturedOutput {
-    /// Takes what was printed.
     pub fn append(&mut self, printed: &[u8]) {
         let (first, rest) = printed.split_at(printed.len().min(HEAD - self.head.len()));
         self.head.extend_from_slice(first);
@@ -29,7 +28,7 @@ impl CapturedOutput {
         self.left_out += over as u64;
     }
 
-    /// Everything that is kept, as the log of `program`.
+    /// Everything that was kept, as the log of `program`.
     pub fn log(&self, program: &str) -> ProgramLog {
         let (head, tail) = (&self.head, self.tail.iter().copied());
         let mut text = String::from_utf8_lossy(head).into_owned();
@@ -40,7 +39,7 @@ impl CapturedOutput {
         ProgramLog { program: program.to_owned(), text, left_out: self.left_out }
     }
 
-    /// The last lines that are not empty, oldest first.
+    /// The last non-empty lines, oldest first.
     pub fn last(&self, lines: usize) -> Vec<String> {
         let ProgramLog { text, .. } = self.log("");
         let mut last: Vec<String> =
@@ -50,7 +49,7 @@ impl CapturedOutput {
     }
 }
 
-/// A line as it fits a message.
+/// A line shortened to fit a message.
 fn shortened(line: &str) -> String {
     const LONGEST: usize = 300;
     if line.chars().count() <= LONGEST {
@@ -59,7 +58,7 @@ fn shortened(line: &str) -> String {
     line.chars().take(LONGEST).chain("…".chars()).collect()
 }
 
-/// Looks for a line that contains a text.
+/// Searches output for a line that contains a text.
 #[derive(Debug)]
 pub struct LineMatcher {
     text: String,
@@ -67,12 +66,12 @@ pub struct LineMatcher {
 }
 
 impl LineMatcher {
-    /// Nothing was printed yet.
+    /// Before any output.
     pub fn new(text: String) -> Self {
         Self { text, line: Vec::new() }
     }
 
-    /// Whether a line contains the text now that this was printed too. A line need not be complete.
+    /// Whether a line contains the text, including what was just printed. A line need not be complete.
     pub fn found_in(&mut self, printed: &[u8]) -> bool {
         for (number, part) in printed.split(|byte| *byte == b'\n').enumerate() {
             if number > 0 {

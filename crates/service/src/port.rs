@@ -1,4 +1,4 @@
-//! Who listens at a port of this machine.
+//! Who listens on a port of this machine.
 
 use procfs::{TcpSocket, TcpState};
 use std::net::{IpAddr, SocketAddr};
@@ -6,19 +6,19 @@ use std::net::{IpAddr, SocketAddr};
 /// A process that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListeningProcess {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 
-/// Whether an address of this machine, where a listener at any address would take a connection too.
+/// Whether it is a loopback address or unspecified: a listener on any address would accept its connections too.
 pub fn is_local(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified()
 }
 
-/// The processes that take connections to a loopback address at this port; none if nobody does. An empty list: somebody,
-/// but this user may not know who.
+/// The processes that accept connections to a loopback address on this port; none if nobody listens. An empty list:
+/// somebody does, but this user may not know who.
 pub fn listeners(port: u16) -> Option<Vec<ListeningProcess>> {
     let mut sockets = all(port);
     sockets.retain(|socket| is_local(socket.local.ip()));
@@ -28,7 +28,7 @@ pub fn listeners(port: u16) -> Option<Vec<ListeningProcess>> {
     (!sockets.is_empty()).then(holders)
 }
 
-/// The addresses of this network namespace at which somebody listens at this port, each once.
+/// The addresses of this network namespace with a listener on this port, each once.
 pub fn addresses(port: u16) -> Vec<SocketAddr> {
     let mut found: Vec<SocketAddr> = all(port).into_iter().map(|socket| socket.local).collect();
     found.sort_unstable();
@@ -36,13 +36,13 @@ pub fn addresses(port: u16) -> Vec<SocketAddr> {
     found
 }
 
-/// All sockets that listen at a port.
+/// All sockets that listen on a port.
 fn all(port: u16) -> Vec<TcpSocket> {
     let listening = procfs::tcp_sockets(std::process::id(), &[TcpState::LISTEN]);
     listening.into_iter().filter(|socket| socket.local.port() == port).collect()
 }
 
-/// The first of them, as an error wants it.
+/// The first of them, as [`crate::Error::PortTaken`] has it.
 pub fn first_listener(listeners: Vec<ListeningProcess>) -> Option<(String, u32)> {
     listeners.into_iter().next().map(|ListeningProcess { pid, name }| (name, pid))
 }
@@ -59,7 +59,7 @@ mod tests {
             let at = socket.local_addr().expect("it is bound");
             assert_eq!(addresses(at.port()), [at]);
             let found = listeners(at.port()).expect("somebody listens");
-            // Another test may have just started a process, which has this socket open until it executes its program.
+            // Another test may have just forked a process, which has this socket open until it executes its program.
             assert!(found.iter().any(|l| l.pid == std::process::id() && !l.name.is_empty()), "{found:?}");
         }
     }

@@ -1,12 +1,12 @@
-//! What one has to know to run a PostgreSQL of one's own: where its programs are, as whom it runs, with which arguments,
-//! and when it takes connections.
+//! How to run one's own PostgreSQL: where its programs are, as which user it runs, its arguments, and when it accepts
+//! connections.
 
 pub use crate::guard_protocol::User;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of `initdb` and `postgres`: the newest that Debian keeps, or the first in PATH.
+/// The folder of `initdb` and `postgres`: Debian's newest, or the first in PATH.
 pub fn programs() -> Option<PathBuf> {
     let mut debian: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -24,8 +24,8 @@ pub fn programs() -> Option<PathBuf> {
         .find(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file())
 }
 
-/// Whom to be instead of root, whom some servers refuse to be: that user, or else `nobody`. `None` when we are not root,
-/// or there is neither.
+/// The user to run as instead of root, which some servers refuse: this one, or else `nobody`. `None` if not root, or
+/// there is neither.
 pub fn ordinary_user(name: &str) -> Option<User> {
     if !rustix::process::geteuid().is_root() {
         return None;
@@ -39,14 +39,14 @@ pub fn ordinary_user(name: &str) -> Option<User> {
     find(name).or_else(|| find("nobody"))
 }
 
-/// What `initdb` is told: an empty cluster whose superuser `postgres` needs no password. It does not wait for the disk;
+/// Arguments of `initdb`: an empty cluster whose superuser `postgres` needs no password. It does not sync to disk;
 /// the server does.
 pub fn initdb_arguments(data: &Path) -> Vec<OsString> {
     let said = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-locale", "--no-sync", "-D"];
     said.into_iter().map(OsString::from).chain([data.into()]).collect()
 }
 
-/// What `postgres` is told: to listen at this port of 127.0.0.1 and, if a folder is given, at a socket in it; each
+/// Arguments of `postgres`: listen on this port of 127.0.0.1 and, if a folder is given, on a socket in it; each
 /// setting is `name=value`.
 pub fn server_arguments<S: AsRef<str>>(
     data: &Path,
@@ -63,7 +63,7 @@ pub fn server_arguments<S: AsRef<str>>(
     arguments
 }
 
-/// Whether the server takes connections: the last line of its `postmaster.pid` says so.
+/// Whether the server accepts connections, according to the last line of its `postmaster.pid`.
 pub fn is_ready(data: &Path) -> bool {
     fs::read_to_string(data.join("postmaster.pid")).is_ok_and(|text| text.trim_end().ends_with("ready"))
 }

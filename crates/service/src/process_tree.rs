@@ -1,4 +1,4 @@
-//! Who descends from whom, and the end of all who descend from this process.
+//! Descent between processes, and killing all descendants of this one.
 
 use procfs::TaskStat;
 use rustix::io::Errno;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Between two looks at who is left.
+/// Between two checks for survivors.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Every process, its parent and its process group.
@@ -15,19 +15,19 @@ fn table() -> BTreeMap<u32, (u32, u32)> {
     procfs::pids().filter_map(TaskStat::read).map(|stat| (stat.pid, (stat.parent, stat.group))).collect()
 }
 
-/// Whether one is the other, or descends from it.
+/// Whether `pid` is `from` or its descendant.
 pub fn descends(pid: u32, from: u32) -> bool {
     is_within(&table(), pid, from)
 }
 
-/// Whether one who descends from this process is in the process group.
+/// Whether a descendant of this process is in the process group.
 pub fn has_group(group: u32) -> bool {
     let (table, own) = (table(), std::process::id());
     table.iter().any(|(pid, (_, its))| *its == group && is_within(&table, *pid, own))
 }
 
 fn is_within(table: &BTreeMap<u32, (u32, u32)>, mut pid: u32, from: u32) -> bool {
-    // Processes come and go while the table is read, so that it need not be a tree.
+    // Processes come and go while the table is read, so it need not be a tree.
     for _ in 0..=table.len() {
         if pid == from {
             return true;
@@ -40,14 +40,14 @@ fn is_within(table: &BTreeMap<u32, (u32, u32)>, mut pid: u32, from: u32) -> bool
     false
 }
 
-/// A signal for a process; it may be gone already.
+/// Sends a signal to a process, which may be gone already.
 pub fn send(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Hands over every child that has ended, and says whether there is any other.
+/// Passes every child that has ended to `each`, and returns whether any other is left.
 pub fn reap(each: &mut dyn FnMut(u32, WaitStatus)) -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -59,9 +59,8 @@ pub fn reap(each: &mut dyn FnMut(u32, WaitStatus)) -> bool {
     }
 }
 
-/// Kills all who descend from this process, which adopts those whose parents end before them. Whether
-/// none is left when `patience` ends: one that waits for a broken disk cannot be killed, nor one that
-/// became another user.
+/// Kills all descendants of this process, which adopts those whose parents end before them. Returns whether none is
+/// left after `patience`: a process that waits for a broken disk cannot be killed, nor one that changed its user.
 pub fn kill_all(patience: Duration, each: &mut dyn FnMut(u32, WaitStatus)) -> bool {
     let until = Instant::now() + patience;
     while reap(each) {

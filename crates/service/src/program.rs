@@ -1,4 +1,4 @@
-//! What a program of a plan is as something to execute.
+//! From a program of a plan to an executable one.
 
 use crate::Error;
 use crate::guard_protocol::LaunchSpec;
@@ -9,23 +9,23 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use units::Nanos;
 
-/// The word that means this very program.
+/// The command word that means this program itself.
 const OURSELVES: &str = "torment";
 
-/// What the template says, once the plan is bound: a service is started for no arrival in particular.
+/// The template's text, once the plan is bound: it belongs to no particular arrival.
 fn text(template: &Template) -> OsString {
     let mut out = Vec::new();
     template.render(&RenderContext { number: 0, seed: 0, taken: &[] }, 0, &mut out);
     OsString::from_vec(out)
 }
 
-/// Absolute, so that it means the same wherever the guard runs.
+/// Absolute, so that it means the same in the guard's working directory.
 pub fn folder(program: &Program) -> Result<PathBuf, Error> {
     std::path::absolute(if program.folder.is_empty() { "." } else { &program.folder })
         .map_err(|e| Error::file(&program.name, &program.folder, e))
 }
 
-/// What executes the program; `ourselves` is what `torment` means.
+/// How to execute the program; `ourselves` is what `torment` means.
 pub fn launch_spec(program: &Program, ourselves: &Path) -> Result<LaunchSpec, Error> {
     let words: Vec<OsString> = program.command.iter().map(text).collect();
     let folder = folder(program)?;
@@ -47,7 +47,7 @@ pub fn launch_spec(program: &Program, ourselves: &Path) -> Result<LaunchSpec, Er
     })
 }
 
-/// What executes the program that builds it; none if there is none.
+/// How to execute the program that builds it; none if there is none.
 pub fn prepare(program: &Program, ourselves: &Path) -> Result<Option<LaunchSpec>, Error> {
     if program.prepare.is_empty() {
         return Ok(None);
@@ -56,7 +56,7 @@ pub fn prepare(program: &Program, ourselves: &Path) -> Result<Option<LaunchSpec>
     Ok(Some(words_start(program, ourselves, words, folder(program)?)?))
 }
 
-/// Words that are executed in the folder, to their end and without limits.
+/// A command executed in the folder, to its end and without limits.
 fn words_start(
     program: &Program,
     ourselves: &Path,
@@ -87,7 +87,7 @@ fn words_start(
     })
 }
 
-/// The file that a command's first word means. One with a slash stands below the folder, any other in PATH.
+/// The file that a command's first word refers to. With a slash it is below the folder, otherwise in PATH.
 fn resolve_program(word: &OsStr, folder: &Path, path: &OsStr, ourselves: &Path) -> Result<PathBuf, String> {
     if word == OURSELVES {
         return Ok(ourselves.to_owned());

@@ -1,4 +1,4 @@
-//! Whether a program can be used: asked once, answered with yes or what was seen instead.
+//! Readiness checks: one attempt, answered with yes or what was seen instead.
 
 use crate::port;
 use fetch::ServerAddress;
@@ -6,19 +6,19 @@ use plan::{ReadyCondition, UrlParts};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// For one answer. A first request can take long; another is sent then.
+/// Timeout of one attempt. A first request can take long; it is then repeated.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Who is asked.
+/// What is checked.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReadyCheck {
-    /// Whoever answers there.
+    /// An answer to a GET.
     Http { at: SocketAddr, host: String, path: String },
-    /// Whoever listens there.
+    /// A listener at the address.
     Port(SocketAddr),
-    /// Its output, by the guard.
+    /// A line of its output, checked by the guard.
     Log(String),
-    /// Nobody.
+    /// Nothing.
     Started,
 }
 
@@ -33,7 +33,7 @@ impl ReadyCheck {
         })
     }
 
-    /// The port of this machine at which somebody must listen.
+    /// The port of this machine that must have a listener.
     pub fn port(&self) -> Option<u16> {
         match self {
             Self::Http { at, .. } | Self::Port(at) => port::is_local(at.ip()).then_some(at.port()),
@@ -41,7 +41,7 @@ impl ReadyCheck {
         }
     }
 
-    /// Whether it can be used, or what was seen instead.
+    /// Whether it is ready, or what was seen instead.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Self::Http { at, host, path } => match get(*at, host, path) {
@@ -72,7 +72,7 @@ fn http(url: &str) -> Result<ReadyCheck, String> {
     let path = parts.path.split('#').next().unwrap_or_default();
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     let at = sys::resolve_host(&origin.host, origin.port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
-    // Of a name with several addresses none takes connections yet: services listen at the first or at all.
+    // Of a name's several addresses, none accepts connections yet: services listen on the first or on all.
     Ok(ReadyCheck::Http { at, host: parts.host.to_owned(), path })
 }
 

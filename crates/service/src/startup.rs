@@ -1,4 +1,4 @@
-//! Starts what a plan names, each once the one before can be used.
+//! Starts what a plan names, each program once the one before is ready.
 
 use crate::check::{POSTGRES, check_free};
 use crate::database::PostgresDatabase;
@@ -11,12 +11,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// Between the first two questions whether it is ready; later ones are further apart.
+/// Between the first two readiness checks; later ones are further apart.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
-/// The most between two: what is measured afterwards does not depend on it.
+/// Maximum between two: later measurements do not depend on it.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Who waits, and for how long.
+/// A wait for readiness: for how long, and when to give up.
 struct ReadyWait<'a> {
     stop: &'a dyn Fn() -> bool,
     since: Instant,
@@ -30,19 +30,20 @@ impl ReadyWait<'_> {
 }
 
 impl Guard {
-    /// Whether all that the setup names can be started, seen before anything is: programs and folders are there, ports
-    /// are free, limits may be set.
+    /// Checks, before anything is started, that all the setup names can be: programs and folders exist, ports are
+    /// free, limits may be set.
     ///
     /// # Errors
-    /// The first thing that is not so.
+    /// The first thing that is wrong.
     pub fn check(setup: &Setup) -> Result<(), Error> {
         crate::check::check(setup)
     }
 
-    /// Builds the programs: runs each `prepare` to its end, one command in one folder once in the life of this guard.
+    /// Builds the programs: runs each `prepare` to its end, each command in each folder once in this guard's
+    /// lifetime.
     ///
     /// # Errors
-    /// When one fails, or `stop` says so.
+    /// If one fails, or `stop` returns true.
     pub fn prepare(&mut self, setup: &Setup, stop: &dyn Fn() -> bool) -> Result<(), Error> {
         let needs = setup.needs.iter().filter_map(|need| match need {
             Dependency::Program(program) => Some(program),
@@ -65,12 +66,12 @@ impl Guard {
         Ok(())
     }
 
-    /// Starts what is needed and then the service, each once the one before is ready. How long the service itself took,
-    /// or without one all that is needed.
+    /// Starts the dependencies and then the service, each once the one before is ready. Returns how long the service
+    /// itself took or, without one, all dependencies.
     ///
     /// # Errors
-    /// When something does not start, ends, or is not ready in time, or `stop` says so. What was started is stopped
-    /// again then; [`Guard::down`] still gives the logs.
+    /// If something does not start, ends, or is not ready in time, or `stop` returns true. What was started is then
+    /// stopped again; [`Guard::down`] still returns the logs.
     pub fn up(&mut self, setup: &Setup, stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
         let done = self.start_all(setup, stop);
         if done.is_err() {
@@ -82,7 +83,7 @@ impl Guard {
     /// Runs each database's `reset` file.
     ///
     /// # Errors
-    /// When a server refuses it.
+    /// If a server rejects it.
     pub fn reset(&mut self, setup: &Setup) -> Result<(), Error> {
         for need in &setup.needs {
             if let Dependency::Postgres(plan) = need
@@ -108,7 +109,7 @@ impl Guard {
         }
     }
 
-    /// How long it took until it was ready.
+    /// Returns the time until it was ready.
     fn start_program(&mut self, program: &Program, stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
         let name = program.name.as_str();
         let asked = ReadyCheck::from_plan(&program.ready)
@@ -128,17 +129,17 @@ impl Guard {
         Ok(took)
     }
 
-    /// Whether what listens there is what was started.
+    /// Checks that the port's listener is what was started.
     fn is_ours(&self, program: &str, port: u16) -> Result<(), Error> {
         let by = port::listeners(port).unwrap_or_default();
-        // Nobody that can be seen, as in another network namespace: then it is as good as can be said.
+        // The listener may be invisible, as in another network namespace: then this cannot be checked.
         if by.is_empty() || by.iter().any(|listener| process_tree::descends(listener.pid, self.pid)) {
             return Ok(());
         }
         Err(Error::PortTaken { program: program.to_owned(), port, by: port::first_listener(by) })
     }
 
-    /// Asks until the answer is yes. Whatever ends meanwhile ends the wait.
+    /// Repeats the check until it succeeds. Any program's end ends the wait.
     fn wait_until(
         &mut self,
         name: &str,
@@ -164,7 +165,7 @@ impl Guard {
         }
     }
 
-    /// Runs something that has to end well.
+    /// Runs something that has to succeed.
     fn run_to_end(&mut self, start: LaunchSpec, command: &str, wait: &ReadyWait<'_>) -> Result<(), Error> {
         let name = start.name.clone();
         self.launch(start)?;
@@ -215,7 +216,7 @@ impl Guard {
                 files: Vec::new(),
                 user,
                 limits: plan::ResourceLimits::default(),
-                // Ends at once and leaves no shared memory; what is in the folder goes anyway.
+                // Ends at once and leaves no shared memory; the folder's content is removed anyway.
                 stop: "QUIT".to_owned(),
                 death: "QUIT".to_owned(),
                 grace: Nanos::from_secs(10),
@@ -242,7 +243,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Why a file of SQL need not be run to its end.
+    /// A reason to stop running an SQL file.
     fn why_not_on(&mut self, file: &str, wait: &ReadyWait<'_>) -> Option<Error> {
         if let Some(why) = self.take_end_error() {
             return Some(why);

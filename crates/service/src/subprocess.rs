@@ -1,5 +1,5 @@
-//! torment executed anew: a process of its own that does one kind of thing, where nothing else of torment runs. It is
-//! asked over a socket, its standard input, and answers there.
+//! torment re-executed: a process that does one kind of work, without the rest of torment. It takes requests on a
+//! socket, its standard input, and answers there.
 
 use crate::json_socket::{Incoming, JsonSocket};
 use rustix::process::Signal;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// torment's end of it. The process ends when this is dropped, and with the thread that started it.
+/// torment's end. The process ends when this is dropped, and with the thread that started it.
 #[derive(Debug)]
 pub struct Subprocess {
     process: Child,
@@ -23,15 +23,15 @@ impl Subprocess {
     /// Starts `program word`, in the control groups whose open `cgroup.procs` are given.
     ///
     /// # Errors
-    /// With why it does not start.
+    /// Why it does not start.
     pub fn start(program: &Path, word: &str, groups: Vec<OwnedFd>) -> Result<Self, String> {
         Self::start_with(program, word, groups, |command| command.stdout(Stdio::null()))
     }
 
-    /// As [`Anew::start`], with further words about the process: where its output goes.
+    /// As [`Subprocess::start`], with further settings, such as where its output goes.
     ///
     /// # Errors
-    /// With why it does not start.
+    /// Why it does not start.
     pub fn start_with(
         program: &Path,
         word: &str,
@@ -41,38 +41,38 @@ impl Subprocess {
         let failed = |why: io::Error| format!("{} does not start: {why}", program.display());
         let (talk, theirs) = JsonSocket::pair().map_err(failed)?;
         let mut command = Command::new(program);
-        // Ctrl-C at the terminal is torment's alone.
+        // Ctrl-C at the terminal is for torment alone.
         further(command.arg(word).process_group(0).stdin(theirs));
         sys::configure_child(&mut command, Signal::KILL, &[], groups).map_err(failed)?;
-        // What is left of the command goes here, and with it their end of the socket: ours says when they are gone.
+        // Drops the command, and with it the other end of the socket: ours then shows when the process is gone.
         Ok(Self { process: command.spawn().map_err(failed)?, talk })
     }
 
-    /// The number of the process.
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// Says something to it.
+    /// Sends it a message.
     ///
     /// # Errors
-    /// As [`Talk::tell`].
+    /// As [`JsonSocket::send`].
     pub fn send(&self, what: &impl Serialize) -> io::Result<()> {
         self.talk.send(what)
     }
 
-    /// What it says within this time.
+    /// Receives a message within this time.
     ///
     /// # Errors
-    /// As [`Talk::hear`].
+    /// As [`JsonSocket::receive`].
     pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> io::Result<Incoming<T>> {
         self.talk.receive(within)
     }
 
-    /// What it answers; the inner error is its own words for why it cannot.
+    /// Its answer to a request; the inner error is its own reason why it cannot.
     ///
     /// # Errors
-    /// If it cannot be asked, or has ended.
+    /// If it cannot be reached, or has ended.
     pub fn ask<A: DeserializeOwned>(&mut self, what: &impl Serialize) -> Result<Result<A, String>, String> {
         match self.talk.send(what).and_then(|()| self.talk.receive_next()) {
             Ok(Some(answer)) => Ok(answer),
@@ -89,10 +89,10 @@ impl Subprocess {
         }
     }
 
-    /// How it ended: waits for that.
+    /// Waits for it to end.
     ///
     /// # Errors
-    /// If that is not known.
+    /// If its exit status is unknown.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.process.wait()
     }

@@ -1,5 +1,5 @@
-//! What must be undone at the end, written down before it is done: whoever is left undoes it, the guard itself, the
-//! process that stands behind it, or the next torment.
+//! A journal of what must be undone at the end, written before it is done: the surviving process undoes it, be it the
+//! guard itself, the process behind it, or the next torment.
 
 use crate::group;
 use serde::{Deserialize, Serialize};
@@ -9,25 +9,24 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The file, in the guard's own folder.
+/// The journal's file, in the guard's own folder.
 const JOURNAL: &str = "undo";
 
 /// One thing to undo.
 #[derive(Debug, Serialize, Deserialize)]
 enum UndoStep {
-    /// A folder was made: it goes, with all in it.
+    /// A folder was made: remove it with all its content.
     Folder(PathBuf),
-    /// A control group was made: it goes, with all in it.
+    /// A control group was made: remove it with all its content.
     Group(PathBuf),
-    /// A folder was made for a file: it goes if nothing else is in it.
+    /// A folder was made for a file: remove it if it is empty otherwise.
     Parent(PathBuf),
     /// A file was written where there was none.
     New(PathBuf),
-    /// A file was written over another, which was copied before.
+    /// A file was overwritten after being copied.
     Over { path: PathBuf, copy: PathBuf, modified: Option<SystemTime> },
 }
 
-/// What is to be undone.
 #[derive(Debug)]
 pub struct UndoJournal {
     folder: PathBuf,
@@ -48,12 +47,12 @@ impl UndoJournal {
         file.write_all(&line)
     }
 
-    /// A folder that is about to be made.
+    /// Records a folder that is about to be made.
     pub fn note_folder(&mut self, folder: &Path) -> io::Result<()> {
         self.add(&UndoStep::Folder(folder.to_owned()))
     }
 
-    /// A control group that is about to be made.
+    /// Records a control group that is about to be made.
     pub fn note_group(&mut self, group: &Path) -> io::Result<()> {
         self.add(&UndoStep::Group(group.to_owned()))
     }
@@ -81,22 +80,22 @@ impl UndoJournal {
         fs::write(path, content)
     }
 
-    /// Undoes everything, the last first. What could not be undone is left, and is no reason to stop.
+    /// Undoes everything, in reverse order. Failures are skipped.
     pub fn undo(&mut self) {
         undo(&self.folder);
         self.lines = 0;
     }
 }
 
-/// Undoes what the journal in this folder says; twice does no more than once.
+/// Undoes what the journal in this folder says; idempotent.
 pub fn undo(folder: &Path) {
     let journal = folder.join(JOURNAL);
     let text = fs::read_to_string(&journal).unwrap_or_default();
-    // A line that was cut short says what was not done yet.
+    // A truncated line describes something not done yet.
     for line in text.lines().rev().filter_map(|line| serde_json::from_str(line).ok()) {
-        // Whatever fails has gone already, or cannot be helped.
+        // Whatever fails is already gone, or cannot be helped.
         let _ = match line {
-            // A trace instance of the kernel goes like an empty folder, although it has files, and not otherwise.
+            // The kernel removes a trace instance only by rmdir, although it has files.
             UndoStep::Folder(folder) => fs::remove_dir(&folder).or_else(|_| fs::remove_dir_all(folder)),
             UndoStep::Group(path) => group::remove(&path),
             UndoStep::Parent(folder) => fs::remove_dir(folder),
@@ -107,12 +106,12 @@ pub fn undo(folder: &Path) {
     let _ = fs::remove_file(journal);
 }
 
-/// Into the file that is there, so that it keeps its owner and its links.
+/// Into the existing file, so that it keeps its owner and its links.
 fn put_back(path: &Path, copy: &Path, modified: Option<SystemTime>) -> io::Result<()> {
     let content = fs::read(copy)?;
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     file.write_all(&content)?;
-    // A build looks at times: the file has not changed.
+    // Builds look at modification times: the file has not changed.
     if let Some(modified) = modified {
         file.set_modified(modified)?;
     }

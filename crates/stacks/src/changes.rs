@@ -4,63 +4,67 @@ use record::Profile;
 use stats::{Estimate, poisson_interval, share_interval};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// CaveatKind of all intervals together.
+/// Error probability of all intervals together.
 const DOUBT: f64 = 0.05;
-/// What has less than this share of the processor time in both is left out: it is told by chance, and widens all other intervals.
+/// Functions below this share in both profiles are left out: their changes are noise, and widen all other
+/// intervals.
 const LITTLE: f64 = 0.005;
 
-/// What changed from one profile to another.
+/// A change between two profiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodeChange {
-    /// A function's name, or what it is for.
+    /// The function's name, or the topic.
     pub name: String,
-    /// The module of a function, if that is compared too.
+    /// The function's module, if compared.
     pub module: String,
-    /// In the first,
+    /// Value in the first profile,
     pub before: f64,
     /// in the second,
     pub after: f64,
-    /// and by how much more that is, with an interval that holds for all that are compared together (95 %).
+    /// and the difference, with an interval simultaneous for all that are compared (95 %).
     pub by: Estimate,
 }
 
 impl CodeChange {
-    /// Whether it is more than chance.
+    /// Whether it is significantly greater.
     pub fn grew(&self) -> bool {
         self.by.low > 0.0
     }
 
-    /// Whether it is more or less than chance.
+    /// Whether it differs significantly.
     pub fn is_sure(&self) -> bool {
         self.by.low > 0.0 || self.by.high < 0.0
     }
 }
 
-/// How the shares of functions in the processor time changed, by what they do themselves; what grew most first.
+/// Changes of functions' shares of processor time, callees excluded; the largest growth first.
 ///
-/// The interval is that of a difference of two shares by [`Estimate::minus`], each with Wilson's, at a confidence by which all of
-/// them hold together (Bonferroni): of a hundred functions, five would otherwise be said to change when nothing did.
+/// The interval is that of a difference of two shares by [`Estimate::minus`], each with Wilson's, at a
+/// confidence at which all hold together (Bonferroni): otherwise five in a hundred functions would be said
+/// to change when none did.
 pub fn share_changes(before: &Profile, after: &Profile) -> Vec<CodeChange> {
     compared(before.samples, after.samples, (by_function(before), by_function(after)), share_interval)
 }
 
-/// The same of what code is for.
+/// The same by topic.
 pub fn topic_changes(before: &Profile, after: &Profile) -> Vec<CodeChange> {
     compared(before.samples, after.samples, (by_topic(before), by_topic(after)), share_interval)
 }
 
-/// Of what each function's processor time is.
+/// What counts as a function's processor time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeScope {
-    /// What it does itself.
+    /// Its own.
     Itself,
-    /// That, and what it calls; functions that only lead to another are left out.
+    /// Its own and its callees'; pass-through functions are left out.
     WithCallees,
 }
 
-/// How the processor time of a request changed, in seconds: samples ÷ their rate ÷ requests. None without requests.
+/// Changes in processor time per request, in seconds: samples ÷ their rate ÷ requests. None without
+/// requests.
 ///
-/// Functions are told by their names alone: another version may be another file. Samples of a function are counted like events that come at random (Poisson); the intervals as in [`shares`].
+/// Functions are matched by name alone: another version may be another file. Sample counts are taken as
+/// Poisson; intervals as in [`share_changes`].
 pub fn request_changes(before: &Profile, after: &Profile, scope: CodeScope) -> Option<Vec<CodeChange>> {
     let one = |profile: &Profile| {
         let requests = profile.requests.filter(|requests| *requests > 0)?;
@@ -75,7 +79,7 @@ pub fn request_changes(before: &Profile, after: &Profile, scope: CodeScope) -> O
     let (first, second) = (whose(before.samples, first), whose(after.samples, second));
     let (mut first_named, mut second_named) = (by_name(before, scope), by_name(after, scope));
     if scope == CodeScope::WithCallees {
-        // One that leads to another in one of them only would seem to cost nothing there.
+        // A function that passes through in only one of them would seem to cost nothing there.
         let both: BTreeSet<_> = pass_through(before).intersection(&pass_through(after)).cloned().collect();
         [&mut first_named, &mut second_named]
             .into_iter()
@@ -96,7 +100,7 @@ fn by_function(profile: &Profile) -> NamedCounts {
     named
 }
 
-/// Whatever module they are in.
+/// Totals by name, whatever the module.
 fn by_name(profile: &Profile, scope: CodeScope) -> NamedCounts {
     let mut named = NamedCounts::new();
     for portion in Tally::of(profile).functions {
@@ -180,7 +184,7 @@ mod tests {
         let changes = request_changes(&before, &after, CodeScope::WithCallees).expect("there were requests");
         let told: Vec<(&str, f64)> =
             changes.iter().map(|change| (change.name.as_str(), change.before)).collect();
-        // The root leads to `a` in both.
+        // The root passes through to `a` in both.
         assert_eq!(told, [("a", 0.01), ("c", 0.0), ("b", 0.01)]);
         assert_eq!(changes.iter().filter(|change| change.grew()).count(), 2, "{changes:?}");
     }

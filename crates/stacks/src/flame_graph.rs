@@ -1,36 +1,36 @@
 use record::Profile;
 use std::collections::BTreeMap;
 
-/// Branches at most: more could not be told apart on a screen, and would make a page heavy.
+/// Maximum branches: more could not be told apart on a screen, and would make a page heavy.
 const MOST: usize = 1_000;
-/// Branches that have less than one of these shares are left out, the least that leaves few enough.
+/// Minimum shares of a branch; the smallest that leaves few enough branches applies.
 const LEAST: [f64; 7] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
-/// Who called whom, with how much of a profile that has, and of another one beside it.
+/// A call tree with the samples of a profile, and of another one for comparison.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlameGraph {
-    /// Functions and threads with their modules, once each; a thread has none.
+    /// Distinct functions and threads with their modules; a thread has none.
     pub names: Vec<(String, String)>,
-    /// Callers before whom they call, and each with all that it calls before the next.
+    /// Depth first: callers before callees.
     pub calls: Vec<FlameCall>,
     /// Samples of the profile.
     pub samples: u64,
-    /// Samples of the other one; none if there is none.
+    /// Samples of the other profile, if any.
     pub beside: Option<u64>,
-    /// Branches with less than this share on both sides are left out.
+    /// Branches below this share in both profiles are left out.
     pub least: f64,
 }
 
-/// A call with what it calls.
+/// A call, including its callees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlameCall {
-    /// How many callers it has.
+    /// Number of callers.
     pub depth: u32,
-    /// Its place among the names.
+    /// Index into `names`.
     pub name: u32,
-    /// Samples of the profile in it.
+    /// Samples of the profile.
     pub samples: u64,
-    /// Those of the other one.
+    /// Samples of the other profile.
     pub beside: u64,
 }
 
@@ -40,7 +40,8 @@ struct Node {
     callees: BTreeMap<u32, usize>,
 }
 
-/// The calls of a profile, from threads inwards; of another one those with the same names all the way.
+/// The call tree of a profile, from threads inwards; the other profile counts where names match all the
+/// way.
 pub fn flame_graph(profile: &Profile, beside: Option<&Profile>) -> FlameGraph {
     let mut names: Vec<(String, String)> = Vec::new();
     let mut numbers: BTreeMap<(String, String), u32> = BTreeMap::new();
@@ -85,7 +86,7 @@ pub fn flame_graph(profile: &Profile, beside: Option<&Profile>) -> FlameGraph {
     let few = |least: &&f64| nodes.iter().filter(|node| share(node.counts) >= **least).count() <= MOST + 1;
     let least = LEAST.iter().find(few).copied().unwrap_or(LEAST[LEAST.len() - 1]);
     let mut calls = Vec::new();
-    // The last is taken next: whoever has most comes first.
+    // A stack: the last is next, so the largest goes last.
     let inner = |node: &Node, depth: u32| {
         let mut inner: Vec<(u32, usize, u32)> = node
             .callees
@@ -102,7 +103,7 @@ pub fn flame_graph(profile: &Profile, beside: Option<&Profile>) -> FlameGraph {
         calls.push(FlameCall { depth, name, samples, beside });
         next.extend(inner(&nodes[at], depth + 1));
     }
-    // Only names that are left.
+    // Only names still used.
     let mut kept: BTreeMap<u32, u32> = BTreeMap::new();
     let mut left = Vec::new();
     for call in &mut calls {
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!((flames.names.len(), flames.least), (3, 0.001));
     }
 
-    /// As many branches as it takes to reach the bound, each with as little as the next.
+    /// As many branches as reach the bound, all of equal size.
     #[test]
     fn a_tree_is_no_larger_than_can_be_seen() {
         let stacks: Vec<(String, u64)> = (0..4096_u32)

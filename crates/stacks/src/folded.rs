@@ -1,8 +1,8 @@
 use record::{Profile, StackCount};
 use std::fmt::Write;
 
-/// A profile as folded stacks, a line each: the thread and the functions from the root, with semicolons between them, and the number of
-/// samples. Flame graph tools, speedscope and `inferno` read it.
+/// A profile as folded stacks, one per line: thread and functions from the root, separated by semicolons,
+/// and the number of samples. Read by flame graph tools, speedscope and `inferno`.
 pub fn format_folded(profile: &Profile) -> String {
     let mut text = String::new();
     for stack in &profile.stacks {
@@ -19,7 +19,7 @@ pub fn format_folded(profile: &Profile) -> String {
     text
 }
 
-/// Without what this form gives a meaning to.
+/// Replaces the format's special characters.
 fn without_marks(name: &str) -> String {
     name.chars()
         .map(|c| {

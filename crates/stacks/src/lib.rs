@@ -1,7 +1,8 @@
-//! What a profile says: how much of it each function and each module has ([`Tally`]), what it is for ([`gist`]), what changed from one to another ([`shares`]), and the forms in which other tools read it
-//! ([`folded`], [`pprof`], [`speedscope`]). Whoever makes one puts its stacks together with a [`CallTree`].
+//! Evaluates profiles: the shares of functions and modules ([`Tally`]), what the time goes to
+//! ([`summarize`]), changes between profiles ([`share_changes`]), and other tools' formats
+//! ([`format_folded`], [`encode_pprof`], [`to_speedscope`]). Profiles are built with a [`CallTree`].
 //!
-//! Counts in, values out. It never samples, and knows neither processes nor files.
+//! Pure computation: no sampling, no processes, no files.
 
 mod changes;
 mod flame_graph;

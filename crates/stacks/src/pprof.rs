@@ -1,13 +1,14 @@
-//! The protocol buffers of pprof (`proto/profile.proto` there), as far as a profile of samples needs them: each field by its number.
+//! The part of pprof's protocol buffers (`proto/profile.proto`) that a sample profile needs, by field
+//! number.
 
 use record::Profile;
 use std::collections::BTreeMap;
 
-/// A profile for `go tool pprof` and whatever else reads its form, not yet packed by gzip: values are samples and nanoseconds of
-/// processor time; the thread is a label. It knows functions, no addresses.
+/// A profile for `go tool pprof` and other readers of its format, before gzip: values are samples and
+/// nanoseconds of processor time; the thread is a label. It has functions, no addresses.
 pub fn encode_pprof(profile: &Profile) -> Vec<u8> {
     let mut texts = StringTable::default();
-    // The first text is the empty one.
+    // The first string must be empty.
     texts.number("");
     let mut whole = Message::default();
     let kinds = [("samples", "count"), ("cpu", "nanoseconds")]
@@ -56,7 +57,7 @@ pub fn encode_pprof(profile: &Profile) -> Vec<u8> {
         .0
 }
 
-/// Texts, which are named by their numbers.
+/// Strings by index.
 #[derive(Default)]
 struct StringTable {
     all: Vec<String>,
@@ -75,12 +76,12 @@ impl StringTable {
     }
 }
 
-/// Fields, each behind its number and kind: 0 a number, 2 bytes with their length.
+/// Encoded fields, each after its number and wire type: 0 varint, 2 length-delimited.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
 impl Message {
-    /// Seven bits in each byte, the lowest first; all but the last say that more follow.
+    /// A varint: seven bits per byte, lowest first; all bytes but the last have the high bit set.
     fn write(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.0.push(number as u8 | 0x80);
@@ -89,7 +90,7 @@ impl Message {
         self.0.push(number as u8);
     }
 
-    /// Zero is what a field is that is not there.
+    /// Zero is the default, so omitted.
     fn number(mut self, field: u64, number: u64) -> Self {
         if number != 0 {
             self.write(field << 3);

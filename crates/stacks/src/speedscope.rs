@@ -1,8 +1,8 @@
 use record::Profile;
 use serde_json::{Value, json};
 
-/// A profile as speedscope and the Firefox Profiler open it: one profile of samples without an order, whose stacks begin with the
-/// thread's name; weights in seconds of processor time.
+/// A profile for speedscope and the Firefox Profiler: a sampled profile without order, whose stacks begin
+/// with the thread's name; weights in seconds of processor time.
 pub fn to_speedscope(profile: &Profile) -> Value {
     let functions = profile.functions.iter().map(|function| {
         let module = profile.modules.get(function.module as usize).map(|module| &module.name);

@@ -2,17 +2,17 @@ use crate::topics::Topics;
 use record::Profile;
 use std::collections::BTreeMap;
 
-/// A function runs itself, and is no way to others, from this share of its samples on.
+/// From this share of its own samples on, a function does work itself rather than pass it on.
 const ITSELF: f64 = 0.2;
-/// What it calls is more than one of them if the largest has less than this share of it.
+/// If its largest callee has less than this share, a function stands for all its callees.
 const ONE_OF_THEM: f64 = 0.4;
-/// Ways part if the second one has this share; otherwise the first is looked at.
+/// Paths divide if the second callee has this share; otherwise only the first is followed.
 const ALSO: f64 = 0.1;
 /// As good as all samples.
 const NEARLY_ALL: f64 = 0.95;
-/// Smaller parts are not looked into.
+/// Smaller parts are not followed.
 const LITTLE: f64 = 0.01;
-/// What begins so is a runtime's way to somebody's code.
+/// Prefixes of a runtime's glue around application code.
 const GLUE: &[&str] = &[
     "core::",
     "std::",
@@ -36,25 +36,26 @@ const GLUE: &[&str] = &[
     "Builtins_",
     "uv_",
 ];
-/// How functions of Node.js itself end, which are written in JavaScript.
+/// Suffix of Node.js's own functions that are written in JavaScript.
 const OF_NODE: &str = " (node:";
 
-/// Part of what a profile has seen: of what it is for if that is known, otherwise of a function with what it calls.
+/// A part of a profile: a topic if known, otherwise a function with its callees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryPart {
-    /// What it is for.
+    /// The topic, if known.
     pub topic: Option<&'static str>,
-    /// The function; of what is known for something the one by which most of it comes.
+    /// The function; for a topic, the one through which most of it comes.
     pub function: Option<u32>,
-    /// Samples: each is of one part at most.
+    /// Samples; each belongs to at most one part.
     pub samples: u64,
 }
 
-/// What a profile's samples are of, the largest part first: a whole that says more than the longest list of functions.
+/// Divides a profile's samples into parts, the largest first: a whole that says more than the longest list
+/// of functions.
 ///
-/// A stack is of what its innermost function that is known for something is for. All others are divided from the root on: where most of
-/// a function's samples are in one that it calls, that one is looked at; where they part, each way is a part, named by its first
-/// function that is nobody's glue.
+/// A stack belongs to the topic of its innermost function that has one. All other stacks are divided from
+/// the root: where one callee has most of a function's samples, it is followed; where paths divide, each
+/// becomes a part, named after its first function that is not glue.
 pub fn summarize(profile: &Profile) -> Vec<SummaryPart> {
     let topics = Topics::of(profile);
     let mut of_topics: BTreeMap<&'static str, (u64, BTreeMap<u32, u64>)> = BTreeMap::new();
@@ -89,7 +90,7 @@ pub fn summarize(profile: &Profile) -> Vec<SummaryPart> {
     parts
 }
 
-/// The calls of stacks, with their samples.
+/// Call tree nodes with their samples.
 struct CallTotals<'a> {
     profile: &'a Profile,
     own: Vec<u64>,
@@ -102,7 +103,7 @@ impl<'a> CallTotals<'a> {
     fn of(profile: &'a Profile, own: Vec<u64>) -> Self {
         let (mut total, mut callees, mut roots) = (own.clone(), vec![Vec::new(); own.len()], Vec::new());
         for (at, call) in profile.calls.iter().enumerate().rev() {
-            // Callers stand before whom they call.
+            // Callers precede callees.
             match call.caller().map(|caller| caller as usize).filter(|caller| *caller < at) {
                 Some(caller) => {
                     total[caller] += total[at];
@@ -116,7 +117,7 @@ impl<'a> CallTotals<'a> {
 
     fn into_parts(self, part: &mut impl FnMut(u32, u64)) {
         let least = (self.profile.samples as f64 * LITTLE).max(1.0);
-        // Each with the part that it is of, if that has begun: its function and samples.
+        // Each with its part, if begun: function and samples.
         let mut ways: Vec<(u32, Option<(u32, u64)>)> = self.roots.iter().map(|root| (*root, None)).collect();
         while let Some((at, begun)) = ways.pop() {
             let (at, call) = (at as usize, self.profile.calls[at as usize]);
@@ -133,7 +134,8 @@ impl<'a> CallTotals<'a> {
                 let (function, samples) = begun.unwrap_or((function, samples));
                 part(function, samples);
             } else if of(1) < ALSO {
-                // Of what all comes through, the last is told, otherwise the first.
+                // A path that takes nearly all samples is named after its last function, others after their
+                // first.
                 let is_all = samples as f64 >= NEARLY_ALL * self.profile.samples as f64;
                 ways.push((callees[0], begun.filter(|_| !is_all)));
             } else {

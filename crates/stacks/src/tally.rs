@@ -2,42 +2,43 @@ use record::Profile;
 use stats::{Estimate, wilson_interval};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// As good as all of something.
+/// As good as all.
 const NEARLY_ALL: f64 = 0.95;
 
-/// How often something was seen, of a profile's samples.
+/// Sample counts of a function or module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SampleCount {
-    /// Its place in the profile's list.
+    /// Index into the profile's list.
     pub of: u32,
-    /// It ran itself.
+    /// Samples in it itself.
     pub own: u64,
-    /// It ran, or whatever it called did; a function that calls itself counts once.
+    /// Samples in it or its callees; recursion counts once.
     pub total: u64,
-    /// Of `total`, the most that was in one of those that it calls directly, and that (nearly) nobody else calls.
+    /// Of `total`, the most in one direct callee that (nearly) nothing else calls.
     pub through: u64,
 }
 
-/// How often each function and each module was seen.
+/// Sample counts of a profile's functions and modules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Of every function that was seen.
+    /// Every function seen.
     pub functions: Vec<SampleCount>,
-    /// Of every module that was seen.
+    /// Every module seen.
     pub modules: Vec<SampleCount>,
-    /// Of all samples.
+    /// All samples.
     pub samples: u64,
 }
 
 impl SampleCount {
-    /// Whether it only leads to another function, to which it is the only way: all that is to be said of it is to be said of that one.
+    /// Whether it only leads to another function, and is the only path to it: what applies to one applies
+    /// to the other.
     pub fn is_pass_through(&self) -> bool {
         self.through as f64 > NEARLY_ALL * self.total as f64
     }
 }
 
 impl Tally {
-    /// Counts a profile's stacks.
+    /// Counts the samples of a profile.
     pub fn of(profile: &Profile) -> Self {
         let (mut functions, mut modules) =
             (Counter::of(profile.functions.len()), Counter::of(profile.modules.len()));
@@ -65,24 +66,24 @@ impl Tally {
         Self { functions: functions.seen(), modules: modules.seen(), samples: profile.samples }
     }
 
-    /// The functions that ran most often themselves, and how often.
+    /// Functions by own samples, the most first.
     pub fn by_own(&self) -> Vec<SampleCount> {
         sorted(&self.functions, |portion| (portion.own, portion.total))
     }
 
-    /// The functions that ran or called what ran most often.
+    /// Functions by total samples, the most first.
     pub fn by_total(&self) -> Vec<SampleCount> {
         sorted(&self.functions, |portion| (portion.total, portion.own))
     }
 
-    /// The modules whose code ran most often.
+    /// Modules by own samples, the most first.
     pub fn modules_by_own(&self) -> Vec<SampleCount> {
         sorted(&self.modules, |portion| (portion.own, portion.total))
     }
 
-    /// The share of the samples that so many are, with its 95 % interval, as if they were drawn independently: by Wilson's
-    /// score (JASA 22, 1927). Samples of a thread that does the same for longer than the time between two are alike, and the true
-    /// interval is then wider. None of no samples.
+    /// The share of the samples that `count` is, with its 95 % interval, as if samples were independent:
+    /// Wilson's score (JASA 22, 1927). Samples of a thread that does the same for longer than the sampling
+    /// interval are alike, so the true interval is then wider. None without samples.
     pub fn share(&self, count: u64) -> Option<Estimate> {
         wilson_interval(count, self.samples)
     }
@@ -94,10 +95,10 @@ fn sorted<K: Ord>(portions: &[SampleCount], by: impl Fn(&SampleCount) -> K) -> V
     sorted
 }
 
-/// Counts what is seen in stack after stack, once in each.
+/// Counts each item once per stack.
 struct Counter {
     portions: Vec<SampleCount>,
-    /// The number of the stack in which each was last seen, from 1.
+    /// The stack in which each was last seen, from 1.
     last: Vec<u64>,
     stack: u64,
     samples: u64,
@@ -114,7 +115,7 @@ impl Counter {
         (self.stack, self.samples, self.begun) = (self.stack + 1, samples, false);
     }
 
-    /// The innermost first.
+    /// Call innermost first.
     fn saw(&mut self, thing: u32) {
         let (at, is_innermost) = (thing as usize, !std::mem::replace(&mut self.begun, true));
         let Some(portion) = self.portions.get_mut(at) else { return };
@@ -137,7 +138,8 @@ pub(crate) mod tests {
     use crate::CallTree;
     use record::{CodeFunction, CodeModule, StackCount};
 
-    /// Functions of two modules, `a` and `b` of the first, `c` of the second; stacks by the letters of their functions from the root.
+    /// Functions `a` and `b` of one module, `c` of another; stacks are strings of function letters from the
+    /// root.
     pub(crate) fn profile(stacks: &[(&str, u64)]) -> Profile {
         let mut tree = CallTree::bounded(100);
         let counted = stacks.iter().map(|(letters, samples)| {

@@ -1,19 +1,17 @@
-//! What code is for, told by its names: what is said of a profile to somebody who does not know its functions.
+//! Topics: what code is for, judged by its names, for readers who do not know a profile's functions.
 
 use record::Profile;
 
-/// Where a name is looked for.
+/// Which name is searched.
 enum NameKind {
-    /// Function, or the file that it is written in.
+    /// Function, or its source file.
     Function,
-    /// Library.
     Module,
-    /// Thread.
     Thread,
 }
 use NameKind::{Function, Module, Thread};
 
-/// Kinds of code, each by words of the names that it has in the runtimes and libraries that are known; the first that fits holds.
+/// Topics, each with parts of names known from runtimes and libraries; the first match wins.
 const TOPICS: &[(&str, NameKind, &[&str])] = &[
     ("garbage collection", Thread, &["GC Thread", "G1 ", "ZWorker", "ZDriver", "Shenandoah", "ParGC"]),
     ("compilation of the JVM", Thread, &["C1 Compiler", "C2 Compiler", "JVMCI"]),
@@ -190,7 +188,7 @@ const TOPICS: &[(&str, NameKind, &[&str])] = &[
         ],
     ),
 ];
-/// Of the kernel alone: whatever else it does is a call to it.
+/// Topics of kernel functions only; anything else in the kernel is a system call.
 const KERNEL: &[(&str, &[&str])] = &[
     (
         "the kernel's network",
@@ -201,12 +199,11 @@ const KERNEL: &[(&str, &[&str])] = &[
         &["__schedule", "schedule_", "try_to_wake_up", "finish_task_switch", "futex_wake", "futex_wait"],
     ),
 ];
-/// What the kernel calls itself.
 const KERNEL_MODULE: &str = "[kernel]";
-/// What calls to it that are of no other kind are for.
+/// Topic of system calls without another topic.
 const CALLS: &str = "calls to the kernel";
 
-/// What each function and each thread of a profile is for.
+/// The topics of a profile's functions and threads.
 pub struct Topics {
     functions: Vec<Option<&'static str>>,
     threads: Vec<Option<&'static str>>,
@@ -231,8 +228,9 @@ impl Topics {
         }
     }
 
-    /// What a stack is for, whose innermost function comes first, and the outermost function that is for the same: how it came there.
-    /// The innermost function that is known for something decides; in the kernel, something better than that it is called.
+    /// The topic of a stack (innermost function first), and the outermost function with the same topic: how
+    /// the stack came there. The innermost function with a topic decides; within the kernel, any topic
+    /// beats that of system calls.
     pub fn of_stack(&self, thread: u32, frames: &[u32]) -> Option<(&'static str, Option<u32>)> {
         let of = |frame: &u32| self.functions.get(*frame as usize).copied().flatten();
         if let Some(topic) = self.threads.get(thread as usize).copied().flatten() {
@@ -263,8 +261,8 @@ fn topic(of: &NameKind, name: &str) -> Option<&'static str> {
     TOPICS.iter().find(fits).map(|(topic, ..)| *topic)
 }
 
-/// Whether these are words of a name, and not the end of one or the beginning of another: `s_lock` is none of `is_locked`. A new word begins
-/// with a capital after a small letter, and where letters and other characters meet.
+/// Whether a name contains these as whole words: `s_lock` is not in `is_locked`. A new word begins with a
+/// capital after a lowercase letter, and between letters and other characters.
 fn has(name: &str, words: &str) -> bool {
     let goes_on = |from: Option<char>, to: Option<char>| match (from, to) {
         (Some(from), Some(to)) => {

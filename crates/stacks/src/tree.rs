@@ -1,24 +1,24 @@
 use record::CallNode;
 use std::collections::BTreeMap;
 
-/// Stacks by what they have in common, each function once under each of its callers; it grows to a bound.
+/// Stacks merged by common callers, with a maximum number of nodes.
 #[derive(Debug, Clone)]
 pub struct CallTree {
     nodes: Vec<CallNode>,
     places: BTreeMap<CallNode, u32>,
-    /// Whom each node has called last, which most of them do again; itself: nobody yet.
+    /// The last callee of each node, which is mostly the next one too; itself: none yet.
     last: Vec<u32>,
     most: usize,
 }
 
 impl CallTree {
-    /// An empty one, for so many nodes.
+    /// An empty tree of at most this many nodes.
     pub fn bounded(nodes: usize) -> Self {
         let most = nodes.min(u32::MAX as usize);
         Self { nodes: Vec::new(), places: BTreeMap::new(), last: Vec::new(), most }
     }
 
-    /// The place of a function under its caller, which is one of these places; none: it would be one node too many.
+    /// The node of a function under its caller's node, if any; none if the tree is full.
     pub fn child(&mut self, caller: Option<u32>, function: u32) -> Option<u32> {
         let node = CallNode::new(caller, function);
         let last = caller.and_then(|caller| self.last.get(caller as usize).copied());
@@ -44,7 +44,7 @@ impl CallTree {
         place
     }
 
-    /// The place of the innermost of these functions, from the root; none for none, and where there is no room.
+    /// Adds a stack from the root; returns the innermost node, or none for an empty stack or a full tree.
     pub fn add_stack(&mut self, functions: impl IntoIterator<Item = u32>) -> Option<u32> {
         let mut at = None;
         for function in functions {
@@ -53,12 +53,12 @@ impl CallTree {
         at
     }
 
-    /// All of them, callers before those that they call.
+    /// All nodes, callers before callees.
     pub fn nodes(&self) -> &[CallNode] {
         &self.nodes
     }
 
-    /// All of them, for a profile.
+    /// All nodes, for a profile.
     pub fn into_nodes(self) -> Vec<CallNode> {
         self.nodes
     }

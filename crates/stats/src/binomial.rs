@@ -1,9 +1,8 @@
 /// The share that the true one is below at `confidence`, after `hits` of `n` independent requests.
 ///
-/// The one-sided bound of Clopper and Pearson (Biometrika 26, 1934): the share p at which `hits` or
-/// fewer would be seen with probability 1 − confidence. For no hits it is 1 − (1 − confidence)^(1/n),
-/// near 3/n at 95 %: the rule of three. Assumes that requests fail independently; they often fail in
-/// bunches, so it is the least doubt there can be. Of no requests at all it says nothing: 1.
+/// The one-sided bound of Clopper and Pearson (Biometrika 26, 1934): the share p at which `hits` or fewer would be seen with probability
+/// 1 − confidence. For no hits it is 1 − (1 − confidence)^(1/n), near 3/n at 95 %: the rule of three. Assumes that requests fail
+/// independently; they often fail in bunches, so the true uncertainty is at least this. Without requests: 1.
 pub fn binomial_upper_bound(hits: u64, n: u64, confidence: f64) -> f64 {
     if hits >= n {
         return 1.0;
@@ -13,7 +12,7 @@ pub fn binomial_upper_bound(hits: u64, n: u64, confidence: f64) -> f64 {
         return -f64::exp_m1(doubt.ln() / n as f64);
     }
     let (mut low, mut high) = (hits as f64 / n as f64, 1.0);
-    // 60 halvings leave less than f64 can tell.
+    // 60 bisections exhaust f64's precision.
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
         if binomial_cdf(hits, n, middle) > doubt { low = middle } else { high = middle }
@@ -48,8 +47,8 @@ mod tests {
 
     #[test]
     fn matches_known_bounds() {
-        // By hand for none; the others from the quantile of the beta distribution, which is how
-        // the bound is usually computed: qbeta(0.95, k + 1, n − k).
+        // By hand for no hits; the others from the quantile of the beta distribution, the usual way to compute the bound: qbeta(0.95, k +
+        // 1, n − k).
         for (hits, n, expected) in [
             (0, 1, 0.95),
             (0, 60_000, 4.993e-5),

@@ -2,12 +2,12 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// A randomised complete block design: every treatment once in every block.
 ///
-/// Source: Box, Hunter and Hunter, *Statistics for Experimenters*, 2nd ed. 2005, chapter 4; Montgomery, *Design and
-/// Analysis of Experiments*, chapter 4. The model is y = treatment + block + e, with independent e of one variance;
-/// what a whole block has in common (a slow quarter of an hour) drops out of every comparison. The residuals are
-/// y − treatment mean − block mean + grand mean, with (blocks − 1)(treatments − 1) degrees of freedom.
+/// Source: Box, Hunter and Hunter, *Statistics for Experimenters*, 2nd ed. 2005, chapter 4; Montgomery, *Design and Analysis of
+/// Experiments*, chapter 4. The model is y = treatment + block + e, with independent e of one variance; what a whole block has in common
+/// (a slow quarter of an hour) drops out of every comparison. The residuals are y − treatment mean − block mean + grand mean, with
+/// (blocks − 1)(treatments − 1) degrees of freedom.
 ///
-/// Degenerate: fewer than two blocks or two treatments leave no residuals, and are none.
+/// Degenerate: fewer than two blocks or two treatments leave no residuals, and give none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockDesign {
     means: Vec<f64>,
@@ -16,23 +16,23 @@ pub struct BlockDesign {
     residuals: Vec<f64>,
 }
 
-/// A comparison of treatment means, with its doubt.
+/// A comparison of treatment means, with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contrast {
     /// Σ weight × mean.
     pub estimate: f64,
-    /// Its standard error; see [`Blocks::contrast`].
+    /// Its standard error; see [`BlockDesign::contrast`].
     pub error: f64,
 }
 
-/// The treatment whose residuals are largest, against those of the others.
+/// The treatment with the largest residuals, against the others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoisiestTreatment {
-    /// Which.
+    /// Its index.
     pub treatment: usize,
     /// Its standard deviation ÷ that of the others.
     pub ratio: f64,
-    /// The chance of a ratio as large, if all were equal.
+    /// The probability of a ratio this large if all were equal.
     pub chance: f64,
 }
 
@@ -56,7 +56,7 @@ impl BlockDesign {
         Some(Self { means, block_means, residuals })
     }
 
-    /// How many blocks.
+    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.block_means.len()
     }
@@ -66,18 +66,17 @@ impl BlockDesign {
         &self.means
     }
 
-    /// Mean of each block: what was common to all that happened in it.
+    /// Mean of each block: what everything in it had in common.
     pub fn block_means(&self) -> &[f64] {
         &self.block_means
     }
 
-    /// Degrees of freedom of [`Blocks::variance`].
+    /// Degrees of freedom of [`BlockDesign::variance`].
     pub fn freedom(&self) -> f64 {
         self.pool().freedom
     }
 
-    /// The residual variance of all treatments together, but for one that is plainly noisier. What is below the
-    /// precision of the numbers is none.
+    /// The pooled residual variance of all treatments, except one that is plainly noisier. Below the numbers' precision it is 0.
     pub fn variance(&self) -> f64 {
         self.above_rounding(self.pool().variance())
     }
@@ -87,14 +86,14 @@ impl BlockDesign {
         if variance.sqrt() < size * 1e-13 { 0.0 } else { variance }
     }
 
-    /// Squares of the residuals of each treatment.
+    /// Sum of squared residuals of each treatment.
     fn squares(&self) -> Vec<f64> {
         let treatments = self.means.len();
         let of = |t: usize| self.residuals.iter().skip(t).step_by(treatments).map(|e| e * e).sum();
         (0..treatments).map(of).collect()
     }
 
-    /// Of the treatments that are alike.
+    /// Pools the treatments that are alike.
     fn pool(&self) -> PooledVariance {
         let (squares, blocks) = (self.squares(), self.blocks());
         PooledVariance::all(&squares, blocks)
@@ -103,14 +102,13 @@ impl BlockDesign {
 
     /// Σ weight × mean, and its standard error: the root of a variance ÷ blocks. There are two such variances.
     ///
-    /// The comparison's *own* from block to block, as in a paired t test: blocks − 1 degrees of freedom, and no
-    /// assumption that treatments are equally noisy. And the *pooled* s² × Σ weight², the textbook's, which has more
-    /// degrees and assumes it. With up to three treatments the own is taken: pooling would gain little there, and one
-    /// noisy treatment weighs most. With more the larger of both: that protects a comparison that is noisier than the
-    /// average. A treatment that is plainly noisier than the rest ([`Blocks::unequal`], at 1 %, and by three times the deviation) does not lend its
-    /// noise to comparisons that it is no part of: those are pooled, and counted, without it. What all these choices cost
-    /// is known to who sets the bounds, for under the model the ratio of error to estimate does not depend on the
-    /// variance ([`crate::bounds`] uses the same rules).
+    /// The comparison's *own* from block to block, as in a paired t test: blocks − 1 degrees of freedom, and no assumption that
+    /// treatments are equally noisy. And the *pooled* s² × Σ weight², the textbook's, which has more degrees and assumes it. With up to
+    /// three treatments the own is taken: pooling would gain little there, and one noisy treatment weighs most. With more, the larger of
+    /// both: that protects a comparison that is noisier than the average. A treatment that is plainly noisier than the rest
+    /// ([`BlockDesign::unequal`], at 1 %, and by three times the deviation) does not lend its noise to comparisons without it: those are
+    /// pooled, and counted, without it. The cost of these choices can be computed by whoever sets the bounds, for under the model the
+    /// ratio of error to estimate does not depend on the variance ([`crate::half_widths`] uses the same rules).
     pub fn contrast(&self, weights: &[f64]) -> Contrast {
         let blocks = self.blocks() as f64;
         let rows = self.residuals.chunks(self.means.len());
@@ -124,13 +122,13 @@ impl BlockDesign {
         Contrast { estimate: dot(&self.means), error: (variance / blocks).sqrt() }
     }
 
-    /// Whether one treatment is noisier than the others: the largest mean square of one treatment's residuals against
-    /// that of the others among themselves, as an F ratio, the chance multiplied by the number of treatments (Bonferroni).
+    /// Whether one treatment is noisier than the others: the largest mean square of one treatment's residuals against that of the others
+    /// among themselves, as an F ratio, its probability multiplied by the number of treatments (Bonferroni).
     ///
-    /// With k treatments and n blocks, the squares of one treatment's residuals, × k ÷ (k − 1), have n − 1 degrees of
-    /// freedom; those of the design without it, which are all squares less these, (n − 1)(k − 2); and the two are
-    /// independent, as residuals of the smaller design do not see the treatment that is left out. Assumes normal
-    /// residuals: heavy tails pass for unequal noise. None for two treatments, whose residuals mirror each other.
+    /// With k treatments and n blocks, the squares of one treatment's residuals, × k ÷ (k − 1), have n − 1 degrees of freedom; those of
+    /// the design without it, which are all squares less these, (n − 1)(k − 2); and the two are independent, as residuals of the smaller
+    /// design do not see the treatment that is left out. Assumes normal residuals: heavy tails pass for unequal noise. None for two
+    /// treatments, whose residuals mirror each other.
     pub fn unequal(&self) -> Option<NoisiestTreatment> {
         let (squares, blocks) = (self.squares(), self.blocks());
         let all = PooledVariance::all(&squares, blocks);
@@ -148,27 +146,27 @@ impl BlockDesign {
     }
 }
 
-/// Treatments up to which a comparison's own variance is taken; see [`Blocks::contrast`].
+/// Up to this many treatments a comparison's own variance is taken; see [`BlockDesign::contrast`].
 const FEW: usize = 3;
-/// The chance that a treatment passes for noisier that is not.
+/// The probability of a false alarm about a noisier treatment.
 const PLAIN: f64 = 0.01;
-/// And it must have so many times the variance, three times the deviation: below that the others' comparisons are better off
-/// with a little of its noise, which makes up for what its own lack.
+/// And it must have this many times the variance, three times the deviation: below that the others' comparisons are better off with a
+/// little of its noise, which makes up for what their own lack.
 const FAR: f64 = 9.0;
 
-/// Squares of residuals that are taken together.
+/// Pooled squares of residuals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PooledVariance {
     squares: f64,
     freedom: f64,
     treatments: usize,
     blocks: usize,
-    /// The treatment that is not among them.
+    /// The treatment left out.
     without: Option<usize>,
 }
 
 impl PooledVariance {
-    /// Of all treatments.
+    /// Pools all treatments.
     pub(crate) fn all(squares: &[f64], blocks: usize) -> Self {
         let treatments = squares.len();
         let freedom = (blocks as f64 - 1.0) * (treatments as f64 - 1.0);
@@ -179,7 +177,7 @@ impl PooledVariance {
         self.squares / self.freedom
     }
 
-    /// The design without a treatment: its residuals are of other block means.
+    /// The design without a treatment, whose residuals refer to other block means.
     fn without(self, treatment: usize, squares: &[f64]) -> Self {
         let k = self.treatments as f64;
         Self {
@@ -199,7 +197,7 @@ impl PooledVariance {
         Some((treatment, own / self.without(treatment, squares).variance()))
     }
 
-    /// Without the noisiest treatment, if its ratio is above this.
+    /// Leaves out the noisiest treatment if its ratio exceeds `plainly`.
     pub(crate) fn without_the_noisy(self, squares: &[f64], plainly: f64) -> Self {
         match self.noisiest(squares) {
             Some((treatment, ratio)) if self.treatments > 2 && ratio > plainly => {
@@ -225,7 +223,7 @@ pub(crate) fn noisy_f_ratio(blocks: usize, treatments: usize) -> f64 {
     }
 }
 
-/// The variance of a comparison: of its own, of all treatments, and of those that are alike.
+/// A comparison's variance, from its own, that of all treatments, and that of those that are alike.
 pub(crate) fn contrast_variance(
     own: f64,
     weights: &[f64],
@@ -238,11 +236,11 @@ pub(crate) fn contrast_variance(
     if pool.treatments <= FEW { own } else { own.max(pooled) }
 }
 
-/// Mean and variance of a comparison's standard error, as [`Blocks::contrast`] finds it, ÷ the true one.
+/// Mean and variance of a comparison's standard error, as [`BlockDesign::contrast`] finds it, ÷ the true one.
 ///
-/// The own error has ν = blocks − 1 degrees of freedom and is nearly normal, with mean 1 − 1/4ν and variance 1/2ν
-/// (Johnson and Welch, Biometrika 31, 1940). The larger of it and of the pooled one, which is taken for the true
-/// one here, as it varies much less, is 1 + max(0, z)/√2ν with a standard normal z: mean 0.399, variance 0.341.
+/// The own error has ν = blocks − 1 degrees of freedom and is nearly normal, with mean 1 − 1/4ν and variance 1/2ν (Johnson and Welch,
+/// Biometrika 31, 1940). The larger of it and the pooled one, which varies much less and is taken as the true one here, is 1 + max(0,
+/// z)/√2ν with a standard normal z: mean 0.399, variance 0.341.
 pub fn error_spread(blocks: usize, treatments: usize) -> (f64, f64) {
     let freedom = blocks as f64 - 1.0;
     if treatments <= FEW {

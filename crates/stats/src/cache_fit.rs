@@ -1,51 +1,51 @@
-//! What a cache in front of something slow does to reads at random: the hyperbola, fitted; and which reads missed.
+//! The throughput of random reads from a cache in front of something slow: the fitted hyperbola, and which reads missed.
 
 use crate::{Histogram, Median};
 use units::Nanos;
 
-/// The rate of reads, one after the other and uniform over a set of this size.
+/// The rate of sequential, uniformly random reads over a set of this size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CachePoint {
     /// Size of the set, in bytes.
     pub size: f64,
-    /// Reads a second.
+    /// Reads per second.
     pub rate: f64,
-    /// The share of the reads that missed, where they are counted.
+    /// The share of reads that missed, if counted.
     pub missed: Option<f64>,
 }
 
-/// Time a read = h·hit + (1 − h)·miss, where h = min(1, cache / size) is the share that the cache holds, under any
-/// policy that keeps it full of the set.
+/// Time per read = h·hit + (1 − h)·miss, where h = min(1, cache / size) is the share that the cache holds, under any policy that keeps it
+/// full of the set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheFit {
-    /// Seconds a read from the cache.
+    /// Seconds per read from the cache.
     pub hit: f64,
-    /// Seconds a read from behind it.
+    /// Seconds per read from behind it.
     pub miss: f64,
-    /// What fits, in bytes.
+    /// Cache size, in bytes.
     pub size: f64,
     /// Root of the mean square of ln(rate) − ln(model): 0.1 is some 10 % off.
     pub error: f64,
 }
 
-/// Why no three parameters follow from the points.
+/// Why the points do not determine the three parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheFitError {
-    /// Fewer than four points, or one that is no rate.
+    /// Fewer than four points, or an invalid rate.
     TooFew,
     /// The rates hardly differ, and nothing says whether all reads hit or all miss.
     Flat,
-    /// Not even the two smallest sets fit, so that nothing says what a hit takes.
+    /// Not even the two smallest sets fit, so nothing says what a hit takes.
     AllMiss,
     /// The rates rise with the size, or fall only at the largest set.
     NoHyperbola,
 }
 
-/// A largest rate that is not so many times the smallest is no cliff.
+/// If the largest rate is less than this many times the smallest, there is no cliff.
 const CLIFF_LEAST: f64 = 1.3;
-/// Candidates for the cache's size in the first pass, between two points.
+/// Candidate cache sizes between two points in the first pass.
 const STEPS: usize = 24;
-/// Halvings of the interval around the best of them.
+/// Golden-section steps around the best of them.
 const REFINE: u32 = 40;
 /// Steps of the descent for hit and miss; it has converged long before.
 const NEWTON: u32 = 30;
@@ -53,13 +53,13 @@ const NEWTON: u32 = 30;
 impl CacheFit {
     /// Least squares on the logarithm of the rate, so that a slow point counts as much as a fast one.
     ///
-    /// Where the misses of all sets are counted, they say what fits, and only hit and miss are left for the times to say: a disk
-    /// that is slower for a while does not move the size. Else, for each size of the cache, tried between the smallest and the
-    /// largest set, hit and miss are found by Gauss and Newton's descent in their logarithms; of the sizes the best is refined
-    /// by golden section. At least two sets must fit for hit to follow, and at least two must not for miss and the size.
+    /// If the misses of all sets are counted, they determine the size, and the times only hit and miss: a disk that is slower for a while
+    /// does not move the size. Else, for each cache size tried between the smallest and the largest set, hit and miss are found by
+    /// Gauss-Newton descent in their logarithms; the best size is refined by golden section. At least two sets must fit to determine hit,
+    /// and at least two must not to determine miss and the size.
     ///
     /// # Errors
-    /// When the points do not determine all three.
+    /// If the points do not determine all three.
     pub fn fit(points: &[CachePoint]) -> Result<Self, CacheFitError> {
         let mut points = points.to_vec();
         points.sort_by(|a, b| a.size.total_cmp(&b.size));
@@ -87,7 +87,7 @@ impl CacheFit {
         }
     }
 
-    /// The best of all sizes between the smallest set and the largest.
+    /// The best size between the smallest set and the largest.
     fn best(points: &[CachePoint]) -> Self {
         let (first, last) = (points[0].size.ln(), points[points.len() - 1].size.ln());
         let steps = STEPS * points.len();
@@ -112,12 +112,12 @@ impl CacheFit {
             let logs: f64 = points.iter().map(|p| weight(p) * time(p).ln()).sum();
             (weights > 0.0).then(|| logs / weights)
         };
-        // Where it begins: the mean of those that mostly hit, and of those that mostly miss.
+        // Start: the mean of those that mostly hit, and of those that mostly miss.
         let mut hit = mean(&|p| f64::from(hits(p) > 0.999)).unwrap_or_else(|| time(&points[0]).ln());
         let slow = points.iter().map(time).fold(0.0, f64::max).ln();
         let mut miss = slow + 0.1;
         for _ in 0..NEWTON {
-            // J'J·step = J'r in two unknowns, with a little added to the diagonal where one is not determined.
+            // J'J·step = J'r in two unknowns, with a little added to the diagonal if one is not determined.
             let (mut hh, mut hm, mut mm, mut hr, mut mr) = (1e-9, 0.0, 1e-9, 0.0, 0.0);
             for p in points {
                 let (by_hit, by_miss) = (hits(p) * hit.exp(), (1.0 - hits(p)) * miss.exp());
@@ -133,7 +133,7 @@ impl CacheFit {
             if det.abs() < 1e-18 {
                 break;
             }
-            // No further than a factor of e at once.
+            // At most a factor of e per step.
             hit += ((hr * mm - mr * hm) / det).clamp(-1.0, 1.0);
             miss += ((mr * hh - hr * hm) / det).clamp(-1.0, 1.0);
         }
@@ -148,27 +148,27 @@ impl CacheFit {
         1.0 - (self.size / size).min(1.0)
     }
 
-    /// Reads a second of a set of this size.
+    /// Reads per second of a set of this size.
     pub fn rate(&self, size: f64) -> f64 {
         let misses = self.misses(size);
         1.0 / ((1.0 - misses) * self.hit + misses * self.miss)
     }
 
-    /// The size of the set at which the rate is half of that from the cache; none if it never is.
+    /// The set size at which the rate is half of that from the cache; none if it never is.
     ///
-    /// Half the rate is twice the time: (1 − cache/size)·(miss − hit) = hit. With r = miss/hit that is a share of
-    /// 1/(r − 1) that misses, at size = cache·(r − 1)/(r − 2).
+    /// Half the rate is twice the time: (1 − cache/size)·(miss − hit) = hit. With r = miss/hit, a share of 1/(r − 1) misses, at size =
+    /// cache·(r − 1)/(r − 2).
     pub fn half_rate_size(&self) -> Option<f64> {
         let ratio = self.miss / self.hit;
         (ratio > 2.0).then(|| self.size * (ratio - 1.0) / (ratio - 2.0))
     }
 }
 
-/// Of so small a share of misses, or so large, nothing follows about what fits.
+/// Shares of misses from which the size follows.
 const TELLING: std::ops::Range<f64> = 0.1..0.9;
 
-/// What fits by the misses that were counted, without a look at any time: set × (1 − share), the median of those sets of which
-/// neither few reads nor most miss. None if there is no such set, or one of which they are not counted.
+/// The cache size from counted misses alone, without any time: set × (1 − share), the median over sets with neither few nor mostly
+/// misses. None if there is no such set, or one whose misses are not counted.
 pub fn size_from_misses(points: &[CachePoint]) -> Option<Median> {
     let missed: Option<Vec<(f64, f64)>> = points.iter().map(|p| p.missed.map(|m| (p.size, m))).collect();
     let telling = missed?.into_iter().filter(|(_, missed)| TELLING.contains(missed));
@@ -177,15 +177,14 @@ pub fn size_from_misses(points: &[CachePoint]) -> Option<Median> {
 
 /// Times are counted in classes a quarter of an octave wide,
 const CLASSES_AN_OCTAVE: f64 = 4.0;
-/// two heaps are so many classes apart at least (a factor of four),
+/// two modes are at least this many classes apart (a factor of four),
 const APART: usize = 8;
-/// and between them is a class with less than this part of the smaller heap.
+/// and between them is a class with less than this share of the smaller mode.
 const VALLEY: f64 = 0.3;
-/// A heap has at least this share of all.
+/// A mode has at least this share of all.
 const HEAP: f64 = 0.002;
 
-/// The time that parts hits from misses: the valley between the two highest heaps of a histogram. None if there is one
-/// heap only.
+/// The time that separates hits from misses: the valley between the two highest modes of a histogram. None if there is only one.
 pub fn hit_miss_threshold(times: &Histogram) -> Option<Nanos> {
     let (shortest, longest) = (times.quantile(0.0)?, times.max()?);
     let class = |time: Nanos| ((time.0.max(1) as f64).log2() * CLASSES_AN_OCTAVE).floor() as usize;
@@ -207,7 +206,7 @@ pub fn hit_miss_threshold(times: &Histogram) -> Option<Nanos> {
             }
             let floor = counts[low + 1..high].iter().copied().fold(f64::INFINITY, f64::min);
             if floor < VALLEY * smaller {
-                // The middle of the classes that are as empty as this.
+                // The middle of the classes that are this empty.
                 let flat: Vec<usize> = (low + 1..high).filter(|at| counts[*at] <= floor).collect();
                 best = Some((smaller, flat[flat.len() / 2]));
             }

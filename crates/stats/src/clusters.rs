@@ -1,4 +1,4 @@
-//! Intervals of what was counted second by second, where requests of the same second are alike.
+//! Intervals for per-second counts, where requests of the same second are alike.
 
 use crate::student_t;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -14,13 +14,13 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// CaveatKind on either side.
+/// Probability outside the interval on either side.
 const TAIL: f64 = 0.025;
 /// Fewer seconds than this say nothing of how seconds differ.
 const FEWEST: usize = 5;
-/// Seconds of a batch at least, where there are enough: what lasts for a second or two is then over.
+/// Fewest seconds per batch, if there are enough: by then what lasts for a second or two is over.
 const SECONDS_A_BATCH: usize = 3;
-/// More batches than this gain little (Schmeiser, Operations Research 30, 1982), and longer ones are less alike.
+/// More batches than this gain little (Schmeiser, Operations Research 30, 1982), and longer ones are less correlated.
 const MOST_BATCHES: usize = 15;
 
 impl Estimate {
@@ -29,17 +29,17 @@ impl Estimate {
         Self { value, low: value, high: value }
     }
 
-    /// What an increasing function makes of it.
+    /// Maps it by an increasing function.
     #[must_use]
     pub fn map(self, increasing: impl Fn(f64) -> f64) -> Self {
         Self { value: increasing(self.value), low: increasing(self.low), high: increasing(self.high) }
     }
 
-    /// By how much `self` is above `other`, of two that do not depend on each other.
+    /// The difference of two independent estimates.
     ///
     /// Source: the method of variance estimates recovery, Zou and Donner (Statistics in Medicine 27, 2008): towards each side the
-    /// distances of the two ends that matter there are added as squares. With the intervals of [`binomial`] it is method 10 of Newcombe
-    /// (Statistics in Medicine 17, 1998). It needs no symmetry, and keeps an open end open.
+    /// distances of the two ends that matter there are added as squares. With the intervals of [`wilson_interval`] it is method 10 of
+    /// Newcombe (Statistics in Medicine 17, 1998). It needs no symmetry, and keeps an open end open.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         let value = self.value - other.value;
@@ -48,8 +48,7 @@ impl Estimate {
         Self { value, low: value - below, high: value + above }
     }
 
-    /// How many times `other` it is, of two that do not depend on each other: [`Estimate::minus`] on logarithms. None if one of them
-    /// is not above 0.
+    /// The ratio of two independent estimates: [`Estimate::minus`] on logarithms. None unless both are above 0.
     pub fn over(self, other: Self) -> Option<Self> {
         let log = |of: Self| (of.value > 0.0).then(|| of.map(|x| x.max(0.0).ln()));
         Some(log(self)?.minus(log(other)?).map(f64::exp))
@@ -60,29 +59,29 @@ impl Estimate {
 ///
 /// The ratio estimator of cluster sampling (Cochran, *Sampling Techniques*, 3rd ed. 1977, chapter 6), its clusters being batches of
 /// neighbouring seconds, five to fifteen of them (batch means: Law, *Simulation Modeling and Analysis*, chapter 9): what lasts for some
-/// seconds then counts once. The interval is value ± t · error with batches − 1 degrees of freedom. Assumes that batches are
-/// independent; a disturbance as long as a batch or longer makes the interval too narrow.
+/// seconds then counts once. The interval is value ± t · error with batches − 1 degrees of freedom. Assumes independent batches; a
+/// disturbance as long as a batch or longer makes the interval too narrow.
 pub fn ratio_of_sums(seconds: &[(f64, f64)]) -> Option<Estimate> {
     let (value, error, freedom) = ratio_and_error(seconds)?;
     let half = student_t(1.0 - TAIL, freedom) * error;
     Some(Estimate { value, low: value - half, high: value + half })
 }
 
-/// How far on the logit a share of hits may be from the one found, to either side: [`ratio_of_sums`] carried over, so that shares stay
-/// between 0 and 1 (Korn and Graubard, Survey Methodology 24, 1998). A share of none or of all has no error of its own and is none.
+/// Half width of the interval of a share of hits on the logit scale: [`ratio_of_sums`] transformed, so that shares stay between 0 and 1
+/// (Korn and Graubard, Survey Methodology 24, 1998). None for a share of 0 or 1, which has no error of its own.
 fn logit_half(seconds: &[(u64, u64)]) -> Option<f64> {
     let floats: Vec<(f64, f64)> = seconds.iter().map(|(hits, all)| (*hits as f64, *all as f64)).collect();
     let (value, error, freedom) = ratio_and_error(&floats)?;
     (value > 0.0 && value < 1.0).then(|| student_t(1.0 - TAIL, freedom) * error / (value * (1.0 - value)))
 }
 
-/// The share that is so far from this one on the logit.
+/// This share moved by this much on the logit scale.
 fn moved(share: f64, by: f64) -> f64 {
     1.0 / (1.0 + (1.0 - share) / share * (-by).exp())
 }
 
-/// The share of hits among all, with the wider of two intervals: that of independent requests ([`binomial`]), and that of seconds that
-/// differ. None of nothing.
+/// The share of hits, with the wider of two intervals: that of independent requests ([`wilson_interval`]), and that of seconds that
+/// differ. None without requests.
 pub fn clustered_share(seconds: &[(u64, u64)]) -> Option<Estimate> {
     let (hits, all) = seconds.iter().fold((0, 0), |(h, a), (hits, all)| (h + hits, a + all));
     let alone = wilson_interval(hits, all)?;
@@ -96,27 +95,27 @@ pub fn clustered_share(seconds: &[(u64, u64)]) -> Option<Estimate> {
     })
 }
 
-/// The share of hits among independent requests, by Wilson's score (JASA 22, 1927); none of nothing.
+/// The share of hits among independent requests, by Wilson's score (JASA 22, 1927); none without requests.
 pub fn wilson_interval(hits: u64, all: u64) -> Option<Estimate> {
     wilson(hits, all, 1.959_963_984_540_054)
 }
 
-/// The same with so much doubt on both sides together, instead of 5 %: for many intervals that are to hold at once.
+/// The same with a two-sided error probability of `doubt` instead of 5 %: for many intervals that are to hold at once.
 pub fn share_interval(hits: u64, all: u64, doubt: f64) -> Option<Estimate> {
     wilson(hits, all, normal(doubt))
 }
 
-/// How many events were to be expected of which so many came, independent of each other (Poisson); with so much doubt on both sides together.
+/// The expected number of events, given how many independent ones were counted (Poisson), with a two-sided error probability of `doubt`.
 ///
-/// The score interval, which is Wilson's for a share that is small: never below 0, and of no events not empty.
+/// The score interval, which is Wilson's for a small share: never below 0, and not empty without events.
 pub fn poisson_interval(events: u64, doubt: f64) -> Estimate {
     let (z, value) = (normal(doubt), events as f64);
     let (middle, half) = (value + z * z / 2.0, z * (value + z * z / 4.0).sqrt());
-    // Of none the formula has that end exactly, but for rounding.
+    // Without events the formula gives that end exactly, except for rounding.
     Estimate { value, low: if events == 0 { 0.0 } else { middle - half }, high: middle + half }
 }
 
-/// Beyond which a normal value is with half of this probability.
+/// The two-sided normal quantile of this probability.
 fn normal(doubt: f64) -> f64 {
     Normal::standard().inverse_cdf(1.0 - doubt / 2.0)
 }
@@ -128,18 +127,18 @@ fn wilson(hits: u64, all: u64, z: f64) -> Option<Estimate> {
     let (n, value) = (all as f64, hits as f64 / all as f64);
     let middle = (value + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (value * (1.0 - value) / n + z * z / (4.0 * n * n)).sqrt();
-    // Where none or all were hit the formula has that end exactly, but for rounding.
+    // If none or all were hit the formula gives that end exactly, except for rounding.
     let low = if hits == 0 { 0.0 } else { (middle - half).max(0.0) };
     let high = if hits == all { 1.0 } else { (middle + half).min(1.0) };
     Some(Estimate { value, low, high })
 }
 
-/// Between which quantiles of all times together the true `q` quantile is; `above` has for each second how many times were above the
-/// `q` quantile found, and how many times there were. None with fewer than five seconds, or if none or all were above.
+/// Between which quantiles of all times the true `q` quantile lies; `above` has, for each second, the number of times above the `q`
+/// quantile found, and the number of times. None with fewer than five seconds, or if none or all were above.
 ///
-/// Woodruff (JASA 47, 1952): the share above the quantile found is uncertain by so much, so the times at the shares so much below and above
-/// 1 − q are the ends of the quantile's interval. The share's own doubt is that of seconds that differ, on the logit. An upper end
-/// that fewer than one of the times is above is none: the run was too short to see it.
+/// Woodruff (JASA 47, 1952): the share above the quantile found is uncertain by some amount, so the times at the shares that much below
+/// and above 1 − q are the ends of the quantile's interval. The share's own uncertainty is that of seconds that differ, on the logit
+/// scale. An upper end with fewer than one time above it is none: the run was too short to see it.
 pub fn quantile_bounds(q: f64, above: &[(u64, u64)]) -> Option<(f64, Option<f64>)> {
     let all: u64 = above.iter().map(|(_, all)| all).sum();
     let half = logit_half(above)?;
@@ -147,7 +146,7 @@ pub fn quantile_bounds(q: f64, above: &[(u64, u64)]) -> Option<(f64, Option<f64>
     Some((1.0 - most, (least * all as f64 >= 1.0).then_some(1.0 - least)))
 }
 
-/// Σ above ÷ Σ below, its standard error, and the degrees of freedom of that.
+/// Σ above ÷ Σ below, its standard error, and its degrees of freedom.
 fn ratio_and_error(seconds: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let below: f64 = seconds.iter().map(|(_, below)| below).sum();
     if seconds.len() < FEWEST || below <= 0.0 {
@@ -168,7 +167,7 @@ mod tests {
     use statrs::distribution::{ContinuousCDF, Normal};
     use units::random;
 
-    /// Even numbers between 0 and 1, and normal ones from them, the same each time.
+    /// Uniform numbers between 0 and 1, and normal ones from them, the same each time.
     struct Random(random::Random);
 
     impl Random {
@@ -183,11 +182,11 @@ mod tests {
 
     const SECONDS: usize = 40;
     const REQUESTS: usize = 200;
-    /// How much whole seconds differ, and how much requests within one; in logarithms.
+    /// Standard deviation between whole seconds, and between requests within one; in logarithms.
     const BETWEEN: f64 = 0.1;
     const WITHIN: f64 = 0.5;
 
-    /// The response times of a run, second by second: their true quantiles are those of a normal logarithm.
+    /// The response times of a run, second by second, log-normal.
     fn run(random: &mut Random, centre: f64) -> Vec<Vec<f64>> {
         (0..SECONDS)
             .map(|_| {
@@ -213,7 +212,7 @@ mod tests {
         Estimate { value, low: at(low), high: high.map_or(f64::INFINITY, at) }
     }
 
-    /// In how many of a hundred cases the truth is within the interval.
+    /// In what share of cases the interval holds the truth.
     fn covered(cases: u32, mut case: impl FnMut() -> (Estimate, f64)) -> f64 {
         let hits = (0..cases).filter(|_| {
             let (found, truth) = case();
@@ -248,7 +247,7 @@ mod tests {
 
     #[test]
     fn and_a_ratio_of_sums_whose_seconds_hang_together() {
-        // Processor time a request, with a disturbance that fades by a third from second to second.
+        // Processor time per request, with a disturbance that decays by a third from second to second.
         let mut random = Random(random::Random(3));
         let share = covered(3000, || {
             let mut drift = 0.0;

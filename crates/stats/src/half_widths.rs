@@ -1,42 +1,41 @@
 use crate::block_design::{PooledVariance, contrast_variance, noisy_f_ratio};
 
-/// Looks at a growing randomised complete block design, and what is read from it at each.
+/// The looks at a growing randomised complete block design.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LookSchedule<'a> {
-    /// Treatments of each block.
+    /// Treatments per block.
     pub treatments: usize,
-    /// Comparisons: weights of the treatments, which add up to 0.
+    /// Comparisons: weights of the treatments, which sum to 0.
     pub contrasts: &'a [Vec<f64>],
-    /// Blocks at the first look; two at least.
+    /// Blocks at the first look; at least two.
     pub least: usize,
-    /// Blocks at the last; there is a look after each block between.
+    /// Blocks at the last look; there is one after each block in between.
     pub most: usize,
-    /// The chance that any of all the intervals misses.
+    /// The probability that any of all the intervals misses.
     pub alpha: f64,
-    /// The part of it that the first look has.
+    /// The share of it spent at the first look.
     pub first: f64,
-    /// Experiments that are drawn. The error of the chance is √(alpha ÷ paths) at most: 0.1 points at 5 % and 40,000.
+    /// Experiments drawn. The error of the probability is at most √(alpha ÷ paths): 0.1 points at 5 % and 40,000.
     pub paths: usize,
 }
 
-/// Half widths of intervals, in standard errors as [`crate::Blocks::contrast`] gives them, for each number of blocks
-/// from two on: such that, over all comparisons and all looks, the chance that any interval misses is `alpha`.
+/// Half widths of intervals, in standard errors as [`crate::BlockDesign::contrast`] gives them, for each number of blocks from two on:
+/// such that, over all comparisons and all looks, the probability that any interval misses is `alpha`.
 ///
-/// Source: repeated confidence intervals, Jennison and Turnbull, *Group Sequential Methods*, 1999, chapter 9; a
-/// level that is the same at every look, Pocock (Biometrika 64, 1977), here at every look but the first, which has a
-/// part of its own; many comparisons with one control, Dunnett (JASA 50, 1955). Their tables are for known variances
-/// or for other designs. Under the normal model, what is compared (error of the estimate ÷ standard error) has a
-/// distribution that depends on the design alone, so it is drawn: `paths` experiments without any effect, from
-/// independent standard normal numbers. A pair of levels is then found that spends alpha exactly on these paths:
+/// Source: repeated confidence intervals, Jennison and Turnbull, *Group Sequential Methods*, 1999, chapter 9; a level that is the same at
+/// every look, Pocock (Biometrika 64, 1977), here at every look but the first, which has a part of its own; many comparisons with one
+/// control, Dunnett (JASA 50, 1955). Their tables are for known variances or for other designs. Under the normal model, the statistic
+/// (error of the estimate ÷ standard error) has a distribution that depends on the design alone, so it is simulated: `paths` experiments
+/// without any effect, from independent standard normal numbers. A pair of levels is then found that spends alpha exactly on these paths:
 ///
 /// * at the first look, half widths exceeded by `first` × alpha of the paths;
-/// * at every later one, those exceeded by one and the same share of all paths, so that of the paths that did not
-///   exceed the first, (1 − first) × alpha exceed any.
+/// * at every later one, those exceeded by one and the same share of all paths, so that of the paths that did not exceed the first, (1 −
+///   first) × alpha exceed any.
 ///
-/// Before the first look nothing is decided; for those who want to see an interval all the same, the half widths
-/// there are those of a single look, exceeded by alpha of the paths.
+/// Before the first look nothing is decided; for those who want to see an interval all the same, the half widths there are those of a
+/// single look, exceeded by alpha of the paths.
 ///
-/// Assumes independent normal residuals of equal variance. Degenerate: with one look only, it has all of alpha.
+/// Assumes independent normal residuals of equal variance. Degenerate: a single look spends all of alpha.
 pub fn half_widths(looks: &LookSchedule<'_>, mut normal: impl FnMut() -> f64) -> Vec<f64> {
     let drawn = draw(looks, &mut normal);
     let sorted = |values: &[f32]| {
@@ -61,7 +60,7 @@ pub fn half_widths(looks: &LookSchedule<'_>, mut normal: impl FnMut() -> f64) ->
     if single {
         return found;
     }
-    // Of each path the smallest rank it has at any later look; those that exceed the first look are out.
+    // For each path its smallest rank at any later look; those that exceed the first look are out.
     let mut smallest = vec![u32::MAX; looks.paths];
     let orders: Vec<Vec<u32>> = drawn[early + 1..].iter().map(|values| sorted(values)).collect();
     for order in &orders {
@@ -80,7 +79,7 @@ pub fn half_widths(looks: &LookSchedule<'_>, mut normal: impl FnMut() -> f64) ->
     found
 }
 
-/// For each number of blocks from two on, and each path: the largest |estimate ÷ standard error| of the comparisons.
+/// For each number of blocks from two on, and each path: the largest |estimate ÷ standard error| over the comparisons.
 fn draw(looks: &LookSchedule<'_>, normal: &mut impl FnMut() -> f64) -> Vec<Vec<f32>> {
     let treatments = looks.treatments;
     let mut drawn = vec![Vec::with_capacity(looks.paths); looks.most - 1];
@@ -129,7 +128,7 @@ mod tests {
     use super::*;
     use crate::student_t;
 
-    /// Normal numbers from even ones, by the quantile.
+    /// Normal numbers from uniform ones, by the quantile function.
     fn normals(seed: u64) -> impl FnMut() -> f64 {
         use statrs::distribution::{ContinuousCDF, Normal};
         let (normal, mut random) = (Normal::standard(), units::random::Random(seed));
@@ -153,7 +152,7 @@ mod tests {
 
     #[test]
     fn one_pair_and_one_look_are_students_t() {
-        // Of two treatments the pooled variance is that of the pairs: the paired t test.
+        // With two treatments the pooled variance is that of the pairs: the paired t test.
         let found = half_widths(&looks(&[vec![-1.0, 1.0]], 6, 6), normals(1));
         assert_eq!(found.len(), 5);
         for (place, blocks) in [(2, 4.0), (4, 6.0)] {
@@ -181,7 +180,7 @@ mod tests {
         let asked = looks(&contrasts, 4, 12);
         let found = half_widths(&asked, normals(3));
         assert_eq!(found.len(), 11);
-        // Other paths than those that the bounds were made on.
+        // Other paths than those the bounds were computed from.
         let drawn = draw(&asked, &mut normals(4));
         let missed = |from: usize, to: usize| {
             let any = |path: &usize| (from..to).any(|look| f64::from(drawn[look][*path]) > found[look]);

@@ -10,27 +10,24 @@ mod packed;
 /// Significant decimal digits kept: a recorded time is within 0.1 % of the true one.
 const DIGITS: u8 = 3;
 
-/// Times counted in buckets of 0.1 % width, from 1 ns up; memory grows with the range seen, never
-/// with the number of times recorded.
+/// Times counted in buckets of 0.1 % width, from 1 ns up; memory grows with the range seen, never with the number of times recorded.
 ///
-/// Two histograms merge exactly: the merged one is what one recorder would have held, and is stored as the same bytes,
-/// whatever the order. Serialised in the HDR V2 format, as base64 where people may read it, so that every quantile can be
-/// derived again later.
+/// Two histograms merge exactly: the merged one is what one recorder would have held, and is stored as the same bytes, whatever the
+/// order. Serialised in the HDR V2 format, as base64 where people may read it, so that every quantile can be derived later.
 #[derive(Debug, Clone)]
 pub struct Histogram(Counts);
 
 type Hdr = hdrhistogram::Histogram<u64>;
 
-/// What it holds.
 #[derive(Debug, Clone)]
 enum Counts {
     /// A count for every bucket up to the largest time: to record, and to find quantiles.
     Open(Hdr),
-    /// As it was read: most are merged into another, bucket by bucket, and nothing more is asked of them.
+    /// As read: most are only merged into another, bucket by bucket.
     Packed(PackedHistogram),
 }
 
-/// The quantiles every face shows.
+/// The quantiles shown everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quantiles {
     /// Half are below.
@@ -57,7 +54,7 @@ fn empty() -> Hdr {
     Hdr::new(DIGITS).expect("three digits are within HDR's 0 to 5")
 }
 
-/// Those that hold the same, whatever each once had room for.
+/// Equal if they hold the same counts, whatever capacity each has grown to.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         self.count() == other.count() && self.counts().eq(other.counts())
@@ -84,12 +81,12 @@ impl Histogram {
         }
     }
 
-    /// Forgets everything, keeps its memory.
+    /// Removes everything, keeps its memory.
     pub fn clear(&mut self) {
         self.open_mut().reset();
     }
 
-    /// How many times were recorded.
+    /// Number of times recorded.
     pub fn count(&self) -> u64 {
         match &self.0 {
             Counts::Open(open) => open.len(),
@@ -102,41 +99,40 @@ impl Histogram {
         self.count() == 0
     }
 
-    /// The time that a share `q` (0 to 1) of all is at or below; none of nothing.
+    /// The `q` quantile (0 to 1): the time that this share is at or below; none if empty.
     pub fn quantile(&self, q: f64) -> Option<Nanos> {
         (!self.is_empty()).then(|| Nanos(self.open().value_at_quantile(q).min(self.open().max())))
     }
 
-    /// The mean, within 0.1 %; none of nothing.
+    /// The mean, within 0.1 %; none if empty.
     pub fn mean(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| Nanos(self.open().mean().round() as u64))
     }
 
-    /// The largest, within 0.1 %; none of nothing.
+    /// The largest, within 0.1 %; none if empty.
     pub fn max(&self) -> Option<Nanos> {
         (!self.is_empty()).then(|| Nanos(self.open().max()))
     }
 
-    /// Every bucket that holds something, from the shortest on: a time within 0.1 % of all in it, and how many.
+    /// Every non-empty bucket in ascending order: a time within 0.1 % of all in it, and its count.
     pub fn counts(&self) -> impl Iterator<Item = (Nanos, u64)> {
         self.open()
             .iter_recorded()
             .map(|bucket| (Nanos(bucket.value_iterated_to()), bucket.count_since_last_iteration()))
     }
 
-    /// Every bucket that holds something, from the shortest on: the least and the largest time that it counts, and how
-    /// many it holds.
+    /// Every non-empty bucket in ascending order: its least and largest time, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
         let open = self.open();
         self.counts().map(|(time, count)| (Nanos(open.lowest_equivalent(time.0)), time, count))
     }
 
-    /// How many were longer than `limit`, within the bucket width.
+    /// Number of times longer than `limit`, within the bucket width.
     pub fn count_above(&self, limit: Nanos) -> u64 {
         self.count() - self.open().count_between(0, limit.0)
     }
 
-    /// The usual quantiles; none of nothing.
+    /// The usual quantiles; none if empty.
     pub fn quantiles(&self) -> Option<Quantiles> {
         let at = |q| self.quantile(q);
         Some(Quantiles {
@@ -168,8 +164,8 @@ impl Histogram {
         }
     }
 
-    /// In the HDR V2 format. Its header has the largest time that there is room for, which depends on when a histogram last
-    /// grew; here it has the largest that was recorded, so that equal histograms are equal bytes.
+    /// In the HDR V2 format. Its header has the largest time there is room for, which depends on when a histogram last grew; here it has
+    /// the largest recorded, so that equal histograms are equal bytes.
     fn to_bytes(&self) -> Result<Vec<u8>, V2SerializeError> {
         let (mut bytes, open) = (Vec::new(), self.open());
         V2Serializer::new().serialize(open, &mut bytes)?;
@@ -252,8 +248,8 @@ mod tests {
     }
 
     proptest! {
-        /// An equal histogram once was other bytes if it had grown in another order, and so a run of several loops was
-        /// stored in as many ways.
+        /// Equal histograms once had different bytes if they had grown in a different order, and so a run of several loops was stored in
+        /// as many ways.
         #[test]
         fn equal_histograms_are_equal_bytes(
             times in proptest::collection::vec(0u64..1 << 50, 0..100), order in any::<u64>(), dealt in 1usize..9,
@@ -283,7 +279,7 @@ mod tests {
 
     #[test]
     fn one_stored_before_equal_ones_were_equal_bytes_is_read() {
-        // With room for 1.2 min, as it had when it was merged, and one time of 3 ms.
+        // With room for 1.2 min, as after merging, and one time of 3 ms.
         let mut bytes = {
             let mut h = Histogram::default();
             h.record(Nanos::from_millis(3));
@@ -296,7 +292,7 @@ mod tests {
         assert_ne!(serde_json::to_string(&back).expect("text"), stored);
     }
 
-    /// Others need far more memory, and merging them may fail.
+    /// Other kinds need far more memory, and merging them may fail.
     #[test]
     fn one_of_another_kind_is_refused() {
         for (low, high, digits) in [(1, 1_000, 5), (1_000, 1_000_000, 3)] {

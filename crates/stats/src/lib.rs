@@ -1,6 +1,6 @@
-//! Statistics that the rest builds on: histogram, straight lines with intervals, comparisons in blocks.
+//! Statistics: histograms, regression lines with intervals, comparisons in blocks.
 //!
-//! Pure functions and values. Never a clock, never randomness but what is handed in, never a file.
+//! Pure functions and values: no clock, no files, no randomness but what is passed in.
 
 mod binomial;
 mod block_design;

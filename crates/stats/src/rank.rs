@@ -1,11 +1,11 @@
-//! Intervals from the order of values alone, whatever their distribution.
+//! Distribution-free intervals from order statistics.
 
 use crate::binomial::binomial_cdf;
 
 /// A median with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Median {
-    /// Of an even number of values the mean of the middle two.
+    /// For an even number of values the mean of the middle two.
     pub median: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -13,16 +13,16 @@ pub struct Median {
     pub high: f64,
 }
 
-/// CaveatKind on either side.
+/// Probability outside the interval on either side.
 const TAIL: f64 = 0.025;
 
 impl Median {
-    /// Of these values; none of none, or if one is no number.
+    /// The median of these values; none if there are none, or one is NaN.
     ///
-    /// The interval is that of the sign test (W. J. Conover, Practical Nonparametric Statistics): its ends are the values
-    /// of such ranks that the true median is between them with at least 95 % if the values are independent and of one
-    /// distribution; of 20 values the 6th and the 15th (95.9 %). Fewer than six values have no such ranks: the ends are
-    /// then the smallest and the largest (of five 93.75 %, of three 75 %, of one nothing is known).
+    /// The interval is that of the sign test (W. J. Conover, Practical Nonparametric Statistics): its ends are the values of such ranks
+    /// that the true median is between them with at least 95 % if the values are independent and identically distributed; of 20 values
+    /// the 6th and the 15th (95.9 %). Fewer than six values have no such ranks: the ends are then the smallest and the largest (of five
+    /// 93.75 %, of three 75 %, of one nothing is known).
     pub fn of(values: &[f64]) -> Option<Self> {
         let values = sorted(values)?;
         let n = values.len();
@@ -36,15 +36,14 @@ impl Median {
     }
 }
 
-/// By what factor the second values are larger than the first, with its 95 % interval; none if either are none, or
-/// one is not above 0.
+/// By what factor the second values are larger than the first, with its 95 % interval; none if either is empty, or a value is not above
+/// 0.
 ///
-/// The estimate of Hodges and Lehmann (Annals of Mathematical Statistics 34, 1963) on logarithms: the median of the ratios of all
-/// pairs. The interval is that of the Mann-Whitney test: its ends are the ratios of such ranks that the true factor is
-/// between them with at least 95 %, by the exact distribution of the test's count up to [`EXACT`] values a side (of four and
-/// four the smallest and the largest ratio, 97.1 %), by its normal approximation beyond. Where there are too few for any such ranks
-/// (3 and 4, 2 and 7) it is open: from 0 to infinity. Assumes that both have the same shape but for the factor, and no ties;
-/// with ties it covers more.
+/// The estimate of Hodges and Lehmann (Annals of Mathematical Statistics 34, 1963) on logarithms: the median of the ratios of all pairs.
+/// The interval is that of the Mann-Whitney test: its ends are the ratios of such ranks that the true factor is between them with at
+/// least 95 %, by the exact distribution of the test's count up to [`EXACT`] values a side (of four and four the smallest and the largest
+/// ratio, 97.1 %), by its normal approximation beyond. With too few for any such ranks (3 and 4, 2 and 7) it is open: from 0 to infinity.
+/// Assumes that both have the same shape but for the factor, and no ties; with ties it covers more.
 pub fn ratio_of_medians(first: &[f64], second: &[f64]) -> Option<Median> {
     if first.iter().chain(second).any(|value| *value <= 0.0) {
         return None;
@@ -58,15 +57,15 @@ pub fn ratio_of_medians(first: &[f64], second: &[f64]) -> Option<Median> {
     Some(Median { median: middle(&all).exp(), low, high })
 }
 
-/// Up to so many values on the smaller side the distribution is counted out.
+/// Up to this many values on the smaller side the distribution is exact.
 const EXACT: usize = 20;
 
-/// How many of the smallest ratios of all pairs may be left out, and as many of the largest, so that the rest covers 95 %;
-/// none if not even all of them do.
+/// How many of the smallest ratios of all pairs, and of the largest, may be left out so that the rest covers 95 %; none if not even all
+/// of them do.
 ///
-/// A pair is one where the second value is the smaller. Of the orders of n and m values without a difference, all equally
-/// likely, `counts[u]` have u such pairs (H. B. Mann and D. R. Whitney, Annals of Mathematical Statistics 18, 1947): the
-/// coefficients of the Gaussian binomial, the product of (1 − x^(m + i)) ÷ (1 − x^i) for i from 1 to n.
+/// A pair counts if the second value is the smaller. Of the orders of n and m values without a difference, all equally likely,
+/// `counts[u]` have u such pairs (H. B. Mann and D. R. Whitney, Annals of Mathematical Statistics 18, 1947): the coefficients of the
+/// Gaussian binomial, the product of (1 − x^(m + i)) ÷ (1 − x^i) for i from 1 to n.
 fn outside(n: usize, m: usize) -> Option<usize> {
     let (n, m) = (n.min(m), n.max(m));
     if n > EXACT {
@@ -74,7 +73,7 @@ fn outside(n: usize, m: usize) -> Option<usize> {
         let spread = (n * m * (n + m + 1.0) / 12.0).sqrt();
         return Some((n * m / 2.0 - 1.96 * spread).floor().max(0.0) as usize);
     }
-    // Of counts that grow beyond what a float holds exactly, what is lost is far below what is asked for.
+    // Once counts exceed what a float holds exactly, the loss is far below the precision needed.
     let mut counts = vec![0.0_f64; n * m / 2 + 1];
     counts[0] = 1.0;
     for i in 1..=n {
@@ -138,7 +137,7 @@ mod tests {
         assert_eq!((few.low, few.high), (0.0, f64::INFINITY), "two ratios cover nothing");
     }
 
-    /// Of four and of five values a side the normal approximation took the ranks of 94.3 %, and called them 95 %.
+    /// With four and five values a side the normal approximation took ranks of 94.3 %, and called them 95 %.
     #[test]
     fn ranks_of_the_mann_whitney_test() {
         // Tables of the Mann-Whitney U test, two-sided at 5 %: the largest count that is significant.
@@ -158,12 +157,12 @@ mod tests {
         ] {
             assert_eq!((outside(n, m), outside(m, n)), (critical, critical), "{n} and {m}");
         }
-        // The approximation goes on where the tables end.
+        // The approximation continues where the tables end.
         let (exact, beyond) = (outside(20, 21).expect("many"), outside(21, 21).expect("many"));
         assert!((130..=145).contains(&exact) && (140..=155).contains(&beyond), "{exact} {beyond}");
     }
 
-    /// By counting out every order of five and five: how often the interval holds the truth.
+    /// Enumerates every order of five and five: how often the interval holds the truth.
     #[test]
     fn what_an_interval_covers() {
         let mut held = 0;

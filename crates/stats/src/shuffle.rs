@@ -1,13 +1,13 @@
-//! Orders from a given seed, the same in every version: ChaCha8 is a published cipher.
+//! Random orders from a given seed, the same in every version: ChaCha8 is a published cipher.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// Keeps the order within blocks apart from any other use of the same seed.
+/// Separates the order within blocks from any other use of the same seed.
 const ORDER: [u8; 16] = *b"torment blocks  ";
 
-/// 0 … n−1 in an order of which each is equally likely (Fisher and Yates, as Durstenfeld gave it). Each block has
-/// a stream of its own, so that its order does not depend on how the blocks before it went.
+/// A uniformly random permutation of 0 … n−1 (Fisher and Yates, as Durstenfeld gave it). Each block has a stream of its own, so its order
+/// does not depend on earlier blocks.
 pub fn shuffled(n: usize, seed: u64, block: u32) -> Vec<usize> {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -17,7 +17,7 @@ pub fn shuffled(n: usize, seed: u64, block: u32) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
     for last in (1..n).rev() {
         let choices = last as u64 + 1;
-        // 64 random bits for a dozen choices: the bias of the remainder is below 1e-18.
+        // 64 random bits for a dozen choices: the modulo bias is below 1e-18.
         order.swap(last, (random.next_u64() % choices) as usize);
     }
     order

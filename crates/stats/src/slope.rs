@@ -1,14 +1,13 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A least-squares line through points, with the doubt of its slope.
+/// A least-squares line through points, with the standard error of its slope.
 ///
-/// Source: any text on simple regression; the slope's standard error is
-/// `sqrt(Σ residual² / (n − 2) / Σ (x − x̄)²)`, with `n − 2` degrees of freedom. Assumes independent
-/// residuals: feed it block means, not raw samples of a queue, which are strongly autocorrelated.
+/// Source: any text on simple regression; the slope's standard error is `sqrt(Σ residual² / (n − 2) / Σ (x − x̄)²)`, with `n − 2` degrees
+/// of freedom. Assumes independent residuals: feed it block means, not raw samples of a queue, which are strongly autocorrelated.
 /// Degenerate: fewer than three points have no standard error and give none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slope {
-    /// Rise for each unit of x.
+    /// Rise per unit of x.
     pub per_unit: f64,
     /// Its standard error.
     pub error: f64,
@@ -23,21 +22,21 @@ impl Slope {
         Self::through(&points)
     }
 
-    /// Fits points `(x, y)`, wherever they are; none for fewer than three points, if all have the same x, or where that
-    /// cannot be reckoned: one is no number, or their squares are too large for one.
+    /// Fits points `(x, y)`; none for fewer than three points, if all have the same x, or for values that are NaN or whose squares
+    /// overflow.
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         Self::weighted(&points.iter().map(|(x, y)| (*x, *y, 1.0)).collect::<Vec<_>>())
     }
 
-    /// Fits points `(x, y)` above 0 of which each is known to the same share of itself: each residual counts as a share
-    /// of its y, or the largest would decide alone. None as in [`Slope::through`].
+    /// Fits points `(x, y)` above 0, each known to the same relative error: each residual counts as a share of its y, or the largest
+    /// would decide alone. None as in [`Slope::through`].
     pub fn by_shares(points: &[(f64, f64)]) -> Option<Self> {
         let known: Vec<_> =
             points.iter().filter(|(_, y)| *y > 0.0).map(|(x, y)| (*x, *y, y.powi(-2))).collect();
         Self::weighted(&known)
     }
 
-    /// Fits points `(x, y, weight)`; weights are in proportion to one over the variance of each y.
+    /// Fits points `(x, y, weight)`; weights are proportional to the inverse variance of each y.
     fn weighted(points: &[(f64, f64, f64)]) -> Option<Self> {
         if points.len() < 3 {
             return None;
@@ -46,7 +45,7 @@ impl Slope {
         let mean_x = points.iter().map(|(x, _, w)| w * x).sum::<f64>() / weights;
         let mean_y = points.iter().map(|(_, y, w)| w * y).sum::<f64>() / weights;
         let sxx: f64 = points.iter().map(|(x, _, w)| w * (x - mean_x).powi(2)).sum();
-        // Where all are at one place, rounding the mean leaves a spread that is none.
+        // If all coincide, rounding the mean leaves a spurious spread.
         if points.iter().all(|(x, ..)| *x == points[0].0) {
             return None;
         }
@@ -103,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_large_point_does_not_decide_alone() {
-        // Near y = 10 + 2x, the last twice too high: shares leave the slope where the others have it.
+        // Near y = 10 + 2x, the last twice too high: relative residuals keep the slope of the others.
         let points = [(0.0, 10.0), (5.0, 20.1), (20.0, 49.8), (100.0, 210.0), (400.0, 1620.0)];
         let plain = Slope::through(&points).expect("five points");
         let shares = Slope::by_shares(&points).expect("five points");

@@ -1,6 +1,5 @@
-//! Fills a store with many runs, and says how long it takes to list them:
-//! `cargo run --release -p torment-store --example many -- FILE [COUNT] [TORMENT]`. With a TORMENT also how long its
-//! `list` takes, from its start to its end.
+//! Fills a store with many runs, and measures how long it takes to list them: `cargo run --release -p torment-store --example many --
+//! FILE [COUNT] [TORMENT]`. With TORMENT it also times that program's `list`, from start to end.
 
 use record::{Event, Limit, LimitUnit, Machine, Outcomes, RunId, RunKind, SearchEnd, Verdict, exit};
 use std::path::Path;
@@ -9,9 +8,9 @@ use std::time::{Duration, Instant};
 use torment_store::{Filter, RunStatus, Store};
 use units::{Moment, Nanos};
 
-/// Of so many repetitions the median counts.
+/// Repetitions, whose median counts.
 const TIMES: usize = 9;
-/// The last run began then: 2026-11-20.
+/// Begin of the last run: 2026-11-20.
 const LAST_UNIX_MS: u64 = 1_795_132_800_000;
 /// A run every ten minutes.
 const APART_MS: u64 = 600_000;

@@ -1,7 +1,7 @@
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 
-/// Why the store could not do what was asked. Each message ends in what the user can do.
+/// A store error. Each message ends in what the user can do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Neither `XDG_DATA_HOME` nor `HOME` says where to keep runs.
@@ -14,7 +14,7 @@ pub enum Error {
     Open {
         /// The database.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         found: String,
     },
     /// The file is not an SQLite database, or a damaged one.
@@ -24,10 +24,10 @@ pub enum Error {
     NotADatabase {
         /// The file.
         path: PathBuf,
-        /// SQLite's words.
+        /// SQLite's message.
         found: String,
     },
-    /// It is an SQLite database, but of another program.
+    /// An SQLite database, but of another program.
     #[error(
         "{path} is another program's SQLite database, not a torment store; name another file with --store PATH"
     )]
@@ -75,47 +75,47 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
-    /// No run of that name.
+    /// No such run.
     #[error("no run '{asked}'{}", expected(*.kept, .near))]
     NoRun {
         /// What was asked for.
         asked: String,
-        /// How many runs there are.
+        /// Number of runs.
         kept: u64,
-        /// Names and ids that are nearly what was asked for.
+        /// Similar names and ids.
         near: Vec<String>,
     },
-    /// More than one run begins so.
+    /// Several runs have this prefix.
     #[error("more than one run begins with '{asked}': {}; type more of it", .fits.join(", "))]
     Ambiguous {
         /// What was asked for.
         asked: String,
-        /// Some of those that fit.
+        /// Some of the matches.
         fits: Vec<String>,
     },
-    /// The run goes on, so it cannot be removed.
+    /// The run is still being written, so it cannot be removed.
     #[error("run {id} is still running (process {pid}); stop it first, or wait for it to end")]
     Running {
         /// The run.
         id: String,
-        /// Who writes it.
+        /// The writing process.
         pid: u32,
     },
     /// The first event of a recording was not [`record::Event::RunStarted`].
     #[error("a recording must begin with the event run_started; this is a bug in torment")]
     NotStarted,
-    /// Anything else that SQLite reports.
+    /// Any other SQLite error.
     #[error("the store {path} failed: {found}; name another file with --store PATH")]
     Sqlite {
         /// The database.
         path: PathBuf,
-        /// SQLite's words.
+        /// SQLite's message.
         found: String,
     },
 }
 
 impl Error {
-    /// SQLite's error about the database at `path`, in words that say what to do.
+    /// Converts SQLite's error about the database at `path`.
     pub(crate) fn of(path: &Path, error: &rusqlite::Error) -> Self {
         let (path, found) = (path.to_owned(), error.to_string());
         match error.sqlite_error_code() {
@@ -129,7 +129,7 @@ impl Error {
     }
 }
 
-/// What could have been asked for.
+/// Suggests what could have been asked for.
 fn expected(kept: u64, near: &[String]) -> String {
     if kept == 0 {
         return ": the store is empty; torment find or torment run makes one".to_owned();

@@ -3,11 +3,11 @@ use record::{Event, RunId};
 use rusqlite::{OptionalExtension, params};
 use std::collections::VecDeque;
 
-/// Events read at a time: some hundred KiB, however long the run.
+/// Events read per query: some hundred KiB, however long the run.
 const PAGE: i64 = 32;
 
-/// The events of a run in their order, read as they are asked for. Events that this version does
-/// not know stay in the store and are skipped here; [`Events::skipped`] counts them.
+/// The events of a run in order, read lazily. Events unknown to this version stay in the store and are skipped; [`Events::skipped`]
+/// counts them.
 #[derive(Debug)]
 pub struct Events<'a> {
     store: &'a Store,
@@ -18,12 +18,12 @@ pub struct Events<'a> {
 }
 
 impl Store {
-    /// The events of a run. Fails if there is none of that id.
+    /// The events of a run. Fails if there is no such run.
     pub fn events(&self, id: &RunId) -> Result<Events<'_>, Error> {
         self.events_from(id, 0)
     }
 
-    /// The events of a run from a [`Events::position`] on: what came since. Fails if there is none of that id.
+    /// The events of a run from a [`Events::position`] on. Fails if there is no such run.
     pub fn events_from(&self, id: &RunId, position: u64) -> Result<Events<'_>, Error> {
         let key = self
             .db
@@ -41,12 +41,12 @@ impl Store {
 }
 
 impl Events<'_> {
-    /// Events passed over so far because this version does not know their kind or their form.
+    /// Events skipped so far because their kind or form is unknown to this version.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Where whoever has read all of them goes on later.
+    /// Position to resume from after reading all of them.
     pub fn position(&self) -> u64 {
         u64::try_from(self.next).unwrap_or(0)
     }

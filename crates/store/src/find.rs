@@ -2,14 +2,14 @@ use crate::{Error, Store};
 use record::RunId;
 use rusqlite::{OptionalExtension, params};
 
-/// So many of those that fit are shown.
+/// Matches shown.
 const SHOWN: usize = 5;
-/// So many runs are looked through for one that is called nearly as asked for: older ones are hardly meant.
+/// Runs searched for a similar name: older ones are hardly meant.
 const LOOKED_THROUGH: i64 = 1000;
-/// So many near ones are named.
+/// Similar names shown.
 const NEAR: usize = 3;
 
-/// Whether `last` or `last~N` is asked for, and then how many runs before the last; `Err` of what only begins so.
+/// Parses `last` or `last~N`, into the number of runs before the last; `Err` if only the prefix matches.
 fn parse_last(asked: &str) -> Option<Result<u32, ()>> {
     let rest = asked.strip_prefix("last")?;
     match rest.strip_prefix('~') {
@@ -19,10 +19,10 @@ fn parse_last(asked: &str) -> Option<Result<u32, ()>> {
     }
 }
 
-/// What a run may be called; what is said is why not. `last` and `last~N` mean something else.
+/// Checks a run's name. `last` and `last~N` are reserved.
 ///
 /// # Errors
-/// In words.
+/// The reason, in words.
 pub fn check_name(name: &str) -> Result<(), String> {
     const LONGEST: usize = 100;
     let why = match name {
@@ -37,9 +37,8 @@ pub fn check_name(name: &str) -> Result<(), String> {
 }
 
 impl Store {
-    /// The run that is meant by an id, by `last` or `last~N` (N before the last), by a name (the latest of that name), or by the
-    /// beginning of an id; tried in this order. The measurements of an experiment do not count as last. Fails if none fits, or
-    /// more than one id begins so.
+    /// Finds a run by id, by `last` or `last~N` (N before the last), by name (the latest of that name), or by a prefix of its id; tried
+    /// in this order. Measurements of an experiment do not count as last. Fails if none matches, or the prefix is ambiguous.
     pub fn find(&self, asked: &str) -> Result<RunId, Error> {
         if asked.is_empty() {
             return Err(self.no_run_error(asked)?);
@@ -81,13 +80,13 @@ impl Store {
         }
     }
 
-    /// Some of the ids that begin so, the newest first.
+    /// Some of the ids with this prefix, newest first.
     fn beginning(&self, asked: &str) -> Result<Vec<String>, Error> {
         let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT ?2";
         self.rows(sql, params![asked, SHOWN as i64], |row| row.get(0))
     }
 
-    /// That there is none, with those that are called nearly so.
+    /// The error that there is no such run, with similar names.
     pub(crate) fn no_run_error(&self, asked: &str) -> Result<Error, Error> {
         let sql = "SELECT DISTINCT coalesce(name, id) FROM (SELECT name, id FROM run
                    ORDER BY started_unix_ms DESC, key DESC LIMIT ?1)";
@@ -96,7 +95,7 @@ impl Store {
     }
 }
 
-/// Those that are nearly what was asked for: a third of its letters differ at most, or it is a part of them.
+/// Names and ids within an edit distance of a third of its letters, or that contain it.
 fn near(asked: &str, all: &[String]) -> Vec<String> {
     let small = asked.to_lowercase();
     let most = (small.chars().count() / 3).max(1);

@@ -3,13 +3,13 @@ use record::{Label, RunId};
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 use serde_json::Value;
 
-/// As kept beside a run; none is not kept.
+/// Tags as JSON for the run's row; none if there are none.
 pub(crate) fn tags_json(label: &Label) -> Option<String> {
     (!label.tags.is_empty())
         .then(|| serde_json::to_string(&label.tags).expect("a list of texts can always be written"))
 }
 
-/// How a tag, or one that has it as its key, begins in [`tags_json`].
+/// The start of a tag, or of one with it as key, in [`tags_json`].
 pub(crate) fn tag_prefix(tag: &str) -> String {
     let mut json = serde_json::to_string(tag).expect("a text can always be written");
     json.pop();
@@ -17,8 +17,8 @@ pub(crate) fn tag_prefix(tag: &str) -> String {
 }
 
 impl Store {
-    /// Gives a run, over or not, another name or other tags: in its row and in its first event, so that whoever shows the run and
-    /// whoever lists it say the same. Nothing that was measured changes. Fails if there is none of that id.
+    /// Renames or retags a run, finished or not: in its row and in its first event, so that lists and views agree. No measurement
+    /// changes. Fails if there is no such run.
     pub fn label(&mut self, id: &RunId, label: &Label) -> Result<(), Error> {
         let mut write = || -> rusqlite::Result<bool> {
             let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -45,7 +45,7 @@ impl Store {
     }
 }
 
-/// A first event with another label, its other fields as they are, even those that only a newer version knows.
+/// The first event with another label; other fields stay, even those unknown to this version.
 fn relabelled(json: &str, label: &Label) -> Option<String> {
     let mut event: Value = serde_json::from_str(json).ok()?;
     let fields = event.as_object_mut()?;

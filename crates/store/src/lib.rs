@@ -1,9 +1,8 @@
-//! Keeps every run in one SQLite file: its event stream, and columns drawn from it for lists.
+//! Stores every run in one SQLite file: its event stream, and columns derived from it for lists.
 //!
-//! A [`Recording`] writes from its own thread and commits at least once a second, so a crash loses
-//! at most the last second and the load never waits for the disk. Any number of processes may
-//! write and read at once. The store does not interpret a run: whoever shows it folds its events. Only what a list
-//! says of it beyond its verdict is drawn from single events while they are written, for no list can read them all.
+//! A [`RunWriter`] writes from its own thread and commits at least once a second, so a crash loses at most the last second and the load
+//! never waits for the disk. Any number of processes may write and read at once. The store does not interpret a run: views fold its
+//! events. Only what lists show beyond the verdict is derived from single events while they are written, for no list can read them all.
 
 mod error;
 mod events;

@@ -3,14 +3,13 @@ use rusqlite::{Connection, Params, Row, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long one process waits for another's transaction. Ours last milliseconds; ten seconds
-/// bear a slow disk and the removal of a large run.
+/// Timeout for another process' transaction. Ours take milliseconds; ten seconds allow for a slow disk and the removal of a large run.
 pub(crate) const BUSY: Duration = Duration::from_secs(10);
 
-/// "torm" in ASCII: tells our files from other programs' SQLite databases.
+/// "torm" in ASCII: distinguishes our files from other programs' SQLite databases.
 const APPLICATION: i64 = 0x746f_726d;
 
-/// Each brings the schema from its index to the next; `user_version` counts those applied.
+/// Each migrates the schema from its index to the next; `user_version` counts those applied.
 const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/1.sql"),
     include_str!("../migrations/2.sql"),
@@ -22,7 +21,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/8.sql"),
 ];
 
-/// All runs kept in one SQLite file.
+/// All runs, in one SQLite file.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) path: PathBuf,
@@ -30,8 +29,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the file, and makes it and its folder if there are none. Fails with one clear message
-    /// if it is no store of torment, of a newer schema, or cannot be written.
+    /// Opens the file, creating it and its folder if needed. Fails if it is no store of torment, has a newer schema, or is not writable.
     pub fn open(path: &Path) -> Result<Self, Error> {
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
@@ -42,7 +40,7 @@ impl Store {
         Ok(Self { path: path.to_owned(), db })
     }
 
-    /// What is read where there is no such file: no run. Nothing is made.
+    /// An empty store for a missing file, for reading. Creates nothing.
     pub fn empty(path: &Path) -> Result<Self, Error> {
         let mut db = Connection::open_in_memory().map_err(|e| Error::of(path, &e))?;
         prepare(&mut db, path)?;
@@ -77,12 +75,12 @@ fn prepare(db: &mut Connection, path: &Path) -> Result<(), Error> {
     let failed = |e: rusqlite::Error| Error::of(path, &e);
     db.busy_timeout(BUSY).map_err(failed)?;
     db.pragma_update(None, "foreign_keys", true).map_err(failed)?;
-    // In one transaction: between two single looks another process may make the tables.
+    // In one transaction: between two separate reads another process may create the tables.
     let look = db.transaction().map_err(failed)?;
     let version = schema(&look, path)?;
     drop(look);
     if version == 0 {
-        // Only before the first table: lets a removal give its pages back to the disk.
+        // Only possible before the first table: lets a removal return its pages to the disk.
         db.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
     }
     enable_wal(db).map_err(failed)?;
@@ -90,7 +88,7 @@ fn prepare(db: &mut Connection, path: &Path) -> Result<(), Error> {
     if version < MIGRATIONS.len() { migrate(db, path) } else { Ok(()) }
 }
 
-/// The schema of the file, 0 if it is empty. Fails if it is not ours or too new.
+/// The schema version of the file, 0 if it is empty. Fails if it is not ours or too new.
 fn schema(db: &Connection, path: &Path) -> Result<usize, Error> {
     let number =
         |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|e| Error::of(path, &e));
@@ -108,8 +106,8 @@ fn schema(db: &Connection, path: &Path) -> Result<usize, Error> {
     }
 }
 
-/// Turns on the write-ahead log. SQLite does not call its busy handler for this change, so two
-/// processes that make the same file at once would fail each other without this loop.
+/// Enables the write-ahead log. SQLite does not call its busy handler for this change, so two processes that create the same file at once
+/// would fail each other without this loop.
 fn enable_wal(db: &Connection) -> rusqlite::Result<()> {
     let begin = Instant::now();
     loop {
@@ -128,7 +126,7 @@ fn enable_wal(db: &Connection) -> rusqlite::Result<()> {
 fn migrate(db: &mut Connection, path: &Path) -> Result<(), Error> {
     let failed = |e: rusqlite::Error| Error::of(path, &e);
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    // Asked again under the lock: another process may have been first.
+    // Checked again under the lock: another process may have been first.
     let done = schema(&change, path)?;
     for sql in &MIGRATIONS[done..] {
         change.execute_batch(sql).map_err(failed)?;
@@ -138,8 +136,7 @@ fn migrate(db: &mut Connection, path: &Path) -> Result<(), Error> {
     change.commit().map_err(failed)
 }
 
-/// `$XDG_DATA_HOME/torment/torment.db`, or `~/.local/share/torment/torment.db`. Fails if the
-/// environment names neither.
+/// `$XDG_DATA_HOME/torment/torment.db`, or `~/.local/share/torment/torment.db`. Fails if neither `XDG_DATA_HOME` nor `HOME` is set.
 pub fn default_path() -> Result<PathBuf, Error> {
     let folder = |name| std::env::var_os(name).map(PathBuf::from);
     data_folder(folder("XDG_DATA_HOME"), folder("HOME"))
@@ -147,7 +144,7 @@ pub fn default_path() -> Result<PathBuf, Error> {
         .ok_or(Error::NoHome)
 }
 
-/// By the XDG base directory specification: a relative `XDG_DATA_HOME` is to be ignored.
+/// The XDG base directory specification requires ignoring a relative `XDG_DATA_HOME`.
 fn data_folder(xdg: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     xdg.filter(|f| f.is_absolute())
         .or_else(|| home.filter(|h| h.is_absolute()).map(|h| h.join(".local/share")))

@@ -1,19 +1,19 @@
 use record::exit;
 use std::str::FromStr;
 
-/// What a run came to, as its command's exit code says it.
+/// A run's status, by its command's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStatus {
-    /// It goes on.
+    /// Still running.
     Running,
-    /// It has no end.
+    /// Without an end.
     CutShort,
     /// It ended with this exit code.
     Code(u8),
 }
 
 impl RunStatus {
-    /// Every word that one may ask for it by, and what that means.
+    /// Every word for a status in filters, with its description.
     pub const WORDS: [(&str, &str, Self); 9] = [
         ("met", "The goal was met, or the limit found", Self::Code(exit::MET)),
         ("not-met", "The goal was not met", Self::Code(exit::NOT_MET)),
@@ -31,7 +31,7 @@ impl FromStr for RunStatus {
     type Err = String;
 
     /// # Errors
-    /// In words, if it is none of [`CameTo::WORDS`].
+    /// In words, if it is none of [`RunStatus::WORDS`].
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::WORDS.into_iter().find(|(word, ..)| *word == text);
         found.map(|(.., came_to)| came_to).ok_or_else(|| {

@@ -12,38 +12,38 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// No event waits longer than this for its commit: what a crash may lose.
+/// Longest time an event waits for its commit: what a crash may lose.
 const COMMIT_AFTER: Duration = Duration::from_secs(1);
-/// Nor do more bytes than this.
+/// Most bytes that wait.
 const COMMIT_BYTES: usize = 1 << 20;
-/// Events on their way to the writing thread. A run makes a few a second, some 20 KiB each, so
-/// this bears a disk that stands still for a minute. Then what a trial's result sums up anyway is missed: the load, which
-/// cannot wait, does not wait for the disk. For anything else [`Recording::append`] waits.
+/// Capacity of the queue to the writing thread. A run makes a few events a second, some 20 KiB each, so this survives a disk that stalls
+/// for a minute. Then events that a trial's result summarises are dropped: the load cannot wait for the disk. For any other,
+/// [`RunWriter::append`] waits.
 const QUEUE: usize = 256;
 
-/// A run being written. Dropped without [`Recording::finish`], it still keeps what it was given.
+/// A run being written. Dropped without [`RunWriter::finish`], it still stores what it was given.
 #[derive(Debug)]
 pub struct RunWriter {
     id: RunId,
     queue: Option<SyncSender<QueuedEvent>>,
     thread: Option<JoinHandle<Result<(), Error>>>,
     failed: Option<Error>,
-    /// Events that found no room in the queue, and have not been said.
+    /// Dropped events not yet reported.
     missed: u64,
-    /// All of them.
+    /// All dropped events.
     missed_ever: u64,
-    /// What its row is to say at its end.
+    /// Columns of its row, written at its end.
     drawn: SummaryBuilder,
 }
 
-/// One event on its way to the disk.
+/// A queued event.
 #[derive(Debug)]
 struct QueuedEvent {
     json: String,
     columns: Option<ColumnUpdate>,
 }
 
-/// What an event changes in its run's row.
+/// An event's update of its run's row.
 #[derive(Debug)]
 enum ColumnUpdate {
     Limit(Limit),
@@ -52,8 +52,8 @@ enum ColumnUpdate {
 }
 
 impl Store {
-    /// Begins a run with its first event, which must be [`Event::RunStarted`], and commits it.
-    /// Fails if the store cannot be written, or already holds a run of that id.
+    /// Begins a run with its first event, which must be [`Event::RunStarted`], and commits it. Fails if the store is not writable, or
+    /// already has a run of that id.
     pub fn begin(&self, first: &Event) -> Result<RunWriter, Error> {
         let Event::RunStarted(started) = first else { return Err(Error::NotStarted) };
         let RunStart {
@@ -86,8 +86,8 @@ impl Store {
         self.start_writer(id, db, key, 1)
     }
 
-    /// Goes on with a run that was cut short or ended: what comes is added to its events, and its row is that of a run
-    /// that goes on. Fails if there is none of that id, or another process still writes it.
+    /// Resumes a run that was cut short or ended: new events are appended, and its row is that of a running one. Fails if there is no
+    /// such run, or another process still writes it.
     pub fn resume(&self, id: &RunId) -> Result<RunWriter, Error> {
         self.check_not_running(id)?;
         let mut db = Store::open(&self.path)?.db;
@@ -131,17 +131,16 @@ impl Store {
 }
 
 impl RunWriter {
-    /// The run.
+    /// The run's id.
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Adds the next event; it is committed within a second. Fails once, at the first event after
-    /// the store could not be written; what comes later is dropped, and [`Recording::finish`] says
-    /// so again. The run itself need not stop for that.
+    /// Appends an event; it is committed within a second. Fails once, at the first event after a failed write; later events are dropped,
+    /// and [`RunWriter::finish`] repeats the error. The run itself need not stop for that.
     ///
-    /// Never waits for a disk that stands still while a load goes on: single seconds and what was observed in them are then
-    /// missed, and a caveat in their place says how many. What they come to is in the trial's result.
+    /// Never waits for a stalled disk during a load: single seconds and their observations are then dropped, and a caveat in their place
+    /// counts them. Their totals are in the trial's result.
     pub fn append(&mut self, event: &Event) -> Result<(), Error> {
         let may_be_missed = matches!(event, Event::SliceDone { .. } | Event::Observed { .. });
         self.drawn.fold(event);
@@ -158,12 +157,12 @@ impl RunWriter {
         Ok(())
     }
 
-    /// What is to be said of it for all that it could not keep, if there is anything.
+    /// A caveat about everything it could not store, if any.
     pub fn doubt(&self) -> Option<Caveat> {
         (self.missed_ever > 0).then(|| missed_caveat(self.missed_ever))
     }
 
-    /// Gives the event to the writing thread. False if there is no room, and it is not to be waited for.
+    /// Queues the event for the writing thread. False if the queue is full and the event may be missed.
     fn queue_up(&mut self, event: &Event, may_be_missed: bool) -> Result<bool, Error> {
         let Some(queue) = &self.queue else { return Ok(true) };
         let columns = match event {
@@ -184,7 +183,7 @@ impl RunWriter {
         }
     }
 
-    /// Commits everything. Fails if any event could not be kept.
+    /// Commits everything. Fails if any event could not be stored.
     pub fn finish(mut self) -> Result<(), Error> {
         self.close()
     }
@@ -200,7 +199,7 @@ impl RunWriter {
 
 impl Drop for RunWriter {
     fn drop(&mut self) {
-        // Nobody is left to be told; whoever wants to know calls `finish`.
+        // Nobody is left to report to; whoever wants the error calls `finish`.
         let _ = self.close();
     }
 }
@@ -209,7 +208,7 @@ fn missed_caveat(missed: u64) -> Caveat {
     Caveat::with_details(CaveatKind::StoreBehind, CaveatDetails::Missed { seconds: missed })
 }
 
-/// Where the writing thread sits.
+/// The writing thread's state.
 struct WriterThread {
     db: Connection,
     path: PathBuf,
@@ -332,13 +331,13 @@ fn summary_columns(db: &Connection, run: i64, told: &SummaryFields) -> rusqlite:
     .map(|_| ())
 }
 
-/// The number of the runs like this one, as [`crate::RunSummary`] has it. [`Store::plans`] takes the plan from its place.
+/// The group of runs like this one, as in [`crate::RunSummary`]. [`Store::plans`] reads the plan from it.
 fn alike(db: &Connection, started: &RunStart) -> rusqlite::Result<Option<i64>> {
     let RunStart { command, target, plan, method, machine, part_of, .. } = started;
     if part_of.is_some() {
         return Ok(None);
     }
-    // The update changes nothing: without it, a row that is there would not return its key.
+    // The update changes nothing: without it, an existing row would not return its key.
     db.query_row(
         "INSERT INTO alike (what) VALUES (json_array(?1, ?2, ?3, ?4, ?5, ?6, ?7))
          ON CONFLICT (what) DO UPDATE SET what = what RETURNING key",
@@ -358,7 +357,7 @@ fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<(
     .map(|_| ())
 }
 
-/// The placebo is no hypothesis.
+/// Skips the placebo, which is no hypothesis.
 fn standing_columns(db: &Connection, run: i64, standing: &ExperimentState) -> rusqlite::Result<()> {
     let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
     let count = |answer| asked().filter(|judged| judged.answer == answer).count() as i64;
@@ -383,14 +382,14 @@ fn json(event: &Event) -> String {
     serde_json::to_string(event).expect("an event has only string keys and no foreign types")
 }
 
-/// SQLite's integers are signed; milliseconds since 1970 fit for 292 million years, nanoseconds that something lasted for 292.
+/// SQLite's integers are signed; milliseconds since 1970 fit for 292 million years, durations in nanoseconds for 292.
 pub(crate) fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 impl Store {
-    /// Removes a run and gives its room back; with an experiment go its measurements. Fails if there is none of
-    /// that id, or if it or one of its measurements goes on.
+    /// Removes a run and reclaims its space; an experiment's measurements are removed with it. Fails if there is no such run, or if it or
+    /// one of its measurements is still being written.
     pub fn remove(&self, id: &RunId) -> Result<(), Error> {
         self.check_not_running(id)?;
         let failed = |e: rusqlite::Error| self.error(&e);
@@ -398,10 +397,10 @@ impl Store {
         if self.db.execute(sql, [&id.0]).map_err(failed)? == 0 {
             return Err(self.no_run_error(&id.0)?);
         }
-        // A plan that no run has any longer goes with the last of them.
+        // A plan is removed with the last run that has it.
         let sql = "DELETE FROM alike WHERE key NOT IN (SELECT alike FROM run WHERE alike IS NOT NULL)";
         self.db.execute(sql, []).map_err(failed)?;
-        // One row for each page freed; execute_batch steps through them all.
+        // Returns a row for each page freed; execute_batch steps through them all.
         self.db.execute_batch("PRAGMA incremental_vacuum").map_err(failed)
     }
 

@@ -10,64 +10,63 @@ use rusqlite::{Row, params};
 use std::collections::HashMap;
 use units::{Nanos, Rate};
 
-/// Which runs to list.
+/// A filter for lists of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Only those of this command, `find` or `run`.
+    /// By command, `find` or `run`.
     pub command: Option<String>,
-    /// Only those whose target holds this text.
+    /// By text in the target.
     pub target: Option<String>,
-    /// Only those of this name.
+    /// By name.
     pub name: Option<String>,
-    /// Only those with all of these tags, each whole or its key.
+    /// By tags, all of them, each in full or by key.
     pub tags: Vec<String>,
-    /// Only those whose machine's host or processor holds this text.
+    /// By text in the machine's host or processor.
     pub machine: Option<String>,
-    /// Only those that came to this.
+    /// By status.
     pub came_to: Option<RunStatus>,
-    /// Only those that began then or later, in milliseconds since 1970.
+    /// Begun at or after this, in milliseconds since 1970.
     pub since_unix_ms: Option<u64>,
-    /// Only those that began before then.
+    /// Begun before this.
     pub until_unix_ms: Option<u64>,
     /// At most this many, the newest.
     pub limit: Option<u32>,
-    /// Also those that are measurements of an experiment: there are many of them, and the experiment says what
-    /// they came to.
+    /// Include measurements of experiments: there are many, and the experiment summarises them.
     pub parts: bool,
 }
 
-/// Whether a run has its end.
+/// Whether a run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
     /// It ended, well or badly.
     Ended,
-    /// Its process still writes it.
+    /// Its process is still writing it.
     Running,
-    /// Its process is gone and left no end: a crash, a kill, a power cut.
+    /// Its process is gone without an end: a crash, a kill, a power cut.
     CutShort,
 }
 
-/// How many hypotheses of an experiment have each answer.
+/// The number of an experiment's hypotheses by answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AnswerCounts {
     /// The change helps.
     pub better: u32,
     /// It harms.
     pub worse: u32,
-    /// It does nothing that matters.
+    /// No relevant difference.
     pub no_difference: u32,
-    /// Nobody knows.
+    /// Not decided.
     pub undecided: u32,
     /// There was nothing to compare.
     pub not_measured: u32,
 }
 
-/// That the target stood still.
+/// A summary of the target's freezes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreezeSummary {
-    /// How often.
+    /// Their number.
     pub times: u32,
-    /// For how long at most.
+    /// The longest.
     pub longest: Nanos,
 }
 
@@ -78,10 +77,10 @@ impl From<Freezes> for FreezeSummary {
     }
 }
 
-/// The limit that the run before came to: the last one alike that knows both ends of its limit.
+/// The previous run's limit: of the last one alike with both bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreviousLimit {
-    /// Its name.
+    /// Its id.
     pub id: RunId,
     /// As in [`RunSummary`].
     pub held: Option<f64>,
@@ -91,80 +90,80 @@ pub struct PreviousLimit {
     pub upper: f64,
 }
 
-/// One line of a list of runs, without reading its events.
+/// A run's entry in a list, without reading its events.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
-    /// Its name.
+    /// Its id.
     pub id: RunId,
-    /// Whether it has its end.
+    /// Whether it has ended.
     pub state: RunState,
     /// Milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// Milliseconds since 1970; none without an end.
+    /// Milliseconds since 1970; none while unfinished.
     pub ended_unix_ms: Option<u64>,
     /// `find` or `run`.
     pub command: String,
     /// The target as shown to people.
     pub target: String,
-    /// The objective in words.
+    /// The objective, in words.
     pub goal: String,
     /// torment's version.
     pub version: String,
     /// [`record::METHOD`] of that version.
     pub method: u32,
-    /// Exit code of the command; none without an end.
+    /// Exit code of the command; none while unfinished.
     pub exit_code: Option<u8>,
-    /// Why it came to no verdict.
+    /// Why it has no verdict.
     pub error: Option<String>,
-    /// Of a search: the goal that `held`, `lower` and `upper` are of, the strict one.
+    /// For a search: the goal that `held`, `lower` and `upper` refer to, the strict one.
     pub limit_goal: Option<String>,
-    /// The rate that is held, if it was estimated: `lower` and `upper` are then its interval.
+    /// The held rate, if estimated: `lower` and `upper` are then its interval.
     pub held: Option<f64>,
-    /// The highest rate shown to meet it, at the end or so far.
+    /// The highest rate shown to meet it, finally or so far.
     pub lower: Option<f64>,
-    /// The lowest rate shown to fail it, at the end or so far.
+    /// The lowest rate shown to fail it, finally or so far.
     pub upper: Option<f64>,
     /// Unit of both.
     pub unit: Option<String>,
-    /// Why the search ended, as [`record::Ended`] in JSON.
+    /// Why the search ended, as [`record::SearchEnd`] in JSON.
     pub search_ended: Option<String>,
-    /// Of a load: whether its goal was met; none also if it was not trustworthy.
+    /// For a load: whether its goal was met; none also if it was not trustworthy.
     pub goal_met: Option<bool>,
-    /// Of a load: the share of arrivals lost.
+    /// For a load: the share of arrivals lost.
     pub loss: Option<f64>,
-    /// Whether its target stood still; none if it did not, before its end, and of runs from before this was kept.
+    /// The target's freezes; none if there were none, before its end, and for runs of earlier versions.
     pub stood_still: Option<FreezeSummary>,
-    /// Of a load: what it came to; none before its end, and of runs from before this was kept.
+    /// For a load: its outcome; none before its end, and for runs of earlier versions.
     pub carried: Option<LoadOutcome>,
-    /// Of `torment probe`: what the building blocks cost; empty of runs from before this was kept.
+    /// For `torment probe`: costs of the building blocks; empty for runs of earlier versions.
     pub costs: Vec<CostRange>,
-    /// The experiment that it is a measurement of.
+    /// The experiment it is a measurement of.
     pub part_of: Option<RunId>,
-    /// Of an experiment: what became of its hypotheses, at the end or so far.
+    /// For an experiment: the answers to its hypotheses, finally or so far.
     pub answers: Option<AnswerCounts>,
-    /// The same by the arms that were asked about, at the end.
+    /// The same by arm, at the end.
     pub arms: Vec<ArmAnswer>,
-    /// Why the experiment is over, as [`record::Over`] in JSON.
+    /// Why the experiment ended, as [`record::ExperimentEnd`] in JSON.
     pub over: Option<String>,
-    /// Of a run that asks the machine itself: what it came to.
+    /// For a run about the machine itself: its verdict.
     pub verdict: Option<Verdict>,
-    /// What people call it.
+    /// Its name and tags.
     pub label: Label,
-    /// The machine it was made on; none if that is not known.
+    /// The machine it ran on; none if unknown.
     pub host: Option<String>,
-    /// Its processors' model.
+    /// Its processor model.
     pub processor: Option<String>,
-    /// How many of them it had.
+    /// Its number of processors.
     pub cpus: Option<u32>,
-    /// Runs of this store with the same number are alike: of one command, target, plan and method, made on one machine. None of
-    /// measurements of an experiment, and where the plan is not known.
+    /// Runs of this store with the same number are alike: of one command, target, plan, method and machine. None for measurements of an
+    /// experiment, and if the plan is unknown.
     pub alike: Option<i64>,
-    /// Of a search that came to a limit: the one before it.
+    /// For a search with a limit: the previous one.
     pub before: Option<PreviousLimit>,
 }
 
 impl RunSummary {
-    /// What it came to.
+    /// How the run ended, or that it is unfinished.
     pub fn status(&self) -> RunStatus {
         match (self.state, self.exit_code) {
             (RunState::Running, _) => RunStatus::Running,
@@ -174,13 +173,13 @@ impl RunSummary {
     }
 }
 
-/// In the order in which [`summary`] takes them: to look for each by its name would be most of the work of a long list.
+/// In the order read by [`summary`]: lookup by name would dominate the cost of a long list.
 const COLUMNS: &str = "writer_boot, writer_pid, writer_start, ended_unix_ms, id, started_unix_ms, command, target, goal, version,
     method, exit_code, error, limit_goal, lower, upper, unit, search_ended, goal_met, loss, part_of,
     better, worse, no_difference, undecided, not_measured, over, verdict, name, tags, git_commit, host, processor, cpus,
     alike, held, before_id, before_held, before_lower, before_upper, freezes, longest_freeze_ns, offered, answered, response_p99_ns, costs, arms";
 
-/// Where they stand: a run, and the one before it, which is found by its index however many are alike.
+/// A run, joined with the previous one, which is found by index however many are alike.
 const RUNS: &str = "run LEFT JOIN
     (SELECT key AS before_key, id AS before_id, held AS before_held, lower AS before_lower, upper AS before_upper FROM run)
     ON before_key = (
@@ -240,7 +239,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         part_of: cells.take::<Option<String>>()?.map(RunId),
         answers: answers(&mut cells)?,
         over: cells.take()?,
-        // What a newer version wrote and this one does not know is as good as none.
+        // Unknown values of a newer version are treated as missing.
         verdict: cells.take::<Option<String>>()?.and_then(|json| serde_json::from_str(&json).ok()),
         label: Label { name: cells.take()?, tags: tags(&mut cells)?, commit: cells.take()? },
         host: cells.take()?,
@@ -251,7 +250,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         before: previous_limit(&mut cells)?,
         stood_still: freeze_summary(&mut cells)?,
         carried: load_outcome(&mut cells)?,
-        // A list of another version is as good as none.
+        // A list of another version is treated as missing.
         costs: serde_json::from_str(&cells.take::<Option<String>>()?.unwrap_or_default()).unwrap_or_default(),
         arms: serde_json::from_str(&cells.take::<Option<String>>()?.unwrap_or_default()).unwrap_or_default(),
     })
@@ -284,7 +283,7 @@ fn tags(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Vec<String>> {
     Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
 }
 
-/// None of what is no experiment, or one that has not come to a first block.
+/// None unless it is an experiment with a first block.
 fn answers(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<AnswerCounts>> {
     let mut count = || cells.take::<Option<u32>>();
     let counts = [count()?, count()?, count()?, count()?, count()?];
@@ -300,7 +299,7 @@ fn answers(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<AnswerCounts>> 
 }
 
 impl Store {
-    /// The runs that the filter lets through, the newest first.
+    /// The matching runs, newest first.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, Error> {
         let sql = format!(
             "SELECT {COLUMNS} FROM {RUNS}
@@ -314,9 +313,9 @@ impl Store {
         );
         let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
         let (since, until) = (filter.since_unix_ms.map(signed), filter.until_unix_ms.map(signed));
-        // As its list of tags has the first of them, or the beginning of it: most others need not be read.
+        // A prefix of the JSON list of tags: most others need not be read.
         let tag = filter.tags.first().map(|tag| tag_prefix(tag));
-        // Whether one without an end goes on is known only from its process.
+        // Whether an unfinished run is still running only its process shows.
         let (code, endless) = match filter.came_to {
             Some(RunStatus::Code(code)) => (Some(code), false),
             Some(RunStatus::Running | RunStatus::CutShort) => (None, true),
@@ -328,7 +327,7 @@ impl Store {
         };
         let read = || {
             let mut query = self.db.prepare(&sql)?;
-            // Rows are made as they are taken: a limit ends the reading.
+            // Rows are read lazily: a limit ends the reading.
             query
                 .query_map(
                     params![
@@ -353,7 +352,8 @@ impl Store {
         runs.into_iter().map(|run| self.with_arms(run)).collect()
     }
 
-    /// Of an experiment from before its row told of its arms, what its events tell: they are few, its measurements are runs of their own.
+    /// For an experiment of an earlier version, whose row lacks its arms, reads them from its few events; its measurements are runs of
+    /// their own.
     fn with_arms(&self, mut run: RunSummary) -> Result<RunSummary, Error> {
         if run.arms.is_empty() && run.answers.is_some() && run.state == RunState::Ended {
             let mut drawn = SummaryBuilder::default();
@@ -363,8 +363,8 @@ impl Store {
         Ok(run)
     }
 
-    /// The runs without an end, and those that ended then or later, in milliseconds since 1970; measurements of experiments
-    /// among them. The one that began last first.
+    /// Unfinished runs, and those that ended at or after this, in milliseconds since 1970; measurements of experiments included. The
+    /// latest begun first.
     pub fn recent(&self, since_unix_ms: u64) -> Result<Vec<RunSummary>, Error> {
         let sql = format!(
             "SELECT {COLUMNS} FROM {RUNS} WHERE ended_unix_ms IS NULL OR ended_unix_ms >= ?1
@@ -374,13 +374,13 @@ impl Store {
         runs.into_iter().map(|run| self.with_arms(run)).collect()
     }
 
-    /// The measurements of an experiment, in the order they were made; none of any other run.
+    /// The measurements of an experiment, in order; empty for any other run.
     pub fn parts(&self, id: &RunId) -> Result<Vec<RunId>, Error> {
         let sql = "SELECT id FROM run WHERE part_of = ?1 ORDER BY started_unix_ms, key";
         self.rows(sql, [&id.0], |row| row.get(0).map(RunId))
     }
 
-    /// One run's line. Fails if there is none of that id.
+    /// One run's entry. Fails if there is no such run.
     pub fn summary(&self, id: &RunId) -> Result<RunSummary, Error> {
         match self.db.query_row(&format!("SELECT {COLUMNS} FROM {RUNS} WHERE id = ?1"), [&id.0], summary) {
             Err(rusqlite::Error::QueryReturnedNoRows) => Err(self.no_run_error(&id.0)?),
@@ -388,7 +388,7 @@ impl Store {
         }
     }
 
-    /// The plans as understood, by [`RunSummary::alike`]: many runs have the same.
+    /// Plans as parsed, by [`RunSummary::alike`]: many runs share one.
     pub fn plans(&self) -> Result<HashMap<i64, String>, Error> {
         let read = || {
             let mut query = self.db.prepare("SELECT key, json_extract(what, '$[2]') FROM alike")?;
@@ -399,7 +399,7 @@ impl Store {
         read().map_err(|e| self.error(&e))
     }
 
-    /// How many runs are kept.
+    /// Number of runs.
     pub fn count(&self) -> Result<u64, Error> {
         let count = self.db.query_row("SELECT count(*) FROM run", [], |row| row.get(0));
         count.map(unsigned).map_err(|e| self.error(&e))

@@ -1,16 +1,16 @@
-//! What a run's row is to say that its verdict does not, drawn from its events while they are written: no list can read them all.
+//! Columns of a run's row beyond its verdict, derived from its events while they are written: no list can read them all.
 
 use crate::FreezeSummary;
 use diagnosis::FreezeDetector;
 use record::{ArmAnswer, CostRange, Design, Event, Figure, Purpose, Verdict};
 use units::{Nanos, Rate};
 
-/// What a load came to.
+/// The outcome of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadOutcome {
-    /// Starts due per second, the mean of all stages; of a closed loop what it got through.
+    /// Arrivals due per second, the mean of all stages; for a closed loop its throughput.
     pub offered: Rate,
-    /// Answers per second while it lasted: what comes later is of no rate.
+    /// Answers per second during the load: later ones belong to no rate.
     pub answered: Rate,
     /// The 99th percentile of the response time; none without answers.
     pub response_p99: Option<Nanos>,
@@ -20,7 +20,7 @@ pub struct LoadOutcome {
 #[derive(Debug, Default)]
 pub(crate) struct SummaryBuilder {
     stillness: FreezeDetector,
-    /// The load that goes on: its trial, and how long it is to last.
+    /// The current load: its trial, and its planned duration.
     load: Option<(u32, Nanos)>,
     answered: u64,
     carried: Option<LoadOutcome>,
@@ -29,7 +29,6 @@ pub(crate) struct SummaryBuilder {
     arms: Vec<ArmAnswer>,
 }
 
-/// What it came to.
 #[derive(Debug)]
 pub(crate) struct SummaryFields {
     pub still: Option<FreezeSummary>,
@@ -41,7 +40,7 @@ pub(crate) struct SummaryFields {
 impl SummaryBuilder {
     pub fn fold(&mut self, event: &Event) {
         match event {
-            // What the target did meanwhile does not stand in its row.
+            // Observations of the target are not in its row.
             Event::Observed { .. } => return,
             Event::TrialStarted { trial, purpose: Purpose::Load, duration, .. } => {
                 self.load = Some((*trial, duration.unwrap_or(Nanos::MAX)));

@@ -1,32 +1,32 @@
-//! Who writes a run: enough to know, from any process and after any crash, whether it still does.
+//! The process that writes a run, identified well enough to know, from any process and after any crash, whether it is still alive.
 
 use std::fs;
 use std::sync::OnceLock;
 
-/// A process, named so that neither a reused pid nor a reboot can take its place.
+/// A process, identified such that neither a reused pid nor a reboot can be mistaken for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WriterProcess {
-    /// The kernel's boot, from `/proc/sys/kernel/random/boot_id` (random(4)).
+    /// The kernel's boot id, from `/proc/sys/kernel/random/boot_id` (random(4)).
     pub boot: String,
     pub pid: u32,
-    /// When it started, in clock ticks since that boot: field 22 of `/proc/PID/stat` (proc(5)).
+    /// Its start, in clock ticks since boot: field 22 of `/proc/PID/stat` (proc(5)).
     pub start: i64,
 }
 
 impl WriterProcess {
-    /// This process. Without `/proc` the boot is empty, and such a writer is never found alive.
+    /// This process. Without `/proc` the boot id is empty, and such a writer never counts as alive.
     pub fn current() -> Self {
         let pid = std::process::id();
         Self { boot: boot_id().to_owned(), pid, start: start_of(pid).unwrap_or(0) }
     }
 
-    /// Whether it still lives. A process in another pid namespace cannot be seen and counts as gone.
+    /// Whether it is still alive. A process in another pid namespace is invisible and counts as gone.
     pub fn is_alive(&self) -> bool {
         !self.boot.is_empty() && self.boot == boot_id() && start_of(self.pid) == Some(self.start)
     }
 }
 
-/// Read once: no process outlives its kernel, and a list asks for every run that has no end.
+/// Read once: no process outlives its kernel, and a list needs it for every unfinished run.
 fn boot_id() -> &'static str {
     static BOOT: OnceLock<String> = OnceLock::new();
     BOOT.get_or_init(|| {
@@ -34,7 +34,7 @@ fn boot_id() -> &'static str {
     })
 }
 
-/// One that has ended, and waits for its parent to ask, has none.
+/// None for a zombie.
 fn start_of(pid: u32) -> Option<i64> {
     procfs::running_process(pid)?.stat.start.try_into().ok()
 }

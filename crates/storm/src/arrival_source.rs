@@ -1,4 +1,4 @@
-//! When the next process is to be started: as a schedule says, or when one of a number has ended.
+//! When to start the next process: as a schedule says, or when another has ended.
 
 use engine::OfferedLoad;
 use schedule::DueTimes;
@@ -28,7 +28,7 @@ impl ArrivalSource {
         }
     }
 
-    /// When the next is due, where there is `room` for so many more; none if there is none to come for now.
+    /// When the next is due, given `room` for this many more; `None` if none is to come for now.
     pub fn next_due(&mut self, room: usize) -> Option<Nanos> {
         match self {
             Self::Open(due) => due.peek().map(|arrival| arrival.due),
@@ -38,7 +38,7 @@ impl ArrivalSource {
         }
     }
 
-    /// Takes the next if it is due by `now` and before `ends`: its number and its due time.
+    /// Takes the next if it is due by `now` and before `ends`: its number and due time.
     pub fn take(&mut self, now: Nanos, ends: Nanos, room: usize) -> Option<(u64, Nanos)> {
         let due = self.next_due(room)?;
         if due > now || due >= ends {
@@ -53,7 +53,7 @@ impl ArrivalSource {
         }
     }
 
-    /// Whether none can come any more.
+    /// Whether no more can come.
     pub fn is_exhausted(&self) -> bool {
         match self {
             Self::Open(_) => false,

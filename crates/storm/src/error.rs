@@ -3,7 +3,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing can be started, before anything was.
+/// Why a storm cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No command was given.
@@ -17,7 +17,7 @@ pub enum Error {
         /// The PATH that was searched; none of a name with a slash.
         searched: Option<OsString>,
     },
-    /// There is one, and it cannot be executed.
+    /// It exists, but cannot be executed.
     #[error("'{path}' cannot be executed: {why}")]
     NotExecutable {
         /// The file.
@@ -25,18 +25,18 @@ pub enum Error {
         /// Why not.
         why: String,
     },
-    /// The job log, or what takes the programs' output.
+    /// The job log, or the file for the programs' output.
     #[error("'{path}' cannot be written: {}", reason(.why))]
     File {
         /// Which.
         path: PathBuf,
-        /// What the kernel says.
+        /// The kernel's reason.
         why: io::Error,
     },
     /// A launcher cannot start.
     #[error("no launcher can be started: {}", reason(.0))]
     Start(io::Error),
-    /// This process may open too few files for so many processes at once.
+    /// This process may open too few files for this many processes at once.
     #[error(
         "{wanted} processes at once need as many descriptors, and only {room} are free; raise the limit with ulimit -n, or \
          lower --parallel"
@@ -44,7 +44,7 @@ pub enum Error {
     Descriptors {
         /// Processes asked for.
         wanted: u32,
-        /// Processes that there can be.
+        /// The most that are possible.
         room: u64,
     },
 }

@@ -6,29 +6,29 @@ use stats::Histogram;
 use sys::Ticks;
 use units::{Nanos, Rate, Share};
 
-/// The table that all figures here belong to. A column is told as its name and, after a comma, what it belongs to.
+/// The table of all figures here. A column is given as its name and, after a comma, what it belongs to.
 pub const TABLE: &str = "processes";
-/// A clock tick is 10 ms: with less time than this in all, shares of it are no shares.
+/// A clock tick is 10 ms: with less total time than this, shares of it mean nothing.
 const TICKS_LEAST: f64 = 0.3;
-/// A block shorter than this is left out where there are longer ones.
+/// Shorter blocks are left out where there are longer ones.
 const BLOCK_LEAST: f64 = 0.5;
 
-/// One kind of the processors' time.
+/// One kind of processor time.
 type TickField = fn(&Ticks) -> u64;
 
 impl StormStats {
-    /// Processes started a second.
+    /// Processes started per second.
     pub fn rate(&self) -> Rate {
         Rate::of(self.started, self.loaded)
     }
 
-    /// Processor time of the whole machine for each process, as /proc/stat counts it.
+    /// The whole machine's processor time per process, as /proc/stat counts it.
     pub fn processor_time_per_process(&self) -> Option<Nanos> {
         let busy = self.ticks().busy();
         (self.started > 0).then(|| Nanos::from(busy) / self.started)
     }
 
-    /// Processor time that passed on all processors.
+    /// Processor time that passed, all processors together.
     pub fn ticks(&self) -> Ticks {
         let none = Ticks { user: 0, system: 0, idle: 0, stolen: 0 };
         self.machine.iter().fold(none, |sum, block| Ticks {
@@ -77,7 +77,7 @@ impl StormStats {
         figures.into_iter().flatten().collect()
     }
 
-    /// Shares of the processors' time; they say nothing of a moment.
+    /// Shares of the processor time; these are not per block.
     fn shares(&self) -> Vec<Option<Figure>> {
         let parts: [(&str, TickField); 4] =
             [("user", |t| t.user), ("system", |t| t.system), ("idle", |t| t.idle), ("stolen", |t| t.stolen)];
@@ -112,14 +112,14 @@ impl StormStats {
         self.machine.iter().map(|block| block.time.as_secs_f64()).sum::<f64>() < TICKS_LEAST
     }
 
-    /// The seconds; of a shorter storm what there is.
+    /// The full seconds; in a shorter storm, whatever there is.
     fn blocks(&self) -> impl Iterator<Item = &MachineSecond> {
         let long = |block: &&MachineSecond| block.time.as_secs_f64() >= BLOCK_LEAST;
         let some = self.machine.iter().any(|block| long(&block));
         self.machine.iter().filter(move |block| !some || long(block))
     }
 
-    /// What they mean together, in sentences.
+    /// What the figures mean together, in sentences.
     pub fn notes(&self) -> Vec<String> {
         let ticks = self.ticks();
         let all = ticks.user + ticks.system + ticks.idle + ticks.stolen;
@@ -138,7 +138,7 @@ impl StormStats {
     }
 }
 
-/// A figure of the table from its blocks; none without any.
+/// A figure of the table from its blocks; `None` without any.
 pub fn process_figure(
     row: &str,
     column: &str,
@@ -149,7 +149,7 @@ pub fn process_figure(
     Figure::from_blocks((TABLE, row, column), unit, blocks.to_vec(), operations)
 }
 
-/// The same from times of single operations.
+/// A figure from times of single operations.
 pub fn process_times_figure(row: &str, column: &str, times: &Histogram) -> Option<Figure> {
     let quantiles = times.quantiles()?;
     let figure = process_figure(row, column, FigureUnit::Nanos, &[quantiles.p50.0 as f64], times.count())?;

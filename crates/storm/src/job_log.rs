@@ -1,4 +1,4 @@
-//! The job log: a line of JSON for each process, written beside the storm.
+//! The job log: a line of JSON for each process, written alongside the storm.
 
 use crate::Error;
 use std::fs::OpenOptions;
@@ -11,42 +11,41 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use units::Nanos;
 
-/// Lines that a launcher gathers before it hands them on: so many that handing on costs nothing, so few that what is
-/// not handed on yet is no loss when torment is killed.
+/// Lines that a launcher buffers before handing them on: enough that handing on costs nothing, few enough to
+/// lose if torment is killed.
 const GATHERED: usize = 256;
-/// Gatherings that may wait for the disk; then the launchers wait.
+/// Batches that may wait for the disk; beyond that the launchers wait.
 const WAITING: usize = 64;
 
-/// What is known of one process when it has ended. Times count from the beginning of the run.
+/// What is known of a process that has ended. Times count from the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct JobRecord {
-    /// The load it belongs to, counted from 1.
+    /// Its load, counted from 1.
     pub trial: u32,
     /// Counted over the whole run, from 0.
     pub number: u64,
     pub pid: i32,
-    /// When it was to be started.
     pub due: Nanos,
     /// Just before the call that starts it.
     pub started: Nanos,
     /// When that call returned: the program is executed.
     pub executed: Nanos,
-    /// When its end was seen.
+    /// When its end was noticed.
     pub ended: Nanos,
     pub user: Duration,
     pub system: Duration,
     pub status: ExitStatus,
-    /// Whether it was killed because its time was up.
+    /// Whether it was killed at its timeout.
     pub timed_out: bool,
-    /// The thread that started it, and the processor that ran on then.
+    /// The launcher thread that started it, and the processor this ran on then.
     pub launcher: u32,
     pub launcher_cpu: u32,
-    /// Where it ran last; none if that could not be read.
+    /// Where it ran last; `None` if that could not be read.
     pub last_cpu: Option<u32>,
 }
 
 impl JobRecord {
-    /// One line. All in it are numbers, so that nothing wants escaping.
+    /// Writes one line. All values are numbers, so nothing needs escaping.
     fn write(&self, to: &mut impl Write) -> std::io::Result<()> {
         let Self { trial, number, pid, launcher, launcher_cpu, timed_out, .. } = self;
         let or_null =
@@ -70,7 +69,6 @@ impl JobRecord {
     }
 }
 
-/// The file, and the thread that writes it.
 pub(crate) struct JobLog {
     lines: Option<SyncSender<Vec<JobRecord>>>,
     writer: Option<JoinHandle<std::io::Result<()>>>,
@@ -78,7 +76,6 @@ pub(crate) struct JobLog {
 }
 
 impl JobLog {
-    /// Begins a new file.
     pub fn begin(path: &Path) -> Result<Self, Error> {
         let refused = |why: std::io::Error| Error::File { path: path.to_owned(), why };
         let file = OpenOptions::new().create(true).write(true).truncate(true).open(path).map_err(refused)?;
@@ -94,12 +91,11 @@ impl JobLog {
         Ok(Self { lines: Some(lines), writer: Some(writer), path: path.to_owned() })
     }
 
-    /// For a launcher.
     pub fn buffer(&self) -> JobBuffer {
         JobBuffer { jobs: Vec::with_capacity(GATHERED), lines: self.lines.clone() }
     }
 
-    /// Once all launchers are gone: waits until everything is in the file.
+    /// Waits until everything is in the file. Call it once all launchers are gone.
     pub fn finish(&mut self) -> Result<(), Error> {
         self.lines = None;
         let Some(writer) = self.writer.take() else { return Ok(()) };
@@ -126,7 +122,7 @@ impl JobBuffer {
         if let Some(lines) = &self.lines
             && !self.jobs.is_empty()
         {
-            // A disk that is full ends the writer; that is said at the end.
+            // A full disk ends the writer; `finish` reports that.
             let _ = lines.send(std::mem::replace(&mut self.jobs, Vec::with_capacity(GATHERED)));
         }
     }

@@ -1,8 +1,8 @@
 //! One thread that starts programs and waits for them.
 //!
-//! A start holds its caller until the program is executed, so there is one launcher for each processor. Each turn ends
-//! what waited too long, takes up what is due, starts at most one program, and hears which processes have ended. The
-//! thread is the parent of what it starts: when it ends, however that comes about, the kernel kills them.
+//! Starting blocks the caller until the program is executed, so there is one launcher per processor. Each turn
+//! kills what has timed out, takes up due arrivals, starts at most one program, and reaps processes that have
+//! ended. The thread is the parent of what it starts: whenever it ends, the kernel kills them.
 
 use crate::Setup;
 use crate::arrival_source::ArrivalSource;
@@ -24,24 +24,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use units::Nanos;
 
-/// Ends that are heard in one turn.
+/// Process exits handled per turn.
 const ENDS_A_TURN: usize = 64;
-/// Arrivals taken up in one turn: more come due in a turn only where nothing can keep up.
+/// Arrivals taken up per turn: more come due in a turn only if nothing can keep up.
 const ARRIVALS_A_TURN: usize = 4096;
-/// So often it looks whether it is told to end.
+/// How often it checks whether it should end.
 const ASK: Nanos = Nanos::from_millis(20);
 
-/// What a launcher is to do.
 pub(crate) struct LauncherTask {
     pub index: u32,
-    /// Of the trial, counted from 1.
+    /// The trial, counted from 1.
     pub trial: u32,
     /// Processes that it may have alive.
     pub most: usize,
     /// Arrivals that may wait for it.
     pub outstanding: u64,
     pub source: ArrivalSource,
-    /// The run's beginning, on the monotonic clock.
+    /// The run's start, on the monotonic clock.
     pub run_ns: u64,
     pub load_ends: Nanos,
     pub drain: Nanos,
@@ -51,7 +50,6 @@ pub(crate) struct LauncherTask {
     pub log: Option<JobBuffer>,
 }
 
-/// A process that has not been waited for.
 struct Child {
     arrival: OutstandingArrival,
     pid: Pid,
@@ -59,7 +57,7 @@ struct Child {
     started: Nanos,
     executed: Nanos,
     cpu: u32,
-    /// Nobody counts what becomes of it any more.
+    /// Its outcome is no longer counted.
     given_up: bool,
     timed_out: bool,
 }
@@ -69,13 +67,13 @@ pub(crate) struct Launcher {
     control: Arc<LauncherControl>,
     teller: Reporter<LauncherReport>,
     part: LauncherTask,
-    /// The trial's beginning, on the monotonic clock.
+    /// The trial's start, on the monotonic clock.
     start_ns: u64,
     epoll: OwnedFd,
     recorder: Recorder,
     backlog: TimeoutQueue<OutstandingArrival>,
     children: Slots<Child>,
-    /// Processes whose time is not up; those that have ended are passed over.
+    /// Processes not yet timed out; those that have ended are skipped.
     expiry: TimeoutQueue<SlotKey>,
     over: bool,
     tally: LauncherCounts,
@@ -104,7 +102,7 @@ impl Launcher {
         })
     }
 
-    /// Until the trial that begins now, `start_ns`, is over and nothing runs any more.
+    /// Runs until the trial that begins at `start_ns` is over and no process is left.
     pub fn run(mut self, start_ns: u64) {
         self.start_ns = start_ns;
         let mut events = [MaybeUninit::<epoll::Event>::uninit(); ENDS_A_TURN];
@@ -130,7 +128,7 @@ impl Launcher {
         }
     }
 
-    /// Now, as a moment of the trial.
+    /// Time since the trial's start.
     fn now(&self) -> Nanos {
         Nanos(sys::monotonic_ns().saturating_sub(self.start_ns))
     }
@@ -144,7 +142,7 @@ impl Launcher {
         if kill {
             self.part.drain = Nanos::ZERO;
             for (_, child) in self.children.iter_mut() {
-                // One that has ended meanwhile waits to be heard of.
+                // If it has ended meanwhile, its exit event follows.
                 let _ = pidfd_send_signal(&child.handle, Signal::KILL);
             }
         }
@@ -166,13 +164,13 @@ impl Launcher {
     }
 
     fn report_slice(&self, mut slice: Slice) {
-        // Starting programs is what is measured here: it is no work of a generator beside it.
+        // Starting programs is what is measured here, not a generator's overhead.
         (slice.cpu, slice.run_delay) = (Nanos::ZERO, Nanos::ZERO);
         self.teller.send(ThreadReport::Slice(Box::new(slice)));
     }
 
-    /// Takes up what is due. That it was held by a start, or waited for a processor that the processes use, is no delay of a
-    /// generator's: it is part of the response time, and not of what voids a trial.
+    /// Takes up due arrivals. Delay by a start, or by waiting for a processor that the processes use, is not
+    /// the generator's pacing: it is part of the response time, and does not void a trial.
     fn take_up(&mut self, now: Nanos) {
         if self.part.source.is_closed_loop() && now >= self.part.load_ends {
             return;
@@ -194,12 +192,12 @@ impl Launcher {
         }
     }
 
-    /// How many more a closed loop may take up: one that is then started at once.
+    /// How many more a closed loop may take up: one, to be started at once.
     fn room(&self) -> usize {
         usize::from(self.backlog.is_empty() && self.children.len() < self.part.most)
     }
 
-    /// When the next is to be taken up, if one is to come.
+    /// When the next arrival is to be taken up, if any.
     fn next_due(&mut self, now: Nanos) -> Option<Nanos> {
         let (room, ends) = (self.room(), self.part.load_ends);
         if self.part.source.is_closed_loop() && now >= ends {
@@ -216,7 +214,7 @@ impl Launcher {
         let Some(mut arrival) = self.backlog.pop() else { return };
         let started = self.now();
         if self.part.source.is_closed_loop() {
-            // Nobody waits for a process of a closed loop before it is started.
+            // In a closed loop nothing waits before it is started.
             arrival.due = started;
         }
         let began = self.setup.program.start();
@@ -227,7 +225,7 @@ impl Launcher {
         };
         let data = epoll::EventData::new_u64(self.children.next_number().into());
         if let Err(why) = epoll::add(&self.epoll, &handle, data, epoll::EventFlags::IN) {
-            // Its end would never be heard of: it goes as if it had never been started.
+            // Its end would go unnoticed: count it as never started.
             end(pid, &handle);
             return self.not_started(&arrival, why.into(), executed);
         }
@@ -250,7 +248,7 @@ impl Launcher {
         self.expiry.push(arrival.due, self.setup.timeout, key);
     }
 
-    /// The program that cannot be executed now never can; that there is no room for a process may pass.
+    /// A program that cannot be executed now never can; lack of room for a process may pass.
     fn not_started(&mut self, arrival: &OutstandingArrival, why: io::Error, now: Nanos) {
         let passes =
             matches!(
@@ -269,12 +267,12 @@ impl Launcher {
         }
     }
 
-    /// A process has ended: what became of it.
+    /// Records the outcome of a process that has ended.
     fn handle_exit(&mut self, slot: u32) {
         let Some(pid) = self.children.get_mut(slot).map(|child| child.pid) else { return };
         let ended = self.now();
         let last_cpu = self.part.log.as_ref().and_then(|_| last_cpu(pid));
-        // If not yet, it will be heard of again.
+        // If it has not ended yet, another event follows.
         let Ok(Some(reaped)) = sys::reap(pid) else { return };
         let Some(child) = self.children.remove(slot) else { return };
         let _ = epoll::delete(&self.epoll, &child.handle);
@@ -325,7 +323,7 @@ impl Launcher {
         {
             let Some(child) = self.children.get_mut(key.number) else { continue };
             child.timed_out = true;
-            // One that has ended meanwhile waits to be heard of.
+            // If it has ended meanwhile, its exit event follows.
             let _ = pidfd_send_signal(&child.handle, Signal::KILL);
             if !std::mem::replace(&mut child.given_up, true) {
                 self.recorder.given_up(&child.arrival, Outcome::Timeout, now);
@@ -338,7 +336,6 @@ impl Launcher {
         }
     }
 
-    /// Ends the trial once its load and its drain are over.
     fn end_if_over(&mut self) {
         let now = self.now();
         let none = self.recorder.outstanding() == 0;
@@ -353,7 +350,7 @@ impl Launcher {
         }
         self.cut_slices(now);
         let open = self.open();
-        // Due and never looked at: it was held that long.
+        // Due but never taken up: it was delayed that long.
         while self.part.source.take(Nanos::MAX, ends, 0).is_some() {
             self.recorder.not_started(Outcome::Unfinished);
         }
@@ -379,7 +376,7 @@ impl Launcher {
         self.teller.send(ThreadReport::Settled);
     }
 
-    /// How long nothing is to be done, unless a process ends.
+    /// How long there is nothing to do, unless a process ends.
     fn pause(&mut self) -> Nanos {
         let now = self.now();
         let room = self.children.len() < self.part.most;
@@ -400,7 +397,7 @@ impl Launcher {
     }
 }
 
-/// Ends a process that was just started, and waits for it: killed, it ends as soon as it runs.
+/// Kills a process that was just started, and waits for it: it ends as soon as it runs.
 fn end(pid: Pid, handle: &OwnedFd) {
     let _ = pidfd_send_signal(handle, Signal::KILL);
     let mut fds = [PollFd::new(handle, PollFlags::IN)];
@@ -409,7 +406,7 @@ fn end(pid: Pid, handle: &OwnedFd) {
     }
 }
 
-/// The processor that a process ran on last (proc_pid_stat(5), field 39); readable until it is waited for.
+/// The processor that a process last ran on (proc_pid_stat(5), field 39); readable until it is waited for.
 fn last_cpu(pid: Pid) -> Option<u32> {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(36)?.parse().ok()

@@ -1,11 +1,12 @@
 //! Starts short programs by the thousand, and says what each cost.
 //!
-//! A storm takes the loads that the engine takes: so many processes with so many alive at once, or a rate with due times.
-//! It gives the same slices, so that the same search finds the rate that holds and the same judge says whether a goal was
-//! met. Beside that it keeps a job log, looks at the whole machine ten times a second, and counts what its own launchers
-//! did. `docs/method/storm.md` tells what each figure includes.
+//! A storm takes the same loads as the engine: a number of processes alive at once, or a rate with due times.
+//! It yields the same slices, so the same search finds the rate that holds and the same judge checks the goal.
+//! It also keeps a job log, samples the whole machine ten times a second, and counts what its own launchers
+//! did. `docs/method/storm.md` says what each figure includes.
 //!
-//! It never judges, and whatever it starts ends with it: each process is killed when the thread that started it ends.
+//! It never judges, and whatever it starts ends with it: each process is killed when the thread that started it
+//! ends.
 
 mod arrival_source;
 mod error;
@@ -49,7 +50,7 @@ use std::time::Duration;
 use sys::task::PreparedProgram;
 use units::Nanos;
 
-/// Descriptors of a launcher beside one for each process.
+/// A launcher's descriptors, besides one per process.
 const SPARE: u64 = 16;
 
 /// What stays the same over all trials.
@@ -59,26 +60,25 @@ struct Setup {
     timeout: Nanos,
 }
 
-/// What one trial was beside what it counted.
+/// What a trial measured besides its counts.
 #[derive(Debug, Clone, Default)]
 pub struct StormStats {
-    /// How long its load was.
+    /// The length of its load.
     pub loaded: Nanos,
     /// Processes started.
     pub started: u64,
     /// Processes that have ended and were waited for.
     pub ended: u64,
-    /// The most that were alive at once.
+    /// The most alive at once.
     pub alive_most: u64,
-    /// Time that all of them together were alive.
+    /// The sum of their lifetimes.
     pub alive_ns: u64,
     /// From the call that starts a program until it is executed.
     pub spawn: Histogram,
-    /// The whole machine, second by second, while the load lasted.
+    /// The whole machine, second by second, during the load.
     pub machine: Vec<MachineSecond>,
 }
 
-/// Launchers at work.
 struct RunningTrial {
     /// On the monotonic clock.
     start_ns: u64,
@@ -103,9 +103,9 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// Makes ready; nothing is started yet.
+    /// Prepares; nothing is started yet.
     ///
-    /// Fails if a file cannot be written, or if there is no room for so many processes at once.
+    /// Fails if a file cannot be written, or if there is no room for this many processes at once.
     pub fn new(command: &ProgramCommand, options: StormOptions) -> Result<Self, Error> {
         let environment = std::env::vars_os().chain(command.added.iter().cloned());
         let program = PreparedProgram::new(&command.path, command.words.iter().skip(1), environment)
@@ -187,12 +187,12 @@ impl Storm {
         Ok(RunningTrial { start_ns, control: Arc::clone(control), crew, threads })
     }
 
-    /// What each trial was, in their order; the last is whole once it is settled.
+    /// Each trial's statistics, in order; the last is complete once settled.
     pub fn trial_stats(&self) -> &[StormStats] {
         &self.accounts
     }
 
-    /// Why the program cannot be executed, if that has shown.
+    /// Why the program cannot be executed, once that is known.
     pub fn fault(&self) -> Option<String> {
         self.fault.as_ref().map(reason)
     }
@@ -249,7 +249,7 @@ impl LoadGenerator for Storm {
         counted
     }
 
-    /// The account of the trial is whole after it.
+    /// Afterwards the trial's statistics are complete.
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
         let Some(RunningTrial { control, mut crew, threads, .. }) = self.trial.take() else {
             return Some(Nanos::ZERO);
@@ -266,7 +266,7 @@ impl LoadGenerator for Storm {
     }
 }
 
-/// What a launcher has told goes to the account of its trial; the first fault stays.
+/// Adds a launcher's report to its trial's statistics; the first fault is kept.
 fn store_report(told: LauncherReport, accounts: &mut [StormStats], fault: &mut Option<io::Error>) {
     match told {
         LauncherReport::Fault(why) => _ = fault.get_or_insert(why),
@@ -280,7 +280,7 @@ impl Drop for Storm {
     fn drop(&mut self) {
         if let Some(trial) = self.trial.take() {
             trial.control.kill.store(true, Ordering::Relaxed);
-            // None waits until somebody hears what it has to say.
+            // So that no launcher blocks on a report that nobody will read.
             drop(trial.crew);
             // They use descriptors of ours until they end.
             trial.threads.into_iter().for_each(|thread| drop(thread.join()));
@@ -296,7 +296,6 @@ impl StormStats {
     }
 }
 
-/// The life of a launcher's thread.
 fn run_launcher(
     setup: Arc<Setup>,
     control: Arc<LauncherControl>,
@@ -307,7 +306,7 @@ fn run_launcher(
     go: &Receiver<u64>,
 ) {
     let [null, output] = files;
-    // What a child has open is what this thread has open: nothing but its three streams.
+    // A child inherits what this thread has open: nothing but its three streams.
     let own = sys::unshare_descriptors(files)
         .and_then(|()| Ok(rustix::stdio::dup2_stdin(null)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stdout(output)?))
@@ -321,11 +320,11 @@ fn run_launcher(
         }
     };
     let _ = ready.send(Ok(()));
-    // Whoever would say when has failed to start another.
+    // If the sender is gone, another launcher failed to start.
     let Ok(start_ns) = go.recv() else { return };
-    // A closed loop has no due times that would hold it back, and there is no moment before the trial.
+    // A closed loop has no due times to hold it back, and there is no time before the trial.
     std::thread::sleep(Duration::from_nanos(start_ns.saturating_sub(sys::monotonic_ns())));
     launcher.run(start_ns);
-    // The files kept are closed in this table before the thread that lent them goes on.
+    // Close the kept files in this table before the thread that lent them goes on.
     let _ = sys::unshare_descriptors(&[]);
 }

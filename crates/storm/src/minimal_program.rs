@@ -1,4 +1,5 @@
-//! What the machine can start at all: a program that does nothing but end, and what a virtual machine adds to a start.
+//! The baseline of process starts: a program that does nothing but end, and what a virtual machine adds to a
+//! start.
 
 use crate::ProgramCommand;
 use std::ffi::OsString;
@@ -7,13 +8,13 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use units::Nanos;
 
-/// A static program of three instructions, in memory: no file is left, whatever happens.
+/// A static program of three instructions, in memory: it never leaves a file behind.
 pub struct MinimalProgram {
     file: OwnedFd,
 }
 
 impl MinimalProgram {
-    /// Makes it.
+    /// Creates it.
     ///
     /// Fails where programs must not be executed from memory (`vm.memfd_noexec`).
     pub fn new() -> io::Result<Self> {
@@ -21,16 +22,16 @@ impl MinimalProgram {
         Ok(Self { file })
     }
 
-    /// How it is started, as long as this lives.
+    /// How to start it, as long as this lives.
     pub fn command(&self) -> ProgramCommand {
-        // By our number, not as "self": launchers have tables of descriptors of their own, and every process that looks
-        // there would make another folder of /proc.
+        // By our process number, not as "self": launchers have descriptor tables of their own, and every
+        // process that looked there would create another folder of /proc.
         let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()));
         ProgramCommand { words: vec![OsString::from("bare")], path, added: Vec::new() }
     }
 }
 
-/// What one CPUID instruction takes here, which a hypervisor carries out in the machine's place; none on other processors.
+/// The time of one CPUID instruction, which a hypervisor has to emulate; `None` on other architectures.
 pub fn cpuid_time() -> Option<Nanos> {
     #[cfg(target_arch = "x86_64")]
     {

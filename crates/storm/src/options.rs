@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use units::Nanos;
 
-/// Exit statuses that are as they should be.
+/// Exit statuses that count as success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedStatuses(Vec<(u8, u8)>);
 
@@ -12,7 +12,7 @@ impl Default for ExpectedStatuses {
 }
 
 impl ExpectedStatuses {
-    /// From a list such as `0,2-4`; none if it is no such list.
+    /// Parses a list such as `0,2-4`; `None` if invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let one = |text: &str| text.trim().parse::<u8>().ok();
         let ranges = text.split(',').map(|part| match part.split_once('-') {
@@ -27,22 +27,22 @@ impl ExpectedStatuses {
     }
 }
 
-/// How it is done.
+/// Settings of a storm.
 #[derive(Debug, Clone)]
 pub struct StormOptions {
     /// The most processes alive at once.
     pub parallel: u32,
-    /// Whatever has not ended so long after it was due is killed.
+    /// From due time on; whatever has not ended by then is killed.
     pub timeout: Nanos,
-    /// Exit statuses that are as they should be.
+    /// Exit statuses that count as success.
     pub expected: ExpectedStatuses,
-    /// What has a longer response time is late.
+    /// A longer response time is late.
     pub deadline: Option<Nanos>,
-    /// Takes what the programs write, at its end; else that is thrown away.
+    /// File to which the programs' output is appended; discarded if `None`.
     pub output: Option<PathBuf>,
-    /// Takes a line for each process.
+    /// File of the job log, a line per process.
     pub log: Option<PathBuf>,
-    /// The most arrivals that wait.
+    /// The most arrivals that may wait.
     pub outstanding: u64,
 }
 

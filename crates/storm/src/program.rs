@@ -1,4 +1,4 @@
-//! Which program is meant: the look-up along PATH, once, before anything is started.
+//! Finds the program along PATH, once, before anything is started.
 
 use crate::Error;
 use anatomy::Executable;
@@ -9,23 +9,23 @@ use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Where programs are looked for if the environment does not say (execvp(3)).
+/// The search path if the environment has none (execvp(3)).
 const USUAL: &str = "/bin:/usr/bin";
 
-/// A program that can be executed, with its arguments.
+/// An executable program, with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramCommand {
     /// The file.
     pub path: PathBuf,
-    /// Its name as typed, and what follows.
+    /// Its name as typed, and its arguments.
     pub words: Vec<OsString>,
-    /// What is added to torment's own environment.
+    /// Added to torment's own environment.
     pub added: Vec<(OsString, OsString)>,
 }
 
 impl ProgramCommand {
-    /// Finds the program that `words` begins with, as a shell would: a name with a slash is a file, any other is looked
-    /// for in the folders of `search`, the environment's PATH.
+    /// Finds the program that `words` begins with, as a shell would: a name with a slash is a file, any other
+    /// is searched for in the folders of `search`, the environment's PATH.
     ///
     /// Fails if there is none, or if it cannot be executed, and says what was looked at.
     pub fn find(words: &[OsString], search: Option<&OsStr>) -> Result<Self, Error> {
@@ -41,12 +41,12 @@ impl ProgramCommand {
         let search = search.filter(|search| !search.is_empty()).unwrap_or(OsStr::new(USUAL));
         let mut refused = None;
         for folder in std::env::split_paths(search) {
-            // An empty entry is the present folder.
+            // An empty entry is the current directory.
             let path =
                 if folder.as_os_str().is_empty() { Path::new(".").join(name) } else { folder.join(name) };
             match check_executable(&path) {
                 Ok(()) => return Ok(command(path)),
-                // A folder of that name, or a file without the permission, is passed over as a shell does.
+                // A directory of that name, or a file without the permission, is skipped as by a shell.
                 Err(why) if path.is_file() => refused = refused.or(Some(why)),
                 Err(_) => {}
             }
@@ -55,14 +55,14 @@ impl ProgramCommand {
             .unwrap_or_else(|| Error::NotFound { name: name.clone(), searched: Some(search.to_owned()) }))
     }
 
-    /// With one more variable in its environment.
+    /// A copy with one more environment variable.
     pub fn with(&self, (name, value): (&str, &str)) -> Self {
         let mut other = self.clone();
         other.added.push((name.into(), value.into()));
         other
     }
 
-    /// Whether its program, or the interpreter that a script names, is loaded by glibc's loader.
+    /// Whether its program, or a script's interpreter, is loaded by glibc's loader.
     pub fn uses_glibc_loader(&self) -> bool {
         let loader = match read(&self.path) {
             Some(Executable::Script(script)) => loader(Path::new(&script.interpreter)),
@@ -72,14 +72,14 @@ impl ProgramCommand {
         loader.is_some_and(|loader| loader.contains("/ld-linux"))
     }
 
-    /// As typed.
+    /// As typed into a shell.
     pub fn shell_text(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|word| quoted(&word.to_string_lossy())).collect();
         words.join(" ")
     }
 }
 
-/// Whether the kernel would execute it, as far as that can be seen from outside.
+/// Checks that the kernel would execute it, as far as visible from outside.
 fn check_executable(path: &Path) -> Result<(), Error> {
     let refused = |why: &str| Error::NotExecutable { path: path.to_owned(), why: why.to_owned() };
     let found = match fs::metadata(path) {
@@ -96,7 +96,7 @@ fn check_executable(path: &Path) -> Result<(), Error> {
         return Err(refused("this user has no permission to execute it (chmod +x gives it)"));
     }
     let mut first = [0; 4];
-    // What may be executed and not read is left to the kernel.
+    // A file that may be executed but not read is left to the kernel.
     let read = fs::File::open(path).and_then(|mut file| file.read(&mut first));
     match read {
         Ok(count) if !is_program(&first[..count]) => Err(refused(
@@ -114,7 +114,7 @@ fn read(path: &Path) -> Option<Executable> {
     anatomy::read_executable(&fs::read(path).ok()?).ok()
 }
 
-/// The loader that an ELF program names; none of a static one, and of anything else.
+/// The loader named by an ELF program; `None` for a static one, and anything else.
 fn loader(path: &Path) -> Option<String> {
     match read(path)? {
         Executable::Elf(binary) => binary.interpreter,
@@ -122,7 +122,7 @@ fn loader(path: &Path) -> Option<String> {
     }
 }
 
-/// In quotes where a shell would want some.
+/// Quoted where a shell requires it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "%+,-./:=@_".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,39 +1,39 @@
-//! What goes between a trial and its launchers.
+//! Messages and counters between a trial and its launchers.
 
 use stats::Histogram;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// What all launchers of a trial are told, and count together.
+/// Orders to, and shared counters of, all launchers of a trial.
 #[derive(Default)]
 pub(crate) struct LauncherControl {
     /// The load ends now.
     pub stop: AtomicBool,
-    /// So does everything that still runs.
+    /// So does everything still running.
     pub kill: AtomicBool,
-    /// Processes that are alive.
+    /// Processes alive.
     pub alive: Arc<AtomicU64>,
-    /// The most that were at once.
+    /// The most alive at once.
     pub most_alive: AtomicU64,
     /// Processes started.
     pub started: AtomicU64,
 }
 
-/// What a launcher tells beside its slices.
+/// What a launcher reports besides its slices.
 pub(crate) enum LauncherReport {
     /// The program cannot be executed at all.
     Fault(io::Error),
-    /// What it has counted, once nothing that it started runs any more.
+    /// Its counts, once nothing that it started is running.
     Tally(Box<LauncherCounts>),
 }
 
-/// What a launcher has counted beside its slices.
+/// What a launcher has counted besides its slices.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LauncherCounts {
     /// From the call that starts a program to its return: the program is executed by then.
     pub spawn: Histogram,
-    /// Time that all processes together were alive.
+    /// The sum of the processes' lifetimes.
     pub alive_ns: u64,
     /// Processes that have ended and were waited for.
     pub ended: u64,

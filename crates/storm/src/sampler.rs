@@ -1,4 +1,4 @@
-//! What the whole machine does meanwhile, ten times a second.
+//! Samples the whole machine, ten times a second.
 
 use procfs::{HostStat, cgroups, parse_host_stat, read_number};
 use std::fs::read_to_string;
@@ -9,31 +9,30 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::Ticks;
 
-/// Between two looks.
+/// The sampling interval.
 const EVERY: Duration = Duration::from_millis(100);
-/// Looks that make a block: the clock ticks of /proc/stat are 10 ms each, so that less than a second says little.
+/// Samples per block: /proc/stat counts in ticks of 10 ms, so less than a second says little.
 const LOOKS: u32 = 10;
 
-/// A second of the machine.
+/// The machine over one second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MachineSecond {
     /// Processor time that passed.
     pub ticks: Ticks,
-    /// How long it was.
+    /// Its actual length.
     pub time: Duration,
     /// Context switches (`ctxt`).
     pub switches: u64,
-    /// Processes and threads that were created (`processes`).
+    /// Processes and threads created (`processes`).
     pub created: u64,
-    /// Tasks that could run or ran, on average (`procs_running`).
+    /// Tasks ready or running, on average (`procs_running`).
     pub running: f64,
-    /// Processes of the storm that were alive, on average.
+    /// Live processes of the storm, on average.
     pub alive: f64,
-    /// The most tasks in our control group (`pids.current`), if that is counted.
+    /// The most tasks in our control group (`pids.current`), if counted.
     pub group: Option<u64>,
 }
 
-/// One reading.
 #[derive(Debug, Clone, Copy)]
 struct StatReading {
     at: Instant,
@@ -52,15 +51,15 @@ impl StatReading {
     }
 }
 
-/// The thread that looks.
+/// The sampling thread.
 pub(crate) struct Sampler {
     ends: Arc<AtomicBool>,
     thread: JoinHandle<Vec<MachineSecond>>,
 }
 
 impl Sampler {
-    /// Begins to look; `alive` counts the processes of the storm. None where no thread can be had,
-    /// or /proc/stat cannot be read.
+    /// Starts sampling; `alive` counts the storm's processes. `None` if no thread can be started, or /proc/stat
+    /// cannot be read.
     pub fn begin(alive: Arc<AtomicU64>) -> Option<Self> {
         let first = StatReading::now()?;
         let ends = Arc::new(AtomicBool::new(false));
@@ -69,7 +68,7 @@ impl Sampler {
         Some(Self { ends, thread: thread.spawn(move || sample_machine(first, &told, &alive)).ok()? })
     }
 
-    /// Looks once more, and gives all blocks; the last may be shorter.
+    /// Takes a last sample and returns all blocks; the last may be shorter.
     pub fn end(self) -> Vec<MachineSecond> {
         self.ends.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
@@ -89,7 +88,7 @@ fn sample_machine(mut first: StatReading, ends: &AtomicBool, alive: &AtomicU64) 
                 let next = first.at + EVERY * (looks + 1);
                 std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
             }
-            // Woken to end, it looks once more.
+            // Woken to end, it takes one more sample.
             let Some(next) = StatReading::now() else { return blocks };
             last = next;
             looks += 1;
@@ -116,7 +115,7 @@ fn sample_machine(mut first: StatReading, ends: &AtomicBool, alive: &AtomicU64) 
     }
 }
 
-/// The file that counts the tasks of our control group, if there is one. The topmost group has no such file.
+/// The file that counts the tasks of our control group, if any. The topmost group has none.
 fn group() -> Option<PathBuf> {
     let place = cgroups::read(std::process::id()).ok()?;
     let file = place.pids.groups.first()?.folder.join("pids.current");

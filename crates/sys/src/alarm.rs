@@ -1,12 +1,12 @@
 use std::time::Duration;
 
-/// Ends this process by SIGALRM (alarm(2)) unless it is dropped in time: the last resort where two sides wait for each
-/// other in the kernel. A process has one of them: a second takes the place of the first. Children do not inherit it.
+/// Ends this process by SIGALRM (alarm(2)) unless dropped in time: the last resort where two sides wait for
+/// each other in the kernel. There is one per process: a second replaces the first. Children do not inherit it.
 #[derive(Debug)]
 pub struct Alarm(());
 
 impl Alarm {
-    /// In so many seconds, rounded up.
+    /// Ends the process after `limit`, rounded up to seconds.
     pub fn within(limit: Duration) -> Self {
         let seconds = u32::try_from(limit.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
         set(seconds.max(1));
@@ -22,7 +22,7 @@ impl Drop for Alarm {
 
 /// 0: never.
 fn set(seconds: u32) {
-    // SAFETY: the call takes a number only; what comes of it is a signal, for which this crate sets no handler.
+    // SAFETY: the call takes only a number; it results in a signal, for which this crate sets no handler.
     unsafe { libc::alarm(seconds) };
 }
 
@@ -32,7 +32,7 @@ mod tests {
     use crate::ForkedChild;
     use std::os::unix::process::{CommandExt, ExitStatusExt};
 
-    /// Asks this very test to be run anew, as a process of one test, there to be ended.
+    /// Set when this test is run again in a process of its own, to be ended there.
     const ASKED: &str = "TORMENT_TEST_ALARM";
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
         let ended = command.output().expect("it was started once already");
         assert_eq!(ended.status.signal(), Some(libc::SIGALRM), "{ended:?}");
         assert!(began.elapsed() >= Duration::from_millis(1500), "the one that was dropped has ended it");
-        // Of a process with several threads, as tests are, no partner can be had.
+        // A process with several threads, as tests are, cannot fork a child.
         assert!(ForkedChild::start(|| true).is_err());
     }
 }

@@ -9,14 +9,16 @@ use std::process::Command;
 /// Signals that ask a program to end; not SIGHUP, which nohup(1) has it ignore on purpose.
 const ASKING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
-/// Has the program of `command`, before its first instruction, enter the control groups whose open `cgroup.procs`
-/// are given, run on these processors only (all of ours if none is named), and be sent `death` when the thread that
-/// starts it ends (PR_SET_PDEATHSIG(2const)). Must be called by the thread that then starts it, once a command.
+/// Has the program of `command`, before its first instruction, enter the control groups whose open
+/// `cgroup.procs` are given, run on these processors only (all of ours if none is named), and be sent `death`
+/// when the thread that starts it ends (PR_SET_PDEATHSIG(2const)). Must be called by that thread, once per
+/// command.
 ///
-/// The signals that ask a program to end do so, whatever this process was told to ignore: a shell starts what it puts into the
-/// background with SIGINT and SIGQUIT ignored, which every program after it would inherit, and no shell can undo for itself.
+/// Signals that ask a program to end are reset to do so, even if this process ignores them: a shell starts
+/// background jobs with SIGINT and SIGQUIT ignored, which every program after it would inherit, and no shell
+/// can undo for itself.
 ///
-/// Fails as [`check_processors`] does. What the kernel refuses later, [`Command::spawn`] says.
+/// Fails as [`check_processors`] does. What the kernel refuses later, [`Command::spawn`] reports.
 pub fn configure_child(
     command: &mut Command,
     death: Signal,
@@ -30,26 +32,26 @@ pub fn configure_child(
     let parent = getpid();
     let enter = move || {
         for group in &groups {
-            // 0 is whoever writes it (cgroups(7)).
+            // 0 is the writing process (cgroups(7)).
             rustix::io::write(group, b"0")?;
         }
         if bound {
             sched_setaffinity(None, &set)?;
         }
         for signal in ASKING {
-            // SAFETY: it is a system call that changes this child alone; no handler is installed.
+            // SAFETY: a system call that changes this child alone; no handler is installed.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
         set_parent_process_death_signal(Some(death))?;
-        // The parent may have ended before the call above, which then never comes true.
+        // If the parent ended before the call above, its signal never comes.
         if getppid() != Some(parent) {
             return Err(rustix::io::Errno::SRCH.into());
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only system calls are made, on values that were made before the fork:
-    // no memory is allocated or freed and no lock taken, so that it does not matter what other threads of
-    // this process were doing.
+    // SAFETY: between fork and exec only system calls are made, on values made before the fork: no memory is
+    // allocated or freed and no lock taken, so it does not matter what other threads of this process were
+    // doing.
     unsafe {
         command.pre_exec(enter);
     }
@@ -67,7 +69,7 @@ mod tests {
         let allowed = sched_getaffinity(None).expect("every kernel has it");
         let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).expect("this runs somewhere");
         let first = u32::try_from(first).expect("a processor's number is small");
-        // Stands for the cgroup.procs of a group: what is written is what counts.
+        // Stands for a group's cgroup.procs: what is written is what counts.
         let mut file = tempfile();
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "grep Cpus_allowed_list /proc/self/status"]);
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_child_can_be_asked_to_end_although_we_cannot() {
-        // SAFETY: nobody sends this process SIGQUIT, and nothing else here depends on what it would do.
+        // SAFETY: nobody sends this process SIGQUIT, and nothing else here depends on its action.
         unsafe { libc::signal(libc::SIGQUIT, libc::SIG_IGN) };
         let ignored = |change: &dyn Fn(&mut Command)| {
             let mut command = Command::new("/bin/grep");
@@ -117,7 +119,6 @@ mod tests {
         assert_eq!(child.wait().expect("ours").signal(), Some(Signal::TERM.as_raw()));
     }
 
-    /// A file without a name.
     fn tempfile() -> std::fs::File {
         let fd = rustix::fs::memfd_create("group", rustix::fs::MemfdFlags::CLOEXEC);
         fd.expect("every kernel has it").into()

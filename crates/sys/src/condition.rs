@@ -6,10 +6,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use units::Bytes;
 
-/// A number under a mutex and a condition variable of the C library (pthread_cond_wait(3)), in memory that this process
-/// and the children that it forks from now on have in common.
+/// A number guarded by the C library's mutex and condition variable (pthread_cond_wait(3)), in memory shared
+/// with the children that this process forks from now on.
 ///
-/// None of the two is destroyed at the end, for another process may still wait: neither holds anything but its memory.
+/// Neither is destroyed at the end, for another process may still wait: they hold nothing but their memory.
 #[derive(Debug)]
 pub struct Condition {
     place: NonNull<Inner>,
@@ -20,25 +20,25 @@ pub struct Condition {
 struct Inner {
     mutex: libc::pthread_mutex_t,
     changed: libc::pthread_cond_t,
-    /// An atomic only so that even a child that is forked while this is held reads a number.
+    /// Atomic only so that even a child forked while the mutex is held reads a number.
     number: AtomicU32,
 }
 
-// SAFETY: the mutex and the condition variable are made to be used by several threads, and the number is an atomic.
+// SAFETY: mutex and condition variable are made for use by several threads, and the number is atomic.
 unsafe impl Send for Condition {}
 // SAFETY: as above.
 unsafe impl Sync for Condition {}
 
 impl Condition {
-    /// Of the number 0, for the threads of this process, or for processes.
+    /// Starts at 0; shared by the threads of this process, or between processes.
     pub fn new(between_processes: bool) -> io::Result<Self> {
         let memory = AnonymousMapping::anonymous(Bytes(size_of::<Inner>() as u64), libc::MAP_SHARED)?;
         let this = Self { place: memory.place().0.cast(), _memory: memory };
         let who =
             if between_processes { libc::PTHREAD_PROCESS_SHARED } else { libc::PTHREAD_PROCESS_PRIVATE };
-        // SAFETY: a mapping is aligned to a page, has room for an `Inner`, and nobody else knows of it yet. The attributes
-        // are made before they are used, and hold nothing that would have to be given back in this C library; the
-        // number is zero, as all of a new mapping.
+        // SAFETY: a mapping is page-aligned, has room for an `Inner`, and nobody else knows of it yet. The
+        // attributes are initialised before use, and hold nothing to be released in this C library; the number
+        // is zero, as is all of a new mapping.
         unsafe {
             let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
             done(libc::pthread_mutexattr_init(&raw mut attributes))?;
@@ -52,15 +52,15 @@ impl Condition {
         Ok(this)
     }
 
-    /// Takes the mutex, and holds it but for the time that it waits for the number.
+    /// Locks the mutex; the guard releases it only while it waits for the number.
     pub fn lock(&self) -> io::Result<ConditionGuard<'_>> {
-        // SAFETY: the mutex was made in `new`, and its memory is there as long as `self` is borrowed.
+        // SAFETY: the mutex was initialised in `new`, and its memory lives as long as `self` is borrowed.
         done(unsafe { libc::pthread_mutex_lock(self.mutex()) })?;
         Ok(ConditionGuard { condition: self, stays: PhantomData })
     }
 
     fn mutex(&self) -> *mut libc::pthread_mutex_t {
-        // SAFETY: the place is one of an `Inner`, of which this is a part; no reference is made to it.
+        // SAFETY: the pointer is to an `Inner`, of which this is a field; no reference is made.
         unsafe { &raw mut (*self.place.as_ptr()).mutex }
     }
 
@@ -70,34 +70,35 @@ impl Condition {
     }
 
     fn number(&self) -> &AtomicU32 {
-        // SAFETY: it is a part of an `Inner` that is there as long as `self`, and only ever used as an atomic.
+        // SAFETY: a field of an `Inner` that lives as long as `self`, and is only used as an atomic.
         unsafe { &(*self.place.as_ptr()).number }
     }
 }
 
-/// The mutex of a [`Condition`], held by this thread.
+/// The mutex of a [`Condition`], locked by this thread.
 #[derive(Debug)]
 pub struct ConditionGuard<'a> {
     condition: &'a Condition,
-    /// Only the thread that took a mutex may let it go.
+    /// Only the thread that locked a mutex may unlock it.
     stays: PhantomData<*const ()>,
 }
 
 impl ConditionGuard<'_> {
-    /// Changes the number, and wakes one who waits, if there is one.
+    /// Sets the number, and wakes one waiter, if any.
     #[inline]
     pub fn set(&mut self, number: u32) {
         self.condition.number().store(number, Ordering::Relaxed);
-        // SAFETY: the condition variable was made in `new`, and its memory is there while it is borrowed. It cannot fail.
+        // SAFETY: the condition variable was initialised in `new`, and its memory lives while borrowed. It
+        // cannot fail.
         unsafe { libc::pthread_cond_signal(self.condition.changed()) };
     }
 
-    /// Waits until it is this number, without the mutex meanwhile.
+    /// Waits until the number is this one, with the mutex released meanwhile.
     #[inline]
     pub fn wait_for(&mut self, number: u32) -> io::Result<()> {
         while self.condition.number().load(Ordering::Relaxed) != number {
-            // SAFETY: both were made in `new`, for the same processes, their memory is there while it is borrowed, and
-            // this thread has taken the mutex: `self` says so, which cannot go to another.
+            // SAFETY: both were initialised in `new`, for the same processes; their memory lives while
+            // borrowed; and this thread holds the mutex: `self`, which is not `Send`, proves it.
             done(unsafe { libc::pthread_cond_wait(self.condition.changed(), self.condition.mutex()) })?;
         }
         Ok(())
@@ -111,7 +112,7 @@ impl Drop for ConditionGuard<'_> {
     }
 }
 
-/// These functions say what went wrong instead of leaving it in `errno`.
+/// pthread functions return the error instead of setting `errno`.
 fn done(code: libc::c_int) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }

@@ -2,15 +2,15 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, getppid, kill_process, w
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A child of this process that runs a function of its own, and ends with this process.
+/// A child that runs a function of this process, and is killed when this process ends.
 #[derive(Debug)]
 pub struct ForkedChild {
     pid: Option<Pid>,
 }
 
 impl ForkedChild {
-    /// Forks a child that does `body` and ends: with 0 if it says true. Only of a process with one thread: of others a child
-    /// would find locks that nobody will ever release (fork(2)).
+    /// Forks a child that runs `body` and exits: with 0 if it returns true. Fails unless this process has one
+    /// thread: otherwise the child might find locks that nobody will ever release (fork(2)).
     pub fn start(body: impl FnOnce() -> bool) -> io::Result<Self> {
         let threads = std::fs::read_dir("/proc/self/task")?.count();
         if threads != 1 {
@@ -19,23 +19,23 @@ impl ForkedChild {
             )));
         }
         let parent = getpid();
-        // SAFETY: this process has one thread, so that no lock is held by another and the child may do whatever this may;
+        // SAFETY: this process has one thread, so no other holds a lock and the child may do whatever this may;
         // it never returns from here.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
                 let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
-                // The parent may have ended before the call above, which then never comes true.
+                // If the parent ended before the call above, its signal never comes.
                 let body = || catch_unwind(AssertUnwindSafe(body)).unwrap_or(false);
                 let well = bound && getppid() == Some(parent) && body();
-                // SAFETY: it ends this process at once. What the parent was to do at its own end is not done twice.
+                // SAFETY: it ends this process at once. What the parent does on exit is not done twice.
                 unsafe { libc::_exit(i32::from(!well)) }
             }
             pid => Ok(Self { pid: Pid::from_raw(pid) }),
         }
     }
 
-    /// Waits for its end; whether it ended well.
+    /// Waits for its end; returns whether it exited with 0.
     pub fn wait(mut self) -> io::Result<bool> {
         let Some(pid) = self.pid.take() else { return Ok(false) };
         loop {

@@ -4,43 +4,42 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use units::Bytes;
 
-/// What a guard page below a stack takes, and the unit in which a stack is mapped.
+/// The size of a stack's guard page, and the unit in which stacks are mapped.
 fn page() -> usize {
     rustix::param::page_size()
 }
 
-/// What all threads of a crowd wait at. They may outlive whoever made it: it is never freed.
+/// What all the threads wait at. They may outlive their creator, so it is never freed.
 #[derive(Debug)]
 struct Gate {
-    /// 0 while it is shut.
+    /// 0 while shut.
     open: AtomicU32,
-    /// Threads with a stack that have come to it.
+    /// Threads with a stack that have reached it.
     arrived: AtomicU32,
-    /// How much of its stack each touches before.
+    /// Bytes of its stack that each touches first.
     touch: usize,
 }
 
-/// Threads that do nothing: each waits at one futex, without a timer, until all may go.
+/// Threads that do nothing: each waits at one futex, without a timer, until released.
 #[derive(Debug)]
 pub struct IdleThreads {
     gate: &'static Gate,
     stack: usize,
-    /// Threads made with a stack.
     threads: u32,
-    /// Threads made without.
+    /// Threads made without a stack.
     raw: u32,
 }
 
 impl IdleThreads {
-    /// Nobody yet. Threads will have stacks of this size, and touch so much of them.
+    /// No threads yet. They will have stacks of `stack` bytes, and touch `touch` of them.
     pub fn new(stack: Bytes, touch: Bytes) -> Self {
         let size = |bytes: Bytes| usize::try_from(bytes.0).unwrap_or(usize::MAX);
         let gate = Gate { open: AtomicU32::new(0), arrived: AtomicU32::new(0), touch: size(touch) };
         Self { gate: Box::leak(Box::new(gate)), stack: size(stack), threads: 0, raw: 0 }
     }
 
-    /// One more, as pthread_create(3) makes it: with a stack of its own, a guard page below it, and nobody who waits for
-    /// its end. Fails with what pthread_create says, which is EAGAIN whatever the reason is.
+    /// Adds one as pthread_create(3) makes it: detached, with a stack of its own and a guard page below. Fails
+    /// as pthread_create does, which is with EAGAIN whatever the reason.
     pub fn add_thread(&mut self) -> io::Result<()> {
         let done = |error: libc::c_int| match error {
             0 => Ok(()),
@@ -48,8 +47,8 @@ impl IdleThreads {
         };
         let mut attributes = std::mem::MaybeUninit::uninit();
         let mut thread = std::mem::MaybeUninit::uninit();
-        // SAFETY: the attributes are initialised before they are used and destroyed after. The thread runs `wait_at`, which
-        // takes a pointer to a gate and gets one that is never freed; the number that the thread gets is not used.
+        // SAFETY: the attributes are initialised before use and destroyed after. The thread runs `wait_at`,
+        // which takes a pointer to a gate and gets one that is never freed; the thread's handle is not used.
         unsafe {
             done(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
             let attributes = attributes.as_mut_ptr();
@@ -68,7 +67,7 @@ impl IdleThreads {
         Ok(())
     }
 
-    /// One more that has no stack at all: what clone(2) alone makes, and the kernel keeps for it.
+    /// Adds one without a stack: what clone(2) alone makes, and the kernel keeps for it.
     pub fn add_stackless(&mut self) -> io::Result<()> {
         let flags = libc::CLONE_VM
             | libc::CLONE_FS
@@ -78,8 +77,9 @@ impl IdleThreads {
             | libc::CLONE_SYSVSEM;
         let mut all = std::mem::MaybeUninit::uninit();
         let mut before = std::mem::MaybeUninit::uninit();
-        // SAFETY: the sets of signals are filled before they are read. With all signals blocked, and so for the new thread
-        // for ever, no handler is run on the stack that it shares with this one; `clone_waiting` says why the rest is sound.
+        // SAFETY: the signal sets are filled before they are read. All signals are blocked, and stay so in the
+        // new thread, so no handler runs on the stack that it shares with this one; `clone_waiting` says why
+        // the rest is sound.
         let done = unsafe {
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
@@ -94,28 +94,27 @@ impl IdleThreads {
         Ok(())
     }
 
-    /// How many were made.
+    /// Threads made so far.
     pub fn made(&self) -> u64 {
         u64::from(self.threads) + u64::from(self.raw)
     }
 
-    /// Whether all that have a stack have touched it and wait.
+    /// Whether all with a stack have touched it and wait.
     pub fn is_settled(&self) -> bool {
         self.gate.arrived.load(Ordering::Acquire) == self.threads
     }
 
-    /// Lets all of them go; they end by themselves, one after the other.
+    /// Releases all of them; they end by themselves, one after the other.
     pub fn release(self) {
         self.gate.open.store(1, Ordering::Release);
-        // It fails for no address of our own.
+        // It cannot fail for an address of ours.
         let _ = futex::wake(&self.gate.open, futex::Flags::PRIVATE, i32::MAX.cast_unsigned());
     }
 }
 
-/// What a thread with a stack does.
 extern "C" fn wait_at(gate: *mut libc::c_void) -> *mut libc::c_void {
-    // SAFETY: `Crowd::thread` gives the address of a gate that is never freed, and of which nobody has more than a
-    // shared reference.
+    // SAFETY: `IdleThreads::add_thread` passes the address of a gate that is never freed, and to which there
+    // are only shared references.
     let gate: &'static Gate = unsafe { &*gate.cast_const().cast() };
     if gate.touch > 0 {
         let top = 0_u8;
@@ -123,13 +122,13 @@ extern "C" fn wait_at(gate: *mut libc::c_void) -> *mut libc::c_void {
     }
     gate.arrived.fetch_add(1, Ordering::Release);
     while gate.open.load(Ordering::Acquire) == 0 {
-        // Woken, or interrupted, or it was opened before: looked at again in any case.
+        // Woken, interrupted, or already open: checked again in any case.
         let _ = futex::wait(&gate.open, futex::Flags::PRIVATE, 0, None);
     }
     std::ptr::null_mut()
 }
 
-/// Writes to the stack down to `bytes` below `top`, by frames that are smaller than a page.
+/// Writes to the stack down to `bytes` below `top`, by frames smaller than a page.
 #[inline(never)]
 fn touch(top: usize, bytes: usize) {
     let mut frame = [1_u8; 1024];
@@ -137,20 +136,22 @@ fn touch(top: usize, bytes: usize) {
     if top - frame.as_ptr().addr() < bytes {
         touch(top, bytes);
     }
-    // After the call, so that this frame is there until the deepest has been.
+    // After the call, so that this frame lives until the deepest one returns.
     black_box(&frame);
 }
 
-/// clone(2) of a thread that has no stack: it waits at the futex until that is no longer 0, and ends. Minus the error.
+/// clone(2) of a thread without a stack: it waits at the futex until that is no longer 0, and ends. Returns
+/// minus the error.
 ///
 /// # Safety
-/// All signals must be blocked, `flags` must be those of a thread, and `gate` must never be freed. The new thread has the
-/// stack pointer of this one, but executes only what is written here: that reads the gate, and nothing of the stack.
+/// All signals must be blocked, `flags` must be those of a thread, and `gate` must never be freed. The new
+/// thread has this one's stack pointer, but executes only what is written here: that reads the gate, and
+/// nothing of the stack.
 #[cfg(target_arch = "x86_64")]
 unsafe fn clone_waiting(flags: libc::c_int, gate: *const u32) -> i64 {
     let done: i64;
-    // SAFETY: in the thread that calls this it is one system call, of which the kernel changes rax, rcx and r11. The new
-    // thread never leaves it, and touches no memory but the gate.
+    // SAFETY: in the calling thread this is one system call, which changes rax, rcx and r11. The new thread
+    // never leaves it, and touches no memory but the gate.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -195,8 +196,8 @@ unsafe fn clone_waiting(flags: libc::c_int, gate: *const u32) -> i64 {
 #[cfg(target_arch = "aarch64")]
 unsafe fn clone_waiting(flags: libc::c_int, gate: *const u32) -> i64 {
     let done: i64;
-    // SAFETY: in the thread that calls this it is one system call, of which the kernel changes x0. The new thread never
-    // leaves it, and touches no memory but the gate.
+    // SAFETY: in the calling thread this is one system call, which changes x0. The new thread never leaves it,
+    // and touches no memory but the gate.
     unsafe {
         std::arch::asm!(
             "svc #0",
@@ -234,21 +235,21 @@ unsafe fn clone_waiting(flags: libc::c_int, gate: *const u32) -> i64 {
 /// As above.
 ///
 /// # Safety
-/// None is needed: nothing is done.
+/// None needed: nothing is done.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 unsafe fn clone_waiting(_flags: libc::c_int, _gate: *const u32) -> i64 {
     -i64::from(libc::ENOSYS)
 }
 
-/// What becomes of the two steps in which a stack is made: its place, with the guard page, and the right to write to it.
-/// None of the second if the first fails.
+/// The results of the two steps of making a stack: mapping it, with the guard page, and making it writable.
+/// `None` for the second if the first fails.
 pub fn try_map_stack(stack: Bytes) -> (io::Result<()>, Option<io::Result<()>>) {
     let Some(length) = usize::try_from(stack.0).ok().and_then(|stack| stack.checked_add(page())) else {
         return (Err(io::Error::from_raw_os_error(libc::ENOMEM)), None);
     };
     let last = |failed: bool| if failed { Err(io::Error::last_os_error()) } else { Ok(()) };
-    // SAFETY: a new mapping of which the kernel chooses the place touches none that exists; what is changed and taken back
-    // afterwards is this one, of which nobody else knows.
+    // SAFETY: a new mapping placed by the kernel overlaps no existing one; only this one, of which nobody else
+    // knows, is changed and unmapped afterwards.
     unsafe {
         let start = libc::mmap(
             std::ptr::null_mut(),
@@ -270,8 +271,8 @@ pub fn try_map_stack(stack: Bytes) -> (io::Result<()>, Option<io::Result<()>>) {
     }
 }
 
-/// Makes so many mappings that stay, as of a program that has many already: pages that may be read, each between two that
-/// may not. Fails when the kernel allows no more.
+/// Makes `count` permanent mappings, as in a program that already has many: readable pages, each between two
+/// inaccessible ones. Fails when the kernel allows no more.
 pub fn occupy_maps(count: u64) -> io::Result<()> {
     let refused = || io::Error::from_raw_os_error(libc::ENOMEM);
     let pairs = usize::try_from(count / 2).map_err(|_| refused())?;
@@ -279,7 +280,7 @@ pub fn occupy_maps(count: u64) -> io::Result<()> {
         return Ok(());
     }
     let length = pairs.checked_mul(2 * page()).ok_or_else(refused)?;
-    // SAFETY: as in `map_stack`; it is never taken back.
+    // SAFETY: as in `try_map_stack`; it is never unmapped.
     unsafe {
         let start = libc::mmap(
             std::ptr::null_mut(),

@@ -1,7 +1,7 @@
-//! Raw system calls: clocks, sockets, limits, tables of descriptors, processors, priorities, the memory and the
-//! calls of other processes. The only crate with `unsafe`; each such block
-//! says why it is sound. Whatever rustix wraps safely is called through rustix, here or elsewhere. And the one service of the C library
-//! that a static program must not ask for: the addresses of a name.
+//! Raw system calls: clocks, sockets, limits, descriptor tables, processors, priorities, and other processes'
+//! memory and calls. The only crate with `unsafe`; each such block says why it is sound. Whatever rustix wraps
+//! safely is called through rustix, here or elsewhere. Also resolves host names, the one C library service that
+//! a static program must not use.
 
 mod alarm;
 mod child_setup;

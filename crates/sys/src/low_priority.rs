@@ -1,14 +1,14 @@
-//! How a thread gives way to a run.
+//! Lowering a thread's priority so that it yields to a run.
 
 use crate::{CpuAffinity, bind_to};
 
-/// So much less than anything else: whoever looks may be late, the load may not.
+/// Niceness of observers: they may be late, the load may not.
 const NICE: i32 = 10;
 
-/// The thread that calls this, and those it starts, give way to whatever else this process does, and stay away from these
-/// processors, if there are others. Whatever cannot be had is done without: it is a favour, and other threads have their own.
+/// Lowers the priority of the calling thread, and of those it starts, and keeps them off these processors, if
+/// there are others. Best effort: failures are ignored, and other threads are not affected.
 pub fn lower_priority(busy: &[u32]) {
-    // Of this thread alone, and of those it starts: setpriority(2).
+    // Affects this thread alone, and those it starts: setpriority(2).
     let _ = rustix::process::setpriority_process(None, NICE);
     if let Ok(allowed) = CpuAffinity::current() {
         let all = allowed.list();

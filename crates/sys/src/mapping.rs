@@ -3,27 +3,26 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use units::Bytes;
 
-/// Memory of its own, page by page (mmap(2)): zeros, and not there until touched.
+/// Anonymous memory (mmap(2)): zeros, paged in on first touch.
 #[derive(Debug)]
 pub struct AnonymousMapping {
     start: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: it is memory that nobody else has; which thread uses it does not matter.
+// SAFETY: nobody else has this memory; which thread uses it does not matter.
 unsafe impl Send for AnonymousMapping {}
 
 impl AnonymousMapping {
-    /// So much of it, for this process alone; children that fork makes get copies.
+    /// `size` bytes for this process alone; forked children get copies.
     pub fn private(size: Bytes) -> io::Result<Self> {
         Self::anonymous(size, libc::MAP_PRIVATE | libc::MAP_NORESERVE)
     }
 
-    /// So much of it, of no file.
     pub(crate) fn anonymous(size: Bytes, flags: libc::c_int) -> io::Result<Self> {
         let length = usize::try_from(size.0).map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping of which the kernel chooses the place touches none that exists.
+        // SAFETY: a new mapping placed by the kernel overlaps no existing one.
         let start =
             unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags | libc::MAP_ANONYMOUS, -1, 0) };
         if start == libc::MAP_FAILED {
@@ -33,27 +32,27 @@ impl AnonymousMapping {
         Ok(Self { start, length })
     }
 
-    /// Where it begins, and how long it is.
+    /// Start and length.
     #[inline]
     pub(crate) fn place(&self) -> (NonNull<u8>, usize) {
         (self.start, self.length)
     }
 
-    /// Never in huge pages.
+    /// Disables huge pages.
     pub fn small_pages(&mut self) -> io::Result<()> {
         self.advise(libc::MADV_NOHUGEPAGE)
     }
 
-    /// In huge pages where the kernel can: where they begin in it, and are there.
+    /// Enables huge pages, where the kernel has them.
     pub fn huge_pages(&mut self) -> io::Result<()> {
         self.advise(libc::MADV_HUGEPAGE)
     }
 
     fn advise(&mut self, advice: libc::c_int) -> io::Result<()> {
-        // SAFETY: it is ours as a whole, and neither advice changes what is in it.
+        // SAFETY: the whole mapping is ours, and neither advice changes its contents.
         let done = unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, advice) };
         let why = io::Error::last_os_error();
-        // A kernel without huge pages has nothing to advise on.
+        // A kernel without huge pages returns EINVAL.
         if done == 0 || why.raw_os_error() == Some(libc::EINVAL) { Ok(()) } else { Err(why) }
     }
 }
@@ -62,21 +61,21 @@ impl Deref for AnonymousMapping {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the kernel gave so much, of which any bytes are values, and only `drop` takes it back.
+        // SAFETY: the kernel mapped this much, any bytes are valid, and only `drop` unmaps it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
 
 impl DerefMut for AnonymousMapping {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed for writing by one.
+        // SAFETY: as above, and borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
 
 impl Drop for AnonymousMapping {
     fn drop(&mut self) {
-        // SAFETY: it is ours as a whole, and nobody borrows it any more.
+        // SAFETY: the whole mapping is ours, and no longer borrowed.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

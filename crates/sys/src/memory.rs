@@ -1,8 +1,8 @@
 use rustix::process::Pid;
 use std::io;
 
-/// Reads the memory of another process (process_vm_readv(2)), wholly or not at all. It must not be
-/// hidden from this one (ptrace(2), `PTRACE_MODE_ATTACH_REALCREDS`), and does not notice.
+/// Reads another process's memory (process_vm_readv(2)), all of it or nothing. Needs access to the process
+/// (ptrace(2), `PTRACE_MODE_ATTACH_REALCREDS`), which does not notice.
 pub fn read_memory(process: Pid, address: u64, into: &mut [u8]) -> io::Result<()> {
     let length = into.len();
     match read(process, &[piece(address, length)?], into)? {
@@ -11,8 +11,8 @@ pub fn read_memory(process: Pid, address: u64, into: &mut [u8]) -> io::Result<()
     }
 }
 
-/// The same of pieces of one length, at most 1024 (`IOV_MAX`), with one call; `into` has room for all of them. Tells how many could
-/// be read: it ends before the first that is not wholly there.
+/// Reads equally long pieces, at most 1024 (`IOV_MAX`), by one call; `into` has room for all. Returns how many
+/// were read: it stops before the first that cannot be read whole.
 pub fn read_memory_pieces(process: Pid, addresses: &[u64], into: &mut [u8]) -> io::Result<usize> {
     let length = into.len() / addresses.len().max(1);
     let pieces = addresses.iter().map(|address| piece(*address, length)).collect::<io::Result<Vec<_>>>()?;
@@ -28,8 +28,8 @@ fn piece(address: u64, length: usize) -> io::Result<libc::iovec> {
 fn read(process: Pid, pieces: &[libc::iovec], into: &mut [u8]) -> io::Result<usize> {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let (process, count) = (process.as_raw_nonzero().get(), pieces.len() as libc::c_ulong);
-    // SAFETY: the kernel writes at most its length into `into`, which is borrowed for the call and for which any
-    // bytes are values; the other addresses are those of the other process, and are not followed here.
+    // SAFETY: the kernel writes at most its length into `into`, which is borrowed for the call and for which
+    // any bytes are valid; the other addresses are the other process's, and are not followed here.
     let read = unsafe { libc::process_vm_readv(process, &raw const local, 1, pieces.as_ptr(), count, 0) };
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }

@@ -3,8 +3,9 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The registers by which a stack is unwound, as bits of `sample_regs_user` (arch/*/include/uapi/asm/perf_regs.h); a sample has them in
-/// the order of their bits: frame pointer, stack pointer and instruction on x86-64, frame pointer, link, stack pointer and instruction on aarch64.
+/// The registers needed to unwind a stack, as bits of `sample_regs_user` (arch/*/include/uapi/asm/perf_regs.h).
+/// A sample has them in bit order: frame pointer, stack pointer, instruction on x86-64; frame pointer, link,
+/// stack pointer, instruction on aarch64.
 const REGISTERS: u64 = if cfg!(target_arch = "x86_64") {
     1 << 6 | 1 << 7 | 1 << 8
 } else if cfg!(target_arch = "aarch64") {
@@ -13,13 +14,13 @@ const REGISTERS: u64 = if cfg!(target_arch = "x86_64") {
     0
 };
 
-/// `PERF_SAMPLE_IP | TID | TIME | CALLCHAIN`, and of the user's side `REGS | STACK`.
+/// `PERF_SAMPLE_IP | TID | TIME | CALLCHAIN`, and for user space `REGS | STACK`.
 const CHAIN: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5;
 const STACK: u64 = 1 << 12 | 1 << 13;
-/// `PERF_TYPE_SOFTWARE`, and of it `PERF_COUNT_SW_CPU_CLOCK`: time of a processor, in nanoseconds.
+/// `PERF_TYPE_SOFTWARE` and its `PERF_COUNT_SW_CPU_CLOCK`: processor time, in nanoseconds.
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
-/// Bits of the attributes, in the order of perf_event_open(2).
+/// Attribute bits, in the order of perf_event_open(2).
 const DISABLED: u64 = 1;
 const INHERIT: u64 = 1 << 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
@@ -30,11 +31,11 @@ const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 /// `PERF_EVENT_IOC_ENABLE` and `PERF_EVENT_IOC_SET_OUTPUT`.
 const ENABLE: libc::c_ulong = 0x2400;
 const SET_OUTPUT: libc::c_ulong = 0x2405;
-/// Where the first page of a ring says how far the kernel has written, and how far we have read.
+/// Offsets in the ring's first page: how far the kernel has written, and how far we have read.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
-/// `struct perf_event_attr` as of `PERF_ATTR_SIZE_VER5`, which every kernel that torment runs on takes.
+/// `struct perf_event_attr` as of `PERF_ATTR_SIZE_VER5`, which every kernel that torment runs on accepts.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -59,36 +60,36 @@ struct Attributes {
     reserved: u16,
 }
 
-/// Whose time is sampled.
+/// What is sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampledTask {
-    /// Whatever runs.
+    /// Whatever runs on the processor.
     Any,
     /// A thread, and the threads and processes that it starts from now on.
     Thread(u32),
 }
 
-/// How often, and what of it.
+/// How often to sample, and what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleConfig {
-    /// Samples a second of processor time.
+    /// Samples per second of processor time.
     pub hz: u32,
-    /// Also what the kernel does.
+    /// Samples kernel mode too.
     pub kernel: bool,
-    /// Bytes of the user's stack in each sample, a multiple of 8; 0: neither these nor registers.
+    /// Bytes of the user stack in each sample, a multiple of 8; 0: neither stack nor registers.
     pub stack_bytes: u32,
-    /// Each sample wakes who waits for its ring (poll(2)); otherwise none does.
+    /// Each sample wakes whoever polls the ring (poll(2)); otherwise none does.
     pub wakes: bool,
 }
 
-/// An event of perf_event_open(2) that samples the stack of what runs on a processor. It ends with this value.
+/// A perf_event_open(2) event that samples the stacks on one processor, until dropped.
 #[derive(Debug)]
 pub struct SampleEvent(OwnedFd);
 
 impl SampleEvent {
-    /// Of what a processor does, not before [`SampleEvent::begin`].
+    /// Opens the event, disabled until [`SampleEvent::begin`].
     ///
-    /// Fails if the kernel does not allow it to this user (EACCES, EPERM), or the thread is no more (ESRCH).
+    /// Fails if the kernel denies it to this user (EACCES, EPERM), or the thread is gone (ESRCH).
     pub fn open(task: SampledTask, processor: u32, form: SampleConfig) -> io::Result<Self> {
         let with_stack = form.stack_bytes > 0 && REGISTERS != 0;
         let mut bits = DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_IDLE | TELL;
@@ -115,8 +116,9 @@ impl SampleEvent {
             ..Attributes::default()
         };
         let none: libc::c_int = -1;
-        // SAFETY: the kernel reads as many bytes of the attributes as they say they have, and writes at most their size there if
-        // that is not one it knows; both are borrowed for the call. What it gives is a new descriptor.
+        // SAFETY: the kernel reads as many bytes of the attributes as their size field says, and writes at most
+        // that size field if it does not know the size; both are borrowed for the call. It returns a new
+        // descriptor.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
@@ -128,44 +130,43 @@ impl SampleEvent {
             )
         };
         let fd = libc::c_int::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-        // SAFETY: it was just opened, and nobody else has it.
+        // SAFETY: just opened, and owned by nobody else.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Samples from now on.
+    /// Starts sampling.
     pub fn begin(&self) -> io::Result<()> {
         self.control(ENABLE, 0)
     }
 
     fn control(&self, what: libc::c_ulong, argument: libc::c_int) -> io::Result<()> {
-        // SAFETY: neither request has an address as its argument.
+        // SAFETY: neither request takes an address.
         let done = unsafe { libc::ioctl(self.0.as_raw_fd(), what as _, argument) };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
-/// Where the kernel puts the samples of one processor, until they are taken.
+/// The ring buffer into which the kernel writes one processor's samples.
 #[derive(Debug)]
 pub struct SampleRing {
-    /// The first page says how far it is written and read; the others are the ring.
+    /// The first page holds the read and write positions; the others are the ring.
     start: NonNull<u8>,
     page: usize,
     /// Bytes of the ring, a power of two.
     size: usize,
-    /// A record that goes over the end, in one piece.
+    /// Copies of records that wrap around the end, in one piece.
     whole: Vec<u8>,
-    /// How far records were told.
+    /// Read position after the records returned last.
     told: u64,
     event: SampleEvent,
 }
 
-// SAFETY: the memory is this value's own, and is read through it alone.
+// SAFETY: the memory belongs to this value, and is read through it alone.
 unsafe impl Send for SampleRing {}
 
-/// A record of a ring: `PERF_RECORD_…`, its `misc` bits, and what follows its head.
+/// A record: its `PERF_RECORD_…` type, its `misc` bits, and what follows its header.
 pub type RawSample<'a> = (u32, u16, &'a [u8]);
 
-/// What a record begins with.
 struct RecordHeader {
     kind: u32,
     misc: u16,
@@ -173,15 +174,16 @@ struct RecordHeader {
 }
 
 impl SampleRing {
-    /// Of an event of one processor; the ring has so many pages, a power of two.
+    /// Maps a ring of `pages` pages, a power of two, for a one-processor event.
     ///
-    /// Fails with EPERM if this user may lock no more memory (`kernel.perf_event_mlock_kb`, and `ulimit -l`), and gives the event back.
+    /// Fails with EPERM if this user may lock no more memory (`kernel.perf_event_mlock_kb`, and `ulimit -l`),
+    /// and returns the event.
     pub fn new(event: SampleEvent, pages: usize) -> Result<Self, (io::Error, SampleEvent)> {
         let page = rustix::param::page_size();
         let size = page * pages.next_power_of_two();
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let fd = event.0.as_fd().as_raw_fd();
-        // SAFETY: a new mapping of which the kernel chooses the place touches none that exists.
+        // SAFETY: a new mapping placed by the kernel overlaps no existing one.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), page + size, access, libc::MAP_SHARED, fd, 0) };
         if start == libc::MAP_FAILED {
             return Err((io::Error::last_os_error(), event));
@@ -190,25 +192,25 @@ impl SampleRing {
         Ok(Self { start, page, size, whole: Vec::new(), told: 0, event })
     }
 
-    /// What another event of the same processor samples comes here too.
+    /// Redirects the samples of another event of the same processor to this ring.
     pub fn collect_from(&self, other: &SampleEvent) -> io::Result<()> {
         other.control(SET_OUTPUT, self.event.0.as_raw_fd())
     }
 
-    /// Samples from now on.
+    /// Starts sampling.
     pub fn begin(&self) -> io::Result<()> {
         self.event.begin()
     }
 
-    /// Every record that has come since the last time. They stay where they are until [`SampleRing::free`].
+    /// All records since the last call. They stay in the ring until [`SampleRing::release`].
     pub fn records(&mut self) -> Vec<RawSample<'_>> {
         let head = self.place(HEAD).load(Ordering::Acquire);
         let mut tail = self.place(TAIL).load(Ordering::Relaxed);
         let mut found = Vec::new();
         while tail < head {
-            // A head has 8 bytes, and so has whatever the length of a record is counted in: none goes over the end.
+            // A header has 8 bytes, and record lengths are multiples of 8: no header wraps around the end.
             let RecordHeader { kind, misc, length } = self.head(tail);
-            // The kernel writes whole records; anything else would never end.
+            // The kernel writes whole records; anything else would loop forever.
             if length < 8 || u64::from(length) > head - tail {
                 break;
             }
@@ -229,15 +231,15 @@ impl SampleRing {
         found.into_iter().map(body).collect()
     }
 
-    /// Gives room to others in the place of those that were told.
+    /// Frees the room of the records returned last.
     pub fn release(&mut self) {
         self.place(TAIL).store(self.told, Ordering::Release);
     }
 
-    /// One of the two numbers that we share with the kernel.
+    /// One of the two positions shared with the kernel.
     fn place(&self, at: usize) -> &AtomicU64 {
-        // SAFETY: both lie within the first page, aligned to 8 bytes; the kernel reads and writes them as whole numbers, and so
-        // does everyone here.
+        // SAFETY: both lie within the first page, aligned to 8 bytes; everyone, the kernel included, reads and
+        // writes them whole.
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at).cast()) }
     }
 
@@ -249,7 +251,7 @@ impl SampleRing {
         RecordHeader { kind: u32::from_ne_bytes(kind), misc, length }
     }
 
-    /// Of all that lie in the ring at once, one may.
+    /// At most one of the records in the ring wraps around.
     fn goes_over(&self, from: u64, length: usize) -> bool {
         self.at(from) + length > self.size
     }
@@ -258,12 +260,13 @@ impl SampleRing {
         place as usize & (self.size - 1)
     }
 
-    /// So many bytes from this place on, which lie between what is read and what is written; in two pieces where they go over the end.
+    /// `length` bytes from `from` on, which lie between the read and the write position; in two pieces if they
+    /// wrap around.
     fn pieces(&self, from: u64, length: usize) -> (&[u8], &[u8]) {
         let at = self.at(from);
         let first = length.min(self.size - at);
-        // SAFETY: both pieces lie within the ring, and between tail and head: there the kernel writes nothing until `free` has
-        // moved the tail, which needs this borrow to be over.
+        // SAFETY: both pieces lie within the ring, between tail and head: the kernel writes nothing there until
+        // `release` moves the tail, which requires this borrow to have ended.
         let piece = |at: usize, length: usize| unsafe {
             std::slice::from_raw_parts(self.start.as_ptr().add(self.page + at), length)
         };
@@ -279,7 +282,7 @@ impl AsFd for SampleRing {
 
 impl Drop for SampleRing {
     fn drop(&mut self) {
-        // SAFETY: it is ours as a whole, and nobody borrows it any more.
+        // SAFETY: the whole mapping is ours, and no longer borrowed.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.page + self.size) };
     }
 }
@@ -298,7 +301,7 @@ mod tests {
         let mut rings = Vec::new();
         for processor in 0..std::thread::available_parallelism().map_or(1, usize::from) as u32 {
             match SampleEvent::open(SampledTask::Thread(own), processor, form) {
-                // A machine may have others than the first ones.
+                // Processor numbers may have gaps.
                 Err(why) if why.raw_os_error() == Some(libc::ENODEV) => {}
                 Err(why) => return eprintln!("SKIPPED: no perf events here: {why}"),
                 Ok(event) => rings.push(SampleRing::new(event, 16).expect("so much may be locked")),
@@ -306,7 +309,7 @@ mod tests {
         }
         rings.iter().for_each(|ring| ring.begin().expect("it is there"));
         let (mut seen, until) = (0, crate::thread_cpu_ns() + 3_000_000_000);
-        // Often enough for the ring to go round: samples have more than a KiB, and the ring 64.
+        // Often enough for the ring to wrap around: samples exceed a KiB, and the ring has 64.
         while seen < 200 && crate::thread_cpu_ns() < until {
             for ring in &mut rings {
                 for (kind, _, body) in ring.records() {
@@ -318,7 +321,7 @@ mod tests {
                 }
                 ring.release();
             }
-            // To ask for the time is work of the kernel, which is not seen.
+            // Reading the clock is kernel work, which is not sampled.
             for number in 0..100_000 {
                 std::hint::black_box(number);
             }

@@ -1,12 +1,12 @@
 use std::io;
 
-/// Lets the calling thread run before all that are not real-time ones (sched(7), `SCHED_FIFO` at its lowest
-/// priority), until it sleeps. What it starts from now on does not. It takes `CAP_SYS_NICE` or an `RLIMIT_RTPRIO`.
+/// Lets the calling thread run before all non-real-time ones (sched(7), `SCHED_FIFO` at its lowest priority),
+/// until it sleeps. Not inherited by what it starts. Needs `CAP_SYS_NICE` or an `RLIMIT_RTPRIO`.
 ///
-/// A thread that does not sleep then keeps others from its processor: the caller has to see to it that it does.
+/// A thread that never sleeps then keeps others off its processor: the caller must see to it that it does.
 pub fn set_real_time() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the call reads one structure, which outlives it, and changes nothing but how this thread is scheduled.
+    // SAFETY: the call reads one structure, which outlives it, and only changes how this thread is scheduled.
     let result = unsafe {
         libc::syscall(
             libc::SYS_sched_setscheduler,
@@ -18,10 +18,10 @@ pub fn set_real_time() -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The shortest slice of processor time that the kernel gives, in nanoseconds.
+/// The shortest time slice that the kernel grants, in nanoseconds.
 const SHORTEST_NS: u64 = 100_000;
 
-/// As the kernel knows it (sched_setattr(2)), in its first version.
+/// The kernel's structure (sched_setattr(2)), in its first version.
 #[repr(C)]
 struct SchedAttributes {
     size: u32,
@@ -29,14 +29,15 @@ struct SchedAttributes {
     flags: u64,
     nice: i32,
     priority: u32,
-    /// Of a thread that is no real-time one, since Linux 6.12: its slice. Earlier kernels look at it for real-time ones alone.
+    /// Since Linux 6.12 the time slice of a non-real-time thread. Earlier kernels use it for real-time ones
+    /// only.
     runtime_ns: u64,
     deadline_ns: u64,
     period_ns: u64,
 }
 
-/// Lets the calling thread, when it wakes up, run before others whose slice is longer, instead of once theirs is over: its share of the processor stays
-/// the same. Anybody may.
+/// Lets the calling thread, when it wakes up, run before others with longer slices, instead of after theirs.
+/// Its share of the processor stays the same. Needs no privilege.
 pub fn set_short_slice() -> io::Result<()> {
     let attributes = SchedAttributes {
         size: size_of::<SchedAttributes>() as u32,
@@ -48,7 +49,8 @@ pub fn set_short_slice() -> io::Result<()> {
         deadline_ns: 0,
         period_ns: 0,
     };
-    // SAFETY: the call reads one structure of the size that it says, which outlives it, and changes nothing but how this thread is scheduled.
+    // SAFETY: the call reads one structure of the size that it states, which outlives it, and only changes how
+    // this thread is scheduled.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -73,7 +75,7 @@ mod tests {
             set_short_slice().expect("no privilege is needed");
             let (policy_now, priority_now, now) = facts();
             assert_eq!((policy, priority), (policy_now, priority_now));
-            // Earlier kernels have none that can be asked for, and some show nothing at all.
+            // Earlier kernels have no slice to query, and some show nothing at all.
             let release = rustix::system::uname().release().to_string_lossy().into_owned();
             let mut numbers =
                 release.split(|c: char| !c.is_ascii_digit()).map_while(|n| n.parse::<u32>().ok());

@@ -3,13 +3,14 @@ use std::io;
 
 /// Binds the calling thread, and those it starts from now on, to these processors.
 ///
-/// Fails, naming it and those there are, if one of them is not available to this process.
+/// Fails if one of them is not available to this process; the error names it and those available.
 pub fn bind_to(processors: &[u32]) -> io::Result<()> {
     check_processors(processors)?;
     bind(processors.iter().copied())
 }
 
-/// Moves the calling thread to this processor, also if it was bound to others; fails where this process may not use it.
+/// Moves the calling thread to this processor, even if it was bound to others; fails if this process may not
+/// use it.
 pub fn move_to(processor: u32) -> io::Result<()> {
     bind([processor])
 }
@@ -20,35 +21,36 @@ fn bind(processors: impl IntoIterator<Item = u32>) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// The processors that a thread may run on, to go back to.
+/// The processors that a thread may run on, to be restored later.
 #[derive(Debug, Clone, Copy)]
 pub struct CpuAffinity(CpuSet);
 
 impl CpuAffinity {
-    /// Those of the calling thread.
+    /// The calling thread's.
     pub fn current() -> io::Result<Self> {
         Ok(Self(sched_getaffinity(None)?))
     }
 
-    /// The numbers of all that this process may use, wherever the calling thread is bound to; that thread is bound to nothing afterwards.
+    /// All processors that this process may use, whatever the calling thread is bound to; the thread is unbound
+    /// afterwards.
     pub fn all_processors() -> Vec<u32> {
-        // The kernel leaves those out that there are not, or that a control group withholds.
+        // The kernel ignores processors that do not exist or that a control group withholds.
         let _ = bind(0..CpuSet::MAX_CPU as u32);
         Self::current().map_or_else(|_| Vec::new(), |allowed| allowed.list())
     }
 
-    /// Their numbers, from the smallest.
+    /// Their numbers, ascending.
     pub fn list(&self) -> Vec<u32> {
         (0..CpuSet::MAX_CPU).filter(|cpu| self.0.is_set(*cpu)).map(|cpu| cpu as u32).collect()
     }
 
-    /// The calling thread may run on them again.
+    /// Binds the calling thread to them again.
     pub fn restore(&self) -> io::Result<()> {
         Ok(sched_setaffinity(None, &self.0)?)
     }
 }
 
-/// Whether this process may run on each of these processors; the error names the first it may not.
+/// Checks that this process may run on each of these processors; the error names the first it may not.
 pub fn check_processors(processors: &[u32]) -> io::Result<()> {
     let allowed = CpuAffinity::current()?.list();
     let Some(missing) = processors.iter().find(|cpu| !allowed.contains(cpu)) else { return Ok(()) };

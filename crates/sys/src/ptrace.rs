@@ -12,8 +12,7 @@ const SETOPTIONS: libc::c_long = 0x4200;
 const GETEVENTMSG: libc::c_long = 0x4201;
 const GET_SYSCALL_INFO: libc::c_long = 0x420e;
 
-/// Its options: stops at system calls are marked as such; what the tracee starts is traced too; exec is told; and all
-/// end with the tracer.
+/// Options: mark stops at system calls; trace what the tracee starts; report exec; end all with the tracer.
 const MARK_SYSCALLS: libc::c_long = 0x1;
 const FOLLOW_FORK: libc::c_long = 0x2;
 const FOLLOW_VFORK: libc::c_long = 0x4;
@@ -21,22 +20,22 @@ const FOLLOW_CLONE: libc::c_long = 0x8;
 const TELL_EXEC: libc::c_long = 0x10;
 const END_WITH_TRACER: libc::c_long = 0x10_0000;
 
-/// The first stop after exec and what it leads to is told by the status of waitpid(2).
+/// A stop of a tracee, from the status of waitpid(2); the first one is after exec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceeEvent {
     /// Before or after a system call.
     Syscall,
     /// It has started a process or a thread.
     Started,
-    /// It runs another program now.
+    /// It has executed another program.
     Exec,
-    /// Another event, of which nothing needs to be known.
+    /// Another event, of no interest.
     Event,
-    /// By this signal, which it gets when it is resumed with it.
+    /// A signal, delivered only if the tracee is resumed with it.
     Signal(i32),
-    /// It is no more: with this exit code.
+    /// It exited with this code.
     Exited(i32),
-    /// It is no more: by this signal.
+    /// It was killed by this signal.
     Killed(i32),
 }
 
@@ -51,36 +50,36 @@ pub enum ResumeMode {
     Continue,
 }
 
-/// Which side of a system call a tracee is stopped at.
+/// The side of a system call that a tracee is stopped at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyscallSide {
-    /// Before the kernel does it.
+    /// Before the kernel executes it.
     Entry {
-        /// Which.
+        /// The call's number.
         number: u64,
-        /// With what.
+        /// Its arguments.
         arguments: [u64; 6],
     },
-    /// When it is done; what it gave, below zero for an error.
+    /// After it; its result, negative for an error.
     Exit(i64),
-    /// At none.
+    /// Not at a system call.
     Neither,
 }
 
-/// Where a stopped tracee is (`PTRACE_GET_SYSCALL_INFO`, since Linux 5.3).
+/// Where a tracee is stopped (`PTRACE_GET_SYSCALL_INFO`, since Linux 5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyscallInfo {
-    /// `AUDIT_ARCH_…` of its code: that of the kernel, or one that it also runs.
+    /// `AUDIT_ARCH_…` of its code: the kernel's, or another that it also runs.
     pub architecture: u32,
-    /// The instruction it goes on with.
+    /// Its instruction pointer.
     pub instruction: u64,
-    /// Its stack.
+    /// Its stack pointer.
     pub stack: u64,
-    /// At a system call, and which.
+    /// The system call, if at one.
     pub side: SyscallSide,
 }
 
-/// `AUDIT_ARCH_…` of the architecture this is built for; none if it is not known here.
+/// `AUDIT_ARCH_…` of the target architecture; `None` if unknown.
 pub const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
     Some(0xc000_003e)
 } else if cfg!(target_arch = "aarch64") {
@@ -89,41 +88,41 @@ pub const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// Has the program of `command` be traced by the thread that starts it, in a process group of its own, and be killed when
-/// that thread ends. It stops at its first instruction; [`wait_traced`] tells.
+/// Has the thread that starts `command` trace its program, in a process group of its own, killed when that
+/// thread ends. It stops at its first instruction, as [`wait_tracee`] reports.
 pub fn trace_on_start(command: &mut Command) {
     let parent = getpid();
     command.process_group(0);
     let enter = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have ended before the call above, which then never comes true.
+        // If the parent ended before the call above, its signal never comes.
         if getppid() != Some(parent) {
             return Err(rustix::io::Errno::SRCH.into());
         }
         request(TRACEME, 0, 0, 0).map(drop)
     };
-    // SAFETY: between fork and exec only system calls are made: no memory is allocated or freed and no lock taken, so that
-    // it does not matter what other threads of this process were doing.
+    // SAFETY: between fork and exec only system calls are made: no memory is allocated or freed and no lock
+    // taken, so it does not matter what other threads of this process were doing.
     unsafe {
         command.pre_exec(enter);
     }
 }
 
-/// Requests that give the kernel no address of this process, so that it can change none of its memory: the last argument
-/// is a number in all that are made here.
+/// Requests that give the kernel no address of this process, so it cannot change its memory: the last argument
+/// is a number in all requests made here.
 fn request(
     request: libc::c_long,
     pid: i32,
     address: usize,
     number: libc::c_long,
 ) -> io::Result<libc::c_long> {
-    // SAFETY: no address of this process is given; what happens to another process is not this one's memory. The tracee of
-    // `TRACEME` is the caller, which then stops at signals and goes on unchanged.
+    // SAFETY: no address of this process is given; effects on another process are not on this one's memory. The
+    // tracee of `TRACEME` is the caller, which then stops at signals and otherwise goes on unchanged.
     let done = unsafe { libc::syscall(libc::SYS_ptrace, request, libc::c_long::from(pid), address, number) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
 }
 
-/// Follows whatever a stopped tracee starts, and has all of it end with the tracer.
+/// Traces whatever a stopped tracee starts, and has all of it end with the tracer.
 pub fn follow_children(pid: Pid) -> io::Result<()> {
     let options = MARK_SYSCALLS | FOLLOW_FORK | FOLLOW_VFORK | FOLLOW_CLONE | TELL_EXEC | END_WITH_TRACER;
     request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, options).map(drop)
@@ -134,7 +133,7 @@ pub fn kill_with_tracer(pid: Pid) -> io::Result<()> {
     request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, MARK_SYSCALLS | END_WITH_TRACER).map(drop)
 }
 
-/// A stopped tracee goes on, and gets this signal unless it is 0.
+/// Resumes a stopped tracee, with this signal unless it is 0.
 pub fn resume_tracee(pid: Pid, how: ResumeMode, signal: i32) -> io::Result<()> {
     let how = match how {
         ResumeMode::ToSyscall => SYSCALL,
@@ -144,11 +143,11 @@ pub fn resume_tracee(pid: Pid, how: ResumeMode, signal: i32) -> io::Result<()> {
     request(how, pid.as_raw_nonzero().get(), 0, signal.into()).map(drop)
 }
 
-/// Waits for any tracee of this thread; none when there is none left.
+/// Waits for any tracee of this thread; `None` when there is none left.
 pub fn wait_tracee() -> io::Result<Option<(Pid, TraceeEvent)>> {
     let mut status = 0;
     loop {
-        // SAFETY: the kernel writes an integer to where one is, borrowed for the call.
+        // SAFETY: the kernel writes an integer into one, borrowed for the call.
         let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
         if let Some(pid) = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) {
             return Ok(Some((pid, stopped(status))));
@@ -180,10 +179,10 @@ fn stopped(status: i32) -> TraceeEvent {
     }
 }
 
-/// The process or thread that a tracee stopped at [`Stopped::Started`] has started.
+/// The process or thread started by a tracee stopped at [`TraceeEvent::Started`].
 pub fn child_of_tracee(pid: Pid) -> io::Result<Option<Pid>> {
     let mut number: libc::c_ulong = 0;
-    // SAFETY: the kernel writes one number of this size to where one is, borrowed for the call.
+    // SAFETY: the kernel writes one number of this size into one, borrowed for the call.
     let done = unsafe {
         libc::syscall(
             libc::SYS_ptrace,
@@ -199,14 +198,14 @@ pub fn child_of_tracee(pid: Pid) -> io::Result<Option<Pid>> {
     Ok(i32::try_from(number).ok().and_then(Pid::from_raw))
 }
 
-/// The size of `struct ptrace_syscall_info`, and where in it things are.
+/// The size of `struct ptrace_syscall_info`, and the offsets in it.
 const INFO: usize = 88;
 
-/// Where a stopped tracee is.
+/// Where a tracee is stopped.
 pub fn syscall_info(pid: Pid) -> io::Result<SyscallInfo> {
     let mut info = [0_u8; INFO];
-    // SAFETY: the kernel writes at most as many bytes as it is told, which is how many are there, borrowed for the call; any
-    // bytes are values.
+    // SAFETY: the kernel writes at most as many bytes as it is told, the size of the buffer, which is borrowed
+    // for the call; any bytes are valid.
     let written = unsafe {
         libc::syscall(
             libc::SYS_ptrace,
@@ -251,7 +250,7 @@ fn place(info: &[u8; INFO]) -> SyscallInfo {
 mod tests {
     use super::*;
 
-    /// In a thread of its own: what is traced ends with it, and no other test's children are waited for.
+    /// In a thread of its own: its tracees end with it, and no other test's children are waited for.
     fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| scope.spawn(test).join().expect("the test holds"))
     }

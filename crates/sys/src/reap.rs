@@ -4,27 +4,28 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// How a child ended, and what the kernel charged it with.
+/// How a child ended, and the processor time charged to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildExit {
     /// Its exit status, or the signal that ended it.
     pub status: ExitStatus,
-    /// Processor time in programs, of it and the children that it waited for. Of what lives shorter than a clock tick the
-    /// split into user and system is a guess of the kernel's.
+    /// User time of the child and the children that it waited for. Below a clock tick, the split into user and
+    /// system is the kernel's guess.
     pub user: Duration,
-    /// Processor time in the kernel, likewise.
+    /// Kernel time, likewise.
     pub system: Duration,
 }
 
-/// Waits for a child that has ended; none if it still runs (wait4(2), WNOHANG).
+/// Reaps a child that has ended; `None` if it still runs (wait4(2), WNOHANG).
 ///
 /// Fails if it is no child of this process, or was waited for already.
 pub fn reap(pid: Pid) -> io::Result<Option<ChildExit>> {
     let mut status = 0;
-    // SAFETY: all of it are numbers, for which zeros are values.
+    // SAFETY: all fields are numbers, for which zero is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     let pid = pid.as_raw_nonzero().get();
-    // SAFETY: the kernel writes one status and one rusage, into ours. A number of a process touches no memory of this one.
+    // SAFETY: the kernel writes one status and one rusage, into ours. A process number touches no memory of
+    // this process.
     let found = unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG | libc::__WALL, &raw mut usage) };
     let time = |time: libc::timeval| {
         Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())

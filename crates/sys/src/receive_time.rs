@@ -3,8 +3,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-/// Has the kernel write down when each segment arrives (`SO_TIMESTAMPNS`, socket(7)), before any
-/// thread has come to it. What a listening socket accepts inherits it.
+/// Has the kernel timestamp each segment on arrival (`SO_TIMESTAMPNS`, socket(7)), before any thread handles
+/// it. Accepted sockets inherit it from the listening one.
 pub fn enable_receive_timestamps(socket: impl AsFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the descriptor is borrowed for the call; the option's value is an int that outlives it.
@@ -20,33 +20,33 @@ pub fn enable_receive_timestamps(socket: impl AsFd) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Room for one stamp and its header, aligned as the header must be.
+/// Room for one timestamp and its header, aligned as the header must be.
 #[repr(C, align(8))]
 struct ControlBuffer([u8; 64]);
 
-/// Reads from a socket with [`stamp_arrivals`]: how many bytes, and how long ago the last of them
-/// arrived, where the kernel says so (it does for TCP, not for Unix sockets). The stamp is taken
-/// by the wall clock: of a clock set forward in between, the age is too great.
+/// Reads from a socket with [`enable_receive_timestamps`]: how many bytes, and how long ago the last of them
+/// arrived, if the kernel says so (it does for TCP, not for Unix sockets). The timestamp is wall-clock time: if
+/// the clock is set forward in between, the age is too great.
 pub fn recv_with_age(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<Duration>)> {
     let mut control = ControlBuffer([0; 64]);
     let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: all of its fields are integers or pointers, for which zero is a value.
+    // SAFETY: all fields are integers or pointers, for which zero is valid.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut control.0).cast();
     message.msg_controllen = control.0.len() as _;
-    // SAFETY: the message points to one part, which is all of `buffer`, and to all of `control`; both are
-    // borrowed for longer than the call, and any bytes are values of theirs.
+    // SAFETY: the message points to one part, all of `buffer`, and to all of `control`; both outlive the call,
+    // and any bytes are valid for them.
     let result = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, 0) };
     let Ok(n) = usize::try_from(result) else { return Err(io::Error::last_os_error()) };
     // SAFETY: the kernel has set `msg_controllen` to what it wrote into `control`, whose start is aligned for a
-    // header; this gives its first header, or null where there is not one.
+    // header; this returns the first header, or null.
     let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
     if header.is_null() {
         return Ok((n, None));
     }
-    // SAFETY: the header is a whole one within `control`, written by the kernel.
+    // SAFETY: a whole header within `control`, written by the kernel.
     let (level, kind, len) = unsafe { ((*header).cmsg_level, (*header).cmsg_type, (*header).cmsg_len) };
     // SAFETY: arithmetic on a length.
     let whole = unsafe { libc::CMSG_LEN(size_of::<libc::timespec>() as u32) } as usize;
@@ -54,7 +54,7 @@ pub fn recv_with_age(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize,
         return Ok((n, None));
     }
     // SAFETY: the kernel wrote a timespec behind this header, as level, type and length say; it need not be
-    // aligned for one.
+    // aligned.
     let stamp = unsafe { libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned() };
     let now = clock_gettime(ClockId::Realtime);
     let ns = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);

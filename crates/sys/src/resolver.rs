@@ -1,17 +1,16 @@
-//! Names of hosts ▶ addresses, by a resolver of our own: a static glibc must not call getaddrinfo, which loads
-//! shared libraries.
+//! Resolves host names without libc: a static glibc must not call getaddrinfo, which loads shared libraries.
 
 use hickory_resolver::Resolver;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long one question to a name server may take; it is asked three times.
+/// Timeout of one query to a name server; three are tried.
 const LOOK_UP_TRY: Duration = Duration::from_secs(2);
 
-/// The address of a host, which may be an address itself, in brackets or not. Of several the first that takes a
-/// connection at the port within `patience`, or else the first.
+/// Resolves a host, which may be an address itself, in brackets or not. Of several addresses, returns the first
+/// that accepts a connection at the port within `patience`, or else the first.
 ///
-/// Fails, with what is wrong with the name, if it has no address.
+/// Fails, saying what is wrong with the name, if it has no address.
 pub fn resolve_host(host: &str, port: u16, patience: Duration) -> Result<SocketAddr, String> {
     let candidates: Vec<IpAddr> = match host.trim_matches(['[', ']']).parse() {
         Ok(ip) => vec![ip],
@@ -39,7 +38,7 @@ fn look_up(host: &str) -> Result<Vec<IpAddr>, String> {
         let resolver = resolver.map_err(|e| format!("/etc/resolv.conf cannot be used ({e})"))?;
         match resolver.lookup_ip(host).await {
             Ok(found) => Ok(found.iter().collect()),
-            // The resolver's own words for these two are its inner state.
+            // The resolver's own messages for these two describe its inner state.
             Err(e) if e.is_nx_domain() => Err("there is no such name".to_owned()),
             Err(e) if e.is_no_records_found() => Err("the name has no address".to_owned()),
             Err(e) => Err(e.to_string()),

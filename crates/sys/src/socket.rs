@@ -1,15 +1,15 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// How many ports there are for connections of our own to one address (ip(7), `ip_local_port_range`).
+/// The number of ephemeral ports for connections to one address (ip(7), `ip_local_port_range`).
 pub fn ephemeral_port_count() -> Option<u64> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let (first, last) = procfs::parse_port_range(&range)?;
     Some((last + 1).saturating_sub(first))
 }
 
-/// Lets `bind` choose the source address only, and `connect` the port (`IP_BIND_ADDRESS_NO_PORT`,
-/// Linux 4.2, ip(7)): ports are then counted for each pair of addresses, not for each source.
+/// Lets `bind` choose only the source address, and `connect` the port (`IP_BIND_ADDRESS_NO_PORT`, Linux 4.2,
+/// ip(7)): ports are then counted per address pair, not per source.
 pub fn bind_address_no_port(socket: impl AsFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the descriptor is borrowed for the call; the option's value is an int that outlives it.

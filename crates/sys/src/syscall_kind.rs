@@ -1,28 +1,28 @@
-/// A system call in which threads wait, by what its arguments mean (syscalls(2)). The numbers are those of the
-/// architecture this is built for.
+/// A system call in which threads wait, by the meaning of its arguments (syscalls(2)). Numbers are those of the
+/// target architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyscallKind {
     /// futex(2).
     Futex,
-    /// poll(2), ppoll(2): first an array of `struct pollfd`, second its length.
+    /// poll(2), ppoll(2): an array of `struct pollfd`, then its length.
     Poll,
-    /// select(2), pselect(2): first one more than the highest descriptor.
+    /// select(2), pselect(2): first the highest descriptor plus one.
     Select,
-    /// epoll_wait(2) and its like, and completions that are waited for.
+    /// epoll_wait(2) and the like, and waiting for completions.
     Events,
     /// accept(2).
     Accept,
-    /// Reads from, writes to or connects the descriptor that is its first argument.
+    /// Reads from, writes to or connects the descriptor in its first argument.
     Descriptor(&'static str),
     /// nanosleep(2), clock_nanosleep(2), pause(2).
     Sleep,
     /// wait4(2), waitid(2).
     Child,
-    /// Any other; none if its name is not known here.
+    /// Any other; `None` if its name is unknown.
     Other(Option<&'static str>),
 }
 
-/// What the call of this number is.
+/// The kind of the call with this number.
 pub fn syscall_kind(number: i64) -> SyscallKind {
     #[cfg(target_arch = "x86_64")]
     match number {
@@ -50,7 +50,7 @@ pub fn syscall_kind(number: i64) -> SyscallKind {
     }
 }
 
-/// The name of a call that is among these.
+/// Finds the name of a call among these.
 macro_rules! one_of {
     ($number:ident: $($call:ident)+) => {
         match $number {

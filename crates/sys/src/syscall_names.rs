@@ -1,4 +1,4 @@
-/// The numbers and names of these constants.
+/// Pairs these constants' numbers with their names.
 macro_rules! named {
     ($($name:ident)*) => { &[$((libc::$name, stringify!($name))),*] };
 }
@@ -53,7 +53,7 @@ const EVERYWHERE: &[(libc::c_long, &str)] = named! {
     SYS_waitid SYS_write SYS_writev
 };
 
-/// Those that only this one has kept.
+/// Calls that only this architecture has kept.
 #[cfg(target_arch = "x86_64")]
 const HERE: &[(libc::c_long, &str)] = named! {
     SYS__sysctl SYS_access SYS_alarm SYS_arch_prctl SYS_chmod SYS_chown SYS_creat SYS_dup2 SYS_epoll_create
@@ -66,14 +66,13 @@ const HERE: &[(libc::c_long, &str)] = named! {
 #[cfg(not(target_arch = "x86_64"))]
 const HERE: &[(libc::c_long, &str)] = &[];
 
-/// What the system call of this number is called (syscalls(2)); the numbers are those of the architecture this is
-/// built for. None for one that is not known here.
+/// The name of the system call with this number (syscalls(2)) on the target architecture; `None` if unknown.
 pub fn syscall_name(number: i64) -> Option<&'static str> {
     let mut all = EVERYWHERE.iter().chain(HERE);
     all.find(|(known, _)| *known == number).and_then(|(_, name)| name.strip_prefix("SYS_"))
 }
 
-/// The number of the system call of this name, where there is one.
+/// The number of the system call with this name, if there is one.
 pub fn syscall_number(name: &str) -> Option<i64> {
     let mut all = EVERYWHERE.iter().chain(HERE);
     all.find(|(_, known)| known.strip_prefix("SYS_") == Some(name)).map(|(number, _)| *number)

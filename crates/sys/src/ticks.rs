@@ -2,26 +2,26 @@ use procfs::CpuTimes;
 use std::fs::read_to_string;
 use std::time::Duration;
 
-/// Processor time of the whole machine since it started, all processors together (proc_stat(5)), in clock ticks.
+/// Processor time of all processors together since boot (proc_stat(5)), in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticks {
-    /// In programs.
+    /// User mode.
     pub user: u64,
-    /// In the kernel, interrupts included.
+    /// Kernel mode, interrupts included.
     pub system: u64,
-    /// Nothing to do, or waiting for a disk.
+    /// Idle, or waiting for a disk.
     pub idle: u64,
-    /// Given to others by the hypervisor.
+    /// Stolen by the hypervisor.
     pub stolen: u64,
 }
 
 impl Ticks {
-    /// Now; none where /proc/stat cannot be read.
+    /// Now; `None` if /proc/stat cannot be read.
     pub fn now() -> Option<Self> {
         procfs::parse_cpu_times(&read_to_string("/proc/stat").ok()?, "cpu").map(Self::from)
     }
 
-    /// What has passed since `earlier`.
+    /// The time between `earlier` and this.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             user: self.user.saturating_sub(earlier.user),
@@ -31,13 +31,13 @@ impl Ticks {
         }
     }
 
-    /// The share of all of this that the hypervisor gave to others.
+    /// The share of this time that the hypervisor stole.
     pub fn stolen_share(&self) -> f64 {
         let total = self.user + self.system + self.idle + self.stolen;
         if total == 0 { 0.0 } else { self.stolen as f64 / total as f64 }
     }
 
-    /// In programs and in the kernel.
+    /// User and kernel mode.
     pub fn busy(&self) -> Duration {
         Duration::from_secs_f64(
             (self.user + self.system) as f64 / rustix::param::clock_ticks_per_second() as f64,

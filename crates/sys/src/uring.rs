@@ -6,23 +6,24 @@ use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use units::Bytes;
 
-/// Reads of one file, several of them under way at once (io_uring(7)), each into a place of its own that nobody reads.
+/// Concurrent reads of one file by io_uring(7), each into a slot of its own whose contents are never looked at.
 pub struct UringReads {
     ring: IoUring,
     file: File,
-    /// Given back by `drop` alone, once the kernel writes there no more.
+    /// Freed by `drop` alone, once the kernel no longer writes there.
     memory: ManuallyDrop<AnonymousMapping>,
-    /// Where it begins.
+    /// Where `memory` begins.
     start: *mut u8,
     length: u32,
-    /// Which places a read is under way to.
+    /// Slots with a read in flight.
     busy: Vec<bool>,
 }
 
 impl UringReads {
-    /// At most `depth` reads of `length` bytes each at once. The memory is aligned as O_DIRECT (open(2)) wants it if the length is.
+    /// At most `depth` concurrent reads of `length` bytes. The memory is aligned for O_DIRECT (open(2)) if the
+    /// length is.
     ///
-    /// Fails where the kernel has no such calls, or forbids them (`kernel.io_uring_disabled`, a filter of a container).
+    /// Fails if the kernel lacks io_uring, or forbids it (`kernel.io_uring_disabled`, a container's filter).
     pub fn new(file: File, depth: u32, length: u32) -> io::Result<Self> {
         let ring = IoUring::new(depth)?;
         let mut memory = AnonymousMapping::private(Bytes(u64::from(depth) * u64::from(length)))?;
@@ -32,20 +33,21 @@ impl UringReads {
         Ok(Self { ring, file, memory: ManuallyDrop::new(memory), start, length, busy })
     }
 
-    /// Begins a read from this offset to this place, to which none may be under way. It goes out with the next [`Reads::wait`].
+    /// Queues a read from this offset into this slot, which must not be busy. Submitted by the next
+    /// [`UringReads::wait`].
     pub fn begin(&mut self, place: usize, offset: u64) -> io::Result<()> {
         assert!(!std::mem::replace(&mut self.busy[place], true), "a read to place {place} is under way");
-        // SAFETY: the memory has room for as many places as `busy` has, and `place` is one of them.
+        // SAFETY: the memory has room for as many slots as `busy` has, and `place` is one of them.
         let into = unsafe { self.start.add(place * self.length as usize) };
         let read = opcode::Read::new(types::Fd(self.file.as_raw_fd()), into, self.length).offset(offset);
         let entry = read.build().user_data(place as u64);
-        // SAFETY: the file stays open and the memory stays mapped until `drop` has seen every read end; no other read is
-        // under way to this place, and nothing here ever looks into it.
+        // SAFETY: the file stays open and the memory mapped until `drop` has seen every read end; no other read
+        // is in flight to this slot, and nothing here ever looks into it.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.map_err(|_| io::Error::other("there are as many entries as places"))
     }
 
-    /// Waits until at least one has ended, and tells place and length of each that has.
+    /// Waits until at least one read has ended, and calls `each` with slot and length of all that have.
     ///
     /// Fails as the first of them that failed.
     pub fn wait(&mut self, each: &mut dyn FnMut(usize, usize)) -> io::Result<()> {
@@ -70,12 +72,12 @@ impl Drop for UringReads {
     fn drop(&mut self) {
         while self.busy.contains(&true) {
             let before = self.busy.clone();
-            // One that failed has ended too. Where the kernel does not even let us wait, the memory stays its own.
+            // A failed read has ended too. If the kernel does not even let us wait, the memory is leaked.
             if self.wait(&mut |_, _| {}).is_err() && self.busy == before {
                 return;
             }
         }
-        // SAFETY: it is dropped here alone and not used again; no read is under way to it.
+        // SAFETY: dropped only here and not used again; no read into it is in flight.
         unsafe { ManuallyDrop::drop(&mut self.memory) };
     }
 }

@@ -1,24 +1,24 @@
 use std::time::Duration;
 
-/// Whose usage.
+/// Whose usage is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageScope {
     /// All threads of this process.
     Process,
-    /// The thread that asks.
+    /// The calling thread.
     Thread,
     /// Children of this process that have ended and were waited for, and theirs.
     Children,
 }
 
-/// What was used since the start (getrusage(2)).
+/// Resources used since the start (getrusage(2)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ResourceUsage {
-    /// Processor time.
+    /// Processor time, user and kernel.
     pub processor: Duration,
-    /// The part of it that was spent in the kernel.
+    /// The part spent in the kernel.
     pub kernel: Duration,
-    /// Context switches because there was nothing to do until something happened.
+    /// Context switches because the thread waited.
     pub voluntary: u64,
     /// Context switches because another had to run.
     pub involuntary: u64,
@@ -28,16 +28,16 @@ pub struct ResourceUsage {
     pub major_faults: u64,
 }
 
-/// What was used since the start.
+/// Resources used since the start.
 pub fn usage(whose: UsageScope) -> ResourceUsage {
     let who = match whose {
         UsageScope::Process => libc::RUSAGE_SELF,
         UsageScope::Thread => libc::RUSAGE_THREAD,
         UsageScope::Children => libc::RUSAGE_CHILDREN,
     };
-    // SAFETY: all of it are numbers, for which zeros are values.
+    // SAFETY: all fields are numbers, for which zero is valid.
     let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes one rusage, into one of ours. It cannot fail: `who` is one that every Linux knows.
+    // SAFETY: the kernel writes one rusage, into ours. It cannot fail: every Linux knows `who`.
     unsafe { libc::getrusage(who, &raw mut raw) };
     let time = |time: libc::timeval| {
         Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
@@ -65,7 +65,7 @@ impl ResourceUsage {
         }
     }
 
-    /// Context switches of either kind.
+    /// Voluntary and involuntary context switches.
     pub fn switches(&self) -> u64 {
         self.voluntary + self.involuntary
     }

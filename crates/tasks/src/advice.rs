@@ -1,11 +1,11 @@
-//! How the limit of a control group is raised: by whoever made the group, as its name says.
+//! How to raise the limit of a control group: depends on who made the group, which its name tells.
 
 use std::path::Path;
 
 /// Who made a group.
 #[derive(Debug, PartialEq, Eq)]
 enum GroupOwner<'a> {
-    /// systemd, which calls it this; `user` if it is a user's own systemd.
+    /// systemd, by this unit name; `user` if it is a user's own systemd.
     Systemd {
         unit: &'a str,
         user: bool,
@@ -18,7 +18,7 @@ enum GroupOwner<'a> {
 }
 
 impl<'a> GroupOwner<'a> {
-    /// Of the group with this path.
+    /// From the group's path.
     fn of(name: &'a str) -> Self {
         let last = name.rsplit('/').next().unwrap_or_default();
         let before = name.rsplit('/').nth(1).unwrap_or_default();
@@ -41,7 +41,7 @@ impl<'a> GroupOwner<'a> {
             return Self::Lxc(container);
         }
         if [".service", ".scope", ".slice"].iter().any(|kind| last.ends_with(kind)) {
-            // What is below user@UID.service is its own systemd's.
+            // What is below user@UID.service belongs to the user's own systemd.
             let user = name.split('/').rev().skip(1).any(|part| part.starts_with("user@"));
             return Self::Systemd { unit: last, user };
         }
@@ -49,28 +49,28 @@ impl<'a> GroupOwner<'a> {
     }
 }
 
-/// A limit of a control group as each of its makers has it.
+/// A control group limit in the terms of each maker.
 struct LimitChange<'a> {
     /// The group's name.
     name: &'a str,
-    /// systemd's: `TasksMax=100`.
+    /// systemd's property: `TasksMax=100`.
     property: String,
-    /// Where systemd has the same for the slices of all users, if it has.
+    /// Where systemd sets the same for the slices of all users, if it does.
     of_all_users: String,
-    /// Of Docker's and Podman's commands: `--pids-limit 100`.
+    /// Option of Docker and Podman: `--pids-limit 100`.
     option: String,
-    /// Where else those two have it.
+    /// Where else those two set it.
     files: [&'static str; 2],
-    /// Where Kubernetes has it.
+    /// Where Kubernetes sets it.
     pod: String,
     /// LXC's: `limits.processes 100`.
     lxc: String,
-    /// What sets it, if nobody known made the group.
+    /// Command for groups of unknown makers.
     by_hand: String,
 }
 
 impl LimitChange<'_> {
-    /// The commands: now, and for good.
+    /// Commands that set it now, and permanently.
     fn commands(self) -> (String, String) {
         let Self { name, property, of_all_users, option, files: [docker, podman], pod, lxc, by_hand } = self;
         match GroupOwner::of(name) {
@@ -98,7 +98,7 @@ impl LimitChange<'_> {
     }
 }
 
-/// For the number of tasks: now, and for good.
+/// For the number of tasks: now, and permanently.
 pub fn pids_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
     let raised = LimitChange {
         name,
@@ -115,7 +115,7 @@ pub fn pids_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
     raised.commands()
 }
 
-/// For memory, in bytes: now, and for good.
+/// For memory, in bytes: now, and permanently.
 pub fn memory_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
     let raised = LimitChange {
         name,
@@ -130,7 +130,7 @@ pub fn memory_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
     raised.commands()
 }
 
-/// For processor time, so many processors: now, and for good. `folder` is the group's.
+/// For processor time, in processors: now, and permanently. `folder` is the group's.
 pub fn cpu_quota_advice(name: &str, folder: &Path, unified: bool, wanted: u64) -> (String, String) {
     let percent = wanted * 100;
     let raised = LimitChange {

@@ -1,4 +1,4 @@
-//! Which limit it was: from what was read before and at the failure, and from what the single steps said. Pure.
+//! Which limit was hit: from readings before and at the failure, and from the repeated single steps. Pure.
 
 use crate::ThreadsWanted;
 use crate::readings::{KillCounts, LimitReadings, MemoryGroup};
@@ -7,14 +7,14 @@ use record::{RampEnd, SystemLimit, SystemLimitUnit};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Limits this close to one that gave would have given next.
+/// Limits this close to the one hit would have been next.
 const CLOSE: f64 = 0.05;
-/// A limit with more room left than this part of it did not give: between the failure and the reading others end.
+/// A limit with a larger share of room left was not hit: others end between the failure and the reading.
 const SLACK: f64 = 0.01;
 const EAGAIN: i32 = 11;
 const ENOMEM: i32 = 12;
 
-/// A thread that could not be made, and the steps of its making, repeated one by one: each with its error, or none if it
+/// A thread that could not be created, and the steps of its creation, repeated one by one: each with its error, or none if it
 /// worked or was not tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadFailure {
@@ -23,13 +23,13 @@ pub struct ThreadFailure {
     pub error: i32,
     /// A thread without a stack.
     pub clone: Option<i32>,
-    /// The place for a stack.
+    /// Mapping a stack.
     pub map: Option<i32>,
-    /// The right to write to it.
+    /// Making it writable.
     pub protect: Option<i32>,
 }
 
-/// As errno(3) calls it.
+/// As in errno(3).
 fn errno_name(error: i32) -> String {
     match error {
         1 => "EPERM".to_owned(),
@@ -42,7 +42,7 @@ fn errno_name(error: i32) -> String {
 }
 
 impl ThreadFailure {
-    /// The step that failed, and what all of it looked like to the caller.
+    /// The step that failed, and what the caller saw.
     fn step(&self) -> (&'static str, i32) {
         let steps = [("clone", self.clone), ("mmap", self.map), ("mprotect", self.protect)];
         let failed = steps.into_iter().find_map(|(step, error)| Some((step, error?)));
@@ -60,7 +60,7 @@ impl ThreadFailure {
     }
 }
 
-/// What gave, when a thread could not be made.
+/// The limit hit when a thread could not be created.
 pub fn limit_of_failure(
     before: &LimitReadings,
     after: &LimitReadings,
@@ -80,7 +80,7 @@ pub fn limit_of_failure(
             let why = "a thread without a stack could be made, so that it is no limit on tasks";
             let mut full: Vec<&ClassifiedRoom> =
                 of(LimitKind::Space).filter(|known| is_full(known)).collect();
-            // What a place costs, and what the right to write to it costs.
+            // Mapping hits one limit, making it writable another.
             let of_step = |known: &&ClassifiedRoom| match known.room.name.as_str() {
                 "RLIMIT_AS" | "address space" => step == "mmap",
                 "RLIMIT_DATA" => step == "mprotect",
@@ -94,7 +94,7 @@ pub fn limit_of_failure(
     }
 }
 
-/// Among the limits on tasks: the one that is full, and the counters of refusals tell a group from the rest.
+/// Of the limits on tasks, the full one; refusal counters tell a group from the rest.
 fn task(
     before: &LimitReadings,
     after: &LimitReadings,
@@ -135,11 +135,11 @@ fn task(
     }
 }
 
-/// Whether a limit has no room left that would matter.
+/// Whether a limit has no significant room left.
 fn is_full(known: &ClassifiedRoom) -> bool {
     let SystemLimit { limit, threads, used, .. } = &known.room;
     let (Some(limit), Some(threads), Some(used)) = (limit, threads, used) else { return false };
-    // In threads, whatever its own unit is: of as many as there are in it.
+    // Relative to its total in threads, whatever its own unit.
     let all = match known.kind {
         LimitKind::Task => *limit as f64,
         _ => *threads as f64 * *limit as f64 / limit.saturating_sub(*used).max(1) as f64,
@@ -174,8 +174,8 @@ fn named(
     RampEnd::Limit { room: Box::new(room), call, because, close }
 }
 
-/// A room with what is in use now, and with the advice of before: raised by as much as makes a difference, it is reckoned
-/// from what the limit allowed then.
+/// A limit with its current use and the earlier advice: raised enough to matter,
+/// computed from what it allowed then.
 pub fn with_advice(before: &LimitReadings, asked: &ThreadsWanted, room: &SystemLimit) -> SystemLimit {
     let then =
         classified_rooms(before, asked).into_iter().map(|known| known.room).find(|then| is_same(then, room));
@@ -187,7 +187,7 @@ fn is_same(one: &SystemLimit, other: &SystemLimit) -> bool {
     one.name == other.name && one.place == other.place
 }
 
-/// Names of the others that would have given within 5 % of it.
+/// Names of the others within 5 % of it.
 fn close(before: &LimitReadings, asked: &ThreadsWanted, gave: &SystemLimit) -> Vec<String> {
     let rooms = classified_rooms(before, asked);
     let is_it = |room: &SystemLimit| is_same(room, gave);
@@ -200,7 +200,7 @@ fn close(before: &LimitReadings, asked: &ThreadsWanted, gave: &SystemLimit) -> V
     others.map(|known| known.room.name.clone()).collect()
 }
 
-/// What gave, when the process was killed. The groups are those that were read before, in the same order.
+/// The limit hit when the process was killed. The groups are those read before, in the same order.
 pub fn limit_of_kill(
     before: &LimitReadings,
     groups: &[Option<MemoryGroup>],

@@ -1,4 +1,4 @@
-//! The process that has the threads, from its own side: it makes them while it may, and says what stops it.
+//! The process that holds the threads, from the inside: it creates them up to its ceiling, and reports what stops it.
 
 use crate::binding_limit::ThreadFailure;
 use procfs::number_field;
@@ -14,19 +14,19 @@ use std::time::Duration;
 use sys::{IdleThreads, occupy_maps, try_map_stack};
 use units::Bytes;
 
-/// Where it finds how many threads it may have, in a file that it shares with torment; at its beginning it says how many
-/// it has, so that this is known also when it is killed.
+/// Offset of the ceiling in the file shared with torment; offset 0 holds the current number of threads,
+/// which so survives a kill.
 pub const CEILING: u64 = 8;
-/// A thread that fails is tried again so often,
+/// A failing thread is retried this often,
 const TRIES: u32 = 3;
 /// after this time: another process may only just be ending.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Between two looks whether all have gone.
+/// Poll interval until all have ended.
 const LEAVING: Duration = Duration::from_millis(5);
-/// Heap that is there already when there is no more to be had.
+/// Heap reserved for when memory has run out.
 const HEAP: usize = 100 << 10;
 
-/// What threads it is to have.
+/// The threads wanted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CrowdRequest {
     pub stack: Bytes,
@@ -35,37 +35,37 @@ pub struct CrowdRequest {
     pub maps: u64,
 }
 
-/// What torment says, a line of JSON each, after a [`CrowdRequest`].
+/// torment's commands, one JSON line each, after a [`CrowdRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CrowdCommand {
-    /// Make as many as the ceiling allows; answered by [`CrowdReport::Reached`] or [`CrowdReport::Failed`].
+    /// Create threads up to the ceiling; answered by [`CrowdReport::Reached`] or [`CrowdReport::Failed`].
     Go,
-    /// Let all of them end, then end.
+    /// End all threads, then exit.
     Release,
 }
 
-/// What it says, a line of JSON each.
+/// The process's reports, one JSON line each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CrowdReport {
-    /// It is ready.
+    /// Ready.
     Here,
-    /// There are as many as may be.
+    /// The ceiling is reached.
     Reached,
-    /// There cannot be more.
+    /// No more threads are possible.
     Failed(ThreadFailure),
-    /// It cannot be made as it is asked for.
+    /// The request cannot be met.
     Refused(String),
 }
 
 /// The hidden command `crowd`: not to be started by hand. Its standard input is a socket, its standard output a file.
 ///
 /// # Errors
-/// If it was started by hand, or nobody hears it.
+/// If it was started by hand, or nobody reads its output.
 pub fn run_crowd() -> io::Result<()> {
     let mut talk = JsonSocket::from_stdin()?;
     let shared = rustix::stdio::stdout().try_clone_to_owned()?;
     let Some(ask): Option<CrowdRequest> = talk.receive_next()? else { return Ok(()) };
-    // Where memory ends, this process is to be killed, and no other. It may always ask for that.
+    // When memory runs out, this process is to be killed, and no other. Raising this is always allowed.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
     if let Err(why) = occupy_maps(ask.maps) {
         return talk.send(&CrowdReport::Refused(format!("{} mappings cannot be made: {why}", ask.maps)));
@@ -88,7 +88,7 @@ pub fn run_crowd() -> io::Result<()> {
     Ok(())
 }
 
-/// The number at this place of the shared file.
+/// Reads the number at this offset of the shared file.
 pub fn read_number(file: &OwnedFd, at: u64) -> io::Result<u64> {
     let mut bytes = [0; 8];
     match pread(file, &mut bytes[..], at)? {
@@ -97,13 +97,12 @@ pub fn read_number(file: &OwnedFd, at: u64) -> io::Result<u64> {
     }
 }
 
-/// Changes it.
 pub fn write_number(file: &OwnedFd, at: u64, number: u64) -> io::Result<()> {
     pwrite(file, &number.to_ne_bytes(), at)?;
     Ok(())
 }
 
-/// One after the other, until there are as many as may be or one cannot be made.
+/// One by one, until the ceiling is reached or one fails.
 fn grow(crowd: &mut IdleThreads, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Result<CrowdReport> {
     let mut tries = 0;
     while crowd.made() < read_number(file, CEILING)? {
@@ -119,7 +118,7 @@ fn grow(crowd: &mut IdleThreads, file: &OwnedFd, raw: bool, stack: Bytes) -> io:
     Ok(CrowdReport::Reached)
 }
 
-/// The steps of the failed call, one by one: pthread_create(3) says EAGAIN whichever of them failed.
+/// Repeats the steps of the failed call one by one: pthread_create(3) returns EAGAIN whichever of them failed.
 fn repeat(crowd: &mut IdleThreads, raw: bool, stack: Bytes, why: &io::Error) -> ThreadFailure {
     let number = |result: io::Result<()>| result.err().map(|why| why.raw_os_error().unwrap_or_default());
     let error = why.raw_os_error().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The process that has the threads, from torment's side.
+//! The process that holds the threads, from torment's side.
 
 use crate::Error;
 use crate::crowd::{CEILING, CrowdCommand, CrowdReport, CrowdRequest, read_number, write_number};
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Until it is ready; a busy machine takes its time, and many mappings take theirs.
+/// Until it is ready; a busy machine is slow, and so are many mappings.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// It ends when this is dropped, and with torment.
 #[derive(Debug)]
 pub struct CrowdProcess {
     process: Subprocess,
-    /// The number of threads it has, and how many it may have.
+    /// The number of threads it has, and its ceiling.
     file: OwnedFd,
 }
 
@@ -35,7 +35,7 @@ impl CrowdProcess {
     pub fn start(program: &Path, ask: &CrowdRequest, groups: &[PathBuf]) -> Result<Self, Error> {
         let why = |why: io::Error| failed(format!("{} does not start: {why}", program.display()));
         let file = memfd_create("torment-crowd", MemfdFlags::CLOEXEC).map_err(|e| why(e.into()))?;
-        // It is there as a whole, and so is not charged to the other process.
+        // Allocated in full here, and so not charged to the other process.
         ftruncate(&file, 2 * CEILING)
             .and_then(|()| rustix::io::pwrite(&file, &[0; 16], 0))
             .map_err(|e| why(e.into()))?;
@@ -59,47 +59,47 @@ impl CrowdProcess {
         self.process.pid()
     }
 
-    /// Threads that it has made.
+    /// Threads created.
     pub fn made(&self) -> u64 {
         read_number(&self.file, 0).unwrap_or_default()
     }
 
-    /// Threads that it has now, but for the one it began with; none once it has ended.
+    /// Threads alive, without the first one; none once it has ended.
     pub fn threads(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).ok()?;
         Some(number_field(&status, "Threads")?.saturating_sub(1))
     }
 
-    /// Has it make threads until there are so many.
+    /// Starts creating threads, up to this number.
     pub fn grow_to(&mut self, ceiling: u64) -> Result<(), Error> {
         self.set_ceiling(ceiling)?;
         self.send(&CrowdCommand::Go)
     }
 
-    /// Changes how many there may be while it makes them.
+    /// Changes the ceiling while threads are being created.
     pub fn set_ceiling(&self, ceiling: u64) -> Result<(), Error> {
         write_number(&self.file, CEILING, ceiling).map_err(failed)
     }
 
-    /// Has it let its threads go, and end.
+    /// Ends its threads, then the process.
     pub fn release(&mut self) -> Result<(), Error> {
         self.send(&CrowdCommand::Release)
     }
 
     fn send(&self, order: &impl Serialize) -> Result<(), Error> {
         match self.process.send(order) {
-            // Whoever has ended says so where it is heard.
+            // If it has ended, the next read reports it.
             Err(why) if why.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             told => told.map_err(failed),
         }
     }
 
-    /// What it says within this time.
+    /// Its next report within this time.
     pub fn receive(&mut self, wait: Duration) -> Result<Incoming<CrowdReport>, Error> {
         self.process.receive(wait).map_err(failed)
     }
 
-    /// How it ended: waits for that.
+    /// Waits for its end, and says how it ended.
     pub fn end(&mut self) -> String {
         match self.process.wait() {
             Ok(status) => status.to_string(),
@@ -107,7 +107,7 @@ impl CrowdProcess {
         }
     }
 
-    /// Whether it was killed: waits for its end.
+    /// Waits for its end, and checks that it was killed.
     pub fn expect_killed(&mut self) -> Result<(), Error> {
         let status = self.process.wait().map_err(failed)?;
         match status.signal() {

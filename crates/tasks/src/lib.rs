@@ -1,10 +1,10 @@
-//! How many threads a machine allows: every limit that counts, what room it leaves, and which of them gave.
+//! How many threads a machine allows: every limit that counts, its room, and which one was hit.
 //!
-//! [`forecast`] reads the limits. [`ramp`] makes threads until one of them gives, in a child that may be killed for it,
-//! reads them again at that moment, and says which it was: the error of pthread_create(3) does not.
-//! `docs/method/tasks.md` tells how.
+//! [`forecast`] reads the limits. [`ramp`] creates threads until one of them is hit, in a child that may be killed for it,
+//! reads them again at that moment, and names it: the error of pthread_create(3) does not.
+//! `docs/method/tasks.md` explains how.
 //!
-//! Nothing here is tried on others: a reserve is left to them, and all threads end with torment.
+//! Others are spared: a reserve is left to them, and all threads end with torment.
 
 mod advice;
 mod binding_limit;
@@ -25,33 +25,33 @@ use rooms::ThreadCost;
 use std::path::Path;
 use units::Bytes;
 
-/// What threads are wanted, and how many.
+/// The threads wanted, and how many.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ThreadsWanted {
-    /// Their stacks; none: as large as pthread_create(3) makes them.
+    /// Stack size; none: the default of pthread_create(3).
     pub stack: Option<Bytes>,
-    /// So much of each stack is touched.
+    /// How much of each stack is touched.
     pub touch: Bytes,
-    /// Threads without any stack: what the kernel keeps for them, and nothing else.
+    /// Threads without a stack: only what the kernel keeps for them.
     pub raw: bool,
-    /// No more than so many.
+    /// Maximum number of threads.
     pub most: Option<u64>,
-    /// Nothing is left to others.
+    /// Leaves no reserve to others.
     pub until_failure: bool,
-    /// Mappings that the process has before its first thread, as a large program has.
+    /// Mappings that the process has before its first thread, like a large program.
     pub maps: u64,
 }
 
-/// The smallest stack in which something can be done (four times PTHREAD_STACK_MIN of x86-64).
+/// The smallest usable stack (four times PTHREAD_STACK_MIN of x86-64).
 const STACK_LEAST: Bytes = Bytes(64 << 10);
-/// What a thread needs of its stack beside what it touches.
+/// Stack that a thread needs besides what it touches.
 const STACK_OWN: u64 = 16 << 10;
 
 impl ThreadsWanted {
-    /// Whether there can be such threads at all.
+    /// Validates the request.
     ///
     /// # Errors
-    /// If not: what is wrong, and what would be right.
+    /// What is wrong, and what would be right.
     pub fn check(&self) -> Result<(), Error> {
         let wrong = |why: String| Err(Error::Asked(why));
         let Self { stack, touch, .. } = *self;
@@ -75,23 +75,23 @@ impl ThreadsWanted {
 /// Why there is no ramp.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What is asked for makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Asked(String),
     /// The reserve cannot be lifted here.
     #[error("--until-failure needs a control group of its own, so that nothing outlives the attempt: {0}")]
     UntilFailure(String),
-    /// The process that has the threads does not start, or does not do as it is told.
+    /// The process that holds the threads does not start or does not obey.
     #[error("the process that has the threads: {0}")]
     Crowd(String),
 }
 
-/// Every limit on the threads of a program that is started from here; the one that binds first leads.
+/// Every limit on the threads of a program started from here; the binding one first.
 pub fn forecast(asked: &ThreadsWanted) -> Vec<SystemLimit> {
     forecast_of(Path::new("/"), std::process::id(), asked)
 }
 
-/// The same of another process, or below another root than `/`.
+/// The same for another process, or below another root than `/`.
 pub fn forecast_of(root: &Path, pid: u32, asked: &ThreadsWanted) -> Vec<SystemLimit> {
     rooms::rooms(&LimitReadings::take(root, pid), asked)
 }

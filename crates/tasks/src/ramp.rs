@@ -1,4 +1,4 @@
-//! Threads until a limit gives: up by doubling, then down again, and told of all the while.
+//! Threads until a limit is hit: up by doubling, then down again, with progress reports.
 
 use crate::crowd::{CrowdReport, CrowdRequest};
 use crate::crowd_process::CrowdProcess;
@@ -15,17 +15,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use units::{Bytes, Nanos};
 
-/// Between two looks at threads and memory.
+/// Interval between readings of threads and memory.
 const TICK: Duration = Duration::from_millis(200);
 /// Until all threads have ended by themselves.
 const LEAVING: Duration = Duration::from_secs(60);
 
-/// Makes threads until one cannot be made, or there are as many as may be; says which limit it was, and lets all of them
-/// go again. Tells what every limit allows, and then how far it has come. `program` is torment, whose hidden word `crowd` is
-/// [`crate::crowd()`], and whose `guard` is that of the service crate.
+/// Creates threads until one fails or the maximum is reached; names the limit and ends them all
+/// again. Reports what every limit allows, then its progress. `program` is torment, whose hidden command `crowd` is
+/// [`crate::run_crowd`], and whose `guard` is that of the service crate.
 ///
 /// # Errors
-/// When what is asked for makes no sense, its own control group cannot be made, or the child does not do its work.
+/// If the request is invalid, its own control group cannot be made, or the child fails.
 pub fn ramp(
     asked: &ThreadsWanted,
     program: &Path,
@@ -58,7 +58,7 @@ pub fn ramp(
     Ok(Verdict::Tasks { reached, forecast, gave })
 }
 
-/// One whose limit is out of the way of all others, but there: whatever happens, no more than that comes of it.
+/// A group whose limit is above all others, but present: a backstop whatever happens.
 fn own_group(
     program: &Path,
     here: &LimitReadings,
@@ -94,7 +94,7 @@ struct Ramp<'a> {
 }
 
 impl Ramp<'_> {
-    /// How far it has come. What memory is available.
+    /// Reports progress. Returns the available memory.
     fn report_progress(&mut self, tasks: u64) -> Option<u64> {
         self.told = Some(Instant::now());
         let memory = read_to_string("/proc/meminfo").unwrap_or_default();
@@ -107,13 +107,13 @@ impl Ramp<'_> {
         kib_field(&memory, "MemAvailable")
     }
 
-    /// The same, if it was not said just now.
+    /// The same, if the last report is old enough.
     fn report_if_due(&mut self) -> Option<u64> {
         let is_due = self.told.is_none_or(|told| told.elapsed() >= TICK);
         if is_due { self.report_progress(self.child.made()) } else { None }
     }
 
-    /// Up, step by step, until something gives.
+    /// Up, step by step, until a limit is hit.
     fn climb(&mut self) -> Result<RampEnd, Error> {
         let mut now = self.before.clone();
         loop {
@@ -138,7 +138,7 @@ impl Ramp<'_> {
         }
     }
 
-    /// Until there are so many; or what gave before.
+    /// Up to this number; or the limit hit before.
     fn make(&mut self, ceiling: u64) -> Result<Option<RampEnd>, Error> {
         self.child.grow_to(ceiling)?;
         loop {
@@ -177,7 +177,7 @@ impl Ramp<'_> {
         }
     }
 
-    /// Down: all threads are let go, and end in their own time.
+    /// Down: all threads are released, and end in their own time.
     fn descend(&mut self) -> Result<(), Error> {
         self.child.release()?;
         let until = Instant::now() + LEAVING;

@@ -1,4 +1,4 @@
-//! Every limit on threads and how much of it is used, as the kernel says it at one moment. What cannot be read is none.
+//! Every limit on threads and its use, as the kernel reports it at one moment. What cannot be read is none.
 
 use procfs::cgroups::{self, ControllerGroups};
 use procfs::{ResourceLimit, field, kib_field, number_field, parse_limit, read_number};
@@ -6,13 +6,13 @@ use std::fs;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-/// What `/proc/PID/ns/…` says of the namespaces that the machine starts with (include/linux/proc_ns.h).
+/// `/proc/PID/ns/…` of the initial namespaces (include/linux/proc_ns.h).
 const FIRST_PID: &str = "pid:[4026531836]";
 const FIRST_USER: &str = "user:[4026531837]";
 const FIRST_CGROUP: &str = "cgroup:[4026531835]";
-/// Permissions by which RLIMIT_NPROC does not bind (capabilities(7)): CAP_SYS_ADMIN and CAP_SYS_RESOURCE.
+/// Capabilities that lift RLIMIT_NPROC (capabilities(7)): CAP_SYS_ADMIN and CAP_SYS_RESOURCE.
 const EXEMPTING: u64 = 1 << 21 | 1 << 24;
-/// Once the numbers of processes have passed this, those below are not given again (RESERVED_PIDS in kernel/pid.c).
+/// Once process numbers have wrapped, those below are not used again (RESERVED_PIDS in kernel/pid.c).
 pub const RESERVED_PIDS: u64 = 300;
 /// Version 1 writes "no limit" as the largest number of pages, in bytes.
 const UNLIMITED: u64 = 1 << 62;
@@ -25,7 +25,7 @@ pub struct TaskGroup {
     pub folder: PathBuf,
     pub max: u64,
     pub used: u64,
-    /// How often a task was refused, as this group counts it.
+    /// Tasks refused, as this group counts them.
     pub refused: Option<u64>,
 }
 
@@ -36,70 +36,70 @@ pub struct MemoryGroup {
     pub folder: PathBuf,
     pub unified: bool,
     pub max: u64,
-    /// Without what the kernel can take back at once: the cache of files.
+    /// Without what the kernel can reclaim at once: the page cache.
     pub used: u64,
-    /// How often the limit was met.
+    /// How often the limit was hit.
     pub failures: Option<u64>,
-    /// Processes killed for want of it.
+    /// OOM kills.
     pub kills: Option<u64>,
 }
 
-/// All of it.
+/// All readings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LimitReadings {
     pub uid: u32,
-    /// Its name, or else its number.
+    /// User name, or else user ID.
     pub user: String,
-    /// RLIMIT_NPROC does not bind it.
+    /// RLIMIT_NPROC does not apply.
     pub exempt: bool,
     pub nproc: ResourceLimit,
     pub stack: ResourceLimit,
     pub address_space: ResourceLimit,
     pub data: ResourceLimit,
-    /// Tasks of all kinds that can be seen,
+    /// Tasks of all kinds that are visible,
     pub seen: u64,
     /// of this user,
     pub of_user: u64,
-    /// and with numbers that are given again.
+    /// and with numbers that can be reused.
     pub numbered: u64,
-    /// Tasks of the whole machine, whoever sees them,
+    /// Tasks of the whole machine, visible or not,
     pub tasks: Option<u64>,
-    /// and the number given last in this namespace.
+    /// and the last number given in this namespace.
     pub last_number: Option<u64>,
     pub threads_max: Option<u64>,
     pub pid_max: Option<u64>,
-    /// Namespaces that hide what is outside of them.
+    /// Namespaces that hide what is outside.
     pub own_pids: bool,
     pub own_users: bool,
     pub own_groups: bool,
     /// From its own group upwards, those with a limit.
     pub groups: Vec<TaskGroup>,
-    /// The first group of the way up, limit or not.
+    /// The first group on the way up, limit or not.
     pub group: Option<String>,
-    /// Refusals counted by the process's own group, which on version 1 counts those of its ancestors too.
+    /// Refusals counted by the process's own group, which on version 1 includes those of its ancestors.
     pub refused_here: Option<u64>,
     pub memories: Vec<MemoryGroup>,
-    /// Its own group's count of processes killed, limit or not.
+    /// OOM kills counted by its own group, limit or not.
     pub kills_here: Option<u64>,
-    /// Where that group is, and whether it is of version 2.
+    /// That group's folder, and whether it is of version 2.
     pub own_memory: Option<(PathBuf, bool)>,
     pub max_maps: Option<u64>,
     pub maps: Option<u64>,
-    /// What the processor can address, for programs.
+    /// Size of the user address space.
     pub top: Option<u64>,
     pub virtual_size: u64,
     pub data_size: u64,
     pub available: Option<u64>,
     pub free: u64,
     pub total: u64,
-    /// The limit and what is promised, where the kernel promises no more than it has.
+    /// Limit and committed memory, where the kernel does not overcommit.
     pub commit: Option<(u64, u64)>,
-    /// Processes that the kernel killed for want of memory since its start.
+    /// OOM kills by the kernel since boot.
     pub kills: Option<u64>,
 }
 
 impl LimitReadings {
-    /// Of the process, and of all that bounds it. `root` is what all paths are below: `/`, but for tests.
+    /// Reads the limits of the process and of all that bounds it. `root` replaces `/` in tests.
     pub fn take(root: &Path, pid: u32) -> Self {
         let file = |path: &str| read_to_string(root.join(path)).unwrap_or_default();
         let own = |name: &str| file(&format!("proc/{pid}/{name}"));
@@ -159,7 +159,7 @@ impl LimitReadings {
     }
 }
 
-/// How often the kernel has killed for want of memory.
+/// OOM kills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KillCounts {
     /// On the whole machine,
@@ -169,20 +169,20 @@ pub struct KillCounts {
 }
 
 impl LimitReadings {
-    /// What is counted of kills now, also after the process has ended.
+    /// Kills counted now; works after the process has ended.
     pub fn read_kills(&self) -> KillCounts {
         let here = self.own_memory.as_ref().and_then(|(folder, unified)| read_kill_count(folder, *unified));
         let machine = read_to_string("/proc/vmstat").ok().and_then(|text| number_field(&text, "oom_kill"));
         KillCounts { machine, here }
     }
 
-    /// The same, as it was when all was read.
+    /// Kills counted when all was read.
     pub fn kills_before(&self) -> KillCounts {
         KillCounts { machine: self.kills, here: self.kills_here }
     }
 }
 
-/// All tasks that /proc shows.
+/// All tasks visible in /proc.
 #[derive(Debug, Default)]
 struct TaskCensus {
     tasks: u64,
@@ -194,14 +194,14 @@ impl TaskCensus {
     fn take(root: &Path, user: u32) -> Self {
         let mut all = Self::default();
         for pid in procfs::pids_in(&root.join("proc")) {
-            // It may end while it is looked at.
+            // It may end meanwhile.
             let status = read_to_string(root.join(format!("proc/{pid}/status"))).unwrap_or_default();
             let Some(threads) = number_field(&status, "Threads") else { continue };
             all.tasks += threads;
             if number_field(&status, "Uid") == Some(user.into()) {
                 all.of_user += threads;
             }
-            // The numbers of its further threads are others; below are mostly the kernel's, which have one.
+            // Its further threads have numbers of their own; those below are mostly single-threaded kernel threads.
             all.numbered += if u64::from(pid) < RESERVED_PIDS { threads.saturating_sub(1) } else { threads };
         }
         all
@@ -212,7 +212,7 @@ fn hex(text: &str, name: &str) -> Option<u64> {
     u64::from_str_radix(field(text, name)?, 16).ok()
 }
 
-/// What can be addressed, and how many mappings there are (proc_pid_maps(5)). The stack is near the top of what can be.
+/// Address space size and number of mappings (proc_pid_maps(5)). The stack is near the top of the address space.
 fn mappings(maps: &str) -> (Option<u64>, Option<u64>) {
     let (mut top, mut count) = (0, 0);
     for line in maps.lines().filter(|line| !line.ends_with("[vsyscall]")) {
@@ -225,7 +225,7 @@ fn mappings(maps: &str) -> (Option<u64>, Option<u64>) {
     (top.checked_next_power_of_two().filter(|_| known), known.then_some(count))
 }
 
-/// The name in a passwd(5) file.
+/// The user's name in a passwd(5) file.
 fn user(passwd: &str, uid: u32) -> String {
     let mut users = passwd.lines().filter_map(|line| {
         let mut parts = line.split(':');
@@ -251,7 +251,7 @@ fn tasks_of(line: &ControllerGroups) -> Vec<TaskGroup> {
     limited.collect()
 }
 
-/// Processes of the group that the kernel killed for want of memory: the group's own, on version 1, or all below it too.
+/// OOM kills of the group: its own, on version 1, or those below it too.
 fn read_kill_count(folder: &Path, unified: bool) -> Option<u64> {
     let events = folder.join(if unified { "memory.events" } else { "memory.oom_control" });
     number_field(&read_to_string(events).ok()?, "oom_kill")
@@ -283,7 +283,7 @@ impl MemoryGroup {
         })
     }
 
-    /// As it is now, also after the process has ended.
+    /// Reads it again; works after the process has ended.
     pub fn again(&self) -> Option<Self> {
         Self::read(&self.name, &self.folder, self.unified)
     }

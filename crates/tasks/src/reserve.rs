@@ -1,19 +1,19 @@
-//! What is left to others, and how large the next step is. Pure.
+//! The reserve left to others, and the size of the next step. Pure.
 
 use crate::ThreadsWanted;
 use crate::readings::LimitReadings;
 use crate::rooms::{ThreadCost, rooms};
 
-/// Of what all users of the machine share a tenth is left,
+/// One in this many of what all users share is left,
 const PART: u64 = 10;
-/// and of numbers of tasks at least so many.
+/// and at least this many task numbers.
 const TASKS: u64 = 1000;
 /// Threads of the first step.
 const FIRST: u64 = 64;
-/// With no more room than this there is no further look before the limit.
+/// With no more room than this the next step goes to the limit.
 const LITTLE: u64 = 512;
 
-/// How many more threads there may be, for what others need: none is any number.
+/// How many more threads the reserve allows: none means any number.
 pub fn threads_allowed(before: &LimitReadings, now: &LimitReadings, asked: &ThreadsWanted) -> Option<u64> {
     if asked.until_failure {
         return None;
@@ -29,12 +29,12 @@ pub fn threads_allowed(before: &LimitReadings, now: &LimitReadings, asked: &Thre
     tasks.chain(memory).min()
 }
 
-/// Whether so little memory is available that no more threads may be made.
+/// Whether too little memory is available for more threads.
 pub fn is_memory_short(before: &LimitReadings, available: u64, asked: &ThreadsWanted) -> bool {
     !asked.until_failure && before.available.is_some_and(|before| available < before / PART)
 }
 
-/// Threads of the next step: as many as there are, at most half of the room, and all of it where it is little.
+/// Threads of the next step: as many as there are, at most half of the room, and all of it where it is small.
 pub fn next_step(made: u64, room: Option<u64>) -> u64 {
     let double = made.max(FIRST);
     match room {

@@ -1,22 +1,22 @@
-//! From what was read to rooms: how many more threads each limit allows. Pure.
+//! How many more threads each limit allows, from the readings. Pure.
 
 use crate::ThreadsWanted;
 use crate::advice;
 use crate::readings::{LimitReadings, MemoryGroup, RESERVED_PIDS, TaskGroup};
 use record::{SystemLimit, SystemLimitUnit};
 
-/// What a waiting thread takes of memory, as measured on Linux 6.18: two pages of stack, one of page tables, 16 KiB of
-/// kernel stack, and some 7 KiB of the kernel's own structures. `torment probe memory` measures it.
+/// Memory of a waiting thread, as measured on Linux 6.18: two pages of stack, one of page tables, 16 KiB of
+/// kernel stack, and some 7 KiB of kernel structures. `torment probe memory` measures it.
 const CHARGE: u64 = 35 << 10;
-/// The same without a stack: nothing but the kernel's.
+/// The same without a stack: the kernel's part.
 const CHARGE_RAW: u64 = 23 << 10;
 /// Mappings of a thread: its stack, and the guard page below it.
 const MAPS: u64 = 2;
-/// glibc's stack where RLIMIT_STACK is none (ARCH_STACK_DEFAULT_SIZE).
+/// glibc's stack without RLIMIT_STACK (ARCH_STACK_DEFAULT_SIZE).
 const STACK: u64 = 2 << 20;
-/// The guard page; of machines with larger pages it is larger, and as negligible.
+/// The guard page; with larger pages it is larger, and as negligible.
 const GUARD: u64 = 4 << 10;
-/// Limits this close behind the first bind together with it: to raise one of them alone gains nothing.
+/// Limits this close behind the first bind with it: raising one alone gains nothing.
 const CLOSE: f64 = 0.05;
 
 /// What one more thread takes.
@@ -38,25 +38,25 @@ impl ThreadCost {
     }
 }
 
-/// Where a limit is, in the order of its names: what it is, and how to tell it from others.
+/// What kind of limit it is, which tells how to distinguish it from others; ordered by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitKind {
-    /// What EAGAIN of clone(2) means.
+    /// EAGAIN from clone(2).
     Task,
-    /// What ENOMEM of mmap(2) or mprotect(2) means.
+    /// ENOMEM from mmap(2) or mprotect(2).
     Space,
-    /// What the kernel kills for.
+    /// The kernel kills.
     Memory,
 }
 
-/// A room and what kind of limit it is.
+/// A limit with its room, and its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassifiedRoom {
     pub kind: LimitKind,
     pub room: SystemLimit,
 }
 
-/// All of them, the one that binds first leading, and said to bind with others where it does.
+/// All limits, the binding one first, marked as binding with others where it does.
 pub fn rooms(readings: &LimitReadings, asked: &ThreadsWanted) -> Vec<SystemLimit> {
     let mut rooms: Vec<SystemLimit> =
         classified_rooms(readings, asked).into_iter().map(|known| known.room).collect();
@@ -71,7 +71,7 @@ pub fn rooms(readings: &LimitReadings, asked: &ThreadsWanted) -> Vec<SystemLimit
     rooms
 }
 
-/// Names of those that are within 5 % of the first.
+/// Names of those within 5 % of the first.
 pub fn close(rooms: &[SystemLimit]) -> Vec<String> {
     let Some(first) = rooms.first().and_then(|room| room.threads) else { return Vec::new() };
     let near = |threads: u64| threads as f64 <= first as f64 * (1.0 + CLOSE);
@@ -79,7 +79,7 @@ pub fn close(rooms: &[SystemLimit]) -> Vec<String> {
     others.map(|room| room.name.clone()).collect()
 }
 
-/// In the order of the threads that they allow; those that allow any number last.
+/// Ordered by the threads they allow; those that allow any number last.
 pub fn classified_rooms(readings: &LimitReadings, asked: &ThreadsWanted) -> Vec<ClassifiedRoom> {
     let each = ThreadCost::of(readings, asked);
     let mut all = vec![
@@ -122,7 +122,7 @@ fn memory(room: SystemLimit) -> ClassifiedRoom {
     ClassifiedRoom { kind: LimitKind::Memory, room }
 }
 
-/// What it would have to be, for what is asked, or for twice as many as now.
+/// The limit needed for the threads wanted, or for twice as many as now.
 fn raised_limit(used: u64, threads: u64, asked: &ThreadsWanted) -> u64 {
     used.saturating_add(asked.most.unwrap_or(threads.saturating_mul(2)).max(threads.saturating_add(1)))
 }
@@ -188,7 +188,7 @@ fn threads_max(readings: &LimitReadings, asked: &ThreadsWanted) -> SystemLimit {
 
 fn pid_max(readings: &LimitReadings, asked: &ThreadsWanted) -> SystemLimit {
     let LimitReadings { pid_max: limit, last_number, numbered, seen, .. } = *readings;
-    // Numbers below are given once, before those above are given for the first time.
+    // Numbers below are given once, before the first wrap.
     let fresh = last_number.map_or(0, |last| (RESERVED_PIDS - 1).saturating_sub(last));
     let threads = limit.map(|limit| (limit.saturating_sub(RESERVED_PIDS + numbered)).saturating_add(fresh));
     let wanted =
@@ -307,7 +307,7 @@ fn group_memory(group: &MemoryGroup, each: &ThreadCost) -> SystemLimit {
     }
 }
 
-/// Only where the kernel promises no more than it has: there a stack counts in full, touched or not.
+/// Only where the kernel does not overcommit: there a stack counts in full, touched or not.
 fn commit(readings: &LimitReadings, each: &ThreadCost) -> Option<SystemLimit> {
     let (limit, promised) = readings.commit?;
     Some(SystemLimit {

@@ -1,5 +1,5 @@
 //! `explain fork|vfork|spawn|thread` and `explain binary`: what this machine's C library really does, read from its
-//! machine code and seen live; and what a program is made of, without running it.
+//! machine code and observed live; and what a program consists of, without running it.
 
 mod libraries;
 mod live;
@@ -13,8 +13,8 @@ use runner::exit;
 use std::path::Path;
 use view::anatomy::{binary_json, binary_lines, call_json, call_lines, script_json, script_lines};
 
-/// The way from a function of the C library to its system call: read, and seen live. The library is the one that the loader
-/// would take for `program`.
+/// The path from a C library function to its system call: read, and observed live. The library is the one that the
+/// loader would take for `program`.
 pub fn explain_call(
     function: CreationFunction,
     program: &Path,
@@ -37,7 +37,7 @@ pub fn explain_call(
     })
 }
 
-/// What a program or library is made of. It is read and never run, nor is its loader.
+/// What a program or library consists of. Neither it nor its loader is ever run.
 pub fn explain_binary(file: &Path, common: &CommonArgs) -> Result<u8, CommandError> {
     let path = locate(file);
     let bytes = read_file(&path)?;

@@ -1,4 +1,4 @@
-//! `attach`: follows a run that is conducted in a cluster.
+//! `attach`: follows a run conducted in a cluster.
 
 use crate::CommandError;
 use crate::args::{AttachArgs, CommonArgs};
@@ -10,7 +10,7 @@ use record::Event;
 use runner::Sink;
 use store::Store;
 
-/// Reads it from its beginning on, until its end.
+/// Follows it from its beginning to its end.
 pub fn attach(args: &AttachArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let site = PodSite::find(args.on.clone(), env!("CARGO_PKG_VERSION")).map_err(|why| anyhow!(why))?;
     let store = open_run_store(args.keep.no_store, common)?;
@@ -21,7 +21,7 @@ pub fn attach(args: &AttachArgs, common: &CommonArgs) -> Result<u8, CommandError
     })
 }
 
-/// What was kept of a run is replaced by all of it.
+/// Replaces what was stored of a run by all of it.
 struct ReplacingSink<'a> {
     before: Option<Store>,
     faces: &'a mut dyn Sink,
@@ -30,7 +30,7 @@ struct ReplacingSink<'a> {
 impl Sink for ReplacingSink<'_> {
     fn event(&mut self, event: &Event) {
         if let (Event::RunStarted(started), Some(store)) = (event, self.before.take()) {
-            // That there was none is as well.
+            // There may have been none.
             let _ = store.remove(&started.id);
         }
         self.faces.event(event);

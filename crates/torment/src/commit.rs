@@ -1,4 +1,4 @@
-//! Which commit is checked out in a folder: git is asked.
+//! The commit checked out in a folder, from git.
 
 use std::io::Read;
 use std::path::Path;
@@ -6,29 +6,28 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// So many hexadecimal digits tell the commits of any repository apart.
+/// Hexadecimal digits that identify a commit in any repository.
 const SHORT: usize = 12;
 /// A run does not wait longer for a disk that does not answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Between two looks whether git has ended: it takes some milliseconds.
+/// Interval of checks whether git has ended: it takes some milliseconds.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The first digits of the commit; none outside of a repository, before its first commit, or where git is not installed or
-/// does not answer in time.
+/// The commit's first digits; `None` outside a repository, before its first commit, or if git is missing or too slow.
 pub fn commit(folder: &Path) -> Option<String> {
     let mut git = git(folder);
     git.args(["rev-parse", "--verify", "--quiet", "HEAD"]);
     output_within(&mut git, PATIENCE)?.get(..SHORT).map(str::to_owned)
 }
 
-/// git in a folder, whatever repository it is told of by what runs torment: a hook of git's own says one.
+/// git in a folder, ignoring any repository in the environment: git's own hooks set one.
 fn git(folder: &Path) -> Command {
     let mut git = Command::new("git");
     git.current_dir(folder).env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
     git
 }
 
-/// What a command prints, if it ends within this time.
+/// What a command prints, if it ends in time.
 fn output_within(command: &mut Command, patience: Duration) -> Option<String> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let until = Instant::now() + patience;

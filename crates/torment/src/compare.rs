@@ -1,4 +1,4 @@
-//! `compare`: two machines, or several runs, against each other.
+//! `compare`: two machines, or several runs, with each other.
 
 use crate::args::{CommonArgs, CompareArgs, OutputFormat};
 use crate::renderings::{self, Renderings};
@@ -16,7 +16,7 @@ pub fn compare(args: &CompareArgs, common: &CommonArgs) -> Result<u8, CommandErr
             if asked.len() == 1 { "one run".to_owned() } else { format!("{} runs", asked.len()) }
         )));
     }
-    // Two files can be compared where no run was ever kept.
+    // Two files can be compared without a store.
     let store = if asked.iter().all(|name| is_file(name)) { None } else { Some(existing(common)?) };
     let sources =
         asked.iter().map(|name| RunSource::find(name, store.as_ref())).collect::<Result<Vec<_>, _>>()?;
@@ -52,7 +52,7 @@ pub fn markdown(source: &RunSource<'_>, view: &RunView) -> Result<String, Comman
     Ok(compared.markdown())
 }
 
-/// Each run's seconds are read when its view is known.
+/// A run's seconds are read once its view is known.
 fn compared(sources: &[RunSource<'_>], views: &[RunView], noise: f64) -> Result<RunComparison, CommandError> {
     let mut spreads = Vec::new();
     for (source, view) in sources.iter().zip(views) {

@@ -5,10 +5,9 @@ use crate::measure::{announce_plan, carry_out_as, open_run_store, write_join_fil
 use crate::{CommandError, read_plan_file, usage_error};
 use runner::{RunOptions, exit};
 
-/// Searches it and shows what it came to.
 pub fn find(args: &ConnectionsArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let asked = args.request(&mut read_plan_file).map_err(usage_error)?;
-    // The plan in words is that of a rate: only who asks for it sees it.
+    // The plan in words describes a rate: only shown on request.
     if args.how.dry_run && announce_plan(&asked.plan, true, common)? {
         return Ok(exit::MET);
     }

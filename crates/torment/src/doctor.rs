@@ -1,4 +1,4 @@
-//! `doctor`: what this machine allows, or a cluster.
+//! `doctor`: what this machine, or a cluster, allows.
 
 mod try_workers;
 
@@ -10,10 +10,10 @@ use runner::exit;
 use std::path::Path;
 use std::time::Duration;
 
-/// Long enough that the work of others and stolen time are seen, short enough to wait for.
+/// Long enough to see other work and stolen time, short enough to wait for.
 const WATCH: Duration = Duration::from_millis(500);
 
-/// Looks, judges and says; nothing is changed.
+/// Examines, judges and reports; changes nothing.
 pub fn doctor(args: &DoctorArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     if let Some((place, pods, tries)) = args.cluster() {
         return cluster(place.as_deref(), &pods, tries, common);
@@ -29,7 +29,7 @@ fn code(rows: &[Prerequisite]) -> u8 {
     if hinders { exit::NOT_TRUSTWORTHY } else { exit::MET }
 }
 
-/// The same of a cluster.
+/// The same for a cluster.
 fn cluster(
     place: Option<&str>,
     pods: &PodArgs,

@@ -1,4 +1,4 @@
-//! `export`: a run's measurements as files that other tools read.
+//! `export`: a run's measurements as files for other tools.
 
 mod parquet;
 mod profiles;
@@ -48,7 +48,7 @@ pub fn export(args: &ExportArgs, common: &CommonArgs) -> Result<u8, CommandError
     Ok(exit::MET)
 }
 
-/// Gives every row of these tables away, and says how many events could not be read.
+/// Passes on every row of these tables; returns how many events were unreadable.
 fn each_row(
     store: &Store,
     id: &RunId,
@@ -68,18 +68,17 @@ fn each_row(
     Ok(events.skipped())
 }
 
-/// What was asked for; otherwise what the file's name says, or Parquet.
+/// The format asked for; else by the file's name, or Parquet.
 fn format(asked: args::OutputFormat, output: &Path) -> TableFormat {
     let is_csv = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
     match asked {
         args::OutputFormat::Csv => TableFormat::Csv,
         args::OutputFormat::Text if is_csv => TableFormat::Csv,
-        // Other forms were refused where they were typed.
+        // Other formats were rejected during argument parsing.
         _ => TableFormat::Parquet,
     }
 }
 
-/// Where tables go.
 enum Destination {
     Stdout,
     File(PathBuf),
@@ -103,7 +102,7 @@ impl Destination {
                 (false, _) => Ok(Self::Stdout),
             };
         }
-        // Whoever writes a slash means a folder, also one that is still to be made.
+        // A trailing slash means a folder, even one that does not exist yet.
         let is_folder = output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/");
         match (several, is_folder) {
             (true, false) if output.exists() => Err(usage_error(anyhow!(
@@ -125,7 +124,7 @@ struct TableFiles {
 
 struct OpenTable {
     writer: TableWriter<BufWriter<Box<dyn Write + Send>>>,
-    /// None: standard output.
+    /// `None`: standard output.
     path: Option<PathBuf>,
     rows: u64,
 }
@@ -163,7 +162,7 @@ impl TableFiles {
         folder.join(format!("{}.{}", table.name(), self.format.name()))
     }
 
-    /// Ends all tables; what was written, and what was not, in lines for people.
+    /// Finishes all tables; says what was written, and what was not.
     fn finish(mut self, wanted: &[ExportTable]) -> Result<Vec<Text>, CommandError> {
         let mut lines = Vec::new();
         for table in wanted {
@@ -207,7 +206,7 @@ fn write_error(path: Option<&Path>) -> String {
     }
 }
 
-/// Why there is no row, and what there would be.
+/// Why there is no row, and which tables have some.
 fn nothing(store: &Store, id: &RunId, wanted: &[ExportTable]) -> Result<CommandError, CommandError> {
     let mut has = Vec::new();
     each_row(store, id, &ExportTable::ALL, &mut |table, _| {

@@ -1,37 +1,35 @@
-//! Hidden commands: torment executed anew to guard what it started, or to measure where nothing else runs. torment
-//! starts them itself; nobody types them.
+//! Hidden commands: torment re-executed to guard what it started, or to measure where nothing else runs. Started by
+//! torment itself, never typed.
 
 use crate::interrupt;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 
-/// What one of them does.
 type HiddenCommand = fn() -> io::Result<()>;
 
-/// Each with what it does.
 const HIDDEN: [(&str, HiddenCommand); 9] = [
-    // Starts and ends what a plan names, and outlives torment to clean up.
+    // Starts and ends a plan's programs, and outlives torment to clean up.
     ("guard", service::guard),
-    // Makes its part of a load, as a coordinator tells it.
+    // Makes its part of a load for a coordinator.
     ("worker", worker),
-    // Says which build it is, to one on another machine that looks for its like.
+    // Prints its build stamp, for a remote torment that looks for the same build.
     ("stamp", stamp),
-    // Carries a run out for whoever follows it, as a pod of a cluster.
+    // Conducts a run for its owner, as a pod of a cluster.
     ("coordinate", coordinate),
-    // Removes what a run has in a cluster once that is over.
+    // Removes a run's objects from a cluster once it is over.
     ("sweeper", || cluster::run_cleanup(io::stdin())),
-    // Watches a target, as a coordinator tells it.
+    // Watches a target for a coordinator.
     ("watcher", watcher),
-    // Measures what the machine costs.
+    // Measures the machine's costs.
     ("prober", probe::run_prober),
-    // Has the threads of `find threads`.
+    // Holds the threads of `find threads`.
     ("crowd", tasks::run_crowd),
     // Reads the growing set of `find working-set`.
     ("reader", workingset::run_reader),
 ];
 
-/// Where the secret of its pod stands.
+/// Where its pod's secret is mounted.
 const SEAT: &str = "/run/torment/seat";
 
 fn coordinate() -> io::Result<()> {
@@ -54,12 +52,12 @@ fn watcher() -> io::Result<()> {
     runner::watch_over_pipes(from, to, &interrupt::stop_flag()?)
 }
 
-/// The line to a coordinator.
+/// Standard input and output.
 fn ends() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// Before anything else of torment is set up: they must have one thread only, and no other reader of their arguments.
+/// Must come before anything else of torment is set up: they need a single thread and their own argument parsing.
 pub fn run_hidden() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let word = arguments.next()?;
@@ -70,7 +68,7 @@ pub fn run_hidden() -> Option<ExitCode> {
     Some(match command() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            // Two of them are what people mean who have a file of a run.
+            // For two of them, a user with a join file means the public command.
             let by_hand = match *name {
                 "worker" => ": by hand it is torment worker --join FILE",
                 "watcher" => ": by hand it is torment watch --join FILE",

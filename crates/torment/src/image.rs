@@ -1,4 +1,4 @@
-//! `image`: what pods run.
+//! `image`: the image that pods run.
 
 use crate::CommandError;
 use crate::args::{CommonArgs, ImageArgs};
@@ -8,10 +8,10 @@ use runner::exit;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 
-/// This program, whatever its file is called by now.
+/// This program, even if its file was renamed.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// Writes it into a file, or to standard output.
+/// Writes it to a file, or to standard output.
 pub fn image(args: &ImageArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let program = std::fs::read(PROGRAM).context("torment cannot read itself")?;
     let own = ImageSpec::of_build(env!("CARGO_PKG_VERSION"));

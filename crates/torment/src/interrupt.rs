@@ -1,8 +1,8 @@
-//! Ctrl-C, and what `kill`, `timeout` or a service manager send in its place.
+//! Ctrl-C, and the signals that `kill`, `timeout` or a service manager send instead.
 //!
-//! What measures hears by flags alone. A pipe, which would wake it at once, is not for a process with load in it: a signal may
-//! come to a loop of the engine, which has a table of descriptors of its own, and where the pipe was may be a connection to
-//! the target.
+//! Measuring code polls flags. A self-pipe, which would wake it at once, is unsafe in a process with load: a signal may
+//! be delivered to a loop of the engine, which has its own descriptor table, in which the pipe's number may be a
+//! connection to the target.
 
 use runner::exit;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -16,13 +16,13 @@ use std::time::Duration;
 
 /// Both mean the same.
 const ENDS: [i32; 2] = [SIGINT, SIGTERM];
-/// What comes within this time of the first is the same request: `timeout` signals its child, and then the whole group; a
-/// key repeats while it is held down. Whoever presses again because nothing seems to happen is slower.
+/// Signals within this time of the first are the same request: `timeout` signals its child and then the whole group; a
+/// held key repeats. A user who presses again because nothing seems to happen is slower.
 const ONE: Duration = Duration::from_secs(1);
-/// Between two looks whether it was asked.
+/// How often the flag is polled.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Set once somebody asks for the end; whoever asks again changes nothing.
+/// A flag set by the first request; later ones change nothing.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in ENDS {
@@ -31,8 +31,8 @@ pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// The same, but whoever asks again, more than a moment later, gets out at once: what was committed by then is kept. All
-/// of a process share one.
+/// The same, but a second request, more than a moment later, exits at once: what was committed by then is kept. Shared
+/// by the whole process.
 pub fn stop_flag_or_exit() -> io::Result<Arc<AtomicBool>> {
     static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(asked) = ASKED.get() {
@@ -49,7 +49,7 @@ pub fn stop_flag_or_exit() -> io::Result<Arc<AtomicBool>> {
         again.store(false, Ordering::SeqCst);
         wait_for(&again);
         tui::restore_terminal();
-        // A terminal takes it; a pipe that nobody reads would be waited for.
+        // A terminal takes it; a pipe that nobody reads would block.
         if io::stderr().is_terminal() {
             eprintln!("stopped at once; what was stored by then is kept: torment show last");
         }
@@ -64,16 +64,14 @@ fn wait_for(flag: &AtomicBool) {
     }
 }
 
-/// Of what serves, and makes no load: a request for the end that comes from now on is not lost, and can be waited for.
+/// For servers that make no load: a request from now on is not lost, and can be waited for.
 pub struct InterruptSignals(Signals);
 
 impl InterruptSignals {
-    /// Begins to listen.
     pub fn listen() -> io::Result<Self> {
         Ok(Self(Signals::new(ENDS)?))
     }
 
-    /// Waits until somebody asks.
     pub fn wait(&mut self) {
         self.0.forever().next();
     }

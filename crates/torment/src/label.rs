@@ -1,4 +1,4 @@
-//! Gives a run its name on its way to whoever hears of it: who conducts it need not know what it is called.
+//! Adds a run's label to its events: its conductor need not know it.
 
 use crate::args::LabelArgs;
 use record::{Event, Label};
@@ -10,7 +10,7 @@ pub struct LabelSink<'a> {
     label: Label,
 }
 
-/// What the run is called from here on.
+/// Labels the run from here on.
 pub fn with_label<'a>(args: &LabelArgs, sink: &'a mut dyn Sink) -> LabelSink<'a> {
     LabelSink { sink, label: args.label() }
 }
@@ -27,7 +27,7 @@ impl Sink for LabelSink<'_> {
         self.sink.event(&event);
     }
 
-    /// The measurements of an experiment are found through it.
+    /// An experiment's measurements are found through it.
     fn measurement_event(&mut self, event: &Event) {
         self.sink.measurement_event(event);
     }

@@ -43,7 +43,7 @@ use std::process::ExitCode;
 use tui::{PrintStyle, print};
 use view::{Text, Tone};
 
-/// What goes wrong before or beside measuring, with its exit code.
+/// An error outside measuring, with its exit code.
 struct CommandError {
     code: u8,
     error: anyhow::Error,
@@ -55,12 +55,11 @@ impl<E: Into<anyhow::Error>> From<E> for CommandError {
     }
 }
 
-/// What is wrong with what was typed, or with a plan.
+/// An error in the arguments or in a plan.
 fn usage_error(error: impl Into<anyhow::Error>) -> CommandError {
     CommandError { code: exit::USAGE, error: error.into() }
 }
 
-/// A file that a plan names.
 fn read_plan_file(path: &str) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}"))
 }
@@ -73,7 +72,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             let error = args::simplify_error(error);
-            // Help and version are results, all else is bad usage; clap prints each where it belongs.
+            // Help and version are results, anything else is bad usage; clap prints each where it belongs.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::MET });
         }
@@ -148,7 +147,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Something of the machine, instead of a run.
+/// Explains something of the machine rather than a run.
 fn explain(what: &ExplainTopic, common: &CommonArgs) -> Result<u8, CommandError> {
     match what {
         ExplainTopic::Fork(args) => anatomy::explain_call(CreationFunction::Fork, &args.program, common),
@@ -171,28 +170,28 @@ fn print_error(error: &anyhow::Error, common: &CommonArgs) {
     let _ = print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common));
 }
 
-/// Whoever read the results has seen enough, as in `torment show | head`.
+/// The reader has seen enough, as in `torment show | head`.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// How text is laid out on an output that is a terminal or not.
+/// Text layout for a terminal or other output.
 fn paper(terminal: bool, common: &CommonArgs) -> PrintStyle {
     let colour = common.colour(terminal, std::env::var_os("NO_COLOR").as_deref());
     PrintStyle { colour, ..PrintStyle::for_output(terminal) }
 }
 
-/// A result: text or JSON to standard output.
+/// Prints a result as text or JSON to standard output.
 fn print_result(
     lines: impl FnOnce() -> Vec<Text>,
     json: impl FnOnce() -> serde_json::Value,
     common: &CommonArgs,
 ) -> io::Result<()> {
-    // Standard output itself would be written to line by line.
+    // Standard output itself is line-buffered.
     let mut out = io::BufWriter::new(io::stdout().lock());
     match common.format {
         OutputFormat::Text => print(&mut out, &lines(), paper(io::stdout().is_terminal(), common)),
-        // Other forms were refused where they were typed.
+        // Other formats were rejected during argument parsing.
         OutputFormat::Json
         | OutputFormat::Csv
         | OutputFormat::Ndjson

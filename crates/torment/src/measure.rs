@@ -1,4 +1,4 @@
-//! `find` and `run`: plan, faces, store; then the runner does the work.
+//! `find` and `run`: plan, output and store; the runner does the work.
 
 use crate::args::{
     CommonArgs, KeepArgs, ModeArgs, PodArgs, fleet_config, remote_run_request, render_manifests,
@@ -24,7 +24,7 @@ use store::{RunWriter, Store};
 use tui::{LiveView, print};
 use view::{ProgressLog, RunView, Text, Tone, run_json, summary};
 
-/// Makes the plan, shows it, and carries it out.
+/// Builds the plan, shows it, and runs it.
 pub fn measure(
     plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
     pods: &PodArgs,
@@ -58,7 +58,7 @@ pub fn measure(
     })
 }
 
-/// Has a cluster carry it out, and follows that.
+/// Has a cluster conduct it, and follows.
 fn conducted(
     plan: &Plan,
     away: &RemoteRunRequest,
@@ -78,7 +78,7 @@ fn conducted(
     })
 }
 
-/// Writes what lets workers and watchers in, and says how they come.
+/// Writes the join files of workers and watchers, and says how they join.
 pub fn write_join_files(
     fleet: Option<&FleetConfig>,
     watchers: Option<&WatchersConfig>,
@@ -118,7 +118,7 @@ fn write_join_file(
     command: &str,
     common: &CommonArgs,
 ) -> Result<TempJoinFile, CommandError> {
-    // Whoever ends the run from here on takes the file with it.
+    // An interrupt from here on removes the file.
     interrupt::stop_flag_or_exit()?;
     let invitation = TempJoinFile::write(name, entrance.file())?;
     let words =
@@ -132,7 +132,7 @@ fn number_of(count: u32, what: &str) -> String {
     if count == 1 { format!("a {what}") } else { format!("{count} {what}s") }
 }
 
-/// Says the plan in words. Whether that is all, for only the plan was asked for: then it is printed too.
+/// Shows the plan in words. Returns whether that is all, for a dry run, which also prints it.
 pub fn announce_plan(plan: &Plan, dry_run: bool, common: &CommonArgs) -> Result<bool, CommandError> {
     print_description(plan.describe(), dry_run, common)?;
     if dry_run {
@@ -141,7 +141,7 @@ pub fn announce_plan(plan: &Plan, dry_run: bool, common: &CommonArgs) -> Result<
     Ok(dry_run)
 }
 
-/// Says what will be done, a line for each thing.
+/// Says what will be done, one line each.
 pub fn print_description(words: Vec<String>, dry_run: bool, common: &CommonArgs) -> io::Result<()> {
     if common.quiet && !dry_run {
         return Ok(());
@@ -150,17 +150,17 @@ pub fn print_description(words: Vec<String>, dry_run: bool, common: &CommonArgs)
     print(&mut io::stderr(), &lines, paper(io::stderr().is_terminal(), common))
 }
 
-/// Where the run will be kept, if it is.
+/// The store for the run, unless it is not kept.
 pub fn open_run_store(no_store: bool, common: &CommonArgs) -> Result<Option<Store>, CommandError> {
     Ok(if no_store { None } else { Some(open_store(common)?) })
 }
 
-/// Where the run will be kept.
+/// The store for the run.
 pub fn open_store(common: &CommonArgs) -> Result<Store, CommandError> {
     Ok(run_source::open(common).context("the run cannot be kept (--no-store runs without)")?)
 }
 
-/// As [`carry_out`], of a run that is called and looked at as was asked for; who looks on stays away from these processors.
+/// As [`carry_out`], with the label and publishers asked for; publishers avoid these processors.
 pub fn carry_out_as(
     asked: &KeepArgs,
     store: Option<Store>,
@@ -172,8 +172,8 @@ pub fn carry_out_as(
     carry_out(store, beside, common, |faces, stop| work(&mut with_label(&asked.label, faces), stop))
 }
 
-/// Lets `work` measure while everyone hears what happens, and shows what it came to. The live view would hide where the
-/// page is, and shows less: with a page the terminal has lines of progress.
+/// Lets `work` measure while all outputs get its events, then shows the result. The live view would hide the page's
+/// address, and shows less: with a page the terminal gets progress lines.
 pub fn carry_out(
     store: Option<Store>,
     beside: RunPublishers,
@@ -245,8 +245,7 @@ fn once(plan: &Plan) -> Result<u8, CommandError> {
     Ok(if expected { exit::MET } else { exit::NOT_MET })
 }
 
-/// Everyone who wants to hear what happens: the store, the live view or the progress lines, and the
-/// summary at the end.
+/// All outputs of a run's events: the store, the live view or the progress lines, and the summary at the end.
 pub struct RunReporter {
     view: RunView,
     progress: ProgressLog,
@@ -255,7 +254,7 @@ pub struct RunReporter {
     store: Option<Store>,
     beside: Option<RunPublishers>,
     recording: Option<RunWriter>,
-    /// Of the measurement within an experiment that goes on.
+    /// The current measurement of an experiment.
     part: Option<RunWriter>,
     doubts: Vec<String>,
 }
@@ -307,7 +306,7 @@ fn record_event(
 }
 
 impl RunReporter {
-    /// Goes on with an experiment that was cut short: what it came to before is told first.
+    /// Resumes an interrupted experiment, replaying its earlier events first.
     pub fn resume(&mut self, before: &[Event], recording: RunWriter) {
         if let Some(beside) = &self.beside {
             beside.set_run(recording.id());
@@ -327,7 +326,7 @@ impl RunReporter {
         }
     }
 
-    /// Gives the terminal back and commits what is left.
+    /// Restores the terminal and commits the rest.
     fn close(&mut self) -> Result<(), store::Error> {
         if let Some(live) = self.live.take() {
             live.finish();

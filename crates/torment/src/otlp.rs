@@ -1,4 +1,4 @@
-//! `--otlp`: a run's measures, pushed to a collector of OpenTelemetry while it lasts.
+//! `--otlp`: pushes a run's measures to an OpenTelemetry collector while it lasts.
 
 use crate::{CommandError, usage_error};
 use anyhow::{Context, anyhow};
@@ -6,12 +6,12 @@ use meter::{CollectorHeaders, CollectorUrl, MetricsPusher};
 use std::path::Path;
 use store::Store;
 
-/// What is said to every collector besides, as all programs of OpenTelemetry take it.
+/// Extra headers, as all OpenTelemetry programs take them.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
-/// Authorities to be trusted, as wherever torment speaks TLS.
+/// Trusted authorities, as wherever torment speaks TLS.
 const AUTHORITIES: &str = "SSL_CERT_FILE";
 
-/// Pushes the run that is about to begin, if that was asked for, from a thread that stays away from these processors.
+/// Pushes the run about to begin, if asked for, from a thread that avoids these processors.
 pub fn push(
     asked: Option<&CollectorUrl>,
     store: Option<&Store>,
@@ -31,7 +31,7 @@ pub fn push(
 
 fn headers() -> Result<CollectorHeaders, CommandError> {
     let Some(text) = std::env::var_os(HEADERS) else { return Ok(CollectorHeaders::default()) };
-    // What is not text is no header; it is not repeated, for it may be a secret.
+    // Only text can be a header; the value is not repeated, since it may be a secret.
     let text = text.into_string().map_err(|_| usage_error(anyhow!("{HEADERS}: it is not text")))?;
     text.parse().map_err(|why: String| usage_error(anyhow!("{HEADERS}: {why}")))
 }

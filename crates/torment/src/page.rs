@@ -1,4 +1,4 @@
-//! `serve`, and `--page`: the page for as long as somebody wants it, or as a run lasts; and whoever else looks on then.
+//! `serve`, and `--page`: the page for as long as wanted, or during a run; and a run's other publishers.
 
 use crate::args::{CommonArgs, PageArgs, ServeArgs};
 use crate::interrupt::InterruptSignals;
@@ -13,12 +13,12 @@ use store::Store;
 use tui::print;
 use view::{Text, Tone};
 
-/// Said where the page would be.
+/// Message in place of the page.
 pub const NOT_BUILT: &str =
     "this torment was built without its page: run `make page build` in its source tree, with npm installed";
 
 pub fn serve(args: &ServeArgs, common: &CommonArgs) -> Result<u8, CommandError> {
-    // Made if there is none: whoever serves first sees the runs that come.
+    // Created if missing: runs to come will be seen.
     let store = run_source::open(common)?;
     let token = args.token.clone().or_else(|| needed(args.listen));
     let mut served = InterruptSignals::listen()?;
@@ -36,19 +36,18 @@ pub fn serve(args: &ServeArgs, common: &CommonArgs) -> Result<u8, CommandError> 
     Ok(exit::MET)
 }
 
-/// Whoever looks on while a run lasts, and is told nothing but which run it is and when it has ended.
+/// Publishers of a run, who learn only which run it is and when it has ended.
 pub struct RunPublishers {
     page: Option<PageServer>,
     push: Option<MetricsPusher>,
 }
 
 impl RunPublishers {
-    /// Whether the terminal says where the page is, which the live view would hide.
+    /// Whether the terminal shows the page's address, which the live view would hide.
     pub fn is_announced(&self) -> bool {
         self.page.is_some()
     }
 
-    /// It is this run.
     pub fn set_run(&self, id: &RunId) {
         if let Some(page) = &self.page {
             page.set_home_run(id);
@@ -58,7 +57,7 @@ impl RunPublishers {
         }
     }
 
-    /// It has ended, and all of it is in the store. What there is to say about that, in a sentence.
+    /// The run has ended, and all of it is stored. Returns a sentence about that, if any.
     pub fn end(self) -> Option<String> {
         let note = self.push.and_then(MetricsPusher::end);
         if let Some(page) = self.page {
@@ -68,7 +67,7 @@ impl RunPublishers {
     }
 }
 
-/// Whoever was asked to look on the run that is about to begin; they stay away from these processors.
+/// Starts the publishers asked for; they avoid these processors.
 pub fn start_publishers(
     asked: &PageArgs,
     store: Option<&Store>,
@@ -80,7 +79,7 @@ pub fn start_publishers(
     Ok(RunPublishers { page, push })
 }
 
-/// The page of that run, if it was asked for. Says where it is.
+/// Serves the run's page, if asked for, and says where.
 fn served(
     asked: &PageArgs,
     store: Option<&Store>,
@@ -103,7 +102,7 @@ fn served(
         })
     };
     let page = match start(at) {
-        // Nobody has asked for this port: that of a `torment serve`, perhaps.
+        // The port is only the default: perhaps a `torment serve` has it.
         Err(why) if why.kind() == io::ErrorKind::AddrInUse && named.is_none() => start(at.with_free_port()),
         started => started,
     };
@@ -116,12 +115,12 @@ fn served(
     Ok(Some(page))
 }
 
-/// Where others could come, a token is asked of everybody.
+/// If others could connect, everybody needs a token.
 fn needed(at: Address) -> Option<Token> {
     at.is_open().then(Token::random)
 }
 
-/// Why nothing can be served there, and what to do; `option` as it is typed before an address.
+/// Why nothing can be served there, and the remedy; `option` as it is typed before an address.
 fn refused(at: Address, option: &str, why: &io::Error) -> CommandError {
     let (ip, port) = (at.0.ip(), at.0.port());
     let message = match why.kind() {

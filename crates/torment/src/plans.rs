@@ -1,4 +1,4 @@
-//! `plan`: plan files made of something else, and checked.
+//! `plan`: imports, checks and documents plan files.
 
 use crate::args::{self, CommonArgs, OutputFormat, PlanAction, PlanOutput, env_variable};
 use crate::{CommandError, print_result, read_plan_file, usage_error};
@@ -41,7 +41,7 @@ fn read_text(file: &str) -> Result<String, CommandError> {
     args::text(read, file).map_err(|why| usage_error(anyhow!(why)))
 }
 
-/// The plan to where it was asked for, what it does not say to standard error.
+/// Writes the plan to its output, and what it lacks to standard error.
 fn write(imported: Result<ImportedPlan, import::Error>, output: &PlanOutput) -> Result<u8, CommandError> {
     let imported = imported.map_err(usage_error)?;
     match &output.output {
@@ -64,7 +64,7 @@ fn write(imported: Result<ImportedPlan, import::Error>, output: &PlanOutput) -> 
     Ok(exit::MET)
 }
 
-/// All that can be said.
+/// Reference of all keys.
 fn refer(common: &CommonArgs) -> Result<u8, CommandError> {
     let page = plan::reference();
     let mut out = io::stdout().lock();
@@ -91,7 +91,7 @@ fn check(file: &str, common: &CommonArgs) -> Result<u8, CommandError> {
     }
     let mut missing = Vec::new();
     let variables = |name: &str| {
-        // It is for the run: a plan can be checked by who does not know its secrets.
+        // Only a run needs it: a plan can be checked without knowing its secrets.
         Ok(env_variable(name).unwrap_or_else(|why| {
             missing.push(why);
             "unknown".to_owned()

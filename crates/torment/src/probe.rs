@@ -13,7 +13,8 @@ use std::io::{BufWriter, Write};
 use units::Nanos;
 use view::{Text, Tone};
 
-/// What a block takes: long enough that starting it does not matter, short enough that blocks of all figures are close in time.
+/// Length of a block: long enough that its start does not matter, short enough that blocks of all figures are close in
+/// time.
 const BLOCK: Nanos = Nanos::from_millis(50);
 
 pub fn probe(args: &ProbeArgs, common: &CommonArgs) -> Result<u8, CommandError> {
@@ -51,7 +52,7 @@ pub fn probe(args: &ProbeArgs, common: &CommonArgs) -> Result<u8, CommandError> 
     Ok(code)
 }
 
-/// As typed, but for where it is kept.
+/// As typed, except for where it is saved.
 fn words(args: &ProbeArgs) -> String {
     let mut words = args.tables.clone();
     words.extend(args.like_eliben.then(|| "--like-eliben".to_owned()));
@@ -60,7 +61,7 @@ fn words(args: &ProbeArgs) -> String {
     words.join(" ")
 }
 
-/// Events go to a file as well, a line of JSON each.
+/// Also writes events to a file, one line of JSON each.
 struct SavingSink<'a> {
     faces: &'a mut RunReporter,
     file: Option<&'a mut BufWriter<File>>,
@@ -70,13 +71,13 @@ impl Sink for SavingSink<'_> {
     fn event(&mut self, event: &Event) {
         self.faces.event(event);
         if let Some(file) = &mut self.file {
-            // What fails here fails again when it is flushed, and is said then.
+            // A failure here recurs at the flush, and is reported then.
             let _ = serde_json::to_writer(&mut **file, event).map(|()| file.write_all(b"\n"));
         }
     }
 }
 
-/// What CLONE_VM does, shown by two children.
+/// Shows what CLONE_VM does, with two children.
 pub fn explain_clone(common: &CommonArgs) -> Result<u8, CommandError> {
     let shown = probe::demonstrate_clone_vm(&std::env::current_exe()?)?;
     print_result(|| shown.iter().flat_map(clone_lines).collect(), || clone_json(&shown), common)?;

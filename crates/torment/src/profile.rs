@@ -34,8 +34,8 @@ pub fn profile(args: &ProfileArgs, common: &CommonArgs) -> Result<u8, CommandErr
     })
 }
 
-/// The processes that listen at one of these addresses, or at all addresses of its port. Of those that have inherited the socket of
-/// another of them that one is enough.
+/// Processes that listen at one of these addresses, or at all addresses of its port. Of those that inherited the socket
+/// from one another, only the ancestor.
 fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, CommandError> {
     let is_there = |local: SocketAddr| {
         addresses.iter().any(|at| at.port() == local.port() && (local == *at || local.ip().is_unspecified()))

@@ -1,5 +1,5 @@
-//! Lines of progress, on standard error: written by a thread of their own, so that no load waits for a terminal that was
-//! stopped or a pipe that nobody reads.
+//! Progress lines on standard error, written by their own thread, so that no load waits for a stopped terminal or a
+//! pipe that nobody reads.
 
 use crate::args::CommonArgs;
 use crate::paper;
@@ -9,25 +9,24 @@ use std::thread::{Builder, JoinHandle};
 use tui::{PrintStyle, print};
 use view::Text;
 
-/// Pieces of progress that wait to be written; a run makes one in some seconds. Further ones are left out: the summary has all
-/// that they say.
+/// Queue length; a run makes one entry every few seconds. More are dropped: the summary has everything they say.
 const WAITING: usize = 256;
 
-/// Says lines one after the other.
+/// Prints lines in order.
 pub struct ProgressPrinter {
     lines: Option<SyncSender<Vec<Text>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl ProgressPrinter {
-    /// Fails if there can be no thread.
+    /// Fails if the thread cannot be started.
     pub fn start(common: &CommonArgs) -> io::Result<Self> {
         let (lines, waiting) = sync_channel::<Vec<Text>>(WAITING);
         let colour = paper(io::stderr().is_terminal(), common).colour;
         let thread = Builder::new().name("aloud".to_owned()).spawn(move || {
             for lines in waiting {
                 let paper = PrintStyle { colour, ..PrintStyle::for_output(io::stderr().is_terminal()) };
-                // Where nobody listens any longer there is nobody to tell that.
+                // If nobody reads any longer, there is nobody to tell.
                 let _ = print(&mut io::stderr(), &lines, paper);
             }
         })?;
@@ -43,7 +42,7 @@ impl ProgressPrinter {
 }
 
 impl Drop for ProgressPrinter {
-    /// All that was said is written before anything else is.
+    /// Everything queued is written before any further output.
     fn drop(&mut self) {
         self.lines = None;
         if let Some(thread) = self.thread.take() {

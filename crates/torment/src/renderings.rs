@@ -1,4 +1,4 @@
-//! Results in the form that was asked for.
+//! Results in the requested format.
 
 use crate::args::{Action, CommonArgs, OutputFormat};
 use crate::{CommandError, paper, print_result, usage_error};
@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use std::io::{self, IsTerminal, Write};
 use view::{Glyphs, Grid, RunView, Text, sketch};
 
-/// A result in every form it has.
+/// A result in all its formats.
 pub struct Renderings<'a> {
     /// For people.
     pub lines: &'a dyn Fn() -> Vec<Text>,
@@ -18,7 +18,7 @@ pub struct Renderings<'a> {
     pub markdown: &'a dyn Fn() -> String,
 }
 
-/// Refuses a form that a command does not have, before it does anything.
+/// Rejects a format that a command does not have, before it does anything.
 pub fn check_format(action: &Action, format: OutputFormat) -> Result<(), CommandError> {
     let why = match (action, format) {
         (Action::Export(_), OutputFormat::Text | OutputFormat::Csv | OutputFormat::Parquet) => return Ok(()),
@@ -31,7 +31,7 @@ pub fn check_format(action: &Action, format: OutputFormat) -> Result<(), Command
     Err(unsupported_format(format, why))
 }
 
-/// A form that there is none of, and why.
+/// A missing format, and why.
 pub fn unsupported_format(format: OutputFormat, why: &str) -> CommandError {
     usage_error(anyhow!("--format {}: {why}", format.name()))
 }
@@ -39,7 +39,7 @@ pub fn unsupported_format(format: OutputFormat, why: &str) -> CommandError {
 /// To standard output.
 pub fn print(forms: &Renderings<'_>, common: &CommonArgs) -> io::Result<()> {
     let text = match common.format {
-        // Parquet was refused where it was typed.
+        // Parquet was rejected during argument parsing.
         OutputFormat::Text | OutputFormat::Json | OutputFormat::Parquet => {
             return print_result(forms.lines, forms.json, common);
         }
@@ -57,15 +57,15 @@ pub fn limit_picture(view: &RunView, glyphs: Glyphs, common: &CommonArgs) -> Vec
     sketch(view, glyphs, paper(io::stdout().is_terminal(), common).width)
 }
 
-/// ASCII alone where it was asked for, or where the locale has no other letters that are ours. Where none is set, as in most
-/// containers, whoever looks has a terminal of today.
+/// ASCII where asked for, or where the locale is set to another encoding than UTF-8. Without a locale, as in most
+/// containers, the terminal is assumed to be modern.
 pub fn glyphs(plain: bool) -> Glyphs {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
     if plain || locale.is_some_and(|locale| !is_utf8(&locale)) { Glyphs::Plain } else { Glyphs::Blocks }
 }
 
-/// Whether a locale's letters are Unicode's: `C.UTF-8`, `de_DE.utf8`.
+/// Whether a locale is UTF-8: `C.UTF-8`, `de_DE.utf8`.
 fn is_utf8(locale: &str) -> bool {
     locale.to_ascii_lowercase().replace('-', "").contains("utf8")
 }

@@ -1,4 +1,4 @@
-//! `report`: the page of one run frozen into a file, the picture of what it came to, or both as words and an image.
+//! `report`: a run's page frozen into a file, its picture, or both as Markdown and an image.
 
 use crate::args::{CommonArgs, ReportArgs};
 use crate::page::NOT_BUILT;
@@ -12,21 +12,20 @@ use units::Bytes;
 use view::document::{Document, PageState};
 use view::{Text, Tone};
 
-/// Named instead of a file.
+/// Stands for standard output.
 const STDOUT: &str = "-";
 
-/// What a run is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReportFormat {
     Page,
     Picture,
-    /// The same picture, for where no SVG is shown.
+    /// The same picture, where SVG is not shown.
     Pixels,
     Markdown,
 }
 
 impl ReportFormat {
-    /// The one asked for, or what the file's name says.
+    /// The one asked for, or by the file's name.
     fn of(args: &ReportArgs) -> Self {
         let named = args.output.as_deref().and_then(Path::extension);
         let ends = |extension: &str| named.is_some_and(|named| named.eq_ignore_ascii_case(extension));
@@ -51,7 +50,7 @@ impl ReportFormat {
     }
 }
 
-/// What is to be written, and what else was.
+/// What to write, and what was written beside it.
 struct ReportFile {
     bytes: Vec<u8>,
     /// What can be done with it.
@@ -61,7 +60,7 @@ struct ReportFile {
 }
 
 impl ReportFile {
-    /// With nothing beside it.
+    /// Without an image.
     fn alone(bytes: impl Into<Vec<u8>>, opens: &str) -> Self {
         Self { bytes: bytes.into(), opens: opens.to_owned(), picture: None }
     }
@@ -126,7 +125,7 @@ fn frozen(document: &Document) -> Result<ReportFile, CommandError> {
     Ok(ReportFile::alone(text, "opens in any browser, without a network"))
 }
 
-/// Its picture as SVG.
+/// The run's picture as SVG.
 fn drawn(document: &Document, id: &RunId) -> Result<String, CommandError> {
     view::svg(document).ok_or_else(|| {
         usage_error(anyhow!(
@@ -135,7 +134,7 @@ fn drawn(document: &Document, id: &RunId) -> Result<String, CommandError> {
     })
 }
 
-/// Its words for this file. The image of its pictures is written beside that, under its name and that of the first of them.
+/// The report as Markdown. Its image is written beside the file, named after that and the first picture.
 fn told(document: &Document, file: &Path) -> Result<ReportFile, CommandError> {
     let front = &document.front;
     let alone = || ReportFile::alone(view::markdown(front, None), "Markdown, for a ticket or an article");
@@ -160,7 +159,7 @@ fn write(file: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// In this folder, whatever a store from elsewhere holds.
+/// In this folder, whatever a foreign store's ID contains.
 pub fn named(id: &RunId, extension: &str) -> PathBuf {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let id: String = id.0.chars().map(|c| if fits(c) { c } else { '_' }).collect();

@@ -1,4 +1,4 @@
-//! Runs that were kept: in a store, or in a file.
+//! Stored runs: in a store, or in a file.
 
 use crate::args::CommonArgs;
 use crate::{CommandError, usage_error};
@@ -18,38 +18,37 @@ pub fn open(common: &CommonArgs) -> Result<Store, store::Error> {
     }
 }
 
-/// The same, to read what is there: a file that is named and not there is not made.
+/// The same, read-only: a named file that does not exist is not created.
 pub fn existing(common: &CommonArgs) -> Result<Store, store::Error> {
     missing(common).map_or_else(|| open(common), Store::empty)
 }
 
-/// The file that is named, if it is not there.
+/// The named file, if it does not exist.
 pub fn missing(common: &CommonArgs) -> Option<&Path> {
     common.store.as_deref().filter(|path| matches!(path.try_exists(), Ok(false)))
 }
 
-/// Whether a file is meant, and no run of a store.
+/// Whether this means a file rather than a run of a store.
 pub fn is_file(asked: &str) -> bool {
     Path::new(asked).is_file()
 }
 
-/// Whether it is written like one: in a folder, or with an ending of letters.
+/// Whether it looks like one: in a folder, or with an extension of letters.
 fn is_path(asked: &str) -> bool {
     let path = Path::new(asked);
     let ending = path.extension().map(|ending| ending.as_encoded_bytes());
     path.components().count() > 1 || ending.is_some_and(|ending| ending.iter().all(u8::is_ascii_alphabetic))
 }
 
-/// Where the events of a run come from.
+/// Source of a run's events.
 pub enum RunSource<'a> {
     /// A file of `torment probe --save`.
     File(&'a str),
-    /// A store.
     Kept(&'a Store, RunId),
 }
 
 impl<'a> RunSource<'a> {
-    /// The file of this name, if there is one; otherwise the run that is called so.
+    /// The file of this name, if there is one; otherwise the run of that name.
     ///
     /// # Errors
     /// If there is no such run.
@@ -66,7 +65,7 @@ impl<'a> RunSource<'a> {
         }
     }
 
-    /// Tells every event, and then how many could not be read.
+    /// Passes on every event; returns how many were unreadable.
     pub fn for_each_event(&self, tell: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> {
         match self {
             Self::File(path) => saved(path, tell),
@@ -80,7 +79,6 @@ impl<'a> RunSource<'a> {
         }
     }
 
-    /// All of it.
     pub fn view(&self) -> Result<RunView, CommandError> {
         let mut view = RunView::default();
         view.skipped = self.for_each_event(&mut |event| view.fold(event))?;
@@ -91,7 +89,7 @@ impl<'a> RunSource<'a> {
     }
 }
 
-/// The events of a saved run, a line each.
+/// The events of a saved run, one per line.
 fn saved(path: &str, tell: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> {
     let file = File::open(path).with_context(|| format!("'{path}' cannot be read"))?;
     let (mut begun, mut skipped) = (false, 0);

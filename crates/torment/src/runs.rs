@@ -1,4 +1,4 @@
-//! `show`, `explain`, `list`, `name`, `tag`, `rm`: runs that were kept.
+//! `show`, `explain`, `list`, `name`, `tag`, `rm`: stored runs.
 
 use crate::args::{CommonArgs, ListArgs, NameArgs, OutputFormat, ShowArgs, TagArgs, distinct, explained};
 use crate::renderings::{self, Renderings};
@@ -16,11 +16,11 @@ use view::{
     verdict_change,
 };
 
-/// So many of the latest runs of `torment probe` are looked through.
+/// Latest runs of `torment probe` that are searched.
 const PROBES: u32 = 10;
 
-/// What this machine was measured to cost by the last `torment probe` on it that says so. It only explains: what cannot be
-/// read is as good as nothing.
+/// This machine's costs, from the last `torment probe` on it that has them. They only explain: what cannot be read
+/// counts as absent.
 pub fn costs(store: &Store) -> Option<MachineCosts> {
     let machine = runner::machine();
     let probes =
@@ -33,7 +33,7 @@ pub fn costs(store: &Store) -> Option<MachineCosts> {
     })
 }
 
-/// What it came to; or the logs of the programs that its plan started.
+/// Shows a run's result, or the logs of its plan's programs.
 pub fn show(args: &ShowArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
     let source = RunSource::Kept(&store, store.find(args.run.as_deref().unwrap_or("last"))?);
@@ -70,7 +70,7 @@ pub fn show(args: &ShowArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     Ok(exit::MET)
 }
 
-/// The whole chain of evidence; with `again` by today's rules, without a change to what is stored.
+/// The whole chain of evidence; with `again` by the current rules, without changing what is stored.
 pub fn explain(asked: &str, again: bool, common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
     let source = RunSource::Kept(&store, store.find(asked).map_err(suggest_topic)?);
@@ -85,7 +85,7 @@ pub fn explain(asked: &str, again: bool, common: &CommonArgs) -> Result<u8, Comm
     }
     let lines = || {
         let mut lines = view::explain(&view);
-        // Under the target's line, before the verdict.
+        // Below the target's line, above the verdict.
         let place = lines.len().min(1);
         difference.clone().into_iter().for_each(|line| lines.insert(place, line));
         lines
@@ -94,7 +94,7 @@ pub fn explain(asked: &str, again: bool, common: &CommonArgs) -> Result<u8, Comm
     Ok(exit::MET)
 }
 
-/// Where no run is called so, something of the machine may have been meant.
+/// If no run has that name, a topic of the machine may have been meant.
 fn suggest_topic(why: store::Error) -> anyhow::Error {
     match why {
         store::Error::NoRun { .. } => anyhow!("{why}; of the machine itself: {}", explained().join(", ")),
@@ -125,12 +125,12 @@ pub fn list(args: &ListArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     Ok(exit::MET)
 }
 
-/// Gives a run a name, or takes it away.
+/// Names a run, or removes its name.
 pub fn name(args: &NameArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     relabel(&args.run, common, |label| label.name.clone_from(&args.name))
 }
 
-/// Gives a run tags, or takes them away.
+/// Adds tags to a run, or removes them.
 pub fn tag(args: &TagArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     relabel(&args.run, common, |label| match args.remove {
         true => label.tags.retain(|tag| !args.tags.contains(tag)),
@@ -153,7 +153,7 @@ fn relabel(asked: &str, common: &CommonArgs, change: impl FnOnce(&mut Label)) ->
 
 pub fn remove(asked: &[String], common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
-    // All are found before any is removed: a wrong name must not leave half of the work done.
+    // Find all before removing any: a wrong name must not leave half of the work done.
     let ids = asked.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
     for id in ids {
         store.remove(&id)?;

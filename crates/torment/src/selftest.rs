@@ -1,4 +1,4 @@
-//! `selftest`: the fault matrix, a line for each cell while it goes on, and the table at the end.
+//! `selftest`: the fault matrix, with a line per cell as it runs, and the table at the end.
 
 use crate::args::{CommonArgs, SelftestArgs};
 use crate::{CommandError, interrupt, paper, print_result, usage_error};
@@ -37,7 +37,7 @@ pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandE
     if let Some(folder) = &args.keep {
         std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     }
-    // Always in order, however often it is asked for: what cells have started must end with them.
+    // Always a clean stop, however often it is requested: what cells have started must end with them.
     let stop = StopFlag::new(interrupt::stop_flag()?);
     let mut doubts = Vec::new();
     let report = faults::run(&cells, args.repetitions, &stop, &mut |progress| {
@@ -62,7 +62,7 @@ pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandE
     })
 }
 
-/// The cells whose names begin with one of these words; all if there are none.
+/// The cells whose names begin with one of these words; without words, all.
 fn select_cells(words: &[String]) -> Result<Vec<FaultCase>, String> {
     let all = faults::all_cases();
     for word in words {
@@ -70,7 +70,7 @@ fn select_cells(words: &[String]) -> Result<Vec<FaultCase>, String> {
             return Err(format!("no cell's name begins with '{word}'; see torment selftest --list"));
         }
     }
-    // A name that is another's beginning means itself.
+    // A full name selects only itself, even if another's prefix.
     let means = |word: &String, cell: &FaultCase| {
         cell.name == word
             || cell.name.starts_with(word.as_str()) && !all.iter().any(|other| other.name == word)
@@ -98,7 +98,7 @@ fn expected(expected: ExpectedCause) -> &'static str {
     }
 }
 
-/// The n-th cause named; of none at all the reason.
+/// The n-th named cause; without any, the reason.
 fn named(judged: &CaseVerdict, at: usize) -> String {
     match (judged.causes.get(at), at, judged.none) {
         (Some(cause), ..) => cause.name().to_owned(),
@@ -120,7 +120,7 @@ fn live(progress: &CaseProgress<'_>) -> Text {
     }
 }
 
-/// Cell, truth, what was said, how sure, and whether that is right.
+/// Cell, truth, diagnosis, confidence, and whether it is right.
 fn row(tried: &CaseResult) -> Text {
     let head = Text::plain(format!("{:NAME$}{:30}", tried.cell, expected(tried.expected)));
     match &tried.outcome {
@@ -187,7 +187,7 @@ fn as_json(report: &SelftestReport) -> Value {
         "wrong_with_high_confidence": report.count_confidently_wrong(), "passes": report.passes() })
 }
 
-/// What a verdict can be derived from anew: `CELL-REPETITION.ndjson`.
+/// Saves the events from which a verdict can be derived again: `CELL-REPETITION.ndjson`.
 fn keep(folder: &Path, tried: &CaseResult, events: &[Event]) -> io::Result<()> {
     if !matches!(tried.outcome, CaseOutcome::Judged(_)) {
         return Ok(());

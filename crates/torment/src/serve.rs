@@ -21,8 +21,8 @@ pub fn serve(args: &TargetArgs) -> Result<u8, CommandError> {
     out.flush()?;
     drop(out);
     if args.while_stdin {
-        // A demo belongs to the run that started it: when that ends, however it ends, so does this.
-        // Ctrl-C goes to both; the run decides when the service is no longer needed.
+        // A demo belongs to the run that started it: when that ends, in whatever way, so does this. Ctrl-C goes to
+        // both; the run decides when the service is no longer needed.
         let mut rest = Vec::new();
         let _ = io::stdin().read_to_end(&mut rest);
     } else {

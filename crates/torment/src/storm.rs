@@ -1,4 +1,4 @@
-//! `find processes`, and `run` with a command: programs started instead of requests sent.
+//! `find processes`, and `run` with a command: starts programs instead of sending requests.
 
 use crate::args::{CommonArgs, KeepArgs, ModeArgs, ProcessesArgs, StormArgs, StormPlan};
 use crate::measure::{carry_out_as, open_run_store, print_description};
@@ -6,12 +6,12 @@ use crate::{CommandError, usage_error};
 use plan::Draft;
 use runner::{StormRequest, exit};
 
-/// The rate of processes that holds.
+/// Searches for the rate of processes that holds.
 pub fn find(args: &ProcessesArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     measure(args.storm_plan().map_err(usage_error)?, args.dry_run, &args.keep, common)
 }
 
-/// One storm; `load` has what else was said of it.
+/// One storm; `load` has the other options.
 pub fn run(args: &StormArgs, load: Draft, how: &ModeArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     measure(args.storm_plan(load).map_err(usage_error)?, how.dry_run, &how.keep, common)
 }

@@ -1,4 +1,4 @@
-//! The files that let workers and watchers into a run. They are there as long as the run is.
+//! The join files of workers and watchers, which exist as long as the run.
 
 use crate::{CommandError, usage_error};
 use anyhow::{Context, anyhow};
@@ -7,21 +7,21 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// What lets workers in, and what lets watchers in: where that is written, for whoever reads along.
+/// File names for workers and watchers, shown to the user.
 pub const WORKERS: &str = "run.join";
 pub const WATCHERS: &str = "watch.join";
 /// Only its owner reads it.
 const OWNERS: u32 = 0o600;
 
-/// Held as long as it lets in: then it is removed.
+/// Removed on drop.
 pub struct TempJoinFile {
     name: &'static str,
-    /// Locked, so that no other run takes its place.
+    /// Locked, so that no other run replaces it.
     _file: File,
 }
 
 impl TempJoinFile {
-    /// Writes it into the folder where torment is run. What an earlier run left there is replaced, nothing else.
+    /// Writes it to the current folder, replacing only a file left by an earlier run.
     pub fn write(name: &'static str, text: &str) -> Result<Self, CommandError> {
         let cannot = || format!("cannot write {name} here");
         let mut file = OpenOptions::new()

@@ -1,4 +1,4 @@
-//! `find threads`: asks the runner, and shows what it came to.
+//! `find threads`: calls the runner, and shows the result.
 
 use crate::args::{CommonArgs, ThreadsArgs};
 use crate::measure::{carry_out_as, open_run_store};
@@ -19,7 +19,7 @@ pub fn limits(common: &CommonArgs) -> Result<u8, CommandError> {
     Ok(exit::MET)
 }
 
-/// Makes threads until a limit gives.
+/// Creates threads until a limit gives.
 pub fn threads(args: &ThreadsArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let asked = ThreadsWanted {
         stack: args.stack,

@@ -1,4 +1,4 @@
-//! `try`: an experiment from its plan, or from where it was cut short.
+//! `try`: an experiment from its plan, or resumed.
 
 use crate::args::{CommonArgs, PodArgs, TryArgs, fleet_config, kept};
 use crate::label::with_label;
@@ -48,7 +48,7 @@ fn go_on(args: &TryArgs, run: &str, common: &CommonArgs) -> Result<u8, CommandEr
     })
 }
 
-/// The plan that was kept with it.
+/// The plan stored with it.
 fn plan_of(store: &Store, run: &str, before: &[Event]) -> Result<Plan, CommandError> {
     let begun = before.iter().find_map(|event| match event {
         Event::RunStarted(started) => Some((&started.id, &started.command, &started.plan)),

@@ -1,4 +1,4 @@
-//! `watch`: looks at a process without load, and prints who waits for what.
+//! `watch`: observes a process without load, and prints who waits for what.
 
 mod join;
 mod port;
@@ -23,9 +23,9 @@ use units::Nanos;
 use view::{Text, Tone, who_json, who_waits};
 use watched_program::WatchedProgram;
 
-/// How long it watches if nobody looks on and nothing is said.
+/// Default length when it is not interactive.
 const UNATTENDED: Duration = Duration::from_secs(10);
-/// Between two questions whether anything was seen.
+/// How often to check for observations.
 const PAUSE: Duration = Duration::from_millis(50);
 /// No trial: there is no load.
 const NO_TRIAL: u32 = 0;
@@ -62,7 +62,7 @@ pub fn watch(
     watch.begin(NO_TRIAL);
     let end = look_on(&watch, &mut seen, &watching, child.as_mut(), &stop, common)?;
     watch.end();
-    // The last second is cut when its thread hears of the end.
+    // The last window is cut when its thread learns of the end.
     let until = Instant::now() + Duration::from_secs(1);
     let before = seen.windows;
     while seen.windows == before && Instant::now() < until {
@@ -84,24 +84,22 @@ pub fn watch(
     Ok(if end == WatchEnd::Interrupted && watching.time.is_some() { exit::INTERRUPTED } else { exit::MET })
 }
 
-/// Why it watches no longer.
 #[derive(PartialEq)]
 enum WatchEnd {
     /// The time is up.
     Time,
-    /// Somebody has seen enough.
+    /// Interrupted by the user.
     Interrupted,
-    /// Who was watched ended.
+    /// The watched process ended.
     Ended(String),
 }
 
-/// What was seen so far.
 #[derive(Default)]
 struct WatchSummary {
     watched: WatchCoverage,
     /// Everything, as one window.
     all: Window,
-    /// What came since the last table.
+    /// Windows since the last table.
     recent: Vec<Window>,
     windows: u64,
 }
@@ -116,7 +114,7 @@ impl WatchSummary {
                     self.recent.push(*window);
                     self.windows += 1;
                 }
-                // None is asked for.
+                // Never requested.
                 WatchEvent::Look(..) => {}
             }
         }
@@ -127,7 +125,7 @@ impl WatchSummary {
     }
 }
 
-/// Watches until the time is up, the process ended, or somebody has seen enough.
+/// Watches until the time is up, the process ended, or the user interrupts.
 fn look_on(
     watch: &observe::TargetWatch,
     seen: &mut WatchSummary,
@@ -136,7 +134,7 @@ fn look_on(
     stop: &AtomicBool,
     common: &CommonArgs,
 ) -> Result<WatchEnd, CommandError> {
-    // What a program prints would stand in the middle of it.
+    // A program's output would be mixed into it.
     let attended =
         !common.quiet && common.format == OutputFormat::Text && child.is_none() && io::stderr().is_terminal();
     let mut board =
@@ -180,7 +178,7 @@ fn no_color() -> Option<std::ffi::OsString> {
     std::env::var_os("NO_COLOR")
 }
 
-/// The table under a line that says how long was looked.
+/// The table under a line that says how long was watched.
 fn with_head(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     let length = windows.iter().fold(Nanos::ZERO, |sum, window| sum + window.length());
     let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
@@ -190,7 +188,7 @@ fn with_head(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     lines
 }
 
-/// That there is something to watch.
+/// Fails if there is nothing to watch.
 fn check_running(pid: u32) -> Result<(), CommandError> {
     if is_alive(pid) {
         return Ok(());
@@ -199,17 +197,17 @@ fn check_running(pid: u32) -> Result<(), CommandError> {
         .into())
 }
 
-/// Whether a process lives; one that ended and nobody has waited for does not.
+/// Whether a process is alive; a zombie is not.
 fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
-    // Its name, in brackets, may hold anything; the state follows it.
+    // Its name, in brackets, may contain anything; the state follows it.
     stat.is_ok_and(|stat| {
         let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
         !matches!(state, Some('Z' | 'X'))
     })
 }
 
-/// Why nobody is watched.
+/// Why nothing is watched.
 fn nobody(whom: &WatchTarget, watched: &WatchCoverage) -> anyhow::Error {
     match (watched.missing.first(), whom) {
         // Its advice is an option of `find` and `run`.

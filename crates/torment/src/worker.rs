@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two attempts to reach a run.
+/// Interval between attempts to reach a run.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Works until the run is over, or somebody asks for the end.
+/// Works until the run is over, or is interrupted.
 pub fn worker(args: &WorkerArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let text = join_file(&args.join)?;
     let asked = interrupt::stop_flag()?;
@@ -35,7 +35,7 @@ pub fn worker(args: &WorkerArgs, common: &CommonArgs) -> Result<u8, CommandError
     Ok(exit::MET)
 }
 
-/// What a join file says; `-` is standard input, `env:NAME` a variable of the environment.
+/// Content of a join file; `-` is standard input, `env:NAME` an environment variable.
 pub fn join_file(name: &str) -> Result<String, CommandError> {
     if let Some(variable) = name.strip_prefix("env:") {
         return Ok(std::env::var(variable).with_context(|| format!("{variable} holds no join file"))?);

@@ -5,7 +5,6 @@ use crate::measure::{carry_out_as, open_run_store};
 use crate::{CommandError, usage_error};
 use anyhow::anyhow;
 
-/// Measures, explains, and shows it.
 pub fn find(args: &WorkingSetArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let asked = args.request(std::env::current_exe()?).map_err(|why| usage_error(anyhow!(why)))?;
     carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |faces, stop| {

@@ -6,31 +6,31 @@ use std::path::PathBuf;
 use std::process::Command;
 use sys::{ARCHITECTURE, SyscallInfo, SyscallSide};
 
-/// A system call that is about to make a process or a thread.
+/// A system call about to create a process or thread.
 #[derive(Debug, Clone)]
 pub struct CreationCall {
-    /// Who makes it.
+    /// The caller.
     pub pid: Pid,
-    /// The program that runs there; none if it cannot be read.
+    /// Its program; none if unreadable.
     pub program: Option<PathBuf>,
-    /// The call's number.
+    /// System call number.
     pub number: u64,
-    /// Which it is.
+    /// Which call it is.
     pub creation: CreationSyscall,
-    /// What it asks for; none for calls without flags, or if their structure cannot be read.
+    /// Its clone flags; none for calls without, or if `struct clone_args` is unreadable.
     pub flags: Option<CloneFlags>,
-    /// The new one runs on a stack of its own.
+    /// The child gets its own stack.
     pub new_stack: bool,
-    /// The instruction after the one that makes it.
+    /// Address of the instruction after the call.
     pub instruction: u64,
-    /// The file that holds this instruction; none if it is in no file.
+    /// The file that contains that instruction, if any.
     pub mapping: Option<FileMapping>,
-    /// The top of its stack, from the address where it ends.
+    /// The top of the caller's stack, from the stack pointer.
     pub stack: Vec<u8>,
 }
 
 impl CreationCall {
-    /// What comes about.
+    /// What kind of child it creates.
     pub fn clone_kind(&self) -> Option<CloneKind> {
         match self.creation {
             CreationSyscall::Fork => Some(CloneKind::Fork),
@@ -39,18 +39,18 @@ impl CreationCall {
         }
     }
 
-    /// Whether this number, an address to return to, is on the top of its stack.
+    /// Whether this return address is on the top of the caller's stack.
     pub fn returns_to(&self, address: u64) -> bool {
         self.stack.as_chunks().0.iter().any(|word| u64::from_ne_bytes(*word) == address)
     }
 }
 
-/// As much of the stack is read: posix_spawn keeps some 700 bytes between its callers' addresses.
+/// Bytes read of the stack: posix_spawn keeps some 700 bytes between its callers' return addresses.
 const STACK: usize = 16 << 10;
-/// Less of it may be there: its beginning is read in pieces of this size.
+/// Granularity of reading where less of the stack is mapped.
 const PIECE: usize = 256;
 
-/// Runs the program of `command` and tells `each` call by which it, or anything it starts, makes a process or a thread,
+/// Runs `command` and calls `each` for every call by which it or a descendant creates a process or thread,
 /// until `each` has seen enough.
 ///
 /// # Errors
@@ -96,7 +96,8 @@ fn creation_call(pid: Pid, place: &SyscallInfo) -> Option<CreationCall> {
     })
 }
 
-/// Flags first, the signal fifth, the stack sixth in `struct clone_args` (clone(2)); whether there is one.
+/// Reads `struct clone_args` (clone(2)): flags first, exit signal fifth, stack sixth; returns the flags and
+/// whether there is a stack.
 fn clone3(pid: Pid, address: u64) -> Option<(CloneFlags, bool)> {
     let mut arguments = [0; 48];
     sys::read_memory(pid, address, &mut arguments).ok()?;
@@ -108,7 +109,7 @@ fn stack(pid: Pid, from: u64) -> Vec<u8> {
     let mut stack = vec![0; STACK];
     let read = |stack: &mut [u8]| sys::read_memory(pid, from, stack).is_ok();
     if !read(&mut stack) {
-        // It ends before that. By halves, as much as there is.
+        // The stack ends before that: bisects for as much as there is.
         let (mut there, mut beyond) = (0, STACK / PIECE);
         while beyond - there > 1 {
             let middle = there.midpoint(beyond);

@@ -11,63 +11,64 @@ use std::sync::{Mutex, PoisonError};
 use sys::{ResumeMode, SyscallInfo, TraceeEvent};
 use units::Nanos;
 
-/// A moment at which a process or thread stands still.
+/// A stop of a traced process or thread.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceStop {
-    /// Its number as a thread; the process has that of its first one.
+    /// Its TID; a process has that of its first thread.
     pub pid: Pid,
-    /// When, on the monotonic clock.
+    /// Time on the monotonic clock.
     pub at: Nanos,
-    /// Why.
+    /// Why it stopped.
     pub what: StopReason,
 }
 
-/// Why it stands still.
+/// Why a tracee stopped.
 #[derive(Debug, Clone, Copy)]
 pub enum StopReason {
-    /// Before a system call, or after it.
+    /// Entry to or exit from a system call.
     Call(SyscallInfo),
-    /// It runs another program from here on; this comes first, for the program itself.
+    /// It is about to run another program; the first stop of all, for the program itself.
     Exec,
-    /// It has started this one.
+    /// It started this child.
     Started(Pid),
-    /// It has ended; with its exit code, or none if a signal ended it. It stands still for good.
+    /// It ended: its exit code, or none if a signal killed it. Its last stop.
     Ended(Option<i32>),
 }
 
-/// Why a trace is over.
+/// Why a trace ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceEnd {
-    /// All that was traced has ended by itself.
+    /// All tracees ended by themselves.
     Ended,
-    /// Enough was seen, says who looked.
+    /// `each` had seen enough.
     Enough,
-    /// The time was up.
+    /// The time limit was reached.
     Time,
-    /// There were too many stops.
+    /// The stop limit was reached.
     Stops,
 }
 
-/// How a trace went.
+/// The result of a trace.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceResult {
-    /// Why it is over.
+    /// Why it ended.
     pub over: TraceEnd,
-    /// The program's exit code; none if it was ended by a signal, ours among them.
+    /// The program's exit code; none if killed by a signal, including ours.
     pub code: Option<i32>,
     /// Just before the program was started.
     pub began: Nanos,
-    /// When the last had ended.
+    /// When the last tracee had ended.
     pub ended: Nanos,
-    /// Processes and threads that were traced, the program's own among them.
+    /// Processes and threads traced, including the program's own.
     pub traced: usize,
 }
 
-/// Runs the program of `command` and tells `each` stop of it and of all that it starts, until all have ended, a limit is
-/// reached or `each` has seen enough: then what is left is killed. `each` may read the memory of whoever stands still.
+/// Runs `command` and calls `each` for every stop of it and its descendants, until all have ended, a limit
+/// is reached or `each` has seen enough; then kills what is left. `each` may read the stopped tracee's
+/// memory.
 ///
 /// # Errors
-/// If the program cannot be started, or the kernel does not let it be traced.
+/// If the program cannot be started, or the kernel forbids tracing.
 pub fn follow(
     mut command: Command,
     limits: TraceLimits,
@@ -105,7 +106,7 @@ pub fn follow(
     })
 }
 
-/// Starts it and waits until it stands before its first instruction.
+/// Starts it and waits until it stops before its first instruction.
 pub(crate) fn start(command: &mut Command) -> Result<Pid, Error> {
     let name = |command: &Command| command.get_program().to_string_lossy().into_owned();
     let child = command.spawn().map_err(|why| Error::Start { program: name(command), why })?;
@@ -119,7 +120,7 @@ pub(crate) fn start(command: &mut Command) -> Result<Pid, Error> {
     }
 }
 
-/// Traces in a thread of its own, since all that is traced belongs to the thread that started it, while this one
+/// Traces in a separate thread, since tracees belong to the thread that started them, while this one
 /// watches the time.
 pub(crate) fn with_time_limit<T: Send>(
     limits: TraceLimits,
@@ -142,7 +143,7 @@ pub(crate) fn with_time_limit<T: Send>(
     })
 }
 
-/// The processes under trace, by descriptors that never come to mean another process.
+/// The tracees, by pidfds, which never refer to another process.
 #[derive(Default)]
 pub(crate) struct TracedProcesses {
     processes: Mutex<BTreeMap<i32, OwnedFd>>,
@@ -150,7 +151,7 @@ pub(crate) struct TracedProcesses {
 }
 
 impl TracedProcesses {
-    /// A thread other than the first of its process has no descriptor, and ends with its process.
+    /// A thread other than its process's first has no pidfd, and ends with its process.
     pub fn add(&self, pid: Pid) {
         if let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) {
             self.lock().insert(pid.as_raw_nonzero().get(), descriptor);
@@ -161,7 +162,7 @@ impl TracedProcesses {
         self.lock().remove(&pid.as_raw_nonzero().get());
     }
 
-    /// One that has ended already is no matter.
+    /// Ignores those that have already ended.
     pub fn kill(&self) {
         for process in self.lock().values() {
             let _ = pidfd_send_signal(process, Signal::KILL);
@@ -175,15 +176,15 @@ impl TracedProcesses {
 
 struct Tracer<'w> {
     watch: &'w TracedProcesses,
-    /// All that were ever traced.
+    /// All tracees ever.
     seen: BTreeSet<i32>,
-    /// Those that will still stop once, since they are new.
+    /// New tracees, whose first stop is still to come.
     fresh: BTreeSet<i32>,
     over: Option<TraceEnd>,
 }
 
 impl Tracer<'_> {
-    /// What the stop means, and the signal to go on with.
+    /// Interprets a stop; also returns the signal to resume with.
     fn interpret_stop(&mut self, pid: Pid, stopped: TraceeEvent) -> io::Result<(Option<StopReason>, i32)> {
         let number = pid.as_raw_nonzero().get();
         Ok(match stopped {
@@ -202,9 +203,9 @@ impl Tracer<'_> {
             },
             TraceeEvent::Event => (None, 0),
             TraceeEvent::Signal(signal) => {
-                // It may stand still before whoever started it has told of it.
+                // A child may stop before its parent's stop reports it.
                 self.meet(pid);
-                // The kernel stops what is new by a signal that is not meant for it.
+                // The kernel's initial stop signal is not meant for the tracee.
                 (None, if self.fresh.remove(&number) { 0 } else { signal })
             }
             TraceeEvent::Exited(_) | TraceeEvent::Killed(_) => {
@@ -222,7 +223,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Whether it is over now; if it is, nobody under trace runs on.
+    /// Checks the limits; if one is reached, kills all tracees.
     fn limit(&mut self, enough: bool, stops: bool) {
         let late = self.watch.late.load(Ordering::Relaxed);
         let now = match (enough, late, stops) {
@@ -233,13 +234,13 @@ impl Tracer<'_> {
         };
         self.over = self.over.or(now);
         if self.over.is_some() {
-            // Again at every stop: somebody new may have come.
+            // At every stop: a new tracee may have appeared.
             self.watch.kill();
         }
     }
 }
 
-/// A tracee may be killed at any moment; then it is told of by the next wait.
+/// A tracee may be killed at any moment; the next wait reports that.
 pub(crate) fn ignore_gone(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(why) if why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => Ok(()),

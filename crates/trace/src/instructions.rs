@@ -4,28 +4,27 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 use sys::{ResumeMode, TraceeEvent};
 
-/// The instructions of one run of a program.
+/// Instructions executed in one run of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstructionCounts {
-    /// How many the program's first thread went through, those in the kernel left out. A repeated one counts as
-    /// often as it is repeated.
+    /// User-space instructions of the program's first thread. A repeated one counts each repetition.
     pub instructions: u64,
-    /// CPUID among them: in a virtual machine each is a way to the host and back.
+    /// Of these, CPUID: in a virtual machine each exits to the host and back.
     pub cpuid: u64,
-    /// System calls among them.
+    /// Of these, system calls.
     pub calls: u64,
-    /// It was followed to its end; otherwise a limit came first.
+    /// Followed to the end, rather than to a limit.
     pub complete: bool,
 }
 
-/// Machine code of x86-64.
+/// x86-64 opcodes.
 const CPUID: [u8; 2] = [0x0f, 0xa2];
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
-/// Runs the program of `command` one instruction at a time, some 100,000 in a second. What it starts is not followed.
+/// Single-steps `command`, some 100,000 instructions per second. Children are not followed.
 ///
 /// # Errors
-/// If the program cannot be started, the kernel does not let it be traced, or this is not x86-64.
+/// If the program cannot be started, the kernel forbids tracing, or this is not x86-64.
 pub fn count_instructions(mut command: Command, limits: TraceLimits) -> Result<InstructionCounts, Error> {
     if !cfg!(target_arch = "x86_64") {
         return Err(Error::Architecture);
@@ -42,7 +41,7 @@ pub fn count_instructions(mut command: Command, limits: TraceLimits) -> Result<I
                 watch.kill();
             } else if let Ok(place) = sys::syscall_info(pid) {
                 let mut code = [0; 2];
-                // The first byte of a page may be all that is there: then it is neither of the two.
+                // Only one byte of the page may be mapped: then it is neither opcode.
                 let _ = sys::read_memory(pid, place.instruction, &mut code);
                 steps.instructions += 1;
                 steps.cpuid += u64::from(code == CPUID);
@@ -55,7 +54,7 @@ pub fn count_instructions(mut command: Command, limits: TraceLimits) -> Result<I
                 Some((_, TraceeEvent::Exited(_))) => {
                     return Ok(InstructionCounts { complete: true, ..steps });
                 }
-                // The stop after each step is one by SIGTRAP.
+                // Each step stops with SIGTRAP.
                 Some((_, TraceeEvent::Signal(signal))) if signal != SIGTRAP => signal,
                 Some(_) => 0,
             };

@@ -1,10 +1,12 @@
-//! Programs seen from outside: every system call of a program and of whatever it starts ([`follow`]), what they cost
-//! ([`calls`]), those that make processes and threads ([`creations`]), and a program's instructions one by one
-//! ([`instructions`]), all by ptrace(2); and, for root, the same calls as the kernel's tracepoints record them ([`Points`]).
+//! Traces programs from outside: every system call of a program and its descendants ([`follow`]), what
+//! these cost ([`trace_syscalls`]), those that create processes and threads ([`trace_creations`]), and a
+//! program's instructions one by one ([`count_instructions`]), all by ptrace(2); and, for root, the same
+//! system calls by the kernel's tracepoints ([`TracepointRecorder`]).
 //!
-//! A program under trace is slower by far, 24 to 36 times for one that mostly starts others: times taken here say how
-//! calls share a program's time, never how long it takes. What is traced ends with its tracer, however that ends, and
-//! nothing runs longer than its [`Limits`]. This crate never attaches to a program that it has not started.
+//! Tracing slows a program down, 24 to 36 times if it mostly starts others: times taken here show how
+//! system calls share a program's time, never how long it takes. Tracees end with their tracer, however
+//! that ends, and never outlast their [`TraceLimits`]. This crate attaches only to programs that it
+//! started.
 
 mod creations;
 mod follow;
@@ -23,35 +25,35 @@ pub use tracepoints::{RecordedSyscalls, TracepointRecorder, find_instances, find
 use std::io;
 use std::time::Duration;
 
-/// What a program under trace may use up.
+/// Limits of a trace.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceLimits {
-    /// Time on the wall.
+    /// Wall-clock time.
     pub time: Duration,
-    /// Stops: two for each system call, one for each instruction that is stepped over.
+    /// Stops: two per system call, one per single-stepped instruction.
     pub stops: u64,
 }
 
 /// Why a program could not be traced.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It did not start.
+    /// It could not be started.
     #[error("cannot start '{program}' under trace: {why}{}", forbidden(.why))]
     Start {
-        /// Which.
+        /// The program.
         program: String,
-        /// What the system says.
+        /// The system's error.
         why: io::Error,
     },
-    /// The kernel refused to go on.
+    /// ptrace(2) failed.
     #[error("the trace broke off: {0}")]
     Trace(io::Error),
-    /// This can be seen on another architecture only.
+    /// Not supported on this architecture.
     #[error("CPUID is an instruction of x86-64 only")]
     Architecture,
 }
 
-/// Why tracing may be forbidden, where it is.
+/// An explanation, if tracing is forbidden.
 fn forbidden(why: &io::Error) -> &'static str {
     match why.raw_os_error() {
         Some(EPERM) => {
@@ -61,5 +63,4 @@ fn forbidden(why: &io::Error) -> &'static str {
     }
 }
 
-/// Operation not permitted.
 const EPERM: i32 = rustix::io::Errno::PERM.raw_os_error();

@@ -1,26 +1,26 @@
 use rustix::process::Pid;
 use std::path::PathBuf;
 
-/// A place in a file that is part of a process's memory.
+/// A position in a file mapped by a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMapping {
-    /// The file, as the kernel names it.
+    /// The path as the kernel reports it.
     pub path: PathBuf,
-    /// The place in it.
+    /// Offset in the file.
     pub offset: u64,
-    /// It has been removed, or another put in its place, since it was mapped.
+    /// The file was removed or replaced since it was mapped.
     pub deleted: bool,
 }
 
 impl FileMapping {
-    /// What lies at this address of a process; none if it is no part of a file, or cannot be read.
+    /// The file at this address of a process; none if no file is mapped there, or it is unreadable.
     pub fn of(pid: Pid, address: u64) -> Option<Self> {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", pid.as_raw_nonzero())).ok()?;
         maps.lines().find_map(|line| parse(line, address))
     }
 }
 
-/// A line of /proc/PID/maps (proc_pid_maps(5)), if the address is in it.
+/// Parses a line of /proc/PID/maps (proc_pid_maps(5)), if it contains the address.
 fn parse(line: &str, address: u64) -> Option<FileMapping> {
     let (range, rest) = line.split_once(' ')?;
     let (start, end) = range.split_once('-')?;
@@ -29,7 +29,7 @@ fn parse(line: &str, address: u64) -> Option<FileMapping> {
     if !(start..hexadecimal(end)?).contains(&address) {
         return None;
     }
-    // Rights, offset, device and inode; then the path, which may hold spaces.
+    // Permissions, offset, device and inode; then the path, which may have spaces.
     let offset = hexadecimal(rest.split_ascii_whitespace().nth(1)?)?;
     let path = rest.get(rest.find('/')?..)?;
     let (path, deleted) = match path.strip_suffix(" (deleted)") {

@@ -5,45 +5,45 @@ use std::process::Command;
 use sys::{ARCHITECTURE, SyscallSide};
 use units::Nanos;
 
-/// What one system call cost in a run of a program.
+/// The cost of one system call in a run of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyscallCost {
-    /// Its number.
+    /// System call number.
     pub number: i64,
-    /// Its name, if it is known.
+    /// Its name, if known.
     pub name: Option<&'static str>,
-    /// How often it was made.
+    /// Number of calls.
     pub count: u64,
-    /// Time on the wall between the stop before it and that after it, all together: the call itself, waiting in it, and
-    /// one hand-over to the tracer and back each time. 0 for a call that does not return.
+    /// Total wall-clock time between entry and exit stops: the call itself, waiting included, and one round
+    /// trip to the tracer each time. 0 for a call that does not return.
     pub time: Nanos,
 }
 
-/// Moments in the life of the program, each from just before it was started.
+/// Points in the life of the program, since just before its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Milestones {
-    /// execve has returned: the program stands before the first instruction of its loader, or its own if it is static.
+    /// execve returned: the program is at the first instruction of its loader, or its own if static.
     pub exec: Nanos,
-    /// The first exit_group(2) of the program itself; none if it was ended otherwise.
+    /// The program's first exit_group(2); none if it ended otherwise.
     pub exit: Option<Nanos>,
-    /// All that it had started has ended too.
+    /// Its descendants have ended too.
     pub ended: Nanos,
 }
 
-/// The system calls of one run of a program and of all that it started.
+/// The system calls of one run of a program and its descendants.
 #[derive(Debug, Clone)]
 pub struct SyscallSummary {
-    /// Those that took longest first.
+    /// The longest first.
     pub costs: Vec<SyscallCost>,
-    /// Calls for another architecture that the kernel also offers, whose numbers mean something else.
+    /// Calls of another architecture's ABI, whose numbers mean something else.
     pub foreign: u64,
-    /// When what happened.
+    /// When the program reached what.
     pub marks: Milestones,
-    /// How the trace went: whether all was seen.
+    /// The trace's result: whether everything was seen.
     pub followed: TraceResult,
 }
 
-/// Runs the program of `command` and adds up its system calls.
+/// Runs `command` and adds up its system calls.
 ///
 /// # Errors
 /// As [`follow`].
@@ -58,7 +58,7 @@ pub fn trace_syscalls(command: Command, limits: TraceLimits) -> Result<SyscallSu
             StopReason::Exec => {
                 first.get_or_insert(stop.pid);
                 exec.get_or_insert(stop.at);
-                // The program before it has called execve, and does not come back.
+                // The program that called execve is replaced, and its call does not return.
                 entered.remove(&pid);
             }
             StopReason::Call(place) if Some(place.architecture) != ARCHITECTURE => {

@@ -1,5 +1,5 @@
-//! System calls as the kernel's own tracepoints record them (tracefs, `raw_syscalls`): of this process and of all that it
-//! starts meanwhile, undisturbed but for the recording of each call. Only for root.
+//! Records system calls by kernel tracepoints (tracefs, `raw_syscalls`): those of this process and its new
+//! descendants, undisturbed but for the recording. Root only.
 
 mod ring;
 
@@ -11,23 +11,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use units::Nanos;
 
-/// Where tracefs is, or was before it had a place of its own.
+/// Mount points of tracefs, now and formerly.
 const PLACES: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
-/// What each processor may record; beyond it nothing more is.
+/// Buffer per processor; once full, recording stops.
 const BUFFER_KIB: u32 = 8192;
 
-/// A folder in which a trace instance of one's own can be made (by mkdir(2); rmdir(2) ends it).
+/// The folder for private trace instances (made by mkdir(2), removed by rmdir(2)).
 ///
 /// # Errors
-/// When there is none, or it may not be written: says why.
+/// The reason, if there is none or it is not writable.
 pub fn find_instances() -> Result<PathBuf, String> {
     find_instances_in(Path::new("/"))
 }
 
-/// The same below another root than `/`.
+/// The same with another root than `/`.
 ///
 /// # Errors
-/// As [`instances`].
+/// As [`find_instances`].
 pub fn find_instances_in(root: &Path) -> Result<PathBuf, String> {
     let place = PLACES.iter().map(|place| root.join(place).join("instances")).find(|place| place.is_dir());
     let place = place.ok_or("tracefs is not mounted, or may not be read by this user")?;
@@ -36,7 +36,7 @@ pub fn find_instances_in(root: &Path) -> Result<PathBuf, String> {
     Ok(place)
 }
 
-/// Records the system calls of this process and of all that it starts.
+/// Records the system calls of this process and its descendants.
 #[derive(Debug)]
 pub struct TracepointRecorder {
     folder: PathBuf,
@@ -44,7 +44,7 @@ pub struct TracepointRecorder {
     exit: Tracepoint,
 }
 
-/// One tracepoint: what its records are numbered, and where the value is that is wanted beside the call's number.
+/// A tracepoint: its record type, and the offsets of the call number and of another value needed.
 #[derive(Debug, Clone, Copy)]
 struct Tracepoint {
     number: u16,
@@ -52,23 +52,23 @@ struct Tracepoint {
     value: Option<usize>,
 }
 
-/// The system calls of the programs that were executed while they were recorded.
+/// The system calls of programs executed while recording.
 #[derive(Debug, Clone, Default)]
 pub struct RecordedSyscalls {
-    /// Programs that were seen from their execution to their end.
+    /// Programs seen from exec to exit.
     pub programs: u64,
-    /// Those that were not: the buffers were full.
+    /// Programs whose end is missing: the buffers were full.
     pub cut: u64,
-    /// What the programs seen called, and whatever they started; those that took longest first. Times are from the call to its
-    /// return, waiting included.
+    /// Calls of these programs and their descendants, the longest first. Times are from call to return,
+    /// waiting included.
     pub costs: Vec<SyscallCost>,
 }
 
 impl TracepointRecorder {
-    /// Begins, in an instance that was made for it.
+    /// Starts recording in an instance made for it.
     ///
     /// # Errors
-    /// When the kernel refuses a setting: says which.
+    /// Names the setting that the kernel refuses.
     pub fn begin(instance: &Path) -> Result<Self, String> {
         let folder = instance.to_owned();
         let enter = Tracepoint::of(&folder, "sys_enter", None)?;
@@ -78,7 +78,7 @@ impl TracepointRecorder {
         let threads = threads.collect::<Vec<_>>().join(" ");
         for (file, value) in [
             ("trace_clock", "mono"),
-            // What is recorded first stays.
+            // Keeps the earliest records.
             ("options/overwrite", "0"),
             ("options/event-fork", "1"),
             ("buffer_size_kb", &BUFFER_KIB.to_string()),
@@ -91,10 +91,10 @@ impl TracepointRecorder {
         Ok(Self { folder, enter, exit })
     }
 
-    /// Ends, and tells what was seen. The instance itself is left to whoever made it.
+    /// Stops and evaluates the records. The caller removes the instance.
     ///
     /// # Errors
-    /// When the record cannot be read.
+    /// If the records cannot be read.
     pub fn end(self) -> Result<RecordedSyscalls, String> {
         let failed = |why: io::Error| format!("the record of a trace instance: {why}");
         fs::write(self.folder.join("events/raw_syscalls/enable"), "0").map_err(failed)?;
@@ -137,7 +137,7 @@ impl Tracepoint {
     }
 }
 
-/// Where a field of eight bytes is, in lines such as `field:long id; offset:8; size:8; signed:1;`.
+/// The offset of an 8-byte field, from lines such as `field:long id; offset:8; size:8; signed:1;`.
 fn offset(format: &str, field: &str) -> Option<usize> {
     let mut lines = format.lines().filter_map(|line| line.trim().strip_prefix("field:"));
     let line =
@@ -146,7 +146,7 @@ fn offset(format: &str, field: &str) -> Option<usize> {
     (number("size:") == Some(8)).then(|| number("offset:")).flatten()
 }
 
-/// A thread calls the kernel, or comes back.
+/// Entry to or exit from a system call.
 #[derive(Debug, Clone, Copy)]
 struct SyscallEvent {
     at: u64,
@@ -156,27 +156,27 @@ struct SyscallEvent {
 
 #[derive(Debug, Clone, Copy)]
 enum Direction {
-    /// With the call's number.
+    /// The call number.
     Enter(i64),
-    /// With what it returned.
+    /// The call number and return value.
     Exit(i64, i64),
 }
 
-/// One program: what it and its own threads and children called, how often and for how long.
+/// The calls of one program, including its threads and children.
 #[derive(Debug, Default)]
 struct Program {
     calls: BTreeMap<i64, (u64, u64)>,
-    /// It was seen to end. What is missing in a full buffer is the end.
+    /// Its exit was seen; a full buffer lacks the exit.
     ended: bool,
 }
 
-/// Adds up, by program: who executes one is a program from then on, and whoever a program starts is part of it.
+/// Sums by program: a process becomes a program on exec, and its descendants are part of it.
 fn summarize(seen: &[SyscallEvent]) -> RecordedSyscalls {
     let number = |name| sys::syscall_number(name);
     let executes = [number("execve"), number("execveat")];
     let starts = [number("clone"), number("clone3"), number("fork"), number("vfork")];
     let ends = number("exit_group");
-    // Parents are known by what they return, which may be after the child's first call.
+    // A child's first call may precede the return value that names it to its parent.
     let parents: BTreeMap<i32, i32> = seen
         .iter()
         .filter_map(|seen| match seen.side {
@@ -261,20 +261,20 @@ mod tests {
     #[test]
     fn a_program_begins_with_its_execution_and_has_its_children() {
         let seen = [
-            // Who starts it: none of its calls count.
+            // The parent: none of its calls count.
             enter(0, 1, "clone3"),
             enter(5, 2, "execve"),
             exit(9, 2, "execve", 0),
             exit(10, 1, "clone3", 2),
             enter(11, 1, "wait4"),
             enter(12, 2, "clone3"),
-            // The child is seen before its parent has returned.
+            // The child's call precedes the parent's return.
             enter(13, 3, "read"),
             exit(14, 2, "clone3", 3),
             exit(43, 3, "read", 1),
             enter(44, 3, "exit_group"),
             enter(50, 2, "exit_group"),
-            // One that has no end.
+            // A program without end.
             exit(60, 4, "execve", 0),
             enter(61, 4, "read"),
         ];

@@ -1,5 +1,5 @@
-//! Plays a made-up run into the live view: `cargo run --release -p torment-tui --example replay [find|run|panic]`.
-//! The target it pretends to be holds 2,000 requests a second.
+//! Plays a synthetic run into the live view: `cargo run --release -p torment-tui --example replay [find|run|panic]`. Its target holds
+//! 2,000 requests/s.
 
 use record::{
     Event, Failure, Judgement, Limit, LimitUnit, Machine, Outcome, Purpose, Recovery, RunId, SearchEnd,

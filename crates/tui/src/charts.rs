@@ -1,5 +1,5 @@
-//! The last minutes as charts on one axis of time: rates with the bounds, response times, waiting requests, processors.
-//! The line along the foot of each is made of the trials, as they came out.
+//! Charts of the last minutes on one time axis: rates with the bounds, response times, outstanding requests, processors. Each has a foot
+//! line of trials, coloured by result.
 
 use crate::Palette;
 use crate::frame_context::FrameContext;
@@ -13,15 +13,15 @@ use units::Nanos;
 use view::document::Timeline;
 use view::{ReportKind, Tone, format_rate};
 
-/// Seconds shown at most.
+/// Maximum seconds shown.
 const SHOWN_S: f64 = 120.0;
-/// Seconds shown at least: the first of them fill the chart from the left.
+/// Minimum seconds shown: a run's first seconds fill the chart from the left.
 const LEAST_S: f64 = 59.0;
-/// A chart narrower than this shows nothing.
+/// Minimum width of a chart.
 const NARROWEST: u16 = 32;
-/// Trials whose time is marked.
+/// Trials marked on the time axis.
 const PHASES: usize = 40;
-/// A bound that is so much above what was offered lately would press the curves to the floor.
+/// A bound this far above recent offered rates would flatten the curves.
 const FAR: f64 = 1.5;
 
 /// One line of a chart.
@@ -31,7 +31,7 @@ struct Curve {
     points: Vec<(f64, f64)>,
 }
 
-/// Draws as many charts beside each other as there is room for; the first is the most telling.
+/// Draws as many charts side by side as fit, most telling first.
 pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     let ids = [
         "offered",
@@ -77,7 +77,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     let end = recent.at.last().copied().unwrap_or(0.0);
     let first = recent.at.first().copied().unwrap_or(0.0);
     let time = TimeAxis { from: first, to: end.max(first + LEAST_S), trials: trials(pen, first) };
-    // The first always has its place; of the others those that have anything to show.
+    // The first always has its place; of the others those with data.
     let there = |(nth, panel): &(usize, &Panel)| *nth == 0 || panel.height().is_some();
     let room = usize::from((area.width / NARROWEST).max(1));
     let shown: Vec<&Panel> =
@@ -88,18 +88,18 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     }
 }
 
-/// The values of a column that there are.
+/// A column's values, without gaps.
 fn points(recent: &Timeline, id: &str) -> Vec<(f64, f64)> {
     let column = recent.columns.iter().find(|column| column.id == id);
     let values = column.map_or(&[][..], |column| &column.values);
     recent.at.iter().zip(values).filter_map(|(at, value)| Some((*at, (*value)?))).collect()
 }
 
-/// What all charts have in common: seconds since the run began, and what went on then.
+/// Shared by all charts: seconds since the run began, and the trials.
 struct TimeAxis {
     from: f64,
     to: f64,
-    /// From when to when, and how it came out.
+    /// Start, end, and result.
     trials: Vec<(f64, f64, Tone)>,
 }
 
@@ -108,15 +108,15 @@ fn trials(pen: &FrameContext<'_>, first: f64) -> Vec<(f64, f64, Tone)> {
     phases.map(|phase| (phase.from.max(first), phase.to, phase.tone)).collect()
 }
 
-/// The next number at or above a positive one that reads well on an axis.
+/// The next round number at or above a positive one, for an axis.
 fn round_up(value: f64) -> f64 {
     let ten = 10f64.powf(value.log10().floor());
-    // A hair of tolerance: a power of ten must not be rounded up by its own logarithm's error.
+    // With a little tolerance: logarithm errors must not round up a power of ten.
     let steps = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0];
     steps.into_iter().find(|step| step * ten >= value * (1.0 - 1e-9)).unwrap_or(10.0) * ten
 }
 
-/// Of a decimal logarithm of microseconds.
+/// From a decimal logarithm of microseconds.
 fn time_of_log(log: f64) -> String {
     Nanos::from_secs_f64(10f64.powf(log) / 1e6).to_string()
 }
@@ -125,10 +125,9 @@ fn line(points: &[(f64, f64)], style: Style) -> Dataset<'_> {
     Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(style).data(points)
 }
 
-/// One chart.
 struct Panel {
     curves: Vec<Curve>,
-    /// Values drawn across.
+    /// Horizontal lines.
     bounds: Vec<(f64, Color)>,
     from_zero: bool,
     label: fn(f64) -> String,
@@ -144,7 +143,7 @@ impl Panel {
         frame.render_widget(Line::from_iter(names), head);
         let Some(height) = self.height() else { return };
         let labels = height.map(self.label);
-        // A line that is as high as its label would be half hidden, and the trials need a foot to stand on.
+        // A line as high as its label would be half hidden, and the trials need space below.
         let spare = (height[1] - height[0]) * 0.02;
         let height = [height[0] - spare, height[1] + spare];
         let across: Vec<_> =
@@ -165,7 +164,7 @@ impl Panel {
         frame.render_widget(Chart::new(sets).legend_position(None).x_axis(x).y_axis(y), body);
     }
 
-    /// The lowest and the highest value of its axis; none of a chart without a value.
+    /// The range of its axis; `None` without values.
     fn height(&self) -> Option<[f64; 2]> {
         let values = || self.curves.iter().flat_map(|c| c.points.iter().map(|p| p.1));
         let highest = values().fold(f64::NEG_INFINITY, f64::max);

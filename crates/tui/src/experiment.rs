@@ -1,11 +1,11 @@
-//! An experiment that goes on: which start, what is answered so far, and what each arm gave last.
+//! A running experiment: the current start, the answers so far, and each arm's last result.
 
 use crate::frame_context::FrameContext;
 use ratatui::text::Line;
 use units::Nanos;
 use view::{Tone, arm_lines, current_start_line, hypothesis_lines};
 
-/// From top to bottom by what matters most: what there is no room for is at the end.
+/// Most important first: the end is cut off.
 pub(crate) fn lines(pen: &FrameContext<'_>) -> Vec<Line<'static>> {
     let (view, palette) = (pen.view, pen.palette);
     let mut lines = vec![pen.header(), start(pen), Line::default()];
@@ -27,7 +27,7 @@ pub(crate) fn lines(pen: &FrameContext<'_>) -> Vec<Line<'static>> {
     lines
 }
 
-/// The start that goes on, and how far it should be.
+/// The current start and its expected progress.
 fn start(pen: &FrameContext<'_>) -> Line<'static> {
     let view = pen.view;
     let mut line = pen.palette.line(&current_start_line(view));
@@ -35,7 +35,7 @@ fn start(pen: &FrameContext<'_>) -> Line<'static> {
     else {
         return line;
     };
-    // It began where the last one ended, or at the beginning.
+    // It began when the last one ended, or with the run.
     let last = view.visits.last().map(|visit| visit.at_unix_ms.saturating_add(visit.took.0 / 1_000_000));
     let began =
         last.or_else(|| view.started.as_ref().map(|started| started.at_unix_ms)).unwrap_or(pen.now_unix_ms);

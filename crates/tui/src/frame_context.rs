@@ -1,14 +1,14 @@
-//! What every part of a frame is written with.
+//! What all parts of a frame share.
 
 use crate::Palette;
 use ratatui::text::{Line, Span};
 use units::Nanos;
 use view::{LiveRun, RunView, Tone};
 
-/// From this width on things are called by their full names.
+/// From this width on full names are used.
 pub(crate) const WIDE: u16 = 60;
 
-/// The run, and what it is drawn with.
+/// The run, and how to draw it.
 pub(crate) struct FrameContext<'a> {
     pub view: &'a RunView,
     pub ongoing: &'a LiveRun,
@@ -22,7 +22,7 @@ impl FrameContext<'_> {
         Span::styled(text.into(), self.palette.style(tone))
     }
 
-    /// Target and goal to the left, time to the right.
+    /// Target and goal on the left, time on the right.
     pub fn header(&self) -> Line<'static> {
         let Some(started) = &self.view.started else { return Line::from("torment") };
         let seconds = self.now_unix_ms.saturating_sub(started.at_unix_ms) / 1000;
@@ -42,7 +42,7 @@ impl FrameContext<'_> {
         spans.into()
     }
 
-    /// How far something is, in what room there is beside `used` columns.
+    /// A progress bar in the room left beside `used` columns.
     pub fn progress_bar(&self, done: Nanos, planned: Nanos, used: usize) -> [Span<'static>; 3] {
         let share = (done.as_secs_f64() / planned.as_secs_f64()).min(1.0);
         let of = format!("  {} of {}", whole(done.min(planned)), whole(planned));
@@ -64,7 +64,7 @@ impl FrameContext<'_> {
     }
 }
 
-/// In whole seconds, also when there is none yet.
+/// In whole seconds, even below one.
 pub(crate) fn whole(time: Nanos) -> String {
     match time.as_secs_f64().round() as u64 {
         0 => "0 s".to_owned(),
@@ -72,7 +72,7 @@ pub(crate) fn whole(time: Nanos) -> String {
     }
 }
 
-/// The spans as far as they fit, with an ellipsis where they do not.
+/// The spans that fit, with an ellipsis if cut.
 pub(crate) fn cut(spans: impl IntoIterator<Item = Span<'static>>, room: usize) -> Vec<Span<'static>> {
     let mut left = room;
     let mut out = Vec::new();

@@ -1,7 +1,7 @@
-//! The terminal face: lines in colour ([`print`]), and a live view of a run that goes on ([`Live`]).
+//! The terminal front end: lines in colour (`print`), and a live view of the current run ([`LiveView`]).
 //!
-//! It draws from its own thread a few times a second and never makes the run wait for the
-//! terminal. It decides how a run looks, never what it means: that is `view`'s.
+//! It draws from its own thread a few times a second and never makes the run wait for the terminal. It decides how a run looks; `view`
+//! decides what it means.
 
 mod charts;
 mod experiment;

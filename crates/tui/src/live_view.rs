@@ -13,25 +13,25 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use view::{LiveRun, ReportKind};
 
-/// Time between two frames: fast enough to feel alive, a percent or so of one processor.
+/// Frame interval: feels alive at about a percent of one processor.
 const FRAME: Duration = Duration::from_millis(200);
-/// The same while the machine itself is measured: drawing must not be what is measured.
+/// The same while measuring the machine: drawing must not distort it.
 const RARE_FRAME: Duration = Duration::from_secs(1);
 
-/// Whether the terminal is ours now, so that it is given back exactly once.
+/// Whether we have the terminal, so that it is restored exactly once.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 static HOOK: Once = Once::new();
 
-/// Why there can be no live view; the run goes on without.
+/// Why there can be no live view; the run continues without.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Standard error, which it draws on, is not a terminal.
+    /// Standard error, which it draws on, is no terminal.
     #[error("no live view: standard error is not a terminal")]
     NoTerminal,
-    /// Another live view has it.
+    /// Another live view has the terminal.
     #[error("no live view: another one has the terminal")]
     Taken,
-    /// The terminal refused.
+    /// A terminal operation failed.
     #[error("no live view: the terminal refused: {0}")]
     Io(io::Error),
 }
@@ -42,41 +42,41 @@ impl From<io::Error> for Error {
     }
 }
 
-/// A live view of a run, on standard error, so that results can still be piped from standard
-/// output. Gives the terminal back when finished, dropped, or at a panic anywhere in the process.
+/// A run's live view, on standard error, so that standard output can be piped. Restores the terminal when finished, dropped, or at a panic
+/// anywhere in the process.
 #[derive(Debug)]
 pub struct LiveView {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the run's thread and the drawing thread share.
+/// Shared by the run's thread and the drawing thread.
 #[derive(Debug)]
 struct Shared {
     view: Mutex<LiveRun>,
-    /// Set by `q`, and by the caller who hears of Ctrl-C: the run is to end.
+    /// Set by `q`, and by the caller on Ctrl-C: the run should end.
     stop: Arc<AtomicBool>,
     over: AtomicBool,
 }
 
 impl Shared {
-    /// A panic elsewhere must not stop the view from showing what it has.
+    /// A panic elsewhere must not stop the view.
     fn view(&self) -> MutexGuard<'_, LiveRun> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl LiveView {
-    /// Whether there is a terminal to take: one that is read and written, by a process in its
-    /// foreground. One in the background would be stopped for touching it (SIGTTOU, termios(3)).
+    /// Whether there is a terminal, readable and writable, with this process in its foreground. A background process would be stopped for
+    /// touching it (SIGTTOU, termios(3)).
     pub fn is_possible() -> bool {
         let foreground =
             rustix::termios::tcgetpgrp(stderr()).is_ok_and(|group| group == rustix::process::getpgrp());
         stderr().is_terminal() && stdin().is_terminal() && foreground
     }
 
-    /// Takes the terminal. `q` sets `stop`; Ctrl-C, which is a mere key now, is the signal that it was before: who began
-    /// this hears it as ever. Fails if standard error is no terminal.
+    /// Takes the terminal. `q` sets `stop`; Ctrl-C, now a mere key, is raised as the usual signal for the caller to handle. Fails if
+    /// standard error is no terminal.
     pub fn start(stop: Arc<AtomicBool>) -> Result<Self, Error> {
         if !stderr().is_terminal() {
             return Err(Error::NoTerminal);
@@ -101,12 +101,12 @@ impl LiveView {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Takes the next event in. Waits at most for one frame to be laid out, never for the terminal.
+    /// Folds the next event. Waits at most for one frame's layout, never for the terminal.
     pub fn event(&self, event: &Event) {
         self.shared.view().fold(event, sys::now().unix_ms());
     }
 
-    /// Ends the view and gives the terminal back.
+    /// Ends the view and restores the terminal.
     pub fn finish(self) {}
 }
 
@@ -115,7 +115,7 @@ impl Drop for LiveView {
         self.shared.over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic there has been reported by the hook; there is nothing to add.
+            // The hook has reported a panic there.
             let _ = thread.join();
         }
         restore_terminal();
@@ -130,8 +130,7 @@ fn take_terminal() -> io::Result<Screen> {
     Terminal::new(CrosstermBackend::new(BufWriter::new(stderr())))
 }
 
-/// Gives the terminal back, if a live view has it. Safe to call at any time, from any thread; what fails here cannot be
-/// helped.
+/// Restores the terminal, if a live view has it. Callable at any time from any thread; ignores errors.
 pub fn restore_terminal() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stderr(), LeaveAlternateScreen, cursor::Show);
@@ -155,19 +154,19 @@ fn draw_loop(mut terminal: Screen, shared: &Shared) {
                 terminal.draw(|f| draw(f, &shared.view(), sys::now().unix_ms(), stopping, palette)).is_err();
         }
         match handle_input(shared) {
-            // A key or another size is answered at once.
+            // Redraw at once after a key or resize.
             Ok(true) => next = Instant::now(),
             Ok(false) => {}
             Err(_) => gone = true,
         }
-        // A terminal that is gone: the run goes on unseen, and the end gives nothing back in vain.
+        // The terminal is gone: the run continues unseen, and nothing is restored in vain.
         if gone {
             std::thread::park_timeout(FRAME);
         }
     }
 }
 
-/// Waits for the time of one frame, and heeds what comes in it; whether anything did.
+/// Handles input for one frame's time; returns whether there was any.
 fn handle_input(shared: &Shared) -> io::Result<bool> {
     if !event::poll(FRAME)? {
         return Ok(false);

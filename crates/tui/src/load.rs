@@ -1,5 +1,5 @@
-//! A load or a search that goes on. From top to bottom: how far it is, what holds, the last second, where the target's
-//! threads are, charts of the last minutes, the trials, the doubts. What matters most gets its rows first.
+//! A running load or search. Top to bottom: progress, what holds, the last second, the target's threads, charts of the last minutes,
+//! trials, caveats. The most important parts get their rows first.
 
 use crate::frame_context::{FrameContext, WIDE, cut, whole};
 use crate::row_layout::{RowRequest, allot_rows};
@@ -12,18 +12,18 @@ use units::{Nanos, Rate, Share, grouped};
 use view::document::Timeline;
 use view::{Glyphs, ReportKind, Tone, format_rate, trial_line, trial_strip};
 
-/// Seconds that the last second is looked for in: what was seen comes a little late.
+/// How far back to look for the last second, in seconds: observations come a little late.
 const LAST_S: f64 = 4.0;
-/// Charts below this height show nothing, and above the other no more.
+/// Minimum and maximum height of charts.
 const CHARTS: (u16, u16) = (5, 16);
-/// Trials that should stay in sight, and that are enough.
+/// Trials to keep in sight, and at most.
 const TRIALS: (u16, u16) = (2, 12);
-/// Columns of a strip of marks that are not marks.
+/// Columns of a trial strip that are not marks.
 const MARKS: usize = 48;
-/// Doubts in sight where there is little room, and that are enough.
+/// Caveats shown if space is short, and at most.
 const DOUBTS: (u16, u16) = (1, 6);
 
-/// The parts, from top to bottom.
+/// The parts, top to bottom.
 const TOP: usize = 0;
 const SCALE: usize = 1;
 const SUSPECTED: usize = 2;
@@ -36,7 +36,6 @@ const TRIED: usize = 8;
 const DOUBTED: usize = 9;
 const PARTS: usize = 10;
 
-/// Draws it into a part of the frame.
 pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     let scale = pen.scale();
     let (target, suspected) = (target_panel::TargetPanel::of(pen), pen.suspected());
@@ -44,7 +43,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     let (top, figures) = (vec![pen.header(), pen.trial(), pen.result()], pen.figures());
     let rows = |lines: &[Line<'_>]| lines.len() as u16;
     let ask = |part, least, most: u16| RowRequest { part, least, most };
-    // Where it is narrow a chart would be all labels.
+    // A narrow chart would be all labels.
     let drawn = |most: u16| ask(DRAWN, CHARTS.0, if pen.width < WIDE { 0 } else { most });
     let seen = target.max_rows();
     let given: [u16; PARTS] = allot_rows(
@@ -69,7 +68,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     );
     let areas: [Rect; PARTS] = Layout::vertical(given.map(Constraint::Length)).areas(area);
     frame.render_widget(Text::from(top), areas[TOP]);
-    // Where there is no room for all of the scale, its first line only repeats the rate of the trial.
+    // If the scale does not fit, drop its first line: it only repeats the trial's rate.
     frame.render_widget(Text::from(scale), areas[SCALE]);
     frame.render_widget(Text::from_iter(suspected), areas[SUSPECTED]);
     frame.render_widget(Text::from(figures), areas[FIGURES]);
@@ -83,7 +82,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
 }
 
 impl FrameContext<'_> {
-    /// The trial that goes on, and how far it is.
+    /// The current trial and its progress.
     fn trial(&self) -> Line<'static> {
         let Some(current) = &self.view.current else {
             let words = match (&self.view.end, self.view.trials.last()) {
@@ -112,19 +111,18 @@ impl FrameContext<'_> {
         spans.into()
     }
 
-    /// Of a search its bounds, of a load what was lost.
+    /// A search's bounds, or a load's losses.
     fn result(&self) -> Line<'static> {
         if self.view.kind() == ReportKind::Search { self.bounds() } else { self.loss() }
     }
 
-    /// The rates tried, of a search; only two lines where it is narrow.
+    /// A search's rates tried; only two lines if narrow.
     fn scale(&self) -> Vec<Line<'static>> {
         let lines = rate_scale::lines(self.view, usize::from(self.width), self.palette)
             .filter(|_| self.view.kind() == ReportKind::Search);
         lines.into_iter().flatten().skip(usize::from(self.width < WIDE)).collect()
     }
 
-    /// What seems to have given first.
     fn suspected(&self) -> Option<Line<'static>> {
         let said = self.ongoing.suspected()?;
         let label = self.span("so far  ", Tone::Faint);
@@ -167,13 +165,13 @@ impl FrameContext<'_> {
         ])
     }
 
-    /// The outcomes of the load that goes on, else of the last, with what was due.
+    /// The outcomes and due arrivals of the current load, else of the last.
     fn counts(&self) -> Option<(Outcomes, u64)> {
         let current = self.view.current.as_ref().map(|c| (c.total.outcomes, c.total.due));
         current.or_else(|| self.view.trials.last().map(|t| (t.figures.outcomes, t.figures.due)))
     }
 
-    /// The last second, in as many lines as it needs, and all outcomes.
+    /// The last second, in as many lines as necessary, and all outcomes.
     fn figures(&self) -> Vec<Line<'static>> {
         let ids =
             ["offered", "achieved", "goodput", "outstanding_max", "backlog", "response_p50", "response_p99"];
@@ -215,7 +213,7 @@ impl FrameContext<'_> {
         due.into_iter().chain(each).chain(resent).collect::<Vec<_>>().into()
     }
 
-    /// The last trials, the newest of them below, then all in one line: with little room that one stays.
+    /// The last trials, newest at the bottom, then all in one line, which stays if space is short.
     fn trials(&self) -> Vec<Line<'static>> {
         let early = self.view.trials.len().saturating_sub(usize::from(TRIALS.1));
         let each = self.view.trials[early..].iter().map(trial_line);
@@ -228,7 +226,7 @@ impl FrameContext<'_> {
         each.chain(all).map(line).collect()
     }
 
-    /// Every reason for doubt, the last first: it is about what is on the screen.
+    /// All caveats, last first: it is about what is on the screen.
     pub(crate) fn doubts(&self) -> Vec<Line<'static>> {
         let doubts = self.ongoing.pages.caveats().into_iter().rev();
         let line = |doubt: view::document::PageCaveat| {
@@ -239,7 +237,7 @@ impl FrameContext<'_> {
     }
 }
 
-/// The last value that a column has.
+/// A column's last value.
 pub(crate) fn last_of(timeline: &Timeline, id: &str) -> Option<f64> {
     let column = timeline.columns.iter().find(|column| column.id == id)?;
     column.values.iter().rev().find_map(|value| *value)
@@ -254,7 +252,7 @@ fn tone_of(outcome: Outcome, count: u64) -> Tone {
     }
 }
 
-/// To a tenth of a percent, for reading at a glance.
+/// To a tenth of a percent.
 fn rounded(share: f64) -> f64 {
     (share * 1000.0).round() / 1000.0
 }

@@ -1,11 +1,11 @@
-//! A run that asks the machine itself: how far it is, how long it will take, and the figures so far.
+//! A run that measures the machine: progress, expected time, and the figures so far.
 
 use crate::frame_context::{FrameContext, cut};
 use ratatui::text::Line;
 use units::{Nanos, grouped};
 use view::{ReportKind, Tone};
 
-/// From top to bottom; of the figures as many as there is room for, the last ones.
+/// Top to bottom; of the figures the last that fit.
 pub(crate) fn lines(pen: &FrameContext<'_>, room: u16) -> Vec<Line<'static>> {
     let mut lines = vec![pen.header(), progress(pen)];
     lines.extend(pen.doubts().into_iter().take(2));
@@ -15,7 +15,7 @@ pub(crate) fn lines(pen: &FrameContext<'_>, room: u16) -> Vec<Line<'static>> {
         .collect();
     let left = usize::from(room).saturating_sub(lines.len() + 1);
     lines.push(Line::default());
-    // Of threads the beginning says most: the ramp, then what binds first.
+    // For threads the beginning says most: the ramp, then what binds first.
     let early = if pen.view.kind() == ReportKind::Tasks { 0 } else { figures.len().saturating_sub(left) };
     lines.extend(figures.into_iter().skip(early).take(left));
     lines
@@ -29,14 +29,14 @@ fn progress(pen: &FrameContext<'_>) -> Line<'static> {
     }
 }
 
-/// For how long it has sampled by now.
+/// Time sampled so far.
 fn sampling(pen: &FrameContext<'_>) -> Line<'static> {
     let began = pen.view.started.as_ref().map_or(pen.now_unix_ms, |started| started.at_unix_ms);
     let seconds = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began) / 1000 * 1000);
     pen.span(format!("sampling for {seconds} by now"), Tone::Plain).into()
 }
 
-/// The table that is measured, by the time it was expected to take.
+/// The table being measured, and its progress by expected time.
 fn table(pen: &FrameContext<'_>) -> Line<'static> {
     let Some(probing) = pen.view.probing.last() else {
         return pen.span("looking at the machine", Tone::Faint).into();
@@ -54,7 +54,7 @@ fn table(pen: &FrameContext<'_>) -> Line<'static> {
     line
 }
 
-/// Threads there are, of those that the first limit allows.
+/// Threads so far, of those the first limit allows.
 fn tasks(pen: &FrameContext<'_>) -> Line<'static> {
     let Some(last) = pen.view.ramp.last() else {
         return pen.span("reading every limit", Tone::Faint).into();

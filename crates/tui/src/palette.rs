@@ -4,20 +4,19 @@ use std::ffi::OsStr;
 use view::Tone;
 use view::document::SeriesRole;
 
-/// Colours of several of a kind, told apart by their order; those with a meaning of their own are not among them.
+/// Colours for several of a kind, by index; without those that have a meaning.
 const NTH: [Color; 6] =
     [Color::Blue, Color::Magenta, Color::Cyan, Color::Yellow, Color::LightBlue, Color::LightMagenta];
 
-/// How tones look.
+/// The looks of tones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Palette {
-    /// Whether colours may be used; without, weight and words must do.
+    /// Whether colours may be used; otherwise weight and words must do.
     pub colour: bool,
 }
 
 impl Palette {
-    /// What the environment asks for: no colour if `NO_COLOR` is set and not empty (no-color.org),
-    /// or the terminal calls itself dumb.
+    /// From the environment: no colour if `NO_COLOR` is set and not empty (no-color.org), or the terminal is dumb.
     pub fn from_environment() -> Self {
         Self::of(std::env::var_os("NO_COLOR").as_deref(), std::env::var_os("TERM").as_deref())
     }
@@ -26,7 +25,6 @@ impl Palette {
         Self { colour: no_color.is_none_or(OsStr::is_empty) && term != Some(OsStr::new("dumb")) }
     }
 
-    /// The style of a tone.
     pub(crate) fn style(self, tone: Tone) -> Style {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         match tone {
@@ -39,12 +37,12 @@ impl Palette {
         }
     }
 
-    /// A style in a colour, if colours may be used.
+    /// Applies a colour, if colours may be used.
     pub(crate) fn tint(self, style: Style, colour: Color) -> Style {
         if self.colour { style.fg(colour) } else { style }
     }
 
-    /// The style of a part of a stack: the same thing has the same colour everywhere.
+    /// The style of a stack's part: the same thing has the same colour everywhere.
     pub(crate) fn role(self, role: SeriesRole) -> Style {
         let colour = match role {
             SeriesRole::Busy | SeriesRole::Good | SeriesRole::Achieved => Color::Green,
@@ -56,7 +54,7 @@ impl Palette {
         self.tint(Style::new(), colour)
     }
 
-    /// A line as ratatui wants it.
+    /// Converts a line for ratatui.
     pub(crate) fn line(self, line: &view::Text) -> Line<'static> {
         line.pieces
             .iter()

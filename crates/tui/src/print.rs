@@ -1,22 +1,22 @@
 use std::io::{self, Write};
 use view::{Text, Tone};
 
-/// Narrower than this, wrapped text reads worse than text the terminal breaks.
+/// In narrower terminals wrapped text reads worse than text the terminal breaks.
 const NARROWEST: usize = 40;
-/// How much further the continuation of a wrapped line begins.
+/// Hanging indent of wrapped lines.
 const HANGING: usize = 2;
 
-/// What lines are printed on.
+/// How to print lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PrintStyle {
     /// Whether colours may be used.
     pub colour: bool,
-    /// Where to wrap, in characters; none leaves lines as long as they are.
+    /// Where to wrap, in characters; `None`: never.
     pub width: Option<usize>,
 }
 
 impl PrintStyle {
-    /// For a writer that is a terminal or is not: no colour and no wrapping for files and pipes.
+    /// For a terminal or another output: files and pipes get no colour and no wrapping.
     pub fn for_output(is_terminal: bool) -> Self {
         if !is_terminal {
             return Self::default();
@@ -26,8 +26,7 @@ impl PrintStyle {
     }
 }
 
-/// Prints lines. Control characters in them, which may come from a target, are made visible rather
-/// than sent to the terminal. Fails if the writer does.
+/// Prints lines. Control characters, which may come from a target, are made visible. Fails if the writer does.
 pub fn print(to: &mut impl Write, lines: &[Text], paper: PrintStyle) -> io::Result<()> {
     for line in lines {
         let letters: Vec<(char, Tone)> =
@@ -56,7 +55,7 @@ fn visible_char(letter: char) -> char {
     if letter.is_control() { '\u{fffd}' } else { letter }
 }
 
-/// ECMA-48 "select graphic rendition"; each begins with a reset.
+/// ECMA-48 "select graphic rendition", each beginning with a reset.
 fn ansi(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain => "\x1b[0m",
@@ -68,7 +67,7 @@ fn ansi(tone: Tone) -> &'static str {
     }
 }
 
-/// Breaks at spaces; what has none is left to the terminal.
+/// Breaks at spaces; the terminal breaks what has none.
 fn wrap(letters: &[(char, Tone)], width: Option<usize>) -> Vec<Vec<(char, Tone)>> {
     let width = width.filter(|w| *w >= NARROWEST).unwrap_or(usize::MAX);
     let margin = letters.iter().take_while(|(c, _)| *c == ' ').count() + HANGING;

@@ -1,15 +1,13 @@
-//! The rates tried, on a line: what holds to the left, what fails to the right, and between them
-//! what is not yet known.
+//! The rates tried, on a line: what holds to the left, what fails to the right, the unknown between.
 
 use crate::Palette;
 use ratatui::text::{Line, Span};
 use view::{RunView, Tone, TrialState, format_rate};
 
-/// With both bounds the line shows their interval and twice as much on either side, so that
-/// it zooms in as they close in.
+/// With both bounds the line shows their interval and this many times as much on either side: it zooms in as they converge.
 const AROUND: f64 = 2.0;
 
-/// The part of the rates that is drawn, logarithmic.
+/// The range of rates drawn, logarithmic.
 struct RateRange {
     low: f64,
     high: f64,
@@ -43,7 +41,7 @@ impl RateRange {
         (width >= 10).then_some(Self { low, high, width })
     }
 
-    /// The column of a rate; those outside are at the edges.
+    /// A rate's column, clamped to the edges.
     fn column(&self, rate: f64) -> usize {
         let share = (rate / self.low).ln() / (self.high / self.low).ln();
         (share.clamp(0.0, 1.0) * (self.width - 1) as f64).round() as usize
@@ -54,8 +52,7 @@ impl RateRange {
     }
 }
 
-/// Three lines: where the load is now, the rates with a mark for each trial, their labels.
-/// None before the first rate.
+/// Three lines: the current load, the rates with one mark per trial, their labels. `None` before the first rate.
 pub(crate) fn lines(view: &RunView, width: usize, palette: Palette) -> Option<[Line<'static>; 3]> {
     let window = RateRange::of(view, width)?;
     let limit = view.limits.first();
@@ -93,7 +90,7 @@ pub(crate) fn lines(view: &RunView, width: usize, palette: Palette) -> Option<[L
         };
         let fits = column + text.chars().count() <= width;
         let begin = if fits { column } else { width.saturating_sub(text.chars().count()) };
-        // To the right of the mark, or to its left where there is no room.
+        // To the right of the mark, else to its left.
         let text = if fits || rate.0 > window.high { text } else { format!("{rate} ▼") };
         let begin = if fits || rate.0 > window.high {
             begin
@@ -108,7 +105,7 @@ pub(crate) fn lines(view: &RunView, width: usize, palette: Palette) -> Option<[L
     write(&mut labels, 0, &format_rate(window.low), Tone::Faint);
     write(&mut labels, width.saturating_sub(high.chars().count()), &high, Tone::Faint);
     if let Some(lower) = lower {
-        // It ends at its mark, the upper one begins at its own: they cannot overlap.
+        // It ends at its mark, and the upper one begins at its own: no overlap.
         let text = format_rate(lower);
         write(
             &mut labels,
@@ -131,7 +128,7 @@ fn write(row: &mut [(char, Tone)], begin: usize, text: &str, tone: Tone) {
     }
 }
 
-/// Neighbours of one tone become one span.
+/// Joins neighbours of one tone into spans.
 fn styled(row: &[(char, Tone)], palette: Palette) -> Line<'static> {
     row.chunk_by(|a, b| a.1 == b.1)
         .map(|run| Span::styled(run.iter().map(|(c, _)| *c).collect::<String>(), palette.style(run[0].1)))

@@ -1,18 +1,17 @@
-//! Who gets how many rows of a screen.
+//! Allots the rows of a screen.
 
-/// What a part of the screen asks for.
+/// A part's request for rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowRequest {
     /// Which part.
     pub part: usize,
-    /// With fewer rows it shows nothing.
+    /// With fewer it shows nothing.
     pub least: u16,
-    /// More are of no use to it.
+    /// More are useless.
     pub most: u16,
 }
 
-/// Rows for each part: the asks are heard in their order, and one is given what it asks for as far as there is any. A
-/// part may ask again, later, for more.
+/// Allots rows to the parts: requests are served in order, as far as rows are left. A part may make another request, later, for more.
 pub(crate) fn allot_rows<const PARTS: usize>(room: u16, asks: &[RowRequest]) -> [u16; PARTS] {
     let mut given = [0; PARTS];
     let mut left = room;

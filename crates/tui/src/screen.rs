@@ -1,4 +1,4 @@
-//! One frame: what is drawn for which kind of run, at any size.
+//! One frame: what to draw for which kind of run, at any size.
 
 use crate::frame_context::FrameContext;
 use crate::{Palette, experiment, load, machine};
@@ -7,7 +7,7 @@ use ratatui::layout::{Constraint, Layout};
 use ratatui::text::Text;
 use view::{LiveRun, ReportKind};
 
-/// Draws the run into the frame. `now_unix_ms` is the time, `stopping` whether a stop was asked for.
+/// Draws the run. `now_unix_ms` is the time, `stopping` whether a stop was requested.
 pub fn draw(frame: &mut Frame, ongoing: &LiveRun, now_unix_ms: u64, stopping: bool, palette: Palette) {
     let [above, foot] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(frame.area());
     let view = &ongoing.pages.run;

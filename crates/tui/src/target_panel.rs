@@ -1,18 +1,18 @@
-//! What the target does at this moment: its processors, where its threads are, what its database's sessions wait for.
+//! The target's current state: its processors, its threads, and what its database's sessions wait for.
 
 use crate::frame_context::{FrameContext, WIDE, cut};
 use ratatui::text::{Line, Span};
 use view::Tone;
 use view::page::{StackPart, ThreadGroupStatus, TreeStatus};
 
-/// Groups of threads of one process tree that are shown.
+/// Thread groups shown per process tree.
 const GROUPS: usize = 6;
-/// Bars are no longer than this.
+/// Maximum length of bars.
 const BAR: usize = 32;
-/// So much of what may be used is nearly all of it.
+/// From this share of what is allowed on, usage is nearly full.
 const NEARLY: f64 = 0.9;
 
-/// Whoever is watched.
+/// Who is watched.
 pub(crate) struct TargetPanel {
     trees: Vec<TreeStatus>,
     sessions: Vec<StackPart>,
@@ -23,14 +23,14 @@ impl TargetPanel {
         Self { trees: pen.ongoing.pages.trees(), sessions: pen.ongoing.pages.sessions() }
     }
 
-    /// Rows that it can use.
+    /// Maximum rows it can use.
     pub fn max_rows(&self) -> u16 {
         let of = |tree: &TreeStatus| 1 + tree.groups.len().min(GROUPS);
         let all = self.trees.iter().map(of).sum::<usize>() + usize::from(!self.sessions.is_empty());
         all as u16
     }
 
-    /// Its lines, as many as there is room for: the head of each tree, the sessions, then the groups of the first.
+    /// As many lines as fit: each tree's head, the sessions, then the first tree's groups.
     pub fn lines(&self, pen: &FrameContext<'_>, room: u16) -> Vec<Line<'static>> {
         let room = usize::from(room);
         let Some(service) = self.trees.first().filter(|_| room > 0) else { return Vec::new() };
@@ -45,7 +45,7 @@ impl TargetPanel {
                 let Some(rest) = left.checked_sub(1) else { break };
                 left = rest;
             }
-            // The last rows belong to the other trees, a line each.
+            // The last rows belong to the other trees, one each.
             let others = self.trees.len() - index - 1;
             let shown = tree.groups.len().min(GROUPS).min(left.saturating_sub(others));
             left -= shown;
@@ -59,14 +59,14 @@ impl TargetPanel {
         lines
     }
 
-    /// What there is to say in one line: the sessions of the database, and what most threads wait for.
+    /// In one line: the database's sessions, and what most threads wait for.
     fn summary_parts(&self) -> Vec<String> {
         let session = self.sessions.first().map(|part| format!("PostgreSQL: {}", words(part)));
         session.into_iter().chain(self.trees.first().map(states_of).unwrap_or_default()).collect()
     }
 }
 
-/// What the threads of a tree do, of all groups together, the most first.
+/// What a tree's threads do, over all groups, most first.
 fn states_of(tree: &TreeStatus) -> Vec<String> {
     let mut all: Vec<StackPart> = Vec::new();
     for state in tree.groups.iter().flat_map(|group| &group.states) {
@@ -83,7 +83,7 @@ fn words(part: &StackPart) -> String {
     format!("{} {}", number(part.count), part.words)
 }
 
-/// Whole numbers from ten on: a glance has no use for more.
+/// Integers from ten on: enough at a glance.
 fn number(count: f64) -> String {
     if count >= 9.95 {
         format!("{count:.0}")
@@ -142,7 +142,7 @@ fn sessions(pen: &FrameContext<'_>, parts: &[StackPart]) -> Line<'static> {
     cut(spans, usize::from(pen.width)).into()
 }
 
-/// A bar of the parts, then each in words with its colour.
+/// A bar of the parts, then each in words in its colour.
 fn stacked(pen: &FrameContext<'_>, parts: &[StackPart], all: f64) -> Vec<Span<'static>> {
     let long = (usize::from(pen.width) / 4).min(BAR);
     let mut spans = Vec::new();
@@ -150,7 +150,7 @@ fn stacked(pen: &FrameContext<'_>, parts: &[StackPart], all: f64) -> Vec<Span<'s
     for (nth, part) in parts.iter().enumerate() {
         sum += part.count;
         let end = (sum / all.max(f64::MIN_POSITIVE) * long as f64).round().min(long as f64) as usize;
-        // Without colours it is the shade that tells neighbours apart.
+        // Without colours shades tell neighbours apart.
         let shade = ["█", "▓", "▒", "░"][nth.min(3)];
         spans.push(Span::styled(shade.repeat(end - drawn), pen.palette.role(part.role)));
         drawn = end;

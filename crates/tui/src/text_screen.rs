@@ -4,8 +4,8 @@ use crossterm::{cursor, execute, queue};
 use std::io::{self, BufWriter, Write, stderr};
 use view::Text;
 
-/// A page of text on standard error that is drawn anew now and then; what was on the terminal before
-/// comes back when it is dropped. Keys keep their usual meaning: Ctrl-C is a signal.
+/// A page of text on standard error, redrawn now and then; restores the terminal's previous content when dropped. Keys keep their meaning:
+/// Ctrl-C is a signal.
 #[derive(Debug)]
 pub struct TextScreen {
     colour: bool,
@@ -18,7 +18,7 @@ impl TextScreen {
         Ok(Self { colour })
     }
 
-    /// Draws these lines, as many as there is room for. Fails if the terminal is gone.
+    /// Draws the lines that fit. Fails if the terminal is gone.
     pub fn show(&mut self, lines: &[Text]) -> io::Result<()> {
         let (width, height) = terminal::size()?;
         let paper = PrintStyle { colour: self.colour, width: Some(usize::from(width)) };
@@ -31,7 +31,7 @@ impl TextScreen {
     }
 }
 
-/// The first rows of a page, without the last one's line end, which would move them up.
+/// The first rows of a page, without the last line end, which would scroll.
 fn rows(page: &[u8], height: usize) -> &[u8] {
     let ends = page.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
     let end = ends.take(height).last().unwrap_or(page.len());
@@ -40,7 +40,7 @@ fn rows(page: &[u8], height: usize) -> &[u8] {
 
 impl Drop for TextScreen {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back.
+        // A terminal that is gone needs no restoring.
         let _ = execute!(stderr(), LeaveAlternateScreen, cursor::Show);
     }
 }

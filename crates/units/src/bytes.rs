@@ -12,7 +12,7 @@ const UNITS: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 <
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // From where one digit after the point would make it 1024 of the next smaller.
+        // From where one decimal would round to 1024 of the next smaller unit.
         let is_it = |(_, size): &&(&str, u64)| self.0 >= size - size / 1024 / 20;
         match UNITS.iter().find(is_it) {
             Some((unit, size)) => {
@@ -39,7 +39,7 @@ impl FromStr for Bytes {
                 .ok_or_else(error)?,
         };
         let bytes = (number * factor as f64).round();
-        // 2^64 is the first that is none.
+        // 2^64 is the first that does not fit.
         if bytes >= u64::MAX as f64 { Err(error()) } else { Ok(Self(bytes as u64)) }
     }
 }
@@ -60,7 +60,7 @@ mod tests {
             assert_eq!(parsed.0, bytes, "{text}");
             assert_eq!(parsed.to_string(), printed);
         }
-        // A size that no number holds was taken for the largest one.
+        // A size too large for u64 was taken for the largest one.
         for text in ["2 elephants", "99999999999TiB", "16777216TiB"] {
             assert!(text.parse::<Bytes>().is_err(), "{text}");
         }

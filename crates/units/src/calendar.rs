@@ -1,7 +1,7 @@
-/// Days from 1 January 1970 to a day of the Gregorian calendar, before it less than none; none if there is no such day. Counts years
-/// from March, as [`crate::Moment::date`] does backwards.
+/// Days from 1 January 1970 to a day of the Gregorian calendar, negative before it; none if there is no such day. Counts years from
+/// March, as the inverse [`crate::Moment::date`] does.
 pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
-    /// From 1 March of the year 0.
+    /// Days from 1 March of the year 0.
     const TO_1970: i64 = 719_468;
     let leaps = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {

@@ -1,9 +1,8 @@
 //! Quantities with their unit in the type: durations, moments, rates, shares, bytes.
 //!
-//! Each parses from what people type (`30s`, `250ms`, `1,000/s`, `0.1%`, `2GiB`) and prints
-//! in the same words. This crate never reads a clock and never rounds silently: a value that
-//! does not fit its type is an error at the door. [`random`] has numbers from a seed, and [`named!`] enums with names, for all who
-//! need some.
+//! Each parses from what people type (`30s`, `250ms`, `1,000/s`, `0.1%`, `2GiB`) and prints in the same form. This crate never reads a
+//! clock and never rounds silently: a value that does not fit its type is an error when parsed. [`random`] has seeded random numbers, and
+//! [`named!`] defines enums with names.
 
 mod bytes;
 mod calendar;
@@ -21,7 +20,7 @@ pub use nanos::Nanos;
 pub use rate::Rate;
 pub use share::Share;
 
-/// A list of texts, of which as many stand in a line as fit.
+/// A list of string literals, packed as many to a line as fit.
 #[macro_export]
 macro_rules! texts {
     ($($text:literal)+) => {
@@ -29,7 +28,7 @@ macro_rules! texts {
     };
 }
 
-/// An enum whose values have a name each, with the list of them all and the name of each.
+/// An enum whose variants have names, with a list of all and the name of each.
 #[macro_export]
 macro_rules! named {
     ($(#[$about:meta])* $see:vis enum $type:ident { $($(#[$said:meta])* $value:ident = $name:literal,)+ }) => {
@@ -40,7 +39,7 @@ macro_rules! named {
 
         #[allow(dead_code)] // not every one needs both
         impl $type {
-            /// All of them, in their order.
+            /// All variants, in order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
 
             /// Its name, for people and programs.
@@ -53,13 +52,13 @@ macro_rules! named {
     };
 }
 
-/// Why a text is not a quantity: what was found and what was expected.
+/// A parse error: what was found and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{found}' is not {expected}")]
 pub struct ParseError {
-    /// The text as it was given.
+    /// The input text.
     pub found: String,
-    /// What would have been understood, with an example.
+    /// What is accepted, with an example.
     pub expected: &'static str,
 }
 
@@ -73,7 +72,7 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     number.is_finite().then_some((number, text[end..].trim()))
 }
 
-/// Groups the digits of a whole number by three: `1,234,567`.
+/// Formats a whole number with digits grouped by three: `1,234,567`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

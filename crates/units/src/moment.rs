@@ -8,7 +8,7 @@ impl Moment {
         Self(ms.saturating_mul(1000))
     }
 
-    /// So many seconds later.
+    /// This many seconds later.
     #[must_use]
     pub fn after(self, seconds: f64) -> Self {
         Self(self.0.saturating_add((seconds * 1e6).round() as u64))
@@ -34,7 +34,7 @@ impl Moment {
     }
 }
 
-/// As RFC 3339 has it: `2026-11-20T16:15:02.500000Z`.
+/// RFC 3339: `2026-11-20T16:15:02.500000Z`.
 impl std::fmt::Display for Moment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ((year, month, day), (hour, minute, second)) = (self.date(), self.time());
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn moments_are_written_as_calendars_have_them() {
-        // Checked with date -u -d @SECONDS.
+        // Checked with `date -u -d @SECONDS`.
         for (micros, expected) in [
             (0, "1970-01-01T00:00:00.000000Z"),
             (5_097_600_000_000, "1970-03-01T00:00:00.000000Z"),

@@ -12,7 +12,7 @@ use std::str::FromStr;
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
     /// The largest value; as a moment, never.
     pub const MAX: Self = Self(u64::MAX);
@@ -29,8 +29,8 @@ impl Nanos {
     pub const fn from_secs(s: u64) -> Self {
         Self(s.saturating_mul(1_000_000_000))
     }
-    /// From seconds, rounded to the nearest nanosecond. What is negative, or no number, is no time at all; what is too long,
-    /// or infinite, is [`Nanos::MAX`].
+    /// From seconds, rounded to the nearest nanosecond. Negative values and NaN become zero; infinity and what is too long become
+    /// [`Nanos::MAX`].
     pub fn from_secs_f64(s: f64) -> Self {
         Self((s * 1e9).round().max(0.0) as u64)
     }
@@ -46,7 +46,7 @@ impl Nanos {
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
-    /// For the calls of the standard library.
+    /// As the standard library's type.
     pub const fn to_duration(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }
@@ -88,7 +88,7 @@ impl Div<u64> for Nanos {
     }
 }
 
-/// Three significant digits in the unit that reads best: `950 ns`, `1.25 ms`, `12.3 s`.
+/// Three significant digits in the most readable unit: `950 ns`, `1.25 ms`, `12.3 s`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ns = self.0 as f64;
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The longest time could not be printed: rounding it to seconds was an overflow.
+    /// The longest time could not be printed: rounding it to seconds overflowed.
     #[test]
     fn the_ends_of_the_scale_hold() {
         for (seconds, expected) in [

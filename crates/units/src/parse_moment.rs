@@ -6,16 +6,16 @@ const EXPECTED: &str =
     "a moment: how long ago, such as 30m, 2h or 3d, or a date, such as 2026-11-20 or 2026-11-20T16:15:02Z";
 
 impl Moment {
-    /// Since 1970, in whole milliseconds.
+    /// Milliseconds since 1970, rounded down.
     pub fn unix_ms(self) -> u64 {
         self.0 / 1000
     }
 
-    /// `90s`, `30m`, `2h`, `3d`, `4w` before now, with or without `ago`; or a date of RFC 3339, without a time of day its
-    /// beginning, without an offset in UTC.
+    /// `90s`, `30m`, `2h`, `3d`, `4w` before now, with or without `ago`; or an RFC 3339 date: without a time of day its beginning,
+    /// without an offset in UTC.
     ///
     /// # Errors
-    /// Anything else, and what is before 1970.
+    /// Anything else, and moments before 1970.
     pub fn parse(text: &str, now: Self) -> Result<Self, ParseError> {
         let text = text.trim();
         let found =
@@ -23,8 +23,8 @@ impl Moment {
         found.ok_or_else(|| ParseError { found: text.to_owned(), expected: EXPECTED })
     }
 
-    /// RFC 3339, section 5.6, where also a space may stand before the time of day, and seconds, offset and its colon may be
-    /// missing. None before 1970.
+    /// RFC 3339, section 5.6, except that a space may precede the time of day, and seconds, offset and its colon are optional. None
+    /// before 1970.
     pub fn from_date(text: &str) -> Option<Self> {
         let (day, time) = match text.split_once(['T', 't', ' ']) {
             Some((day, time)) => (day, Some(time)),
@@ -43,7 +43,7 @@ impl Moment {
     }
 }
 
-/// How long, in microseconds.
+/// An age, in microseconds.
 fn ago(text: &str) -> Option<u64> {
     let text = text.strip_suffix("ago").map_or(text, str::trim_end);
     let end = text.find(|letter: char| !letter.is_ascii_digit())?;
@@ -59,7 +59,7 @@ fn ago(text: &str) -> Option<u64> {
     number.checked_mul(seconds)?.checked_mul(1_000_000)
 }
 
-/// Microseconds of the day, and how much the clock there is ahead of UTC, in seconds.
+/// Microseconds of the day, and the clock's offset ahead of UTC, in seconds.
 fn time_of_day(text: &str) -> Option<(u64, i64)> {
     let at = text.find(['Z', 'z', '+', '-']).unwrap_or(text.len());
     let (clock, offset) = text.split_at(at);
@@ -67,7 +67,7 @@ fn time_of_day(text: &str) -> Option<(u64, i64)> {
     let mut parts = clock.split(':');
     let (hour, minute) = (digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
     let second = parts.next().map_or(Some(0), |second| digits(second, 2))?;
-    // A leap second is the one after it: clocks since 1970 do not count it.
+    // A leap second is the one after it: Unix time does not count it.
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
@@ -91,7 +91,7 @@ fn time_of_day(text: &str) -> Option<(u64, i64)> {
     Some(((hour * 3600 + minute * 60 + second) * 1_000_000 + micros, offset_s))
 }
 
-/// A number of exactly so many digits.
+/// A number of exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<u64> {
     (text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn dates() {
-        // Checked with date -u -d.
+        // Checked with `date -u -d`.
         for (text, expected) in [
             ("1970-01-01", "1970-01-01T00:00:00.000000Z"),
             ("2024-02-29", "2024-02-29T00:00:00.000000Z"),

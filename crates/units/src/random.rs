@@ -1,10 +1,10 @@
-//! Numbers that look random, all of them from a seed. What is stored, such as a plan, gives the same numbers in every
-//! version: they are SplitMix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+//! Seeded pseudorandom numbers. What is stored, such as a plan, gives the same numbers in every version: they are SplitMix64's (Steele,
+//! Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 
-/// What it adds each time: the golden ratio's fraction, of 2⁶⁴.
+/// SplitMix64's increment: the golden ratio's fraction, of 2⁶⁴.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// One to one, and such that neighbours come to be far apart: its finaliser.
+/// SplitMix64's finaliser: a bijection that scatters neighbours.
 #[inline]
 fn scatter(number: u64) -> u64 {
     let z = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -12,38 +12,37 @@ fn scatter(number: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// A hash of two numbers, one to one in each.
+/// A hash of two numbers, bijective in each.
 #[inline]
 pub fn mix(state: u64, value: u64) -> u64 {
     scatter(state.rotate_left(32).wrapping_add(value).wrapping_add(STEP))
 }
 
-/// One of so many numbers from 0 on, by all bits of a number (Lemire's multiplication, without the rejection): as even as
-/// 64 bits make it.
+/// Maps all bits of a number to 0 … count − 1 (Lemire's multiplication, without the rejection): as even as 64 bits allow.
 #[inline]
 pub fn one_of(bits: u64, count: u128) -> u128 {
     (u128::from(bits) * count) >> 64
 }
 
-/// From 0 up to, and without, 1: all bits of a number ▶ a share.
+/// All bits of a number as a float in [0, 1).
 #[inline]
 pub fn unit_float(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The numbers of a seed, one after the other; any seed will do.
+/// The sequence of a seed; any seed will do.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next one; all bits of it.
+    /// The next number, all 64 bits.
     #[inline]
     pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         scatter(self.0)
     }
 
-    /// The one so many after the first, without those before it.
+    /// The number at this index after the first, without computing those before it.
     pub fn nth(seed: u64, number: u64) -> u64 {
         Self(seed.wrapping_add(STEP.wrapping_mul(number))).draw()
     }
@@ -55,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_splitmixs() {
-        // As its authors' program gives them for the seed 1234567.
+        // As the authors' program gives them for the seed 1234567.
         let known = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         let mut random = Random(1_234_567);
         assert_eq!([(); 3].map(|()| random.draw()), known);

@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub struct Rate(pub f64);
 
 impl Rate {
-    /// Nothing happens.
+    /// Zero.
     pub const ZERO: Self = Self(0.0);
 
     /// `count` events in `time`; zero when no time has passed.
@@ -25,7 +25,7 @@ impl Rate {
     pub fn mean_interval(self) -> Nanos {
         if self.0 > 0.0 { Nanos::from_secs_f64(1.0 / self.0) } else { Nanos::MAX }
     }
-    /// How many events in `time`, on average.
+    /// The mean number of events in `time`.
     pub fn expected_count(self, time: Nanos) -> f64 {
         self.0 * time.as_secs_f64()
     }
@@ -38,7 +38,7 @@ impl Mul<f64> for Rate {
     }
 }
 
-/// `1,980/s`; below 100 with as many decimals as three digits need.
+/// `1,980/s`; below 100 with enough decimals for three digits.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = if self.0 >= 99.95 {
@@ -48,7 +48,7 @@ impl fmt::Display for Rate {
                 rate if rate >= 9.995 => 1,
                 rate if rate >= 0.1 => 2,
                 0.0 => 0,
-                // Three digits that tell something.
+                // Three significant digits.
                 rate => 2 + (-rate.log10().floor()).min(12.0) as usize,
             };
             let text = format!("{:.decimals$}", self.0);

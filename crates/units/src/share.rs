@@ -9,12 +9,12 @@ use std::str::FromStr;
 pub struct Share(pub f64);
 
 impl Share {
-    /// Nothing of it.
+    /// Zero.
     pub const ZERO: Self = Self(0.0);
     /// All of it.
     pub const ONE: Self = Self(1.0);
 
-    /// `part` of `whole`; zero of nothing is zero.
+    /// `part` of `whole`; zero if `whole` is zero.
     pub fn of(part: u64, whole: u64) -> Self {
         if whole == 0 { Self::ZERO } else { Self(part as f64 / whole as f64) }
     }

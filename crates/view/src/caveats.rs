@@ -6,7 +6,7 @@ use record::{Cause, Caveat, CaveatDetails, CaveatKind};
 use std::collections::BTreeMap;
 use units::grouped;
 
-/// Every caveat of a run once, with how many trials or measurements it concerns: the run's own first.
+/// Each caveat of a run once, with how many trials or measurements it concerns; the run's own first.
 pub(crate) fn collect<'a>(view: &'a RunView) -> Vec<(&'a Caveat, usize)> {
     let mut found: Vec<(&Caveat, usize)> = Vec::new();
     let mut place: BTreeMap<&CaveatKind, usize> = BTreeMap::new();
@@ -15,7 +15,7 @@ pub(crate) fn collect<'a>(view: &'a RunView) -> Vec<(&'a Caveat, usize)> {
         if index == found.len() {
             found.push((caveat, 0));
         }
-        // The latest words: numbers in them are those of the last trial concerned.
+        // Keep the latest words: their numbers are those of the last trial concerned.
         found[index].0 = caveat;
         found[index].1 += usize::from(of_a_trial);
     };
@@ -32,7 +32,7 @@ pub(crate) fn collect<'a>(view: &'a RunView) -> Vec<(&'a Caveat, usize)> {
     found
 }
 
-/// The caveats of a trial, those that void it first, each code once.
+/// A trial's caveats, each code once; those that void it first.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<&Caveat> {
     let void = trial.judgement.iter().flat_map(|j| &j.invalid);
     let mut all: Vec<&Caveat> = Vec::new();
@@ -44,18 +44,16 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<&Caveat> {
     all
 }
 
-/// One line.
 pub(crate) fn line(text: String) -> Text {
     Text::new(Tone::Warn, "caveat: ").with_plain(text)
 }
 
-/// One line for each.
 pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     in_words(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
 }
 
-/// Each in words, those last whose trials count for nothing anyway. Where the verdict is that torment was the limit, or fell
-/// behind, it has said what these would repeat.
+/// Each caveat in words; last those of trials that do not count anyway. Omits what the verdict already says where torment was the limit or
+/// fell behind.
 pub(crate) fn in_words(view: &RunView) -> Vec<(&Caveat, String)> {
     let cause = view.diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause());
     let ours = view.is_generator_limited() || cause == Some(Cause::Generator) || fell_behind(view).is_some();
@@ -78,7 +76,7 @@ pub(crate) fn in_words(view: &RunView) -> Vec<(&Caveat, String)> {
                     format!("{}, which do not count", number_of(trials, "trial"))
                 }
                 (ReportKind::Search, 1..) => number_of(trials, "trial"),
-                // What a search has to do next is said by how it ended.
+                // How a search ended says what to do next.
                 (ReportKind::Load, _) if caveat.doubt.is_generator() && !says_what(caveat) => {
                     return (caveat, format!("{said}; {}", remedy(view, None)));
                 }
@@ -93,12 +91,12 @@ pub(crate) fn in_words(view: &RunView) -> Vec<(&Caveat, String)> {
         .collect()
 }
 
-/// Earlier versions stored what to do in the sentence.
+/// Earlier versions stored the advice in the sentence.
 fn says_what(caveat: &Caveat) -> bool {
     matches!(caveat.grounds, Some(CaveatDetails::Text(_)))
 }
 
-/// That events of a newer version are missing here.
+/// Says that events of a newer version are missing.
 pub(crate) fn skipped(view: &RunView) -> Option<String> {
     (view.skipped > 0).then(|| {
         let [events, are, them] = match view.skipped {

@@ -1,4 +1,4 @@
-//! Two machines, or one at two times: which is faster at what, and by how much. Below it: loads and searches.
+//! Compares two machines, or one at two times: which is faster at what, and by how much. Loads and searches: see the submodules.
 
 mod changes;
 mod chart;
@@ -31,31 +31,30 @@ use record::{Figure, FigureUnit};
 use serde_json::{Value, json};
 use stats::{Median, ratio_of_medians};
 
-/// A difference smaller than this matters to nobody who chooses a machine.
+/// Differences below this do not matter when choosing a machine.
 const SAME: f64 = 0.02;
 
-/// A figure of both.
 #[derive(Debug, Clone, PartialEq)]
 struct FigurePair {
     first: Figure,
     second: Figure,
-    /// How much better the second is, above 1 if it is; with its interval.
+    /// Factor by which the second is better (above 1), with its interval.
     better: Option<Median>,
 }
 
-/// What two sheets of figures have in common.
+/// What the figures of two probe runs have in common.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeComparison {
-    /// How both are called: run and machine.
+    /// Titles: run and machine.
     names: [String; 2],
     pairs: Vec<FigurePair>,
     /// Rows that only one of them has, with their table.
     alone: Vec<String>,
-    /// All pairs that have a better and a worse, in one number; none if there is none.
+    /// All pairs that have a better direction, as one factor.
     summary: Option<f64>,
 }
 
-/// Compares the figures of two runs of `torment probe`; none if they have none in common.
+/// Compares the figures of two `torment probe` runs; `None` if they share none.
 pub fn compare_probes(first: &RunView, second: &RunView) -> Option<ProbeComparison> {
     let same = |a: &Figure, b: &Figure| {
         (&a.table, &a.row, &a.column, a.unit) == (&b.table, &b.row, &b.column, b.unit)
@@ -81,7 +80,7 @@ pub fn compare_probes(first: &RunView, second: &RunView) -> Option<ProbeComparis
     Some(ProbeComparison { names: [first, second].map(name), pairs, alone, summary })
 }
 
-/// By what factor `second` is better; none where there is no better or worse.
+/// Factor by which `second` is better; `None` if the unit has no better direction.
 fn better(first: &Figure, second: &Figure) -> Option<Median> {
     match first.unit {
         FigureUnit::Nanos | FigureUnit::Bytes => ratio_of_medians(&second.blocks, &first.blocks),
@@ -90,7 +89,7 @@ fn better(first: &Figure, second: &Figure) -> Option<Median> {
     }
 }
 
-/// The geometric mean of the tables' geometric means: a table with many figures must not outvote the others.
+/// The geometric mean of the tables' geometric means, so that a table with many figures does not outvote the others.
 fn summary(pairs: &[FigurePair]) -> Option<f64> {
     let mean = |values: &[f64]| values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64;
     let tables = distinct(pairs.iter().map(|pair| pair.first.table.as_str()));
@@ -114,7 +113,7 @@ fn name(view: &RunView) -> String {
 }
 
 impl ProbeComparison {
-    /// For people.
+    /// Formats the comparison as text.
     pub fn lines(&self) -> Vec<Text> {
         let mut lines = vec![
             Text::plain("  first   ").with_span(Tone::Strong, &self.names[0]),
@@ -163,7 +162,7 @@ impl ProbeComparison {
         lines
     }
 
-    /// For programs.
+    /// Encodes the comparison as JSON.
     pub fn json(&self) -> Value {
         let interval = |b: &Median| json!({ "factor": b.median, "low": b.low, "high": b.high });
         json!({
@@ -185,7 +184,7 @@ impl ProbeComparison {
     }
 }
 
-/// The ends of an interval; one that few blocks leave open has none.
+/// The interval's ends; empty if too few blocks bound it.
 fn interval(better: &Median) -> String {
     match better.high.is_finite() {
         true => format!("{:.2}–{:.2}", better.low, better.high),
@@ -257,7 +256,7 @@ mod tests {
         let factors: Vec<Option<f64>> =
             compared.pairs.iter().map(|pair| pair.better.map(|b| (b.median * 10.0).round() / 10.0)).collect();
         assert_eq!(factors, [Some(4.0), Some(1.0), Some(2.0), None]);
-        // Of 4 and 1 it is 2, of 2 it is 2: together 2.
+        // The mean of 4 and 1 is 2, that of 2 is 2: together 2.
         assert!((compared.summary.expect("there are figures") - 2.0).abs() < 0.02, "{:?}", compared.summary);
         assert_eq!(compared.alone, ["ipc: tcp"]);
         let text: String = compared.lines().iter().map(|line| format!("{line}\n")).collect();

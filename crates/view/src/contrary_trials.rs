@@ -1,5 +1,4 @@
-//! Trials on the other side of a limit than where they are looked for: bad ones where it holds, good ones beyond it; and which of the good
-//! ones stand for it.
+//! Trials on the wrong side of a limit: bad ones where it holds, good ones beyond it; and which good ones support it.
 
 use crate::experiment::number_of;
 use crate::wording::format_rate;
@@ -7,13 +6,12 @@ use crate::{ArrivalKind, RunView, Trial, TrialState};
 use record::{Limit, Purpose, SearchEnd};
 use units::Nanos;
 
-/// A trial that is shorter than this may end before a queue shows.
+/// A shorter trial may end before a queue shows.
 pub(crate) const BRIEF: Nanos = Nanos::from_secs(5);
-/// Rates are the same to a reader if they differ by less than this share.
+/// Rates that differ by less than this share look the same to a reader.
 const ALIKE: f64 = 0.0005;
 
-/// Every trial that tells something of the limit, with where it stands on the axis: at its rate, or, of a search whose trials all
-/// have one rate, at how many connections were open.
+/// Every trial that bears on the limit, with its x value: its rate or, in a search for connections, the number of open connections.
 pub(crate) fn plotted_trials(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
     let at = |trial: &Trial| match trial.words {
         ArrivalKind::Connections => Some(trial.figures.connections as f64),
@@ -25,7 +23,7 @@ pub(crate) fn plotted_trials(view: &RunView) -> impl Iterator<Item = (f64, &Tria
         .filter_map(move |trial| Some((at(trial)?, trial)))
 }
 
-/// The good trials that were made to find the limit.
+/// The good trials made to find the limit.
 pub(crate) fn good_trials(view: &RunView) -> impl Iterator<Item = &Trial> {
     view.trials.iter().filter(|trial| {
         matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
@@ -33,32 +31,32 @@ pub(crate) fn good_trials(view: &RunView) -> impl Iterator<Item = &Trial> {
     })
 }
 
-/// How many marks lie on the other side of what a picture draws as the limit.
+/// How many marks lie on the wrong side of the drawn limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct ContraryTrials {
-    /// Bad, at what holds or below.
+    /// Bad, at or below what holds.
     pub bad: usize,
-    /// The same from before the warm-up: of a target that was still cold.
+    /// The same before the warm-up, while the target was cold.
     pub cold: usize,
     /// The highest rate of those.
     pub cold_at: Option<f64>,
     /// Good, above it.
     pub good: usize,
-    /// How long the longest of those was.
+    /// Length of the longest of those.
     pub good_for: Nanos,
-    /// Void, at what holds or below.
+    /// Void, at or below what holds.
     pub void: usize,
     /// Void, above it.
     pub void_above: usize,
-    /// Between which rates the void ones were asked for.
+    /// Range of the void trials' offered rates.
     pub asked: Option<(f64, f64)>,
-    /// The same of warm-ups in which the generator fell behind.
+    /// The same for warm-ups in which the generator fell behind.
     pub warm: Option<(f64, f64)>,
-    /// Warm-ups and looks at whether the target is back that were void: they are not drawn.
+    /// Void warm-ups and recovery checks, which are not drawn.
     pub undrawn: usize,
 }
 
-/// With one rate more.
+/// Extends a range to a rate.
 fn reach(known: Option<(f64, f64)>, rate: f64) -> Option<(f64, f64)> {
     let (least, most) = known.unwrap_or((rate, rate));
     Some((least.min(rate), most.max(rate)))
@@ -99,13 +97,13 @@ impl ContraryTrials {
         found
     }
 
-    /// What there is to say of them under a picture; nothing if all lie where they are looked for.
+    /// The note below the picture; empty if no trial is on the wrong side.
     pub fn words(self, view: &RunView) -> String {
         let Self { bad, cold, good, good_for, void, void_above, undrawn, .. } = self;
         let of = |count: usize, what: &str| number_of(count, &format!("{what} trial"));
         let mut said = String::new();
         if bad > 0 {
-            // Where no limit was found the verdict tells what that means.
+            // If no limit was found, the verdict says what that means.
             let found = view.search_ended().is_none_or(|ended| !ended.is_at_least());
             let why = if found { ": the limit is what nine trials in ten hold" } else { "" };
             said += &format!("; {} at or below the line{why}", of(bad, "bad"));
@@ -113,7 +111,7 @@ impl ContraryTrials {
         if cold > 0 {
             said += &format!("; {} before the warm-up, up to the dashed line", of(cold, "bad"));
         }
-        // Beyond a limit that was found, what lies there is said by its shade.
+        // Beyond a limit that was found, the shading tells what lies there.
         let is_brief = good_for < BRIEF;
         if good > 0 && view.end.is_some() && (is_brief || view.fails_at().is_none()) {
             let why = match view.is_generator_limited() {
@@ -123,7 +121,7 @@ impl ContraryTrials {
             };
             said += &format!("; {} beyond the line: {why}", of(good, "good"));
         }
-        // How many they are stands above, or with the doubts.
+        // Their number is stated above or among the caveats.
         if void + void_above > 0 {
             said += "; hollow: void, not counted";
         }
@@ -136,8 +134,8 @@ impl ContraryTrials {
     }
 }
 
-/// The bad trials at what is said to hold or below, where no limit was found, but for those before the warm-up: what is said to hold counts the good
-/// ones alone.
+/// If no limit was found: the bad trials at or below what is said to hold, except before the warm-up; what is said to hold counts only the
+/// good ones.
 pub(crate) fn bad_below_limit(view: &RunView) -> Vec<&Trial> {
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
     let Some(held) = held.filter(|_| view.search_ended().is_some_and(SearchEnd::is_at_least)) else {
@@ -151,22 +149,22 @@ pub(crate) fn bad_below_limit(view: &RunView) -> Vec<&Trial> {
     failed.map(|(_, trial)| trial).collect()
 }
 
-/// Whether torment fell behind in another trial at the rate of this one.
+/// Whether torment fell behind in another trial at this trial's rate.
 pub(crate) fn fell_behind_at(view: &RunView, trial: &Trial) -> bool {
     view.trials.iter().filter(|other| is_late(other)).any(|other| {
         other.rate.zip(trial.rate).is_some_and(|(other, rate)| (other.0 / rate.0 - 1.0).abs() <= PLACE)
     })
 }
 
-/// Whether the generator is why it is void.
+/// Whether it is void because of the generator.
 fn is_late(trial: &Trial) -> bool {
     trial.judgement.iter().flat_map(|judged| &judged.invalid).any(|caveat| caveat.doubt.is_generator())
 }
 
-/// Trials at one rate stand in one place of a picture if they differ by less than this share.
+/// Rates closer than this share are drawn at one place.
 pub(crate) const PLACE: f64 = 0.005;
 
-/// How many good trials stand at a rate in the picture, with how many requests were due in them and how many of those were bad.
+/// The good trials drawn at a rate: how many, their requests due, and how many of those were bad.
 pub(crate) fn good_at(view: &RunView, rate: f64) -> (u64, (u64, u64)) {
     let there = plotted_trials(view).filter(|(at, trial)| {
         (at / rate - 1.0).abs() <= PLACE && TrialState::from_trial(trial) == TrialState::Good
@@ -176,22 +174,22 @@ pub(crate) fn good_at(view: &RunView, rate: f64) -> (u64, (u64, u64)) {
     })
 }
 
-/// The good trials that stand for a limit which was estimated: the highest of all, as far as they are not beyond its interval.
+/// The good trials that support an estimated limit: the highest, as far as its interval reaches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SupportingTrials {
     pub good: usize,
-    /// Bad ones among them, from the lowest of them up to what holds.
+    /// Bad trials among them, from their lowest rate up to what holds.
     pub bad: usize,
-    /// The lowest of their rates, and the highest.
+    /// Their lowest rate, and their highest.
     pub lowest: f64,
     pub highest: f64,
-    /// Requests of the good ones that were due, and those of them that were bad.
+    /// Requests due in the good ones, and how many of them were bad.
     pub due: u64,
     pub lost: u64,
 }
 
 impl SupportingTrials {
-    /// None of a limit that was not estimated, and where the trials are not those that it was estimated from.
+    /// `None` if the limit was not estimated, or not from these trials.
     pub fn from_limit(view: &RunView, limit: &Limit) -> Option<Self> {
         let held = limit.held?;
         let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
@@ -224,8 +222,7 @@ impl SupportingTrials {
         })
     }
 
-    /// `at 1,983 to 1,991`; `even at 31,490` of a limit below all of them. Who multiplies the rates by the length of the trials gets the
-    /// requests that are counted.
+    /// `at 1,983 to 1,991`; `even at 31,490` if the limit is below all of them. Rates times trial lengths give the requests counted.
     pub fn at(&self, held: f64) -> String {
         let (lowest, highest) = (format_rate(self.lowest), format_rate(self.highest));
         let above = if self.lowest > held * (1.0 + ALIKE) { "even " } else { "" };
@@ -237,12 +234,12 @@ impl SupportingTrials {
     }
 }
 
-/// In how many trials torment fell behind below the highest rate allowed, where these are too many to go on with.
+/// In how many trials torment fell behind below the highest rate allowed, where too many to go on.
 pub(crate) fn fell_behind(view: &RunView) -> Option<usize> {
     let late = view.trials.iter().filter(|trial| is_late(trial)).count();
     let many = late * MANY >= plotted_trials(view).count();
     (late > 0 && many && view.search_ended() == Some(&SearchEnd::MaxReached)).then_some(late)
 }
 
-/// One void trial of so many is too many.
+/// One void trial in so many is too many.
 const MANY: usize = 4;

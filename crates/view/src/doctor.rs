@@ -1,4 +1,4 @@
-//! What a machine allows: area by area, what is fine in a line, what is not with its meaning and the setting that changes it.
+//! What a machine allows, by area: one line if fine, else what it means and the setting that changes it.
 
 use crate::figure_tables::wrap;
 use crate::{Text, Tone};
@@ -6,7 +6,7 @@ use record::{Area, Machine, Prerequisite, Severity};
 use serde_json::{Value, json};
 use units::Bytes;
 
-/// For people.
+/// Formats a machine's prerequisites.
 pub fn doctor_lines(machine: &Machine, rows: &[Prerequisite]) -> Vec<Text> {
     let name = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
     let Machine { host, processor, kernel, memory_bytes, .. } = machine;
@@ -29,7 +29,7 @@ pub fn doctor_lines(machine: &Machine, rows: &[Prerequisite]) -> Vec<Text> {
     lines
 }
 
-/// The same of a place in a cluster. What was not tried is said.
+/// The same for a place in a cluster, noting what was not tried.
 pub fn cluster_lines(place: &str, rows: &[Prerequisite], is_tried: bool) -> Vec<Text> {
     let name = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
     let head = Text::plain("  ")
@@ -45,7 +45,7 @@ pub fn cluster_lines(place: &str, rows: &[Prerequisite], is_tried: bool) -> Vec<
     lines
 }
 
-/// The same for programs.
+/// The same as JSON.
 pub fn cluster_json(place: &str, rows: &[Prerequisite]) -> Value {
     json!({"schema": record::SCHEMA, "cluster": place, "hinders": hindering(rows), "allows": rows})
 }
@@ -104,7 +104,7 @@ fn total(rows: &[Prerequisite]) -> Text {
     if unknown > 0 { line.with_plain(format!(" · {unknown} could not be read")) } else { line }
 }
 
-/// For programs.
+/// Encodes a machine's prerequisites as JSON.
 pub fn doctor_json(machine: &Machine, rows: &[Prerequisite]) -> Value {
     json!({
         "schema": record::SCHEMA,

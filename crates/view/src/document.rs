@@ -1,11 +1,11 @@
-//! What is said and shown of a run, and what it means: texts, tables and charts in sections.
+//! A run as a document: texts, tables and charts in sections.
 //!
-//! It says what a thing means (a [`Tone`], a [`Role`]), never how it looks. The terminal lays out the texts and tables; the live page, the
-//! frozen report and whoever reads JSON get all of it. The page in `crates/page/ui` draws any document without knowing what a trial or a
-//! session of a database is; its `document.ts` has the same nouns.
+//! It carries meaning (a [`Tone`], a [`SeriesRole`]), never looks. The terminal lays out the texts and tables; the live page, the frozen
+//! report and JSON readers get all of it. The page in `crates/page/ui` draws any document without knowing what a trial or a database
+//! session is; its `document.ts` uses the same nouns.
 //!
-//! Two parts grow differently. The [`Front`] is small and is sent anew when it changed; the [`Timeline`] only gets rows added, so that a
-//! live page asks for those after the last it has.
+//! The two parts are updated differently. The [`PageFront`] is small and is resent when it changes; the [`Timeline`] only gains rows, so a
+//! live page asks for those after its last.
 
 mod chart;
 mod flame;
@@ -24,131 +24,131 @@ pub use text::{Text, TextSpan, Tone};
 
 use serde::Serialize;
 
-/// Raised when a document can no longer be read by an older page.
+/// Incremented when older pages can no longer read a document.
 pub const SCHEMA: u32 = 1;
 
-/// Everything that a page shows of a run.
+/// Everything a page shows of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Document {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// What is said, and every chart.
+    /// Texts, and all charts.
     pub front: PageFront,
-    /// What charts over time draw.
+    /// The data of charts over time.
     pub timeline: Timeline,
 }
 
-/// What is said of a run, and which charts go with it.
+/// The texts of a run, and the charts that go with them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct PageFront {
-    /// Which run.
+    /// The run's identity.
     pub head: PageHeader,
-    /// The verdict in two sentences at most: what holds, and what gave first.
+    /// The verdict, at most two sentences: what holds, and what gave first.
     pub verdict: Vec<Text>,
-    /// The way of a request to what gave first; empty if nothing did.
+    /// A request's path to what gave first; empty if nothing did.
     pub chain: Vec<StationBox>,
-    /// What a run came to, drawn: to be seen beside the verdict.
+    /// The run's result as charts, shown beside the verdict.
     pub pictures: Vec<Chart>,
-    /// Every reason for doubt.
+    /// All caveats.
     pub doubts: Vec<PageCaveat>,
-    /// From the most important to the rest.
+    /// Most important first.
     pub sections: Vec<Section>,
-    /// What went on when, for all charts over time.
+    /// The phases marked on all charts over time.
     pub phases: Vec<Phase>,
 }
 
-/// Which run it is.
+/// A run's identity and state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct PageHeader {
     /// Its id.
     pub id: String,
-    /// What whoever started it called it; empty if nothing.
+    /// Its user-given name; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// `find`, `run`, `try`, `probe`, …
     pub command: String,
-    /// The target as shown to people.
+    /// The target, as displayed.
     pub target: String,
-    /// The objective in words; empty if there is none.
+    /// The goal in words; empty if none.
     pub goal: String,
     /// torment's version.
     pub version: String,
     /// Milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// Milliseconds since 1970; none while it runs, or if it was cut short.
+    /// Milliseconds since 1970; `None` while it runs, or if it was cut short.
     pub ended_unix_ms: Option<u64>,
-    /// How it stands.
+    /// Its state.
     pub state: PageState,
     /// The machine in one line: processors, memory, kernel.
     pub machine: String,
-    /// What is going on at this moment, of a run that is not over: `trial 4: 1,200/s, 6 s of 10`.
+    /// What a run in progress is doing: `trial 4: 1,200/s, 6 s of 10`.
     pub now: Option<String>,
-    /// What to type in a shell to make the run again; none if what is kept of it does not tell.
+    /// The shell command that repeats the run; `None` if the stored data do not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageState {
-    /// It goes on.
+    /// Still running.
     #[default]
     Running,
-    /// It came to its end.
+    /// Finished.
     Ended,
-    /// It has no end, and nobody writes it any longer.
+    /// Has no end, and is no longer written.
     CutShort,
 }
 
-/// Somewhere that a request comes by.
+/// A station on a request's path.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct StationBox {
-    /// What it is: `200 workers`.
+    /// Its name: `200 workers`.
     pub name: String,
-    /// What was seen there.
+    /// What was observed there.
     pub facts: Vec<Text>,
-    /// How full it was where the target was well; none if that is not known.
+    /// Its occupancy where the target was well; `None` if unknown.
     pub well: Option<Occupancy>,
-    /// How full it was where the target was degraded.
+    /// Its occupancy where the target was degraded.
     pub degraded: Option<Occupancy>,
-    /// The section with its charts.
+    /// Id of the section with its charts.
     pub section: Option<String>,
-    /// Bad of the one that gave first.
+    /// [`Tone::Bad`] for the one that gave first.
     pub tone: Tone,
 }
 
-/// How full a station was, on average; what is not known is none.
+/// A station's average occupancy; `None` where unknown.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Occupancy {
-    /// How many were in use: `9.9 of 10`, or `9.9 in use`.
+    /// Number in use: `9.9 of 10`, or `9.9 in use`.
     pub in_use: Option<String>,
-    /// The share of its size that was in use, 1 at most.
+    /// Share of its size in use, at most 1.
     #[serde(serialize_with = "round::maybe")]
     pub share: Option<f64>,
-    /// How long a request stayed: `52 ms`.
+    /// Time a request spent there: `52 ms`.
     pub stay: Option<String>,
-    /// How many waited before it: `190`.
+    /// Number waiting for it: `190`.
     pub waiting: Option<String>,
 }
 
-/// A reason for doubt.
+/// A caveat, as the page shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PageCaveat {
-    /// In words.
+    /// Its text.
     pub text: String,
-    /// The section whose numbers it touches; none: all of them.
+    /// Id of the section whose figures it affects; `None`: all.
     pub section: Option<String>,
 }
 
-/// A part of the page under one heading.
+/// A part of the page, under one heading.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Section {
-    /// Unique on the page, fit for an address: `evidence`, `response`, `search`.
+    /// Unique on the page and usable in a URL: `evidence`, `response`, `search`.
     pub id: String,
     /// Its heading.
     pub title: String,
-    /// What is said.
+    /// Lines of text.
     pub texts: Vec<Text>,
     /// Tables.
     pub tables: Vec<TextTable>,
@@ -159,7 +159,7 @@ pub struct Section {
     pub flames: Vec<FlameChart>,
 }
 
-/// A stretch of the run.
+/// A time span of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Phase {
     /// Seconds since the run began.
@@ -170,34 +170,34 @@ pub struct Phase {
     pub to: f64,
     /// `trial 4: 1,200/s, bad`.
     pub label: String,
-    /// How it came out.
+    /// How it ended.
     pub tone: Tone,
 }
 
-/// Figures of every second, or of every stretch of a long run.
+/// Values for each second, or for each stretch of a long run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Timeline {
-    /// Seconds since the run began, rising.
+    /// Seconds since the run began, ascending.
     #[serde(serialize_with = "round::times")]
     pub at: Vec<f64>,
-    /// The columns; all as long as `at`.
+    /// The columns, each as long as `at`.
     pub columns: Vec<TimelineColumn>,
 }
 
-/// One figure over time.
+/// One value over time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TimelineColumn {
     /// Unique in the timeline: `offered`, `response_p99`, `threads.0.running`.
     pub id: String,
-    /// Its values, in the unit of the chart's y axis; none where nothing was measured.
+    /// In the unit of the chart's y axis; `None` where not measured.
     #[serde(serialize_with = "round::maybes")]
     pub values: Vec<Option<f64>>,
-    /// It is part of a sum: where rows are joined it is averaged. Otherwise the smallest and the largest stay.
+    /// Part of a sum: joined rows are averaged. Otherwise they keep minimum and maximum.
     pub adds: bool,
 }
 
 impl PageHeader {
-    /// Which run it is, in a line: `torment find demo`.
+    /// The run in one line: `torment find demo`.
     pub fn title(&self) -> String {
         let words = ["torment", self.command.as_str(), self.target.as_str()];
         words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
@@ -209,32 +209,31 @@ impl Section {
         Self { id: id.to_owned(), title: title.to_owned(), ..Self::default() }
     }
 
-    /// With texts that say something.
+    /// Adds the texts that are not empty.
     pub(crate) fn texts(mut self, texts: impl IntoIterator<Item = Text>) -> Self {
         self.texts.extend(texts.into_iter().filter(|text| !text.is_empty()));
         self
     }
 
-    /// With a flame graph.
     pub(crate) fn flame(mut self, flame: FlameChart) -> Self {
         self.flames.push(flame);
         self
     }
 
-    /// With a table, if it has rows.
+    /// Adds a table, if it has rows.
     pub(crate) fn table(mut self, table: TextTable) -> Self {
         self.tables.extend((!table.is_empty()).then(|| table.padded()));
         self
     }
 
-    /// For a terminal: texts and tables under a faint heading, an empty line before it.
+    /// For a terminal: texts and tables under a faint heading, preceded by an empty line.
     pub(crate) fn lines(&self) -> Vec<Text> {
         let head = indent_all([Text::empty(), Text::new(Tone::Faint, &self.title)]);
         let tables = self.tables.iter().flat_map(|table| table.indented_lines(1));
         head.into_iter().chain(indent_all(self.texts.iter().cloned())).chain(tables).collect()
     }
 
-    /// With what another says and shows, under its heading.
+    /// Appends another section's content, under its heading.
     pub(crate) fn merged(mut self, part: Self) -> Self {
         if !part.texts.is_empty() {
             self.texts.push(Text::new(Tone::Strong, &part.title));
@@ -246,13 +245,13 @@ impl Section {
         self
     }
 
-    /// Without what is said elsewhere already: a reader wants every figure once.
+    /// Drops what is said elsewhere already: every figure appears once.
     pub(crate) fn without_repeated(mut self, said: &[Text]) -> Option<Self> {
         self.texts.retain(|text| !said.contains(text));
         self.non_empty()
     }
 
-    /// Nothing is left of one that says and shows nothing.
+    /// `None` if the section is empty.
     pub(crate) fn non_empty(self) -> Option<Self> {
         let is_empty = self.texts.is_empty() && self.tables.is_empty() && self.charts.is_empty();
         (!is_empty || !self.flames.is_empty()).then_some(self)

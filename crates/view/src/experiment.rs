@@ -1,5 +1,5 @@
-//! An experiment in lines: what is asked and how it is answered, what each arm does, and how sure all that is.
-//! Summary, progress and the live screen take them from here.
+//! An experiment as lines: its questions and answers, what each arm does, and the certainty. Used by summary, progress and the live
+//! screen.
 
 mod arm_tables;
 mod bar;
@@ -24,5 +24,5 @@ pub(crate) use words::{
     answer_counts, answer_in_full, answer_word, factor, median, number_of, percent, ratio, value,
 };
 
-/// Tables and bars are no wider than this; sentences are wrapped by whoever prints them.
+/// Maximum width of tables and bars; sentences are wrapped when printed.
 const WIDTH: usize = 100;

@@ -1,5 +1,5 @@
-//! The whole chain of evidence of a run: every finding with all its facts, the figures of each step,
-//! what was looked at, what was watched, and what could not be seen.
+//! A run's whole chain of evidence: every finding with all its facts, the figures of each step, what was inspected, what was watched, and
+//! what could not be seen.
 
 use crate::document::{Section, TextTable, indent_all};
 use crate::summary::generator_next_steps;
@@ -13,10 +13,10 @@ use record::watch::{AccessLevel, TreeRole, WatchedProcesses};
 use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Share, grouped};
 
-/// Changes that are shown of one place.
+/// Maximum changes shown per place.
 const SHOWN: usize = 8;
 
-/// Everything that `torment explain` says.
+/// The output of `torment explain`.
 pub fn explain(view: &RunView) -> Vec<Text> {
     let Some(started) = view.started.as_ref().filter(|_| view.kind() != ReportKind::Profile) else {
         return crate::summary(view);
@@ -35,7 +35,7 @@ pub fn explain(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// What stands behind a verdict beside its findings: the figures of each step, what was looked at, who was watched, what was not.
+/// What supports a verdict beside its findings: each step's figures, inspections, what was watched, what was not.
 pub(crate) fn supporting_sections(view: &RunView) -> Vec<Section> {
     let unless = view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unless);
     let named = |id: &str, title: &str, place: &WatchedPlace| {
@@ -60,7 +60,7 @@ pub(crate) fn supporting_sections(view: &RunView) -> Vec<Section> {
     places.chain(sections).filter_map(Section::non_empty).collect()
 }
 
-/// What a new verdict changes about the stored one, in one line.
+/// How a new verdict differs from the stored one, in one line.
 pub fn verdict_change(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Text {
     let named = |diagnosis: &Diagnosis| diagnosis.cause().map_or("no cause", Cause::words);
     let word = |diagnosis: &Diagnosis| diagnosis.findings.first().map_or("", |f| f.confidence.word());
@@ -83,7 +83,6 @@ pub fn verdict_change(stored: Option<&Diagnosis>, anew: &Diagnosis) -> Text {
     }
 }
 
-/// Why there is no verdict.
 pub(crate) fn why_no_verdict(view: &RunView) -> &'static str {
     match (view.places.is_empty(), view.running) {
         (_, true) => "no verdict yet: the run is still going",
@@ -101,7 +100,7 @@ fn verdict(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines
 }
 
-/// What it came to and what to do, without the findings it rests on.
+/// The result and the advice, without the findings behind them.
 pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     let mut lines: Vec<Text> = Vec::new();
     if diagnosis.findings.is_empty() {
@@ -112,7 +111,7 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
         return lines;
     }
     let beside = freezes::unknown_cause_line(view);
-    // What gave nothing of the limit is on no way to it.
+    // What did not set the limit is not on its path.
     let is_way = beside.is_none() && diagnosis.chain.len() > 1;
     lines.extend(beside);
     lines.extend(sentences(diagnosis));
@@ -132,7 +131,7 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines
 }
 
-/// What to do, and what that should bring: where torment was the limit, of that.
+/// What to do, and the expected gain; if torment was the limit, about that.
 fn next_steps(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     if view.is_generator_limited() {
         return generator_next_steps(view);
@@ -141,7 +140,7 @@ fn next_steps(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     recommendations(diagnosis).chain([brings]).collect()
 }
 
-/// What to do, the first thing first.
+/// Recommendations, most important first.
 pub(crate) fn recommendations(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
     diagnosis.next.iter().enumerate().map(|(index, next)| {
         let label = if index == 0 { "next: " } else { "      " };
@@ -149,7 +148,7 @@ pub(crate) fn recommendations(diagnosis: &Diagnosis) -> impl Iterator<Item = Tex
     })
 }
 
-/// Which finding it is, how sure, and since when.
+/// A finding's cause, confidence and onset.
 pub(crate) fn finding_head(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Text {
     let rank = match index {
         0 => "the verdict: ".to_owned(),
@@ -194,7 +193,6 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
     lines
 }
 
-/// The factors of a confidence.
 pub(crate) fn how_confident(confidence: Confidence) -> String {
     let Confidence { margin, persistence, independence, coverage } = confidence;
     let percent = |share: f64| Share((share * 100.0).round() / 100.0).to_string();
@@ -208,7 +206,7 @@ pub(crate) fn how_confident(confidence: Confidence) -> String {
     )
 }
 
-/// A row for each trial that was watched.
+/// One row per watched trial.
 fn steps(view: &RunView, place: &WatchedPlace) -> TextTable {
     let mut table =
         TextTable::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
@@ -238,7 +236,7 @@ fn cpu_words(figure: &WindowFigures) -> String {
     }
 }
 
-/// The two largest waits, and what the database's sessions do.
+/// The two largest waits, and the activity of the database's sessions.
 fn waits(figure: &WindowFigures) -> String {
     let named = |(what, count): &(String, f64)| format!("{what}: {}", average(*count));
     let mut parts: Vec<String> = figure.waits.iter().take(2).map(named).collect();
@@ -289,7 +287,6 @@ fn subject(subject: &WatchedProcesses) -> Text {
         .with_span(Tone::Faint, format!(" · {}", parts.join(" · ")))
 }
 
-/// What could not be seen.
 fn unseen(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
     let mut said: Vec<String> = Vec::new();
@@ -322,7 +319,7 @@ fn unseen(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// As the diagnosis begins to say it.
+/// Begins as the diagnosis words it.
 fn lost_words(place: &WatchedPlace) -> String {
     format!("What happened on {}", place.name)
 }

@@ -1,16 +1,16 @@
-//! Figures of a machine as tables: one for each table of theirs, and for each thing that its columns say.
+//! A machine's figures as tables: one for each of its tables and each subject of its columns.
 
 use crate::document::TextTable;
 use crate::{Text, Tone};
 use record::{Caveat, CostRange, Figure, FigureUnit};
 use units::{Bytes, Nanos, Share, grouped};
 
-/// A table no wider than this; what does not fit stands in another below.
+/// Maximum width; excess columns go to another table below.
 const WIDTH: usize = 100;
-/// An interval that reaches less far from its median is not worth showing.
+/// Intervals reaching less far from the median are not shown.
 const PRECISE: f64 = 0.015;
 
-/// All tables, each with what explains its figures below.
+/// All tables, each followed by what explains its figures.
 pub(crate) fn tables(figures: &[Figure], notes: &[(String, String)]) -> Vec<Text> {
     let names = distinct(figures.iter().map(|f| &f.table).chain(notes.iter().map(|(table, _)| table)));
     let mut lines = Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn tables(figures: &[Figure], notes: &[(String, String)]) -> Vec<Text
     lines
 }
 
-/// The figures of one name, in tables no wider than that.
+/// The figures of one table, split to this width.
 pub(crate) fn part_lines(name: &str, figures: &[Figure], width: usize) -> Vec<Text> {
     parts(name, figures, width).iter().flat_map(TextTable::lines).collect()
 }
@@ -37,7 +37,7 @@ fn parts(name: &str, figures: &[Figure], width: usize) -> Vec<TextTable> {
     parts.into_iter().flat_map(|what| part(what, &of_it, width)).collect()
 }
 
-/// The tables of one name, however wide, then in words what explains their figures.
+/// The tables of one name, however wide, then the notes that explain their figures.
 pub(crate) fn tables_and_notes(
     name: &str,
     figures: &[Figure],
@@ -49,7 +49,7 @@ pub(crate) fn tables_and_notes(
     (tables, arguments(&of_it).into_iter().chain(notes).collect())
 }
 
-/// In the order of their first appearance.
+/// In order of first appearance.
 pub(crate) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     all.fold(Vec::new(), |mut seen, one| {
         if !seen.contains(&one) {
@@ -67,7 +67,7 @@ pub(crate) fn range_words(range: &CostRange) -> String {
     format!("{table}: {low} ({least}) to {high} ({most}{at})")
 }
 
-/// The figures of one thing, in as many tables as their width needs.
+/// The figures of one subject, in as many tables as the width requires.
 fn part(what: &str, figures: &[&Figure], most: usize) -> Vec<TextTable> {
     let of_it: Vec<&Figure> =
         figures.iter().copied().filter(|figure| figure.circumstances().1 == what).collect();
@@ -106,7 +106,7 @@ fn part(what: &str, figures: &[&Figure], most: usize) -> Vec<TextTable> {
     tables
 }
 
-/// The median, and how far its interval reaches where that is far.
+/// The median, and its interval if wide.
 fn shown(figure: &Figure) -> String {
     let reach = (figure.high - figure.median).max(figure.median - figure.low) / figure.median.abs();
     let text = value(figure.unit, figure.median);
@@ -129,7 +129,7 @@ pub(crate) fn value(unit: FigureUnit, value: f64) -> String {
     }
 }
 
-/// What explains a row: of its figures the first that says so.
+/// What explains a row: its first figure with an argument.
 fn arguments(figures: &[&Figure]) -> Vec<String> {
     let rows = distinct(figures.iter().map(|figure| figure.row.as_str()));
     rows.into_iter()
@@ -140,7 +140,7 @@ fn arguments(figures: &[&Figure]) -> Vec<String> {
         .collect()
 }
 
-/// Each doubt once, with the figures that it is about.
+/// Each caveat once, with the figures concerned.
 pub(crate) fn caveats(figures: &[&Figure]) -> Vec<String> {
     let all = distinct(figures.iter().flat_map(|figure| &figure.caveats));
     let line = |caveat: &Caveat| {
@@ -158,7 +158,7 @@ pub(crate) fn caveats(figures: &[&Figure]) -> Vec<String> {
     all.into_iter().map(line).collect()
 }
 
-/// A long sentence over several lines, those after the first under its beginning.
+/// Wraps a long sentence with a hanging indent.
 pub(crate) fn wrap(before: &str, text: &str, tone: Tone) -> Vec<Text> {
     let indent = before.chars().count();
     let mut rows: Vec<String> = Vec::new();

@@ -2,7 +2,7 @@ use crate::figure_tables::{distinct, part_lines};
 use crate::summary::{limit_table, ramp_table};
 use crate::{ReportKind, RunView, Text, Tone};
 
-/// The figures of the machine so far, as tables of so many columns; of threads how many there were when, and every limit.
+/// The machine's figures so far, as tables of this width; for threads their number over time, and every limit.
 pub fn figure_lines(view: &RunView, width: usize) -> Vec<Text> {
     if view.kind() == ReportKind::Tasks {
         let ramp = if view.ramp.is_empty() { Vec::new() } else { ramp_table(view).lines() };

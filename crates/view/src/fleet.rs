@@ -1,4 +1,4 @@
-//! Who made a load together, and who was lost: nothing of a run that one process made.
+//! Who made a load together, and who was lost: empty if one process made the run.
 
 use crate::values::{micros, rate_value, seconds};
 use crate::{RunView, Text, Tone, WatchedPlace};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use units::{Share, grouped};
 
-/// A line for the fleet, behind its label, and one for each that was lost.
+/// One line for the fleet, after its label, and one for each lost member.
 pub(crate) fn lines(view: &RunView, label: &str) -> Vec<Text> {
     let Some(who) = participation_words(&view.fleet, busiest(view)) else { return Vec::new() };
     let lost = view.lost.iter().map(|(trial, lost)| {
@@ -20,7 +20,7 @@ pub(crate) fn lines(view: &RunView, label: &str) -> Vec<Text> {
     std::iter::once(Text::new(Tone::Faint, label).with_plain(who)).chain(lost).collect()
 }
 
-/// Who takes part, and how much of its time the busiest of them worked; none if nobody does.
+/// The members, and the busiest one's utilisation; `None` without members.
 pub(crate) fn participation_words(members: &[FleetMember], busiest: Option<Share>) -> Option<String> {
     let clock = members.iter().map(|member| member.clock).max()?;
     let who = size_words(members);
@@ -30,7 +30,7 @@ pub(crate) fn participation_words(members: &[FleetMember], busiest: Option<Share
     Some(format!("{who}{busy}; clocks agree within {clock}"))
 }
 
-/// How many, and where; one process alone, if there are none.
+/// The fleet's size and places; one process if empty.
 pub(crate) fn size_words(members: &[FleetMember]) -> String {
     let places: BTreeSet<&str> = members.iter().map(|member| member.place.as_str()).collect();
     let places = places.into_iter().collect::<Vec<_>>().join(", ");
@@ -41,7 +41,7 @@ pub(crate) fn size_words(members: &[FleetMember]) -> String {
     }
 }
 
-/// What asks for the same fleet again; nothing of a run that one process made.
+/// Arguments for the same fleet; empty if one process made the run.
 pub(crate) fn fleet_arguments(members: &[FleetMember]) -> String {
     let workers = members.len();
     let hosts: Vec<&str> = members.iter().filter_map(|member| member.on.strip_prefix("ssh:")).collect();
@@ -53,7 +53,7 @@ pub(crate) fn fleet_arguments(members: &[FleetMember]) -> String {
     }
 }
 
-/// What asks for the same watchers again; nothing of a run that was watched by who made it.
+/// Arguments for the same watchers; empty if the load's maker watched.
 pub(crate) fn watcher_arguments(places: &[WatchedPlace]) -> String {
     let hosts: Vec<&str> = places.iter().filter_map(|place| place.watched.on.strip_prefix("ssh:")).collect();
     let joined = places.iter().filter(|place| place.watched.on == "join").count();
@@ -66,13 +66,12 @@ pub(crate) fn watcher_arguments(places: &[WatchedPlace]) -> String {
     }
 }
 
-/// How much of its time the busiest of them worked, in any trial.
+/// The busiest member's utilisation, in any trial.
 fn busiest(view: &RunView) -> Option<Share> {
     let workers = view.trials.iter().flat_map(|trial| &trial.members);
     workers.map(|worked: &MemberFigures| worked.busy_shares().0).max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// The same for programs.
 pub(crate) fn json(view: &RunView) -> Value {
     let member = |member: &FleetMember| {
         json!({

@@ -1,4 +1,4 @@
-//! That the target froze, in words and as JSON.
+//! Freezes of the target, in words and as JSON.
 
 use crate::contrary_trials::plotted_trials;
 use crate::values::{rate_value, seconds};
@@ -9,10 +9,11 @@ use record::{Cause, SearchEnd};
 use serde_json::{Value, json};
 use units::{Nanos, Rate, Share};
 
-/// Trials within this factor of a rate are next to it.
+/// Trials within this factor of a rate are near it.
 const NEAR: f64 = 1.03;
 
-/// How sure that is, and what it did meanwhile: silences are counted, and what is seen in the same seconds may only go along with them.
+/// How sure the freezes are, and what the target did meanwhile: silences are counted, but what is seen in the same seconds may merely
+/// coincide.
 pub(crate) fn certainty_words(view: &RunView) -> Option<String> {
     let found = view.freezes()?;
     Some(match found.meanwhile.code {
@@ -21,17 +22,17 @@ pub(crate) fn certainty_words(view: &RunView) -> Option<String> {
     })
 }
 
-/// In one line, if it did; under a goal that is met, whose headline has the first half, what it cost. Nothing where the verdict on what gave
-/// first says it.
+/// One line, if it froze; under a met goal, whose headline has the first half, only the cost. `None` where the verdict on what gave first
+/// says it.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
     let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze))?;
     if view.goal_met() == Some(true) {
         return Some(Text::new(Tone::Warn, "frozen").with_plain(format!(" {}", cost(view, &found))));
     }
-    // Where no limit of the target was found it is a warning.
+    // A warning where no limit of the target was found.
     let tone = if view.is_generator_limited() { Tone::Warn } else { Tone::Bad };
     let (count, lengths) = (found.each.len(), found.format_lengths());
-    // A search sees those in its trials, which are fewer than its length and their period come to.
+    // A search only sees freezes during trials: fewer than length and period suggest.
     let (froze, lengths) = match found.period.filter(|_| view.kind() == ReportKind::Search) {
         Some(_) => ("froze".to_owned(), format!("{lengths}, seen {count} times in trials")),
         None => (format_times(count), lengths),
@@ -40,18 +41,18 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     Some(froze.with_plain(format!("{lengths}: {}", cost(view, &found))))
 }
 
-/// The first half of it, behind a goal that is met: whoever looks for green is to see what the goal does not ask for.
+/// The first half of that line, after a met goal: a green result must not hide what the goal does not ask for.
 pub(crate) fn headline_suffix(view: &RunView) -> Option<String> {
     let found = view.freezes()?;
     Some(format!(", but the target {}{}", format_times(found.each.len()), found.format_lengths()))
 }
 
-/// What gave first, if that is known.
+/// What gave first, if known.
 fn cause(view: &RunView) -> Option<Cause> {
     view.diagnosis.as_ref().and_then(|found| found.cause())
 }
 
-/// How much of the time it took, who had to wait for it, and what the target did meanwhile.
+/// The share of time it took, who had to wait, and what the target did meanwhile.
 fn cost(view: &RunView, found: &Freezes) -> String {
     let rate = held(view).or_else(|| view.load()?.rate).filter(|_| view.words() != ArrivalKind::Connections);
     let leave = rate.and_then(|rate| found.format_left(rate, |left| view.words().count(left)));
@@ -59,20 +60,19 @@ fn cost(view: &RunView, found: &Freezes) -> String {
     format!("{} of the time{leave}; {}", found.time_share(), found.meanwhile.text)
 }
 
-/// Whether the target froze in a trial.
 fn froze_in(found: &Freezes, trial: &Trial) -> bool {
     found.each.iter().any(|freeze| freeze.trial == trial.number)
 }
 
-/// Whether torment fell behind only where the target froze: then it was not the limit by itself.
+/// Whether torment fell behind only while the target froze: then it was not the limit by itself.
 pub(crate) fn explain_lateness(view: &RunView) -> bool {
     let Some(found) = view.freezes() else { return false };
     let mut void = view.trials.iter().filter(|trial| TrialState::is_void(trial)).peekable();
     void.peek().is_some() && void.all(|trial| froze_in(&found, trial))
 }
 
-/// What makes trials next to the limit bad, if it is that the target froze in them: in all of these, and in few of the good ones there. Nothing
-/// where the verdict on what gave first says it, or where the limit is no higher without them.
+/// That freezes are why trials near the limit are bad, if all of these froze and few of the good ones did. `None` where the verdict on
+/// what gave first says it, or where the limit would be no higher without them.
 pub(crate) fn why_trials_bad(view: &RunView) -> Option<String> {
     let found =
         view.freezes().filter(|_| cause(view) != Some(Cause::Freeze) && !is_limit_unaffected(view))?;
@@ -105,7 +105,7 @@ pub(crate) fn is_recurrent(view: &RunView) -> bool {
     view.freezes().is_some_and(|found| found.each.len() > 1)
 }
 
-/// Whether there is nothing better to say of what gave first: that requests wait somewhere inside says less than that all of it stood still.
+/// Whether there is no better finding: that requests wait somewhere inside says less than that everything stood still.
 pub(crate) fn is_main_finding(view: &RunView) -> bool {
     let is_it = match cause(view) {
         Some(Cause::Freeze) => true,
@@ -116,18 +116,18 @@ pub(crate) fn is_main_finding(view: &RunView) -> bool {
     is_recurrent(view) && !view.is_generator_limited() && (is_it || why_trials_bad(view).is_some())
 }
 
-/// What holds, as far as that is known.
+/// What holds, as far as known.
 fn held(view: &RunView) -> Option<Rate> {
     view.limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate)
 }
 
-/// Whether the limit is no higher without them.
+/// Whether the limit would be no higher without them.
 pub(crate) fn is_limit_unaffected(view: &RunView) -> bool {
     held(view).zip(view.freezes()).is_some_and(|(held, found)| found.leave_limit(held))
 }
 
-/// That nothing else is known to have given, and they do not set the limit: then what does is not known. Earlier versions called them what gave
-/// first all the same.
+/// That nothing else is known to have given and freezes do not set the limit, so what does is unknown. Earlier versions named freezes as
+/// what gave first all the same.
 pub(crate) fn unknown_cause_line(view: &RunView) -> Option<Text> {
     let is_all = matches!(cause(view), None | Some(Cause::Freeze)) && view.diagnosis.is_some();
     let is_so = is_all && is_recurrent(view) && !view.is_generator_limited() && is_limit_unaffected(view);
@@ -143,7 +143,7 @@ pub(crate) fn unknown_cause_line(view: &RunView) -> Option<Text> {
     Some(Text::new(Tone::Strong, "what sets the limit is not known").with_plain(known))
 }
 
-/// Behind what they cost, where the limit stays the same without them.
+/// Follows their cost where the limit is the same without them.
 pub(crate) fn limit_unaffected_words(view: &RunView) -> String {
     match sustained_rate(view).and_then(|_| view.freezes()) {
         Some(found) => {
@@ -156,13 +156,13 @@ pub(crate) fn limit_unaffected_words(view: &RunView) -> String {
     }
 }
 
-/// What the target holds for longer than a trial, if that is less than what holds in trials.
+/// What the target holds for longer than a trial, if less than in trials.
 pub(crate) fn sustained_rate(view: &RunView) -> Option<Rate> {
     let (found, held) = view.freezes().filter(|_| !view.is_generator_limited()).zip(held(view))?;
     found.sustained_rate(held).map(rounded)
 }
 
-/// What limit is left without them: what the target answered between them while requests queued, or else between what it lies.
+/// The limit left without freezes: what the target answered between them while requests queued, else its bounds.
 fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     if view.words() == ArrivalKind::Connections {
         return None;
@@ -176,7 +176,7 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     };
     let queued = view.words().arrivals();
     Some(match (found.between, found.fails_without(held)) {
-        // Beside what holds a second figure that is nearly the same would look like a contradiction.
+        // A second figure close to what holds would look like a contradiction.
         _ if found.leave_limit(held) => match found.sustained_rate(held) {
             Some(_) => format!("; for longer than a trial it then holds about {held}, too"),
             None => format!("; the limit stays at about {held}"),
@@ -194,7 +194,7 @@ fn remains(view: &RunView, found: &Freezes) -> Option<String> {
     })
 }
 
-/// What to do about it, by what the target did then, and what it would bring to be rid of it; nothing where something else is to be done first.
+/// What to do, given what the target did in freezes, and the expected gain; empty where something else comes first.
 pub(crate) fn next_steps(view: &RunView) -> Vec<Text> {
     let Some(found) = view.freezes().filter(|found| found.each.len() > 1) else { return Vec::new() };
     let named = view.diagnosis.as_ref().is_some_and(|found| !found.findings.is_empty());
@@ -213,7 +213,7 @@ pub(crate) fn next_steps(view: &RunView) -> Vec<Text> {
     vec![Text::labelled("next", found.advice()), Text::labelled("expect", brings)]
 }
 
-/// What those wait who come in a freeze, where that is more than a figure which may have been measured between two of them.
+/// The wait of requests that arrive in a freeze, if more than a figure which may have been measured between two.
 pub(crate) fn wait_words(view: &RunView, figure: Nanos) -> String {
     let longest = view.freezes().filter(|_| is_recurrent(view)).map(|found| found.longest());
     let longest = longest.filter(|longest| *longest > figure * 2);
@@ -222,7 +222,7 @@ pub(crate) fn wait_words(view: &RunView, figure: Nanos) -> String {
         .unwrap_or_default()
 }
 
-/// For programs; null if it never froze.
+/// JSON; null if it never froze.
 pub(crate) fn json(view: &RunView) -> Value {
     let Some(found) = view.freezes() else { return Value::Null };
     let each = found.each.iter().map(|freeze| {

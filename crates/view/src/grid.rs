@@ -1,4 +1,4 @@
-//! Rows under names, for spreadsheets, programs that read line by line, and pull requests.
+//! Rows under column names, for spreadsheets, line-by-line readers and pull requests.
 
 use crate::markdown::table;
 use serde_json::{Map, Value};
@@ -11,29 +11,29 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Without rows.
+    /// Creates a grid without rows.
     pub fn new(head: &[&str]) -> Self {
         Self { head: head.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// Without rows, under names with a blank between them.
+    /// Creates a grid without rows, from column names separated by blanks.
     pub fn with_columns(names: &str) -> Self {
         Self::new(&names.split(' ').collect::<Vec<_>>())
     }
 
-    /// Adds a row: a value for each name.
+    /// Adds a row: one value per column.
     pub fn push_row(&mut self, values: Vec<Value>) {
         debug_assert_eq!(values.len(), self.head.len(), "a row has as many values as there are names");
         self.rows.push(values);
     }
 
-    /// Comma-separated values as RFC 4180 has them, the names first; what is not known is left empty.
+    /// Comma-separated values (RFC 4180), with a header; unknown values are empty.
     pub fn csv(&self) -> String {
         let rows = self.rows.iter().map(|row| csv_line(row.iter().map(plain)));
         std::iter::once(csv_line(&self.head)).chain(rows).collect()
     }
 
-    /// An object of JSON on a line for each row.
+    /// One JSON object per line and row.
     pub fn ndjson(&self) -> String {
         let object = |row: &Vec<Value>| {
             let fields: Map<String, Value> = self.head.iter().cloned().zip(row.iter().cloned()).collect();
@@ -42,7 +42,7 @@ impl Grid {
         self.rows.iter().map(object).collect()
     }
 
-    /// A table in Markdown as GitHub reads it; numbers stand to the right.
+    /// A GitHub Markdown table; numbers are right-aligned.
     pub fn markdown(&self) -> String {
         let is_number = |column: usize| self.rows.iter().all(|row| row[column].is_number());
         let rows = self.rows.iter().map(|row| row.iter().map(plain).collect::<Vec<_>>());
@@ -50,13 +50,13 @@ impl Grid {
     }
 }
 
-/// One line of comma-separated values as RFC 4180 has them, with its end.
+/// One line of comma-separated values (RFC 4180), with its line end.
 pub fn csv_line(cells: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let cells: Vec<String> = cells.into_iter().map(|cell| quoted(cell.as_ref())).collect();
     cells.join(",") + "\r\n"
 }
 
-/// A text as it is, nothing of null, and all else as JSON writes it.
+/// Strings unquoted, null empty, all else as JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,15 +1,15 @@
-//! Response times below a limit that are higher than those nearer to it: a reader wonders, and the load is not the reason.
+//! Response times below a limit that exceed those nearer to it: surprising to a reader, and not caused by the load.
 
 use crate::{RunView, Text, Tone, Trial};
 use record::{CurvePoint, Purpose, Verdict};
 use units::{Nanos, Share};
 
-/// A 99th percentile so many times that of a higher rate is not the load's.
+/// A 99th percentile this many times that of a higher rate is not caused by the load.
 pub(crate) const ABOVE: f64 = 1.5;
-/// From fewer requests than this a 99th percentile is that of fewer than twenty.
+/// With fewer requests a 99th percentile rests on fewer than twenty.
 const FEW: u64 = 2_000;
 
-/// Below the table of response times: which of them is higher than one further on, and why; of several the one that is most so.
+/// Note below the response times: which exceeds a later one, and why; the most extreme if several.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
     let curve = curve(view)?;
     let pairs =
@@ -29,7 +29,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     Some(Text::new(Tone::Faint, text))
 }
 
-/// Why the 99th percentile at this rate says nothing of the load.
+/// Why the 99th percentile at this rate is not caused by the load.
 pub(crate) fn why(view: &RunView, rate: f64, is_median_low: bool) -> String {
     let at_it = |trial: &&Trial| trial.purpose == Purpose::Curve && trial.is_at(rate);
     let Some(trial) = view.trials.iter().rev().find(at_it) else { return "a single slow trial".to_owned() };

@@ -1,23 +1,23 @@
-//! Which code a search saw the target run, well below its limit and just above: the line in the verdict, and what grew between the two.
+//! Which code the target ran well below a search's limit and just above: the line in the verdict, and what grew in between.
 
 use crate::document::TextTable;
 use crate::{RunView, Text, Tone, symbol};
 use record::{LoadSide, Profile};
 use stacks::{CodeChange, SummaryPart, share_changes, summarize, topic_changes};
 
-/// Parts that are named in a line, and the least share of one.
+/// Maximum parts named in a line, and the least share of one.
 const NAMED: usize = 3;
 const LEAST: f64 = 0.05;
-/// A share that rises by less is not told in a line.
+/// Smaller increases of a share are not mentioned in a line.
 const RISES: f64 = 0.03;
-/// Of fewer samples no share is told.
+/// With fewer samples no share is given.
 const FEWEST: u64 = 100;
-/// Functions in a table of those that grew.
+/// Maximum functions in the table of those that grew.
 const SHOWN: usize = 10;
-/// Letters of a name in a line.
+/// Maximum length of a name in a line.
 const LETTERS: usize = 56;
 
-/// The profiles of both sides of the limit.
+/// The profiles from both sides of the limit.
 fn sides(view: &RunView) -> Option<(&Profile, &Profile)> {
     let of = |side| view.profiles.iter().find(|profile| profile.load.is_some_and(|load| load.side == side));
     of(LoadSide::Well).zip(of(LoadSide::Above))
@@ -49,7 +49,7 @@ fn part_of(profile: &Profile, part: &SummaryPart) -> Option<(String, String)> {
     (share >= LEAST).then(|| (whole(share), what))
 }
 
-/// What it is for that rose most, or else the function.
+/// The purpose whose share rose most, else the function.
 fn rises(well: &Profile, above: &Profile) -> Option<String> {
     let most = |changes: Vec<CodeChange>| {
         changes.into_iter().next().filter(|change| change.grew() && change.by.value >= RISES)
@@ -64,7 +64,7 @@ fn whole(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// The functions that grew most from one load to the other, and what is to be known of them.
+/// The functions that grew most between the two loads, with notes.
 pub(crate) fn growth_tables(view: &RunView) -> (Vec<Text>, Option<TextTable>) {
     let Some((well, above)) = sides(view) else { return Default::default() };
     let changes = share_changes(well, above);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use record::{CallNode, CodeFunction, CodeModule, ProfiledLoad, StackCount};
 
-    /// Samples in the rendering of templates, in JSON, in a spinning kernel, and in nothing that is known.
+    /// Samples in template rendering, JSON, a spinning kernel, and unknown code.
     fn profile(side: LoadSide, samples: [u64; 4]) -> Profile {
         let names = [
             "org.thymeleaf.TemplateEngine.process",

@@ -1,4 +1,4 @@
-//! The JSON form of a run: every number says its unit in its key, whole numbers stay whole.
+//! A run as JSON: every key carries its unit, integers stay integers.
 
 mod experiment;
 mod profile;
@@ -13,8 +13,7 @@ use record::{
 use serde_json::{Map, Value, json};
 use units::{Nanos, Rate};
 
-/// A run for programs: of a search with `limits`, `curve` and `trials`, of a load with `trial`, of an experiment
-/// with `experiment`.
+/// A search has `limits`, `curve` and `trials`, a load `trial`, an experiment `experiment`.
 pub fn run_json(view: &RunView) -> Value {
     let mut run = Map::new();
     let mut put = |key: &str, value: Value| run.insert(key.to_owned(), value);
@@ -210,9 +209,9 @@ fn trial(view: &RunView, trial: &Trial) -> Value {
         let told = load_value(row, value);
         match row.measure.field.split_once('.') {
             Some((of, part)) => said[of][part] = told,
-            // The tables call it otherwise.
+            // The tables use another name.
             None if row.measure.field == "run_delay" => said["generator_run_delay_seconds"] = told,
-            // Of a distribution each part has its unit.
+            // Each part of a distribution has its own unit.
             None if matches!(value, LoadValue::Times(_)) => said[row.measure.field] = told,
             None => said[row.column()] = told,
         }

@@ -1,8 +1,7 @@
-//! What a run looks like: folds its events into a [`RunView`], and turns that into text lines,
-//! progress lines and JSON.
+//! Presents a run: folds its events into a [`RunView`], and formats that as text lines, progress lines and JSON.
 //!
-//! Live, replayed and reported runs take this one path. No colour and no widget: a [`Text`] says
-//! what its parts mean ([`Tone`]), a face decides how that looks. Never a clock, never a file.
+//! Live, replayed and reported runs share this path. No colours, no widgets: a [`Text`] carries meaning ([`Tone`]), and the front end
+//! decides its looks. Never reads a clock or a file.
 
 pub mod anatomy;
 mod caveats;

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use store::{AnswerCounts, FreezeSummary, LoadOutcome, PreviousLimit, RunState, RunSummary};
 use units::{Share, grouped};
 
-/// What is said of each run: what it came to, and how that differs from the run before.
+/// A run's result, and its difference from the previous run.
 type RunCells = ((String, Tone), Option<(String, Tone)>);
 
-/// The runs kept, one line each, in the order given. On paper that is too narrow the intervals of limits are left out and what loads came to, and
-/// then what there is to say of the run before.
+/// The stored runs, one line each, in the given order. If too wide, drops first the limits' intervals and the results of loads, then the
+/// differences from previous runs.
 pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     if runs.is_empty() {
         return vec![Text::plain(
@@ -32,7 +32,7 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
         let against = |run| if before { limit_change(run) } else { None };
         runs.iter().map(|run| (came_to(run, whole), against(run))).collect()
     };
-    // Only what stands before a difference has to leave it its column.
+    // Only what precedes a difference must leave its column free.
     let column = |told: &[RunCells]| {
         let with = told.iter().filter(|(_, differs)| differs.is_some());
         with.map(|(outcome, _)| letters(outcome)).max().unwrap_or(0)
@@ -44,7 +44,7 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
         let name = if names > 0 { names + 2 } else { 0 };
         let left = 2 + ids + name + 2 + commands + 2 + targets + 2;
         let known = column(told);
-        // Others would be as long.
+        // The others would be as long.
         let long = told.iter().zip(shortest).filter(|(one, shortest)| one != shortest);
         let right = long.map(|((outcome, differs), _)| match differs {
             Some(differs) => known + 2 + letters(differs),
@@ -74,7 +74,7 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     runs.iter().zip(told).map(line).collect()
 }
 
-/// How a run's limit differs from that of the run before.
+/// How a run's limit differs from the previous run's.
 fn difference(run: &RunSummary) -> Option<(&PreviousLimit, Difference)> {
     let before = run.before.as_ref()?;
     let first = limit_figure(before.held, Some(before.lower), Some(before.upper))?;
@@ -82,7 +82,7 @@ fn difference(run: &RunSummary) -> Option<(&PreviousLimit, Difference)> {
     Some((before, limit_difference(first, limit_figure(run.held, run.lower, upper)?)?))
 }
 
-/// A run's limit against that of the run before, in words: `−8 %, sure`, `+2 %, could be noise`. Only what is sure draws the eye.
+/// The change of a run's limit since the previous run: `−8 %, sure`, `+2 %, could be noise`. Only significant changes are highlighted.
 pub fn limit_change(run: &RunSummary) -> Option<(String, Tone)> {
     let (_, Difference { by, standing, .. }) = difference(run)?;
     let (means, tone) = match standing {
@@ -94,7 +94,7 @@ pub fn limit_change(run: &RunSummary) -> Option<(String, Tone)> {
     Some((format!("{}, {means}", format_change(by)), tone))
 }
 
-/// `2 better, 1 no difference, 1 undecided`; to be seen at once is what harms, then what helps.
+/// `2 better, 1 no difference, 1 undecided`; harm is highlighted first, then benefit.
 fn answer_counts(answers: AnswerCounts) -> (String, Tone) {
     let AnswerCounts { better, worse, no_difference, undecided, not_measured } = answers;
     let words = [
@@ -128,15 +128,15 @@ fn by_arm(arms: &[ArmAnswer]) -> String {
     said.collect::<Vec<_>>().join("; ")
 }
 
-/// From so many times on a factor is read sooner than how many percent more it is.
+/// From this ratio on a factor reads better than percent.
 const TWICE: f64 = 1.95;
 
-/// What a run came to, in a few words.
+/// A run's result, in a few words.
 pub fn result_words(run: &RunSummary) -> (String, Tone) {
     came_to(run, true)
 }
 
-/// With the interval of its limit, what a load carried and all that a probe measured, or without.
+/// If `whole`, with its limit's interval, what a load carried, and all that a probe measured.
 fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
     let known = || run.answers.map_or_else(|| limit(run, "", whole), |answers| answer_counts(answers).0);
     let so_far = |word: &str| match known() {
@@ -171,7 +171,7 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
     match (ended(run), run.goal_met) {
         (Some(ended), _) => (limit(run, shortly(&ended), whole), tone(&ended, has_recurring_freezes(run))),
         (None, Some(true)) => match run.stood_still {
-            // Who looks for green is to see what the goal does not ask for.
+            // A green result must not hide what the goal does not ask for.
             Some(still) => {
                 (format!("goal met ({}){carried}, but {}", run.goal, freeze_words(still)), Tone::Warn)
             }
@@ -189,7 +189,7 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
     }
 }
 
-/// `1,500/s, p99 790 µs`; `99 of 196/s answered, p99 2.5 s` of a load that was not kept up with.
+/// `1,500/s, p99 790 µs`; `99 of 196/s answered, p99 2.5 s` if the target did not keep up.
 fn carried_words(run: &RunSummary, LoadOutcome { offered, answered, response_p99 }: LoadOutcome) -> String {
     let p99 = response_p99.map(|p99| format!(", p99 {p99}")).unwrap_or_default();
     if answered.0 > offered.0 * KEPT_UP {
@@ -202,17 +202,17 @@ fn carried_words(run: &RunSummary, LoadOutcome { offered, answered, response_p99
     format!("{} of {offered} {done}{p99}", format_rate(answered.0))
 }
 
-/// Who answers this share of what is due keeps up with it: what is under way at the end is not late.
+/// From this share of arrivals answered on the target keeps up: what is in flight at the end is not late.
 const KEPT_UP: f64 = 0.98;
 
-/// What a search knows of its limit, or knows so far, in the words of its summary; in brackets behind it why it is not known better.
+/// What a search knows of its limit, so far or in the end, in its summary's words; in brackets why it is not known better.
 fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
     let unit = run.unit.as_deref().unwrap_or("requests/s");
     let (words, between) = match (run.lower, run.upper) {
         (Some(lower), upper) => {
             let verb = ended(run).map_or("holds", |ended| holds(&ended, run.held, Some(lower), upper));
             let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| whole);
-            // A row does not tell in which trials the target froze.
+            // A row does not tell which trials froze.
             let ours = run.stood_still.is_none().then_some(true);
             let open = ended(run).and_then(|ended| open_limit_words(&ended, Some(lower), upper, ours));
             let open = open.map(|open| format!(": {open}")).unwrap_or_default();
@@ -233,7 +233,7 @@ fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
     if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
 }
 
-/// Whether the target froze more than once: in many trials once is a hiccup.
+/// Whether the target froze more than once: over many trials once is a hiccup.
 fn has_recurring_freezes(run: &RunSummary) -> bool {
     run.stood_still.is_some_and(|still| still.times > 1)
 }
@@ -253,12 +253,12 @@ fn ended(run: &RunSummary) -> Option<SearchEnd> {
     run.search_ended.as_ref().and_then(|word| serde_json::from_value(json!(word)).ok())
 }
 
-/// Whether a search that is over did not find its limit: it is at least what holds.
+/// Whether a finished search found no limit: its rate is a lower bound.
 pub fn is_at_least(run: &RunSummary) -> bool {
     ended(run).is_some_and(|ended| ended.is_at_least())
 }
 
-/// Why a limit is not known, or not better.
+/// Why a limit is unknown, or imprecise.
 fn shortly(ended: &SearchEnd) -> &'static str {
     match ended {
         SearchEnd::Converged | SearchEnd::MaxReached | SearchEnd::GeneratorLimit | SearchEnd::FleetFailed => {
@@ -274,7 +274,7 @@ fn shortly(ended: &SearchEnd) -> &'static str {
     }
 }
 
-/// What a run that asked the machine itself came to: figures alone are neither good nor bad.
+/// The result of a run that measured the machine: figures alone are neither good nor bad.
 fn machine(run: &RunSummary, verdict: &Verdict, whole: bool) -> (String, Tone) {
     match verdict {
         Verdict::Sheet { figures, doubtful, cut_short } => {
@@ -314,7 +314,7 @@ fn machine(run: &RunSummary, verdict: &Verdict, whole: bool) -> (String, Tone) {
     }
 }
 
-/// How a run stands, for programs.
+/// A run's state, for JSON.
 fn state(run: &RunSummary) -> &'static str {
     match run.state {
         RunState::Ended => "ended",
@@ -323,11 +323,11 @@ fn state(run: &RunSummary) -> &'static str {
     }
 }
 
-/// What [`list_grid`] says of a run: what [`run_value`] does, by its names, and three words of the run before.
+/// The columns of [`list_grid`]: keys of [`run_value`], and three columns about the previous run.
 const COLUMNS: &str = "id name tags state started_unix_ms command target goal outcome lower upper unit goal_met loss \
                        exit_code host cpus commit version held alike before factor standing";
 
-/// The runs kept, a row each.
+/// The stored runs, one row each.
 pub fn list_grid(runs: &[RunSummary]) -> Grid {
     let mut grid = Grid::with_columns(COLUMNS);
     for run in runs {
@@ -344,7 +344,7 @@ pub fn list_grid(runs: &[RunSummary]) -> Grid {
     grid
 }
 
-/// The run before, and how this one's limit differs from its; null if there is none.
+/// The previous run, and how this one's limit differs; null if there is none.
 fn before_json(run: &RunSummary) -> Value {
     let Some((before, difference)) = difference(run) else { return Value::Null };
     let mut json = difference.json("factor");
@@ -352,7 +352,7 @@ fn before_json(run: &RunSummary) -> Value {
     json
 }
 
-/// The runs kept, for programs.
+/// The stored runs as JSON.
 pub fn list_json(runs: &[RunSummary]) -> Value {
     json!({ "schema": record::SCHEMA, "runs": runs.iter().map(run_value).collect::<Vec<_>>() })
 }

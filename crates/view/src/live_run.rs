@@ -1,4 +1,4 @@
-//! A run that goes on, as a face shows it meanwhile: its page, and a recording for the rules, which go by the raw windows.
+//! A run in progress, as displayed: its page, and a recording for the diagnosis rules, which need raw windows.
 
 use crate::page::PageBuilder;
 use crate::verdict::sentences;
@@ -6,13 +6,13 @@ use crate::{Text, TrialState};
 use diagnosis::{ObservedRun, diagnose, diagnose_ongoing};
 use record::{Event, Purpose};
 
-/// A long load is judged again after so many of its seconds.
+/// A long load is diagnosed again every so many seconds.
 const EVERY: u32 = 10;
 
-/// A run that goes on, for a face that shows it meanwhile: its page, and what that does not say before the end.
+/// A run in progress, for display: its page, and what that only says at the end.
 #[derive(Debug, Clone, Default)]
 pub struct LiveRun {
-    /// Its page, as far as it has come.
+    /// Its page so far.
     pub pages: PageBuilder,
     recording: ObservedRun,
     suspected: Option<Text>,
@@ -20,14 +20,14 @@ pub struct LiveRun {
 }
 
 impl LiveRun {
-    /// All of some events, heard at once.
+    /// Folds events that all arrive at once.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>, now_unix_ms: u64) -> Self {
         let mut ongoing = Self::default();
         events.into_iter().for_each(|event| ongoing.fold(event, now_unix_ms));
         ongoing
     }
 
-    /// Takes the next event in, which is heard now.
+    /// Folds the next event, received at `now_unix_ms`.
     pub fn fold(&mut self, event: &Event, now_unix_ms: u64) {
         self.pages.fold(event);
         self.pages.run.running = self.pages.run.end.is_none();
@@ -50,19 +50,19 @@ impl LiveRun {
         self.pages.run.current.as_ref().is_some_and(|current| current.purpose == Purpose::Load)
     }
 
-    /// What was suspected before stays while nothing else is.
+    /// An earlier suspicion stays until there is another.
     fn set_suspected(&mut self, diagnosis: record::Diagnosis) {
         if !diagnosis.findings.is_empty() {
             self.suspected = sentences(&diagnosis).into_iter().next();
         }
     }
 
-    /// What seems to have given first, by what is known so far: the verdict may be another.
+    /// What seems to have given first so far; the verdict may differ.
     pub fn suspected(&self) -> Option<&Text> {
         self.suspected.as_ref()
     }
 
-    /// Milliseconds since 1970 when the last table of figures was begun.
+    /// When the current table of figures began, in milliseconds since 1970.
     pub fn table_begun_unix_ms(&self) -> u64 {
         self.begun_unix_ms
     }

@@ -5,25 +5,25 @@ use units::{Nanos, Rate};
 /// One second of load, as charts need it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadSecond {
-    /// Its trial.
+    /// Its trial's number.
     pub trial: u32,
-    /// Which second of the trial, from 0.
+    /// Second within the trial, from 0.
     pub index: u32,
-    /// How much time it covers.
+    /// The time it covers.
     pub elapsed: Nanos,
-    /// Starts that came due, a second.
+    /// Offered rate.
     pub offered: Rate,
-    /// Starts made, a second.
+    /// Achieved rate.
     pub achieved: Rate,
-    /// Sent and not done, at its end.
+    /// In flight at its end.
     pub in_flight: u64,
-    /// Due and not sent, at its end.
+    /// Backlog at its end.
     pub backlog: u64,
-    /// What was decided in it.
+    /// Outcomes decided within it.
     pub outcomes: Outcomes,
-    /// Half of its response times are below.
+    /// Median response time.
     pub response_p50: Option<Nanos>,
-    /// 99 % are below.
+    /// 99th percentile of the response time.
     pub response_p99: Option<Nanos>,
 }
 
@@ -44,13 +44,13 @@ impl LoadSecond {
         }
     }
 
-    /// Whether its rates say anything: the rest of a load or a drain is too short to.
+    /// Whether it is long enough for rates; the rest of a load or a drain is not.
     pub fn is_whole(&self) -> bool {
         is_whole(self.elapsed)
     }
 }
 
-/// See [`Second::is_whole`].
+/// See [`LoadSecond::is_whole`].
 pub(crate) fn is_whole(elapsed: Nanos) -> bool {
     elapsed.0 * 4 >= record::SLICE.0 * 3
 }

@@ -1,7 +1,7 @@
 use crate::{RunView, Text, Tone};
 use units::Bytes;
 
-/// What the programs that the plan started have written, each under its name.
+/// The output of programs that the plan started, each under its name.
 pub fn log_lines(view: &RunView) -> Vec<Text> {
     if view.logs.is_empty() {
         return vec![Text::plain("  no log is kept: the plan started no program, or none has ended yet")];

@@ -1,18 +1,18 @@
-//! What was looked at once, because a verdict asked for it.
+//! One-off inspections that a verdict asked for.
 
 use crate::{RunView, Text, Tone};
 use record::watch::{ApplicationFrame, CloserLook, StackGroup};
 use units::{Nanos, grouped};
 
-/// Places of threads, blocked sessions and statements that are shown of one look.
+/// Thread groups, blocked sessions and statements shown per inspection.
 const SHOWN: usize = 8;
 
-/// What was looked at once, wherever that was.
+/// All inspections, at any place.
 pub(crate) fn looks(view: &RunView) -> impl Iterator<Item = Text> {
     view.places.iter().flat_map(|place| place.looks.iter().flat_map(look))
 }
 
-/// One of these.
+/// Formats one inspection.
 pub(crate) fn look(look: &CloserLook) -> Vec<Text> {
     match look {
         CloserLook::Threads { pid, took_ns, at } => {
@@ -60,7 +60,7 @@ pub(crate) fn look(look: &CloserLook) -> Vec<Text> {
     }
 }
 
-/// The first of all, a line each, and how many more there are.
+/// The first items, a line each, and how many more there are.
 fn listed<T>(head: String, all: &[T], line: impl Fn(&T) -> String) -> Vec<Text> {
     let left = all.len().saturating_sub(SHOWN);
     let more = Text::empty_at_depth(2).with_span(Tone::Faint, format!("and {} more", grouped(left as u64)));

@@ -1,5 +1,5 @@
-//! A run as Markdown, for a ticket, a chat, an article: all that its page says, with its tables. Of what the page draws it has only the pictures of what
-//! the run came to, as an image beside it.
+//! A run as Markdown, for a ticket, a chat, an article: all texts and tables of its page. Of its charts only the result, as an image file
+//! beside it.
 
 use crate::document::{
     Occupancy, PageFront, PageHeader, Section, StationBox, Text, TextSpan, TextTable, Tone,
@@ -7,10 +7,10 @@ use crate::document::{
 use crate::wording::{collapse_blanks, xml_entity};
 use units::Moment;
 
-/// The section that says how the run was made.
+/// Id of the section on how the run was made.
 const MADE: &str = "run";
 
-/// A document's words and tables; `image` is the address of the image that [`crate::svg()`] makes of its pictures.
+/// Renders a document's texts and tables; `image` is the address of the image made by [`crate::svg()`].
 pub fn markdown(front: &PageFront, image: Option<&str>) -> String {
     let PageFront { head, verdict, chain, doubts, sections, .. } = front;
     let mut blocks = vec![format!("# {}", escape(&head.title()))];
@@ -36,7 +36,7 @@ pub fn markdown(front: &PageFront, image: Option<&str>) -> String {
     blocks.join("\n\n") + "\n"
 }
 
-/// Request path, and what was seen on it.
+/// The request path, and what was observed on it.
 fn way(chain: &[StationBox]) -> Vec<String> {
     let name = |station: &StationBox| match station.tone {
         Tone::Bad => format!("{} (gave first)", strong(&station.name)),
@@ -51,7 +51,7 @@ fn way(chain: &[StationBox]) -> Vec<String> {
     vec![way + &names.join(" → "), seen.join("\n"), places(chain)]
 }
 
-/// How full each place was; nothing if that is known of none.
+/// Each station's occupancy; empty if none is known.
 fn places(chain: &[StationBox]) -> String {
     let cell = |full: Option<&Occupancy>| {
         let full = full.cloned().unwrap_or_default();
@@ -73,7 +73,7 @@ fn places(chain: &[StationBox]) -> String {
         .to_owned()
 }
 
-/// What a section says, and its tables; nothing of one that only draws.
+/// A section's texts and tables; empty if it only has charts.
 fn section_markdown(section: &Section) -> Vec<String> {
     let tables = section.tables.iter().flat_map(|found| {
         let title =
@@ -87,7 +87,7 @@ fn section_markdown(section: &Section) -> Vec<String> {
     }
 }
 
-/// Where and how the run was made: what stands at the top of a page, then what its section says, and the plan as it is.
+/// Where and how the run was made: the page's header, then the section's texts, and the plan verbatim.
 fn run_section(head: &PageHeader, section: &Section) -> Vec<String> {
     let began = match head.started_unix_ms {
         0 => String::new(),
@@ -99,7 +99,7 @@ fn run_section(head: &PageHeader, section: &Section) -> Vec<String> {
     };
     let facts = [("goal", &head.goal), ("machine", &head.machine), ("began", &began), ("run", &head.id)];
     let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    // The plan's lines stand under their heading, which is the only one.
+    // The plan's lines follow their heading, the only one.
     let is_heading = |text: &Text| text.pieces.len() == 1 && text.pieces[0].tone == Tone::Strong;
     let heading = section.texts.iter().position(is_heading).unwrap_or(section.texts.len());
     let (texts, plan) = section.texts.split_at(heading);
@@ -114,7 +114,7 @@ fn run_section(head: &PageHeader, section: &Section) -> Vec<String> {
     blocks
 }
 
-/// Paragraphs, and lists of what stands further back.
+/// Paragraphs, and lists for indented lines.
 fn paragraphs(texts: &[Text]) -> Vec<String> {
     let pieces = texts.chunk_by(|one, next| one.depth > 0 && next.depth > 0);
     let item = |text: &Text| {
@@ -128,7 +128,7 @@ fn paragraphs(texts: &[Text]) -> Vec<String> {
     pieces.map(block).collect()
 }
 
-/// A text that begins no list.
+/// A text that is no list item.
 fn paragraph(text: &Text) -> String {
     let text = inline(text);
     let digits = text.chars().take_while(char::is_ascii_digit).count();
@@ -140,7 +140,7 @@ fn paragraph(text: &Text) -> String {
     }
 }
 
-/// What the eye should find, or fear, stands out.
+/// Emphasizes strong and bad spans.
 fn inline(text: &Text) -> String {
     let piece = |piece: &TextSpan| match piece.tone {
         Tone::Plain | Tone::Faint => escape(&piece.text),
@@ -149,7 +149,7 @@ fn inline(text: &Text) -> String {
     collapse_blanks(&text.pieces.iter().map(piece).collect::<String>())
 }
 
-/// Bold from the first letter or digit to the last: marks beside anything else are not always read as such.
+/// Bold from the first letter or digit to the last: markers next to other characters are not always recognized.
 fn strong(text: &str) -> String {
     let (Some(from), Some(last)) = (text.find(char::is_alphanumeric), text.rfind(char::is_alphanumeric))
     else {
@@ -166,7 +166,7 @@ fn of_document(found: &TextTable) -> String {
     table(&found.head, is_figure, rows).trim_end().to_owned()
 }
 
-/// A table as GitHub reads it; figures stand to the right.
+/// A GitHub Markdown table; figures are right-aligned.
 pub(crate) fn table(
     head: &[String],
     is_figure: impl Fn(usize) -> bool,
@@ -179,7 +179,7 @@ pub(crate) fn table(
     [escaped(head), rule].into_iter().chain(rows.map(|row| escaped(&row))).collect()
 }
 
-/// Text that Markdown shows as it is: neither its own marks nor HTML.
+/// Escapes Markdown and HTML.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -193,7 +193,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// The address of a file beside the text, whatever its name is.
+/// The relative URL of a file, whatever its name.
 fn address(name: &str) -> String {
     let letter = |byte: u8| match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
         true => char::from(byte).to_string(),

@@ -1,8 +1,8 @@
-//! What a run says while it lasts, for other people's tools: a pure fold of its events into *measures*.
+//! Metrics of a run in progress, for monitoring tools: a pure fold of its events.
 //!
-//! A measure is a sample of a *family*: a name, a type and a unit that stay the same from version to version, and labels
-//! that tell its samples apart. [`text`] writes them for Prometheus, [`otlp`] for the OpenTelemetry protocol; both give the
-//! same names. Counters only grow, over all trials of a run; gauges are of the last second that was seen.
+//! A *sample* belongs to a *family*: a name, a type and a unit that are stable across versions; labels tell its samples apart. [`text`]
+//! writes them for Prometheus, [`otlp`] for the OpenTelemetry protocol, under the same names. Counters only grow, over all trials of a
+//! run; gauges are of the last second seen.
 
 mod buckets;
 mod families;
@@ -27,63 +27,63 @@ use load::LastSecond;
 use record::{Event, Label, Slice};
 use watched::TargetMetrics;
 
-/// Labels that every sample has: which run it is of.
+/// Labels of every sample, which identify the run.
 pub const LABELS: [&str; 4] = ["run", "command", "name", "target"];
 
-/// A run as measures: fold its events in their order, then take a [`Snapshot`] whenever one is wanted.
+/// A run's metrics: fold its events in order, then take a [`Snapshot`] at any time.
 #[derive(Debug, Clone, Default)]
 pub struct RunMetrics {
     view: RunView,
-    /// All trials that are over, as one.
+    /// All finished trials, merged.
     done: Slice,
-    /// The trial that goes on: what it measured comes once more when it is over, with what came to light since.
+    /// The current trial: what it measured is reported once more at its end, with what was decided since.
     now: Slice,
     last: Option<LastSecond>,
     seen: TargetMetrics,
 }
 
-/// All measures of a run at one moment.
+/// All metrics of a run at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Snapshot {
     /// The values of [`LABELS`].
     pub labels: [String; 4],
     /// torment's version.
     pub version: String,
-    /// The machine that the run is made on.
+    /// The machine that makes the run.
     pub host: String,
-    /// Since when its counters count: milliseconds since 1970.
+    /// Start of the counters, in milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// What was measured.
+    /// The samples.
     pub samples: Vec<Sample>,
 }
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// What it is.
+    /// Its family.
     pub family: &'static MetricFamily,
-    /// The values of the family's own labels, in their order.
+    /// Values of the family's own labels, in order.
     pub labels: Vec<String>,
-    /// How much.
+    /// Its value.
     pub value: SampleValue,
 }
 
-/// How much.
+/// The value of a sample.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SampleValue {
-    /// A number of things.
+    /// An integer count.
     Count(u64),
-    /// Anything else; always a number, never infinite.
+    /// Any other number; always finite.
     Number(f64),
-    /// Lengths of time.
+    /// A histogram of durations.
     Times(Box<Buckets>),
 }
 
 impl RunMetrics {
-    /// Takes the next event in.
+    /// Folds the next event.
     pub fn fold(&mut self, event: &Event) {
         self.view.fold(event);
-        // They are for charts.
+        // Only charts need them.
         self.view.seconds.clear();
         match event {
             Event::TrialStarted { .. } => {
@@ -104,7 +104,7 @@ impl RunMetrics {
         }
     }
 
-    /// All measures as they stand; none before the run has begun.
+    /// The current samples; `None` before the run has begun.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let started = self.view.started.as_ref()?;
         let Label { name, .. } = &started.label;
@@ -134,13 +134,12 @@ impl RunMetrics {
     }
 }
 
-/// Adds what followed. Only its tenths of seconds would grow with the length of a run.
+/// Adds the following slice. Only tenths of seconds would grow with the length of a run.
 fn add(total: &mut Slice, next: &Slice) {
     total.merge_after(next);
     total.outstanding.clear();
 }
 
-/// Samples as they are told.
 #[derive(Debug, Default)]
 struct Samples(Vec<Sample>);
 
@@ -149,7 +148,7 @@ impl Samples {
         self.push(family, labels, SampleValue::Count(value));
     }
 
-    /// What is no number is not said.
+    /// Drops values that are not finite.
     fn number(&mut self, family: &'static MetricFamily, labels: &[&str], value: f64) {
         if value.is_finite() {
             self.push(family, labels, SampleValue::Number(value));

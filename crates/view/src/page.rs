@@ -1,4 +1,4 @@
-//! A run as a page: what is said, in order of its weight, and what is drawn beside it, as a [`Document`](crate::document::Document).
+//! A run as a page: texts in order of importance, with charts, as a [`Document`](crate::document::Document).
 
 mod builder;
 mod chart_filter;

@@ -1,4 +1,4 @@
-//! What ran on the processors: the functions with the most time, by themselves and with what they call, and what could not be seen.
+//! On-CPU profiles: the functions with the most time, self and with callees, and what could not be seen.
 
 use crate::document::{FlameChart, Section, TextTable, indent_all};
 use crate::symbol::short;
@@ -8,14 +8,14 @@ use stacks::{SampleCount, Tally, flame_graph};
 use stats::Estimate;
 use units::{Nanos, grouped};
 
-/// Functions in a table.
+/// Maximum functions in a table.
 const SHOWN: usize = 10;
-/// Modules without names that are told of.
+/// Maximum modules without symbols mentioned.
 const NAMELESS: usize = 3;
-/// Below this share of the samples what could not be seen changes no figure.
+/// A smaller unseen share of the samples changes no figure.
 const LITTLE: f64 = 0.01;
 
-/// What the profiles of a run say, under one heading; of two, each table says of which side of the limit it is.
+/// A run's profiles under one heading; if two, each table names its side of the limit.
 pub(crate) fn section(view: &RunView) -> Section {
     let named = Section::named("profile", "What ran on the processors");
     let (texts, grew) = hot_code::growth_tables(view);
@@ -29,13 +29,13 @@ pub(crate) fn section(view: &RunView) -> Section {
         };
         tables(profile, &tally).map(titled).into_iter().fold(section, Section::table)
     };
-    // The overload first: that is what is asked for.
+    // Overload first: it matters most.
     let section = view.profiles.iter().rev().fold(named.texts(hot_code::line(view)), of_one);
     let section = grew.into_iter().fold(section.texts(texts), Section::table);
     flame(view).into_iter().fold(section, Section::flame)
 }
 
-/// Of the last load, beside the one before it.
+/// Of the last load, compared with the one before.
 fn flame(view: &RunView) -> Option<FlameChart> {
     let (last, before) = view.profiles.split_last()?;
     let title = "Which code calls which, as a flame graph";
@@ -52,7 +52,7 @@ fn side(profile: &Profile) -> Option<&'static str> {
     })
 }
 
-/// The same for a terminal, in whole.
+/// The complete profiles, for a terminal.
 pub(crate) fn explained(view: &RunView) -> Vec<Text> {
     let section = if view.profiles.is_empty() { Section::default() } else { section(view) };
     let Some(Section { title, texts, tables, .. }) = section.non_empty() else { return Vec::new() };
@@ -61,7 +61,7 @@ pub(crate) fn explained(view: &RunView) -> Vec<Text> {
     head.chain(titled(&tables)).collect()
 }
 
-/// Tables under their titles, an empty line after each.
+/// Titled tables, each followed by an empty line.
 fn titled(tables: &[TextTable]) -> Vec<Text> {
     let mut lines = Vec::new();
     for table in tables.iter().filter(|table| !table.is_empty()) {
@@ -72,7 +72,6 @@ fn titled(tables: &[TextTable]) -> Vec<Text> {
     lines
 }
 
-/// One profile for a terminal.
 pub(crate) fn lines(profile: &Profile) -> Vec<Text> {
     let tally = Tally::of(profile);
     let mut lines = indent_all([head(profile), Text::empty()]);
@@ -88,7 +87,6 @@ fn tables(profile: &Profile, tally: &Tally) -> [TextTable; 3] {
     [own(profile, tally), total(profile, tally), modules(profile, tally)]
 }
 
-/// How much was seen.
 fn head(profile: &Profile) -> Text {
     let Profile { samples, length, hz, .. } = profile;
     let seconds = Nanos::from_millis((length.as_secs_f64() * 10.0).round() as u64 * 100);
@@ -135,7 +133,7 @@ fn own(profile: &Profile, tally: &Tally) -> TextTable {
     table
 }
 
-/// Without those that only lead to one other, such as `main`; a function to which many lead keeps its callers in.
+/// Omits functions that merely lead to one other, such as `main`; those that many lead to keep their callers in.
 fn total(profile: &Profile, tally: &Tally) -> TextTable {
     let title = "with what they call, but for those that only lead to another";
     let mut table = functions(profile, "with what it calls", "itself").titled(title);
@@ -147,7 +145,7 @@ fn total(profile: &Profile, tally: &Tally) -> TextTable {
     table
 }
 
-/// A table of functions; with the processor time of a request, if there were any.
+/// A table of functions; with processor time per request, if there were requests.
 fn functions(profile: &Profile, first: &str, second: &str) -> TextTable {
     match profile.requests {
         Some(1..) => TextTable::with_text_last(&["function", first, "a request", second, "module"]),
@@ -155,7 +153,7 @@ fn functions(profile: &Profile, first: &str, second: &str) -> TextTable {
     }
 }
 
-/// Its row: a share with the samples that it is of, and another share.
+/// Adds a row: a share with its samples, and another share.
 fn function(table: &mut TextTable, profile: &Profile, of: u32, first: (String, u64), second: String) {
     let (name, module) = named(profile, of);
     let request = profile.requests.filter(|requests| *requests > 0);
@@ -174,7 +172,6 @@ fn modules(profile: &Profile, tally: &Tally) -> TextTable {
     table
 }
 
-/// Function and module, in words.
 fn named(profile: &Profile, function: u32) -> (String, String) {
     let Some(function) = profile.functions.get(function as usize) else { return Default::default() };
     let module = profile.modules.get(function.module as usize).map_or("", |module| &module.name);
@@ -185,7 +182,7 @@ fn named(profile: &Profile, function: u32) -> (String, String) {
     (short(&function.name), place)
 }
 
-/// What could not be seen, and what to do for more.
+/// What could not be seen, and how to see more.
 fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
     let warn = |text: String| Text::new(Tone::Warn, text);
     let of_all = |count: u64| count as f64 / tally.samples.max(1) as f64;
@@ -222,7 +219,7 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
     lines
 }
 
-/// Why a module's functions have no names, and how they get some.
+/// Why a module lacks symbols, and how to get them.
 fn more(module: &str, why: &UnnamedReason) -> String {
     match why {
         UnnamedReason::Stripped { build_id: Some(id) } => format!(

@@ -9,20 +9,20 @@ use record::watch::WatchCoverage;
 use record::{Event, Outcome, Purpose, RampProgress, Slice, TableStart};
 use units::{Nanos, Rate, grouped};
 
-/// A long load reports this often.
+/// Report interval of a long load.
 const EVERY: Nanos = Nanos::from_secs(5);
-/// A load no longer than this reports only its end.
+/// Loads up to this length report only their end.
 const LONG: Nanos = Nanos::from_secs(15);
 
-/// A run as lines for a log: one for each trial, each change of the bounds, and for long loads one
-/// every five seconds. What is known of the run stands in its view; here are the seconds not yet told.
+/// A run as log lines: one per trial, per change of the bounds, and every five seconds of long loads. The run's state is in its view; this
+/// holds the seconds not yet reported.
 #[derive(Debug, Clone, Default)]
 pub struct ProgressLog {
     since: Slice,
 }
 
 impl ProgressLog {
-    /// What the next event is worth saying of a run that stood like this before it.
+    /// The lines for the next event; `before` is the run's state before it.
     pub fn event_lines(&mut self, before: &RunView, event: &Event) -> Vec<Text> {
         match event {
             Event::Designed { design } => vec![experiment::design_line(design)],
@@ -46,7 +46,7 @@ impl ProgressLog {
                 };
                 let current = before.current.as_ref().filter(long)?;
                 self.since.merge_after(slice);
-                // Slices are a little longer or shorter than a second; half of one is near enough.
+                // Slices vary a little around a second; allow half of one.
                 if (self.since.elapsed + Nanos::from_millis(500)) < EVERY {
                     return None;
                 }
@@ -120,7 +120,7 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
     match event {
         Event::VisitStarted(visiting) => vec![experiment::start_begun_line(&names, visiting)],
         Event::Visited { visit } => vec![experiment::start_done_line(&names, visit).indented()],
-        // At the end it stands where it stood after the last block.
+        // Same state as after the last block.
         Event::Stands { standing }
             if before.standing.as_ref().is_none_or(|before| before.judged != standing.judged) =>
         {
@@ -134,10 +134,10 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
     }
 }
 
-/// So begins how a watcher in the target's own pod was asked for.
+/// Prefix of a watcher in the target's own pod.
 const INSIDE: &str = "inside:";
 
-/// Who is watched, and what of them cannot be.
+/// Who is watched, and what of them is not observable.
 fn who_is_watched(watched: &WatchCoverage) -> String {
     if let Some(lost) = &watched.lost {
         return format!("nothing is known {lost}");
@@ -163,7 +163,7 @@ fn who_is_watched(watched: &WatchCoverage) -> String {
     }
 }
 
-/// Some seconds of a load that goes on.
+/// Some seconds of the current load.
 fn stretch(at: Nanos, since: &Slice) -> Text {
     let rate = |count| Rate::of(count, since.elapsed);
     let line =
@@ -187,7 +187,7 @@ fn response(times: Option<TimeSummary>) -> String {
     times.map_or_else(String::new, |t| format!("  p50 {:>7}  p99 {:>7}", t.quantiles.p50, t.quantiles.p99))
 }
 
-/// A trial that is over, in one line.
+/// A finished trial, in one line.
 pub fn trial_line(trial: &Trial) -> Text {
     let state = TrialState::from_trial(trial);
     let rate = trial.rate.map(|r| r.to_string()).unwrap_or_default();

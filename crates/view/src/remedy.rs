@@ -1,16 +1,16 @@
-//! What helps where torment itself was the limit.
+//! What helps where torment was the limit.
 
 use crate::RunView;
 use record::GeneratorCapacity;
 
-/// From this share of the requests on that make a connection of their own, that is what they cost.
+/// From this share of requests with a connection of their own on, connections dominate the cost.
 const CONNECTS: f64 = 0.5;
-/// From this share of the time on that the loops wait for a processor, somebody else has it.
+/// From this share of time that the loops wait for a processor on, others compete for it.
 const WAITS: f64 = 0.1;
-/// Of no more processors than this none can be set aside: the target, or whoever else is at work, needs them.
+/// Up to this many processors none can be set aside: the target, or others at work, need them.
 const FEW: u32 = 2;
 
-/// As a clause: what can be done on this machine, by what torment lacks.
+/// A clause: what can be done on this machine, given what torment lacks.
 pub(crate) fn remedy(view: &RunView, making: Option<&GeneratorCapacity>) -> String {
     let cpus = view.started.as_ref().map_or(0, |started| started.machine.cpus);
     let waits = making.is_none_or(|making| making.waited >= WAITS);
@@ -31,7 +31,7 @@ pub(crate) fn remedy(view: &RunView, making: Option<&GeneratorCapacity>) -> Stri
     }
 }
 
-/// Where the processors are that it lacks, as [`remedy`] says.
+/// Which processors torment lacks, as [`remedy`] advises.
 pub(crate) fn processors(view: &RunView) -> &'static str {
     let cpus = view.started.as_ref().map_or(0, |started| started.machine.cpus);
     if view.fleet.is_empty() && !(1..=FEW).contains(&cpus) {
@@ -41,7 +41,7 @@ pub(crate) fn processors(view: &RunView) -> &'static str {
     }
 }
 
-/// Whether what it spends goes into new connections.
+/// Whether its cost is mostly new connections.
 pub(crate) fn is_of_connections(making: &GeneratorCapacity) -> bool {
     making.waited < WAITS && making.connects >= CONNECTS
 }

@@ -12,27 +12,27 @@ use record::{
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
 
-/// The load that goes on.
+/// The current load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurrentLoad {
-    /// What its arrivals are called.
+    /// The kind of its arrivals.
     pub words: ArrivalKind,
     /// Counted from 1.
     pub number: u32,
-    /// Why it is made.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// Offered rate; none of a closed loop.
+    /// Offered rate; `None` for a closed loop.
     pub rate: Option<Rate>,
-    /// How long it is to last.
+    /// Planned length.
     pub planned: Option<Nanos>,
-    /// Milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     pub at_unix_ms: u64,
-    /// All its seconds so far, merged.
+    /// All seconds so far, merged.
     pub total: Slice,
 }
 
 impl CurrentLoad {
-    /// What can be said of it if it ends here.
+    /// The trial as it would be if it ended now.
     pub fn cut_short(&self) -> Trial {
         Trial {
             number: self.number,
@@ -52,28 +52,28 @@ impl CurrentLoad {
     }
 }
 
-/// When something went on.
+/// A time span within a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TimeSpan {
-    /// In seconds since the run began.
+    /// Start, in seconds since the run began.
     pub from: f64,
-    /// How long.
+    /// Length.
     pub passed: Nanos,
 }
 
 impl TimeSpan {
-    /// So long after it began, in seconds since the run did.
+    /// `time` after its start, in seconds since the run began.
     pub fn after(self, time: Nanos) -> f64 {
         self.from + time.as_secs_f64()
     }
 
-    /// When it ended, in seconds since the run began.
+    /// End, in seconds since the run began.
     pub fn to(self) -> f64 {
         self.after(self.passed)
     }
 }
 
-/// Kinds of runs: what can be said of each is another thing.
+/// Kinds of runs, which are reported differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportKind {
     /// `torment run`.
@@ -92,90 +92,89 @@ pub enum ReportKind {
     WorkingSet,
 }
 
-/// What was seen at one place, of those where somebody watched.
+/// What one place observed, of those that watched.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WatchedPlace {
-    /// The machine's name; empty: where torment is.
+    /// The machine's name; empty: torment's own.
     pub name: String,
     /// What is watched there.
     pub watched: WatchCoverage,
-    /// All that was seen in each trial, as one window; 0 is no trial.
+    /// Each trial's observations, as one window; 0 is outside trials.
     pub trials: BTreeMap<u32, Window>,
-    /// What was looked at once.
+    /// One-off inspections.
     pub looks: Vec<CloserLook>,
 }
 
 impl WatchedPlace {
-    /// As [`on`], of this place.
+    /// ` on NAME`, or empty where torment runs.
     pub fn place_suffix(&self) -> String {
         place_suffix(&self.name)
     }
 }
 
-/// A run as far as its events tell: fold them in their order with [`RunView::fold`].
+/// A run's state: fold its events in order with [`RunView::fold`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunView {
-    /// How it began; none before the first event.
+    /// Its first event; `None` before.
     pub started: Option<RunStart>,
-    /// The load that goes on, or was cut short.
+    /// The current load, or the one cut short.
     pub current: Option<CurrentLoad>,
-    /// When each trial went on, its drain included.
+    /// Each trial's time span, including its drain.
     pub stretches: BTreeMap<u32, TimeSpan>,
-    /// The trials that are done.
+    /// Finished trials.
     pub trials: Vec<Trial>,
-    /// The bounds of a search so far, the strict goal first.
+    /// A search's current bounds, strict goal first.
     pub limits: Vec<Limit>,
-    /// What torment makes at most, as far as is known of a search that it is the limit of itself.
+    /// The generator's capacity, if known to be a search's limit.
     pub making: Option<GeneratorCapacity>,
-    /// Doubts about the whole run.
+    /// Caveats about the whole run.
     pub caveats: Vec<Caveat>,
-    /// The last seconds of load, the oldest first.
+    /// The last seconds of load, oldest first.
     pub seconds: VecDeque<LoadSecond>,
-    /// Where the target is watched, in the order in which that began; nowhere if nothing is.
+    /// Places that watch the target, in the order in which they began; empty if none.
     pub places: Vec<WatchedPlace>,
     /// What gave first.
     pub diagnosis: Option<Diagnosis>,
-    /// What tells whether the target stood still.
+    /// Detects freezes of the target.
     pub stillness: FreezeDetector,
-    /// Who makes the load together; none if one process does.
+    /// The processes that make the load together; empty if only one.
     pub fleet: Vec<FleetMember>,
-    /// Those of them that were lost, each with its trial.
+    /// Lost members, each with its trial.
     pub lost: Vec<(u32, LostMember)>,
-    /// What an experiment is to find out.
+    /// An experiment's design.
     pub design: Option<Design>,
-    /// The starts of an experiment's arms that are done.
+    /// An experiment's completed starts.
     pub visits: Vec<ArmStart>,
-    /// The start that goes on.
+    /// The current start.
     pub visiting: Option<OngoingStart>,
-    /// Where an experiment stands.
+    /// An experiment's state.
     pub standing: Option<ExperimentState>,
-    /// What the programs that the plan started have written.
+    /// Output of programs that the plan started.
     pub logs: Vec<ProgramLog>,
-    /// What the machine was like.
+    /// The machine's conditions.
     pub conditions: Option<Conditions>,
-    /// Tables of figures that were begun, the last one last.
+    /// Tables of figures begun so far.
     pub probing: Vec<TableStart>,
-    /// Figures of the machine.
+    /// The machine's figures.
     pub measured: Vec<Figure>,
     /// What they mean together: table and sentence.
     pub notes: Vec<(String, String)>,
-    /// The limits on the number of tasks.
+    /// Limits on the number of tasks.
     pub rooms: Vec<SystemLimit>,
-    /// How tasks were made and released again.
+    /// How tasks were created and released.
     pub ramp: Vec<RampProgress>,
-    /// What ran on the processors.
+    /// On-CPU profiles.
     pub profiles: Vec<Profile>,
-    /// How it ended; none if it goes on or was cut short.
+    /// How it ended; `None` if running or cut short.
     pub end: Option<RunEnd>,
-    /// Its process still writes it, so that a missing end is none to worry about. Events cannot
-    /// tell: whoever reads them from a store sets it.
+    /// Its process still writes it, so a missing end is no problem. Events cannot tell: set by whoever reads them from a store.
     pub running: bool,
-    /// Events that this version could not read; set by whoever reads them.
+    /// Unreadable events of newer versions; set by the reader.
     pub skipped: u64,
 }
 
 impl RunView {
-    /// Whether the goal of a load is met; none as long as that is not known.
+    /// Whether a load's goal is met; `None` while unknown.
     pub fn goal_met(&self) -> Option<bool> {
         match self.end.as_ref()?.verdict.as_ref()? {
             Verdict::Goal { met, .. } => *met,
@@ -183,7 +182,7 @@ impl RunView {
         }
     }
 
-    /// What kind of run it is.
+    /// The kind of run.
     pub fn kind(&self) -> ReportKind {
         match self.end.as_ref().and_then(|end| end.verdict.as_ref()) {
             Some(Verdict::Limits { .. }) => return ReportKind::Search,
@@ -207,14 +206,13 @@ impl RunView {
         }
     }
 
-    /// What its arrivals are called, and what is raised.
+    /// What arrives, and what is raised.
     pub fn words(&self) -> ArrivalKind {
         self.started
             .as_ref()
             .map_or_else(ArrivalKind::default, |started| ArrivalKind::from_run_kind(&started.command))
     }
 
-    /// Why its search ended.
     pub(crate) fn search_ended(&self) -> Option<&SearchEnd> {
         match self.end.as_ref()?.verdict.as_ref()? {
             Verdict::Limits { ended, .. } => Some(ended),
@@ -222,67 +220,67 @@ impl RunView {
         }
     }
 
-    /// What a search has shown to fail the strict goal; none also where that says nothing of the target.
+    /// The rate a search has shown to fail the strict goal; `None` if that says nothing of the target.
     pub(crate) fn fails_at(&self) -> Option<f64> {
         let upper = self.limits.first()?.upper;
         upper.filter(|_| !self.search_ended().is_some_and(SearchEnd::is_at_least))
     }
 
-    /// What the target failed at in a trial that counts, though no limit was found below it.
+    /// The rate that failed in a trial that counts, though no limit was found below it.
     pub(crate) fn failed_rate(&self) -> Option<f64> {
         let upper = self.limits.first()?.upper?;
         let is_it = |trial: &Trial| TrialState::from_trial(trial) == TrialState::Bad && trial.is_at(upper);
         self.trials.iter().any(is_it).then_some(upper)
     }
 
-    /// Whether torment itself was the limit: then the figures are its own.
+    /// Whether torment was the limit: the figures are then its own.
     pub(crate) fn is_generator_limited(&self) -> bool {
         self.search_ended() == Some(&SearchEnd::GeneratorLimit) && !freezes::explain_lateness(self)
     }
 
-    /// Whether there is this reason for doubt.
+    /// Whether the run has this caveat.
     pub(crate) fn has_caveat(&self, doubt: &CaveatKind) -> bool {
         self.caveats.iter().any(|caveat| caveat.doubt == *doubt)
     }
 
-    /// Whether the target did less and less: then no limit lasts.
+    /// Whether the target slowed down steadily: then no limit lasts.
     pub(crate) fn is_slowing_down(&self) -> bool {
         self.has_caveat(&CaveatKind::SlowsDown)
     }
 
-    /// The load of `torment run`, done or as far as it came.
+    /// The load of `torment run`, finished or so far.
     pub fn load(&self) -> Option<Trial> {
         let done = self.trials.iter().rev().find(|t| t.purpose == Purpose::Load);
         done.cloned().or_else(|| self.current.as_ref().map(CurrentLoad::cut_short))
     }
 
-    /// The steps of all flows by name, with what happened to each in this load.
+    /// The steps of all flows by name, with their figures in this load.
     pub fn steps<'a>(&'a self, load: &'a Trial) -> impl Iterator<Item = (&'a str, &'a StepFigures)> {
         let names = self.started.iter().flat_map(|started| &started.parts).map(String::as_str);
         names.zip(&load.figures.parts)
     }
 
-    /// What was seen at a place, if anything was.
+    /// A place's observations, if any.
     pub fn place(&self, name: &str) -> Option<&WatchedPlace> {
         self.places.iter().find(|place| place.name == name)
     }
 
-    /// The place at which a process of the target was found: the first of several.
+    /// The first place at which a process of the target was found.
     pub fn main_place(&self) -> Option<&WatchedPlace> {
         self.places.iter().find(|place| place.watched.has_processes()).or(self.places.first())
     }
 
-    /// Whether nobody watched anywhere else.
+    /// Whether it is the only place.
     pub(crate) fn is_only_place(&self, place: &WatchedPlace) -> bool {
         self.places.iter().all(|other| other.name == place.name)
     }
 
-    /// Whether the target stood still, how often, how long, and what it did then; none if it did not.
+    /// The target's freezes: number, lengths, and what it did meanwhile; `None` if it did not freeze.
     pub fn freezes(&self) -> Option<Freezes> {
         self.stillness.freezes()
     }
 
-    /// Time under load, of all trials.
+    /// Total time under load, of all trials.
     pub fn time_under_load(&self) -> Nanos {
         let current = self.current.as_ref().map_or(Nanos::ZERO, |c| c.total.elapsed);
         self.trials.iter().fold(current, |sum, trial| sum + trial.loaded)

@@ -1,4 +1,4 @@
-//! Where a value stands, and which values are named.
+//! Axis scales: positions of values, and ticks.
 
 use crate::document::{Axis, AxisUnit};
 use crate::experiment::factor;
@@ -6,21 +6,21 @@ use crate::figure_tables;
 use crate::wording::format_rate;
 use units::{Bytes, Nanos, Share, grouped};
 
-/// What an axis leaves free beside its outermost values, as a share of what it shows.
+/// Margin beyond the outermost values, as a share of the range shown.
 const AIR: f64 = 0.06;
-/// Below this share of its largest value an axis begins at zero.
+/// Axes start at zero if the smallest value is below this share of the largest.
 const NEAR_ZERO: f64 = 0.35;
-/// Of times below this many seconds a part of a nanosecond is said.
+/// Below this many seconds fractions of a nanosecond are shown.
 const BRIEF: f64 = 99.95e-9;
 
-/// What a clock's hands point at, in seconds.
+/// Clock-like tick steps, in seconds.
 const CLOCK: [f64; 16] = [
     2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0, 43_200.0,
     DAY,
 ];
 const DAY: f64 = 86_400.0;
 
-/// An axis with its ends.
+/// An axis with its range.
 pub(crate) struct Scale {
     unit: AxisUnit,
     log: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// One from the least of these values to the largest.
+    /// From the smallest to the largest of these values.
     pub fn tight(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = values
             .filter(|value| value.is_finite() && (!axis.log || *value > 0.0))
@@ -40,13 +40,13 @@ impl Scale {
         Self { unit: axis.unit, log: axis.log, low, high }
     }
 
-    /// One on which all these values stand, with air beside them.
+    /// Covers all these values, with a margin.
     pub fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let Self { unit, log, mut low, mut high } = Self::tight(axis, values);
         match (unit, log) {
             (AxisUnit::Share, _) => (low, high) = (-AIR, 1.0 + AIR),
             (_, true) => {
-                // Ratios are near each other.
+                // Ratios lie close together.
                 let least = if unit == AxisUnit::Ratio { 1.02 } else { 1.2 };
                 let air = (high / low).powf(AIR).max(least);
                 (low, high) = (low / air, high * air);
@@ -60,17 +60,17 @@ impl Scale {
         Self { unit, log, low, high }
     }
 
-    /// Its low end and its high one.
+    /// Its low and high ends.
     pub fn ends(&self) -> [f64; 2] {
         [self.low, self.high]
     }
 
-    /// Rows of length one, the middle of the first at zero: it stands at the high end, so many further down the low one.
+    /// Rows of height one, counted downwards; the middle of the first is at zero.
     pub fn downwards(rows: f64) -> Self {
         Self { unit: AxisUnit::Count, log: false, low: rows - 0.5, high: -0.5 }
     }
 
-    /// From 0 at the low end to 1 at the high one; beyond them at the nearer end. Where both are one value, that is in the middle.
+    /// Position from 0 at the low end to 1 at the high one, clamped; 0.5 if both ends are equal.
     pub fn place(&self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
@@ -80,7 +80,7 @@ impl Scale {
         if share.is_nan() { 0.5 } else { share.clamp(0.0, 1.0) }
     }
 
-    /// The values to name, at most so many.
+    /// At most `most` tick values.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         if self.unit == AxisUnit::Bytes {
             return self.powers_of_two(most);
@@ -92,7 +92,7 @@ impl Scale {
                     tens.clone().flat_map(|ten| factors.iter().map(move |factor| factor * 10f64.powi(ten)));
                 all.filter(|tick| (self.low..=self.high).contains(tick)).collect()
             };
-            // Of a short one even steps, as of one that is not logarithmic.
+            // A short range gets even steps, as if not logarithmic.
             match of(&[1.0, 2.0, 5.0]) {
                 fine if fine.len() > most => return of(&[1.0]),
                 fine if fine.len() > 1 => return fine,
@@ -113,14 +113,13 @@ impl Scale {
         (first..=last).map(|tick| tick as f64 * step).collect()
     }
 
-    /// Of a clock.
     fn times(&self, least: f64) -> Vec<f64> {
         let step = CLOCK.into_iter().find(|step| *step >= least).unwrap_or(DAY * (least / DAY).ceil());
         let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
         (first..=last).map(|tick| tick as f64 * step).collect()
     }
 
-    /// Memory comes in powers of two.
+    /// Memory sizes use powers of two.
     fn powers_of_two(&self, most: usize) -> Vec<f64> {
         if self.log {
             let (first, last) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
@@ -135,7 +134,7 @@ impl Scale {
         (first..=last).map(|tick| tick as f64 * step).collect()
     }
 
-    /// A value of it in words.
+    /// Formats a value.
     pub fn words(&self, value: f64) -> String {
         match self.unit {
             AxisUnit::PerSecond => format_rate(value),
@@ -154,7 +153,7 @@ impl Scale {
     }
 }
 
-/// A number without zeros that say nothing.
+/// Strips trailing zeros.
 fn short(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }

@@ -1,7 +1,7 @@
 use crate::{Grid, LoadSecond, RunView};
 use serde_json::{Value, json};
 
-/// Every second of load that is kept, a row each: what the charts draw.
+/// Every stored second of load, one row each: the data of the charts.
 pub fn seconds_grid(view: &RunView) -> Grid {
     let mut grid = Grid::with_columns(
         "trial second seconds offered_per_second achieved_per_second goodput_per_second bad in_flight backlog \

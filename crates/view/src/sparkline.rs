@@ -1,26 +1,25 @@
-//! A load's seconds, and a search's trials, as a few lines of text.
+//! A load's seconds and a search's trials as a few lines of text.
 
 use crate::wording::format_rate;
 use crate::{LoadSecond, RunView, Text, Tone, Trial, TrialState};
 use units::{Nanos, Rate};
 
-/// Fewer seconds than this are no curve.
+/// Fewer seconds make no curve.
 const FEWEST: usize = 5;
-/// Columns of a curve.
 const WIDTH: usize = 60;
 
-/// What curves are drawn with.
+/// Characters for curves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Glyphs {
-    /// Unicode's block elements.
+    /// Unicode block elements.
     #[default]
     Blocks,
-    /// ASCII alone.
+    /// ASCII only.
     Plain,
 }
 
 impl Glyphs {
-    /// From nothing to the most.
+    /// From zero to the maximum.
     fn levels(self) -> &'static [char] {
         match self {
             Self::Blocks => &['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
@@ -28,7 +27,7 @@ impl Glyphs {
         }
     }
 
-    /// Of a trial, by what [`TrialState::tone`] says of it.
+    /// A trial's mark, by [`TrialState::tone`].
     pub(crate) fn mark(self, tone: Tone) -> char {
         match (self, tone) {
             (Self::Blocks, Tone::Good) => '●',
@@ -42,8 +41,8 @@ impl Glyphs {
     }
 }
 
-/// At most eight lines: rates, response times and waiting requests over the time under load, and the trials of a search. Nothing of
-/// a run with fewer than five seconds.
+/// At most eight lines: rates, response times and outstanding requests over the time under load, and a search's trials. Empty with fewer
+/// than five seconds.
 pub fn sparklines(view: &RunView, glyphs: Glyphs) -> Vec<Text> {
     let seconds: Vec<&LoadSecond> = view.seconds.iter().filter(|second| second.is_whole()).collect();
     if seconds.len() < FEWEST {
@@ -79,7 +78,7 @@ pub fn sparklines(view: &RunView, glyphs: Glyphs) -> Vec<Text> {
     lines
 }
 
-/// A curve with its largest value; none if it has none above 0.
+/// A curve with its maximum; `None` if nothing is above 0.
 fn drawn(name: &str, values: &[Option<f64>], glyphs: Glyphs, words: &dyn Fn(f64) -> String) -> Option<Text> {
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     if most <= 0.0 {
@@ -88,7 +87,7 @@ fn drawn(name: &str, values: &[Option<f64>], glyphs: Glyphs, words: &dyn Fn(f64)
     let levels = glyphs.levels();
     let columns = values.len().min(WIDTH);
     let letters = (0..columns).map(|column| {
-        // What several seconds share is drawn by the largest: a single bad second is not to disappear.
+        // Each column shows the maximum of its seconds: a single bad one must not disappear.
         let of_it = &values[column * values.len() / columns..(column + 1) * values.len() / columns];
         match of_it.iter().flatten().copied().reduce(f64::max) {
             None => ' ',
@@ -105,7 +104,7 @@ fn drawn(name: &str, values: &[Option<f64>], glyphs: Glyphs, words: &dyn Fn(f64)
     )
 }
 
-/// The trials of a search in their order, a mark each; none of a single load. As many of the last as there is room for.
+/// One mark per trial of a search, in order; `None` for a single load. Shows the last `most`.
 pub fn trial_strip(trials: &[Trial], glyphs: Glyphs, most: usize) -> Option<Text> {
     if trials.len() < 2 {
         return None;

@@ -1,5 +1,4 @@
-//! The product's face: what a run came to, for a tired engineer at a glance. First what holds,
-//! then why no more, then the figures, then how sure all that is.
+//! A run's result for a tired engineer at a glance: first what holds, then why no more, then the figures, then the certainty.
 
 mod experiment;
 pub(crate) mod generator_limit;
@@ -30,12 +29,12 @@ use crate::{ArrivalKind, ReportKind, RunView, Text, Tone, caveats};
 use stats::binomial_upper_bound;
 use units::{Share, grouped};
 
-/// Fewer requests than this say nothing of a rate: one in thirty may be lost without being seen.
+/// Fewer requests say nothing of a rate: a loss of one in thirty may go unseen.
 const LITTLE: u64 = 100;
-/// How sure a bound stated beside a count is.
+/// Confidence of a bound stated beside a count.
 const CONFIDENCE: f64 = 0.95;
 
-/// The summary of a run that ended, goes on, or was cut short.
+/// Summarizes a run that ended, is running, or was cut short.
 pub fn summary(view: &RunView) -> Vec<Text> {
     let Some(started) = &view.started else {
         return indent_all([no_events_line()]);
@@ -57,7 +56,7 @@ pub fn summary(view: &RunView) -> Vec<Text> {
         lines.extend(tables(&view.measured, &view.notes));
         lines.push(Text::empty());
     }
-    // Of a search the verdict has a line of them, and `explain` the rest.
+    // A search's verdict has a line of them, and `explain` the rest.
     if view.kind() == ReportKind::Load {
         lines.extend(view.profiles.iter().flat_map(crate::profile::lines));
     }
@@ -76,12 +75,12 @@ pub fn summary(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// That of events without a first one nothing can be said.
+/// Without a first event nothing can be said.
 pub(crate) fn no_events_line() -> Text {
     Text::new(Tone::Bad, "the run's first event is missing: nothing can be said about it")
 }
 
-/// What it came to, or how it stands: what holds first, then what else a reader must know at once.
+/// The result or the state: first what holds, then what else matters at once.
 pub(crate) fn headline(view: &RunView) -> Vec<Text> {
     if view.started.is_none() {
         return Vec::new();
@@ -97,12 +96,12 @@ pub(crate) fn headline(view: &RunView) -> Vec<Text> {
     }
 }
 
-/// What asks the machine itself has none.
+/// Measuring the machine has none.
 fn goal(goal: &str) -> String {
     if goal.is_empty() { String::new() } else { format!(" · goal {goal}") }
 }
 
-/// The headline of a run without an end, if it has none.
+/// A run without an end, if there is no headline.
 fn unfinished(view: &RunView) -> Option<Text> {
     if view.end.is_some() {
         return None;
@@ -115,13 +114,13 @@ fn unfinished(view: &RunView) -> Option<Text> {
     })
 }
 
-/// "How sure" as a statement about n: a share is never zero, only below something.
+/// Certainty as a statement about n: a share is never zero, only below something.
 fn loss_bound_words(words: ArrivalKind, bad: u64, due: u64) -> String {
     let below = Share(binomial_upper_bound(bad, due, CONFIDENCE));
     format!("{} of {} bad: below {} at 95 % confidence", grouped(bad), words.count(due), two_digits(below))
 }
 
-/// A share with two significant digits, rounded up: it is a bound.
+/// A share to two significant digits, rounded up as a bound.
 fn two_digits(share: Share) -> Share {
     if share.0 <= 0.0 {
         return share;

@@ -1,4 +1,4 @@
-//! What a run came to as one picture, for where no page is: a ticket, a chat, an article.
+//! A run's result as one SVG, for a ticket, a chat, an article.
 
 mod bars;
 mod labels;
@@ -15,22 +15,22 @@ use plot_area::Rect;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Units of the picture; whoever shows it may make it as large as they like.
+/// Width in SVG units; viewers may scale it.
 const WIDTH: f64 = 960.0;
-/// How high panels beside each other are.
+/// Height of panels side by side.
 const BESIDE: f64 = 336.0;
-/// What stands above and below the panels.
+/// Height above and below the panels.
 const ABOVE: f64 = 92.0;
 const BELOW: f64 = 22.0;
-/// The first panel's part of the width, where there are two; and where both run along the time.
+/// The first panel's share of the width, of two; and of two over time.
 const FIRST: f64 = 0.64;
 const HALF: f64 = 0.5;
-/// Letters that a line has room for, in the first line and below.
+/// Maximum characters in the first line, and in those below.
 const LETTERS: (usize, usize) = (90, 130);
-/// On which the lines at the top stand.
+/// Baselines of the lines at the top.
 const LINES: [f64; 3] = [30.0, 52.0, 74.0];
 
-/// Colours of both schemes: what shows the picture says which is wanted.
+/// Both colour schemes: the viewer chooses.
 const STYLE: &str = "\
     text{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif;fill:#15191d}\
     .title{font-weight:600;font-size:17px}.said{font-size:13px}.faint,.tick{fill:#55606b}.tick{font-size:11px}\
@@ -51,7 +51,7 @@ const STYLE: &str = "\
     .start,.little{fill:#98a2ac}.measured{fill:#56a8e0}.whisker{stroke:#e6e9ec}.line,.offered,.largest{stroke:#98a2ac}\
     .achieved,.ninety{stroke:#56a8e0}.done{stroke:#2fbf92}.half{stroke:#8fd0f7}.ninety-nine{stroke:#dd94bf}.waiting{stroke:#e69f00}.still{fill:#ff8f57}}";
 
-/// The pictures of a page under its verdict; none if it has none.
+/// The charts under a page's verdict; `None` without any.
 pub fn svg(document: &Document) -> Option<String> {
     let Document { front, timeline, .. } = document;
     let drawn = |chart| {
@@ -97,7 +97,7 @@ pub fn svg(document: &Document) -> Option<String> {
     Some(out)
 }
 
-/// Where each picture stands: those of rows and bars one below the other, of others two beside each other.
+/// The charts' frames: rows and bars one below the other, others in pairs.
 fn frames(pictures: &[Cow<'_, Chart>]) -> Vec<Rect> {
     let mut frames: Vec<Rect> = Vec::new();
     let mut more = pictures;
@@ -120,7 +120,7 @@ fn frames(pictures: &[Cow<'_, Chart>]) -> Vec<Rect> {
     frames
 }
 
-/// Without what follows a semicolon, as far as there is no room for it: half a thought is a riddle.
+/// Drops what follows a semicolon if too long: half a thought is a riddle.
 fn shorter(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();

@@ -1,14 +1,14 @@
-//! Names of functions, as long as there is room for.
+//! Function names, shortened to fit.
 
-/// Longer names are cut in the middle: their beginning says whose they are, their end what they do.
+/// Longer names are cut in the middle: the beginning tells whose they are, the end what they do.
 const LONGEST: usize = 72;
 
-/// A name for a table.
+/// Shortens a name for a table.
 pub(crate) fn short(name: &str) -> String {
     cut(name, LONGEST)
 }
 
-/// A name of so many letters at most.
+/// Shortens a name to at most `longest` characters.
 pub(crate) fn cut(name: &str, longest: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= longest {

@@ -1,8 +1,8 @@
-//! A run as tables: its raw measurements, for people's own tools.
+//! A run's raw measurements as tables.
 //!
-//! A table has typed columns whose names hold their unit. Its rows come out of the events one by one
-//! ([`Tables::fold`]), so that memory does not grow with the run. What was not measured is [`Cell::Nothing`], never 0.
-//! `docs/export.md` lists every column; `crates/export` writes the rows to files.
+//! Columns are typed, and their names include the unit. Rows are made event by event ([`TableExporter::fold`]), so that memory does not
+//! grow with the run. What was not measured is [`CellValue::Nothing`], never 0. `docs/export.md` lists every column; `crates/export`
+//! writes the rows to files.
 
 mod columns;
 mod figures;
@@ -21,24 +21,24 @@ use samples::SampleRow;
 use units::Moment;
 
 units::named! {
-    /// What can be had as a table; its name is as it is asked for, and as its file is called.
+    /// An exportable table, named as on the command line and in its file name.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum ExportTable {
-        /// The seconds of load.
+        /// Seconds of load.
         Slices = "slices",
         /// The trials.
         Trials = "trials",
-        /// What was seen of the target.
+        /// Observations of the target.
         Samples = "samples",
-        /// The distributions of times.
+        /// Distributions of times.
         Histograms = "histograms",
-        /// What a probe measured.
+        /// Probe figures.
         Figures = "figures",
     }
 }
 
 impl ExportTable {
-    /// What a row of it is, in one sentence.
+    /// What a row is, in one sentence.
     pub fn about(self) -> &'static str {
         match self {
             Self::Slices => "One row for each second of each load, and of the drain after it.",
@@ -55,7 +55,7 @@ impl ExportTable {
         }
     }
 
-    /// Its columns, in their order.
+    /// Its columns, in order.
     pub fn columns(self) -> Vec<ExportColumn> {
         match self {
             Self::Slices => load::slices().names(),
@@ -67,26 +67,26 @@ impl ExportTable {
     }
 }
 
-/// A row: a cell for each column of its table.
+/// A row: one cell per column.
 pub type ExportRow = Vec<CellValue>;
 
-/// Whose row it is, and from when: what the rows of all loads have.
+/// Common to the rows of all loads: which trial they belong to, and when it began.
 #[derive(Debug, Clone, Default)]
 struct RowOrigin {
     run: String,
     trial: u32,
-    /// When that began.
+    /// Its beginning.
     time: Moment,
     /// The same, in seconds since the run began.
     since: f64,
 }
 
-/// Makes rows of a run's events, which are folded in their order.
+/// Turns a run's events, folded in order, into rows.
 pub struct TableExporter {
     wanted: Vec<ExportTable>,
-    /// Its `seconds` stay empty: they are what leaves this as rows.
+    /// Its `seconds` stay empty: they are exported as rows.
     view: RunView,
-    /// A trial is done, and its bounds may follow.
+    /// A trial has finished, and its bounds may follow.
     waiting: bool,
     slices: Columns<SliceRow>,
     trials: Columns<TrialRow>,
@@ -96,7 +96,7 @@ pub struct TableExporter {
 }
 
 impl TableExporter {
-    /// Makes only rows of these.
+    /// Exports only these tables.
     pub fn of(wanted: &[ExportTable]) -> Self {
         Self {
             wanted: wanted.to_vec(),
@@ -110,7 +110,7 @@ impl TableExporter {
         }
     }
 
-    /// The rows that an event brings.
+    /// Folds the next event; returns its rows.
     pub fn fold(&mut self, event: &Event) -> Vec<(ExportTable, ExportRow)> {
         let mut rows = match event {
             Event::TrialStarted { .. } | Event::RunEnded { .. } => Vec::from_iter(self.trial(&[])),
@@ -148,7 +148,7 @@ impl TableExporter {
         rows
     }
 
-    /// The rows of what had no end.
+    /// Returns the rows of unfinished trials.
     pub fn end(mut self) -> Vec<(ExportTable, ExportRow)> {
         let mut rows = Vec::from_iter(self.trial(&[]));
         if let Some(current) = self.view.current.take() {
@@ -166,7 +166,7 @@ impl TableExporter {
         self.wanted.contains(&table)
     }
 
-    /// So many seconds into a trial; without a load (0) into the run.
+    /// `seconds` into a trial; without a load (0), into the run.
     fn at(&self, trial: u32, seconds: f64) -> RowOrigin {
         let since = self.view.stretches.get(&trial).map_or(0.0, |stretch| stretch.from) + seconds;
         let started = self.view.started.as_ref();
@@ -175,7 +175,7 @@ impl TableExporter {
         RowOrigin { run, trial, time: began.after(since), since }
     }
 
-    /// The row of the trial that was done last, if it is still to come.
+    /// The last finished trial's row, if still pending.
     fn trial(&mut self, limits: &[Limit]) -> Option<(ExportTable, ExportRow)> {
         let is_due = std::mem::take(&mut self.waiting) && self.wants(ExportTable::Trials);
         let trial = self.view.trials.last().filter(|_| is_due)?;

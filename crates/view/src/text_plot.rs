@@ -1,4 +1,4 @@
-//! The picture of a limit in letters, for a terminal: where it breaks is to be seen before anything is read.
+//! The chart of a limit in characters, for a terminal: shows at a glance where the target breaks.
 
 #[cfg(test)]
 mod tests;
@@ -10,27 +10,26 @@ use crate::sparkline::Glyphs;
 use crate::{ReportKind, RunView, Text, Tone, TrialState};
 use std::ops::Range;
 
-/// Columns: at most; of an output whose width is not known; and below which nothing is drawn.
+/// Columns: at most; if the output's width is unknown; and at least.
 const WIDEST: usize = 100;
 const USUAL: usize = 80;
 const NARROWEST: usize = 50;
-/// Rows of marks: twelve lines with an empty one, the heading, the axis, and what stands below it.
+/// Rows of marks: twelve lines minus an empty one, the heading, the axis, and its labels.
 const ROWS: usize = 8;
-/// Fewer marks are no curve.
+/// Fewer marks make no curve.
 const FEWEST: usize = 3;
-/// Between what stands below the axis.
+/// Between the labels below the axis.
 const GAP: usize = 2;
-/// Where several marks share a place the last of these is to be seen: what went wrong must not disappear.
+/// Where several marks coincide the last of these wins: failures must not disappear.
 const ORDER: [Tone; 5] = [Tone::Plain, Tone::Faint, Tone::Warn, Tone::Good, Tone::Bad];
 
-/// What is drawn in full, and what behind it: the first of these that there is.
+/// Drawn in full, and behind that: the first of these that exists.
 const MAIN: [SeriesRole; 2] = [SeriesRole::Achieved, SeriesRole::NinetyNine];
 const BESIDE: [SeriesRole; 2] = [SeriesRole::Half, SeriesRole::Nth(1)];
 
-/// A letter, and what it means.
+/// A character, and its tone.
 type StyledChar = (char, Tone);
 
-/// What is drawn beside the marks.
 struct PlotSymbols {
     half: char,
     limit: char,
@@ -69,9 +68,8 @@ const PLAIN: PlotSymbols = PlotSymbols {
     caret: '^',
 };
 
-/// At most twelve lines, as wide as the terminal if its width is known: what was tried and how long it took, as the trials of a search by
-/// rate and response time, and the limit as wide as its doubt. Nothing of a run without a limit, of fewer than three marks, or where there
-/// is no room.
+/// At most twelve lines, as wide as the terminal if known: what was tried and how long it took, such as a search's trials by rate and
+/// response time, and the limit as wide as its interval. Empty without a limit, with fewer than three marks, or without room.
 pub fn sketch(view: &RunView, glyphs: Glyphs, width: Option<usize>) -> Vec<Text> {
     let limit = pictures::charts(view).into_iter().find(|chart| chart.id == "limit");
     let width = width.unwrap_or(USUAL).min(WIDEST);
@@ -86,7 +84,7 @@ pub fn sketch(view: &RunView, glyphs: Glyphs, width: Option<usize>) -> Vec<Text>
 
 fn lines(chart: &Chart, unit: &str, glyphs: Glyphs, width: usize) -> Vec<Text> {
     let series = |role: &SeriesRole| chart.series.iter().find(|series| series.role == *role);
-    // Others, as the 99.9th percentile, would hide these: there are too few rows for more.
+    // Others, such as the 99.9th percentile, would hide these: there are too few rows.
     let Some(main) = MAIN.iter().find_map(series) else { return Vec::new() };
     if width < NARROWEST || main.points.len() < FEWEST {
         return Vec::new();
@@ -98,18 +96,18 @@ fn lines(chart: &Chart, unit: &str, glyphs: Glyphs, width: usize) -> Vec<Text> {
     drawing.lines(unit, width)
 }
 
-/// The marks of a chart in their rows, from the highest down.
+/// A chart's marks by row, from the top.
 struct TextPlot<'a> {
     chart: &'a Chart,
-    /// What each was judged by: its mean, or the 99th percentile.
+    /// What each was judged by: the mean, or the 99th percentile.
     main: &'a ChartSeries,
-    /// The medians, or the same in another way.
+    /// The medians, or the alternative measurement.
     half: Option<&'a ChartSeries>,
     glyphs: Glyphs,
     ink: &'static PlotSymbols,
     x: Scale,
     y: Scale,
-    /// What is named beside the rows.
+    /// Row labels.
     names: [String; ROWS],
     rows: [Vec<StyledChar>; ROWS],
 }
@@ -134,7 +132,7 @@ impl<'a> TextPlot<'a> {
                 *name = y.words(value);
             }
         }
-        // Two blanks and the name, one and the axis.
+        // Two blanks and the label, one blank and the axis.
         let columns = width - 4 - widest(&names);
         Self {
             chart,
@@ -160,20 +158,20 @@ impl<'a> TextPlot<'a> {
         (self.x.place(value) * (self.columns() - 1) as f64).round() as usize
     }
 
-    /// The first column of a band and its last.
+    /// A band's first and last column.
     fn span(&self, band: &Band) -> (usize, usize) {
         let from = band.from.map_or(0, |at| self.column(at));
         (from, band.to.map_or(self.columns() - 1, |at| self.column(at)).max(from))
     }
 
-    /// Where the limit lies; if only one side of it is known, all that is beyond.
+    /// The limit's band; if only one side is known, all beyond it.
     fn limit(&self) -> Option<&'a Band> {
         let is_open = |band: &&Band| band.tone == Tone::Faint && band.from.is_some() && band.to.is_none();
         let bands = &self.chart.bands;
         bands.iter().find(|band| band.tone == Tone::Strong).or_else(|| bands.iter().find(is_open))
     }
 
-    /// What holds: the first of all that stand upright, for the others are seen from it.
+    /// What holds: the first vertical line, as the others depend on it.
     fn holds(&self) -> Option<&'a ReferenceLine> {
         self.chart.bounds.iter().find(|bound| bound.along_x)
     }
@@ -183,15 +181,15 @@ impl<'a> TextPlot<'a> {
         cells.zip(text.chars()).for_each(|(cell, letter)| *cell = (letter, tone));
     }
 
-    /// The limit last: it may be a single column, which what lies beyond it would cover.
+    /// The limit last: it may be a single column, which the band beyond would cover.
     fn bands(&mut self) {
         for band in self.chart.bands.iter().rev() {
             let (from, to) = self.span(band);
-            // In the colour of what is bad, so much of it would leave nothing else to be seen.
+            // So large an area in the colour of bad would hide all else.
             let shade = match band.tone {
                 Tone::Bad => Some((self.ink.beyond, Tone::Faint)),
                 Tone::Strong => Some((self.ink.limit, Tone::Strong)),
-                // What only tells where something is has its name alone.
+                // Bands that only mark a position have just their name.
                 _ => None,
             };
             if let Some(shade) = shade {
@@ -208,7 +206,7 @@ impl<'a> TextPlot<'a> {
         }
     }
 
-    /// The row nearest to the middle that has no mark in these columns: a word with marks in it cannot be read.
+    /// The row nearest to the middle without a mark in these columns: marks within a word make it unreadable.
     fn free(&self, columns: Range<usize>) -> Option<usize> {
         let points = self.half.into_iter().chain([self.main]).flat_map(|series| &series.points);
         let taken = points.filter(|point| columns.contains(&self.column(point.x)));
@@ -224,7 +222,7 @@ impl<'a> TextPlot<'a> {
         }
     }
 
-    /// What stands behind first: where both stand in one place, what is drawn in full is to be seen.
+    /// Background first: where both coincide, what is drawn in full must be visible.
     fn marks(&mut self) {
         let (main, half, glyphs) = (self.main, self.half, self.glyphs);
         for tone in ORDER {
@@ -253,7 +251,7 @@ impl<'a> TextPlot<'a> {
         head.into_iter().chain(rows).chain([axis, self.below(&indent, unit)]).collect()
     }
 
-    /// What it shows and, if there is room, what it is called.
+    /// The title and, if there is room, the legend.
     fn head(&self, width: usize) -> Text {
         let mut key = Text::new(Tone::Faint, format!("{}, {}", self.chart.y.name, self.main.name));
         for state in [TrialState::Good, TrialState::Bad, TrialState::Void] {
@@ -272,7 +270,7 @@ impl<'a> TextPlot<'a> {
         head
     }
 
-    /// With the limit on it, as wide as its doubt.
+    /// With the limit, as wide as its interval.
     fn axis(&self) -> Vec<StyledChar> {
         let mut cells = vec![(self.ink.axis, Tone::Faint); self.columns()];
         if let Some(limit) = self.limit() {
@@ -292,7 +290,7 @@ impl<'a> TextPlot<'a> {
         cells
     }
 
-    /// The ends of the axis and, as near below the limit as they let it, what that is.
+    /// The axis ends and, as close below the limit as they allow, its label.
     fn below(&self, indent: &str, unit: &str) -> Text {
         let [left, right] = self.x.ends().map(|end| self.x.words(end));
         let (first, last) = (left.len() + GAP, self.columns().saturating_sub(right.len() + GAP));
@@ -311,7 +309,7 @@ impl<'a> TextPlot<'a> {
             .with_span(Tone::Faint, right)
     }
 
-    /// What the limit is, and in fewer words.
+    /// The limit in words, long and short.
     fn said(&self, unit: &str) -> [String; 2] {
         let words = |at: f64| self.x.words(at);
         let full = |at: f64| format!("{} {unit}", words(at)).trim_end().to_owned();
@@ -322,7 +320,7 @@ impl<'a> TextPlot<'a> {
                 [format!("{name} {}, between {low} and {high}", full(at)), format!("{name} {}", words(at))]
             }
             (Some((name, at)), Some(_)) => [format!("{name} {}", full(at)), format!("{name} {}", words(at))],
-            // It is known as it is.
+            // Known exactly.
             (Some((name, at)), None) => [format!("{name} {}", full(at)), format!("{name} {}", words(at))],
             (None, Some((_, Some(high)))) => {
                 [format!("fails at {}", full(high)), format!("fails at {}", words(high))]
@@ -332,7 +330,7 @@ impl<'a> TextPlot<'a> {
     }
 }
 
-/// The row of a value, counted from the top.
+/// A value's row, counted from the top.
 fn row(y: &Scale, value: f64) -> usize {
     ROWS - 1 - (y.place(value) * (ROWS - 1) as f64).round() as usize
 }
@@ -341,7 +339,7 @@ fn widest(names: &[String]) -> usize {
     names.iter().map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
-/// Letters of one meaning as one piece, and no blanks at the end.
+/// Joins characters of one tone into spans, without trailing blanks.
 fn line(before: String, cells: &[StyledChar]) -> Text {
     let filled = cells.iter().rposition(|(letter, _)| *letter != ' ').map_or(0, |last| last + 1);
     let pieces = cells[..filled].chunk_by(|one, next| one.1 == next.1);

@@ -7,30 +7,30 @@ use stats::{Histogram, Quantiles};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
-/// A histogram's figures; the histogram itself is too large to keep for every trial.
+/// A histogram's summary; histograms are too large to keep for every trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeSummary {
-    /// How many times were recorded.
+    /// Number of times recorded.
     pub count: u64,
-    /// The usual quantiles.
+    /// The standard quantiles.
     pub quantiles: Quantiles,
     /// The mean.
     pub mean: Nanos,
 }
 
 impl TimeSummary {
-    /// Of a histogram; none if it is empty.
+    /// Summarizes a histogram; `None` if empty.
     pub fn from_histogram(histogram: &Histogram) -> Option<Self> {
         Some(Self { count: histogram.count(), quantiles: histogram.quantiles()?, mean: histogram.mean()? })
     }
 }
 
-/// Arrivals in flight and in the backlog over a load.
+/// Outstanding arrivals over a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outstanding {
     /// Mean over the load.
     pub mean: f64,
-    /// The largest tenth of a second.
+    /// Maximum over tenths of a second.
     pub max: f64,
     /// Mean over the load's first fifth.
     pub first: f64,
@@ -51,16 +51,16 @@ impl Outstanding {
     }
 }
 
-/// What was counted and timed of one step.
+/// Counts and times of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepFigures {
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Answers as expected.
+    /// Answered as expected.
     pub ok: u64,
-    /// Anything else.
+    /// All others.
     pub bad: u64,
-    /// Done − due.
+    /// Response time: done − due.
     pub response: Option<TimeSummary>,
 }
 
@@ -75,18 +75,18 @@ impl StepFigures {
     }
 }
 
-/// What is known of a row of the catalogue: that of a load, where its histograms would be too large to keep.
+/// A load's value for a row of the catalogue; histograms are summarized.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadValue {
-    /// Nothing: it is of a second only.
+    /// Defined for a second only.
     Nothing,
     /// As it was counted.
     Number(f64),
-    /// Lengths of time; none if there were none.
+    /// Durations; `None` if there were none.
     Times(Option<TimeSummary>),
-    /// How many there were of each.
+    /// Counts per item.
     Each(Vec<(String, u64)>),
-    /// Means over time; none if there was no time.
+    /// Means over time; `None` if no time passed.
     Tenths(Option<Outstanding>),
 }
 
@@ -102,20 +102,20 @@ impl LoadValue {
     }
 }
 
-/// What was counted and timed in a load, finished or not: what sentences are made of, and everything that tables tell.
+/// Counts and times of a load, finished or not, for text and tables.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadFigures {
     /// Arrivals that came due.
     pub due: u64,
     /// Requests handed to the kernel.
     pub sent: u64,
-    /// Requests that were sent once more, because the server was closing their connection.
+    /// Requests resent because the server was closing their connection.
     pub resent: u64,
-    /// What became of the arrivals.
+    /// Outcomes of the arrivals.
     pub outcomes: Outcomes,
-    /// Why the failed ones failed.
+    /// Failures by reason.
     pub failures: BTreeMap<Failure, u64>,
-    /// Each step by itself; none if there is only one.
+    /// Figures per step; empty if there is only one.
     pub parts: Vec<StepFigures>,
     /// In flight and backlog.
     pub outstanding: Option<Outstanding>,
@@ -123,12 +123,12 @@ pub struct LoadFigures {
     pub connections: u64,
     /// Bytes received.
     pub received_bytes: u64,
-    /// What there is of each row of [`LOAD`].
+    /// The value for each row of [`LOAD`].
     pub values: Vec<LoadValue>,
 }
 
 impl LoadFigures {
-    /// Of all slices merged.
+    /// Summarizes all slices, merged.
     pub fn from_slice(total: &Slice) -> Self {
         Self {
             due: total.due,
@@ -144,7 +144,7 @@ impl LoadFigures {
         }
     }
 
-    /// Response time, service time, lateness and pacing, as the catalogue has them.
+    /// Response time, service time, lateness and pacing, in catalogue order.
     pub fn times(&self) -> impl Iterator<Item = Option<TimeSummary>> {
         self.values.iter().filter_map(|value| match value {
             LoadValue::Times(times) => Some(*times),
@@ -152,50 +152,50 @@ impl LoadFigures {
         })
     }
 
-    /// Done − due.
+    /// Response time: done − due.
     pub fn response(&self) -> Option<TimeSummary> {
         self.times().next().flatten()
     }
 
-    /// The failure seen most often.
+    /// The most frequent failure.
     pub fn worst_failure(&self) -> Option<(&Failure, u64)> {
         self.failures.iter().map(|(f, n)| (f, *n)).max_by_key(|(_, n)| *n)
     }
 }
 
-/// One trial, done or cut short.
+/// A trial, finished or cut short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
     /// Counted from 1.
     pub number: u32,
-    /// What its arrivals are called.
+    /// The kind of its arrivals.
     pub words: ArrivalKind,
-    /// Why it was made.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// Offered rate as planned; none if a closed loop was cut short.
+    /// Planned offered rate; `None` if a closed loop was cut short.
     pub rate: Option<Rate>,
-    /// How long the load was to last; none if only a count ends it.
+    /// Planned length; `None` if only a count ends it.
     pub planned: Option<Nanos>,
-    /// How long it lasted.
+    /// Actual length.
     pub loaded: Nanos,
-    /// How long was waited for open requests after it.
+    /// Length of the drain.
     pub drain: Nanos,
-    /// Stopped early because nothing could have saved it.
+    /// Stopped early because it could no longer become good.
     pub hopeless: bool,
-    /// How the target came back.
+    /// The target's recovery.
     pub recovery: Recovery,
-    /// What the runner noticed.
+    /// The runner's caveats.
     pub caveats: Vec<Caveat>,
-    /// What each of a fleet did.
+    /// Figures per fleet member.
     pub members: Vec<MemberFigures>,
-    /// What it means; none if it was cut short.
+    /// Its judgement; `None` if cut short.
     pub judgement: Option<Judgement>,
-    /// What it measured.
+    /// Its measurements.
     pub figures: LoadFigures,
 }
 
 impl Trial {
-    /// From the event that ends it.
+    /// From the event that ends a trial.
     pub fn done(number: u32, words: ArrivalKind, result: &TrialResult, judgement: &Judgement) -> Self {
         Self {
             number,
@@ -214,12 +214,12 @@ impl Trial {
         }
     }
 
-    /// So many of its arrivals: `59,520 requests`.
+    /// Formats a number of its arrivals: `59,520 requests`.
     pub fn count(&self, n: u64) -> String {
         self.words.count(n)
     }
 
-    /// Whether its offered rate is this one, as far as a printed number can tell.
+    /// Whether its offered rate is this one, to the precision of a printed number.
     pub fn is_at(&self, rate: f64) -> bool {
         self.rate.is_some_and(|r| (r.0 - rate).abs() <= rate.abs() * 1e-6)
     }

@@ -4,22 +4,22 @@ use record::{ExhaustedResource, Failure, Outcome, Outcomes};
 use units::{Share, grouped};
 
 units::named! {
-    /// What a trial is to the search, in one word.
+    /// A trial's class in the search, in one word.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum TrialState {
         /// Meets the goal.
         Good = "good",
         /// Fails it.
         Bad = "bad",
-        /// Must not be classified.
+        /// Does not count.
         Void = "void",
-        /// Never judged: it warms the target up, waits for it to recover, or was cut short.
+        /// Not judged: a warm-up, a recovery check, or cut short.
         Unjudged = "–",
     }
 }
 
 impl TrialState {
-    /// Of a trial.
+    /// Classifies a trial.
     pub fn from_trial(trial: &Trial) -> Self {
         match &trial.judgement {
             None => Self::Unjudged,
@@ -30,12 +30,12 @@ impl TrialState {
         }
     }
 
-    /// Whether it does not count, whatever it was made for.
+    /// Whether it does not count, whatever its purpose.
     pub(crate) fn is_void(trial: &Trial) -> bool {
         trial.judgement.as_ref().is_some_and(|judged| !judged.invalid.is_empty())
     }
 
-    /// What the word means.
+    /// The word's tone.
     pub fn tone(self) -> Tone {
         match self {
             Self::Good => Tone::Good,
@@ -46,18 +46,18 @@ impl TrialState {
     }
 }
 
-/// What the target does wrong in a bad trial, from what its arrivals came to: a queue that grows,
-/// or whatever most of the bad ones share. None if nothing is bad.
+/// How the target fails in a bad trial, from its outcomes: a growing queue, or what most of the bad arrivals share. `None` if nothing is
+/// bad.
 pub fn why_bad(trial: &Trial) -> Option<String> {
     reason(trial, &trial.rate.map(|rate| format!(" at {rate}")).unwrap_or_default())
 }
 
-/// The same where the rate is already said.
+/// The same, for where the rate is already given.
 pub(crate) fn why_bad_without_rate(trial: &Trial) -> Option<String> {
     reason(trial, "")
 }
 
-/// Why a trial is bad, or void; there the rate is already said.
+/// Why a trial is bad or void, for where the rate is already given.
 pub(crate) fn why(trial: &Trial) -> Option<String> {
     match TrialState::from_trial(trial) {
         TrialState::Bad => why_bad_without_rate(trial),
@@ -107,7 +107,7 @@ fn reason(trial: &Trial, at: &str) -> Option<String> {
     Some(format!("{what}: {} of {} ({share}){at}", grouped(count), trial.count(trial.figures.due)))
 }
 
-/// What else happens while the queue grows; that some stay unfinished goes without saying.
+/// What else happens while the queue grows; unfinished arrivals go without saying.
 fn and_also(outcomes: &Outcomes) -> String {
     let worst = [Outcome::Failed, Outcome::Timeout, Outcome::Refused, Outcome::Late]
         .into_iter()
@@ -125,7 +125,7 @@ fn and_also(outcomes: &Outcomes) -> String {
     }
 }
 
-/// What to look at when nothing but this failure comes back.
+/// What to check when nothing but this failure comes back.
 pub(crate) fn what_to_check(failure: &Failure) -> &'static str {
     match failure {
         Failure::Status(300..=399) => {

@@ -1,5 +1,4 @@
-//! What gave first, at a glance: the verdict, what it rests on, and what to do. All else is in
-//! [`crate::explain`].
+//! What gave first, at a glance: the verdict, its evidence, and what to do. For all else see [`crate::explain`].
 
 use crate::watched::amount;
 use crate::wording::{format_rate, rounded};
@@ -7,24 +6,24 @@ use crate::{RunView, Text, Tone, freezes, hot_code, not_observable};
 use record::{CapacityCheck, Cause, Confidence, Diagnosis, Evidence, NoFinding, Prediction};
 use units::{Rate, Share};
 
-/// Lines of evidence at a glance: facts, the chain and the arithmetic.
+/// Maximum evidence lines: facts, the chain and the arithmetic.
 const EVIDENCE: usize = 4;
 
-/// The verdict for the summary, with an empty line after it; nothing if nothing was watched and nothing is wrong.
+/// The verdict for the summary, followed by an empty line; empty if nothing was watched and nothing is wrong.
 pub(crate) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = match &view.diagnosis {
-        // What torment makes, and what helps, is said above.
+        // torment's capacity, and what helps, are said above.
         Some(_) if view.is_generator_limited() => Vec::new(),
         Some(diagnosis) if !diagnosis.findings.is_empty() => found(view, diagnosis),
         Some(diagnosis) => why_no_cause(diagnosis).into_iter().chain(freezes::next_steps(view)).collect(),
         None => freezes::next_steps(view),
     };
     for place in view.places.iter().filter(|place| !place.watched.has_processes()) {
-        // Beside others only a database is asked from here.
+        // Besides other places, only a database is queried from here.
         if place.name.is_empty() && !view.is_only_place(place) {
             continue;
         }
-        // Why is said instead of that.
+        // The reason is given instead.
         if let Some(why) = not_observable(&place.watched).into_iter().next() {
             lines
                 .retain(|_| view.diagnosis.as_ref().is_none_or(|d| d.none != Some(NoFinding::NotObservable)));
@@ -50,7 +49,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
 
 fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     let beside = freezes::unknown_cause_line(view);
-    // What gave nothing of the limit is on no way to it.
+    // What did not set the limit is not on its path.
     let is_way = beside.is_none() && diagnosis.chain.len() > 1;
     let mut lines: Vec<Text> = beside.into_iter().chain(sentences(diagnosis)).collect();
     let verdict = &diagnosis.findings[0];
@@ -74,12 +73,12 @@ fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines
 }
 
-/// What the change should bring; where that cannot be reckoned, how to measure it.
+/// The change's expected gain; if it cannot be computed, how to measure it.
 pub(crate) fn expected_gain(view: &RunView, diagnosis: &Diagnosis) -> Text {
     diagnosis.prediction.as_ref().map_or_else(|| how_to_measure(view), |found| prediction(view, found))
 }
 
-/// How to measure what a change brings, of which nothing can be reckoned.
+/// How to measure the effect of a change that cannot be computed.
 pub(crate) fn how_to_measure(view: &RunView) -> Text {
     let Some(started) = &view.started else { return Text::empty() };
     let run = started.label.name.as_ref().unwrap_or(&started.id.0);
@@ -88,7 +87,7 @@ pub(crate) fn how_to_measure(view: &RunView) -> Text {
     Text::labelled("expect", text)
 }
 
-/// What was reckoned, if it gives what was measured (runs of earlier versions kept what did not, too), and no sentence has it already.
+/// The arithmetic, if it agrees with the measurement (earlier versions also stored it if not) and no sentence states it.
 pub(crate) fn unstated_arithmetic(diagnosis: &Diagnosis) -> Option<&CapacityCheck> {
     let is_said = |arithmetic: &CapacityCheck| {
         diagnosis.sentences.iter().any(|sentence| sentence.contains(&arithmetic.formula))
@@ -96,8 +95,8 @@ pub(crate) fn unstated_arithmetic(diagnosis: &Diagnosis) -> Option<&CapacityChec
     diagnosis.arithmetic.as_ref().filter(|arithmetic| arithmetic.agrees() && !is_said(arithmetic))
 }
 
-/// Behind what gave first, what it comes to: ` 10 permits / 50 ms held per request = 201/s.` Beside a limit that is another figure it is about
-/// that.
+/// The arithmetic behind what gave first: ` 10 permits / 50 ms held per request = 201/s.` Beside a limit of another value it names what it
+/// is about.
 pub(crate) fn arithmetic_words(view: &RunView, diagnosis: &Diagnosis) -> Option<String> {
     let found = diagnosis.arithmetic.as_ref().filter(|found| found.agrees())?;
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
@@ -106,7 +105,7 @@ pub(crate) fn arithmetic_words(view: &RunView, diagnosis: &Diagnosis) -> Option<
     Some(format!(" {} = {}: that is {about}the limit.", found.formula, found.ceiling))
 }
 
-/// The sentences that say the same.
+/// Sentences that state the arithmetic.
 pub(crate) fn arithmetic_sentences(diagnosis: &Diagnosis) -> impl Iterator<Item = Text> {
     let formula = diagnosis.arithmetic.as_ref().map(|found| &found.formula);
     let is_it =
@@ -114,7 +113,7 @@ pub(crate) fn arithmetic_sentences(diagnosis: &Diagnosis) -> impl Iterator<Item 
     sentences(diagnosis).into_iter().filter(is_it)
 }
 
-/// What it came to: the first sentence to be seen first.
+/// The result; the first sentence is highlighted.
 pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Text> {
     let said = &diagnosis.sentences;
     let own: Vec<&String> = match said.is_empty() {
@@ -135,10 +134,10 @@ pub(crate) fn sentences(diagnosis: &Diagnosis) -> Vec<Text> {
     lines
 }
 
-/// Why nothing is named, in one line.
+/// Why no cause is named, in one line.
 pub(crate) fn why_no_cause(diagnosis: &Diagnosis) -> Option<Text> {
     let (tone, words, usual) = match diagnosis.none? {
-        // Not well on the way, and well at more.
+        // Degraded on the way, and well at a higher load.
         NoFinding::NotSaturated if diagnosis.degraded_at.is_some() => {
             (Tone::Strong, "not saturated", "the target held the highest load allowed")
         }
@@ -156,13 +155,13 @@ pub(crate) fn why_no_cause(diagnosis: &Diagnosis) -> Option<Text> {
         NoFinding::NothingMeasured => return None,
     };
     let said = diagnosis.sentences.join(" ");
-    // That nothing gave is said by the words before it.
+    // The preceding text already has it.
     let said = said.trim_start_matches("Nothing gave: ").to_owned();
     let said = if said.is_empty() { usual.to_owned() } else { said };
     Some(Text::new(tone, words).with_plain(format!(": {said}")))
 }
 
-/// What was seen; beside it what was seen where the target was well.
+/// A fact, beside its value where the target was well.
 pub(crate) fn evidence(fact: &Evidence, diagnosis: &Diagnosis) -> Text {
     let line = Text::empty_at_depth(1).with_plain(&fact.text);
     let Some(well) = fact.well else { return line };
@@ -182,7 +181,7 @@ pub(crate) fn chain(diagnosis: &Diagnosis) -> Text {
     Text::empty_at_depth(1).with_plain(diagnosis.chain.join(" → "))
 }
 
-/// Whether the verdict reproduces what was measured.
+/// Whether the verdict explains the measured capacity.
 pub(crate) fn arithmetic(arithmetic: &CapacityCheck) -> Text {
     let CapacityCheck { formula, ceiling, measured } = arithmetic;
     let about = if arithmetic.is_near() { "" } else { "about " };
@@ -211,7 +210,7 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
     }
 }
 
-/// What a confidence that is not high lacks most, and what would help.
+/// What a less than high confidence lacks most, and what would help.
 fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
     let Confidence { margin, persistence, independence, coverage } = confidence;
     let percent = |share: f64| Share((share * 100.0).round() / 100.0);
@@ -235,7 +234,7 @@ fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
         (coverage, format!("only {seen} of the looks at its threads succeeded")),
         (margin, close.to_owned()),
     ];
-    // Of several that lack as much the first is said: whether freezes are the limit matters more than what they come from.
+    // Of equally weak factors name the first: whether freezes are the limit matters more than their cause.
     if cause == Some(Cause::Freeze) {
         reasons.rotate_right(1);
     }
@@ -243,13 +242,13 @@ fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
     least.filter(|_| confidence.word() != "high").map(|(_, why)| why)
 }
 
-/// How many times as much, without zeros that say nothing.
+/// A factor without trailing zeros.
 pub(crate) fn factor(times: f64) -> String {
     let text = format!("{times:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
-/// What a change should give: by as much more than the limit that was found as the capacity is more than what was answered.
+/// A change's expected gain: the limit found, scaled by the ratio of the new capacity to what was answered.
 pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
     let Prediction { change, capacity, from, then } = prediction;
     let longer = freezes::sustained_rate(view).map(|rate| (rate.0, "held in the long run"));
@@ -260,7 +259,7 @@ pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
         None => capacity,
     };
     let gives = match capacity {
-        // With where it comes from, so that whoever reads it can judge it.
+        // With its basis, so that readers can judge it.
         Some(capacity) => match held.or(from.map(|from| (from.0, "answered"))).zip(*from) {
             Some(((base, word), from)) => format!(
                 "about {} ({} × {} {word})",
@@ -281,7 +280,7 @@ mod tests {
     use super::*;
     use record::{Limit, LimitUnit};
 
-    /// A service that answers 20,750 a second in an overload holds 19,590, and twice as much of that is what its reader expects.
+    /// A service that answers 20,750/s in an overload holds 19,590/s, and readers expect twice as much of that.
     #[test]
     fn twice_the_capacity_is_twice_the_limit() {
         let mut view = RunView::default();

@@ -1,5 +1,5 @@
-//! What was seen of the target: words, figures and tables of windows. Averages are over the time of
-//! the windows; what was not observable is said, never shown as nothing.
+//! Observations of the target: windows as words, figures and tables. Averages are over the windows' time; what is not observable is said,
+//! never shown as nothing.
 
 mod figures;
 mod trees;

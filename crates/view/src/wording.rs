@@ -1,4 +1,4 @@
-//! What a run calls what arrives, and what it raises.
+//! Words for what arrives in a run, and for what it raises.
 
 use record::{LimitUnit, RunKind};
 use std::fmt::Write;
@@ -7,17 +7,17 @@ use units::{Nanos, Rate, grouped};
 /// What arrives at the target, and what is raised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ArrivalKind {
-    /// Requests, at a rate.
+    /// Requests at a rate.
     #[default]
     Requests,
-    /// Starts of a program, at a rate.
+    /// Program starts at a rate.
     Processes,
-    /// Requests, over so many connections.
+    /// Requests over a number of connections.
     Connections,
 }
 
 impl ArrivalKind {
-    /// Those of a kind of run.
+    /// The kind for a run.
     pub fn from_run_kind(kind: &RunKind) -> Self {
         match kind {
             RunKind::FindProcesses | RunKind::RunProcesses => Self::Processes,
@@ -26,7 +26,7 @@ impl ArrivalKind {
         }
     }
 
-    /// What arrives, as a word.
+    /// The noun for one arrival.
     pub fn arrival(self) -> &'static str {
         match self {
             Self::Requests | Self::Connections => "request",
@@ -34,7 +34,7 @@ impl ArrivalKind {
         }
     }
 
-    /// Several of it.
+    /// The noun for several.
     pub fn arrivals(self) -> &'static str {
         match self {
             Self::Requests | Self::Connections => "requests",
@@ -42,13 +42,13 @@ impl ArrivalKind {
         }
     }
 
-    /// So many of them: `59,520 requests`.
+    /// A number of them: `59,520 requests`.
     pub fn count(self, n: u64) -> String {
         let word = if n == 1 { self.arrival() } else { self.arrivals() };
         format!("{} {word}", grouped(n))
     }
 
-    /// What is raised, as a word.
+    /// The noun for what is raised.
     pub fn raised(self) -> &'static str {
         match self {
             Self::Requests | Self::Processes => "rate",
@@ -71,12 +71,12 @@ pub fn format_rate(rate: f64) -> String {
     Rate(rate).to_string().trim_end_matches("/s").to_owned()
 }
 
-/// What somebody called something, so that its words are none of the sentence's.
+/// Quotes a user-given name, to set it apart from the sentence.
 pub(crate) fn quoted(name: &str) -> String {
     format!("“{name}”")
 }
 
-/// As much of a text as fits.
+/// Shortens text to fit.
 pub(crate) fn shortened(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
@@ -84,12 +84,12 @@ pub(crate) fn shortened(text: &str, room: usize) -> String {
     text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Text with one blank where a terminal has several.
+/// Collapses runs of blanks, which align text on a terminal.
 pub(crate) fn collapse_blanks(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How HTML and XML write a letter that would be markup; nothing of any other.
+/// The HTML and XML entity of a character that would be markup; empty for others.
 pub(crate) fn xml_entity(letter: char) -> &'static str {
     match letter {
         '&' => "&amp;",
@@ -101,7 +101,7 @@ pub(crate) fn xml_entity(letter: char) -> &'static str {
     }
 }
 
-/// Text that is text in XML 1.0, in an element and between quotes; characters that may not stand there at all are replaced.
+/// Escapes text for XML 1.0 elements and attributes; characters not allowed at all are replaced.
 pub fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -117,12 +117,12 @@ pub fn escape_xml(text: &str) -> String {
     out
 }
 
-/// Behind what is said of a place: ` on b`; nothing where torment is, which has no name.
+/// Suffix that names a place: ` on b`; empty for torment's own, which has no name.
 pub(crate) fn place_suffix(place: &str) -> String {
     if place.is_empty() { String::new() } else { format!(" on {place}") }
 }
 
-/// To three significant digits: more of them would promise what no prediction can keep.
+/// To three significant digits: no prediction is more precise.
 pub(crate) fn rounded(Rate(rate): Rate) -> Rate {
     let last = 10_f64.powi((rate.log10().floor() as i32 - 2).max(0));
     Rate((rate / last).round() * last)

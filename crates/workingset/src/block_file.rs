@@ -1,4 +1,4 @@
-//! Blocks of a file, through the kernel's cache, several under way at once, or past it through one of our own.
+//! Reads blocks of a file: through the kernel's page cache, several at once, or past it through our own cache.
 
 use crate::clock_cache::{CacheLookup, ClockCache};
 use crate::stopwatch::Stopwatch;
@@ -13,35 +13,35 @@ use std::time::Duration;
 use sys::{AnonymousMapping, UringReads};
 use units::{Bytes, Nanos};
 
-/// What the pass in order reads at once.
+/// Bytes per read in the sequential pass.
 const STEP: usize = 1 << 20;
-/// Parts of the time that are told apart.
+/// Parts of the time that are counted separately.
 const BLOCKS: u32 = 8;
-/// Blocks that are read twice, to see what is below the kernel.
+/// Blocks read twice, to detect caches below the kernel.
 const TWICE: u64 = 400;
 
-/// A file that is open to be read.
+/// A file open for reading.
 pub struct BlockFile {
-    /// Through the kernel's cache.
+    /// Through the page cache.
     file: File,
     way: ReadMethod,
     length: u64,
     draws: Xorshift,
-    /// A place to read to.
+    /// Read buffer.
     page: Vec<u8>,
 }
 
 enum ReadMethod {
-    /// One at a time.
+    /// One read at a time.
     Plain,
-    /// So many under way at once.
+    /// This many reads in flight.
     Deep(Box<UringReads>, usize),
-    /// Past the kernel's cache.
+    /// Past the page cache.
     Own { direct: File, clock: ClockCache, frames: AnonymousMapping },
 }
 
 impl BlockFile {
-    /// The file as it is: nothing of it stays in the kernel's cache that can be dropped.
+    /// Opens the file, and drops as much of it from the page cache as possible.
     pub fn open(path: &Path, depth: u32, own: Option<Bytes>, seed: u64) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len() / BLOCK.0 * BLOCK.0;
@@ -65,7 +65,7 @@ impl BlockFile {
         Ok(Self { file, way, length, draws: Xorshift::new(seed), page: vec![0; STEP] })
     }
 
-    /// Reads in the first `set` of it for so long, from a cache that was filled by one pass in order.
+    /// Reads in its first `set` bytes for this time, from a cache filled by one sequential pass.
     pub fn read(&mut self, set: Bytes, time: Nanos) -> io::Result<ReadMeasurement> {
         let set = set.0.clamp(BLOCK.0, self.length) / BLOCK.0;
         self.empty()?;
@@ -88,7 +88,7 @@ impl BlockFile {
             clock.clear();
         }
         drop_page_cache(&self.file)?;
-        // Neighbours that nobody asks for would be read ahead.
+        // No readahead of unwanted neighbours.
         Ok(fadvise(&self.file, 0, None, Advice::Random)?)
     }
 
@@ -104,7 +104,6 @@ impl BlockFile {
         Ok(())
     }
 
-    /// One part of the time.
     fn part(&mut self, set: u64, time: Duration, into: &mut ReadMeasurement) -> io::Result<()> {
         let (span, began) = (Stopwatch::begin(), sys::monotonic_ns());
         let until = began + Nanos::from(time).0;
@@ -131,7 +130,7 @@ impl BlockFile {
         Ok(())
     }
 
-    /// Reads a block; whether our own cache did not have it.
+    /// Reads a block; true if our own cache missed.
     fn read_block(&mut self, block: u64) -> io::Result<bool> {
         let page = &mut self.page[..BLOCK.0 as usize];
         let offset = block * BLOCK.0;
@@ -146,12 +145,12 @@ impl BlockFile {
                 (frame, true)
             }
         };
-        // Whoever reads gets it, as from the kernel.
+        // The reader gets a copy, as from the kernel.
         page.copy_from_slice(&frames[at(frame)]);
         Ok(missed)
     }
 
-    /// Reads some blocks past every cache of this machine, and then the same again.
+    /// Reads some blocks past every cache of this machine, then the same again.
     pub fn read_twice(&mut self, path: &Path) -> io::Result<RereadTimes> {
         let direct = direct(path)?;
         let mut memory = AnonymousMapping::private(BLOCK)?;
@@ -171,19 +170,19 @@ impl BlockFile {
     }
 }
 
-/// Drops what the kernel's cache holds of it, as far as nobody else uses it.
+/// Drops the file from the page cache, where nobody else uses it.
 pub fn drop_page_cache(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Past the kernel's cache; not every file system can.
+/// Opens with O_DIRECT; not every file system can.
 fn direct(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
     let open = OpenOptions::new().read(true).custom_flags(flags).open(path);
     open.map_err(|why| io::Error::new(why.kind(), format!("not past the kernel's cache (O_DIRECT): {why}")))
 }
 
-/// Keeps `depth` reads under way until the time is over; how many have ended once none is.
+/// Keeps `depth` reads in flight until the time is over; returns how many completed, once none is in flight.
 fn deeply(
     reads: &mut UringReads,
     depth: usize,
@@ -219,7 +218,7 @@ fn deeply(
     }
 }
 
-/// Bytes that this process has had fetched from devices (proc_pid_io(5)); none where that is not counted.
+/// Bytes fetched from devices for this process (proc_pid_io(5)); none where that is not counted.
 fn device_bytes_read() -> Option<u64> {
     procfs::number_field(&read_to_string("/proc/self/io").ok()?, "read_bytes")
 }
@@ -247,7 +246,7 @@ mod tests {
             let reading = blocks.read(Bytes(2 << 20), Nanos::from_millis(80)).expect("it can be read");
             assert_eq!((reading.blocks.len(), reading.times.count()), (8, reading.reads()));
             assert!(reading.reads() > 100, "{}", reading.reads());
-            // All of it was read before, and there is memory for 2 MiB.
+            // All of it was read before, and 2 MiB fit in memory.
             assert!(reading.missed_share().is_none_or(|share| share < 0.05), "{:?}", reading.missed);
         }
     }

@@ -1,10 +1,10 @@
-//! A cache of known size: which block is where, by the CLOCK rule (F. J. Corbató, 1968), a second chance for whatever was
+//! A cache of known size, with CLOCK replacement (F. J. Corbató, 1968): a second chance for whatever was
 //! used since the hand last passed.
 
 /// No block, no frame.
 const NONE: u32 = u32::MAX;
 
-/// Which blocks are kept in which frames.
+/// Maps blocks to frames.
 #[derive(Debug)]
 pub struct ClockCache {
     /// The frame of each block.
@@ -14,12 +14,12 @@ pub struct ClockCache {
     hand: usize,
 }
 
-/// Where a block is.
+/// Result of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheLookup {
     /// In this frame.
     Hit(usize),
-    /// Nowhere; it is to be put into this frame, whose block is forgotten.
+    /// Not cached; belongs in this frame, whose block was evicted.
     Miss(usize),
 }
 
@@ -29,7 +29,6 @@ impl ClockCache {
         Self { frames: vec![NONE; blocks], blocks: vec![(NONE, false); frames.max(1)], hand: 0 }
     }
 
-    /// Uses a block.
     pub fn access(&mut self, block: u32) -> CacheLookup {
         let frame = self.frames[block as usize];
         if frame != NONE {
@@ -53,7 +52,6 @@ impl ClockCache {
         self.hand = (self.hand + 1) % self.blocks.len();
     }
 
-    /// Forgets everything.
     pub fn clear(&mut self) {
         self.frames.fill(NONE);
         self.blocks.fill((NONE, false));
@@ -80,7 +78,7 @@ mod tests {
         assert_eq!(clock.access(5), CacheLookup::Miss(0));
     }
 
-    /// The law that the fit rests on: of uniform draws a full cache of any rule holds cache/set.
+    /// The law that the fit rests on: with uniform draws a full cache of any policy holds cache/set.
     #[test]
     fn uniform_draws_hit_by_the_share_that_fits() {
         for (frames, blocks) in [(100, 100), (100, 125), (100, 400), (1, 50)] {

@@ -1,4 +1,4 @@
-//! A file of real bytes, and where there is room for it.
+//! A file of real bytes, and a folder with room for it.
 
 use crate::Error;
 use crate::block_file::drop_page_cache;
@@ -9,28 +9,28 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use units::Bytes;
 
-/// Written at once.
+/// Bytes per write.
 const STEP: usize = 1 << 20;
-/// Written before it is handed to the disk: not more than the kernel would let wait anyway.
+/// Bytes written before a flush: no more than the kernel would buffer anyway.
 const FLUSH: u64 = 64 << 20;
 /// Left to others.
 const SPARE: u64 = 1 << 30;
-/// File systems that are memory (statfs(2)): what is there is never fetched.
+/// File systems in memory (statfs(2)): nothing there is ever fetched.
 const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58F6];
 
-/// What is known of a folder.
+/// Space in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderSpace {
     /// The folder.
     pub folder: PathBuf,
-    /// What may still be written there by this user.
+    /// Bytes that this user may still write there.
     pub free: Bytes,
-    /// Whether what is there is memory.
+    /// Whether it is in memory.
     pub memory: bool,
 }
 
 impl FolderSpace {
-    /// Of this folder; none where it cannot be known.
+    /// Of this folder; none if unknown.
     pub fn of(folder: &Path) -> Option<Self> {
         let (kind, room) = (statfs(folder).ok()?, statvfs(folder).ok()?);
         let memory = MEMORY.contains(&u64::from(kind.f_type as u32));
@@ -51,10 +51,10 @@ impl FolderSpace {
     }
 }
 
-/// A folder on a disk with room for this and 1 GiB to spare: the first such of the temporary ones and the current one.
+/// A folder on a disk with room for this and 1 GiB to spare: the first of the temporary folders and the current one.
 ///
 /// # Errors
-/// When there is none: what was looked at.
+/// If there is none: lists the folders tried.
 pub fn find_folder(size: Bytes) -> Result<PathBuf, Error> {
     let here = std::env::current_dir().ok();
     let all = [Some(std::env::temp_dir()), Some(PathBuf::from("/var/tmp")), here];
@@ -67,10 +67,10 @@ pub fn find_folder(size: Bytes) -> Result<PathBuf, Error> {
     })
 }
 
-/// Writes a file of this size, of bytes that cannot be packed, to the disk and not into the kernel's cache.
+/// Writes a file of this size, of incompressible bytes, to the disk and not into the page cache.
 ///
 /// # Errors
-/// When it cannot be written, or `stop` says so. What was written is left.
+/// If it cannot be written, or `stop` returns true. What was written is left.
 pub fn write_random_file(path: &Path, size: Bytes, seed: u64, stop: &dyn Fn() -> bool) -> Result<(), Error> {
     let failed =
         |why: std::io::Error| Error::Read(path.display().to_string(), format!("it cannot be written: {why}"));
@@ -92,7 +92,7 @@ pub fn write_random_file(path: &Path, size: Bytes, seed: u64, stop: &dyn Fn() ->
     Ok(())
 }
 
-/// What is in the cache of one control group would be a hit for another.
+/// What one control group has cached would be a hit for another.
 fn flush_and_drop_cache(file: &File) -> std::io::Result<()> {
     file.sync_data()?;
     drop_page_cache(file)

@@ -1,8 +1,8 @@
-//! Reads at random in a growing set until it no longer fits what caches it: memory behind the processor's caches, a file
-//! behind the kernel's or behind one of our own, a table behind PostgreSQL's.
+//! Reads at random in a growing working set until it no longer fits its cache: memory behind the processor's caches, a file
+//! behind the kernel's or one of our own, a table behind PostgreSQL's.
 //!
-//! It makes the reads and times them. What they mean is for `stats::Cache`, how far to go for whoever asks. Reads of memory
-//! and files are made by a process of its own, so that it, and not torment, is in a control group with little memory.
+//! Makes the reads and times them. Interpreting them is for `stats::CacheFit`, choosing sizes for the caller. Memory
+//! and files are read by a separate process, so that it, and not torment, is in a control group with little memory.
 
 mod block_file;
 mod clock_cache;
@@ -26,68 +26,68 @@ use stats::Histogram;
 use std::path::PathBuf;
 use units::{Bytes, Nanos, Rate};
 
-/// What one read of a file takes: a page of PostgreSQL's.
+/// Size of a file read: a PostgreSQL page.
 pub const BLOCK: Bytes = Bytes(8192);
 
-/// Where a reader reads, and what is between.
+/// What a reader reads, and through which cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReadSource {
-    /// Lines of 64 bytes of memory, each read waiting for the one before: the processor's caches.
+    /// Cache lines of 64 bytes, in dependent reads: the processor's caches.
     Memory {
-        /// The most that is read.
+        /// Largest working set.
         most: Bytes,
-        /// Whether it is asked to be in huge pages.
+        /// Whether huge pages are requested.
         huge: bool,
     },
-    /// A file, through the kernel's cache.
+    /// A file, through the page cache.
     File {
-        /// Which; it is only read.
+        /// The file; only read.
         path: PathBuf,
-        /// Reads under way at once: above 1 by io_uring(7).
+        /// Reads in flight; above 1 by io_uring(7).
         depth: u32,
     },
-    /// A file past the kernel's cache (O_DIRECT), through one of our own.
+    /// A file past the page cache (O_DIRECT), through one of our own.
     Direct {
-        /// Which; it is only read.
+        /// The file; only read.
         path: PathBuf,
-        /// What our own holds.
+        /// Size of our own cache.
         cache: Bytes,
     },
 }
 
-/// What reading in one set has shown.
+/// Result of reading in one working set.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ReadMeasurement {
-    /// Reads made and what they took, of each part of the time.
+    /// Reads and their time, for each part of the run.
     pub blocks: Vec<(u64, Nanos)>,
-    /// What each took; none where they are too short to be timed one by one.
+    /// Times of single reads; empty where they are too short to be timed singly.
     pub times: Histogram,
-    /// Reads that went behind the cache, as the kernel counts bytes fetched, or as our own cache knows.
+    /// Cache misses, by the kernel's count of bytes fetched, or by our own cache's.
     pub missed: Option<f64>,
 }
 
 impl ReadMeasurement {
-    /// Reads in all.
+    /// Reads of all parts.
     pub fn reads(&self) -> u64 {
         self.blocks.iter().map(|(reads, _)| reads).sum()
     }
 
-    /// Reads a second, of each part of the time.
+    /// Reads per second, for each part of the run.
     pub fn rates(&self) -> Vec<f64> {
         self.blocks.iter().map(|(reads, time)| Rate::of(*reads, *time).0).collect()
     }
 
-    /// The share of all that missed.
+    /// Misses ÷ reads.
     pub fn missed_share(&self) -> Option<f64> {
         let reads = self.reads();
         self.missed.filter(|_| reads > 0).map(|missed| (missed / reads as f64).min(1.0))
     }
 }
 
-/// What shows whether something below the kernel, such as the host of a virtual machine, keeps what was read.
+/// Shows whether something below the kernel, such as the host of a virtual machine, caches reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RereadTimes {
-    /// Median of reads of blocks for the first time, past the kernel's cache.
+    /// Median of first reads of blocks, past the page cache.
     pub first: Nanos,
     /// Median of reading the same again.
     pub again: Nanos,
@@ -96,22 +96,22 @@ pub struct RereadTimes {
 /// Why there are no reads.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The process that reads does not start, or has ended.
+    /// The reader process does not start, or has ended.
     #[error("the process that reads: {0}")]
     Reader(String),
-    /// What is read cannot be: what, and why.
+    /// The source cannot be read: which, and why.
     #[error("{0} cannot be read: {1}")]
     Read(String, String),
-    /// There is no place for a file of this size: what was looked at.
+    /// No folder has room for a file of this size: those tried.
     #[error(
         "there is no room for a file of {0}: {1}; make room, ask for less with --limit or --sizes, or name a file of your own \
          with --file"
     )]
     Room(Bytes, String),
-    /// The database does not do what it is asked.
+    /// The database refuses.
     #[error("the database: {0}")]
     Database(String),
-    /// Somebody did not want to wait any longer.
+    /// `stop` was requested.
     #[error("interrupted")]
     Interrupted,
 }

@@ -1,4 +1,4 @@
-//! Lines of memory, each read at a place that depends on what the read before has found: its latency, and nothing else.
+//! Reads cache lines, each at an address that depends on the previous read: pure latency.
 
 use crate::ReadMeasurement;
 use crate::stopwatch::Stopwatch;
@@ -10,23 +10,23 @@ use sys::AnonymousMapping;
 use units::random::one_of;
 use units::{Bytes, Nanos};
 
-/// What a processor fetches at once, on all that we know of; where it is 128 bytes, half of the reads of a pair hit the same.
+/// A processor's fetch size, wherever we know it; where it is 128 bytes, half of the reads of a pair hit the same.
 const LINE: u64 = 64;
-/// Reads between two looks at the clock.
+/// Reads between two clock readings.
 const STRETCH: u32 = 4096;
-/// Parts of the time that are told apart.
+/// Parts of the time that are counted separately.
 const BLOCKS: u32 = 8;
 
-/// Memory that is there, each page of it.
+/// Memory with every page touched.
 pub struct MemoryLines {
     memory: AnonymousMapping,
     draws: Xorshift,
-    /// What drawing a place takes by itself.
+    /// Cost of drawing an address.
     drawing: Duration,
 }
 
 impl MemoryLines {
-    /// So much, in huge pages or in small ones.
+    /// This size, in huge or small pages.
     pub fn new(most: Bytes, huge: bool, seed: u64) -> io::Result<Self> {
         let mut memory = AnonymousMapping::private(most)?;
         if huge {
@@ -42,11 +42,11 @@ impl MemoryLines {
         Ok(Self { memory, draws, drawing })
     }
 
-    /// Reads the first `set` of it for so long. Drawing is taken off: in a chain times add up.
+    /// Reads in its first `set` bytes for this time. The cost of drawing is subtracted: in a dependent chain times add up.
     pub fn read(&mut self, set: Bytes, time: Nanos) -> ReadMeasurement {
         let set = &self.memory[..(set.0 as usize).clamp(LINE as usize, self.memory.len())];
         let lines = set.len() as u64 / LINE;
-        // One pass in order and a while at random, so that what can be cached is.
+        // One sequential pass and a while at random, so that what fits is cached.
         black_box(set.iter().step_by(LINE as usize).fold(0_u8, |sum, byte| sum ^ byte));
         let part = time.to_duration() / BLOCKS;
         timed(set, lines, &mut self.draws, part);
@@ -60,7 +60,7 @@ impl MemoryLines {
     }
 }
 
-/// Stretches until the time is over, and what they took.
+/// Stretches until the time is over, and their total time.
 fn timed(set: &[u8], lines: u64, draws: &mut Xorshift, time: Duration) -> (u32, Duration) {
     let (span, began, mut stretches) = (Stopwatch::begin(), Instant::now(), 0);
     while began.elapsed() < time || stretches == 0 {
@@ -79,7 +79,7 @@ fn stretch(set: &[u8], lines: u64, draws: &mut Xorshift) {
     black_box(found);
 }
 
-/// What a stretch takes that reads nothing: the same chain, with a mask for the read.
+/// A stretch without reads: the same chain, with a mask instead of the read.
 fn drawn(draws: &mut Xorshift) -> Duration {
     let (nothing, mut found) = (black_box(0), 0);
     let began = Instant::now();

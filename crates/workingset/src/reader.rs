@@ -1,4 +1,4 @@
-//! The process that reads, seen from inside: the hidden command `reader`.
+//! The reader process, from the inside: the hidden command `reader`.
 
 use crate::block_file::BlockFile;
 use crate::memory::MemoryLines;
@@ -8,21 +8,20 @@ use service::JsonSocket;
 use std::io;
 use units::{Bytes, Nanos};
 
-/// What a reader is made for: its first line.
+/// A reader's task: its first line of input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ReaderTask {
     pub behind: ReadSource,
     pub seed: u64,
 }
 
-/// What it is asked then, a line of JSON each. It answers each with a line: what it found, or why not.
+/// Further requests, one JSON line each. The response to each is one line: the result, or the error.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum ReadRequest {
     Read { set: Bytes, time: Nanos },
     Twice,
 }
 
-/// What it answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum ReadResponse {
     Ready,
@@ -35,10 +34,10 @@ enum OpenSource {
     File(Box<BlockFile>),
 }
 
-/// The hidden command `reader`: reads as it is asked on its standard input until that ends.
+/// The hidden command `reader`: serves requests on its standard input until that ends.
 ///
 /// # Errors
-/// If it was started by hand, or nobody hears it.
+/// If it was started by hand, or nobody reads its output.
 pub fn run_reader() -> io::Result<()> {
     let mut asked = JsonSocket::from_stdin()?;
     let Some(task): Option<ReaderTask> = asked.receive_next()? else { return Ok(()) };

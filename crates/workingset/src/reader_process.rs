@@ -1,4 +1,4 @@
-//! torment's end of the process that reads.
+//! torment's handle of the reader process.
 
 use crate::reader::{ReadRequest, ReadResponse, ReaderTask};
 use crate::{Error, ReadMeasurement, ReadSource, RereadTimes};
@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use units::{Bytes, Nanos};
 
-/// A process that reads. It ends when this is dropped, and with the thread that started it.
+/// A reader process. It ends when this is dropped, and with the thread that started it.
 #[derive(Debug)]
 pub struct ReaderProcess {
     anew: Subprocess,
@@ -16,10 +16,10 @@ pub struct ReaderProcess {
 }
 
 impl ReaderProcess {
-    /// Starts `program reader`, which is [`crate::read`], in the control groups whose open `cgroup.procs` are given.
+    /// Starts `program reader`, which is [`crate::run_reader`], in the control groups whose open `cgroup.procs` are given.
     ///
     /// # Errors
-    /// When it does not start, or what it is to read cannot be.
+    /// If it does not start, or its source cannot be read.
     pub fn start(
         program: &Path,
         behind: &ReadSource,
@@ -38,10 +38,10 @@ impl ReaderProcess {
         }
     }
 
-    /// Reads at random in the first `set` for so long, from a cache filled by one pass in order.
+    /// Reads at random in the first `set` bytes for this time, from a cache filled by one sequential pass.
     ///
     /// # Errors
-    /// When that cannot be read, or the process has ended.
+    /// If that cannot be read, or the process has ended.
     pub fn read(&mut self, set: Bytes, time: Nanos) -> Result<ReadMeasurement, Error> {
         match self.ask(&ReadRequest::Read { set, time })? {
             ReadResponse::Reading(reading) => Ok(reading),
@@ -49,10 +49,10 @@ impl ReaderProcess {
         }
     }
 
-    /// Reads some blocks past the kernel's cache, and then the same again.
+    /// Reads some blocks past the page cache, then the same again.
     ///
     /// # Errors
-    /// When the file system does not let that be done, or the process has ended.
+    /// If the file system does not permit that, or the process has ended.
     pub fn read_twice(&mut self) -> Result<RereadTimes, Error> {
         match self.ask(&ReadRequest::Twice)? {
             ReadResponse::Twice(twice) => Ok(twice),

@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 use units::Bytes;
 
-/// Sizes from `first` to `last`, `steps` to a doubling; both ends included, each a multiple of `grain`.
+/// Sizes from `first` to `last` inclusive, `steps` per doubling, each a multiple of `grain`.
 pub fn size_ladder(first: Bytes, last: Bytes, steps: u32, grain: Bytes) -> Vec<Bytes> {
     let grain = grain.0.max(1);
     let whole = |size: f64| Bytes(((size / grain as f64).round() as u64).max(1) * grain);
@@ -17,8 +17,8 @@ pub fn size_ladder(first: Bytes, last: Bytes, steps: u32, grain: Bytes) -> Vec<B
     sizes
 }
 
-/// The caches for data of the first processor, from the smallest, as the kernel knows them: level and size. None in
-/// virtual machines that do not say.
+/// The first processor's data caches by size, as the kernel knows them: level and size. Empty in
+/// virtual machines that do not report them.
 pub fn processor_caches() -> Vec<(u32, Bytes)> {
     caches_in("/sys/devices/system/cpu/cpu0/cache")
 }

@@ -1,11 +1,11 @@
-//! Time that nobody reads in because somebody else has the processor.
+//! Time excluding waits for a processor.
 
 use std::fs::read;
 use std::time::{Duration, Instant};
 
-/// A span of time without that in which this thread was ready and waited for a processor, as the kernel counts it
+/// Measures time without that in which this thread was ready but waiting for a processor, as the kernel counts it
 /// (`run_delay`, the second number of schedstat). So a busy machine does not make reads look slow; where that
-/// is not counted, they do.
+/// is not counted, it does.
 pub struct Stopwatch {
     began: Instant,
     waited: Duration,
@@ -16,7 +16,7 @@ impl Stopwatch {
         Self { waited: run_delay(), began: Instant::now() }
     }
 
-    /// What has passed, at least a nanosecond.
+    /// Elapsed time, at least a nanosecond.
     pub fn elapsed(&self) -> Duration {
         let wall = self.began.elapsed();
         wall.saturating_sub(run_delay().saturating_sub(self.waited)).max(Duration::from_nanos(1))

@@ -1,4 +1,4 @@
-//! Rows of a table in PostgreSQL, one at a time by their key: behind the server's cache, and behind that the kernel's.
+//! Reads single rows of a PostgreSQL table by key: behind the server's cache, and behind that the kernel's.
 
 use crate::xorshift::Xorshift;
 use crate::{Error, ReadMeasurement};
@@ -6,32 +6,32 @@ use postgres::{Client, NoTls, Statement};
 use std::time::Duration;
 use units::{Bytes, Nanos};
 
-/// Of rows, as it is written with its key: some 1 KiB, eight to a page.
+/// Filler per row, so that a row with its key is some 1 KiB, eight to a page.
 const FILLER: u32 = 30;
-/// Rows that are made at once: some 64 MiB.
+/// Rows per insert: some 64 MiB.
 const BATCH: u64 = 1 << 16;
-/// Until a server answers.
+/// Connection timeout.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Parts of the time that are told apart.
+/// Parts of the time that are counted separately.
 const BLOCKS: u32 = 8;
 const NAME: &str = "torment_working_set";
 
-/// A table of our own, in a session of our own.
+/// Our own table, in our own session.
 pub struct PostgresTable {
     client: Client,
     by_key: Statement,
     rows: u64,
-    /// What a row takes, with its part of the page.
+    /// Bytes per row, with its share of the page.
     row: f64,
     draws: Xorshift,
 }
 
 impl PostgresTable {
-    /// Makes a table of this size. In a server of our own it is an ordinary one without a log; in another's it is temporary
+    /// Creates a table of this size. In a server of our own it is unlogged; in another's it is temporary
     /// and so gone with the session, however that ends.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses something, or `stop` says so.
+    /// If the server cannot be reached or refuses something, or `stop` returns true.
     pub fn create(
         url: &str,
         size: Bytes,
@@ -50,7 +50,7 @@ impl PostgresTable {
              create {kind} table {NAME} (id bigint not null, filler text not null)"
         );
         client.batch_execute(&words).map_err(failed)?;
-        // Rows of this many bytes at least; what a row really takes is seen afterwards.
+        // Rows are at least this long; their real size is measured afterwards.
         let rows = (size.0 / 1024).max(1);
         let insert = format!(
             "insert into {NAME} select i, repeat(md5(i::text), {FILLER}) from generate_series($1::bigint, $2::bigint) i"
@@ -62,10 +62,10 @@ impl PostgresTable {
             let last = (first + BATCH - 1).min(rows);
             client.execute(&insert, &[&(first as i64), &(last as i64)]).map_err(failed)?;
         }
-        // Every row is marked as seen by all now, or the first read of each would write.
+        // Freezes the rows now, or the first read of each would write.
         let words = format!("create unique index on {NAME} (id); vacuum (freeze, analyze) {NAME}");
         words.split(';').try_for_each(|word| client.batch_execute(word)).map_err(failed)?;
-        // Only who may; the pages are written sooner or later anyway.
+        // Needs a privilege; the pages are written sooner or later anyway.
         let _ = client.batch_execute("checkpoint");
         let by_key = client.prepare(&format!("select filler from {NAME} where id = $1")).map_err(failed)?;
         let asked = format!("select pg_table_size('{NAME}')");
@@ -74,15 +74,15 @@ impl PostgresTable {
         Ok(Self { client, by_key, rows, row, draws: Xorshift::new(seed) })
     }
 
-    /// What the rows take.
+    /// Size of all rows.
     pub fn size(&self) -> Bytes {
         Bytes((self.rows as f64 * self.row) as u64)
     }
 
-    /// Reads single rows of the first `set` bytes for so long, after all of them were read once in the order of their keys.
+    /// Reads single rows of the first `set` bytes for this time, after one pass over all of them in key order.
     ///
     /// # Errors
-    /// When the server refuses.
+    /// If the server refuses.
     pub fn read(&mut self, set: Bytes, time: Nanos) -> Result<ReadMeasurement, Error> {
         let rows = ((set.0 as f64 / self.row) as u64).clamp(1, self.rows);
         let pass = format!("select sum(length(filler)) from {NAME} where id <= $1");
@@ -116,7 +116,7 @@ impl PostgresTable {
     }
 }
 
-/// What the server says, or what is in the way of asking it.
+/// The server's message, or why it could not be asked.
 fn failed(error: postgres::Error) -> Error {
     let cause = std::error::Error::source(&error).map(|cause| format!(" ({cause})")).unwrap_or_default();
     Error::Database(format!("{error}{cause}"))

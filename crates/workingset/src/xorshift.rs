@@ -1,24 +1,23 @@
-//! Uniform, independent numbers: a generator of a few instructions, so that what is timed is the read.
+//! Uniform, independent random numbers in a few instructions, so that the read dominates.
 
 use units::random::one_of;
 
-/// Marsaglia's xorshift of 64 bits (Journal of Statistical Software 8, 2003), period 2^64 − 1.
+/// Marsaglia's 64-bit xorshift (Journal of Statistical Software 8, 2003), period 2^64 − 1.
 #[derive(Debug, Clone)]
 pub struct Xorshift(u64);
 
 impl Xorshift {
     /// The same numbers for the same seed.
     pub fn new(seed: u64) -> Self {
-        // Seeds that are near each other begin far apart, and none begins at 0, where it would stay.
+        // Nearby seeds start far apart, and none starts at 0, where it would stay.
         Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// The next number; all bits of it.
     pub fn next(&mut self) -> u64 {
         self.next_mixed(0)
     }
 
-    /// The next number after `with` was mixed in, so that it cannot be known before `with` is.
+    /// Mixes `with` in first, so that the number cannot be known before `with` is.
     pub fn next_mixed(&mut self, with: u64) -> u64 {
         let mut state = self.0 ^ with;
         state ^= state << 13;
@@ -28,7 +27,7 @@ impl Xorshift {
         state
     }
 
-    /// One of `0..count`.
+    /// A number in `0..count`.
     pub fn below(&mut self, count: u64) -> u64 {
         one_of(self.next(), count.into()) as u64
     }

@@ -1,4 +1,4 @@
-//! What is measured, of whom, and what is shown of it.
+//! The cases: what is measured, of which programs, and what is shown.
 
 use crate::figures::{
     FigureFn, bytes_per_connection, cpu_per_million, cpu_share, decimal, first_peak, kibibytes, mebibytes,
@@ -12,9 +12,9 @@ use crate::generators::{
 /// What is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceUnderLoad {
-    /// nginx, its default page.
+    /// nginx, default page.
     Nginx,
-    /// The same, HTTP/2 without TLS.
+    /// The same over HTTP/2 without TLS.
     NginxHttp2,
     /// torment's own service, which keeps a record.
     Target,
@@ -25,7 +25,7 @@ pub enum ServiceUnderLoad {
 /// A program, perhaps with further arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct Contestant {
-    /// Which.
+    /// The program.
     pub peer: &'static GeneratorProgram,
     /// Further arguments.
     pub extra: &'static [&'static str],
@@ -52,20 +52,20 @@ impl Contestant {
 pub enum CaseColumn {
     /// The median over the rounds.
     Median(&'static str, FigureFn, fn(f64) -> String),
-    /// The same with its interval.
-    CaveatKind(&'static str, FigureFn, fn(f64) -> String),
-    /// Ours ÷ its in the same round, with the interval; a column for each of ours.
+    /// The median with its interval.
+    MedianInterval(&'static str, FigureFn, fn(f64) -> String),
+    /// Ours ÷ theirs in the same round, with the interval; one column per torment.
     Ratio(&'static str, FigureFn),
 }
 
 /// One comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct BenchCase {
-    /// What `--only` calls it.
+    /// Its letter for `--only`.
     pub id: char,
     /// Its heading.
     pub title: &'static str,
-    /// What must be known to read its table.
+    /// What a reader of its table must know.
     pub words: &'static str,
     /// What is loaded.
     pub service: ServiceUnderLoad,
@@ -73,21 +73,21 @@ pub struct BenchCase {
     pub shapes: &'static [LoadShape],
     /// Who takes part.
     pub contestants: &'static [Contestant],
-    /// The row is sorted by the first.
+    /// Rows are sorted by the first.
     pub columns: &'static [CaseColumn],
 }
 
 const OURS: Contestant = Contestant::plain(&TORMENT);
-/// Only the load, as the others make it: torment watches the server meanwhile, unless told not to.
+/// Only the load, like the others: torment observes the server meanwhile, unless told not to.
 const OURS_ALONE: Contestant = Contestant { peer: &TORMENT, extra: &["--no-watch"] };
-/// As late as the timers of h2load and wrk2 are: fewer wake-ups, more requests in each.
+/// As late as the timers of h2load and wrk2: fewer wake-ups, more requests in each.
 const OURS_LATE: Contestant = Contestant { peer: &TORMENT, extra: &["--lateness", "300us"] };
 const CPU: CaseColumn = CaseColumn::Median("CPU s per million", cpu_per_million, decimal);
 const USER: CaseColumn = CaseColumn::Median("of it user", user_per_million, decimal);
 const RATE: CaseColumn = CaseColumn::Median("requests/s", per_second, whole);
 const PEAK: CaseColumn = CaseColumn::Median("peak memory", peak, mebibytes);
 
-/// All of them, in the order of the page.
+/// All cases, in page order.
 pub const CASES: [BenchCase; 6] = [
     BenchCase {
         id: 'a',
@@ -191,7 +191,7 @@ pub const CASES: [BenchCase; 6] = [
             Contestant::plain(&K6),
         ],
         columns: &[
-            CaseColumn::CaveatKind("p50 said − the server's", p50_above_served, time),
+            CaseColumn::MedianInterval("p50 said − the server's", p50_above_served, time),
             CaseColumn::Median("p50 said", p50, time),
             CaseColumn::Median("p50 of the server's record", served_p50, time),
             CaseColumn::Median("reached", reached, percent),

@@ -1,4 +1,4 @@
-//! One child process on one processor, to its end, and what it cost.
+//! Runs one child process on one processor to its end, and measures its cost.
 
 use serde::Serialize;
 use std::fs::{self, File};
@@ -12,39 +12,39 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
 
-/// How often it is asked whether the child has ended; small against the load, rare enough to cost nothing.
+/// How often the child's end is polled for; small against the load, rare enough to cost nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// More than a result ever holds; a program that prints without end must not fill our memory.
+/// More than any result holds; a program that prints without end must not fill our memory.
 const OUTPUT_LIMIT: u64 = 32 << 20;
 
-/// What the kernel says a process used, from wait4(2).
+/// Resource usage of a process, from wait4(2).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct ProcessUsage {
-    /// Processor time in user code, all threads.
+    /// User processor time, all threads.
     pub user_seconds: f64,
-    /// Processor time in the kernel on its behalf.
+    /// Kernel processor time on its behalf.
     pub kernel_seconds: f64,
-    /// The largest resident set. Of a process smaller than its parent it is the parent's (the kernel
-    /// carries the mark over execve), and `None`, for then it says nothing.
+    /// Peak resident set. `None` for a process smaller than its parent: the value is then the parent's (the kernel
+    /// carries it over execve).
     pub peak_bytes: Option<u64>,
 }
 
-/// What a child left behind.
+/// Result of a child.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessResult {
     /// The exit code; none if a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
+    /// Standard output.
     pub stdout: String,
-    /// What it said beside.
+    /// Standard error.
     pub stderr: String,
     /// What it cost.
     pub usage: ProcessUsage,
-    /// Whether it had to be ended because it did not end itself in time.
+    /// Whether it was killed for exceeding its time.
     pub too_long: bool,
 }
 
-/// Does something in a thread of this processor only: a child started there stays there.
+/// Runs `act` in a thread bound to this processor: a child started there stays there.
 ///
 /// Fails if this process may not run on it.
 pub fn on_processor<T: Send>(processor: u32, act: impl FnOnce() -> T + Send) -> io::Result<T> {
@@ -59,24 +59,24 @@ pub struct ProcessRunner {
     pub generator: u32,
     /// A folder for what the programs read and write.
     pub scratch: PathBuf,
-    /// Set once all is to end soon.
+    /// Set to end everything soon.
     pub stop: Arc<AtomicBool>,
 }
 
 impl ProcessRunner {
-    /// A bench that goes on until it is told otherwise.
+    /// Runs until `stop` is set.
     pub fn new(generator: u32, scratch: &Path) -> Self {
         Self { generator, scratch: scratch.to_owned(), stop: Arc::default() }
     }
 
-    /// Whether all is to end soon.
+    /// Whether everything is to end soon.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
     /// Runs a program to its end, on the generator's processor.
     ///
-    /// Fails if it cannot be started or its output not be kept.
+    /// Fails if it cannot be started or its output cannot be stored.
     pub fn run(&self, program: &Path, arguments: &[String], patience: Duration) -> io::Result<ProcessResult> {
         let (out, err) = (self.scratch.join("stdout"), self.scratch.join("stderr"));
         let mut command = Command::new(program);
@@ -107,7 +107,7 @@ impl ProcessRunner {
     }
 }
 
-/// The content of a file that a program wrote; what is no UTF-8 is replaced.
+/// Reads a program's output file; invalid UTF-8 is replaced.
 ///
 /// Fails if it cannot be read or is larger than any result is.
 pub fn read_output(path: &Path) -> io::Result<String> {
@@ -119,7 +119,7 @@ pub fn read_output(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
 }
 
-/// `VmHWM` of proc(5): the largest resident set of this process so far.
+/// `VmHWM` of proc(5): the peak resident set of this process so far.
 fn own_peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     procfs::kib_field(&status, "VmHWM").unwrap_or(0)

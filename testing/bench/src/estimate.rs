@@ -1,11 +1,11 @@
-//! The middle of a few figures, and how far off it may be.
+//! The median of a few figures, and its confidence interval.
 
 use serde::Serialize;
 
-/// As sure as is usual, if there are rounds enough.
+/// The usual confidence, if there are enough rounds.
 const CONFIDENCE: f64 = 0.95;
 
-/// A median and the interval that holds the true one.
+/// A median and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MedianEstimate {
     /// The median of the figures.
@@ -14,21 +14,21 @@ pub struct MedianEstimate {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The probability with which such an interval holds the true median.
+    /// The probability that such an interval holds the true median.
     pub confidence: f64,
-    /// Of how many figures.
+    /// Number of figures.
     pub count: usize,
 }
 
-/// The median with its interval by order statistics, which is the sign test turned round (David and
+/// The median with its interval by order statistics, i.e. the inverted sign test (David and
 /// Nagaraja, Order Statistics, 3rd edition, 2003, section 7.1).
 ///
 /// The interval from the k-th smallest to the k-th largest of n figures misses the true median only if
 /// fewer than k of them lie on one side of it; each does with probability one half, so it holds with
-/// confidence 1 − 2·P(Binomial(n, ½) < k), whatever the distribution. The largest k that still gives
-/// 95 % is taken; where even the whole range gives less (n < 6: five figures give 93.75 %), the range.
-/// Assumes that the figures are independent and of one distribution; rounds within minutes of each
-/// other on a shared machine are so only roughly. `None` of no figures.
+/// confidence 1 − 2·P(Binomial(n, ½) < k), whatever the distribution. Takes the largest k that still gives
+/// 95 %; where even the whole range gives less (n < 6: five figures give 93.75 %), the range.
+/// Assumes independent figures of one distribution; rounds within minutes of each
+/// other on a shared machine are so only roughly. `None` without figures.
 pub fn estimate_median(figures: &[f64]) -> Option<MedianEstimate> {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);

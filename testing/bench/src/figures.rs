@@ -1,42 +1,42 @@
-//! What one run of one program shows, and the figures taken from it.
+//! The result of one run of one program, and the figures derived from it.
 
 use crate::child::ProcessUsage;
 use crate::generators::GeneratorReport;
 use serde::Serialize;
 use units::{Nanos, grouped};
 
-/// One program under one load, once.
+/// One run of one program under one load.
 #[derive(Debug, Clone, Serialize)]
 pub struct BenchRun {
-    /// Requests under way at a time, at most: connections, or their streams.
+    /// Maximum requests in flight: connections, or their streams.
     pub open: u32,
-    /// Requests a second that were asked for, if any number was.
+    /// Requested rate per second, if any.
     pub asked_per_second: Option<u32>,
-    /// For how long it was to run.
+    /// Planned duration.
     pub planned_seconds: u32,
     /// What it cost.
     pub usage: ProcessUsage,
-    /// What it says.
+    /// What it reported.
     pub said: GeneratorReport,
     /// The exit code.
     pub code: Option<i32>,
-    /// Requests that the server counts as answered.
+    /// Requests answered, by the server's count.
     pub served: Option<u64>,
-    /// The median of the server's own record.
+    /// The median in the server's record.
     pub served_p50_us: Option<f64>,
-    /// The share of the generator's processor that others used meanwhile.
+    /// Share of the generator's processor used by others.
     pub others: f64,
-    /// The share of the machine that the hypervisor gave away meanwhile.
+    /// Share of the machine stolen by the hypervisor.
     pub stolen: f64,
-    /// Why it may not be what it seems.
+    /// Why the run may be misleading.
     pub doubts: Vec<String>,
 }
 
-/// More of the generator's processor in use by others, or of the machine given away, and a figure is doubtful.
+/// With more of the generator's processor used by others, or of the machine stolen, a figure is doubtful.
 const OTHERS: f64 = 0.05;
 
 impl BenchRun {
-    /// Whether something else went on at the same time.
+    /// Whether something else ran at the same time.
     pub fn disturbed(&self) -> bool {
         self.others > OTHERS || self.stolen > OTHERS
     }
@@ -50,46 +50,46 @@ impl BenchRun {
     }
 }
 
-/// A figure of a program in a round. A case with several loads has as many runs in a round.
+/// A program's figure in a round. A case with several loads has as many runs in a round.
 pub type FigureFn = fn(&[BenchRun]) -> Option<f64>;
 
-/// Processor-seconds, user and kernel, for a million requests answered; all of the process, its
-/// start and its summary included.
+/// Processor-seconds, user and kernel, per million requests answered; of the whole process,
+/// including its start and summary.
 pub fn cpu_per_million(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     (run.said.answered > 0).then(|| run.cpu_seconds() / run.said.answered as f64 * 1e6)
 }
 
-/// Of these, those in user code.
+/// The user part of these.
 pub fn user_per_million(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     (run.said.answered > 0).then(|| run.usage.user_seconds / run.said.answered as f64 * 1e6)
 }
 
-/// The share of one processor.
+/// Share of one processor.
 pub fn cpu_share(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     Some(run.cpu_seconds() / run.seconds())
 }
 
-/// Requests answered in a second.
+/// Requests answered per second.
 pub fn per_second(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     Some(run.said.answered as f64 / run.seconds()).filter(|rate| *rate > 0.0)
 }
 
-/// Requests answered of those asked for.
+/// Requests answered ÷ requests asked for.
 pub fn reached(runs: &[BenchRun]) -> Option<f64> {
     let run = runs.last()?;
     Some(run.said.answered as f64 / (f64::from(run.asked_per_second?) * f64::from(run.planned_seconds)))
 }
 
-/// The largest resident set.
+/// The peak resident set.
 pub fn peak(runs: &[BenchRun]) -> Option<f64> {
     runs.last()?.usage.peak_bytes.map(|bytes| bytes as f64)
 }
 
-/// The growth of the resident set from the first load to the last, for each connection more.
+/// Growth of the resident set from the first load to the last, per additional connection.
 pub fn bytes_per_connection(runs: &[BenchRun]) -> Option<f64> {
     let (few, many) = (runs.first()?, runs.last()?);
     let more = many.open.checked_sub(few.open).filter(|more| *more > 0)?;
@@ -101,22 +101,22 @@ pub fn first_peak(runs: &[BenchRun]) -> Option<f64> {
     peak(runs.first().map(std::slice::from_ref)?)
 }
 
-/// The median that it says.
+/// The program's own median.
 pub fn p50(runs: &[BenchRun]) -> Option<f64> {
     runs.last()?.said.p50_us
 }
 
-/// What it says that one in a hundred exceeds.
+/// The program's own 99th percentile.
 pub fn p99(runs: &[BenchRun]) -> Option<f64> {
     runs.last()?.said.p99_us
 }
 
-/// The median that the server has written down.
+/// The server's median.
 pub fn served_p50(runs: &[BenchRun]) -> Option<f64> {
     runs.last()?.served_p50_us
 }
 
-/// How much more the program says.
+/// The program's median above the server's.
 pub fn p50_above_served(runs: &[BenchRun]) -> Option<f64> {
     Some(p50(runs)? - served_p50(runs)?)
 }

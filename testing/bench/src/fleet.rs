@@ -1,4 +1,4 @@
-//! Searches by fleets on this machine for a limit that is known: the built-in demo's, 2,000/s. Beside them the same by one process alone.
+//! Searches by fleets on this machine for a known limit: the built-in demo's, 2,000/s. And the same by a single process.
 
 use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,30 +11,30 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What the demo takes.
+/// The demo's capacity, requests per second.
 const TRUTH: f64 = 2_000.0;
-/// How near is near enough.
+/// Tolerance.
 const NEAR: f64 = 0.02;
 const LOOK: Duration = Duration::from_millis(50);
-/// For a search to write the file that lets workers in.
+/// For a search to write the join file.
 const WRITTEN: Duration = Duration::from_secs(20);
 
-/// What is tried.
+/// What to run.
 #[derive(Debug)]
 pub struct FleetCase {
-    /// torment's program.
+    /// torment's executable.
     pub torment: PathBuf,
-    /// So many searches each, from seed 0 on.
+    /// Searches each, from seed 0 on.
     pub seeds: u64,
-    /// By so many workers; 0 is one process without a fleet.
+    /// Fleet sizes; 0 is one process without a fleet.
     pub workers: Vec<u32>,
-    /// In each of them a worker is killed, each time at another moment.
+    /// Kills one worker in each search, each time at another moment.
     pub kills: bool,
-    /// Workers are no children of the search's: they come by a file, and their clocks are a day ahead.
+    /// Workers are not the search's children: they join by a file, with clocks a day ahead.
     pub apart: bool,
 }
 
-/// What one search came to.
+/// Result of one search.
 #[derive(Debug)]
 struct FleetSearch {
     lower: Option<f64>,
@@ -45,14 +45,14 @@ struct FleetSearch {
 }
 
 impl FleetSearch {
-    /// The truth is within its bounds, or nearly.
+    /// Whether its bounds hold the truth, within tolerance.
     fn is_right(&self) -> bool {
         let (Some(lower), Some(upper)) = (self.lower, self.upper) else { return false };
         lower <= TRUTH * (1.0 + NEAR) && upper >= TRUTH * (1.0 - NEAR) && lower >= TRUTH * (1.0 - 2.0 * NEAR)
     }
 }
 
-/// One line for each number of workers.
+/// Prints one line for each number of workers.
 ///
 /// # Errors
 /// If torment cannot be started, or does not account for what it offered.
@@ -93,20 +93,20 @@ fn line(workers: u32, searches: &[FleetSearch]) -> String {
     )
 }
 
-/// Processes that end with this.
+/// Processes that end when this is dropped.
 struct DetachedWorkers(Vec<Child>);
 
 impl Drop for DetachedWorkers {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // They end with the run; one that does not is ended here.
+            // They end with the run; one that does not is killed here.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// So many workers that join by the file that a search writes into this folder, each with a clock of its own.
+/// Workers that join by the file that a search writes into this folder, each with its own clock.
 fn apart(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<DetachedWorkers> {
     let file = folder.join("run.join");
     let began = Instant::now();
@@ -174,7 +174,7 @@ fn run_search(case: &FleetCase, workers: u32, seed: u64) -> anyhow::Result<Fleet
     Ok(FleetSearch { lower: bound("lower"), upper: bound("upper"), took, spoiled })
 }
 
-/// The processes that make its load.
+/// The processes that generate its load.
 fn workers_of(torment: u32) -> Vec<i32> {
     let is_worker =
         |pid: &i32| read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"));

@@ -1,14 +1,15 @@
-//! torment beside the other load generators: the same load on the same server, in turns, as ratios
-//! with their doubt.
+//! Compares torment with other load generators: the same load on the same server, in turns, as ratios
+//! with confidence intervals.
 //!
 //! One processor belongs to the server, one to the generator. In each round every program makes the
-//! load once, in an order drawn anew; only figures of the same round are divided by each other. What
-//! a program cost is what the kernel says of the process when it has ended.
+//! load once, in random order; only figures of the same round are divided by each other. A
+//! program's cost is the kernel's resource usage of the ended process.
 //!
-//! Never installs anything, never fails because a program is missing, and never loads but what it
-//! was given. The servers are started by whoever uses this: `benches/bench`.
+//! Never installs anything, never fails because a program is missing, and only loads what it
+//! was given. The servers are started by the caller: `benches/bench`.
 //!
-//! Whole searches by fleets, whose limit is known: [`fleet`]. And torment's probes beside small programs that measure the same, in pairs: [`probes`].
+//! Whole searches by fleets, with a known limit: [`fleet`]. And torment's probes against small programs that measure
+//! the same, in pairs: [`probes`].
 
 pub mod cases;
 pub mod child;

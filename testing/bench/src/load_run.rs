@@ -1,4 +1,4 @@
-//! One program's turn: a load, what came of it, and what is doubtful about that.
+//! One turn of one program: a load, its result, and reasons to doubt it.
 
 use crate::cases::Contestant;
 use crate::child::{ProcessResult, ProcessRunner};
@@ -10,33 +10,33 @@ use std::time::{Duration, Instant};
 
 /// Lets the server close what the last program left open.
 const BREATH: Duration = Duration::from_millis(100);
-/// A server that counts this share more or fewer than a program says casts doubt on one of them.
+/// If the counts of server and program differ by more than this share, one of them is doubtful.
 const AGREEMENT: f64 = 0.02;
-/// So many connections are made in a second even by the slowest while it makes load: the time that it
+/// Connections that even the slowest program makes per second during load: the time this
 /// takes is added to the load's.
 const CONNECTS_PER_SECOND: u32 = 10_000;
 
-/// What is loaded, and what it knows of that.
+/// A loaded server, and its own record.
 pub trait ServerUnderLoad {
-    /// Where.
+    /// Its URL.
     fn url(&self) -> String;
-    /// Begins its record anew.
+    /// Restarts its record.
     fn reset_record(&self) {}
-    /// Requests answered since [`Self::forget`], if it counts.
+    /// Requests answered since [`Self::reset_record`], if it counts.
     fn answered(&self) -> Option<u64> {
         None
     }
-    /// Connections taken since then, if it counts.
+    /// Connections accepted since then, if it counts.
     fn accepted(&self) -> Option<u64> {
         None
     }
-    /// The median time of its own record, if it keeps one.
+    /// The median time in its record, if it keeps one.
     fn p50_us(&self) -> Option<f64> {
         None
     }
 }
 
-/// A contestant that is here.
+/// A contestant that is installed.
 #[derive(Debug)]
 pub struct InstalledContestant {
     /// Which.
@@ -45,7 +45,7 @@ pub struct InstalledContestant {
     pub tool: InstalledGenerator,
 }
 
-/// Makes one load. Fails, saying why, if nothing can be made of it.
+/// Runs one load. The error says why it gave no result.
 pub fn run_load(
     entry: &InstalledContestant,
     shape: LoadShape,
@@ -108,7 +108,7 @@ pub fn run_load(
     Ok(run)
 }
 
-/// The share of the generator's processor that others used, and that of the machine that was given away.
+/// The share of the generator's processor that others used, and the share of the machine that was stolen.
 fn foreign(
     ended: &ProcessResult,
     bench: &ProcessRunner,
@@ -121,7 +121,7 @@ fn foreign(
     ((one_now.since(&one).programs - own).max(0.0), all_now.since(&all).stolen)
 }
 
-/// What the program's own counts give reason to doubt.
+/// Doubts raised by the program's own counts.
 fn count_doubts(name: &str, said: GeneratorReport, served: Option<u64>, open: u64) -> Vec<String> {
     let GeneratorReport { answered, failed, .. } = said;
     let mut doubts = Vec::new();
@@ -129,7 +129,7 @@ fn count_doubts(name: &str, said: GeneratorReport, served: Option<u64>, open: u6
         doubts.push(format!("{name} says that {failed} of {} failed", answered + failed));
     }
     if let Some(served) = served {
-        // What is under way at the end the server may still answer, and the program no longer count.
+        // At the end the server may answer requests that the program no longer counts.
         let leave = (AGREEMENT * served as f64) as u64;
         if answered + leave + open < served || answered > served + leave {
             doubts.push(format!("{name} says {answered} answered, the server {served}"));
@@ -163,7 +163,7 @@ pub(crate) mod tests {
         assert_eq!((doubts(100_000, 1, 100_000), doubts(90_000, 1, 100_000)), (1, 2));
     }
 
-    /// Took as many connections as it is told.
+    /// Reports a given number of accepted connections.
     pub struct FakeServer {
         accepted: u64,
         forgot: Cell<u32>,
@@ -181,10 +181,10 @@ pub(crate) mod tests {
         }
     }
 
-    /// A program of that script, which is taken for torment.
+    /// A program with that script, passed off as torment.
     pub fn entry(folder: &Path, name: &'static str, script: &str) -> InstalledContestant {
         let path = folder.join(name);
-        // Written by a shell: a test that forks while we have the file open would make it busy.
+        // Written by a shell: if a test forked while we have the file open, it would be busy.
         let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let written = Command::new("/bin/sh").arg("-c").arg(write).arg(&path).arg(script).status();
         assert!(written.expect("there is a shell").success(), "the folder is ours");
@@ -195,7 +195,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A server that says it took so many connections.
+    /// A server that reports this many accepted connections.
     pub fn fake_server(accepted: u64) -> FakeServer {
         FakeServer { accepted, forgot: Cell::default() }
     }

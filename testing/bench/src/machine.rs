@@ -1,15 +1,15 @@
-//! What it was measured on, and whether anything else was going on there.
+//! The machine measured on, and whether anything else was running there.
 
 use procfs::CpuTimes;
 use std::fs::read_to_string;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// More than this share of the machine in use by others, and it is not quiet.
+/// With a larger share of the machine used by others it is not quiet.
 const QUIET: f64 = 0.05;
-/// Long enough for the clock ticks of /proc/stat (10 ms) to tell one per cent.
+/// Long enough for the clock ticks of /proc/stat (10 ms) to resolve one per cent.
 const LOOK_FOR: Duration = Duration::from_secs(1);
-/// Whatever was just built or tested may end in this time.
+/// Builds and tests just started may end in this time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The processors that this process may use.
@@ -26,18 +26,18 @@ pub fn describe() -> String {
     format!("{}, {} processors, Linux {kernel}", model.unwrap_or(std::env::consts::ARCH), processors().len())
 }
 
-/// The load average of the last minute, if it can be read.
+/// The one-minute load average, if readable.
 pub fn load_average() -> Option<f64> {
     read_to_string("/proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
 }
 
-/// Today, in UTC: `2026-11-21`.
+/// Today's date in UTC: `2026-11-21`.
 pub fn date() -> String {
     let (year, month, day) = sys::now().date();
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Processor time since the machine started, in clock ticks (proc(5), /proc/stat).
+/// Processor time since boot, in clock ticks (proc(5), /proc/stat).
 #[derive(Debug, Clone, Copy)]
 pub struct CpuTicks {
     total: u64,
@@ -49,21 +49,21 @@ pub struct CpuTicks {
 /// Shares of the processor time between two readings.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuShares {
-    /// By programs, and the kernel on their behalf.
+    /// Programs, and the kernel on their behalf.
     pub programs: f64,
-    /// By interrupts, where the kernel counts them apart.
+    /// Interrupts, where the kernel counts them separately.
     pub interrupts: f64,
-    /// Given to others by the hypervisor.
+    /// Stolen by the hypervisor.
     pub stolen: f64,
 }
 
 impl CpuTicks {
-    /// Of all processors, now; none where /proc/stat cannot be read.
+    /// Of all processors; none where /proc/stat cannot be read.
     pub fn of_all() -> Option<Self> {
         Self::parse(&read_to_string("/proc/stat").ok()?, "cpu")
     }
 
-    /// Of one processor, now.
+    /// Of one processor.
     pub fn of(processor: u32) -> Option<Self> {
         Self::parse(&read_to_string("/proc/stat").ok()?, &format!("cpu{processor}"))
     }
@@ -75,7 +75,7 @@ impl CpuTicks {
         Some(Self { total: user + system + interrupts + idle + stolen, idle, interrupts, steal: stolen })
     }
 
-    /// What became of the time since `earlier`.
+    /// Shares of the time since `earlier`.
     pub fn since(&self, earlier: &Self) -> CpuShares {
         let total = self.total.saturating_sub(earlier.total).max(1) as f64;
         let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / total;
@@ -86,7 +86,7 @@ impl CpuTicks {
     }
 }
 
-/// The share of the machine that others use, looked at for a second at a time until it is small or
+/// The share of the machine that others use, measured for a second at a time until it is small or
 /// patience ends.
 pub fn wait_until_quiet(say: &mut dyn FnMut(String)) -> f64 {
     let until = Instant::now() + PATIENCE;

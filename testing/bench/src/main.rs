@@ -1,4 +1,5 @@
-//! `torment-bench probes`: torment's probes beside reference programs, in pairs. `torment-bench fleet`: searches by fleets, for a limit that is known.
+//! `torment-bench probes`: compares torment's probes with reference programs, in pairs. `torment-bench fleet`: searches
+//! by fleets for a known limit.
 //! `make bench` is another program.
 
 use anyhow::{Context, bail};
@@ -54,7 +55,7 @@ enum BenchCommand {
     },
 }
 
-/// torment's program: the one that was said, or that was built beside this.
+/// torment's executable: the one given, or the one built beside this.
 fn program(said: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let beside = || Some(std::env::current_exe().ok()?.parent()?.join("torment"));
     let torment =
@@ -70,7 +71,7 @@ fn main() -> anyhow::Result<()> {
         BenchCommand::Probes { only, pairs, block, torment } => (only, pairs, block, program(torment)?),
         BenchCommand::Fleet { seeds, workers, kill, apart, torment } => {
             println!("{}, {}\n", machine::describe(), machine::date());
-            // Searches have folders of their own.
+            // Searches have their own folders.
             let torment = program(torment)?.canonicalize()?;
             return measure_fleets(&FleetCase { torment, seeds, workers, kills: kill, apart });
         }

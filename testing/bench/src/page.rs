@@ -1,11 +1,11 @@
-//! The part of a page that stands between two marks.
+//! The part of a page between two marks.
 
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
 
 /// The page with `section` between its marks, instead of what stood there.
 ///
-/// Fails, saying which, unless the page has each mark once and in this order.
+/// Fails, saying which is wrong, unless the page has each mark once and in this order.
 pub fn with_section(page: &str, section: &str) -> Result<String, String> {
     let wrong = || format!("expected one line '{BEGIN}' and below it one line '{END}'");
     let (before, rest) = page.split_once(BEGIN).ok_or_else(wrong)?;

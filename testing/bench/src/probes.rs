@@ -1,8 +1,8 @@
-//! `make bench-probes`: torment's probes beside reference programs that do the same, in pairs.
+//! `make bench-probes`: compares torment's probes with reference programs that measure the same, in pairs.
 //!
-//! A figure of one run says little on a machine that drifts; the ratio of two that stand beside each other says more. So each
-//! block of torment's own worker has a block of the reference beside it, on the same processors, in turns of who is first.
-//! What is compared with what stands in [`cases`].
+//! A single figure says little on a machine that drifts; the ratio of two adjacent ones says more. So each
+//! block of torment's own prober is paired with one of the reference, on the same processors, alternating who is first.
+//! What is compared with what is in [`cases`].
 
 mod block_source;
 pub mod cases;

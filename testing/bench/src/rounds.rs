@@ -1,4 +1,4 @@
-//! Rounds: every program once, in an order drawn anew.
+//! Rounds: every program once, in a new random order.
 
 use crate::cases::BenchCase;
 use crate::child::ProcessRunner;
@@ -8,7 +8,7 @@ use crate::load_run::{InstalledContestant, ServerUnderLoad, run_load};
 use serde::Serialize;
 use stats::shuffled;
 
-/// One turn in so many may be made again because others used the processor: the whole has a limit.
+/// One turn in this many may be repeated because others used the processor, which bounds the total.
 const AGAIN_ONE_IN: usize = 6;
 
 /// How often, how long, in which order.
@@ -18,7 +18,7 @@ pub struct RoundSettings {
     pub rounds: u32,
     /// Seconds of each load.
     pub seconds: u32,
-    /// What the orders are drawn from.
+    /// Seed of the orders.
     pub seed: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct RoundSettings {
 pub struct CaseRuns {
     /// The orders of the rounds, as indices into `rows`.
     pub orders: Vec<Vec<usize>>,
-    /// One for each contestant that is here.
+    /// One for each installed contestant.
     pub rows: Vec<ContestantRuns>,
     /// What went wrong.
     pub doubts: Vec<String>,
@@ -44,7 +44,7 @@ pub struct ContestantRuns {
     pub rounds: Vec<Option<Vec<BenchRun>>>,
 }
 
-/// Measures one case. A turn that something else disturbed is made again, once, whatever it showed. Ends early, with what there is until then, if the bench is stopped.
+/// Measures one case. A disturbed turn is repeated once, whatever it showed. If the bench is stopped, returns what there is.
 pub fn measure(
     case: &BenchCase,
     entries: &[InstalledContestant],
@@ -59,10 +59,10 @@ pub fn measure(
     };
     let mut measured =
         CaseRuns { orders: Vec::new(), rows: entries.iter().map(row).collect(), doubts: Vec::new() };
-    // The case is part of the seed, so that a case measured alone has the orders it has among all.
+    // The case is part of the seed, so that a case measured alone has the same orders.
     let seed = measure.seed ^ (u64::from(u32::from(case.id)) << 32);
     if let Some(first) = entries.first() {
-        // The server's first requests pay for its caches: nobody's figure.
+        // The server's first requests warm its caches: they count for nobody.
         let _ = run_load(first, case.shapes[0], 1, server, bench);
     }
     let mut again = case.shapes.len() * entries.len() * measure.rounds as usize / AGAIN_ONE_IN;

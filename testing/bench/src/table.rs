@@ -1,4 +1,4 @@
-//! A case's runs as a table in Markdown.
+//! A case's runs as a Markdown table.
 
 use crate::cases::{BenchCase, CaseColumn};
 use crate::estimate::{MedianEstimate, estimate_median};
@@ -6,16 +6,16 @@ use crate::figures::{BenchRun, FigureFn};
 use crate::rounds::{CaseRuns, ContestantRuns};
 use std::cmp::Ordering;
 
-/// Nothing known.
+/// Unknown.
 const NONE: &str = "–";
 
-/// The table; rows in the order of the first column, the least first.
+/// The table; rows ordered by the first column, ascending.
 pub fn markdown(case: &BenchCase, measured: &CaseRuns) -> String {
     let ours: Vec<&ContestantRuns> = measured.rows.iter().filter(|row| row.ours).collect();
     let mut header = vec!["".to_owned()];
     for column in case.columns {
         match column {
-            CaseColumn::Median(name, ..) | CaseColumn::CaveatKind(name, ..) => {
+            CaseColumn::Median(name, ..) | CaseColumn::MedianInterval(name, ..) => {
                 header.push((*name).to_owned())
             }
             CaseColumn::Ratio(name, _) if ours.len() == 1 => header.push((*name).to_owned()),
@@ -27,7 +27,7 @@ pub fn markdown(case: &BenchCase, measured: &CaseRuns) -> String {
     let mut rows: Vec<&ContestantRuns> = measured.rows.iter().collect();
     let first = |row: &ContestantRuns| match case.columns[0] {
         CaseColumn::Median(_, figure, _)
-        | CaseColumn::CaveatKind(_, figure, _)
+        | CaseColumn::MedianInterval(_, figure, _)
         | CaseColumn::Ratio(_, figure) => middle(row, figure).map_or(f64::INFINITY, |e| e.median),
     };
     rows.sort_by(|a, b| first(a).partial_cmp(&first(b)).unwrap_or(Ordering::Equal));
@@ -50,7 +50,7 @@ fn cells(case: &BenchCase, row: &ContestantRuns, ours: &[&ContestantRuns]) -> Ve
             CaseColumn::Median(_, figure, words) => {
                 cells.push(middle(row, *figure).map_or(NONE.to_owned(), |e| words(e.median)));
             }
-            CaseColumn::CaveatKind(_, figure, words) => {
+            CaseColumn::MedianInterval(_, figure, words) => {
                 cells.push(with_interval(middle(row, *figure), *words))
             }
             CaseColumn::Ratio(_, figure) => cells.extend(ours.iter().map(|our| {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn ratios_are_of_the_same_round() {
-        // A machine that slows down by half touches both: the ratio does not move.
+        // A machine that slows down by half affects both: the ratio does not move.
         let ours = row("torment", true, &[0.8, 1.6, 0.8]);
         let theirs = row("wrk", false, &[1.0, 2.0, 1.0]);
         let e = ratio(&ours, &theirs, crate::figures::cpu_per_million).expect("three rounds");

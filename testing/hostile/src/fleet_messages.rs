@@ -7,8 +7,8 @@ use units::{Nanos, Rate};
 
 const BETWEEN: Nanos = Nanos::from_millis(100);
 
-/// Whatever the two members of a fleet tell in turn, each of three seconds of load is in the books once, and the trial comes to an end. What is read
-/// as a coordinator's words is written as it was read.
+/// Whatever the two members of a fleet report in turn, each of three seconds of load is counted once, and the trial ends. A message parsed
+/// as a coordinator's is encoded back unchanged.
 pub fn fleet_messages(bytes: &[u8]) {
     let mut rest = bytes;
     if let Ok(said) = rmp_serde::from_read::<_, ToMember>(&mut rest) {

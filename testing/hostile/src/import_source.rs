@@ -1,10 +1,10 @@
-//! Requests that stand elsewhere.
+//! Importing requests from other formats.
 
 use import::{HarOptions, ImportedPlan, OpenApiOptions};
 use plan::{Draft, PlanCommand};
 
-/// A curl command, a HAR recording or an OpenAPI description: what comes of it is a plan that is taken, or
-/// a note says that it will not be.
+/// A curl command, a HAR recording or an OpenAPI description: the import is a valid plan, or
+/// a note says that it is not.
 pub fn import(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let har = HarOptions { include_assets: true, origin: None };

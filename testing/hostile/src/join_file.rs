@@ -1,6 +1,6 @@
 use link::JoinFile;
 
-/// A file that is taken lets in where it says, and is written as it was read, but for blanks around what it says.
+/// A valid join file is unchanged when written and parsed again, but for blanks around its content.
 pub fn join(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(file) = text.parse::<JoinFile>() else { return };

@@ -1,17 +1,17 @@
-//! Every reader of what others say: files, servers, programs that are watched.
+//! Every parser of untrusted input: files, servers, observed programs.
 //!
 //! Each of [`READERS`] takes any bytes and panics only if a promise is broken. The fuzzers in `fuzz/` look
-//! for such bytes, and the test of this crate feeds the ones kept in `fuzz/corpus`. Nothing else uses it.
+//! for such bytes, and the test of this crate replays those kept in `fuzz/corpus`. Nothing else uses it.
 
 mod fleet_messages;
 mod import_source;
 mod join_file;
 mod plan_file;
 
-/// Feeds bytes to a reader.
+/// A parser under test; takes any bytes.
 pub type FuzzReader = fn(&[u8]);
 
-/// The readers by name, which is that of the fuzzer and of its folder in `fuzz/corpus`.
+/// The readers by name, which is also the name of the fuzzer and its folder in `fuzz/corpus`.
 pub const READERS: [(&str, FuzzReader); 12] = [
     ("http1", engine::fuzzing::http1),
     ("http2", engine::fuzzing::http2),

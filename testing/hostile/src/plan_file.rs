@@ -3,13 +3,13 @@
 use plan::{Draft, Load, Plan, PlanCommand, RenderContext, Task};
 use schedule::Schedule;
 
-/// What every file that a plan names holds.
+/// Content of every file that a plan names.
 const FILE: &str = "id,name\n1,\"a b\"\n2,ü\n";
-/// Arrivals that are looked at.
+/// Arrivals checked.
 const SOME: usize = 20;
 
-/// A plan's text, for every command: what is understood is written and read again as it was, and can be
-/// carried out.
+/// A plan's text, for every command: a valid plan is written and read again unchanged, and can be
+/// executed.
 pub fn plan(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for command in [PlanCommand::Run, PlanCommand::Find, PlanCommand::Try] {
@@ -25,7 +25,7 @@ pub fn plan(bytes: &[u8]) {
 fn check_round_trip(mut plan: Plan) {
     assert!(!plan.describe().is_empty() && !plan.url().is_empty());
     let written = plan.to_toml();
-    // A secret that stands in a plan is not printed.
+    // A secret in a plan is not printed.
     if !written.contains("{redacted}") {
         let again = Plan::from_toml(&written, plan.command());
         let again = again.unwrap_or_else(|e| panic!("{e}\n{written}"));
@@ -48,7 +48,6 @@ fn check_round_trip(mut plan: Plan) {
     }
 }
 
-/// Everything that one arrival sends.
 fn render(plan: &Plan, who: &RenderContext<'_>) {
     let mut out = Vec::new();
     for step in plan.flows.iter().flat_map(|flow| &flow.steps) {

@@ -1,12 +1,12 @@
-//! Tests of a program that is executed anew as something else, or has to be alone: the usual harness has threads.
+//! Harness for tests of a program that re-executes itself as something else, or has to be alone: the usual harness has threads.
 
 use std::process::ExitCode;
 
-/// A test and its name.
+/// A test with its name.
 pub type NamedTest = (&'static str, fn());
 
-/// Makes the tests one after the other and prints what came of each, and of all, as the usual harness does. Words among the arguments choose those
-/// whose name contains one of them, or is one of them with `--exact`. The code says whether all have passed.
+/// Runs the tests one after the other and prints each result, and the total, as the usual harness does. Arguments select tests
+/// whose name contains one of them, or equals one of them with `--exact`. The exit code says whether all passed.
 pub fn run_tests(all: &[NamedTest]) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let exact = arguments.iter().any(|word| word == "--exact");

@@ -1,4 +1,4 @@
-//! Servers of one's own, for tests, and what the usual harness of tests lacks: each server in a temporary folder, as an
+//! Private servers for tests, and what the usual test harness lacks: each server in a temporary folder, as an
 //! ordinary user, gone when dropped.
 
 mod harness;

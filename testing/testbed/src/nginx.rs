@@ -1,4 +1,4 @@
-//! An nginx of the test's own: one worker, the default page, and its own count of requests. For long
+//! A private nginx: one worker, the default page, and its own count of requests. For long
 //! loads it also speaks HTTP/2 without TLS, on a second port.
 
 use crate::server::{command, free_port, stop, temp_folder};
@@ -26,19 +26,19 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts a server on a free port of 127.0.0.1. `None`, said aloud, when nginx is not installed;
-    /// panics when it is installed and does not start.
+    /// Starts a server on a free port of 127.0.0.1. `None`, with a message, if nginx is not installed;
+    /// panics if it is installed and does not start.
     pub fn start() -> Option<Self> {
         Some(Self::start_with(&found()?, ["", ""]))
     }
 
-    /// As [`Self::start`], with so many connections of all kinds that its worker may have.
+    /// Like [`Self::start`], with this limit on its worker's connections of all kinds.
     pub fn start_with_connections(count: u32) -> Option<Self> {
         Some(Self::start_holding(&found()?, count, ["", "keepalive_requests 1000000000;"]))
     }
 
-    /// As [`Self::start`], for long loads: a connection is kept however many requests it carries, and as
-    /// many as come are taken at once.
+    /// Like [`Self::start`], for long loads: no limit of requests per connection, and all waiting
+    /// connections are accepted at once.
     pub fn start_for_load() -> Option<Self> {
         Some(Self::start_with(&found()?, ["multi_accept on;", "keepalive_requests 1000000000;"]))
     }
@@ -91,23 +91,23 @@ impl Nginx {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// The same page over HTTP/2 without TLS, by prior knowledge, if this nginx knows that.
+    /// The same page over HTTP/2 without TLS, by prior knowledge, if this nginx supports it.
     pub fn http2_url(&self) -> Option<String> {
         Some(format!("http://127.0.0.1:{}/", self.http2_port?))
     }
 
-    /// The same page through TLS, over HTTP/2 or 1.1, with a certificate that nobody has signed, if this
-    /// nginx knows both.
+    /// The same page over TLS, by HTTP/2 or 1.1, with a self-signed certificate, if this
+    /// nginx supports both.
     pub fn tls_url(&self) -> Option<String> {
         Some(format!("https://127.0.0.1:{}/", self.tls_port?))
     }
 
-    /// Requests that it has answered so far, by its own count, without those of this function.
+    /// Requests answered so far, by its own count, without those of this function.
     pub fn requests(&self) -> u64 {
         self.counts()[2] - 1
     }
 
-    /// Connections that it has taken so far, by its own count, with those of this function.
+    /// Connections accepted so far, by its own count, with those of this function.
     pub fn connections(&self) -> u64 {
         self.counts()[0]
     }
@@ -119,7 +119,7 @@ impl Nginx {
         stream.write_all(ask.as_bytes()).expect("it listens");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers in text");
-        // The numbers in the line below "server accepts handled requests".
+        // The numbers below the line "server accepts handled requests".
         let line = answer.lines().skip_while(|line| !line.starts_with("server accepts")).nth(1);
         let numbers = line.unwrap_or_default().split_whitespace().map(str::parse);
         let numbers: Option<Vec<u64>> = numbers.map(Result::ok).collect();
@@ -135,7 +135,7 @@ impl Drop for Nginx {
     }
 }
 
-/// As long as the page that nginx comes with.
+/// As long as nginx's default page.
 const PAGE: &str = "<!DOCTYPE html>
 <html><head><title>Welcome to nginx!</title>
 <style>html { color-scheme: light dark; } body { width: 35em; margin: 0 auto; font-family: Tahoma, Verdana, Arial, sans-serif; }</style>
@@ -186,7 +186,7 @@ http {{
     )
 }
 
-/// The program, or aloud why there is none.
+/// The program; if missing, says so.
 fn found() -> Option<PathBuf> {
     let program = program();
     if program.is_none() {
@@ -195,7 +195,7 @@ fn found() -> Option<PathBuf> {
     program
 }
 
-/// Debian keeps it where ordinary users do not look.
+/// Debian installs it where ordinary users do not look.
 fn program() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

@@ -1,14 +1,14 @@
-//! A test whose subject is the whole process (its limits, its threads, its memory) has a process of its own.
+//! Tests whose subject is the whole process (its limits, threads, memory) get their own process.
 
 use std::process::Command;
 
-/// What a process of its own finds in its environment: the test that it is for.
+/// Environment variable that names the test a process was started for.
 const KEY: &str = "TORMENT_TEST_ALONE";
 
-/// Whether this process is the named test's own, and the test is to go on. In any other the test is run in one that executes this program
-/// anew, and is over when that has passed: `name` is the test's, as the harness lists it.
+/// Whether this is the named test's own process, and the test is to go on. Any other process runs the test by executing itself
+/// again, and the test is over when that has passed: `name` is the test's, as the harness lists it.
 ///
-/// Panics with what the test has said if it fails there, or if there is no test of that name.
+/// Panics with the test's output if it fails there, or if there is no test of that name.
 pub fn is_own_process(name: &str) -> bool {
     if std::env::var(KEY).is_ok_and(|own| own == name) {
         return true;

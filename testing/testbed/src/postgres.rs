@@ -1,5 +1,5 @@
-//! A PostgreSQL server of one's own: made in a temporary folder, stopped and removed when
-//! dropped. It touches no server that runs already.
+//! A private PostgreSQL server: created in a temporary folder, stopped and removed when
+//! dropped. It touches no server that is already running.
 
 use crate::server::{command, free_port, stop, temp_folder};
 use rustix::process::Signal;
@@ -17,9 +17,9 @@ const START_PATIENCE: Duration = Duration::from_secs(60);
 /// Why there is no server.
 #[derive(Debug)]
 pub enum PostgresUnavailable {
-    /// There is none on this machine.
+    /// It is not installed.
     NotInstalled,
-    /// It does not start; its own words.
+    /// It does not start; its error message.
     Failed(String),
 }
 
@@ -44,7 +44,7 @@ pub struct TestPostgres {
 }
 
 impl TestPostgres {
-    /// For a test: `None`, said aloud, when PostgreSQL is not installed; panics when it is installed
+    /// For a test: `None`, with a message, if PostgreSQL is not installed; panics if it is installed
     /// and does not start.
     pub fn start() -> Option<Self> {
         match Self::start_with(&["max_connections=200"]) {
@@ -60,7 +60,7 @@ impl TestPostgres {
     /// Starts a server on a free port of 127.0.0.1, with settings such as `shared_buffers=16MB`.
     ///
     /// # Errors
-    /// When it is not installed, or does not start.
+    /// If it is not installed, or does not start.
     pub fn start_with(settings: &[&str]) -> Result<Self, PostgresUnavailable> {
         let failed = |what: &str| {
             let what = what.to_owned();
@@ -86,15 +86,15 @@ impl TestPostgres {
         Ok(this)
     }
 
-    /// Ends the server, as an administrator does who does not wait for clients.
+    /// Stops the server without waiting for clients.
     pub fn stop(&mut self) {
         stop(&mut self.server, Signal::INT);
     }
 
-    /// Starts the server again after [`Postgres::stop`], at the same port and with the same data.
+    /// Restarts the server after [`TestPostgres::stop`], on the same port with the same data.
     ///
     /// # Errors
-    /// When it does not start.
+    /// If it does not start.
     pub fn start_again(&mut self) -> Result<(), PostgresUnavailable> {
         self.server = serve(&self.programs, self.folder.path(), self.port, &self.settings)?;
         self.wait_until_it_answers()
@@ -105,7 +105,7 @@ impl TestPostgres {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// The process of the server itself.
+    /// Process ID of the server.
     pub fn pid(&self) -> u32 {
         self.server.id()
     }

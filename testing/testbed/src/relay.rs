@@ -1,4 +1,4 @@
-//! What lies between two machines: connections go through it, until it is cut.
+//! A network between two machines: relays connections until it is cut.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
-/// Passes connections to its own address on to another; it ends with the test.
+/// Forwards connections from its own address to another; it ends with the test.
 #[derive(Debug)]
 pub struct TestRelay {
     address: SocketAddr,
@@ -16,7 +16,7 @@ pub struct TestRelay {
 #[derive(Debug, Default)]
 struct RelayState {
     is_cut: bool,
-    /// How long a piece takes, at least and at most.
+    /// Minimum and maximum delay of a chunk.
     delay: (Duration, Duration),
     /// Both ends of each connection.
     ends: Vec<TcpStream>,
@@ -27,7 +27,7 @@ fn locked(way: &Mutex<RelayState>) -> MutexGuard<'_, RelayState> {
 }
 
 impl TestRelay {
-    /// From this machine alone to this address.
+    /// From a loopback address to this one.
     ///
     /// # Panics
     /// If no port is free.
@@ -35,10 +35,10 @@ impl TestRelay {
         Self::from(Ipv4Addr::LOCALHOST.into(), there)
     }
 
-    /// From an address of this machine, which others may reach.
+    /// From an address of this machine that others may reach.
     ///
     /// # Panics
-    /// If no port is free, or it is none of this machine's.
+    /// If no port is free, or the address is not this machine's.
     pub fn from(here: IpAddr, there: SocketAddr) -> Self {
         let listener = TcpListener::bind((here, 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
@@ -61,12 +61,12 @@ impl TestRelay {
         Self { address, way }
     }
 
-    /// Where it is reached.
+    /// Its own address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// All connections break at once, and nobody gets through any more.
+    /// Breaks all connections, and forwards no new ones.
     pub fn cut(&self) {
         let mut way = locked(&self.way);
         way.is_cut = true;
@@ -76,12 +76,12 @@ impl TestRelay {
         }
     }
 
-    /// So long each piece takes from now on, at least and at most, whichever way it goes; their order stays.
+    /// Delays each chunk from now on, by at least and at most this, in either direction; their order stays.
     pub fn delays(&self, least: Duration, most: Duration) {
         locked(&self.way).delay = (least, most);
     }
 
-    /// Who comes from now on gets through again.
+    /// Forwards new connections again.
     pub fn restore(&self) {
         locked(&self.way).is_cut = false;
     }
@@ -91,7 +91,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, way: &Mutex<RelayState>, mut ran
     let mut piece = [0; 16 << 10];
     while let Ok(length @ 1..) = from.read(&mut piece) {
         let (least, most) = locked(way).delay;
-        // Lehmer's generator, as it comes with C++ (`minstd_rand`): the same delays in each run.
+        // Lehmer's generator, as in C++ (`minstd_rand`): the same delays in each run.
         random = random * 48_271 % 0x7fff_ffff;
         sleep(least + (most - least).mul_f64(random as f64 / f64::from(0x7fff_ffff)));
         if to.write_all(&piece[..length]).is_err() {

@@ -1,4 +1,4 @@
-//! What every server of a test needs: an ordinary user, a folder, a port, an end.
+//! Needs of every test server: an ordinary user, a folder, a port, an end.
 
 use rustix::process::{Pid, Signal, kill_process};
 use service::postgres::User;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const STOP_PATIENCE: Duration = Duration::from_secs(20);
 
-/// A temporary folder of that user's.
+/// A temporary folder owned by that user.
 pub(crate) fn temp_folder(prefix: &str, user: Option<User>) -> TempDir {
     let folder = tempfile::Builder::new().prefix(prefix).tempdir().expect("the temporary folder is writable");
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("the folder is ours");
@@ -24,12 +24,12 @@ pub(crate) fn temp_folder(prefix: &str, user: Option<User>) -> TempDir {
     folder
 }
 
-/// Freed again at once: another process could take it, which the start would then say.
+/// Freed at once: another process could take it, which the start would then report.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port is free").port()
 }
 
-/// A command that runs as the given user, in a folder that this user can enter, and not within
+/// A command that runs as the given user, in a folder which that user can enter, and outside
 /// our process group: a Ctrl-C at the test is ours to handle.
 pub(crate) fn command(program: &Path, user: Option<User>, folder: &Path) -> Command {
     let mut command = Command::new(program);
@@ -40,7 +40,7 @@ pub(crate) fn command(program: &Path, user: Option<User>, folder: &Path) -> Comm
     command
 }
 
-/// Asks a server to end, and ends it if it does not.
+/// Asks a server to end, and kills it if it does not.
 pub(crate) fn stop(server: &mut Child, signal: Signal) {
     if let Some(pid) = i32::try_from(server.id()).ok().and_then(Pid::from_raw) {
         // It may have ended already.

@@ -4,13 +4,13 @@ use crate::flow::{Flow, Target};
 use crate::registers::Registers;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a function does, as far as it matters for the way to a system call.
+/// The parts of a function that matter for paths to a system call.
 #[derive(Debug, Default)]
 pub(super) struct FunctionBody {
-    /// Calls of others, and jumps out of it, in the order of their addresses.
+    /// Calls, and jumps out of the function, by address.
     pub goes: Vec<ControlTransfer>,
     pub systems: Vec<SyscallInstruction>,
-    /// Not all of it was read.
+    /// It was not read completely.
     pub cut_short: bool,
 }
 
@@ -20,22 +20,22 @@ pub(super) struct ControlTransfer {
     pub address: u64,
     pub length: u8,
     pub target: Target,
-    /// It comes back.
+    /// It returns.
     pub call: bool,
 }
 
-/// A system call instruction and what the registers hold there, as far as the straight code before it says so.
+/// A system call instruction and its register values, as far as the straight-line code before it sets them.
 #[derive(Debug)]
 pub(super) struct SyscallInstruction {
     pub address: u64,
     pub length: u8,
     pub number: Option<u64>,
     pub first: Option<u64>,
-    /// Addresses and lengths of the straight piece of code that leads here, itself last.
+    /// Addresses and lengths of the straight-line code that leads here, inclusive.
     pub straight: Vec<(u64, u8)>,
 }
 
-/// Reads the function that begins at `entry`, at most `budget` instructions of it, by all its branches.
+/// Reads the function at `entry` along all its branches, at most `budget` instructions.
 pub(super) fn scan_function(image: &Image<'_>, entry: u64, budget: &mut usize) -> FunctionBody {
     let mut found = FunctionScan::default();
     let mut waiting = vec![entry];
@@ -50,7 +50,7 @@ pub(super) fn scan_function(image: &Image<'_>, entry: u64, budget: &mut usize) -
 #[derive(Default)]
 struct FunctionScan {
     instructions: BTreeMap<u64, (u8, Flow)>,
-    /// Where branches arrive: what registers hold there is not known.
+    /// Branch targets: register values there are unknown.
     arrivals: BTreeSet<u64>,
     /// Jumps that leave the function.
     leaving: BTreeSet<u64>,
@@ -69,7 +69,7 @@ impl FunctionScan {
     ) -> bool {
         let end = image.function_end(entry);
         let within = |address: u64| end.is_some_and(|end| (entry..end).contains(&address));
-        // A jump to where another function begins is a call in its place. Parts of a function that were moved elsewhere
+        // A jump to the start of another function is a tail call. Parts of a function that were moved elsewhere
         // have names that say so, or none.
         let leaves = |target: u64| target != entry && !within(target) && is_function(image, target);
         let mut address = from;
@@ -110,7 +110,7 @@ impl FunctionScan {
                 }
                 Flow::Next | Flow::Call(_) | Flow::System => {}
             }
-            // After a call that never comes back the next function may begin.
+            // After a call that never returns the next function may begin.
             if !within(next) && image.is_function_start(next) && !matches!(instruction.flow, Flow::System) {
                 return true;
             }
@@ -119,7 +119,7 @@ impl FunctionScan {
         true
     }
 
-    /// Goes over what was read once more, in the order of addresses, following the registers.
+    /// Goes over the instructions again by address, following the registers.
     fn body(self, image: &Image<'_>) -> FunctionBody {
         let mut body = FunctionBody { cut_short: self.cut_short, ..FunctionBody::default() };
         let mut registers = Registers::default();
@@ -166,7 +166,7 @@ impl FunctionScan {
     }
 }
 
-/// Whether a function of its own begins here, which people call by a name.
+/// Whether a named function begins here.
 fn is_function(image: &Image<'_>, address: u64) -> bool {
     image.names(address).iter().any(|name| !name.symbol.contains(".cold"))
 }

@@ -1,4 +1,4 @@
-//! Whatever the bytes are, there is an answer.
+//! Any bytes give an answer.
 
 use crate::elf_fixture;
 use crate::elf_fixture::{library_aarch64, library_x86_64};
@@ -6,7 +6,7 @@ use anatomy::{Image, LoaderCache, dynamic_reasons, libc_version, read_executable
 use proptest::prelude::*;
 use torment_anatomy as anatomy;
 
-/// All that can be asked of a file.
+/// Everything that can be asked of a file.
 fn ask(bytes: &[u8]) {
     if let Ok(anatomy::Executable::Elf(binary)) = read_executable(bytes) {
         let _ = dynamic_reasons(&binary);
@@ -55,7 +55,7 @@ proptest! {
         ask(&file);
     }
 
-    /// Any words are code to be read, on both machines.
+    /// Any words are code to decode, on both architectures.
     #[test]
     fn no_code_is_too_strange(code in prop::collection::vec(any::<u8>(), 4..400)) {
         for machine in [elf_fixture::X86_64, elf_fixture::AARCH64] {

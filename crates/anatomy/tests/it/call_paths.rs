@@ -1,4 +1,4 @@
-//! Ways that are known, since the libraries are made for it.
+//! Known paths in libraries made for the test.
 
 use crate::elf_fixture::{library_aarch64, library_x86_64};
 use anatomy::{
@@ -47,7 +47,7 @@ fn by_a_jump_and_without_a_name_on_x86_64() {
     let site = &walk.chains[0].site;
     assert_eq!((site.address, site.number, site.creation), (0x22f, 435, CreationSyscall::Clone3));
     assert_eq!(site.flags, None, "they are in memory");
-    // The number of a register of which a byte is written.
+    // A byte write to the register with the number.
     assert_eq!(names(&walk, 1), ["posix_spawn", "clone"]);
     assert_eq!((walk.chains[1].site.number, walk.chains[1].site.flags), (56, None));
 }

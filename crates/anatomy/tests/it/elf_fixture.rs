@@ -1,15 +1,15 @@
-//! ELF files made byte by byte, by the ELF specification: one part that is loaded at address 0, and a table of
-//! symbols.
+//! ELF files made byte by byte, by the ELF specification: one segment loaded at address 0, and a symbol
+//! table.
 
-/// Where the code begins.
+/// Start of the code.
 pub const CODE: u64 = 0x200;
 
 pub const X86_64: u16 = 62;
 pub const AARCH64: u16 = 183;
 
-/// Name, address and size; an address of 0 is one that others have to bring.
+/// Name, address and size; address 0 means undefined.
 pub type FixtureSymbol = (&'static str, u64, u64);
-/// Where, its type, and the number of the symbol, from 1.
+/// Address, type, and symbol number, from 1.
 pub type FixtureRelocation = (u64, u32, u32);
 
 pub struct ElfFixture<'a> {
@@ -19,7 +19,7 @@ pub struct ElfFixture<'a> {
     pub relocations: &'a [FixtureRelocation],
     pub needed: &'a [&'a str],
     pub interpreter: Option<&'a str>,
-    /// Of `DT_FLAGS_1`.
+    /// `DT_FLAGS_1`.
     pub flags: u64,
 }
 
@@ -47,7 +47,7 @@ impl ElfFixture<'_> {
         let mut symbols = vec![0; 24];
         for (name, address, size) in self.symbols {
             symbols.extend(u32::try_from(named(name)).expect("small").to_le_bytes());
-            // Global, a function; in the first section, or undefined.
+            // A global function; in the first section, or undefined.
             symbols.extend([0x12, 0, u8::from(*address != 0), 0]);
             symbols.extend(bytes(&[*address, *size]));
         }
@@ -64,7 +64,7 @@ impl ElfFixture<'_> {
         let dynamic = put(&bytes(&dynamic));
         let interpreter = self.interpreter.map(|name| put(&[name.as_bytes(), &[0]].concat()));
         let sections = file.len() as u64;
-        // Name, type, flags, address, offset, size, link and info, alignment, size of an entry.
+        // Name, type, flags, address, offset, size, link and info, alignment, entry size.
         let mut section = |kind: u64, (at, size): (u64, u64), link: u64, entry: u64| {
             file.extend(bytes(&[kind << 32, 0, at, at, size, link, 8, entry]));
         };
@@ -74,7 +74,7 @@ impl ElfFixture<'_> {
         section(4, relocations, 1, 24);
         let all = file.len() as u64;
         let mut parts: Vec<u64> = Vec::new();
-        // Type and rights, then offset, two addresses, two sizes, alignment.
+        // Type and permissions, then offset, two addresses, two sizes, alignment.
         parts.extend([1 | 5 << 32, 0, 0, 0, all, all, 0x1000]);
         parts.extend([2 | 4 << 32, dynamic.0, dynamic.0, dynamic.0, dynamic.1, dynamic.1, 8]);
         if let Some((at, size)) = interpreter {
@@ -98,12 +98,12 @@ impl ElfFixture<'_> {
     }
 }
 
-/// Words of A64.
+/// A64 words.
 pub fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// `fork` calls `_Fork` through a slot of the loader; `_Fork` makes the system call; `clone` is beside the way.
+/// `fork` calls `_Fork` through a loader slot; `_Fork` makes the system call; `clone` is off the path.
 pub fn library_aarch64() -> Vec<u8> {
     let code = words(&[
         // fork, at 0x200: stp x29,x30,[sp,#-16]!; bl plt; ldp x29,x30,[sp],#16; ret
@@ -143,7 +143,7 @@ pub fn library_aarch64() -> Vec<u8> {
     made.file()
 }
 
-/// `posix_spawn` jumps to a function without a name that calls one that calls clone3; where that fails, clone.
+/// `posix_spawn` jumps to a nameless function that calls one that calls clone3; where that fails, clone.
 pub fn library_x86_64() -> Vec<u8> {
     let mut code = Vec::new();
     // posix_spawn, at 0x200: jmp 0x210

@@ -1,4 +1,4 @@
-//! Programs and libraries read from their bytes.
+//! Programs and libraries parsed from their bytes.
 
 mod any_bytes;
 mod call_paths;

@@ -27,7 +27,8 @@ fn pod(extra: Value) -> Value {
     pod
 }
 
-/// Pod Security, restricted, asks of it what it asks of any container (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>).
+/// Pod Security, restricted, treats it like any container
+/// (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>).
 #[test]
 fn it_is_as_restricted_wants_it_and_takes_no_more_than_a_pod_that_runs_gives() {
     let container = container(&objects(), &pod(json!({})));
@@ -43,12 +44,12 @@ fn it_is_as_restricted_wants_it_and_takes_no_more_than_a_pod_that_runs_gives() {
         (&json!("torment-0a1b2c3d"), &json!("proxy"))
     );
     assert_eq!(container["args"], json!(["watch", "--join", "env:TORMENT_JOIN", "--for", "7200s"]));
-    // What lets in stands in a Secret alone, which goes with the run; the container's record does not.
+    // The join file is only in a Secret, which is removed with the run; the container's record is not.
     assert_eq!(
         container["env"],
         json!([{"name": "TORMENT_JOIN", "valueFrom": {"secretKeyRef": {"name": "torment-0a1b2c3d", "key": "run.join"}}}])
     );
-    // Of a container that joins a pod no resources, ports, probes or new volumes are taken.
+    // Fields that an ephemeral container may not have: resources, ports, probes, new volumes.
     for key in [
         "resources",
         "ports",
@@ -69,7 +70,7 @@ fn it_is_the_user_that_the_target_is() {
         (context["runAsUser"].as_u64(), context["runAsGroup"].as_u64(), context["capabilities"].clone())
     };
     let none = json!({"drop": ["ALL"]});
-    // Only its image says who: it is the image's of torment then.
+    // Only its image names a user: torment's image decides then.
     assert_eq!(ids(json!({})), (None, None, none.clone()));
     let asked = json!([{"name": "clinic", "securityContext": {"runAsUser": 1000}}]);
     let spec = json!({"containers": asked, "securityContext": {"runAsUser": 5, "runAsGroup": 6}});
@@ -83,7 +84,7 @@ fn it_is_the_user_that_the_target_is() {
         json!({"name": "clinic-0", "annotations": {"kubectl.kubernetes.io/default-container": "clinic"}});
     let named = ids(json!({"/status": runs, "/metadata": metadata}));
     assert_eq!(named, (Some(9), Some(9), none));
-    // Root sees root only with the rights that it has.
+    // Root may inspect root only with the same capabilities.
     let root = json!({"containerStatuses": [{"name": "proxy", "user": {"linux": {"uid": 0, "gid": 0}}}]});
     assert_eq!(ids(json!({"/status": root})), (Some(0), Some(0), Value::Null));
 }
@@ -95,7 +96,7 @@ fn what_becomes_of_it_is_seen_in_its_pod() {
         let own = state.map(|state| json!({"name": "torment-0a1b2c3d", "state": state}));
         let all: Vec<Value> = std::iter::once(other).chain(own).collect();
         let pod = pod(json!({"/status": {"phase": "Running", "ephemeralContainerStatuses": all}}));
-        // One is given by itself, several as a list.
+        // kubectl gives one pod as it is, several as a list.
         let alone = Pods::parse(&as_pods(&pod, "torment-0a1b2c3d"));
         assert_eq!(
             Pods::parse(&as_pods(&json!({"items": [pod]}), "torment-0a1b2c3d")).obstacle(),
@@ -112,7 +113,7 @@ fn what_becomes_of_it_is_seen_in_its_pod() {
         stuck.starts_with("watcher clinic-0 on a cannot start: ImagePullBackOff: no such image"),
         "{stuck}"
     );
-    // Nobody starts it again.
+    // It is not restarted.
     let (failed, _) = seen(Some(
         json!({"terminated": {"exitCode": 1, "message": "torment: 10.0.0.9:7 cannot be reached"}}),
     ));

@@ -29,8 +29,8 @@ fn job() -> Value {
 
 const FILE: &str = "# Lets one\nat b:7\n-----BEGIN: \"x\"\n";
 
-/// Pod Security, restricted, as <https://kubernetes.io/docs/concepts/security/pod-security-standards/> has it: which keys of a pod may be there at
-/// all, and what they must say.
+/// Pod Security, restricted (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>): which keys a pod
+/// may have, and their values.
 #[test]
 fn a_worker_is_as_restricted_wants_it() {
     let spec = &job()["spec"]["template"]["spec"];
@@ -90,7 +90,7 @@ fn the_job_ends_whatever_happens_and_owns_the_rest() {
     );
     assert_eq!((&spec["backoffLimitPerIndex"], spec.get("maxFailedIndexes")), (&json!(3), None));
     assert_eq!(spec["podFailurePolicy"]["rules"][0]["onPodConditions"][0]["type"], json!("DisruptionTarget"));
-    // A policy for failures wants this, and limits that are the requests a processor of its own.
+    // A pod failure policy requires this, and limits equal to requests give it processors of its own.
     assert_eq!(spec["template"]["spec"]["restartPolicy"], json!("Never"));
     let resources = &spec["template"]["spec"]["containers"][0]["resources"];
     assert_eq!(resources["requests"], resources["limits"]);
@@ -132,7 +132,7 @@ fn a_coordinator_owns_all_and_only_its_workers_come_in() {
         (&pod["containers"][0]["args"], pod.get("topologySpreadConstraints")),
         (&json!(["coordinate"]), None)
     );
-    // It is as restricted as a worker, and keeps away from the target as that does.
+    // It is as restricted as a worker, and avoids the target likewise.
     let worker = &job()["spec"]["template"]["spec"];
     for key in ["securityContext", "affinity", "automountServiceAccountToken"] {
         assert_eq!(pod[key], worker[key]);
@@ -180,7 +180,7 @@ fn a_watcher_is_on_each_of_the_target_s_nodes_and_sees_their_processes() {
     let spec = &job["spec"]["template"]["spec"];
     let placed = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let terms = placed["nodeSelectorTerms"].as_array().expect("a list");
-    // Any of them; and of each other they keep away.
+    // Any of these nodes, but no two on the same.
     let names: Vec<&Value> = terms.iter().map(|term| &term["matchFields"][0]["values"][0]).collect();
     assert_eq!(names, ["a", "ip-10-0-0-7.lab"]);
     let apart = &spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0];

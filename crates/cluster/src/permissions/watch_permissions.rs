@@ -1,4 +1,4 @@
-//! Whether the target's pods may be watched: from their nodes, by pods that see those, or from inside.
+//! Whether the target's pods may be watched: from their nodes, by privileged pods, or from inside.
 
 use super::{AN_HOUR, AccessRight, row, with_bearing};
 use crate::error::{EPHEMERAL, Error};
@@ -6,7 +6,7 @@ use crate::manifests::PodDuty;
 use crate::site::PodSite;
 use record::{Area, Prerequisite, Remedy, Severity};
 
-/// As many pods as are watched.
+/// The most pods watched.
 const PODS_MOST: usize = 8;
 const INSIDE: [AccessRight; 1] = [AccessRight {
     name: "inside pods",
@@ -17,7 +17,8 @@ const INSIDE: [AccessRight; 1] = [AccessRight {
 }];
 
 impl PodSite {
-    /// Asks for both. From inside it is the namespace of the target's service that counts, if one is named, and what its pods would take.
+    /// Checks both. From inside, the namespace of the target's service counts, if one is named, and what its pods
+    /// accept.
     pub(super) fn check_watching(&self) -> Result<Vec<Prerequisite>, Error> {
         let named = self.wanted.target_service.as_ref();
         let site = named.map_or_else(|| self.clone(), |(namespace, _)| self.in_namespace(namespace));
@@ -49,7 +50,7 @@ impl PodSite {
         )
     }
 
-    /// Asks the pods of the target's service, each of them, whether it would take a watcher.
+    /// Asks whether each of the service's pods would accept a watcher.
     fn in_pods(&self) -> Prerequisite {
         let Some((namespace, name)) = &self.wanted.target_service else {
             let row = row("a pod's watcher", "which pods it would go into is not said");

@@ -1,4 +1,5 @@
-//! Whether the target goes on working after a load: its answers do not wait for all that they make it do, and a trial ends before that is done.
+//! Whether the target goes on working after a load: its answers do not wait for all the work they cause, and a trial ends before that is
+//! done.
 
 use crate::ObservedRun;
 use crate::observed_run::{Second, Trial};
@@ -7,17 +8,17 @@ use record::watch::Window;
 use record::{Caveat, CaveatDetails, CaveatKind, Purpose};
 use units::Nanos;
 
-/// Who is at it for a shorter time tidies up: closes connections, collects garbage.
+/// Shorter work is tidying up: closing connections, collecting garbage.
 const LASTED: Nanos = Nanos::from_secs(5);
-/// It is at work if it uses so much of a processor more than what is asked of it costs, in each look at it.
+/// It is at work if it uses this many more processors than its requests cost, in each look.
 const AT_WORK: f64 = 0.25;
-/// Whoever waits for longer waits for what was asked before: that is a queue, and none of it was put off.
+/// A longer response time means waiting for earlier requests: that is a queue, not deferred work.
 const AT_ONCE: Nanos = Nanos::from_millis(100);
 
-/// The load after which it went on for the longest time, as far as it was looked at.
+/// The load after which it worked the longest, as far as observed.
 pub(super) fn continued_work(recording: &ObservedRun) -> Option<Caveat> {
     recording.places().into_iter().find_map(|place| {
-        // A virtual machine compiles what ran, for minutes.
+        // A JVM compiles for minutes.
         recording.watched.get(place)?.subjects.first().filter(|about| about.java.is_none())?;
         let good = |trial: &&Trial| trial.end.as_ref().is_some_and(|end| end.good);
         let judged = recording.trials.iter().filter(|trial| trial.purpose.is_judged()).filter(good);
@@ -38,14 +39,14 @@ pub(super) fn continued_work(recording: &ObservedRun) -> Option<Caveat> {
     })
 }
 
-/// How long a look was, in seconds, and the processors that were used, where a request `cost` so much; none if it was not at work beside those.
+/// A look's length in seconds, and the processors used, if a request costs `cost`; none if it was not at work beyond that.
 fn at_work(look: &Trial, place: &str, cost: f64) -> Option<(f64, f64)> {
     let at_once = |second: &Second| second.response_p50.is_none_or(|median| median <= AT_ONCE);
     let more = |used: f64| used - look.rate.map_or(0.0, |rate| rate.0 * cost);
     used(look, place).filter(|(_, used)| more(*used) >= AT_WORK && look.seconds.iter().all(at_once))
 }
 
-/// How long a trial was seen, in seconds, and the processors that the service used in it.
+/// A trial's observed length in seconds, and the processors the service used in it.
 fn used(trial: &Trial, place: &str) -> Option<(f64, f64)> {
     let all = Window::merged(trial.at(place)?.windows.iter());
     Some((all.length().as_secs_f64(), cpu(all.subjects.first()?, all.length())))

@@ -1,4 +1,4 @@
-//! Whether others on the target's machine had processors that it waited for, where they took too little to be the cause of its limit.
+//! Whether neighbours used processors that the target waited for, but too few to be the cause of its limit.
 
 use crate::ObservedRun;
 use crate::observed_run::Trial;
@@ -10,15 +10,15 @@ use record::{Caveat, CaveatDetails, CaveatKind, Purpose};
 use std::collections::BTreeMap;
 use units::Share;
 
-/// Who waits for less than this share of the time in which it wants a processor would hardly do more if it had it.
+/// If a target waits for less than this share of the time it wants a processor, having it would hardly help.
 const WAITED: f64 = 0.08;
-/// Others had at least this share of what it waited for.
+/// Neighbours used at least this share of what it waited for.
 const THEIRS: f64 = 0.5;
-/// So many are named, but none that used less than this part of what the first did.
+/// At most this many are named, and none that used less than this fraction (1 ÷ n) of the first.
 const NAMED: usize = 3;
 const NAMED_PART: u64 = 10;
 
-/// What others took from it in the trials that were too much for it.
+/// What neighbours took from it in the trials that overloaded it.
 pub(super) fn neighbours(recording: &ObservedRun) -> Option<Caveat> {
     recording.places().into_iter().find_map(|place| {
         let tells = |purpose| matches!(purpose, Purpose::Measure | Purpose::Confirm | Purpose::Load);
@@ -28,7 +28,7 @@ pub(super) fn neighbours(recording: &ObservedRun) -> Option<Caveat> {
         let all = Window::merged(windows.iter().copied());
         let (host, service) = (all.host.as_ref()?, all.subjects.first()?);
         let allowed = recording.watched.get(place)?.subjects.first()?.cpus;
-        // Where it may use all processors, and some are idle, nobody takes them; where it has some of its own, it is never idle there.
+        // If it may use all processors and some are idle, nobody takes them; if it is pinned to some, it never leaves those idle.
         let never_idle =
             service.groups.iter().any(|group| restless(group, all.length().as_secs_f64()).is_some());
         let has_none = is_machine_full(&all) || allowed < host_cpus(&all) && never_idle;
@@ -46,7 +46,7 @@ pub(super) fn neighbours(recording: &ObservedRun) -> Option<Caveat> {
     })
 }
 
-/// Programs by the processor time of all their processes: a compiler is begun for each file anew.
+/// Programs by the total processor time of their processes: a compiler starts one per file.
 fn names(windows: &[&Window]) -> Vec<String> {
     let mut by_name = BTreeMap::new();
     for neighbour in

@@ -1,5 +1,5 @@
-//! Whether the target's machine was uneven itself: the same piece of arithmetic, timed again and again, took now more of its processors' time and
-//! now less. What a target holds varies with that, and no counter of the kernel shows it.
+//! Whether the target's machine was uneven: the same piece of arithmetic, timed repeatedly, took varying processor time. What a target
+//! holds varies with that, and no kernel counter shows it.
 
 use crate::ObservedRun;
 use crate::observed_run::Trial;
@@ -7,14 +7,14 @@ use record::watch::Window;
 use record::{Caveat, CaveatDetails, CaveatKind, Purpose, SearchEnd, Verdict};
 use units::Share;
 
-/// What a trial usually lasts, in windows: stretches as long as that are alike.
+/// Usual length of a trial, in windows, and of the stretches compared.
 const STRETCH: usize = 10;
 /// Fewer tell nothing.
 const STRETCHES_LEAST: usize = 6;
-/// A machine whose speed differs by less than this share from stretch to stretch, by its standard deviation, is even.
+/// Below this standard deviation of its speed between stretches, as a share, a machine is even.
 const UNEVEN: f64 = 0.03;
 
-/// Why a limit is not known better, as far as that was the machine: for searches in which the target's capacity varied.
+/// Why a limit is not known better, as far as the machine is responsible: for searches in which the target's capacity varied.
 pub(super) fn uneven(recording: &ObservedRun, came_to: &Verdict) -> Option<Caveat> {
     let Verdict::Limits {
         ended: SearchEnd::Noisy | SearchEnd::BudgetSpent | SearchEnd::NonStationary, ..
@@ -23,7 +23,7 @@ pub(super) fn uneven(recording: &ObservedRun, came_to: &Verdict) -> Option<Cavea
         return None;
     };
     recording.places().into_iter().find_map(|place| {
-        // The rest is shorter, or keeps no processor busy: a quiet one has another clock.
+        // Other trials are shorter, or keep no processor busy: an idle one has another clock rate.
         let is_near = |trial: &&Trial| matches!(trial.purpose, Purpose::Measure | Purpose::Confirm);
         let trials = recording.trials.iter().filter(is_near).filter_map(|trial| trial.at(place));
         let stretches = trials.flat_map(|seen| seen.windows.chunks(STRETCH));
@@ -39,7 +39,7 @@ pub(super) fn uneven(recording: &ObservedRun, came_to: &Verdict) -> Option<Cavea
     })
 }
 
-/// What the piece took on average, in a stretch of at least half the usual length.
+/// Its mean time, in a stretch of at least half the usual length.
 fn pace(windows: &[Window]) -> Option<f64> {
     let paces: Vec<f64> = windows.iter().filter_map(|window| window.host.as_ref()?.pace_ns).collect();
     (2 * paces.len() >= STRETCH).then(|| paces.iter().sum::<f64>() / paces.len() as f64)

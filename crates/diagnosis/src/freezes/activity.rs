@@ -1,8 +1,8 @@
-//! What the target did while it stood still, of what was seen of it by the second.
+//! What the target did while frozen, from its windows.
 //!
-//! A second that was seen is seldom frozen from its beginning to its end. So each sign is laid beside the part of the second
-//! that was frozen: how much more of it there is in a frozen second than in another is the slope of a line through both, and
-//! how well they agree is their correlation. Each trial is compared with itself, for loads differ.
+//! A window is seldom frozen from beginning to end. So each sign is regressed on the frozen part of the window: the slope is how much
+//! more of it there is in a frozen second than in another, and the correlation is how well they agree. Each trial is compared with
+//! itself, for loads differ.
 
 use super::{Freeze, Trial};
 use crate::format::format_number;
@@ -10,18 +10,18 @@ use record::watch::{ThreadWait, Window};
 use std::collections::BTreeMap;
 use units::Nanos;
 
-/// So much of a frozen second the sign must fill: of a thread, or of a processor.
+/// Least amount of the sign in a frozen second: of a thread, or of a processor.
 const FILLS: f64 = 0.5;
-/// Sign and frozen part of the seconds go together so well.
+/// Least correlation between sign and frozen part.
 const AGREES: f64 = 0.6;
-/// With fewer seconds seen nothing goes together.
+/// Fewest observed seconds for a correlation.
 const FEWEST: usize = 4;
 
-/// What the target did while it stood still.
+/// What the target did while frozen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreezeActivity {
-    /// A stable name for programs: `stopped`, `quota`, `collector`, `safepoint`, `stolen`, `disk`, `waiting`, `busy`;
-    /// `nothing` if it did nothing else than before, `unseen` if it could not be looked at.
+    /// A stable name for programs: `stopped`, `quota`, `collector`, `safepoint`, `stolen`, `disk`, `waiting`, `busy`; `nothing` if it did
+    /// nothing unusual, `unseen` if it could not be observed.
     pub code: &'static str,
     /// A clause for people.
     pub text: String,
@@ -33,21 +33,21 @@ impl FreezeActivity {
     }
 }
 
-/// What a window tells of why nothing went on.
+/// Signs in a window of why nothing went on.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct WindowSigns {
     from: Nanos,
     to: Nanos,
-    /// How much of a second each filled: time ÷ time, or threads.
+    /// Amount of each per second: time ÷ time, or threads.
     signs: BTreeMap<Sign, f64>,
-    /// The quota that holds, in processors.
+    /// The binding quota, in processors.
     quota: Option<(f64, String)>,
-    /// What the last collection was for.
+    /// Cause of the last collection.
     cause: Option<String>,
     seen: bool,
 }
 
-/// The earlier explain the later.
+/// Earlier variants explain later ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
     Stolen,
@@ -96,7 +96,7 @@ impl WindowSigns {
                     ThreadWait::Other { what } if what == "stopped" => Sign::Stopped,
                     ThreadWait::Disk { what } => Sign::Disk(what.clone()),
                     ThreadWait::PageFault => Sign::Page,
-                    // Where they wait when there is nothing to do; and what is known otherwise, or not at all.
+                    // Idle waits; and states recognised otherwise, or not at all.
                     ThreadWait::Running
                     | ThreadWait::Events
                     | ThreadWait::Accept
@@ -159,7 +159,7 @@ pub(super) fn of(trials: &[Trial], freezes: &[Freeze]) -> FreezeActivity {
             found.push((sign, slope));
         }
     }
-    // Of several things that threads waited for, what most of them did.
+    // Of several things that threads waited for, the most common.
     let rank = |sign: &Sign| matches!(sign, Sign::Waiting(..));
     found.sort_by(|(a, more), (b, less)| {
         rank(a).cmp(&rank(b)).then_with(|| if rank(a) { less.total_cmp(more) } else { a.cmp(b) })
@@ -170,7 +170,7 @@ pub(super) fn of(trials: &[Trial], freezes: &[Freeze]) -> FreezeActivity {
     )
 }
 
-/// `slope`: of a frozen second more than of another.
+/// `slope`: excess in a frozen second over another.
 fn describe(sign: &Sign, slope: f64, last: &WindowSigns) -> FreezeActivity {
     let threads = |count: f64| {
         let whole = count.round().max(1.0);
@@ -221,7 +221,7 @@ fn describe(sign: &Sign, slope: f64, last: &WindowSigns) -> FreezeActivity {
     }
 }
 
-/// `waits for a pipe` of one is `wait for a pipe` of several.
+/// `waits for a pipe` becomes `wait for a pipe`.
 fn plural(wait: &str) -> String {
     let (verb, rest) = wait.split_once(' ').unwrap_or((wait, ""));
     let verb = verb.strip_suffix('s').unwrap_or(verb);

@@ -1,13 +1,13 @@
-//! Whether things that happened recur after the same time.
+//! Whether events recur with a fixed period.
 
-/// With fewer, that they do may be chance.
+/// With fewer, recurrence may be chance.
 const FEWEST: usize = 4;
-/// They stray from an even beat by so much of it at most, as a standard deviation; even chance strays by 0.29.
+/// Largest standard deviation from an even beat, as a share of it; chance alone gives 0.29.
 const STRAY: f64 = 0.08;
-/// So many of the beats that fell into a time looked at must have been met.
+/// Share of the beats within observed time that must have been met.
 const MET: f64 = 0.75;
 
-/// The time from one to the next, in seconds, of rising moments; between the stretches in which was looked they may be missing.
+/// The period in seconds, from ascending moments; between the observed stretches events may be missing.
 pub(super) fn find_period(moments: &[f64], looked: &[(f64, f64)]) -> Option<f64> {
     let (first, last) = (*moments.first()?, *moments.last()?);
     if moments.len() < FEWEST {
@@ -15,7 +15,7 @@ pub(super) fn find_period(moments: &[f64], looked: &[(f64, f64)]) -> Option<f64>
     }
     let gaps: Vec<f64> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let mut period = gaps.iter().copied().min_by(f64::total_cmp)?;
-    // Each gap counts by beats of the length that is known by then.
+    // Each gap counts in beats of the period estimated so far.
     let mut beats = vec![0.0];
     for gap in &gaps {
         let (passed, at) = (beats[beats.len() - 1], beats.len());
@@ -39,7 +39,7 @@ pub(super) fn find_period(moments: &[f64], looked: &[(f64, f64)]) -> Option<f64>
 }
 
 fn beats_within(first: f64, last: f64, period: f64) -> impl Iterator<Item = f64> {
-    /// More than that in one run are not counted: that many are enough.
+    /// At most this many beats per run.
     const MOST: f64 = 1e5;
     (0..=((last - first) / period).round().min(MOST) as u64).map(|beat| beat as f64)
 }
@@ -63,10 +63,10 @@ mod tests {
         check(&[9.9, 20.1, 30.0, 39.8, 50.1], &all, Some(10.0));
         check(&[10.0, 20.0, 30.0], &all, None);
         check(&[3.0, 4.5, 11.0, 29.0, 31.0, 47.0], &all, None);
-        // One was missed, which may be; of most it may not.
+        // One may be missed; most may not.
         check(&[10.0, 20.0, 30.0, 50.0, 60.0], &all, Some(10.0));
         check(&[10.0, 20.0, 50.0, 90.0], &all, None);
-        // Between two trials nobody looks.
+        // Nothing is observed between two trials.
         check(&[10.0, 20.0, 50.0, 90.0], &[(5.0, 25.0), (45.0, 55.0), (85.0, 95.0)], Some(10.0));
     }
 }

@@ -1,4 +1,4 @@
-//! Simulated targets: each request with when it was sent and when it was answered, and their silences as the engine sees them.
+//! Simulated targets: when each request was sent and answered, and the silences as the engine sees them.
 
 use super::*;
 use record::watch::{Cgroup, CpuQuota, ThreadGroup, ThreadState, ThreadWait, TreeWindow, Window};
@@ -8,7 +8,7 @@ use units::Rate;
 /// Sent and answered, in seconds.
 type Request = (f64, f64);
 
-/// Numbers from 0 to 1 (xorshift64*, Vigna 2016).
+/// Random numbers from 0 to 1 (xorshift64*, Vigna 2016).
 struct Rng(u64);
 
 impl Rng {
@@ -37,7 +37,7 @@ fn poisson(rate: f64, seconds: f64, chance: &mut Rng) -> Vec<f64> {
     .collect()
 }
 
-/// So many servers, each request takes what is asked for it, and nothing is answered within a freeze.
+/// This many servers, service times as given, and no answers within a freeze.
 fn served(
     sent: &[f64],
     servers: usize,
@@ -56,7 +56,7 @@ fn served(
         .collect()
 }
 
-/// A closed loop: each connection sends the next as soon as it has its answer.
+/// A closed loop: each connection sends the next request as soon as it is answered.
 fn closed(connections: usize, seconds: f64, mut takes: impl FnMut() -> f64) -> Vec<Request> {
     let mut all = Vec::new();
     for _ in 0..connections {
@@ -97,13 +97,13 @@ fn silences(requests: &[Request]) -> Vec<Silence> {
     found
 }
 
-/// Whether as many are under way all the while.
+/// Whether the number in flight is constant.
 fn is_closed(requests: &[Request]) -> bool {
     let done: std::collections::BTreeSet<u64> = requests.iter().map(|(_, done)| done.to_bits()).collect();
     requests.iter().filter(|(sent, _)| *sent > 0.0).all(|(sent, _)| done.contains(&sent.to_bits()))
 }
 
-/// The trial as it goes into the record; `windows` are what was seen of each second.
+/// Records the trial; `windows` are the observations of each second.
 fn fold(
     stillness: &mut FreezeDetector,
     number: u32,
@@ -160,11 +160,11 @@ fn a_second_in_every_ten_is_found_at_any_rate() {
             let sent = if even { constant(rate, 65.0) } else { poisson(rate, 65.0, &mut chance) };
             let requests = served(&sent, 64, || 0.001, &every_ten(65.0));
             let found = freezes(65.0, &requests).unwrap_or_else(|| panic!("{rate}/s, {even}: none"));
-            // At random fewer than three requests may come within a second.
+            // At random fewer than three requests may arrive within a second.
             let few = if rate < 10.0 && !even { 4 } else { 6 };
             assert!((few..=6).contains(&found.each.len()), "{rate}/s: {found:?}");
             let (median, longest) = (found.median().as_secs_f64(), found.longest().as_secs_f64());
-            // It is known from the first request that waited.
+            // Known from the first request that waited.
             assert!(median > 1.0 - 3.0 / rate && longest < 1.01, "{rate}/s: {median} {longest}");
             let period = found.period.expect("it is even").as_secs_f64();
             assert!((period - 10.0).abs() < 0.2, "{rate}/s: {period}");
@@ -178,13 +178,13 @@ fn a_target_with_little_room_is_found_frozen_though_it_needs_long_to_catch_up() 
     let requests = served(&constant(90.0, 65.0), 1, || 0.01, &every_ten(65.0));
     let found = freezes(65.0, &requests).expect("six");
     assert_eq!(found.each.len(), 6, "{found:?}");
-    // Next to its limit it never catches up; of 495 who waited it answers 250 within half a second.
+    // Next to its limit it never catches up; of 495 that waited it answers 250 within half a second.
     let requests = served(&constant(495.0, 10.0), 10, || 0.02, &[(4.3, 5.3)]);
     let found = freezes(10.0, &requests).expect("one");
     assert_eq!(found.each.len(), 1, "{found:?}");
 }
 
-/// A reader of what froze could not tell what limit is left once that is mended.
+/// Readers could not tell the limit that remains once the freezes are fixed.
 #[test]
 fn what_it_does_between_them_is_known_where_requests_queued() {
     let between = |rate| {
@@ -194,7 +194,8 @@ fn what_it_does_between_them_is_known_where_requests_queued() {
     let most = between(470.0).expect("those who waited in a freeze queue for long").0;
     assert!((most - 500.0).abs() < 3.0, "{most}");
     assert_eq!(between(200.0), None, "it has caught up within a second");
-    // Python's file server, of whose connections some are made only at the kernel's next try, was said to hold a seventh for longer than a trial.
+    // Python's file server, some of whose connections are made only at the kernel's next retry, was reported to hold a seventh for longer
+    // than a trial.
     let mut requests = served(&constant(160.0, 45.0), 10, || 0.02, &every_ten(45.0));
     requests.extend((0..180).map(|nth| (f64::from(nth) / 4.0 + 0.1, f64::from(nth) / 4.0 + 2.1)));
     assert_eq!(
@@ -246,7 +247,7 @@ fn what_does_not_recur_evenly_has_no_period() {
 fn a_period_is_seen_across_trials_that_hold_one_freeze_each() {
     let mut stillness = FreezeDetector::default();
     for number in 0..8u32 {
-        // On the clock of the target a freeze ends every ten seconds; a trial begins every twelve, for ten.
+        // On the target's clock a freeze ends every ten seconds; a trial begins every twelve, for ten.
         let begins = 1000.0 + 12.0 * f64::from(number);
         let offset = (10.0 - begins % 10.0) % 10.0;
         let frozen = [(offset - 1.0, offset), (offset + 9.0, offset + 10.0)];
@@ -295,8 +296,8 @@ fn what_is_ordinary_is_no_freeze() {
     none("after the load", 10.0, &served(&constant(200.0, 10.0), 8, || 0.001, &frozen));
 }
 
-/// The page of a service that froze every ten seconds marked three of its four freezes: of the last one only the 50 ms before the end
-/// of the load had counted.
+/// The page of a service that froze every ten seconds marked three of its four freezes: of the last one only the 50 ms before the end of
+/// the load had counted.
 #[test]
 fn one_that_lasts_beyond_the_load_is_one_too() {
     let frozen = [(9.95, 10.95), (19.95, 20.95), (29.95, 30.95), (39.95, 40.95)];
@@ -337,7 +338,7 @@ fn a_straggler_does_not_make_two_of_one() {
     assert_eq!(found.each.len(), 1, "{found:?}");
 }
 
-/// Windows of a second, not in step with the seconds of the load; `sign` puts in a window what so much frozen time leaves.
+/// Windows of a second, out of step with the seconds of the load; `sign` adds to a window the effect of its frozen time.
 fn windows(seconds: u32, frozen: &[(f64, f64)], sign: impl Fn(&mut TreeWindow, f64)) -> Vec<Window> {
     let window = |n: u32| {
         let (from, to) = (f64::from(n) + 0.37, f64::from(n) + 1.37);
@@ -367,7 +368,7 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
         }
     };
     let quota = |subject: &mut TreeWindow, inside: f64| {
-        // It is used up a little all the time.
+        // A little of it is used all the time.
         let throttled_ns = (inside * 1.8e9) as u64 + 30_000_000;
         let cpu = CpuQuota { group: "/box".to_owned(), cpus: 0.5, periods: 10, throttled: 1, throttled_ns };
         subject.cgroup = Some(Cgroup { cpu: Some(cpu), ..Cgroup::default() });

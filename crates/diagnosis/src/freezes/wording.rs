@@ -1,9 +1,9 @@
-//! Freezes in words, for whoever tells of them: the rule that finds them to be what gave first, and the view.
+//! Freezes in words, for the rule that names them as the cause, and the view.
 
 use super::Freezes;
 use units::{Nanos, Rate, grouped};
 
-/// Lengths that differ by more than this are not told as one.
+/// Lengths that differ by more than this factor are not reported as one.
 const ALIKE: f64 = 1.2;
 
 /// `froze 8 times`.
@@ -15,14 +15,14 @@ pub fn format_times(count: usize) -> String {
     }
 }
 
-/// How long a freeze was: to the tenth of a second where it is longer than a few, else to ten milliseconds.
+/// Rounds a freeze's length to tenths of a second if it is longer than a few, else to ten milliseconds.
 pub fn rounded_length(time: Nanos) -> Nanos {
     let step = if time >= Nanos::from_secs(3) { 100_000_000 } else { 10_000_000 };
     Nanos((time.0 + step / 2) / step * step)
 }
 
 impl Freezes {
-    /// How long each was, and how often: ` for 1 s each, every 10 s`.
+    /// Their length and frequency: ` for 1 s each, every 10 s`.
     pub fn format_lengths(&self) -> String {
         let (median, longest) = (rounded_length(self.median()), rounded_length(self.longest()));
         let most = match self.are_alike() {
@@ -33,12 +33,12 @@ impl Freezes {
         format!(" for {median}{most}{}", self.format_spacing())
     }
 
-    /// How long one may last.
+    /// Typical longest length.
     pub fn length(&self) -> Nanos {
         rounded_length(if self.are_alike() { self.median() } else { self.longest() })
     }
 
-    /// How many have to wait for the end of one at such a rate, in words that `count` makes; none if nobody has.
+    /// How many have to wait for the end of one at this rate, in words made by `count`; none if nobody has to.
     pub fn format_left(&self, rate: Rate, count: impl Fn(u64) -> String) -> Option<String> {
         let length = self.length();
         let left = (rate.0 * length.as_secs_f64()).round() as u64;
@@ -73,12 +73,12 @@ impl Freezes {
         }
     }
 
-    /// Whether all are about as long.
+    /// Whether all have about the same length.
     fn are_alike(&self) -> bool {
         self.longest().as_secs_f64() <= ALIKE * self.median().as_secs_f64()
     }
 
-    /// How long from one to the next: the period, or else, of freezes in one trial, what was seen.
+    /// Their spacing: the period, or else, for freezes in one trial, as observed.
     fn format_spacing(&self) -> String {
         if let Some(period) = self.period {
             return format!(", every {}", rounded_length(period));
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::freezes::{Freeze, FreezeActivity};
 
-    /// So many times, for a second each.
+    /// This many, of a second each.
     fn froze(count: usize, code: &'static str, period: Option<Nanos>) -> Freezes {
         let freeze = Freeze { trial: 1, from: Nanos::ZERO, to: Nanos::from_secs(1), ended: true };
         Freezes {
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    /// 456/s, which is 0.9 of the 506/s that failed, was told of a target that held 498/s.
+    /// 456/s, 0.9 of the 506/s that failed, was reported for a target that held 498/s.
     #[test]
     fn in_the_long_run_it_holds_no_more_than_the_rest_of_the_time_allows() {
         let every = Some(Nanos::from_secs(10));
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(once.sustained_rate(held), None, "once is a hiccup");
     }
 
-    /// A load whose target froze every ten seconds said what a thread waited for then, and nothing of what to do.
+    /// A load whose target froze every ten seconds reported what a thread waited for, but not what to do.
     #[test]
     fn whatever_it_did_meanwhile_there_is_something_to_do() {
         let advice = |code, period| froze(1, code, period).advice();

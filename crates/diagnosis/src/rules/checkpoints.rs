@@ -1,4 +1,4 @@
-//! PostgreSQL's checkpoints: they come because so much was written, and all who write wait for the disk meanwhile.
+//! PostgreSQL's checkpoints: forced by the amount written, they make all writers wait for the disk.
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
@@ -9,22 +9,22 @@ use record::Cause;
 use record::watch::{PostgresWindow, SessionCount};
 use units::{Share, grouped};
 
-/// Of the degraded seconds a checkpoint was under way in this share.
+/// Share of the degraded seconds with a checkpoint in progress.
 const UNDER_WAY: f64 = 0.5;
-/// Where it was well in no more than this share of that.
+/// While it was well, at most this fraction of that share.
 const BEFORE: f64 = 0.5;
-/// Of the busy sessions this share waits for what a checkpoint does to the disk.
+/// Share of the busy sessions that wait for a checkpoint's effect on the disk.
 const WAITING: f64 = 0.3;
-/// With fewer busy sessions nothing is said of them.
+/// Fewer busy sessions say nothing.
 const LEAST: f64 = 1.5;
 
-/// The time that a checkpoint which ended in this window took, in seconds; its counters grow when it ends.
+/// The duration of a checkpoint that ended in this window, in seconds; its counters grow when it ends.
 fn ended_after(postgres: &PostgresWindow) -> f64 {
     (postgres.checkpoint_write_ms + postgres.checkpoint_sync_ms) / 1e3
 }
 
-/// Share of the windows in which a checkpoint was under way: those before its end, for as long as it took, and those after it was asked
-/// for, if the load ended first.
+/// Share of the windows with a checkpoint in progress: those before its end, for its duration, and those after it was requested, if the
+/// load ended first.
 fn under_way(side: &PartSummary<'_>) -> f64 {
     let counted = |moment: &&LoadedWindow<'_>| moment.postgres.is_some();
     let windows: Vec<&LoadedWindow<'_>> = side.each.iter().filter(counted).collect();
@@ -32,7 +32,7 @@ fn under_way(side: &PartSummary<'_>) -> f64 {
     let mut asked = false;
     for at in 0..windows.len() {
         let Some(postgres) = &windows[at].postgres else { continue };
-        // Another trial begins: what went on at the end of the last one is not known.
+        // Another trial begins: what was in progress at the end of the last one is unknown.
         asked &= at > 0 && windows[at].from >= windows[at - 1].to;
         let took = ended_after(postgres);
         if took > 0.0 {
@@ -45,14 +45,14 @@ fn under_way(side: &PartSummary<'_>) -> f64 {
                 left -= windows[back].length().as_secs_f64();
             }
         }
-        // One that ended now may be the one that was asked for now.
+        // One that ends now may be the one requested now.
         asked = (asked || postgres.checkpoints_requested > 0) && took == 0.0;
         during[at] |= asked;
     }
     during.iter().filter(|during| **during).count() as f64 / windows.len().max(1) as f64
 }
 
-/// Sessions that wait for a disk, or for those who do: what is written, the log, and the pages that are just being written.
+/// Sessions that wait for the disk, or for those who do: writes, the log, and pages being written.
 fn waits_for_writes(session: &SessionCount) -> bool {
     let kind = session.wait_type.as_deref().unwrap_or("");
     let event = session.wait_event.as_deref().unwrap_or("").to_ascii_lowercase();
@@ -71,7 +71,7 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
     let postgres = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
     let (busy, waits) = (active_sessions(postgres), waiting(postgres));
     let (now, well) = (under_way(&case.bad), case.when_well(under_way));
-    // Those that the time brings are spread over it, and harm nobody.
+    // Timed checkpoints are spread out, and harm nobody.
     let pressed = postgres.checkpoints_requested > 0 || postgres.backend_syncs > 0;
     let is_new = well.is_none_or(|well| well <= BEFORE * now);
     if !pressed || now < UNDER_WAY || !is_new || busy < LEAST || waits < WAITING * busy {
@@ -91,7 +91,7 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
         ))
         .margin(now, UNDER_WAY, 0.8)
         .holding(case, |w| w.postgres.as_ref().is_some_and(|p| share(p) >= WAITING))
-        // Where there is nothing to compare with it may be as usual.
+        // Without a comparison this may be normal.
         .sources(1 + u32::from(well.is_some()) + u32::from(synced || postgres.backend_syncs > 0))
         .fact(format!(
             "a checkpoint under way in {} of the seconds; {} because of the amount, {} because of the \

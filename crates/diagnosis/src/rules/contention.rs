@@ -11,20 +11,20 @@ use crate::workers::Workers;
 use record::watch::{CloserLook, StackGroup};
 use record::{Station, StationKind};
 
-/// Of the workers engaged this share waits for each other, or for one thing.
+/// Share of the engaged workers that wait for each other, or for one thing.
 pub(super) const MOST: f64 = 0.5;
-/// With more processor than this share in use, or none to be had, waits are symptoms of that.
+/// Above this utilisation of the processors, or with none available, waits are symptoms of that.
 pub(super) const CALM: f64 = 0.7;
 /// A lock has one holder; a pool has more.
 pub(super) const ONE: f64 = 1.5;
 /// Fewer engaged workers say nothing.
 pub(super) const LEAST: f64 = 2.5;
 
-/// What is known of a crowd of workers that wait for each other.
+/// Workers that wait for each other.
 pub(super) struct Contention {
     /// Workers that wait for others.
     pub waiting: f64,
-    /// The deadline, in seconds, with which most of them do; none if they wait without one.
+    /// Their most common deadline, in seconds; none: no deadline.
     pub within: Option<u32>,
     /// Workers that do something meanwhile.
     pub holding: f64,
@@ -33,14 +33,14 @@ pub(super) struct Contention {
 }
 
 impl Contention {
-    /// Workers with a request: no more than there are requests, for one that is idle may look as if it held something.
+    /// Workers with a request: at most as many as requests, for an idle one may look as if it held something.
     pub fn busy(&self) -> f64 {
         (self.waiting + self.holding).min(self.engaged)
     }
 }
 
-/// Workers that are not needed for what is outstanding may wait for work: they are no crowd. Where there are
-/// such, those are taken for waiting that wait otherwise than workers did while the target was well.
+/// Workers not needed for what is outstanding may wait for work: they do not count. If there are any, only those count as waiting that
+/// wait differently from the workers while the target was well.
 pub(super) fn contention_of(workers: Workers, outstanding: f64, well: Option<&Workers>) -> Contention {
     const ALL: f64 = 0.9;
     let engaged = workers.all.min(outstanding);
@@ -65,7 +65,7 @@ pub(super) fn find_contention(case: &Case<'_>, moment: &LoadedWindow<'_>) -> Opt
         case.well.as_ref().and_then(|well| well.workers.as_ref()),
     );
     let calm = cpu_of(subject, moment.length()) < CALM * case.cpus() && !is_crowded_out(moment, case.cpus());
-    // Where a thread has no rest the others wait for that one, or for nothing.
+    // If a thread is always busy the others wait for that one, or for nothing.
     let group = subject.groups.iter().find(|group| group.name == crowd.workers.name)?;
     if restless(group, moment.length().as_secs_f64()).is_some() {
         return None;
@@ -73,13 +73,13 @@ pub(super) fn find_contention(case: &Case<'_>, moment: &LoadedWindow<'_>) -> Opt
     (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
 }
 
-/// That of a side, beside how its own workers wait.
+/// That of a side, by how its own workers wait.
 pub(super) fn well_contention(side: &PartSummary<'_>) -> Option<Contention> {
     let workers = side.workers.clone()?;
     Some(contention_of(workers, side.load.outstanding, side.workers.as_ref()))
 }
 
-/// The workers on the way of a request; none if there are none.
+/// The workers on a request's path, if any.
 pub(super) fn station(case: &Case<'_>) -> Option<Station> {
     let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
     let crowd = contention_of(case.bad.workers.clone()?, case.bad.load.outstanding, well);
@@ -120,7 +120,7 @@ pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
     .well(case.when_well(|side| side.load.outstanding))
 }
 
-/// Where a virtual machine's own account puts the waiting threads.
+/// Where the waiting threads are by a JVM's own account.
 pub(super) fn thread_dump_fact(
     case: &Case<'_>,
     is: impl Fn(&StackGroup) -> bool,
@@ -133,7 +133,7 @@ pub(super) fn thread_dump_fact(
     Some(fact(text).measured(f64::from(at.threads), 1.0, "threads", source::DUMP))
 }
 
-/// Where workers wait, by their stacks, the most first.
+/// The workers' stacks, the most common first.
 pub(super) fn stacks<'a>(case: &Case<'a>, workers: &Workers) -> impl Iterator<Item = &'a StackGroup> {
     let own = case.subject().map_or(0, |about| about.pid);
     let at = case.looks.iter().filter_map(move |look| match look {
@@ -143,7 +143,7 @@ pub(super) fn stacks<'a>(case: &Case<'a>, workers: &Workers) -> impl Iterator<It
     at.flatten().filter(|at| at.group == workers.name)
 }
 
-/// Where most of the workers that wait so stand, by their stacks.
+/// Where most of the workers waiting this way are, by their stacks.
 pub(super) fn stacks_fact(
     case: &Case<'_>,
     workers: &Workers,
@@ -162,7 +162,7 @@ fn called_by(at: &StackGroup) -> String {
     })
 }
 
-/// By a futex, as for every lock and pool of threads.
+/// On a futex, as for every lock and pool of threads.
 pub(super) fn waits_for_a_thread(at: &StackGroup) -> bool {
     at.state == "futex" && waits_in_application(at)
 }
@@ -173,16 +173,16 @@ pub(super) fn waits_in_application(at: &StackGroup) -> bool {
 
 /// Threads of a pool that wait for work.
 pub(super) fn is_idle(at: &StackGroup) -> bool {
-    /// Where they do so: in the JDK, Tomcat, Jetty and JBoss.
+    /// Where idle threads wait: in the JDK, Tomcat, Jetty and JBoss.
     const THERE: [&str; 6] =
         ["TaskQueue", "BlockingQueue", "BlockingArrayQueue", "ForkJoin", "Executor.getTask", "QueueExecutor"];
     THERE.iter().any(|there| at.frame.contains(there))
 }
 
-/// A peer with the name of the process that is there, if that is watched.
+/// A peer with the name of its process, if observed.
 pub(crate) fn name_peer(case: &Case<'_>, peer: &str) -> String {
     let port = |address: &str| address.rsplit_once(':').map(|(_, port)| port.to_owned());
-    // Nobody talks to who is before it.
+    // Nobody talks to the service in front of it.
     let others = if case.front.is_some() { 2 } else { 1 };
     let subject = case.watched.subjects.iter().skip(others).find(|subject| {
         subject

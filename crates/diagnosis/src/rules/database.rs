@@ -1,4 +1,4 @@
-//! PostgreSQL by its own account: what its sessions wait for.
+//! PostgreSQL by its own statistics: what its sessions wait for.
 
 use super::contention;
 use crate::case::Case;
@@ -12,7 +12,7 @@ use record::watch::{CloserLook, PostgresWindow, SessionCount, Window};
 use record::{Cause, Failure, Station, StationKind, StationUse};
 use units::{Share, grouped};
 
-/// Of the busy sessions this share waits for one thing.
+/// Share of the busy sessions that wait for one thing.
 const SHARE: f64 = 0.3;
 /// With fewer busy sessions there is no crowd.
 const LEAST: f64 = 1.5;
@@ -26,7 +26,7 @@ fn waits_for(session: &SessionCount, kind: &str, events: &[&str]) -> bool {
         && (events.is_empty() || events.iter().any(|event| same(&session.wait_event, event)))
 }
 
-/// Sessions that wait for the write-ahead log. Names differ by version in their capitals only.
+/// Sessions that wait for the write-ahead log. Versions differ in the names' capitals only.
 fn waits_for_wal(s: &SessionCount) -> bool {
     waits_for(s, "IO", &["WALSync", "WALWrite", "WALInitSync", "WALSyncMethodAssign"])
         || waits_for(s, "LWLock", &["WALWrite", "WALInsert"])
@@ -34,7 +34,7 @@ fn waits_for_wal(s: &SessionCount) -> bool {
 }
 
 fn waits_for_lock(s: &SessionCount) -> bool {
-    // The lock manager's own lock is an echo of the locks it manages.
+    // Contention on the lock manager is an echo of the locks it manages.
     waits_for(s, "Lock", &[]) || waits_for(s, "LWLock", &["LockManager"])
 }
 
@@ -112,7 +112,7 @@ fn by_share(
     )
 }
 
-/// What sessions wait for, with how many do.
+/// What sessions wait for, and how many do.
 fn wait_station(case: &Case<'_>, name: impl Into<String>, which: fn(&SessionCount) -> bool) -> Station {
     case.station(StationKind::Database.station(name), |side| {
         let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
@@ -265,7 +265,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     let ready = local.map(|(_, seen)| runnable_of(seen, length));
     let sessions = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0);
     let (busy, running) = sessions.map_or((0.0, 0.0), |p| (active_sessions(p), sum(p, on_processor)));
-    // Sessions on a processor prove nothing alone: what they have to use up is seen in the processes, where there are any.
+    // Sessions on a processor prove nothing alone: that the processors are used up shows in the processes, if observed.
     let by_processes = used.zip(ready).is_some_and(|(used, ready)| {
         let idle = idle_cpus(&case.bad.all);
         let full = idle <= 0.1 * host.map_or(1.0, |h| f64::from(h.cpus)) || used >= 0.85 * cpus;
@@ -280,7 +280,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     if !holds {
         return None;
     }
-    // What its processes used where all was well.
+    // Processors its processes used while all was well.
     let before = case.when_well(|side| {
         let seen = side.all.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
         seen.map_or(0.0, |(seen, _)| cpu_of(seen, side.all.length()))
@@ -374,7 +374,7 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<RuleFinding> {
         .load
         .failed(|failure| matches!(failure, Failure::Full(_)) || failure.sqlstate() == Some(TOO_MANY));
     let postgres = case.bad.all.postgres.as_ref();
-    // What the watch was told begins with the code.
+    // The error reported to the observer begins with the code.
     let said = postgres.and_then(|p| p.error.as_ref()).is_some_and(|why| why.starts_with(TOO_MANY));
     let info = case.watched.postgres.as_ref();
     let setting = |name: &str| info.and_then(|info| info.setting(name)?.parse::<f64>().ok());

@@ -1,4 +1,4 @@
-//! A few threads that all requests pass through, and that have no rest: event loops, most of them.
+//! A few threads that all requests pass through, and that are always busy: mostly event loops.
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
@@ -17,7 +17,7 @@ fn same<'s>(subject: &'s TreeWindow, name: &str) -> Option<&'s ThreadGroup> {
     subject.groups.iter().find(|group| group.name == name)
 }
 
-/// To whole percent.
+/// Rounds to whole percent.
 fn busy(used: f64) -> f64 {
     (used.min(1.0) * 100.0).round() / 100.0
 }
@@ -28,15 +28,15 @@ impl SaturatedThreads<'_> {
         let name = &group.name;
         let one = *threads < 1.5;
         let some = format_count(threads.round(), if *loops { "event loop" } else { "thread" });
-        // More of them need something to run on.
+        // More of them need processors to run on.
         let held = case.cpus() < threads + 0.5;
         let service = case.name();
         let is_all = case.subject().is_some_and(|subject| subject.name == *name);
-        // Next.js says its version behind its name, and the kernel cuts that off.
+        // Next.js appends its version to its name, which the kernel truncates.
         let shown = name.split(" (").next().unwrap_or(name);
         let whose = if is_all { service.to_owned() } else { format!("{service} ({shown})") };
         let sentence = self.sentence(case, &whose, held);
-        // Another one finds the processors that are idle now.
+        // Another one can use the idle processors.
         let idle = idle_cpus(&case.bad.all);
         let gain = if held { 2.0 } else { ((threads + idle) / threads).clamp(1.0, 2.0) };
         let when_well = |of: &dyn Fn(&ThreadGroup, f64) -> f64| {
@@ -53,7 +53,7 @@ impl SaturatedThreads<'_> {
             degraded: Some(request_path::use_of(used * threads, None, &case.bad.load)),
             ..StationKind::Threads.station(format!("{some} ({shown})"))
         };
-        // Who never rests lacks the rest, whoever has it.
+        // A thread that never rests lacks the remaining time, whoever has it.
         let full = is_machine_full(&case.bad.all) || case.cpu() >= FULL * case.cpus();
         let had = if full { 1.0 } else { *used };
         let mut found = RuleFinding::new(Cause::Cpu)
@@ -130,7 +130,7 @@ impl SaturatedThreads<'_> {
             .unless("the thread is idle part of the time in a run that is just as slow")
     }
 
-    /// What `whose` threads do all the time, and what helps; if they are `held` to as many processors as there are of them, nothing but more of these.
+    /// What `whose` threads do all the time, and what helps; if they are `held` to as many processors, only more of these.
     fn sentence(&self, case: &Case<'_>, whose: &str, held: bool) -> String {
         let Self { threads, used, loops, .. } = self;
         let one = *threads < 1.5;

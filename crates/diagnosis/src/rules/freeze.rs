@@ -1,4 +1,4 @@
-//! The target stands still now and then, and those who wait were left waiting by that.
+//! The target freezes now and then, and that left most of the waiting requests.
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
@@ -7,11 +7,11 @@ use crate::freezes::format_times;
 use record::{Cause, Station, StationKind, StationUse};
 use units::Rate;
 
-/// Of those outstanding in a second freezes have left so large a part,
+/// Share of the outstanding requests in a second left by freezes,
 const LEFT: f64 = 0.5;
-/// in so large a part of the degraded seconds.
+/// in this share of the degraded seconds.
 const MOST: f64 = 0.5;
-/// Where good trials freeze by such a share less often than bad ones, that is what makes these bad.
+/// If good trials freeze less often than bad ones by this share, freezes make these bad.
 const RARER: f64 = 0.5;
 
 pub(crate) fn freezes(case: &Case<'_>) -> Option<RuleFinding> {
@@ -29,7 +29,7 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<RuleFinding> {
         .format_left(rate, |left| format_count(left as f64, "request"))
         .unwrap_or_else(|| "requests wait".to_owned());
     let queue = case.bad.service().listeners.iter().max_by_key(|listener| listener.queued);
-    // Where they leave the limit as it is, what they fill does not set it.
+    // If they do not lower the limit, what they fill does not set it.
     let sets = !case.freezes_leave_limit();
     let queue = queue.filter(|queue| sets && queue.backlog > 0 && queue.queued * 2 >= queue.backlog);
     let queue = queue.map_or_else(String::new, |queue| {

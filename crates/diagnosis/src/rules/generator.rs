@@ -1,4 +1,4 @@
-//! The load generator is the first suspect: where it was the limit, nothing is said of the target.
+//! The load generator is the first suspect: if it was the limit, nothing is said of the target.
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
@@ -7,12 +7,12 @@ use crate::part_summary::cpu;
 use record::{Cause, ExhaustedResource};
 use units::{Share, grouped};
 
-/// The generator's own delay is the response time, from this share of it on,
+/// The pacing explains the response time from this share of it on,
 const DELAY_SHARE: f64 = 0.3;
 /// and from this time on.
 const DELAY_LEAST: f64 = 0.001;
 
-/// Of no more processors than this none is idle while a target beside it is loaded.
+/// With at most this many processors none is idle while a target on the same machine is loaded.
 const FEW: u32 = 2;
 
 pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
@@ -20,10 +20,10 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
     let load = &case.bad.load;
     let own_delay = load.pacing_p99.unwrap_or(0.0);
     let response = load.response_p99.unwrap_or(0.0);
-    // What is answered otherwise than expected, or not at all, is not for a late start.
+    // A late start does not explain unexpected or missing answers.
     let only_slow = load.timeouts == 0 && load.failures.is_empty();
     let delays = own_delay >= DELAY_LEAST && own_delay >= DELAY_SHARE * response && only_slow;
-    // A target that fills the machine delays the generator too: then the target's own limit is the cause.
+    // A target that saturates the machine delays the generator too: then the target's own limit is the cause.
     if target_fills_the_machine(case) || void.is_none() && !(delays && case.cpu() < 0.5 * case.cpus()) {
         return None;
     }
@@ -52,7 +52,7 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
     }
     let host = case.bad.all.host.as_ref().map(|host| host.cpus);
     let found = match host {
-        // None can be set aside.
+        // None can be reserved.
         Some(..=FEW) => found.advise("generate the load on another machine: --on ssh:HOST"),
         _ => found.advise("give torment processors of its own (--cores), or generate the load on another machine (--on ssh:HOST)"),
     };
@@ -65,10 +65,10 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// Share of one address's ports from which on they run out.
+/// Share of one address's ports from which they count as exhausted.
 const PORTS_SHARE: f64 = 0.8;
 
-/// Whether next to nothing of the machine is idle, and the target has most of what is used.
+/// Whether hardly any of the machine is idle, and the target uses most of what is used.
 fn target_fills_the_machine(case: &Case<'_>) -> bool {
     let all = &case.bad.all;
     let Some(host) = all.host.as_ref().filter(|_| !case.is_remote()) else { return false };
@@ -79,7 +79,7 @@ fn target_fills_the_machine(case: &Case<'_>) -> bool {
     idle <= 0.1 * f64::from(host.cpus) && case.cpu() + downstream >= 0.5 * busy
 }
 
-/// How many arrivals failed for want of it; also a trial whose seconds were not kept says so.
+/// Arrivals that failed for lack of a resource; also known from a trial whose seconds were not kept.
 fn failed_for_lack(case: &Case<'_>, lack: ExhaustedResource) -> Option<(u64, String)> {
     let count = case.lacking.get(&lack).copied().unwrap_or(0);
     let void = case.void.iter().find(|caveat| caveat.doubt == lack.into());

@@ -1,4 +1,4 @@
-//! What is known of a pool from its other end: its connections, its sessions, its virtual threads.
+//! Pools inferred from their other end: connections, sessions, virtual threads.
 
 use super::contention::{LEAST, MOST, contention_of, name_peer, outstanding_fact};
 use crate::case::Case;
@@ -11,14 +11,14 @@ use record::watch::{CloserLook, PeerConnections, PostgresWindow};
 use record::{CapacityCheck, Cause, Evidence, Station, StationKind, StationUse};
 use units::{Nanos, Rate};
 
-/// The sessions behind a pool, and what they do.
+/// The sessions behind a pool, and their activity.
 pub(crate) struct PoolSessions {
     pub evidence: Evidence,
     /// `10 sessions in Timeout:PgSleep`.
     pub link: Station,
 }
 
-/// Average number of sessions that are busy for a client.
+/// Average number of sessions busy for a client.
 pub(crate) fn active_sessions(postgres: &PostgresWindow) -> f64 {
     let busy = |state: &str| {
         state == "active" || state.starts_with("idle in transaction") || state == "fastpath function call"
@@ -26,7 +26,7 @@ pub(crate) fn active_sessions(postgres: &PostgresWindow) -> f64 {
     postgres.sessions.iter().filter(|s| busy(&s.state)).map(|s| s.count).sum()
 }
 
-/// Sessions on the way of a request: so many of them.
+/// Sessions on a request's path.
 pub(crate) fn station(case: &Case<'_>, name: String, count: impl Fn(&PostgresWindow) -> f64) -> Station {
     case.station(StationKind::Database.station(name), |side| {
         let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
@@ -45,7 +45,7 @@ fn occupation(postgres: &PostgresWindow) -> String {
     }
 }
 
-/// Sessions that are as many as a pool has connections, and busy.
+/// Busy sessions, as many as a pool has connections.
 pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<PoolSessions> {
     let postgres = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
     let busy = active_sessions(postgres);
@@ -60,7 +60,7 @@ pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<PoolSessions> {
     })
 }
 
-/// A pool whose waiters cannot be seen: its connections are all taken all the time.
+/// A pool whose waiters are not observable: its connections are always in use.
 pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
     let virtual_threads = case.looks.iter().find_map(|look| match look {
         CloserLook::VirtualThreads(seen) => Some(seen),
@@ -139,7 +139,7 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
             .measured(one.served, size, "requests", source::LOAD)
             .unless("as many permits in front of them, or workers, are the limit");
     }
-    // That it serves as many as there are is what the arithmetic says, too.
+    // The arithmetic also says that it serves as many as there are.
     if others == 0 {
         found = found.sources(1);
     }
@@ -175,7 +175,7 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// The same of one behind the service, as a connection pooler is.
+/// The same for a downstream, such as a connection pooler.
 pub(crate) fn pool_behind(case: &Case<'_>) -> Option<RuleFinding> {
     pool_by_sockets(case).filter(|_| is_calm(case))
 }
@@ -185,7 +185,7 @@ fn is_calm(case: &Case<'_>) -> bool {
     case.cpu() < MOST * case.cpus() && case.runnable() < 1.0
 }
 
-/// Requests wait in the service, and none of its threads shows for what.
+/// Requests wait inside the service, and no thread shows for what.
 pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
     let there = case.bad.service();
     let threads: f64 = there.groups.iter().map(|group| group.threads).sum();
@@ -200,15 +200,14 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
     if let Some(found) = pool_by_sockets(case) {
         return Some(found);
     }
-    // Where workers can be seen waiting they say more, and where they wait for something that no rule
-    // knows, that is the thing to say.
+    // Observable waits of workers say more, and if they wait for something that no rule knows, that is the thing to say.
     let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
     let says_more = |w: &Workers| {
         let engaged = load.outstanding.min(w.all);
         let waiting = || contention_of(w.clone(), load.outstanding, well).waiting;
         w.all >= 8.0 && w.outside() + waiting() >= MOST * engaged || w.other >= MOST * engaged
     };
-    // Where it stands still now and then, they wait for that, too, and what is reckoned from its answers between says more than they do.
+    // If it freezes now and then, they also wait for that, and the calculation from its answers in between says more.
     let one = Concurrency::of(case);
     let reckoned = one.is_some() && case.freezes_leave_limit();
     if !reckoned && case.bad.workers.as_ref().is_some_and(says_more) {
@@ -233,7 +232,7 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
                 "{outstanding} requests wait inside {name}, which uses {uses}; its threads do not show what they wait for."
             ),
         })
-        // How many are served at once is reckoned; for what the others wait nobody has seen.
+        // The number served at once is calculated; what the others wait for has not been observed.
         .margin(if one.is_some() { 1.0 } else { 0.0 }, 0.0, 1.0)
         .sources(1)
         .seen_by_sweeps(case)
@@ -256,34 +255,34 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
     Some(one.explains(found, case))
 }
 
-/// How many a service serves at a time, where no thread shows it: by Little's law its rate at the limit × how long each is served. One alone
-/// is answered a little later than that, for it is also on its way, taken up and written.
+/// How many requests a service serves at a time, if no thread shows it: by Little's law its rate at the limit × service time. A request
+/// alone takes a little longer, for it also has to be transferred, read and written.
 struct Concurrency {
     served: f64,
-    /// In seconds; all that one alone takes.
+    /// Response time of a single request, in seconds.
     alone: f64,
-    /// The same without its way.
+    /// The same without the transfer.
     each: f64,
     measured: Rate,
 }
 
-/// Of the time that one alone takes this part, or this much, may be its way,
+/// The transfer may take up to this share of a single request's time, or this long,
 const WAY: f64 = 0.2;
 const SHORT_WAY: f64 = 200e-6;
-/// and so much shorter than when it is alone a request may be at the limit.
+/// and at the limit a request may be this much shorter than alone.
 const SHORTER: f64 = 0.05;
-/// Who uses so much of a processor for each request that it serves waits for nothing meanwhile.
+/// A request that uses this much of a processor while served waits for nothing.
 const COMPUTES: f64 = 0.85;
-/// Of many, no more than this part of one is made whole.
+/// Of many, at most this fraction of one is rounded.
 const PART: f64 = 0.25;
 
-/// How many are served at a time, of a rate and what one alone takes. None where it comes to no whole number: there each takes longer the
+/// Requests served at a time, from a rate and the time of a single one. None unless it is nearly an integer: else each takes longer the
 /// more there are, or the rate itself is limited.
 fn whole_concurrency(rate: f64, alone: f64) -> Option<f64> {
     let at_once = rate * alone;
     let served = (at_once + (SHORTER * at_once).min(PART)).floor();
     let way = alone - served / rate;
-    // As much as every other way would do is no sign.
+    // It is no sign if every other transfer time would do as well.
     let short = if rate * SHORT_WAY < 0.5 { SHORT_WAY } else { 0.0 };
     (served >= 1.0 && way <= short.max(WAY * alone)).then_some(served)
 }
@@ -292,7 +291,7 @@ impl Concurrency {
     fn of(case: &Case<'_>) -> Option<Self> {
         let well = case.well.as_ref()?;
         let alone = well.seconds.iter().filter_map(|second| second.response_p50).min()?.as_secs_f64();
-        // Seconds in which it stood still, or caught up, are not what it answers in the long run.
+        // Seconds in which it froze or caught up do not show its long-term rate.
         let measured = match case.frozen {
             Some(_) => case.held.filter(|_| case.freezes_leave_limit())?,
             None => Rate(case.bad.load.answered),
@@ -301,13 +300,13 @@ impl Concurrency {
         Some(Self { served, alone, each: served / measured.0, measured })
     }
 
-    /// Whether no thread is busy with each of those that are served: threads that wait for a connection each are workers.
+    /// Whether no thread is dedicated to each request served: threads that each wait for a connection are workers.
     fn is_multiplexed(&self, case: &Case<'_>) -> bool {
         let waiting = case.bad.workers.as_ref().map_or(0.0, Workers::outside);
         self.served > 1.0 && waiting < 0.5 * self.served
     }
 
-    /// Whether those that are served use a processor each nearly all the time.
+    /// Whether the requests served use a processor each nearly all the time.
     fn computes(&self, case: &Case<'_>) -> bool {
         case.cpu() >= COMPUTES * self.served
     }
@@ -356,7 +355,7 @@ impl Concurrency {
 mod tests {
     use super::*;
 
-    /// One at a time of 0.5 ms, which is 0.6 ms with its way, was no whole number, and nothing was said.
+    /// One at a time of 0.5 ms, 0.6 ms with its transfer, was no integer, and nothing was reported.
     #[test]
     fn the_way_of_a_request_is_not_counted() {
         for (rate, alone, served) in [
@@ -369,7 +368,7 @@ mod tests {
             (50.0, 0.028, None),
             (495.0, 0.020_1, Some(10.0)),
             (1_980.0, 0.050_3, Some(99.0)),
-            // At so many a second one and two are not told apart by what a way takes.
+            // At this rate the transfer time cannot distinguish one from two.
             (20_000.0, 0.000_07, None),
             (20_000.0, 0.000_052, Some(1.0)),
             (140.0, 0.01, None),

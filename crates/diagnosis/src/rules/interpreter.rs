@@ -1,4 +1,4 @@
-//! An interpreter's lock: of the threads of one process, one computes at a time. Python's and Ruby's are so.
+//! An interpreter lock, as in Python and Ruby: only one thread of a process computes at a time.
 
 use super::contention::{
     Contention, LEAST, MOST, contention_of, find_contention, outstanding_fact, stacks_fact, station,
@@ -14,13 +14,13 @@ use crate::saturated_threads::{restless, scaling_advice};
 use crate::workers::is_interpreted;
 use record::{Cause, Evidence, Station, StationKind};
 
-/// A process whose interpreter is the limit uses so much of one processor,
+/// A process whose interpreter is the limit uses at least this much of one processor,
 const COMPUTES: f64 = 0.7;
-/// and no more, but for what its system calls take beside it.
+/// and at most this much, including parallel system calls.
 const COMPUTES_MOST: f64 = 1.3;
-/// Where one process only looks after the others, these use so much each.
+/// Limit per process if one process only supervises the others.
 const COMPUTES_UNDER_A_MASTER: f64 = 1.1;
-/// So many of its threads, at least, would do something.
+/// At least this many of its threads want to do something.
 const SEVERAL: f64 = 1.5;
 
 /// Whether its interpreters compute all the time: each of its processes uses one processor, and no more.
@@ -28,19 +28,19 @@ pub(super) fn is_full(case: &Case<'_>) -> bool {
     case.subject().is_some_and(is_interpreted) && (COMPUTES..=COMPUTES_MOST).contains(&cpus_per_process(case))
 }
 
-/// Whether it is an interpreter's lock that these wait for. Python's is waited for by milliseconds at a time, Ruby's without a deadline.
+/// Whether these wait for an interpreter lock. Python's waits have deadlines of milliseconds, Ruby's none.
 pub(super) fn waits_for_it(case: &Case<'_>, crowd: &Contention) -> bool {
     crowd.workers.interpreted && (is_full(case) || crowd.within == Some(1))
 }
 
-/// What each of its interpreters uses.
+/// Processors that each of its interpreters uses.
 fn full_fact(case: &Case<'_>) -> Evidence {
     fact(format!("{} of a processor used by each of its interpreters", format_number(cpus_per_process(case))))
         .measured(cpus_per_process(case), COMPUTES, "processors", source::SCHEDSTAT)
         .well(case.when_well(|side| cpu_of(side.service(), side.all.length()) / processes(case)))
 }
 
-/// Those whose interpreters compute: all of them, or all but a master, such as gunicorn's and Puma's.
+/// Processes whose interpreters compute: all, or all but a master, such as gunicorn's and Puma's.
 fn processes(case: &Case<'_>) -> f64 {
     let all = f64::from(case.bad.service().processes.max(1));
     let under_a_master = COMPUTES..=COMPUTES_UNDER_A_MASTER;
@@ -59,10 +59,10 @@ pub(crate) fn interpreter(case: &Case<'_>) -> Option<RuleFinding> {
     let workers = case.bad.workers.clone().filter(|workers| workers.interpreted)?;
     let (processes, load) = (processes(case), &case.bad.load);
     let waiting = find_contention(case, &case.bad.as_window()).filter(|crowd| waits_for_it(case, crowd));
-    // Others than the one that computes are in a system call meanwhile, without the lock, or ready to be.
+    // Other threads than the computing one are in a system call meanwhile, without the lock, or ready to be.
     let several = workers.running + workers.queueing() >= SEVERAL * processes
         && load.outstanding >= LEAST * processes
-        // A thread that has no rest is an event loop.
+        // A thread that is always busy is an event loop.
         && case.bad.service().groups.iter().all(|group| restless(group, case.bad.observed_seconds()).is_none());
     if waiting.is_none() && !(is_full(case) && several) {
         return None;

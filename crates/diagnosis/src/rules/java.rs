@@ -1,4 +1,4 @@
-//! The Java virtual machine: collection, safepoints, code not yet compiled.
+//! The Java virtual machine: garbage collection, safepoints, cold code.
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
@@ -10,9 +10,9 @@ use record::Cause;
 use record::watch::{Jvm, TreeWindow, Window};
 use units::Share;
 
-/// Share of the time stopped for collection, from which on it counts.
+/// Share of the time stopped for collection from which it counts.
 const STOPPED: f64 = 0.10;
-/// Share of the safepoints' time that passes until all threads have stopped, and of all time.
+/// Share of the safepoints' time spent until all threads have stopped, and of all time.
 const SYNC_SHARE: f64 = 0.3;
 const SYNC_TIME: f64 = 0.02;
 /// Processors that compilers use or wait for while code is cold.
@@ -109,7 +109,6 @@ fn is_compiler(name: &str) -> bool {
     name.starts_with("C1 Compiler") || name.starts_with("C2 Compiler")
 }
 
-/// Processors that the compilers use, or wait for.
 fn compilers(subject: &TreeWindow, length: units::Nanos) -> f64 {
     let groups = subject.groups.iter().filter(|group| is_compiler(&group.name));
     groups.map(|g| (g.on_cpu_ns + g.run_delay_ns) as f64).sum::<f64>() / length.0.max(1) as f64
@@ -118,7 +117,7 @@ fn compilers(subject: &TreeWindow, length: units::Nanos) -> f64 {
 pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
     /// A compiler that wants a processor most of the time is never done.
     const BUSY: f64 = 0.5;
-    /// Otherwise it has to have this share of what the service uses.
+    /// Otherwise it must use this share of the service's processors.
     const SHARE: f64 = 0.2;
     let jvm = case.bad.service().jvm.as_ref()?;
     let used = compilers(case.bad.service(), case.bad.all.length());
@@ -130,7 +129,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
     };
     let (early, late) = (mean(&case.bad.each[..half]), mean(&case.bad.each[half..]));
     let share = used / case.cpu().max(0.01);
-    // Compiling slows nobody down for whom there is a processor left; unless it did, and no longer does.
+    // Compiling slows nobody down while a processor is idle; unless it did, and no longer does.
     let idle = idle_cpus(&case.bad.all);
     let short = idle <= 0.15 * case.cpus();
     let slows = case.recovered || short && is_cpu_starved(case);

@@ -1,4 +1,4 @@
-//! One lock: a crowd, and one who does something meanwhile.
+//! A lock: many wait, and one does something meanwhile.
 
 use super::contention::{
     CALM, Contention, LEAST, MOST, ONE, find_contention, is_idle, outstanding_fact, stacks_fact, station,
@@ -13,15 +13,15 @@ use record::watch::{CloserLook, StackGroup};
 use record::{CapacityCheck, Cause, Station, StationKind, StationUse};
 use units::{Nanos, Rate};
 
-/// A holder that is seen less often than this is not seen.
+/// Below this average number, a holder counts as not observed.
 const SEEN: f64 = 0.1;
 /// A lock that is the limit is held nearly all the time.
 const HELD: f64 = 0.7;
-/// As many wait as where it was well, give or take a look.
+/// As many wait as while it was well, within sampling error.
 const AS_MANY: f64 = 0.95;
 
 pub(super) fn lock(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
-    // Who waits as where it was well, while most of the time nobody does anything, waits for work: requests do not come this far.
+    // Threads that wait as while it was well, while mostly nobody does anything, wait for work: requests do not get this far.
     let before = case.well.as_ref().and_then(|well| well.workers.as_ref());
     let as_many = |n: &f64| *n >= AS_MANY * crowd.waiting;
     if crowd.holding < HELD && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(as_many)) {
@@ -52,8 +52,8 @@ pub(super) fn lock(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
     Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case))
 }
 
-/// A Java lock for which most threads wait that have a request, by the machine's own account: those of a larger pool wait for work, and look the same
-/// from outside.
+/// A Java lock that most threads with a request wait for, by the JVM's own account: the rest of a larger pool waits for work, and looks
+/// the same from outside.
 pub(super) fn monitor(case: &Case<'_>) -> Option<RuleFinding> {
     let own = case.subject()?.pid;
     let at = case.looks.iter().find_map(|look| match look {
@@ -89,7 +89,7 @@ fn is_blocked(at: &StackGroup) -> bool {
     at.state == "BLOCKED"
 }
 
-/// What to do about it.
+/// Adds advice.
 fn advised(found: RuleFinding, case: &Case<'_>) -> RuleFinding {
     found
         .chain(["its holder".to_owned()])
@@ -104,7 +104,7 @@ fn advised(found: RuleFinding, case: &Case<'_>) -> RuleFinding {
         .unless(format!("more than {} workers hold something at once: then it is a pool", format_number(ONE)))
 }
 
-/// A lock that is the limit: what its time comes to, and its station. `waiting` is how many wait for it on a side.
+/// A lock that is the limit: its hold time, and its station. `waiting` counts its waiters on a side.
 pub(super) fn lock_limit(
     case: &Case<'_>,
     name: &str,

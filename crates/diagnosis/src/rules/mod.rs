@@ -1,4 +1,4 @@
-//! The rules: each a pure function of a case to what it found, if it holds.
+//! The rules: each a pure function from a case to its finding, if it holds.
 
 mod checkpoints;
 mod contention;
@@ -57,8 +57,9 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<RuleFinding>] = &[
     database::idle_in_transaction,
 ];
 
-/// Those that are asked of whom the service talks to, too. How many requests are there is not known: a lock (but SQLite's) and a pool are not told from threads
-/// without work, unless it has as many connections as it serves at a time, and what a machine or a user lacks is not told from what it lacks.
+/// Those also applied to downstreams. The number of requests there is unknown, so a lock (except SQLite's) and a pool are
+/// indistinguishable from idle threads, unless it has as many connections as it serves at a time; and a shortage of the machine or user
+/// is not distinguished from its own.
 pub(crate) const BEHIND: &[fn(&Case<'_>) -> Option<RuleFinding>] = &[
     refusals::accept_queue,
     refusals::descriptors,

@@ -1,4 +1,4 @@
-//! Somebody else on the machine uses the processors that the service lacks.
+//! Neighbours use the processors that the service lacks.
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
@@ -9,13 +9,13 @@ use crate::saturated_threads::{find_saturated, is_cpu_starved};
 use record::Cause;
 use units::Share;
 
-/// A neighbour is the cause from this share of the processors used on.
+/// Neighbours are the cause from this share of the used processors on.
 const NEIGHBOUR: f64 = 0.3;
-/// Who is held up takes so many times as long.
+/// Answers must take at least this many times as long.
 const SLOWER: f64 = 1.25;
 
-/// Share that others have of the processors in use, if that makes them the cause: threads of the service are
-/// ready, it does not get what it may use, nothing holds it back, and others have as much as it lacks.
+/// The neighbours' share of the used processors, if that makes them the cause: threads of the service are ready, it does not get its
+/// processors, nothing throttles it, and others use as much as it lacks.
 pub(super) fn neighbours_share(case: &Case<'_>) -> Option<f64> {
     let all = &case.bad.all;
     let host = all.host.as_ref()?;
@@ -24,17 +24,18 @@ pub(super) fn neighbours_share(case: &Case<'_>) -> Option<f64> {
     let behind: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum();
     let throttled = case.bad.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref());
     let held_back = throttled.is_some_and(|q| q.throttled as f64 >= THROTTLED * q.periods.max(1) as f64);
-    // Where it may use all processors and some are idle, others do not take them from it.
+    // If it may use all processors and some are idle, others do not take them from it.
     let all_of_them = case.cpus() >= host_cpus(all);
     let full = is_machine_full(all) || !all_of_them;
-    // A few threads can use no more than a processor each, whatever else there is.
+    // A few threads can use at most a processor each.
     let wants = find_saturated(case).map_or(case.cpus(), |carriers| carriers.threads.min(case.cpus()));
     let lacks = wants - case.cpu() - behind;
     let takes_it = taken >= 0.5 * lacks && lacks >= 0.25 * wants;
     (full && !held_back && takes_it && is_cpu_starved(case)).then_some(taken / busy.max(0.01))
 }
 
-/// Whether answers take longer than when the service was well, as far as both are known: who only says no is not held up by anybody.
+/// Whether answers take longer than while the service was well, as far as both are known: a service that only refuses is not slowed down
+/// by anybody.
 fn slower(case: &Case<'_>) -> bool {
     let well = case.well.as_ref().and_then(|well| well.load.response_p50);
     case.bad.load.response_p50.zip(well).is_none_or(|(now, well)| now >= SLOWER * well)

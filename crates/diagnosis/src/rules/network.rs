@@ -1,4 +1,4 @@
-//! The network, by the counters of the namespace that the service is in.
+//! The network, by the counters of the service's namespace.
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
@@ -9,42 +9,42 @@ use record::Cause;
 use record::watch::{InterfaceTraffic, Network, Window};
 use units::{Share, grouped};
 
-/// Of the segments sent this share is sent again.
+/// Share of retransmitted segments.
 const AGAIN: f64 = 0.01;
-/// Fewer segments sent again in a second are chance.
+/// Fewer retransmissions per second are chance.
 const LEAST_AGAIN: f64 = 2.0;
-/// A share of dropped packets that is worth a word, and the fewest in a second.
+/// Share of dropped packets that matters, and the fewest per second.
 const DROPPED: f64 = 0.001;
 const LEAST_DROPPED: f64 = 1.0;
-/// Of its speed so much of a link is in use when it is full; headers of frames are not counted.
+/// Utilisation of a full link; frame headers are not counted.
 const LINK_FULL: f64 = 0.9;
-/// Of the table of tracked connections.
+/// Utilisation of the connection tracking table.
 const TABLE_FULL: f64 = 0.95;
-/// Where it was well the same figure is no more than this share of it.
+/// While it was well the same figure is at most this share of it.
 const BEFORE: f64 = 0.5;
-/// The least time after which Linux sends a segment again (TCP_RTO_MIN), in seconds.
+/// Linux' minimum retransmission timeout (TCP_RTO_MIN), in seconds.
 const RETRY: f64 = 0.2;
 
 fn retransmitted_share(network: &Network) -> f64 {
     network.segments_retransmitted as f64 / network.segments_sent.max(1) as f64
 }
 
-/// Packets dropped on their way in or out, before a socket could have them.
+/// Packets dropped on their way in or out, before reaching a socket.
 fn dropped(network: &Network) -> u64 {
     network.interface_drops + network.softnet_drops + network.backlog_drops
 }
 
-/// Of the segments sent, for packets are not counted.
+/// Relative to segments sent, for packets are not counted.
 fn dropped_share(network: &Network) -> f64 {
     dropped(network) as f64 / network.segments_sent.max(1) as f64
 }
 
-/// A figure of the network where the target was well, if it was seen there.
+/// A network figure while the target was well, if observed then.
 fn before(case: &Case<'_>, of: impl Fn(&Network) -> f64) -> Option<f64> {
     case.when_well(|side| side.all.network.as_ref().map_or(0.0, &of))
 }
 
-/// Whether there was much less of it where the target was well; or nothing to compare with.
+/// Whether there was much less of it while the target was well; or nothing to compare with.
 fn is_new(now: f64, before: Option<f64>) -> bool {
     before.is_none_or(|before| before <= BEFORE * now)
 }
@@ -53,17 +53,17 @@ fn in_window(window: &Window, is: impl Fn(&Network) -> bool) -> bool {
     window.network.as_ref().is_some_and(is)
 }
 
-/// Segments are lost on the way, and sent again.
+/// Segments are lost, and retransmitted.
 pub(crate) fn retransmissions(case: &Case<'_>) -> Option<RuleFinding> {
     let network = case.bad.all.network.as_ref()?;
     let (share, well) = (retransmitted_share(network), before(case, retransmitted_share));
     let often = case.bad.per_second(network.segments_retransmitted) >= LEAST_AGAIN;
-    // A connection that a full queue turned away is asked for again: that is the queue's doing.
+    // A full queue that drops a connection makes the client retransmit: that is the queue's doing.
     let turned_away = network.listen_overflows + network.listen_drops;
     if share < AGAIN || !often || !is_new(share, well) || turned_away * 2 >= network.segments_retransmitted {
         return None;
     }
-    // Who waits for a segment to be sent again waits for at least that long.
+    // A retransmission takes at least that long.
     let shows = case.bad.load.response_p99.is_some_and(|p99| p99 >= RETRY);
     let drops = dropped(network);
     Some(
@@ -97,7 +97,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// Where packets were dropped, by who dropped them.
+/// Where packets were dropped.
 fn drops_fact(case: &Case<'_>, network: &Network) -> Option<record::Evidence> {
     let by = [
         (network.interface_drops, "by interfaces"),
@@ -154,7 +154,7 @@ pub(crate) fn drops(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// The firewall's table of connections is full.
+/// The firewall's connection tracking table is full.
 pub(crate) fn conntrack(case: &Case<'_>) -> Option<RuleFinding> {
     let network = case.bad.all.network.as_ref()?;
     let table = network.tracked?;
@@ -191,13 +191,13 @@ pub(crate) fn conntrack(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// Share of a link's speed in use, the fuller way, in so many seconds.
+/// Utilisation of a link in its busier direction, over this many seconds.
 fn link_share(link: &InterfaceTraffic, seconds: f64) -> f64 {
     let way = link.received_bytes.max(link.sent_bytes) as f64;
     way * 8.0 / (link.bits_per_second as f64 * seconds).max(1.0)
 }
 
-/// A link carries what it can.
+/// A link is saturated.
 pub(crate) fn bandwidth(case: &Case<'_>) -> Option<RuleFinding> {
     let link = case.bad.all.network.as_ref()?.link?;
     let of = |side: &PartSummary<'_>| {

@@ -1,4 +1,4 @@
-//! What workers wait for outside of the service: a peer, time, a disk; and whether there are too few of them.
+//! What workers wait for outside the service: a peer, time, a disk; and whether there are too few workers.
 
 use super::contention::{CALM, LEAST, MOST, name_peer, outstanding_fact, stacks_fact, station};
 use crate::case::Case;
@@ -12,7 +12,7 @@ use record::watch::TreeWindow;
 use record::{CapacityCheck, Cause, Station, StationKind};
 use units::{Bytes, Rate, Share};
 
-/// Fewer are one.
+/// Fewer count as one.
 const TWO: f64 = 1.5;
 
 /// All workers are busy, each with something that is not itself at its limit.
@@ -33,13 +33,13 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<RuleFinding> {
     let full = workers.outside() + workers.running >= 0.8 * workers.all;
     let more = case.bad.load.most_outstanding >= 1.1 * workers.all;
     let calm = case.cpu() < CALM * case.cpus();
-    // A thread for each request is no limited number of them.
+    // Thread-per-request is no limited number of workers.
     let all = |window: &LoadedWindow<'_>| {
         let subject = window.subjects.first()?;
         case.workers(subject).map(|workers| workers.all)
     };
     let counts: Vec<f64> = case.bad.each.iter().filter_map(all).collect();
-    // Threads that are only made when they are needed are there by the second half.
+    // Threads created on demand exist by the second half.
     let half = &counts[counts.len() / 2..];
     let (least, most) = half.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
     let grows = half.len() >= 2 && least < 0.85 * most && half.last() > half.first();
@@ -70,7 +70,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<RuleFinding> {
             ))
             .margin(workers.outside(), MOST * workers.all, 0.9 * workers.all)
             .holding(case, all_taken)
-            // Without a second side nobody knows which of them are workers.
+            // Without a second side it is unknown which of them are workers.
             .sources(if case.well.is_some() { 2 } else { 1 })
             .seen_by_sweeps(case)
             .fact(format!(
@@ -101,8 +101,8 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// For how many seconds a request keeps a worker, by Little's law; none where it is not the same at both rates, or those who are busy are
-/// no more than when it was well: then they are busy with something else.
+/// Seconds a request occupies a worker, by Little's law; none unless similar at both rates, or if no more workers are busy than while it
+/// was well: then they are busy with something else.
 fn worker_hold_time(case: &Case<'_>, workers: &Workers) -> Option<f64> {
     const SAME: std::ops::Range<f64> = 0.75..1.33;
     const MORE: f64 = 1.15;
@@ -114,14 +114,14 @@ fn worker_hold_time(case: &Case<'_>, workers: &Workers) -> Option<f64> {
     (busy(workers) >= MORE * busy(before) && SAME.contains(&(each / then))).then_some(then)
 }
 
-/// Who is of the same name, and no worker.
+/// Threads of the same name that are no workers.
 fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
     let others = case.bystanders.in_group(&workers.name);
     let text = format!("{} more with that name do the same at any load: not workers", format_number(others));
     (others > 0.0).then(|| fact(text).measured(others, 1.0, "threads", source::SWEEP))
 }
 
-/// With what twice as many would take, where it is known what a thread takes here.
+/// With the memory of twice as many, if the cost of a thread is known here.
 fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
     let waits = if workers.all < TWO { "it only waits" } else { "they only wait" };
     let advice = match case.subject().and_then(find_by_subject).and_then(|program| program.workers) {
@@ -160,7 +160,7 @@ fn occupation(case: &Case<'_>, workers: &Workers) -> (String, String) {
     }
 }
 
-/// Workers wait for something else, and there is no pool in between.
+/// Workers wait for something else, without a pool in between.
 pub(crate) fn downstream(case: &Case<'_>) -> Option<RuleFinding> {
     let workers = case.bad.workers.clone()?;
     let engaged = workers.all.min(case.bad.load.outstanding);
@@ -220,7 +220,7 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<RuleFinding> {
     let (waiting, what) = there(case.bad.service());
     let workers = case.bad.workers.as_ref().map_or(0.0, |workers| workers.all);
     let engaged = workers.min(case.bad.load.outstanding);
-    // One writes, and the others wait for the file's lock, which they do in the disk's place as well, or for a mutex.
+    // One writes, and the others wait for the file's lock, in the same kernel function, or for a mutex.
     let one_writes =
         case.bad.share_of_windows(|w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6)).0 >= 0.7;
     let is_one = |workers: &Workers| workers.all < TWO && worker_hold_time(case, workers).is_some();

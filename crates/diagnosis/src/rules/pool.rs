@@ -1,4 +1,4 @@
-//! A pool of connections or permits: a crowd, and always as many who hold one.
+//! A pool of connections or permits: many wait, and a constant number hold one.
 
 use super::contention::{
     Contention, MOST, ONE, find_contention, name_peer, outstanding_fact, stacks_fact, station,
@@ -16,10 +16,10 @@ use crate::workers::Workers;
 use record::{CapacityCheck, Cause, Station, StationKind, StationUse};
 use units::{Nanos, Rate};
 
-/// Seconds unlike the others.
+/// Share of deviating seconds.
 const FEW: f64 = 0.1;
 
-/// How many of something there are, and to whom they lead.
+/// The number of connections, and their peer.
 struct PoolSize {
     count: f64,
     peer: Option<String>,
@@ -32,11 +32,11 @@ fn size(case: &Case<'_>, crowd: &Contention) -> PoolSize {
     {
         let established = peers.iter().find(|p| p.address == *peer);
         let connections = established.map_or(*readers, |p| p.established);
-        // A connection that is used all the time is read from most of it.
+        // A permanently used connection is being read most of the time.
         let count = if *readers >= 0.6 * connections { connections } else { *readers };
         return PoolSize { count: count.round(), peer: Some(peer.clone()) };
     }
-    // What a worker in an event loop of its own waits for is not seen; as many connections as there are such tell.
+    // What a worker waits for in an event loop of its own is not observable; as many connections as there are such workers tell.
     let same = |peer: &&record::watch::PeerConnections| {
         crowd.workers.idle >= 0.5 * crowd.holding
             && (0.6..=1.4).contains(&(crowd.holding / peer.established.max(0.1)))
@@ -50,8 +50,8 @@ fn size(case: &Case<'_>, crowd: &Contention) -> PoolSize {
     }
 }
 
-/// How many workers held one in all but this share of the seconds: on its way from one worker to the next a permit is seen
-/// with neither, so that the average is less than there are; and a second in which few looks were taken may show anything.
+/// Workers that held one in all but this share of the seconds: a permit passing between two workers is seen with neither, so the average
+/// is too low; and a second with few looks may show anything.
 fn held_but(case: &Case<'_>, crowd: &Contention, share: f64) -> f64 {
     let seconds = case.bad.each.iter().filter_map(|moment| find_contention(case, moment));
     let mut held: Vec<f64> = seconds.map(|crowd| crowd.holding).collect();
@@ -60,7 +60,7 @@ fn held_but(case: &Case<'_>, crowd: &Contention, share: f64) -> f64 {
     held.get(place.min(held.len().saturating_sub(1))).copied().unwrap_or(crowd.holding)
 }
 
-/// How many of the pool are in use where the target is well.
+/// How many of the pool are in use while the target is well.
 fn taken(well: &PartSummary<'_>, peer: Option<&str>) -> Option<f64> {
     let workers = well.workers.clone()?;
     let used = match peer {
@@ -69,11 +69,11 @@ fn taken(well: &PartSummary<'_>, peer: Option<&str>) -> Option<f64> {
         }
         _ => workers.holding() - workers.running,
     };
-    // Fewer than this on average were seen too seldom to divide by.
+    // A lower average rests on too few looks to divide by.
     (used >= 0.15 && well.load.answered > 0.0).then_some(used)
 }
 
-/// How large a pool would be for twice the rate: what is in use then, and a fifth more, for requests do not come evenly.
+/// The pool size for twice the rate: what is then in use, and a fifth more, for requests do not arrive evenly.
 fn size_advice(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> String {
     const SPARE: f64 = 1.2;
     let wanted = Rate(2.0 * measured.0);
@@ -101,10 +101,10 @@ pub(crate) fn pool(case: &Case<'_>) -> Option<RuleFinding> {
 
 fn of_several(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
     let PoolSize { count: size, peer } = size(case, crowd);
-    // Connections are there or not; permits are only seen in use, here as when the target was well.
+    // Connections exist or not; permits are only visible in use, here as while the target was well.
     let used = if peer.is_some() { size } else { crowd.holding };
     let before = case.well.as_ref().and_then(|well| Some((taken(well, peer.as_deref())?, well)));
-    // How long one is held for a request: by Little's law the number in use ÷ rate.
+    // Hold time per request: by Little's law the number in use ÷ rate.
     let hold = before.map(|(taken, well)| taken / well.load.answered);
     let measured = Rate(case.bad.load.answered);
     let thing = if peer.is_some() { "connection" } else { "permit" };
@@ -118,7 +118,7 @@ fn of_several(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
         ceiling: Rate(used / hold),
         measured,
     });
-    // A time that does not give the rate measured is no time to reckon with.
+    // A time that does not reproduce the measured rate is not used.
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(CapacityCheck::agrees));
     let at = peer.as_ref().map(|peer| format!(" to {}", name_peer(case, peer))).unwrap_or_default();
     let stacks = stacks_fact(case, &crowd.workers, waits_for_a_thread);

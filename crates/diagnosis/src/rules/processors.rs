@@ -1,4 +1,4 @@
-//! Processors: a quota before the processors themselves, for the threads look the same.
+//! Processors: quotas before the processors themselves, for the threads look the same.
 
 use super::contention::LEAST;
 use super::interpreter;
@@ -17,7 +17,7 @@ use record::watch::Window;
 use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
 
-/// Context switches that take less than this share of what the service uses explain nothing.
+/// Context switches below this share of the service's processor time explain nothing.
 const SWITCHING: f64 = 0.03;
 
 /// Fewer threads than this are ready only for moments.
@@ -31,7 +31,7 @@ fn service_runnable(window: &Window) -> f64 {
     window.subjects.first().map_or(0.0, |subject| runnable_of(subject, window.length()))
 }
 
-/// Processors on the way of a request: so many of them in use, and threads that wait for one.
+/// Processors on a request's path: their use, and threads ready for one.
 fn station(case: &Case<'_>, name: String, size: f64, in_use: impl Fn(&Window) -> f64) -> Station {
     let named = Station { size: Some(size), ..StationKind::Threads.station(name) };
     case.station(named, |side| {
@@ -96,18 +96,18 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// How much more twice the processors give where there are no more than `most`.
+/// The gain from twice the processors, with at most `most` available.
 fn gain(now: f64, most: f64) -> f64 {
     ((2.0 * now).min(most) / now).max(1.0)
 }
 
-/// Whether what the service talks to is held to the very processors that the service is held to.
+/// Whether a downstream is confined to the same processors as the service.
 fn shares_processors(case: &Case<'_>, subject: &record::watch::WatchedProcesses) -> bool {
     case.subject()
         .is_some_and(|service| !service.processors.is_empty() && service.processors == subject.processors)
 }
 
-/// Processors that those use who are held to the same ones.
+/// Processors used by trees confined to the same ones.
 fn shared_cpu(case: &Case<'_>, window: &Window) -> f64 {
     let all = case.watched.subjects.iter().zip(&window.subjects).skip(1);
     all.filter(|(subject, _)| shares_processors(case, subject))
@@ -116,7 +116,7 @@ fn shared_cpu(case: &Case<'_>, window: &Window) -> f64 {
 }
 
 pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
-    // Whom the service talks to may be busy with something else.
+    // A downstream may be busy with something else.
     let is_idle = case.front.is_some() && case.bad.load.outstanding < LEAST;
     if is_idle || neighbours_share(case).is_some() {
         return None;
@@ -130,7 +130,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
         .or_else(|| all_in_use(case, NEARLY, case.cpus() - case.cpu()))
 }
 
-/// All that it may use is in use, this share of it, while so many threads at least are ready for more.
+/// All its processors are in use, to this share, while at least this many threads are ready for more.
 fn all_in_use(case: &Case<'_>, most: f64, ready: f64) -> Option<RuleFinding> {
     let (used, cpus, runnable) = (case.cpu(), case.cpus(), case.runnable());
     let lined_up = runnable >= LINED_UP;
@@ -255,7 +255,7 @@ fn all_in_use(case: &Case<'_>, most: f64, ready: f64) -> Option<RuleFinding> {
     )
 }
 
-/// The groups that use most, as evidence.
+/// The groups that use the most, as evidence.
 fn by_group(side: &PartSummary<'_>) -> Vec<record::Evidence> {
     let seconds = side.observed_seconds().max(f64::MIN_POSITIVE) * 1e9;
     let mut groups: Vec<_> = side.service().groups.iter().collect();
@@ -277,7 +277,7 @@ fn by_group(side: &PartSummary<'_>) -> Vec<record::Evidence> {
         .collect()
 }
 
-/// What context switches take of the processors, where it is known what one costs here.
+/// Context switching overhead, if the cost of a switch is known here.
 fn switching(case: &Case<'_>) -> Option<record::Evidence> {
     let costs = case.costs?;
     let each = costs.switch?;

@@ -1,4 +1,4 @@
-//! Something said no: a queue, a limit of threads, of memory, of descriptors.
+//! Refusals: by a queue, or a limit on threads, memory or descriptors.
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
@@ -12,14 +12,14 @@ fn service(window: &Window) -> Option<&TreeWindow> {
     window.subjects.first()
 }
 
-/// A backlog below this is not what anybody would choose for a service that is loaded.
+/// Nobody would deliberately choose a smaller backlog for a loaded service.
 const SHORT: u32 = 64;
 
 pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
     let full = |subject: &TreeWindow| subject.listeners.iter().any(|l| l.queued > l.backlog);
     let there = case.bad.service();
     let listener = there.listeners.iter().max_by_key(|l| l.queued)?;
-    // Of all sockets there are, and so not of whom the service talks to.
+    // This covers all sockets, so it says nothing of a downstream.
     let network = case.bad.all.network.filter(|_| case.front.is_none());
     let overflows = network.map_or(0, |network| network.listen_overflows);
     if !full(there) && (overflows == 0 || listener.queued * 2 < listener.backlog) {
@@ -32,7 +32,7 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
     let load = &case.bad.load;
     let accept = "find what holds up the accepting threads; have more of them, or an event loop for \
                   connections";
-    // Who is turned away comes back after a second: so few places are too few for a service that is idle meanwhile.
+    // A dropped connection retries after a second: so short a backlog is too short for a service that is idle meanwhile.
     let [first, then] = match listener.backlog < SHORT && case.cpu() < 0.5 {
         true => [
             "listen with a longer backlog, 128 or more: the service is idle while connections are turned away",
@@ -134,7 +134,7 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// Of its limit a group may use this share for what cannot be given back before it is in trouble.
+/// Unreclaimable share of its memory limit at which a group is in trouble.
 const MEMORY_FULL: f64 = 0.9;
 
 pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
@@ -183,7 +183,7 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
     )
 }
 
-/// Share of its descriptors from which on a process runs out.
+/// Share of its descriptors from which a process runs out.
 const DESCRIPTORS_SHARE: f64 = 0.95;
 
 pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {

@@ -1,4 +1,4 @@
-//! SQLite's lock: one transaction at a time writes, and whoever comes meanwhile sleeps and asks again.
+//! SQLite's lock: one transaction writes at a time; others sleep and retry.
 
 use super::contention::{CALM, MOST, outstanding_fact, stacks, stacks_fact, station};
 use super::lock::lock_limit;
@@ -10,17 +10,16 @@ use crate::workers::Workers;
 use record::Cause;
 use record::watch::StackGroup;
 
-/// Where a thread sleeps.
 fn sleeps(at: &StackGroup) -> bool {
     matches!(at.state.as_str(), "clock_nanosleep" | "nanosleep")
 }
 
-/// Where SQLite lets one.
+/// Where SQLite sleeps.
 fn is_in_sqlite(at: &StackGroup) -> bool {
     sleeps(at) && (at.frame.to_lowercase().contains("sqlite") || at.frame == "unixSleep")
 }
 
-/// Workers that sleep there, all but the one that writes.
+/// All workers but the writing one sleep there.
 pub(crate) fn lock(case: &Case<'_>) -> Option<RuleFinding> {
     let workers = case.bad.workers.as_ref()?;
     let evidence = stacks_fact(case, workers, is_in_sqlite)?;

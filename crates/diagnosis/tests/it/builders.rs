@@ -1,4 +1,4 @@
-//! Windows made by hand, after what was measured of real services, and the searches that they were seen in.
+//! Hand-made windows modelled on measurements of real services, and the searches they were observed in.
 
 use record::watch::{
     FutexOp, Host, PeerConnections, PostgresWindow, SessionCount, ThreadGroup, ThreadSampling, ThreadState,
@@ -39,7 +39,7 @@ pub fn workers(on_cpu: f64, runnable: f64, states: &[(ThreadWait, f64)]) -> Thre
     }
 }
 
-/// A second in which the service is seen in full.
+/// A second in which the service is fully observed.
 pub fn second(groups: Vec<ThreadGroup>) -> Window {
     let used: f64 = groups.iter().map(|g| g.on_cpu_ns as f64 / 1e9).sum();
     let sweep = ThreadSampling {
@@ -63,7 +63,7 @@ pub fn second(groups: Vec<ThreadGroup>) -> Window {
     }
 }
 
-/// A load of some seconds: what was offered, answered, outstanding, and what was seen.
+/// A load of some seconds: offered, answered, outstanding, and observations.
 #[derive(Clone)]
 pub struct Load {
     pub purpose: Purpose,
@@ -76,9 +76,9 @@ pub struct Load {
     pub good: bool,
     pub invalid: Vec<Caveat>,
     pub failures: Vec<(Failure, u64)>,
-    /// What was seen in each of its five seconds, if that is not the same.
+    /// Observations of each of its five seconds, if they differ.
     pub each: Vec<Window>,
-    /// From when to when it stood still, in milliseconds.
+    /// A freeze, from and to in milliseconds.
     pub still: Option<(u64, u64)>,
 }
 
@@ -130,7 +130,7 @@ pub fn judge(watched: WatchCoverage, loads: Vec<Load>) -> Diagnosis {
     judge_with_costs(None, watched, loads)
 }
 
-/// The same, where it is known what the machine costs.
+/// The same with known costs of the machine.
 pub fn judge_with_costs(costs: Option<MachineCosts>, watched: WatchCoverage, loads: Vec<Load>) -> Diagnosis {
     diagnose(&recorded(costs, watched, loads))
 }
@@ -139,7 +139,7 @@ pub fn recorded(costs: Option<MachineCosts>, watched: WatchCoverage, loads: Vec<
     recorded_at(costs, vec![PlaceWindows { place: "", watched, windows: Vec::new() }], loads)
 }
 
-/// What a search that ended so came to.
+/// The verdict of a search that ended so.
 pub fn came_to(ended: SearchEnd, limits: Vec<Limit>) -> Verdict {
     Verdict::Limits {
         limits,
@@ -155,7 +155,7 @@ pub fn came_to(ended: SearchEnd, limits: Vec<Limit>) -> Verdict {
     }
 }
 
-/// What was seen at a place: a window for each load, if it is not the one that stands with the load.
+/// Observations at a place: a window for each load, unless it is the load's own.
 pub struct PlaceWindows {
     pub place: &'static str,
     pub watched: WatchCoverage,
@@ -215,7 +215,7 @@ pub fn recorded_at(costs: Option<MachineCosts>, places: Vec<PlaceWindows>, loads
         }
         let mut loaded = Nanos::from_secs(5);
         if !load.good {
-            // It was stopped, and the last ten milliseconds hold what a late loop had to tell of more.
+            // It was stopped, and the last ten milliseconds hold a late loop's remaining report.
             let elapsed = Nanos::from_millis(10);
             let rest = Slice { index: 5, elapsed, outstanding_ns: ns(load.outstanding), ..Slice::default() };
             recording.fold(&Event::SliceDone { trial: number, slice: Box::new(rest) });

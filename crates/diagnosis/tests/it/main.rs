@@ -1,4 +1,4 @@
-//! Rules, and what they make of recordings.
+//! The rules applied to recordings.
 
 mod builders;
 mod caveats;

@@ -1,4 +1,4 @@
-//! Several machines are watched: each is judged by itself, and what gave first is said with where.
+//! Several observed machines: each is judged by itself, and the verdict names the place.
 
 use crate::builders::*;
 use record::watch::{
@@ -35,7 +35,7 @@ fn what_gave_is_said_with_where() {
     expect(&diagnosis, Cause::Cpu);
     assert_eq!((diagnosis.place(), &diagnosis.findings[0].also_at), ("web", &Vec::new()));
     assert!(diagnosis.sentences[0].starts_with("On web: "), "{:?}", diagnosis.sentences);
-    // The same seen by torment itself needs no name.
+    // The same observed by torment itself needs no place name.
     let diagnosis = diagnose(&recorded_at(None, vec![seen("", [idle(), burning()])], loads()));
     expect(&diagnosis, Cause::Cpu);
     assert_eq!(diagnosis.place(), "");
@@ -57,7 +57,7 @@ fn the_same_at_several_places_is_one_cause() {
     );
 }
 
-/// Those who wait, on one machine, wait for what gives on another.
+/// Waits on one machine are explained by the cause on another.
 #[test]
 fn what_happens_on_one_machine_explains_another() {
     let web = || seen("web", [calm().window, pool_of_ten()]);
@@ -85,7 +85,7 @@ fn what_nobody_saw_any_more_is_said() {
     assert!(diagnosis.sentences.iter().any(|said| said == since), "{:?}", diagnosis.sentences);
     assert!(diagnosis.unseen.iter().any(|said| said == since), "{:?}", diagnosis.unseen);
     assert!(diagnosis.unseen.iter().any(|said| said.starts_with("on web, waits of threads: ")));
-    // Nobody else looked.
+    // No other place is observed.
     let nobody =
         WatchCoverage { level: AccessLevel::Outside, subjects: vec![WatchedProcesses::default()], ..blind };
     let db =

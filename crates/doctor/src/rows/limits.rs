@@ -1,4 +1,4 @@
-//! How much torment can make.
+//! How large a load torment can make.
 
 use super::{Assessment, LIMITS, Rows, only_now, remedy, sysctl};
 use crate::facts::{MachineFacts, TASKS_WANTED};
@@ -7,22 +7,22 @@ use record::{Remedy, SystemLimit, SystemLimitUnit};
 use sys::DESCRIPTORS_LEAST;
 use units::{Bytes, Share, grouped};
 
-/// A loop's connections, comfortably.
+/// Comfortably enough for a loop's connections.
 const DESCRIPTORS: u64 = 4096;
-/// The kernel's own range has 28,232.
+/// The kernel's default range has 28,232.
 const PORTS: u64 = 20_000;
 const PORTS_LEAST: u64 = 2000;
-/// How long a port is kept after its connection (TCP_TIMEWAIT_LEN), and an entry of the tracking table.
+/// How long a port is kept after its connection (TCP_TIMEWAIT_LEN), and an entry in the tracking table.
 const TIME_WAIT_S: u64 = 60;
 const TRACKED_S: u64 = 120;
-/// Connections a second without keep-alive below which ports are the limit of many a service.
+/// Connections per second without keep-alive below which ports limit many a service.
 const REOPENED: u64 = 1000;
-/// What a table may be filled to.
+/// Maximum fill of a table.
 const FULL: f64 = 0.9;
 const FILLING: f64 = 0.5;
-/// The kernel's own since Linux 5.4.
+/// The kernel's default since Linux 5.4.
 const BACKLOG: u64 = 4096;
-/// What torment has of threads and processes itself, with a JVM beside it.
+/// Tasks of torment itself, with a JVM beside it.
 const TASKS_LEAST: u64 = 256;
 const MEMORY_LEAST: u64 = 128 << 20;
 const MEMORY: u64 = 512 << 20;
@@ -36,7 +36,7 @@ pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
         ("connection tracking", tracking(facts)),
         ("listen backlog", backlog(facts)),
     ];
-    // They stand in the order of what they leave: of several groups with a limit the first is the one that counts.
+    // Sorted by what they leave: of several groups with a limit, the first is the one that counts.
     for room in facts.rooms.iter().filter(|room| room.unit == SystemLimitUnit::Tasks) {
         if rows.iter().all(|(name, _)| *name != room.name) {
             rows.push((&room.name, tasks(facts, room)));
@@ -48,7 +48,7 @@ pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
 
 fn descriptors(facts: &MachineFacts) -> FileRead<Assessment> {
     let limits = facts.descriptors.as_ref()?;
-    // torment raises the soft one itself.
+    // torment raises the soft limit itself.
     let Some(hard) = limits.hard else { return Assessment::of("any number").fine() };
     let row = |found: String| {
         let row = Assessment::of(found).figure("hard", hard);
@@ -76,7 +76,7 @@ fn descriptors(facts: &MachineFacts) -> FileRead<Assessment> {
 fn files(facts: &MachineFacts) -> FileRead<Assessment> {
     let (used, most) = *facts.files.as_ref()?;
     let share = Share::of(used, most);
-    // The kernel's own, since Linux 5.16, is as good as none.
+    // The kernel's default since Linux 5.16 is as good as none.
     let found = if most > 1 << 60 {
         format!("{}, no limit", grouped(used))
     } else {
@@ -166,7 +166,7 @@ fn raise(room: &SystemLimit) -> Remedy {
 fn tasks(facts: &MachineFacts, room: &SystemLimit) -> FileRead<Assessment> {
     let SystemLimit { name, limit, used, threads, .. } = room;
     let Some(limit) = limit else {
-        // The kernel always has a limit of its own, and of the process's it is known whether they could be read.
+        // The kernel always has a limit; for the process's, it is known whether it could be read.
         return match &facts.descriptors {
             Err(why) if name == "RLIMIT_NPROC" => Err(why.clone()),
             _ if name.starts_with("kernel.") => {
@@ -191,7 +191,7 @@ fn tasks(facts: &MachineFacts, room: &SystemLimit) -> FileRead<Assessment> {
     }
 }
 
-/// What is left of the memory, where least is.
+/// The memory left, where least is.
 fn memory(facts: &MachineFacts) -> FileRead<Assessment> {
     let is_memory =
         |room: &&SystemLimit| ["memory", "memory.max", "memory.limit_in_bytes"].contains(&room.name.as_str());

@@ -10,12 +10,12 @@ use crate::files::{FileRead, ReadError};
 use record::{Area, Prerequisite, Remedy, Severity};
 use std::collections::BTreeMap;
 
-/// Where a setting of the kernel is kept for good.
+/// Where kernel settings are kept permanently.
 const SYSCTLS: &str = "/etc/sysctl.d/90-torment.conf";
-/// Where the limits of users are.
+/// Where user limits are kept.
 const LIMITS: &str = "/etc/security/limits.d/90-torment.conf";
 
-/// All of them, area by area.
+/// All rows, by area.
 pub(crate) fn judge(facts: &MachineFacts) -> Vec<Prerequisite> {
     let areas = [
         (Area::Sight, visibility::rows(facts)),
@@ -36,14 +36,14 @@ fn allowance(area: Area, name: &str, found: FileRead<Assessment>) -> Prerequisit
     Prerequisite { name: name.to_owned(), area, bearing, found, figures, means, remedy }
 }
 
-/// The rows of an area: of each its name, and what was found unless a file could not be read.
+/// The rows of an area: the name of each, and its assessment unless a file could not be read.
 type Rows<'a> = Vec<(&'a str, FileRead<Assessment>)>;
 
 struct Assessment {
     found: String,
     figures: BTreeMap<String, u64>,
     bearing: Severity,
-    /// What it means, and what changes it.
+    /// What it means, and the remedy.
     advice: Option<(String, Remedy)>,
 }
 
@@ -61,7 +61,7 @@ impl Assessment {
         Ok(self)
     }
 
-    /// Something is not seen, or not to be had.
+    /// Something is invisible or unavailable.
     fn less(self, means: impl Into<String>, remedy: Remedy) -> FileRead<Self> {
         Ok(Self { bearing: Severity::Less, advice: Some((means.into(), remedy)), ..self })
     }
@@ -76,12 +76,12 @@ fn remedy(now: impl Into<String>, for_good: impl Into<String>) -> Remedy {
     Remedy { now: Some(now.into()), for_good: Some(for_good.into()) }
 }
 
-/// A command that lasts, or has to be given each time.
+/// A command that is permanent anyway, or must be repeated each time.
 fn only_now(now: impl Into<String>) -> Remedy {
     Remedy { now: Some(now.into()), for_good: None }
 }
 
-/// What takes a start of the machine, or somebody else.
+/// Takes a reboot, or somebody else.
 fn only_for_good(for_good: impl Into<String>) -> Remedy {
     Remedy { now: None, for_good: Some(for_good.into()) }
 }
@@ -91,7 +91,7 @@ fn sysctl(name: &str, value: &str) -> Remedy {
     remedy(format!("sysctl -w {typed}"), format!("{SYSCTLS}: {name} = {value}"))
 }
 
-/// The program gets what its user has not. One command sets all of them, for each sets them anew.
+/// Grants the program what its user lacks. One command sets all capabilities, since each call replaces them.
 fn capabilities() -> Remedy {
     const ALL: &str = "cap_sys_ptrace,cap_dac_read_search,cap_sys_nice";
     remedy("run torment as root", format!("setcap {ALL}+ep \"$(command -v torment)\""))

@@ -1,4 +1,4 @@
-//! What torment may do.
+//! What torment is permitted to do.
 
 use super::{Assessment, Rows, capabilities, only_for_good, remedy};
 use crate::facts::MachineFacts;
@@ -8,7 +8,7 @@ use record::Remedy;
 
 /// CAP_SYS_NICE.
 const NICE: u32 = 23;
-/// What the loops ask for, and the RLIMIT_NICE that gives it (20 less that).
+/// The weight that loops request, and the RLIMIT_NICE that permits it (20 minus the nice value).
 const WEIGHT: u64 = 30;
 
 pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {

@@ -1,4 +1,4 @@
-//! How exactly torment does what it does when it is due.
+//! How exactly torment sends what is due.
 
 use super::{Assessment, Rows, only_for_good, only_now, remedy};
 use crate::facts::{MachineFacts, Turbo};
@@ -7,19 +7,19 @@ use procfs::CpuTimes;
 use tasks::cpu_quota_advice;
 use units::{Nanos, Share};
 
-/// Since when loops can wait to the nanosecond (epoll_pwait2(2)).
+/// First kernel in which loops can wait with nanosecond resolution (epoll_pwait2(2)).
 const KERNEL: (u64, u64) = (5, 11);
-/// A quota below this is used up by the load alone, now and then.
+/// The load alone uses up a lower quota now and then.
 const QUOTA: f64 = 2.0;
-/// Shares of the processors' time that others take.
+/// Share of processor time taken by others.
 const STOLEN: f64 = 0.05;
 const STOLEN_LITTLE: f64 = 0.01;
-/// Of one processor.
+/// In processors.
 const OTHERS: f64 = 0.25;
-/// What the loop spins before a request is due: a sleep may end so late.
+/// The loop spins this long before a request is due: a sleep may end this late.
 const SLACK: Nanos = Nanos::from_micros(60);
 const TIMER: Nanos = Nanos::from_micros(1);
-/// Clocks that are read without asking the kernel.
+/// Clocks that are read without a system call.
 const QUICK: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen"];
 
 pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
@@ -93,13 +93,13 @@ fn quota(facts: &MachineFacts) -> FileRead<Assessment> {
     }
 }
 
-/// All that a processor's time goes to.
+/// A processor's total time.
 fn sum(times: &CpuTimes) -> u64 {
     let CpuTimes { user, system, interrupts, idle, iowait, stolen } = *times;
     user + system + interrupts + idle + iowait + stolen
 }
 
-/// What the hypervisor takes.
+/// Time taken by the hypervisor.
 fn stolen(facts: &MachineFacts) -> FileRead<Assessment> {
     let (before, now) = facts.times.as_ref()?;
     let passed = sum(now).saturating_sub(sum(before));
@@ -122,7 +122,7 @@ fn stolen(facts: &MachineFacts) -> FileRead<Assessment> {
     }
 }
 
-/// What other programs take.
+/// Time taken by other programs.
 fn others(facts: &MachineFacts) -> FileRead<Assessment> {
     let (before, now) = facts.times.as_ref()?;
     let busy = |times: &CpuTimes| times.user + times.system + times.interrupts;
@@ -210,7 +210,7 @@ fn governor(facts: &MachineFacts) -> FileRead<Assessment> {
             "/etc/default/cpufrequtils: GOVERNOR=performance, or a unit with cpupower frequency-set -g performance",
         )
     };
-    // These two choose the clock themselves, and call all but the most eager way so.
+    // These two choose the clock themselves, and name all but their most eager mode so.
     let chooses = driver.starts_with("intel_pstate")
         || driver.starts_with("amd-pstate-epp")
         || driver.starts_with("amd_pstate_epp");

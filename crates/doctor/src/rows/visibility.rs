@@ -1,11 +1,11 @@
-//! What torment sees of a target.
+//! What torment can see of a target.
 
 use super::{Assessment, Rows, SYSCTLS, capabilities, only_for_good, remedy};
 use crate::facts::MachineFacts;
 use crate::files::FileRead;
 use record::Remedy;
 
-/// CAP_SYS_PTRACE, and either of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: the files of a process are its owner's.
+/// CAP_SYS_PTRACE; and either of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: a process's files are its owner's.
 const PTRACE: u32 = 19;
 const READ: [u32; 2] = [1, 2];
 
@@ -74,7 +74,7 @@ fn tracepoints(facts: &MachineFacts) -> FileRead<Assessment> {
     }
 }
 
-/// Said because it is looked for.
+/// Reported because people look for it.
 fn perf(facts: &MachineFacts) -> FileRead<Assessment> {
     let level = facts.perf_paranoid.as_ref()?.as_ref();
     let level = level.map_or_else(String::new, |level| format!(" (kernel.perf_event_paranoid {level})"));

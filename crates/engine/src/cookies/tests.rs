@@ -13,7 +13,7 @@ fn sent(jar: &CookieJar, visit: &CookieContext<'_>) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// What is sent to `/` after these headers came from there.
+/// What is sent to `/` after receiving these headers from there.
 fn after(headers: &[&str]) -> String {
     let mut jar = CookieJar::default();
     headers.iter().for_each(|header| jar.set(header.as_bytes(), &at("/")));
@@ -170,7 +170,7 @@ fn a_jar_has_its_limits() {
 }
 
 proptest! {
-    /// What servers set comes back as it was, the last value of each name, in the order of first mention.
+    /// What servers set comes back unchanged, the last value of each name, in the order of first mention.
     #[test]
     fn what_was_set_comes_back(cookies in proptest::collection::vec(("[a-e!#$]{1,2}", "[!-:<-~]{0,8}"), 0..30)) {
         let mut expected: Vec<(&str, &str)> = Vec::new();

@@ -1,4 +1,4 @@
-//! A PostgreSQL server of which only the words are there.
+//! A fake PostgreSQL server whose messages are the fuzzer's bytes.
 
 use crate::prepared_flows::PreparedFlows;
 use crate::protocol::{Protocol, Readiness};
@@ -11,14 +11,14 @@ use units::Nanos;
 
 const PORT: u16 = 5432;
 
-/// Where connections lead; the other end is played by the bytes.
+/// Accepts connections; the fuzzed bytes play the other end.
 pub(super) struct FuzzServer {
     listener: UnixListener,
     job: EngineConfig,
 }
 
 impl FuzzServer {
-    /// In a folder of its own, which goes with it.
+    /// Listens in a temporary folder of its own.
     pub fn new() -> Self {
         let thread = format!("{:?}", std::thread::current().id());
         let number: String = thread.chars().filter(char::is_ascii_digit).collect();
@@ -44,8 +44,8 @@ impl FuzzServer {
         Self { listener, job }
     }
 
-    /// One connection to its end: these bytes come, and statements go as soon as they may. How many
-    /// were answered, rightly or not.
+    /// Runs one connection to its end: these bytes arrive, and statements are sent as soon as possible. Returns
+    /// how many were answered, rightly or not.
     pub fn replay(&self, before: &[u8], said: &[u8], size: usize) -> usize {
         let mut script = PreparedFlows::new(&self.job).expect("the statement is ours");
         let session = script.session.clone();

@@ -89,7 +89,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// The same as serde_json, which builds the whole tree, says of the same pointers.
+    /// The same results as serde_json, which builds the whole tree.
     #[test]
     fn finds_what_a_whole_tree_has(
         json in any_json(),

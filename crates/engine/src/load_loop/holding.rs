@@ -1,22 +1,23 @@
-//! Connections that stand open whether or not there is a request for them.
+//! Connections held open whether or not there are requests for them.
 
 use super::{HeldConnections, LoadLoop, ThreadReport};
 use record::Failure;
 use units::Nanos;
 
-/// Connections being made at once: more would overflow a target's accept queue (128 in many services) by our doing.
+/// Connections being made at once: more would overflow a target's accept queue (128 in many services) by our
+/// doing.
 const MAKING_LIMIT: usize = 100;
-/// While connections are made without a trial, those that take too long are looked for so often.
+/// While connections are made outside a trial: the interval of checks for those that take too long.
 pub(super) const LOOK: Nanos = Nanos::from_millis(50);
 
-/// What is to stand.
+/// Progress of holding connections open.
 pub(super) struct HoldState {
     wanted: usize,
-    /// Those that the target closed although nothing was asked of them: they are not made again.
+    /// Connections that the target closed while idle: they are not made again.
     dropped: usize,
     /// Why one could not be made: no more are tried.
     refused: Option<Failure>,
-    /// Whoever asked has been told.
+    /// Whether the result has been reported.
     told: bool,
 }
 
@@ -27,7 +28,7 @@ impl LoadLoop {
         self.hold = Some(HoldState { wanted, dropped: 0, refused: None, told: false });
     }
 
-    /// Whoever asked waits no longer: those that are still being made are given up.
+    /// The caller waits no longer: gives up on those still being made.
     pub(super) fn hold_no_more(&mut self) {
         let Some(hold) = self.hold.as_mut().filter(|hold| !hold.told) else { return };
         self.connections.give_up_making();
@@ -40,7 +41,7 @@ impl LoadLoop {
         self.hold = None;
     }
 
-    /// Makes what is lacking, and tells once all that can stands.
+    /// Makes missing connections, and reports once all that can be are open.
     pub(super) fn hold_open(&mut self) {
         while let Some(hold) = &self.hold {
             let lacking = hold.refused.is_none() && self.connections.len() + hold.dropped < hold.wanted;
@@ -64,14 +65,13 @@ impl LoadLoop {
         }
     }
 
-    /// The target has closed a connection on which nothing was under way and nothing was just answered.
+    /// The target has closed a connection on which nothing was in flight and nothing was just answered.
     pub(super) fn note_dropped(&mut self) {
         if let Some(hold) = &mut self.hold {
             hold.dropped += 1;
         }
     }
 
-    /// One could not be made.
     pub(super) fn note_refused(&mut self, why: Failure) {
         if let Some(hold) = &mut self.hold {
             hold.refused.get_or_insert(why);

@@ -1,4 +1,4 @@
-//! From the kernel's news, or a time that is up, to what became of a request and of its arrival.
+//! From a kernel event or a timeout to the outcome of a request and its arrival.
 
 use super::{LoadLoop, RunningTrial};
 use crate::outstanding::{InFlightRequest, StepRequest};
@@ -15,8 +15,8 @@ impl LoadLoop {
             None => {}
             Some(connection) if connection.is_being_made() => {
                 self.establish(slot);
-                // What came behind the last word of its making, the end included, no further event tells of; and an answer
-                // that is there already is none of which this event has told.
+                // What arrived right behind the handshake, the end included, causes no further event; and an
+                // answer that is already there is not covered by this one.
                 if self.connections.get(slot).is_some_and(|connection| !connection.is_being_made()) {
                     self.receive(slot, if news == Readiness::End { news } else { Readiness::None });
                 }
@@ -51,7 +51,6 @@ impl LoadLoop {
         }
     }
 
-    /// An exchange has ended.
     pub(super) fn complete_exchange(&mut self, told: Completion) {
         let Some(InFlightRequest { request, sent, orphan, used, .. }) = self.exchanges.remove(told.exchange)
         else {
@@ -107,7 +106,7 @@ impl LoadLoop {
         }
     }
 
-    /// The user of this request goes on to the next step of the flow.
+    /// Starts the next step of this request's flow.
     pub(super) fn start_next_step(
         &mut self,
         request: &StepRequest,
@@ -154,7 +153,7 @@ impl LoadLoop {
         self.finish_arrival(request, now, true);
     }
 
-    /// Nothing more will come of the request's arrival.
+    /// Ends the request's arrival.
     pub(super) fn finish_arrival(&mut self, request: &StepRequest, now: Nanos, connected: bool) {
         if let Some(user) = request.user {
             self.users.remove(user);
@@ -165,7 +164,7 @@ impl LoadLoop {
         self.report_if_settled();
     }
 
-    /// The connection broke. What it carried has failed, or is sent on another.
+    /// The connection broke. What it carried has failed, or is resent on another.
     pub(super) fn connection_lost(&mut self, slot: u32, why: Failure) {
         let Some(connection) = self.connections.get(slot) else { return };
         let mut open = Vec::new();
@@ -176,26 +175,26 @@ impl LoadLoop {
         }
         self.connections.close(slot);
         for (exchange, touch) in open {
-            // Whatever else is wrong with it was said in so many words.
+            // In any other case the failure is explicit.
             let touch = if closed { touch } else { ServerHandling::Answered };
             self.complete_exchange(Completion { exchange, result: Err(why.clone()), received_ns: 0, touch });
         }
     }
 
-    /// The server has closed a connection that carries these: how long had nothing been asked on it?
+    /// The server has closed a connection that carries these: notes how long nothing had been asked on it.
     fn note_closed(&mut self, slot: u32, open: &[(u32, ServerHandling)]) {
         let Self { connections, exchanges, present, .. } = self;
         let start_ns = present.as_ref().map_or(0, |present| present.trial.start_ns);
         let of = |exchange: &InFlightRequest| (!exchange.orphan).then_some(start_ns + exchange.sent.0);
         let asked =
             open.iter().filter_map(|(number, _)| exchanges.get_mut(*number).map(|open| of(open))).min();
-        // What was sent in an earlier trial, by another clock, is the first of all.
+        // What was sent in an earlier trial, by another clock, precedes everything.
         if let Some(asked_ns) = asked.unwrap_or_else(|| Some(sys::monotonic_ns())) {
             connections.note_closed(slot, asked_ns);
         }
     }
 
-    /// Gives up on requests that are older than their time-out, and on those that nobody waits for after the load.
+    /// Gives up on requests older than their timeout, and on those no longer waited for after the load.
     pub(super) fn expire(&mut self) {
         let now = self.now();
         let patience = self.present.as_ref().map_or(Nanos::MAX, |present| present.max_request_age(now));
@@ -209,7 +208,8 @@ impl LoadLoop {
             if outcome == Outcome::Unfinished {
                 self.orphan(key.number);
             } else {
-                // Its answer may still come: unless that can be told from others, the connection is of no more use.
+                // Its answer may still come: unless the protocol can tell it apart, the connection is of no
+                // more use.
                 self.exchanges.remove(key.number);
                 self.cancel_exchange(connection, key.number);
             }
@@ -224,13 +224,13 @@ impl LoadLoop {
         }
     }
 
-    /// What a request comes to that is given up.
+    /// The outcome of a request that is given up.
     fn outcome_of(&self, request: &StepRequest, now: Nanos) -> Outcome {
         let timed_out = request.due + self.timeout_of(request) <= now;
         if timed_out { Outcome::Timeout } else { Outcome::Unfinished }
     }
 
-    /// The answer will be read and forgotten.
+    /// Has the answer read and discarded.
     pub(super) fn orphan(&mut self, exchange: u32) {
         if let Some(exchange) = self.exchanges.get_mut(exchange) {
             exchange.orphan = true;
@@ -253,7 +253,7 @@ impl LoadLoop {
         self.setup.script.flows[request.flow as usize].steps[request.step as usize].timeout
     }
 
-    /// Nobody waits for orphans any longer.
+    /// Closes the connections that still wait for orphans.
     pub(super) fn abandon_orphans(&mut self) {
         let orphans = self.exchanges.iter_mut().filter(|(_, exchange)| exchange.orphan);
         let orphans: Vec<(u32, u32)> =

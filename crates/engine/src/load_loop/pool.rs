@@ -1,49 +1,53 @@
-//! What one trial leaves of its connections to the next, which shall begin as if it were the first.
+//! Cleans up a trial's connections, so that the next begins as if it were the first.
 //!
-//! An overload leaves thousands that nobody needs any more. A target closes those that are idle for as long as it keeps them, all at
-//! once, in the middle of the next trial: it stood still for a second, and the limit was its own doing in the report and ours in truth.
+//! An overload leaves thousands that nobody needs. A target closes idle ones after its keep-alive time, all at
+//! once, in the middle of the next trial: it froze for a second, and the report blamed the target for a limit
+//! that was our doing.
 
 use super::LoadLoop;
 use crate::slots::SlotKey;
 use std::collections::VecDeque;
 use units::Nanos;
 
-/// So many are kept whatever they did.
+/// This many are kept in any case.
 const KEPT: usize = 100;
-/// One that the last second of a load did not need is not needed.
+/// A connection unused in the last second of a load is not needed.
 const UNNEEDED_NS: u64 = 1_000_000_000;
-/// If nobody was answered for so long, those that wait may wait for the places of others. Who is merely slow answers one after the other.
+/// If nothing was answered for this long, requests that wait may be waiting for the places of others. A target
+/// that is merely slow answers one after the other.
 const HUSHED_NS: u64 = 900_000_000;
 
-/// A request that waits for so long on a connection that nothing was answered on yet, and for so many times as long as any on a used one took, one of
-/// which was sent later, waits for a place.
+/// A request waits for a place if it has waited this long on a connection that has not answered yet, and this
+/// many times as long as any on a used connection took, provided one sent later was answered there.
 const WANTS_A_PLACE: Nanos = Nanos::from_millis(100);
 const WANTS_A_PLACE_TIMES: u64 = 2;
-/// As long as it is not known that the target serves few it must have waited for so long, and nothing have been answered on a new connection meanwhile: a
-/// target that is late with all accepts some now and then.
+/// Until the target is known to serve few connections, the request must have waited this long, with no answer
+/// on a new connection meanwhile: a target that accepts late still accepts some now and then.
 const SHOWS_PLACES: Nanos = Nanos::from_millis(500);
-/// One may be slow for other reasons; so many at once wait because the target serves no more connections than those that have carried answers.
+/// One may be slow for other reasons; this many at once wait because the target serves no more connections than
+/// those that have carried answers.
 const CROWD: usize = 3;
 
-/// What is known of them.
+/// Observations about the trial's connections.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     /// How many there were when the trial began.
     began_with: usize,
-    /// Whether a request of it was bad.
+    /// Whether a request of the trial was bad.
     pub bad: bool,
-    /// When its load was over, on the monotonic clock, of an open loop.
+    /// When an open loop's load was over, on the monotonic clock.
     pub load_ended_ns: Option<u64>,
-    /// When its load was over, or an answer came after that, on the monotonic clock.
+    /// When its load was over, or the last answer after that arrived, on the monotonic clock.
     pub answered_ns: u64,
-    /// Whether it closes what nobody asks anything on, for the sake of those that still wait.
+    /// Whether it closes idle connections for the sake of requests that still wait.
     pub gives_way: bool,
-    /// Requests of an open loop that are the first on their connection, and when they were sent; some were answered meanwhile.
+    /// An open loop's first requests on their connections, and when they were sent; some were answered
+    /// meanwhile.
     first: VecDeque<(SlotKey, Nanos)>,
-    /// The longest that one on a used connection took, and when the last that was answered there was sent.
+    /// The longest time that one on a used connection took, and when the last one answered there was sent.
     longest: Nanos,
     last: Nanos,
-    /// When the last answer came that was the first on its connection.
+    /// When the last first answer on a connection arrived.
     first_answered: Nanos,
 }
 
@@ -52,19 +56,20 @@ impl Pool {
         Self { began_with, ..Self::default() }
     }
 
-    /// On a connection that had carried an answer, what was sent at this moment was answered after so long.
+    /// A request sent at this time on a used connection was answered after this long.
     pub fn served(&mut self, sent: Nanos, within: Nanos) {
         (self.longest, self.last) = (self.longest.max(within), sent);
     }
 
-    /// On a new one an answer came at this moment.
+    /// The first answer on a new connection arrived.
     pub fn served_first(&mut self, received: Nanos) {
         self.first_answered = received;
     }
 }
 
 impl LoadLoop {
-    /// Closes what the next trial does not need. Sessions of a database are as many as were asked for, and those that are held stand.
+    /// Closes what the next trial does not need, except database sessions, whose number is fixed, and held
+    /// connections.
     pub(super) fn trim_pool(&mut self) {
         let Some(ended_ns) = self.pool.load_ended_ns.take().filter(|_| self.hold.is_none()) else { return };
         if self.setup.script.session.is_some() {
@@ -75,7 +80,6 @@ impl LoadLoop {
         self.connections.trim(most, KEPT, ended_ns.saturating_sub(UNNEEDED_NS));
     }
 
-    /// The first request on a connection was sent.
     pub(super) fn note_first_request(&mut self, request: SlotKey, sent: Nanos) {
         if !self.is_closed_loop() && self.hold.is_none() && self.setup.script.session.is_none() {
             self.forget_answered();
@@ -91,9 +95,10 @@ impl LoadLoop {
         }
     }
 
-    /// Whether somebody waits for the place of a connection that has just answered, while nobody waits for the connection itself. A target may have places
-    /// for so many, and keep each open: one process a connection, and who came after those is served once one of them ends. Users go away; connections that are
-    /// used in turn for ever would be our doing. Each that waits is made room for once.
+    /// Whether a request waits for the place of a connection that has just answered, while none waits for the
+    /// connection itself. A target may have places for a number of connections, and keep each open: one process
+    /// per connection, and later ones are served once one of them ends. Users go away; connections reused
+    /// forever would be our doing. Room is made once for each that waits.
     pub(super) fn is_place_wanted(&mut self) -> bool {
         if self.pool.first.is_empty() || !self.backlog.is_empty() || self.present.is_none() {
             return false;
@@ -118,7 +123,8 @@ impl LoadLoop {
         true
     }
 
-    /// The load is over, so that no connection becomes idle for somebody's sake any more: of a target that serves few, all make way that are.
+    /// The load is over, so no connection becomes idle for another's sake any more: if the target serves few,
+    /// all idle ones make way.
     pub(super) fn make_way(&mut self) {
         if self.connections.places().is_none() || self.pool.gives_way {
             return;
@@ -130,8 +136,8 @@ impl LoadLoop {
         }
     }
 
-    /// Whether nothing was answered on new connections since that was sent, and everything on used ones: a target that is late with all of them has places
-    /// for more, and so has one that accepts them one by one.
+    /// Whether, since that was sent, nothing was answered on new connections and everything on used ones: a
+    /// target that is late with all of them has places for more, and so has one that accepts them one by one.
     fn starves_new_ones(&mut self, sent: Nanos, now: Nanos) -> bool {
         now - self.pool.first_answered.max(sent) > SHOWS_PLACES
             && self.exchanges.iter_mut().all(|(_, exchange)| {
@@ -139,7 +145,8 @@ impl LoadLoop {
             })
     }
 
-    /// The same once the load is over: nobody would end, for those that are done stay open for the next trial, and the target never recovered.
+    /// Makes way once the load is over: otherwise finished connections would stay open for the next trial, and
+    /// the target never recover.
     pub(super) fn give_way(&mut self) {
         let hushed = sys::monotonic_ns().saturating_sub(self.pool.answered_ns) >= HUSHED_NS;
         if hushed && self.unsettled && self.present.is_none() && self.hold.is_none() {

@@ -1,4 +1,4 @@
-//! Requests that met a connection which the server was closing: sent once more, or why not.
+//! Requests that met a connection which the server was closing: resent, or not, and why.
 
 use super::LoadLoop;
 use crate::outstanding::StepRequest;
@@ -7,7 +7,8 @@ use crate::protocol::ServerHandling;
 use record::Failure;
 
 impl LoadLoop {
-    /// Has the request wait for another connection, still by its own due time. An error is what it has failed for instead.
+    /// Has the request wait for another connection, keeping its due time. An error is the failure that it ends
+    /// with instead.
     ///
     /// `used`: it was sent on a connection that had carried an answer before.
     pub(super) fn resend(
@@ -33,13 +34,13 @@ impl LoadLoop {
     }
 }
 
-/// A request meets so many connections at most that close: a server that keeps them for a while closes all that have been idle for long
-/// at once.
+/// The most closing connections that a request may meet: a server with a keep-alive time closes all that have
+/// been idle for that long at once.
 const TRIES: u8 = 3;
 
-/// A server may close a connection at any moment, also in the one in which a request is on its way: that is no failure, so
-/// clients send it again (RFC 9112 section 9.3.1). But one who refuses or drops a new connection has no room, and that is to
-/// be seen; so is whatever happens again and again.
+/// A server may close a connection at any moment, even with a request on its way: that is no failure, so
+/// clients resend it (RFC 9112 section 9.3.1). But a server that refuses or drops a new connection has no room,
+/// which must show; so must whatever happens again and again.
 fn may_go_again(
     step: &PreparedStep,
     resend: bool,

@@ -1,4 +1,4 @@
-//! From an arrival that is due to a request that is sent.
+//! From a due arrival to a sent request.
 
 use super::LoadLoop;
 use crate::error::connect_failure;
@@ -13,17 +13,17 @@ use units::Nanos;
 
 /// An arrival taken up later than this was not sent in any useful sense: it is `unsent`.
 const BEHIND_LIMIT: Nanos = Nanos::from_secs(1);
-/// Arrivals taken up before the kernel's news are looked at again: as many as the news of one turn can free
-/// users of a closed loop, so that neither falls behind the other.
+/// Arrivals taken up before kernel events are handled again: as many as the events of one turn can free users
+/// of a closed loop, so that neither falls behind the other.
 const ARRIVALS_A_TURN: usize = super::EVENTS_A_TURN;
-/// Connections being made at once; more would overflow a target's accept queue (128 in many
-/// services) by our doing rather than by its own.
+/// Connections being made at once; more would overflow a target's accept queue (128 in many services) by our
+/// doing rather than by its own.
 const CONNECTING_LIMIT: usize = 100;
-/// The same where the plan asks for a number of connections: they are wanted at once.
+/// The same where the plan sets the number of connections: they are wanted at once.
 const CONNECTING_LIMIT_CLOSED: usize = 1000;
 
 impl LoadLoop {
-    /// Takes up arrivals that are due; true if more may be.
+    /// Takes up due arrivals; true if there may be more.
     pub(super) fn take_up(&mut self) -> bool {
         for _ in 0..ARRIVALS_A_TURN {
             let now = self.now();
@@ -32,7 +32,7 @@ impl LoadLoop {
                 return false;
             }
             let Some((number, due)) = present.trial.source.take(now) else { return false };
-            // A closed loop has no due times: nobody waits for its requests before they are sent.
+            // A closed loop has no due times: its requests do not wait before they are sent.
             let due = if present.trial.source.is_closed_loop() { now } else { due };
             let number = present.trial.first_number + number;
             let outcome = if now - due > BEHIND_LIMIT || number >= self.setup.arrivals_limit {
@@ -59,13 +59,13 @@ impl LoadLoop {
         true
     }
 
-    /// Somebody to take this flow, if it needs somebody.
+    /// A user for this flow, if it needs one.
     pub(super) fn new_user(&mut self, flow: usize) -> Option<u32> {
         let flow = &self.setup.script.flows[flow];
         (!flow.plain).then(|| self.users.insert(User::default()).number)
     }
 
-    /// Users whose pause is over go on.
+    /// Resumes users whose pause is over.
     pub(super) fn wake_users(&mut self, now: Nanos) {
         while let Some(present) = &mut self.present
             && let Some(Reverse((at, user))) = present.thinking.peek().copied()
@@ -80,7 +80,7 @@ impl LoadLoop {
         }
     }
 
-    /// The request is due, and waits for a connection.
+    /// Adds a due request to the backlog.
     pub(super) fn enqueue(&mut self, request: StepRequest) {
         self.backlog.push(request.due, self.timeout_of(&request), request);
     }
@@ -94,8 +94,8 @@ impl LoadLoop {
         }
     }
 
-    /// Makes connections for the requests that still wait. Arrivals come first: to make one takes longer than to send a request, and while
-    /// some are due, it is one a turn.
+    /// Makes connections for requests that still wait. Arrivals come first: making one takes longer than
+    /// sending a request, so while some are due, it is one per turn.
     pub(super) fn make_connections(&mut self) {
         if self.hold.is_some() {
             return;
@@ -123,7 +123,7 @@ impl LoadLoop {
         due.is_some_and(|due| due <= now)
     }
 
-    /// Whether a closed loop still lacks connections that nobody waits for: each user is to have one, also
+    /// Whether a closed loop still lacks connections that nobody waits for: each user is to have one, even
     /// where others answer so fast that they could do the work.
     fn wants_more(&mut self) -> bool {
         let len = self.connections.len();
@@ -141,7 +141,7 @@ impl LoadLoop {
         Ok(())
     }
 
-    /// Carries the making of a connection on.
+    /// Continues making a connection.
     pub(super) fn establish(&mut self, slot: u32) {
         let Some(connection) = self.connections.get(slot) else { return };
         match connection.protocol.establish(
@@ -171,7 +171,7 @@ impl LoadLoop {
             present.eager_for = None;
         }
         if self.hold.is_some() {
-            // Whoever waits, waits for one of those that stand.
+            // Requests wait for one of those already open.
             return self.note_refused(connect_failure(why));
         }
         if let Some(request) = self.backlog.pop() {
@@ -234,12 +234,12 @@ impl LoadLoop {
         }
     }
 
-    /// Sends what connections have held back to send it together.
+    /// Flushes the connections that have held back data.
     pub(super) fn flush(&mut self) {
         while let Some(slot) = self.unflushed.pop() {
             let Some(connection) = self.connections.get(slot) else { continue };
             if connection.protocol.flush(&mut connection.stream).is_err() {
-                // Who takes no more may have said why, and what was not looked at.
+                // A server that accepts no more may have said why, and what it has not processed.
                 self.receive(slot, Readiness::End);
                 self.connection_lost(slot, Failure::Closed);
             }

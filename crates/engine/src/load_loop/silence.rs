@@ -1,7 +1,7 @@
-//! How long nothing came of the target while it was asked.
+//! Detects how long the target sends nothing while requests are in flight.
 //!
-//! A *silence* is a stretch of [`record::SILENCE`] at least in which no request ended although some were under way, as all
-//! loops together saw it. Whether that is more than a slow answer is judged by others (`diagnosis`).
+//! A *silence* is a stretch of at least [`record::SILENCE`] in which no request ended although some were in
+//! flight, as seen by all loops together. Whether that is more than a slow answer is for `diagnosis` to judge.
 
 use super::LoadLoop;
 use record::{CatchUp, SILENCE, Silence, WAITED_FOR, freed_within};
@@ -9,23 +9,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use units::Nanos;
 
-/// What all loops share.
+/// Shared by all loops.
 #[derive(Default)]
 pub(crate) struct TargetActivity {
-    /// When any loop last heard of the target, on the monotonic clock; told by each loop once a turn.
+    /// When any loop last heard from the target, on the monotonic clock; updated by each loop once a turn.
     last: AtomicU64,
-    /// What a target that stood still in this trial needs to catch up: in nanoseconds after the longest silence, and by when since the
-    /// trial began.
+    /// The catch-up time after this trial's silences: nanoseconds after the longest silence, and its end since
+    /// the trial began.
     longest: AtomicU64,
     answered_by: AtomicU64,
-    /// How long this trial drains, in nanoseconds, by how slow its answers are all the time.
+    /// How long this trial drains, in nanoseconds, given how slow its answers generally are.
     steady: AtomicU64,
 }
 
 pub(crate) type SharedActivity = Arc<TargetActivity>;
 
 impl TargetActivity {
-    /// How long the load that began at `start` and ended at `ends` drains, as far as is known `now`; all on the monotonic clock.
+    /// How long the load that began at `start` and ended at `ends` drains, as far as is known `now`; all on the
+    /// monotonic clock.
     pub fn drain(&self, drain: Nanos, [start, ends, now]: [u64; 3]) -> Nanos {
         let last = self.last.load(Ordering::Relaxed);
         let goes_on = last >= start && last < ends && now.saturating_sub(last) >= SILENCE.0;
@@ -35,19 +36,17 @@ impl TargetActivity {
         catch_up.drain(drain.max(told(&self.steady)), Nanos(ends - start)).max(least)
     }
 
-    /// A silence has ended.
     fn note_silence(&self, silence: &Silence) {
         let catch_up = CatchUp::after(silence);
         self.longest.fetch_max(catch_up.longest.0, Ordering::Relaxed);
         self.answered_by.fetch_max(catch_up.answered_by.0, Ordering::Relaxed);
     }
 
-    /// By how slow the answers of one loop are all the time, the load drains so long.
+    /// Extends the drain, as the answers of one loop are generally slow.
     pub fn raise_drain(&self, steady: Nanos) {
         self.steady.fetch_max(steady.0, Ordering::Relaxed);
     }
 
-    /// A trial begins.
     pub fn begin(&self) {
         self.longest.store(0, Ordering::Relaxed);
         self.answered_by.store(0, Ordering::Relaxed);
@@ -55,32 +54,32 @@ impl TargetActivity {
     }
 }
 
-/// While something is under way a loop looks at the clock so often, to know whether it stood still itself.
+/// While something is in flight a loop checks the clock this often, to know whether it stalled itself.
 pub(super) const LOOK: Nanos = Nanos::from_millis(50);
-/// A turn that begins so much later than it had to is torment's own standing still: a sleep ends late by less.
+/// A turn that begins this much later than planned is torment's own stall: sleeps are late by less.
 const LATE: u64 = 10_000_000;
 
-/// What one loop knows of it. All moments are of the monotonic clock, in nanoseconds.
+/// One loop's view. All times are nanoseconds of the monotonic clock.
 pub(super) struct SilenceDetector {
     shared: SharedActivity,
-    /// When this loop last heard of the target.
+    /// When this loop last heard from the target.
     heard: u64,
-    /// What of that the others were told.
+    /// The part of that already shared.
     passed_on: u64,
-    /// How many requests were given up since, and when the earliest of them was sent.
+    /// Requests given up since, and when the earliest of them was sent.
     given_up: u64,
     given_up_sent: u64,
-    /// By when this loop has its turn, unless it stands still itself.
+    /// When this loop's next turn is due, unless it stalls itself.
     turn_by: u64,
-    /// How long it did so since it last heard of the target.
+    /// How long it has stalled since it last heard from the target.
     still: u64,
-    /// The silence that ended last, while those who waited in it are answered.
+    /// The last silence, while the requests that waited in it are being answered.
     ended: Option<EndedSilence>,
 }
 
 struct EndedSilence {
     silence: Silence,
-    /// Who has not been answered by now was not held up by the same thing.
+    /// A request unanswered by then was not held up by this silence.
     counts_until: u64,
 }
 
@@ -98,12 +97,12 @@ impl SilenceDetector {
         }
     }
 
-    /// The loop sleeps, for so long at most; none: until there is news.
+    /// The loop sleeps for at most this long; `None`: until there is an event.
     pub fn sleeps(&mut self, now: u64, at_most: Option<Nanos>) {
         self.turn_by = at_most.map_or(u64::MAX, |time| now.saturating_add(time.0));
     }
 
-    /// Nobody waits any longer for a request that was sent then.
+    /// A request sent at this time was given up.
     pub fn gave_up(&mut self, sent: u64) {
         self.given_up += 1;
         self.given_up_sent = self.given_up_sent.min(sent);
@@ -123,8 +122,8 @@ impl SilenceDetector {
 }
 
 impl LoadLoop {
-    /// A request that was due and sent at these moments of the trial has ended, by what the target did; none: of an earlier trial.
-    /// `at_ns` is when, on the monotonic clock; zero: now.
+    /// A request due and sent at these moments of the trial has ended, by the target's doing; `None`: from an
+    /// earlier trial. `at_ns` is when, on the monotonic clock; zero: now.
     pub(super) fn note_activity(&mut self, at_ns: u64, request: Option<[Nanos; 2]>) {
         let at = if at_ns == 0 { sys::monotonic_ns() } else { at_ns };
         if at >= self.hush.heard + SILENCE.0 {
@@ -141,18 +140,19 @@ impl LoadLoop {
         }
     }
 
-    /// This loop has heard nothing for long. If no other has either, and something was under way, that was a silence.
+    /// This loop has heard nothing for long. If no other has either, and something was in flight, that was a
+    /// silence.
     fn end_silence(&mut self, at: u64, sent: Option<Nanos>, answered: bool) {
         self.hush.note_stall(sys::monotonic_ns());
         let before = self.hush.shared.last.fetch_max(at, Ordering::Relaxed).max(self.hush.heard);
         let (Some(present), Some(sent)) = (&self.present, sent) else { return };
         let (start, is_closed) = (present.trial.start_ns, present.trial.source.is_closed_loop());
-        // Who has not answered at all yet has not begun to stand still.
+        // A target that has not answered at all yet cannot fall silent.
         if before < start || at < before + SILENCE.0 {
             return;
         }
         let under_way = self.exchanges.iter_mut().filter(|(_, exchange)| !exchange.orphan);
-        // Who came meanwhile and has no connection waits for the same end.
+        // Requests that came meanwhile and have no connection wait for the same end.
         let mut waiting = self.hush.given_up + u64::from(answered) + self.backlog.len() as u64;
         let mut earliest = self.hush.given_up_sent.min(start + sent.0);
         for (_, exchange) in under_way {
@@ -178,7 +178,7 @@ impl LoadLoop {
         self.hush.ended = Some(EndedSilence { silence, counts_until: at + long / freed_within(is_closed) });
     }
 
-    /// Puts the last silence on record, once no more can become of it.
+    /// Records the last silence, once nothing can change it any more.
     pub(super) fn record_silence(&mut self) {
         if let Some(ended) = self.hush.ended.take()
             && let Some(present) = &mut self.present
@@ -187,7 +187,7 @@ impl LoadLoop {
         }
     }
 
-    /// What was heard in the turn before is told to the other loops.
+    /// Shares what was heard in the previous turn with the other loops.
     pub(super) fn begin_turn(&mut self, now_ns: u64) {
         let hush = &mut self.hush;
         if hush.heard > hush.passed_on {
@@ -200,7 +200,7 @@ impl LoadLoop {
         }
     }
 
-    /// The trial is over at this moment: who has not answered by now does so too late to be heard.
+    /// The trial is over at this moment: later answers no longer count.
     pub(super) fn close_silence(&mut self, now: Nanos) {
         if let Some(start) = self.present.as_ref().map(|present| present.trial.start_ns)
             && self.hush.given_up > 0
@@ -228,7 +228,7 @@ mod tests {
         hush.note_stall(ms(950));
         hush.note_stall(ms(950));
         assert_eq!(hush.still, ms(700));
-        // Nothing was to wake it but news.
+        // Only an event was to wake it.
         hush.sleeps(ms(1000), None);
         hush.note_stall(ms(9000));
         assert_eq!(hush.still, ms(700));

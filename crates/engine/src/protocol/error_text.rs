@@ -1,20 +1,20 @@
-//! What a server says is wrong, in words to count by: the same for all mistakes of the same kind.
+//! A server's error in words to count by: the same for all errors of one kind.
 
 /// Characters of a message that are shown.
 pub(super) const SHOWN: usize = 200;
 
-/// The first line, up to a bearable length.
+/// The first line, truncated.
 pub(super) fn first_line(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.char_indices().nth(SHOWN).map_or(line, |(end, _)| &line[..end])
 }
 
-/// Whether a name may hold it.
+/// Whether it may be part of a name.
 pub(super) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The message without its values: what it quotes, unless that is a name, and its numbers.
+/// The message without its values: without numbers, and without quotations unless they are names.
 pub(super) fn without_values(message: &str, is_name: impl Fn(&str) -> bool) -> String {
     let (mut out, mut rest) = (String::with_capacity(message.len()), message);
     while let Some(first) = rest.chars().next() {
@@ -25,7 +25,7 @@ pub(super) fn without_values(message: &str, is_name: impl Fn(&str) -> bool) -> S
             '"' => &['"'],
             '“' | '„' => &['”', '“'],
             '«' => &['»'],
-            // An apostrophe stands within a word.
+            // An apostrophe within a word is no quote.
             '\'' if !in_word && after.contains('\'') => &['\''],
             '0'..='9' if !in_word => {
                 out.push('…');

@@ -1,17 +1,17 @@
-//! Cuts what comes, however the network has cut it, into what a protocol is made of.
+//! Splits received bytes, however the network has cut them, into a protocol's units.
 
-/// What has come of one that is not whole yet; copied only where one comes in pieces.
+/// Buffers an incomplete unit; copies only if one arrives in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Framer {
-    /// One that has begun in an earlier read.
+    /// A unit begun in an earlier read.
     partial: Vec<u8>,
-    /// Whether that has been given out.
+    /// Whether it has been returned.
     given: bool,
 }
 
 impl Framer {
-    /// Takes the next one from the front of `bytes`; none if it is not whole. `needed`: how long it is that begins so, as far
-    /// as can be told.
+    /// Takes the next unit from the front of `bytes`; `None` if incomplete. `needed`: the length of a unit that
+    /// begins like this, as far as is known.
     pub fn next<'a, 'b: 'a, E>(
         &'a mut self,
         bytes: &mut &'b [u8],
@@ -44,7 +44,7 @@ impl Framer {
 
 #[cfg(any(test, feature = "fuzzing"))]
 impl Framer {
-    /// Bytes of one that is not whole yet.
+    /// Bytes of an incomplete unit.
     pub fn held(&self) -> usize {
         self.partial.len()
     }

@@ -13,15 +13,14 @@ use units::Nanos;
 pub(crate) struct Http1 {
     reader: AnswerReader,
     outbox: WriteBuffer,
-    /// The exchange that waits for its answer.
     waiting: Option<u32>,
-    /// Whether a byte has come since that was sent.
+    /// Whether any byte of the answer has arrived.
     heard: bool,
-    /// Whether both sides would have another request on this connection.
+    /// Whether both sides would keep the connection for another request.
     keep: bool,
-    /// Whether the server has said that it closes it.
+    /// Whether the server has announced that it closes it.
     pub closes: bool,
-    /// Seconds after which the server closes it if nothing is asked, as it last said; 0: it has not.
+    /// Idle seconds after which the server closes it, as it last said; 0: unknown.
     idle_s: u32,
 }
 
@@ -63,15 +62,15 @@ impl Http1 {
         news: Readiness,
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
-        // Who takes no more of the request may have answered already, and that is still to be read.
+        // A server that accepts no more of the request may have answered already, and that is still to be read.
         let refused = self.outbox.flush(stream).is_err();
         read_available(stream, inbox, news, refused, |_, bytes, received_ns| {
-            // Where the peer's end is near, no further event would tell of it.
+            // Near the peer's end, no further event follows.
             self.handle_bytes(bytes, received_ns, news != Readiness::End, told)
         })
     }
 
-    /// Takes in the next piece. `stays`: whether the connection does, for all that the kernel says.
+    /// Handles the next piece. `stays`: whether the connection stays open, as far as the kernel says.
     fn handle_bytes(
         &mut self,
         bytes: &[u8],
@@ -81,14 +80,14 @@ impl Http1 {
     ) -> Result<(), Failure> {
         if bytes.is_empty() {
             if let Some(answer) = self.reader.closed() {
-                // An answer without a length says itself that the connection ends with it.
+                // An answer without a length implies that the connection ends with it.
                 self.closes = true;
                 self.complete(answer.status, received_ns, told);
             }
             return Ok(());
         }
         if self.waiting.is_none() {
-            // Nobody asked: a 408 before closing, or no HTTP at all.
+            // Unsolicited: a 408 before closing, or no HTTP at all.
             return Err(Failure::Closed);
         }
         self.heard = true;
@@ -101,7 +100,7 @@ impl Http1 {
         if self.keep { Ok(()) } else { Err(Failure::Closed) }
     }
 
-    /// Whether something waits until the socket has room.
+    /// Whether data waits for room in the socket.
     pub fn wants_write(&self) -> bool {
         !self.outbox.is_empty()
     }

@@ -1,11 +1,11 @@
-//! Reads one HTTP/1.1 answer from bytes as they come, in pieces of any size.
+//! Parses one HTTP/1.1 answer from bytes as they arrive, in pieces of any size.
 
 use crate::content::Content;
 use std::ops::ControlFlow;
 
-/// Heads longer than this are not HTTP in good faith; nginx and Tomcat stop at 8 KiB.
+/// Longer heads are abuse; nginx and Tomcat stop at 8 KiB.
 const HEAD_LIMIT: usize = 64 * 1024;
-/// Of what is wrong so much is shown.
+/// Bytes of malformed input that are shown.
 const SHOWN: usize = 20;
 /// Most header fields of one answer.
 const FIELDS_LIMIT: usize = 128;
@@ -17,35 +17,36 @@ pub struct Http1Answer {
     pub status: u16,
     /// Whether the connection may carry another request.
     pub keep: bool,
-    /// Seconds after which the server closes the connection if nothing is asked (`Keep-Alive: timeout=`); 0 if it does not say.
+    /// Idle seconds after which the server closes the connection (`Keep-Alive: timeout=`); 0 if it does not
+    /// say.
     pub idle_s: u32,
 }
 
-/// How far a piece brought us.
+/// The result of a piece.
 #[derive(Debug, PartialEq, Eq)]
 pub enum AnswerProgress {
-    /// The answer is not complete.
+    /// The answer is incomplete.
     More,
-    /// It is.
+    /// The answer is complete.
     Done(Http1Answer),
 }
 
 /// Why the bytes are no answer, in a few words.
 pub type Malformed = String;
 
-/// The state of one answer being read.
+/// Incrementally parses one answer.
 ///
-/// Bodies end by length, by chunks, or with the connection; interim answers (1xx) are passed over;
-/// answers to HEAD, 204 and 304 have no body (RFC 9112 section 6.3).
+/// Bodies end by length, by chunks, or with the connection; interim answers (1xx) are skipped; answers to HEAD,
+/// 204 and 304 have no body (RFC 9112 section 6.3).
 #[derive(Debug, Default)]
 pub struct AnswerReader {
     phase: Phase,
-    /// The part of a head, chunk line or trailer seen so far, if it came in pieces.
+    /// The part of a head, chunk line or trailer seen so far, if it arrived in pieces.
     partial: Vec<u8>,
     answer: Http1Answer,
     /// Whether the request was HEAD.
     head_only: bool,
-    /// What headers and body are kept in, if they are wanted.
+    /// Keeps headers and body, if they are wanted.
     content: Option<Box<Content>>,
 }
 
@@ -62,8 +63,8 @@ enum Phase {
 }
 
 impl AnswerReader {
-    /// Ready for the answer to the next request; `head_only` if that is HEAD. Headers and body are
-    /// kept if `content` says so.
+    /// Prepares for the answer to the next request; `head_only` if that is HEAD. Keeps headers and body if
+    /// `content`.
     pub fn begin(&mut self, head_only: bool, content: bool) {
         self.phase = Phase::Head;
         self.partial.clear();
@@ -72,12 +73,12 @@ impl AnswerReader {
         self.content = content.then(Box::default);
     }
 
-    /// Headers and body of the answer that is complete, if they were wanted.
+    /// Headers and body of the complete answer, if they were wanted.
     pub fn take_content(&mut self) -> Option<Box<Content>> {
         self.content.take()
     }
 
-    /// Takes in the next piece. Bytes after the end of the answer are malformed: nobody asked for them.
+    /// Parses the next piece. Bytes after the end of the answer are malformed: they are unsolicited.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<AnswerProgress, Malformed> {
         while !bytes.is_empty() {
             let step = match self.phase {
@@ -111,12 +112,12 @@ impl AnswerReader {
         Ok(AnswerProgress::More)
     }
 
-    /// The connection was closed: an answer that ends so is complete, any other is not.
+    /// The connection was closed: completes only an answer that ends that way.
     pub fn closed(&self) -> Option<Http1Answer> {
         (self.phase == Phase::UntilClose).then_some(self.answer)
     }
 
-    /// Takes the next bytes of the body, at most `limit`, and tells how many there were.
+    /// Takes the next bytes of the body, at most `limit`, and returns how many there were.
     fn body(&mut self, bytes: &mut &[u8], limit: u64) -> u64 {
         let taken = usize::try_from(limit).unwrap_or(usize::MAX).min(bytes.len());
         if let Some(content) = &mut self.content {
@@ -127,7 +128,7 @@ impl AnswerReader {
     }
 
     fn head(&mut self, bytes: &mut &[u8]) -> Result<ControlFlow<()>, Malformed> {
-        // A head almost always comes whole; only one in pieces is copied.
+        // A head nearly always arrives whole; only one in pieces is copied.
         let piece: &[u8] = bytes;
         let before = self.partial.len();
         if before > 0 {
@@ -204,7 +205,7 @@ impl AnswerReader {
         })
     }
 
-    /// The next line without its end, once it is complete.
+    /// The next line without its end, once complete.
     fn line(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, Malformed> {
         let end = bytes.iter().position(|b| *b == b'\n');
         let taken = end.map_or(bytes.len(), |end| end + 1);
@@ -275,8 +276,8 @@ fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Http1A
     Ok((answer, framing))
 }
 
-/// The seconds of `timeout=5, max=100` (draft-thomson-hybi-http-timeout-03, section 2.1; RFC 9112 appendix C.2.2 knows the
-/// field); 0 if there are none.
+/// The seconds of `timeout=5, max=100` (draft-thomson-hybi-http-timeout-03, section 2.1; RFC 9112 appendix
+/// C.2.2 mentions the field); 0 if there are none.
 fn timeout(keep_alive: &[u8]) -> u32 {
     let seconds = |part: &[u8]| {
         let (name, value) = part.trim_ascii().split_at_checked(b"timeout=".len())?;
@@ -291,7 +292,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Reads `text` in pieces of `step` bytes; then the connection closes.
+    /// Parses `text` in pieces of `step` bytes; then the connection closes.
     fn read(text: &str, step: usize, head_only: bool) -> Result<(u16, bool), String> {
         let mut reader = AnswerReader::default();
         reader.begin(head_only, false);

@@ -1,17 +1,17 @@
-//! The bytes of a request.
+//! Encodes HTTP/1.1 requests.
 
 use plan::{RenderContext, Request, Template};
 
 pub(super) const USER_AGENT: &str = concat!("torment/", env!("CARGO_PKG_VERSION"));
-/// Methods that say the length of their body even when it is empty (RFC 9110 section 8.6).
+/// Methods that state the length of their body even when it is empty (RFC 9110 section 8.6).
 pub(super) const METHODS_WITH_BODY: [&str; 3] = ["POST", "PUT", "PATCH"];
 
-/// Writes the request of each arrival. A request without placeholders is prepared once.
+/// Encodes each arrival's request. A request without placeholders is prepared once.
 pub(crate) struct RequestWriter {
     request: Request,
     /// What stands between the path and the plan's own headers.
     after_path: Vec<u8>,
-    /// Whether `bytes` is what every arrival sends.
+    /// Whether every arrival sends the same `bytes`.
     fixed: bool,
     bytes: Vec<u8>,
     body: Vec<u8>,
@@ -42,7 +42,7 @@ impl RequestWriter {
         self.request.method == "HEAD"
     }
 
-    /// The request that this arrival sends, with the user's `cookies` if there are any.
+    /// The request of this arrival, with the user's `cookies`, if any.
     pub fn encode(&mut self, who: &RenderContext<'_>, cookies: &[u8]) -> &[u8] {
         if !self.fixed || !cookies.is_empty() {
             self.fixed = false;

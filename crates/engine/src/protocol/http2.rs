@@ -1,8 +1,8 @@
 //! HTTP/2 on one connection: many requests at once (RFC 9113).
 //!
-//! Of our own making rather than a library's, because the cost of a request is what a generator is
-//! chosen for: frames are read where they arrived, header blocks no further than somebody asks, and
-//! nothing is allocated for an exchange. The tests hold it against the library.
+//! Written here rather than taken from a library, because a generator is chosen for its cost per request:
+//! frames are decoded where they arrived, header blocks no further than needed, and nothing is allocated per
+//! exchange. The tests check it against the library.
 
 mod answers;
 mod control;
@@ -36,15 +36,13 @@ pub(crate) use request::RequestWriter;
 use std::collections::VecDeque;
 use std::io;
 
-/// What a server may send on a stream, and on the connection, before it must wait for us: so much
-/// that it never does.
+/// The receive window that we grant, per stream and connection: so large that the server never waits.
 const WINDOW: u32 = 1 << 30;
-/// What every window is before a word is said about it.
+/// Every window's initial size (RFC 9113).
 const FIRST_WINDOW: u32 = 65_535;
-/// Answers to PING and SETTINGS that a server may leave unread.
+/// Replies to PING and SETTINGS that a server may leave unread.
 const REPLIES_LIMIT: usize = 10_000;
 
-/// One connection.
 pub(crate) struct Http2 {
     pieces: Framer,
     decoder: Decoder,
@@ -53,21 +51,21 @@ pub(crate) struct Http2 {
     open: OpenStreams,
     /// Most streams that the plan wants at once.
     streams: u32,
-    /// The number of the next stream.
+    /// The next stream number.
     next: u32,
     phase: Phase,
-    /// A header block whose end is still to come.
+    /// A header block that is still incomplete.
     block: Option<Block>,
-    /// Bytes received that the server has not been given back for the connection's window.
+    /// Bytes received but not yet returned to the connection's window.
     taken: u32,
     /// Bytes of bodies that may be sent on the connection.
     window: i64,
     /// Streams with more of their body to send, each once.
     uploads: VecDeque<u32>,
     out: WriteBuffer,
-    /// Whether the socket did not take all that was written.
+    /// Whether the socket did not accept all that was written.
     blocked: bool,
-    /// Whether something is in `out`, or may be now, that no request follows.
+    /// Whether `out` has, or may now get, data to be sent without waiting for a request.
     urgent: bool,
     replies: usize,
     room: Vec<u8>,
@@ -75,16 +73,16 @@ pub(crate) struct Http2 {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is said.
+    /// Nothing is sent.
     New,
-    /// The server has not said what it allows.
+    /// The server's settings have not arrived.
     Greeted,
     Talking,
-    /// The server takes no more streams, and says why.
+    /// The server accepts no more streams, for this reason.
     Leaving(ErrorCode),
 }
 
-/// What the server has said of itself, or what holds until it does.
+/// The server's settings, or their defaults.
 struct Peer {
     streams: u32,
     window: u32,
@@ -93,13 +91,12 @@ struct Peer {
 
 struct Block {
     stream: u32,
-    /// Whether the stream ends with it.
     ends: bool,
     bytes: Vec<u8>,
 }
 
 impl Http2 {
-    /// A connection that is to carry at most so many requests at once.
+    /// A connection for at most this many concurrent requests.
     pub fn new(streams: u32) -> Self {
         Self {
             pieces: Framer::default(),
@@ -122,8 +119,8 @@ impl Http2 {
         }
     }
 
-    /// Says what we allow, and hears what the server does; true once requests may go. Waiting for
-    /// that keeps us from asking for more streams than there are.
+    /// Sends our settings, and awaits the server's; true once requests may be sent. Waiting keeps us from
+    /// opening more streams than allowed.
     pub fn continue_handshake(&mut self, stream: &mut Stream, inbox: &mut ReadBuffer) -> io::Result<bool> {
         if self.phase == Phase::New {
             self.phase = Phase::Greeted;
@@ -151,7 +148,6 @@ impl Http2 {
         }
     }
 
-    /// How many more requests may be sent now.
     pub fn room(&self) -> usize {
         match self.phase {
             Phase::Talking => (self.streams.min(self.peer.streams) as usize).saturating_sub(self.open.len()),
@@ -159,7 +155,7 @@ impl Http2 {
         }
     }
 
-    /// Takes a request up; it goes out with the next [`Http2::flush`].
+    /// Accepts a request; it is sent by the next [`Http2::flush`].
     pub fn send(
         &mut self,
         request: &mut RequestWriter,
@@ -171,7 +167,7 @@ impl Http2 {
         let stream = self.next;
         self.next += 2;
         if self.next > MOST {
-            // There are no more numbers; the connection ends with what it carries.
+            // The stream numbers are used up; the connection ends after what it carries.
             self.phase = Phase::Leaving(ErrorCode::NO_ERROR);
         }
         let mut open = OpenStream::new(exchange, request.is_head(), content, i64::from(self.peer.window));
@@ -189,8 +185,8 @@ impl Http2 {
         self.open.insert(stream, open);
     }
 
-    /// Writes as much as the socket takes of what is to be said: once a turn of the loop, so that all
-    /// requests of a turn go out in one system call.
+    /// Writes as much as the socket accepts: once per turn of the loop, so that all requests of a turn go out
+    /// in one system call.
     pub fn flush(&mut self, stream: &mut Stream) -> io::Result<()> {
         self.urgent = false;
         loop {
@@ -213,7 +209,7 @@ impl Http2 {
         news: Readiness,
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
-        // A server that takes no more may have said why, and what it has not looked at.
+        // A server that accepts no more may have said why, and what it has not processed.
         let refused = self.blocked && self.flush(stream).is_err();
         let heard = read_available(stream, inbox, news, refused, |stream, bytes, received_ns| {
             let teller = CompletionSink { told: &mut *told, received_ns };
@@ -227,13 +223,13 @@ impl Http2 {
         }
     }
 
-    /// Whether something waits until the socket has room.
+    /// Whether data waits for room in the socket.
     pub fn wants_write(&self) -> bool {
         self.blocked
     }
 
-    /// Nobody waits for this answer any longer: the server is told so with the next [`Http2::flush`].
-    /// False: that was the last of a connection that takes no more.
+    /// Nobody waits for this answer any longer: the server is told by the next [`Http2::flush`]. False: that
+    /// was the last exchange of a connection that accepts no more.
     pub fn cancel(&mut self, exchange: u32) -> bool {
         if let Some(stream) = self.open.find(exchange) {
             self.reset(stream, ErrorCode::CANCEL);
@@ -241,7 +237,7 @@ impl Http2 {
         !self.is_left()
     }
 
-    /// Whether nothing more will come of this connection.
+    /// Whether the connection is of no more use.
     fn is_left(&self) -> bool {
         matches!(self.phase, Phase::Leaving(_)) && self.open.len() == 0
     }
@@ -250,20 +246,19 @@ impl Http2 {
         self.open.len() == 0
     }
 
-    /// Calls `each` with every exchange that is not told yet, and what the server is known to have done about it.
+    /// Calls `each` with every exchange not yet reported, and how far the server is known to have handled it.
     pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
         for open in self.open.iter() {
             each(open.exchange, if open.heard { ServerHandling::Answered } else { ServerHandling::Unknown });
         }
     }
 
-    /// Ends a stream from our side.
     fn reset(&mut self, stream: u32, code: ErrorCode) -> Option<OpenStream> {
         frame::put_number(kind::RST_STREAM, stream, code.0, &mut self.out.bytes);
         self.open.remove(stream)
     }
 
-    /// How a connection that the server has closed ended.
+    /// Why a connection that the server has closed ended.
     fn closed(&self) -> Failure {
         match self.phase {
             Phase::Leaving(code) if code != ErrorCode::NO_ERROR => Failure::Reset(format!("GOAWAY {code}")),
@@ -277,7 +272,7 @@ impl Http2 {
         self.out.bytes.extend_from_slice(&0_u32.to_be_bytes());
         self.out.bytes.extend_from_slice(&broken.code.0.to_be_bytes());
         self.uploads.clear();
-        // That the server learns why is worth a try; the failure is the result.
+        // Telling the server why is best effort; the failure is the result.
         let _ = self.flush(stream);
         if new {
             let start = &bytes[..bytes.len().min(40)];

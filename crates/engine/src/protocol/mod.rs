@@ -1,7 +1,7 @@
-//! What a connection speaks: requests go out, answers are told, in the language of the target.
+//! The protocol of a connection: encodes requests and decodes answers.
 //!
-//! A protocol never waits and knows no clock: it is given bytes when there are some, and says which
-//! exchanges they end. Exchanges are numbered by whoever sends them.
+//! A protocol never waits and reads no clock: it is given bytes when there are some, and says which exchanges
+//! they end. The caller numbers the exchanges.
 
 mod error_text;
 mod framer;
@@ -33,11 +33,11 @@ use units::Nanos;
 /// A complete answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The HTTP status; none where the protocol has none.
+    /// The HTTP status; `None` for protocols without one.
     pub status: Option<u16>,
-    /// What the answer itself says went wrong, whatever its status.
+    /// A failure that the answer itself reports, whatever its status.
     pub failure: Option<Failure>,
-    /// Headers and body, if they were asked for.
+    /// Headers and body, if wanted.
     pub content: Option<Box<Content>>,
 }
 
@@ -46,28 +46,27 @@ pub(crate) struct Answer {
 pub(crate) struct Completion {
     pub exchange: u32,
     pub result: Result<Answer, Failure>,
-    /// When the kernel received its last byte, on the monotonic clock; zero if that is not known.
+    /// When the kernel received its last byte, on the monotonic clock; zero if unknown.
     pub received_ns: u64,
-    /// What the server is known to have done about it.
+    /// How far the server is known to have handled it.
     pub touch: ServerHandling,
 }
 
-/// What the server is known to have done about a request, by which it may be sent once more or not.
+/// How far the server is known to have handled a request: decides whether it may be resent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerHandling {
-    /// It has answered, well or not, if only in part.
+    /// It has answered, at least in part, well or not.
     Answered,
-    /// Its connection ended before a byte of the answer: nobody knows.
+    /// Its connection ended before any byte of the answer: unknown.
     Unknown,
-    /// Nothing: it has refused this stream (RFC 9113 section 8.7).
+    /// Not at all: it has refused this stream (RFC 9113 section 8.7).
     Refused,
-    /// Nothing: it leaves, which is nobody's fault, and has said that it did not look at this stream any more.
+    /// Not at all: it leaves without error, and has said that it did not process this stream.
     Left,
 }
 
-/// One connection's conversation.
 pub(crate) enum Protocol {
-    /// Not known before the connection is made.
+    /// Not known until connected.
     Undecided,
     Http1(Http1),
     Http2(Box<Http2>),
@@ -77,17 +76,18 @@ pub(crate) enum Protocol {
 /// What the kernel said before a connection is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readiness {
-    /// Bytes came. More of them, or the end, will have news of their own.
+    /// Bytes arrived. More of them, or the end, will cause another event.
     Bytes,
-    /// The peer's end of the connection is near: no further news comes of it.
+    /// The peer's end of the connection is near: no further event follows.
     End,
-    /// Nothing: whatever is there, the end included, may have come without news.
+    /// Nothing: whatever is there, the end included, may have arrived without an event.
     None,
 }
 
-/// Reads what is there, and has `hear` take each piece, with when its last byte came; an empty one is the peer's end.
+/// Reads what is there, and passes `hear` each piece with the receive time of its last byte; an empty one is
+/// the peer's end.
 ///
-/// `refused`: the peer takes no more of what is said to it, and all that it still says comes without news.
+/// `refused`: the peer accepts no more data, and all that it still sends comes without events.
 fn read_available(
     stream: &mut Stream,
     inbox: &mut ReadBuffer,
@@ -112,8 +112,7 @@ fn read_available(
 }
 
 impl Protocol {
-    /// Carries connecting on, and what is said before the first request; true once requests may go.
-    /// An error is final.
+    /// Continues connecting, and the handshake or login; true once requests may be sent. An error is final.
     pub fn establish(
         &mut self,
         endpoint: &ResolvedTarget,
@@ -135,7 +134,7 @@ impl Protocol {
         }
     }
 
-    /// The language of a connection that is made: with TLS the server has had its say.
+    /// The protocol of a new connection: with TLS, as negotiated.
     fn begin(endpoint: &ResolvedTarget, session: Option<&Arc<SessionSetup>>, stream: &Stream) -> Self {
         if let Some(session) = session {
             return Self::Sql(Box::new(Sql::new(Arc::clone(session))));
@@ -144,13 +143,13 @@ impl Protocol {
         let two = match origin.http {
             HttpVersion::One => false,
             HttpVersion::Two => true,
-            // Without TLS nobody can ask the server.
+            // Without TLS there is no negotiation.
             HttpVersion::Either => stream.has_chosen_http2(),
         };
         if two { Self::Http2(Box::new(Http2::new(origin.streams))) } else { Self::Http1(Http1::new()) }
     }
 
-    /// The first word of an answer.
+    /// The protocol's name in a status line.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Undecided => "",
@@ -160,7 +159,7 @@ impl Protocol {
         }
     }
 
-    /// Whether the peer that closes it has not said so before.
+    /// Whether the peer closes it without having announced that.
     pub fn is_closed_silently(&self) -> bool {
         matches!(self, Self::Http1(talk) if !talk.closes)
     }
@@ -175,8 +174,8 @@ impl Protocol {
         }
     }
 
-    /// Sends a request, with the user's cookies if there are any; its answer is told later under the number `exchange`. An error breaks the
-    /// connection, with all it carries.
+    /// Sends a request, with the user's cookies, if any; its answer is reported later under the number
+    /// `exchange`. An error breaks the connection, with all it carries.
     pub fn send(
         &mut self,
         stream: &mut Stream,
@@ -200,7 +199,7 @@ impl Protocol {
         }
     }
 
-    /// Whether what was sent waits for [`Protocol::flush`], to go out together with more.
+    /// Whether sent data waits for [`Protocol::flush`], to go out together with more.
     pub fn holds_back(&self) -> bool {
         match self {
             Self::Undecided | Self::Http1(_) | Self::Sql(_) => false,
@@ -208,7 +207,7 @@ impl Protocol {
         }
     }
 
-    /// Sends what was held back. An error breaks the connection.
+    /// Sends the data held back. An error breaks the connection.
     pub fn flush(&mut self, stream: &mut Stream) -> io::Result<()> {
         match self {
             Self::Undecided | Self::Http1(_) | Self::Sql(_) => Ok(()),
@@ -216,8 +215,8 @@ impl Protocol {
         }
     }
 
-    /// Writes what waits for room in the socket, reads what is there, and tells each exchange that
-    /// ends. An error breaks the connection; the exchanges that it still carries end with it.
+    /// Writes what waits for room in the socket, reads what is there, and reports each exchange that ends. An
+    /// error breaks the connection; the exchanges that it still carries end with it.
     pub fn receive(
         &mut self,
         stream: &mut Stream,
@@ -233,7 +232,7 @@ impl Protocol {
         }
     }
 
-    /// Whether something that was sent waits until the socket has room.
+    /// Whether sent data waits for room in the socket.
     pub fn wants_write(&self, stream: &Stream) -> bool {
         let waits = match self {
             Self::Undecided => false,
@@ -244,7 +243,7 @@ impl Protocol {
         waits || stream.holds_back()
     }
 
-    /// Nobody waits for this answer any longer; false if only closing the connection helps.
+    /// Nobody waits for this answer any longer; false if the connection must be closed.
     pub fn cancel(&mut self, exchange: u32) -> bool {
         match self {
             Self::Undecided | Self::Http1(_) => false,
@@ -253,7 +252,7 @@ impl Protocol {
         }
     }
 
-    /// Whether nothing is under way on a connection that carries HTTP.
+    /// Whether this is HTTP with nothing in flight.
     pub fn is_idle(&self) -> bool {
         match self {
             Self::Undecided | Self::Sql(_) => false,
@@ -262,17 +261,17 @@ impl Protocol {
         }
     }
 
-    /// After how long the server closes it if nothing is asked, if it has said so.
+    /// After how long idle the server closes it, if it has said so.
     pub fn idle_limit(&self) -> Option<Nanos> {
         match self {
             Self::Http1(talk) => talk.idle_limit(),
-            // HTTP/2 has no words for it.
+            // HTTP/2 cannot express it.
             Self::Undecided | Self::Http2(_) | Self::Sql(_) => None,
         }
     }
 
-    /// Calls `each` with every exchange that is not told yet, and what the server is known to have done about it should
-    /// the connection end now.
+    /// Calls `each` with every exchange not yet reported, and how far the server is known to have handled it
+    /// should the connection end now.
     pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
         match self {
             Self::Undecided => {}

@@ -1,4 +1,4 @@
-//! What is sent, prepared for each language that a connection may turn out to speak.
+//! A request, prepared for each protocol that a connection may turn out to use.
 
 use super::{http1_request, http2, sql};
 use plan::{RenderContext, Request, Statement};
@@ -7,12 +7,12 @@ pub(crate) enum PreparedRequest {
     Http(Box<PreparedHttp>),
     Sql {
         statement: sql::StatementWriter,
-        /// Whether it is wanted what the statement did.
+        /// Whether what the statement did is wanted.
         content: bool,
     },
 }
 
-/// A request for either version.
+/// A request for either HTTP version.
 pub(crate) struct PreparedHttp {
     pub(super) one: http1_request::RequestWriter,
     pub(super) two: http2::RequestWriter,
@@ -21,7 +21,7 @@ pub(crate) struct PreparedHttp {
 }
 
 impl PreparedRequest {
-    /// For requests to `authority`, through TLS or not.
+    /// For requests to `authority`, with or without TLS.
     pub fn http(request: &Request, authority: &str, tls: bool, content: bool) -> Self {
         let one = http1_request::RequestWriter::new(request, authority);
         let two = http2::RequestWriter::new(request, authority, tls);
@@ -33,7 +33,7 @@ impl PreparedRequest {
         Self::Sql { statement: sql::StatementWriter::new(statement, number), content: false }
     }
 
-    /// From now on headers and body of every answer are kept.
+    /// Keeps headers and body of every answer from now on.
     pub fn want_content(&mut self) {
         match self {
             Self::Http(words) => words.content = true,
@@ -41,7 +41,7 @@ impl PreparedRequest {
         }
     }
 
-    /// What this arrival sends, for people.
+    /// What this arrival sends, for display.
     pub fn preview(&mut self, who: &RenderContext<'_>, cookies: &[u8]) -> Vec<u8> {
         match self {
             Self::Http(words) => words.one.encode(who, cookies).to_vec(),

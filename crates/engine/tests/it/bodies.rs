@@ -1,4 +1,4 @@
-//! Bodies of any size arrive whole, whoever is slow, through TLS and without.
+//! Bodies of any size arrive whole, whichever side is slow, with and without TLS.
 
 mod ends;
 mod front;
@@ -14,14 +14,14 @@ use torment_engine::{
 };
 use units::Nanos;
 
-/// Far longer than any of this takes: what stands still shows as a time-out.
+/// Far longer than any of this takes: a hang shows as a timeout.
 const TIMEOUT: Nanos = Nanos::from_secs(20);
-/// Around what rustls takes at once (64 KiB), what a socket takes (some MiB), and beyond.
+/// Around what rustls accepts at once (64 KiB), what a socket accepts (some MiB), and beyond.
 const SIZES: [usize; 6] = [60 << 10, 64 << 10, 65 << 10, 100_000, 1_300_000, 16 << 20];
 const FRONTS: [(&str, TlsFront); 3] =
     [("no TLS", TlsFront::None), ("rustls", TlsFront::Rustls), ("OpenSSL", TlsFront::OpenSsl)];
 
-/// Posts so much to this path.
+/// Posts a body of this size to this path.
 fn job(address: SocketAddr, tls: bool, http: HttpVersion, path: &str, size: usize) -> EngineConfig {
     let origin = Origin {
         insecure: true,
@@ -50,7 +50,7 @@ fn run(job: &EngineConfig, requests: u64) -> Slice {
     total
 }
 
-/// All of it, by one request alone and by a load.
+/// All of it, by a single request and by a load.
 fn arrives(name: &str, job: &EngineConfig, requests: u64) -> Slice {
     let once = exchanges_once(job, true).unwrap_or_else(|why| panic!("{name}: {why}"));
     assert_eq!((once[0].status, &once[0].verdict), (Some(200), &Ok(())), "{name}");
@@ -59,8 +59,8 @@ fn arrives(name: &str, job: &EngineConfig, requests: u64) -> Slice {
     total
 }
 
-/// rustls takes 64 KiB at a time, and what was left over waited for an event that never came: the socket had
-/// never been full. One request alone waited for an answer only, and not for room to ask.
+/// rustls accepts 64 KiB at a time, and the rest waited for an event that never came, as the socket had never
+/// been full. A single request waited only for an answer, not for room to write.
 fn uploads(http: HttpVersion, server: impl Fn() -> SocketAddr) {
     for (front, open) in FRONTS {
         let Some(open) = open.open(server()) else { continue };

@@ -39,7 +39,7 @@ fn job(port: u16, plan: &str) -> EngineConfig {
     }
 }
 
-/// Offers `count` arrivals at 400 a second and waits for what they lead to.
+/// Offers `count` arrivals at 400 a second and waits for their results.
 fn offer(job: &EngineConfig, count: u64) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
     run(&mut engine, count, Nanos::from_secs(10))
@@ -49,7 +49,7 @@ fn run(engine: &mut Engine, count: u64, drain: Nanos) -> Slice {
     run_until(engine, count, drain, || false)
 }
 
-/// The same; what goes on once it is `enough` is cut short.
+/// The same; cut short once it is `enough`.
 fn run_until(engine: &mut Engine, count: u64, drain: Nanos, enough: impl Fn() -> bool) -> Slice {
     let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * count * 5 / 2));
     let mut summed: Vec<StepSlice> = Vec::new();
@@ -68,7 +68,7 @@ fn run_until(engine: &mut Engine, count: u64, drain: Nanos, enough: impl Fn() ->
     total
 }
 
-/// Of each part: sent, as expected, otherwise.
+/// Of each step: sent, as expected, otherwise.
 fn counts(total: &Slice) -> Vec<(u64, u64, u64)> {
     total.parts.iter().map(|part| (part.sent, part.ok, part.bad)).collect()
 }

@@ -1,4 +1,4 @@
-//! Connections that are held, against a server that counts what comes on each.
+//! Held connections, against a server that counts the requests on each.
 
 use plan::{Arrivals, Origin, Stage, Target};
 use schedule::Schedule;
@@ -13,14 +13,15 @@ use torment_engine::{
 };
 use units::{Nanos, Rate};
 
-/// Requests on each connection, in the order they were accepted; and how many are open.
+/// Requests on each connection, in accept order; and how many are open.
 #[derive(Default)]
 struct ServerConnections {
     requests: Mutex<Vec<u64>>,
     open: AtomicUsize,
 }
 
-/// Answers on each connection; those beyond `room` are closed at once, and after `few` answers each says that it closes.
+/// Answers on each connection; closes those beyond `room` at once, and announces closing after `few` answers
+/// each.
 fn serve(room: usize, few: u64) -> (u16, Arc<ServerConnections>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
@@ -73,7 +74,7 @@ fn offer(engine: &mut Engine, rate: f64, time: Nanos) -> record::Slice {
     counted.total
 }
 
-/// The server hears of a closed connection a moment later.
+/// The server notices a closed connection a moment later.
 fn becomes(truth: impl Fn() -> bool) -> bool {
     (0..200).any(|_| {
         truth() || {
@@ -91,7 +92,7 @@ fn so_many_stand_and_each_is_asked_in_its_turn() {
     assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 200));
     let total = offer(&mut engine, 600.0, Nanos::from_secs(1));
     assert_eq!((total.due, total.outcomes.ok, total.connections, total.connects), (600, 600, 200, 0));
-    // Three each, but where one was still busy when its turn came.
+    // Three each, except where one was still busy when its turn came.
     let requests = seen.requests.lock().expect("nobody panics").clone();
     let even = requests.iter().filter(|count| **count == 3).count();
     assert!(even >= 180 && requests.iter().all(|count| (1..=5).contains(count)), "{requests:?}");
@@ -100,7 +101,7 @@ fn so_many_stand_and_each_is_asked_in_its_turn() {
     assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 50));
     assert_eq!(engine.hold(60, &|| false).open, 60);
     assert_eq!(offer(&mut engine, 100.0, Nanos::from_millis(500)).connections, 60);
-    // Released, they are made when they are needed.
+    // Released, they are made on demand.
     engine.release();
     assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 0));
     let total = offer(&mut engine, 100.0, Nanos::from_millis(500));
@@ -140,7 +141,7 @@ fn nobody_there_is_said() {
     assert_eq!(held.refused, Some(record::Failure::Connect("connection refused".to_owned())));
 }
 
-/// A target that accepts nothing lets each connection wait for seconds: whoever no longer wants them was not heard.
+/// A target that accepts nothing makes each connection wait for seconds: an interrupt went unnoticed.
 #[test]
 fn making_them_ends_when_it_is_interrupted() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -153,7 +154,7 @@ fn making_them_ends_when_it_is_interrupted() {
     assert_eq!(engine.hold(2, &|| false).open, 2, "and it can be asked again");
 }
 
-/// Answers all that is asked on a connection, each after so long.
+/// Answers all requests on a connection, each after this long.
 fn answer_all(mut stream: TcpStream, after: Duration) {
     let lines = BufReader::new(stream.try_clone().expect("a descriptor is free")).lines();
     for _ in lines.map_while(Result::ok).filter(String::is_empty) {
@@ -164,8 +165,8 @@ fn answer_all(mut stream: TcpStream, after: Duration) {
     }
 }
 
-/// Serves two connections at a time, each until its client closes it; who comes after those waits in the queue of new ones, as with waitress beyond its
-/// hundred.
+/// Serves two connections at a time, each until its client closes it; later ones wait in the accept queue, as
+/// with waitress beyond its hundred.
 fn serve_two() -> u16 {
     let listener = Arc::new(TcpListener::bind("127.0.0.1:0").expect("a port is free"));
     let port = listener.local_addr().expect("it is bound").port();
@@ -179,7 +180,8 @@ fn serve_two() -> u16 {
     port
 }
 
-/// Those that were answered stayed open for the next trial, so that nobody came after them: the target was said not to recover, within half a minute.
+/// Those that were answered stayed open for the next trial, so nobody got in after them: the target was said
+/// not to recover within half a minute.
 #[test]
 fn those_that_are_done_give_way_to_those_that_wait() {
     let mut engine = engine(serve_two());
@@ -192,8 +194,9 @@ fn those_that_are_done_give_way_to_those_that_wait() {
     assert_eq!(offer(&mut engine, 20.0, Nanos::from_millis(500)).outcomes.ok, 10, "it goes on");
 }
 
-/// Starman serves five connections, each for as long as it is used: the sixth was made in a hiccup, and what was asked on it waited for the end of the load,
-/// while the five were idle most of the time. The target was said to lose requests at a fifth of what it can do.
+/// Starman serves five connections, each for as long as it is used: the sixth was made in a hiccup, and its
+/// request waited for the end of the load, while the five were mostly idle. The target was said to lose
+/// requests at a fifth of its capacity.
 #[test]
 fn who_waits_for_a_place_has_it_while_the_load_lasts() {
     let mut engine = engine(serve_two());
@@ -209,7 +212,8 @@ fn who_waits_for_a_place_has_it_while_the_load_lasts() {
     assert!((Nanos::from_millis(500)..Nanos::from_millis(1_600)).contains(&longest), "{longest}");
 }
 
-/// Beyond their limits nginx and Node accept connections late, one by one, and were taken for targets that serve few.
+/// Beyond their limits nginx and Node accept connections late, one by one, and were taken for targets that
+/// serve few.
 #[test]
 fn who_accepts_late_has_places_for_all() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");

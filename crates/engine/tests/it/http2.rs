@@ -18,7 +18,7 @@ use units::{Nanos, Rate};
 
 const TIMEOUT: Nanos = Nanos::from_secs(5);
 
-/// Requests of this path, at most `streams` at once on a connection.
+/// Requests for this path, at most `streams` at once on a connection.
 fn job(url: &str, http: HttpVersion, streams: u32, path: &str, timeout: Nanos) -> EngineConfig {
     let (scheme, rest) = url.split_once("://").expect("a URL");
     let (host, port) = rest.trim_end_matches('/').rsplit_once(':').expect("an address with a port");
@@ -66,7 +66,7 @@ fn nginx_counts_what_we_count() {
         let once = exchanges_once(&job, true).expect("it answers");
         let answer = String::from_utf8_lossy(&once[0].answer);
         assert!(answer.starts_with(language) && answer.contains("Welcome to nginx!"), "{url}: {answer}");
-        // It leaves each connection after a thousand requests, whatever is under way then.
+        // It leaves each connection after a thousand requests, whatever is in flight then.
         for offer in [closed(3, 20_000), open(3000.0, 2000)] {
             let before = nginx.requests();
             let total = trial(&job, &offer);
@@ -82,23 +82,23 @@ fn nginx_counts_what_we_count() {
     }
 }
 
-/// What a server does, by path: `/0` to `/9`.
+/// The server's behaviour, by path: `/0` to `/9`.
 #[derive(Clone, Copy, PartialEq)]
 enum ServerBehaviour {
     Answer,
-    /// One in ten is refused,
+    /// One in ten is refused.
     Refuse,
-    /// or never answered.
+    /// One in ten is never answered.
     Forget,
-    /// Every hundredth request ends its connection, without a word.
+    /// Every hundredth request ends its connection, unannounced.
     Vanish,
-    /// Every hundredth request is the last that its connection takes.
+    /// Every hundredth request is the last that its connection accepts.
     Leave,
-    /// A service of gRPC, which lacks one method of ten.
+    /// A gRPC service that lacks one method of ten.
     Call,
 }
 
-/// A server with the h2 library; connections and requests that it has seen.
+/// A server with the h2 library; counts its connections and requests.
 fn server(manner: ServerBehaviour, streams: u32) -> (SocketAddr, Arc<[AtomicU64; 2]>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
@@ -143,7 +143,7 @@ async fn converse(
                 if manner == ServerBehaviour::Leave && number.is_multiple_of(100) {
                     connection.graceful_shutdown();
                 }
-                // Whether the client still wants it is its own affair.
+                // Whether the client still wants it does not matter.
                 let _ = respond
                     .send_response(Response::new(()), false)
                     .and_then(|mut body| body.send_data(Bytes::from_static(b"hello"), true));
@@ -152,7 +152,7 @@ async fn converse(
     }
 }
 
-/// An answer of gRPC: its status comes behind the body, or with the head where there is none.
+/// A gRPC answer: its status comes after the body, or with the head if there is none.
 fn call(respond: &mut h2::server::SendResponse<Bytes>, unknown: bool) -> Result<(), h2::Error> {
     let head = Response::builder().header("content-type", "application/grpc");
     if unknown {
@@ -164,7 +164,7 @@ fn call(respond: &mut h2::server::SendResponse<Bytes>, unknown: bool) -> Result<
     body.send_trailers(std::iter::once(("grpc-status".parse().expect("a name"), 0.into())).collect())
 }
 
-/// What came of so many requests, with the connections and requests that the server saw.
+/// The result of this offer, and the connections and requests that the server saw.
 fn against(manner: ServerBehaviour, streams: u32, offer: &OfferedLoad, timeout: Nanos) -> (Slice, u64, u64) {
     let (address, seen) = server(manner, streams);
     let job = job(&format!("http://{address}/"), HttpVersion::Two, 16, "/{0..9}", timeout);
@@ -178,14 +178,14 @@ fn the_server_sets_how_many_streams_there_are() {
         let (total, connections, requests) =
             against(ServerBehaviour::Answer, streams, &closed(2, 3000), TIMEOUT);
         assert_eq!((total.outcomes.ok, requests), (3000, 3000), "{:?}", total.failures);
-        // 32 at once are wanted of two connections with room for 16 each.
+        // 32 at once need two connections with room for 16 each.
         let needed = 32 / u64::from(streams.min(16));
         assert!(connections >= needed.min(2) && connections <= 32, "{connections} for {streams}");
         assert_eq!(total.connects, connections);
     }
 }
 
-/// What a server has refused it has not looked at: it is asked once more, and has then refused it.
+/// A refused request was not processed: it is resent once, and then counts as refused.
 #[test]
 fn a_refused_stream_is_one_failure() {
     let (total, connections, requests) = against(ServerBehaviour::Refuse, 100, &closed(1, 3000), TIMEOUT);
@@ -196,7 +196,7 @@ fn a_refused_stream_is_one_failure() {
     assert_eq!(connections, 1);
 }
 
-/// Calls that failed were counted as answered: their HTTP status is 200.
+/// Failed calls were counted as answered: their HTTP status is 200.
 #[test]
 fn a_call_is_answered_only_if_it_says_so() {
     let (total, _, requests) = against(ServerBehaviour::Call, 100, &closed(1, 1000), TIMEOUT);
@@ -232,7 +232,7 @@ fn connections_that_break_take_with_them_what_they_carry() {
     assert!(connections >= requests / 100 && failed >= requests / 100, "{connections}, {failed}, {requests}");
 }
 
-/// By one stream at a time, so that none is cut off twice, nor on a connection that has not answered.
+/// With one stream at a time, so that none is cut off twice, nor on a connection that has not answered.
 #[test]
 fn what_a_broken_connection_carried_is_sent_again() {
     let (address, seen) = server(ServerBehaviour::Vanish, 1);
@@ -248,8 +248,8 @@ fn what_a_broken_connection_carried_is_sent_again() {
     assert_eq!((total.failures, total.resent), ([(why, 10)].into(), 0));
 }
 
-/// A server in bytes, which takes two of three streams on each connection, says so and leaves, then answers. Its number of
-/// answers, and of connections.
+/// A hand-written server that processes two of three streams on each connection, announces that and leaves,
+/// then answers. Counts its answers and connections.
 fn leaves_with_one_untouched() -> (SocketAddr, Arc<[AtomicU64; 2]>) {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -285,11 +285,11 @@ fn leaves_with_one_untouched() -> (SocketAddr, Arc<[AtomicU64; 2]>) {
     (address, counts)
 }
 
-/// What a server says that it has not looked at is sent again, whatever its method.
+/// What a server says that it has not processed is resent, whatever its method.
 #[test]
 fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
     let (address, seen) = leaves_with_one_untouched();
-    // The last ones, of which there are too few to be answered, are unfinished, also where a silence at the end is waited for.
+    // The last ones, too few to be answered, are unfinished, even where a silence at the end is waited for.
     let patience = TIMEOUT * 4;
     let mut job = job(&format!("http://{address}/"), HttpVersion::Two, 3, "/", patience);
     let plan::Payload::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
@@ -314,7 +314,7 @@ fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
     assert_eq!(total.failures, [(Failure::Reset("GOAWAY NO_ERROR".to_owned()), 1)].into());
 }
 
-/// The library says first that it will leave, and only then what it has not looked at, which is nothing.
+/// The library first announces that it will leave, and only then what it has not processed, which is nothing.
 #[test]
 fn a_server_may_leave_without_losing_a_request() {
     let (total, connections, requests) = against(ServerBehaviour::Leave, 100, &closed(1, 3000), TIMEOUT);

@@ -1,4 +1,4 @@
-//! Real loads over real sockets, each held against what the other side saw.
+//! Real loads over real sockets, each checked against what the other side saw.
 
 mod bodies;
 mod flows;
@@ -10,8 +10,8 @@ mod second_opinion;
 mod sql;
 mod truths;
 
-/// The machine's own hiccups only add to what is measured: one quiet try of three is enough, and an
-/// engine that is wrong never has one. Counts are asserted in every try.
+/// The machine's hiccups only add to what is measured: one quiet try of three is enough, and a wrong engine
+/// never has one. Counts are asserted in every try.
 fn once_quiet(measure: impl Fn() -> Result<(), String>) {
     let off: Vec<String> = (0..3).map_while(|_| measure().err()).collect();
     assert!(off.len() < 3, "{off:?}");

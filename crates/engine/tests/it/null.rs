@@ -1,4 +1,4 @@
-//! The engine against no target at all: what it says of itself.
+//! The engine without a target: what it measures of itself.
 
 use plan::{Arrivals, Generator};
 use record::Slice;

@@ -1,4 +1,4 @@
-//! Several engines that make one load together: each its loops' part of it, from a start that all of them know.
+//! Several engines that make one load together: each its loops' part, from a common start.
 
 use crate::flows::server::{Reply, Server};
 use plan::{Arrivals, Origin, Target};
@@ -13,7 +13,7 @@ use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
 
-/// When a part begins that is ordered now: it is slept through.
+/// When a part started now begins: it sleeps until then.
 fn ahead() -> u64 {
     sys::monotonic_ns() + 300_000_000
 }
@@ -74,7 +74,7 @@ fn what_is_not_wanted_before_it_begins_does_not_begin() {
     };
     let counted = engine.run_part(&poisson(), &part, MS * 100, &mut |_| {}, &mut wish);
     assert_eq!((counted.total, counted.members.len()), (Slice::default(), 0));
-    // And nothing of it is left: the next is made as ever.
+    // And nothing is left of it: the next runs as usual.
     assert!(engine.settle(MS * 1000, &|| false).is_some());
     let counted =
         engine.run_trial(&poisson(), MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
@@ -93,7 +93,7 @@ fn all_end_at_the_moment_that_was_said() {
         if at > MS * 100 { LoadCommand::Stop } else { LoadCommand::GoOn }
     };
     let counted = engine.run_part(&offer, &part, MS * 100, &mut |_| {}, &mut wish);
-    // On a machine that stood still all of that while it is as soon as it can be.
+    // On a machine that froze all that time, it is as soon as possible.
     assert!(counted.loaded >= MS * 400, "{}", counted.loaded);
     assert_eq!(counted.total.due, counted.total.outcomes.total());
 }

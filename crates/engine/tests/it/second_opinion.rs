@@ -1,5 +1,5 @@
-//! What hyper makes of an answer, torment makes of it: both ask the same server the same things, and
-//! count the same complete answers, by status, and the same failures.
+//! torment agrees with hyper: both send the same server the same requests, and count the same complete answers,
+//! by status, and the same failures.
 
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
@@ -18,20 +18,19 @@ use units::Nanos;
 /// Requests of each client.
 const REQUESTS: u64 = 12;
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two pieces of an answer, so that they arrive as two.
+/// Between two pieces of an answer, so that they arrive separately.
 const PAUSE: Duration = Duration::from_micros(200);
 
 const WHOLE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nC\r\n world, well\r\n0\r\nX-Sum: 7\r\n\r\n";
 
-/// What the server does when it is asked.
 #[derive(Clone, Copy)]
 enum ServerAction {
     /// Answers, and waits for the next request.
     Say(&'static str),
     /// Answers, and closes the connection.
     SayAndClose(&'static str),
-    /// Answers, and says in the same packet that it will say no more; it goes on listening.
+    /// Answers, and shuts down its sending side in the same packet; it goes on listening.
     SayAndShut(&'static str),
     /// Answers one byte at a time.
     Drip(&'static str),
@@ -40,7 +39,7 @@ enum ServerAction {
 }
 use ServerAction::{Cut, Drip, Say, SayAndClose, SayAndShut};
 
-/// What a client counted: complete answers by status, and failures.
+/// A client's counts: complete answers by status, and failures.
 type ClientCounts = (BTreeMap<u16, u64>, u64);
 
 fn answered(status: u16, count: u64) -> ClientCounts {
@@ -51,7 +50,7 @@ fn failed(count: u64) -> ClientCounts {
     (BTreeMap::new(), count)
 }
 
-/// What both must count: by method, the act, and the status of a complete answer.
+/// What both must count: by method, the action, and the status of a complete answer.
 const SAME: &[(&str, &str, ServerAction, Option<u16>)] = &[
     ("length", "GET", Say(WHOLE), Some(200)),
     ("no-body", "GET", Say("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), Some(200)),
@@ -144,14 +143,14 @@ const SAME: &[(&str, &str, ServerAction, Option<u16>)] = &[
     ("cut-chunks", "GET", Cut(CHUNKED), Some(200)),
 ];
 
-/// The whole answer and the end of the connection in one packet: nobody may ask there again, though the
-/// answer does not say `Connection: close` (RFC 9112 section 9.5).
+/// The whole answer and the end of the connection in one packet: no further request may be sent there, though
+/// the answer does not say `Connection: close` (RFC 9112 section 9.5).
 const ENDS_WITH_ANSWER: &[(&str, &str, ServerAction, Option<u16>)] = &[
     ("shuts-after-answer", "GET", SayAndShut(WHOLE), Some(200)),
     ("shuts-after-chunks", "GET", SayAndShut(CHUNKED), Some(200)),
 ];
 
-/// Name, act, section of RFC 9112, what torment and what hyper make of it.
+/// Name, action, section of RFC 9112, torment's result and hyper's.
 type DifferingCase = (&'static str, ServerAction, &'static str, Option<u16>, Option<u16>);
 
 /// Where the standard leaves the choice.
@@ -174,7 +173,7 @@ struct Server {
 }
 
 impl Server {
-    /// Does this to each request, on a free port, until it is dropped.
+    /// Handles each request like this, on a free port, until it is dropped.
     fn start(act: ServerAction) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a bound address");
@@ -197,7 +196,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // The listener looks at that when somebody comes.
+        // The listener checks the flag when somebody connects.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -210,7 +209,7 @@ fn converse(stream: &TcpStream, act: ServerAction, turn: &AtomicUsize) -> std::i
             Say(text) => out.write_all(text.as_bytes())?,
             SayAndClose(text) => return out.write_all(text.as_bytes()),
             SayAndShut(text) => {
-                // The kernel waits for more, and what comes is the end.
+                // MORE makes the kernel wait for more, and what comes is the end.
                 let sent = send(stream, text.as_bytes(), SendFlags::MORE | SendFlags::NOSIGNAL)?;
                 assert_eq!(sent, text.len(), "a short text fits into the kernel's buffer");
                 stream.shutdown(Shutdown::Write)?;
@@ -246,7 +245,7 @@ fn hears_request(lines: &mut impl BufRead) -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// Each cut of a text is to be seen by each client.
+/// Each client is to see each cut of a text.
 fn requests(act: ServerAction) -> u64 {
     match act {
         Cut(text) => text.len() as u64 - 1,
@@ -287,7 +286,7 @@ fn hyper(method: &str, act: ServerAction) -> ClientCounts {
     (statuses, failures)
 }
 
-/// One request on a connection of its own, and its answer to the end.
+/// One request on a connection of its own, and its complete answer.
 async fn hyper_once(method: &str, address: SocketAddr) -> hyper::Result<u16> {
     let stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
     let (mut client, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
@@ -301,7 +300,7 @@ async fn hyper_once(method: &str, address: SocketAddr) -> hyper::Result<u16> {
     Ok(status)
 }
 
-/// What is off in these cases.
+/// What differs in these cases.
 fn off(cases: &[(&str, &str, ServerAction, Option<u16>)]) -> Vec<String> {
     let mut off = Vec::new();
     for (name, method, act, status) in cases {

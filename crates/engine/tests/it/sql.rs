@@ -16,7 +16,7 @@ use units::{Nanos, Rate};
 
 const MS: Nanos = Nanos::from_millis(1);
 
-/// A job for the server of this URL. Each statement has a request of its own, all equally often.
+/// A job for the server at this URL. Each statement has a request of its own, all equally often.
 fn job(url: &str, statements: &[&str]) -> EngineConfig {
     let mut text = format!("target.url = '{url}'\ngenerator.pool = 8\n");
     for (number, statement) in statements.iter().enumerate() {
@@ -40,7 +40,7 @@ fn job(url: &str, statements: &[&str]) -> EngineConfig {
     }
 }
 
-/// Offers so many arrivals a second for so long and waits for what they lead to.
+/// Offers this many arrivals a second for this long and waits for their results.
 fn offer(job: &EngineConfig, rate: f64, time: Nanos, meanwhile: impl FnOnce() + Send) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
     let load = OfferedLoad::Open(Schedule::constant(Rate(rate), time));
@@ -64,7 +64,7 @@ fn failures(total: &Slice) -> Vec<(String, u64)> {
     total.failures.iter().map(|(why, count)| (why.to_string(), *count)).collect()
 }
 
-/// What the first statement says when it is sent once.
+/// The exchange of the first statement, sent once.
 fn once(job: &EngineConfig) -> Exchange {
     exchanges_once(job, true).expect("an answer").pop().expect("one")
 }
@@ -74,7 +74,7 @@ fn refused(url: &str, statement: &str) -> String {
     connect_once(&job(url, &[statement])).expect_err("nobody gets in").to_string()
 }
 
-/// Somebody else's session at the server.
+/// Another session at the server.
 fn client(server: &TestPostgres) -> Client {
     Client::connect(&server.url(), NoTls).expect("the server answers")
 }
@@ -88,7 +88,7 @@ fn login(server: &TestPostgres, user: &str) -> String {
     server.url().replace("postgres@", &format!("{user}@"))
 }
 
-/// A file among the server's own, which nobody else may read.
+/// Creates a file owned by the server that nobody else may read.
 fn give(file: &Path, content: &str) {
     let folder = std::fs::metadata(file.parent().expect("a folder")).expect("it is there");
     std::fs::write(file, content).expect("writable");
@@ -96,7 +96,7 @@ fn give(file: &Path, content: &str) {
     chown(file, Some(folder.uid()), Some(folder.gid())).expect("it may be given away");
 }
 
-/// From the next connection on, and with the other settings as they are in their files by now.
+/// From the next connection on; the other settings are reloaded from their files.
 fn turn_tls_on(other: &mut Client) {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
@@ -208,7 +208,7 @@ fn what_the_server_did_is_what_was_counted() {
     let again = "database: 23505 duplicate key value violates unique constraint \"t_pkey\"".to_owned();
     assert_eq!(hundred(&insert), (0, vec![(again, 100)]));
 
-    // Each value only once: the others fail, each with the words for its kind.
+    // Each value only once: the others fail, each with the text for its kind.
     let few = job(&server.url(), &["insert into few values ({random:1..20}) returning k, 'a', null"]);
     let (ok, failed) = hundred(&few);
     assert_eq!(ok as i64, count("select count(*) from few"));
@@ -246,7 +246,7 @@ fn what_the_server_did_is_what_was_counted() {
         "insert into t values ($1, $2)\n$1 = 0\n$2 = it's ☂ \\ \"$1\" NULL 0\n".as_bytes()
     );
 
-    // Ten megabytes in one row, and in a million of them.
+    // Ten megabytes in one row, and in a million rows.
     for statement in [
         "select repeat('x', 10000000), {counter}",
         "select 'xxxxx' from generate_series(1, 1000000 + {random:0..0})",
@@ -255,14 +255,14 @@ fn what_the_server_did_is_what_was_counted() {
         let received = total.received_bytes > 40_000_000;
         assert_eq!((total.outcomes.ok, received), (4, true), "{:?}", failures(&total));
     }
-    // More than the kernel takes at once.
+    // More than the kernel accepts at once.
     let long = job(&server.url(), &[&format!("select length('{}{{random:1..9}}')", "x".repeat(3_000_000))]);
     let total = offer(&long, 8.0, MS * 500, || {});
     assert_eq!(total.outcomes.ok, 4, "{:?}", failures(&total));
 }
 
-/// More than rustls takes at once, in the text of a statement and in a parameter: the rest waited for an event that
-/// never came, the one at the login and the other with every request.
+/// More than rustls accepts at once, in the text of a statement and in a parameter: the rest waited for an
+/// event that never came, the one at the login and the other with every request.
 #[test]
 fn large_statements_arrive_whole_through_tls() {
     let Some(server) = TestPostgres::start() else { return };
@@ -308,7 +308,7 @@ fn no_arrival_is_lost_with_a_session_or_with_the_server() {
     );
     assert_eq!(total.outcomes.ok + total.outcomes.failed, 2500);
 
-    // One session killed takes the whole server with it, which then recovers.
+    // One killed session takes down the whole server, which then recovers.
     let total = offer(&job, 1000.0, MS * 3000, || {
         pause();
         let pid: i32 = other.query_one(&format!("select pid {ours} limit 1"), &[]).expect("one").get(0);
@@ -321,7 +321,7 @@ fn no_arrival_is_lost_with_a_session_or_with_the_server() {
         total.outcomes,
         failures(&total)
     );
-    // How long it recovers is the disk's affair.
+    // The time of recovery depends on the disk.
     let recovering = Instant::now();
     while Client::connect(&server.url(), NoTls).is_err() {
         assert!(recovering.elapsed() < Duration::from_secs(60), "the server does not recover");
@@ -331,8 +331,8 @@ fn no_arrival_is_lost_with_a_session_or_with_the_server() {
     assert_eq!(after, (100, vec![]), "it is back");
 }
 
-/// The server ends what it has begun whether or not somebody waits: one more session for each time-out
-/// would be a load that nobody asked for.
+/// The server completes what it has begun whether or not somebody waits: one more session for each timeout
+/// would be unrequested load.
 #[test]
 fn a_pool_does_not_grow_with_its_time_outs() {
     let Some(server) = TestPostgres::start() else { return };
@@ -341,10 +341,10 @@ fn a_pool_does_not_grow_with_its_time_outs() {
     // Eight can serve 80 a second.
     let total = offer(&job, 400.0, MS * 2000, || {});
     assert_eq!((total.due, total.connects), (800, 8), "{:?} {:?}", total.outcomes, failures(&total));
-    // Whoever has waited longest is served first, and most of them in vain: how many are answered is chance.
+    // Whoever has waited longest is served first, mostly in vain: how many are answered is chance.
     assert!(total.outcomes.timeout > 500, "{:?}", total.outcomes);
     assert_eq!(total.outcomes.total(), 800);
-    // What is left of it holds up nobody who can wait a little.
+    // What is left of it delays nobody who can wait a little.
     job.flows[0].steps[0].timeout = MS * 5000;
     assert_eq!(offer(&job, 20.0, MS * 1000, || {}).outcomes.ok, 20);
 }

@@ -1,4 +1,4 @@
-//! The engine against the reference service, whose truth is known by arithmetic or by its own log.
+//! The engine against the reference service, where the truth is known by arithmetic or from its own log.
 
 use crate::once_quiet;
 use plan::{Origin, Target};
@@ -35,7 +35,7 @@ fn offer(job: &EngineConfig, rate: f64, time: Nanos) -> Slice {
     offered(job, rate, time).0
 }
 
-/// With the silences that were heard.
+/// With the silences detected.
 fn offered(job: &EngineConfig, rate: f64, time: Nanos) -> (Slice, Vec<Silence>) {
     let mut silences = Vec::new();
     let mut engine = Engine::start(job).expect("starts");
@@ -58,12 +58,13 @@ fn near(found: Option<Nanos>, truth: Nanos, within: Nanos) -> Result<(), String>
     if off <= within { Ok(()) } else { Err(format!("{found} instead of {truth} ± {within}")) }
 }
 
-/// Connections take longer to make than requests to send. Whoever made one for each that waited before it looked for arrivals again was
-/// ever later: beside a Go service torment took itself for the limit at half of what both could do.
+/// Connections take longer to make than requests to send. When one was made for each waiting request before
+/// arrivals were checked again, lateness kept growing: beside a Go service torment took itself for the limit at
+/// half of what both could do.
 #[test]
 fn arrivals_are_taken_up_before_connections_are_made() {
     once_quiet(|| {
-        // With an empty queue of new connections each time: one that is full takes none, and those are quickly not made.
+        // With an empty accept queue each time: a full one accepts none, and those fail quickly.
         let nobody_answers = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let port = nobody_answers.local_addr().expect("it is bound").port();
         let origin = Origin::new(false, "127.0.0.1".to_owned(), port);
@@ -79,15 +80,15 @@ fn arrivals_are_taken_up_before_connections_are_made() {
     });
 }
 
-/// Frozen for 1 s in every 10 at a constant rate: a tenth of the arrivals waits for an evenly spread
-/// part of a second, so the (0.9 + s/10) quantile is s seconds. Tools that forget due times say 2 ms.
+/// Frozen for 1 s in every 10 at a constant rate: a tenth of the arrivals waits for an evenly distributed part
+/// of a second, so the (0.9 + s/10) quantile is s seconds. Tools that ignore due times say 2 ms.
 #[test]
 fn a_frozen_server_is_not_flattered() {
     once_quiet(|| {
         let service = serve(ConcurrencyModel::ASYNC);
         let (total, silences) = offered(&job(&service, "/stall"), 500.0, Nanos::from_secs(20));
         assert_eq!((total.due, total.outcomes.ok), (10_000, 10_000));
-        // Who comes meanwhile may have to wait for a connection, too.
+        // Requests that come meanwhile may have to wait for a connection, too.
         near(total.response.quantile(0.95), MS * 500, MS * 20)?;
         near(total.response.quantile(0.99), MS * 900, MS * 10)?;
         near(total.response.max(), MS * 1000, MS * 20)?;
@@ -97,7 +98,7 @@ fn a_frozen_server_is_not_flattered() {
     });
 }
 
-/// So long, with all that came due in it waiting, and all of them answered at its end.
+/// Checks that it has this length, that all that came due in it waited, and that all were answered at its end.
 fn is_silent(silence: &Silence, rate: f64, long: Nanos) -> Result<(), String> {
     near(Some(silence.to - silence.from), long, MS * 30)?;
     let waiting = rate * long.as_secs_f64();
@@ -106,7 +107,8 @@ fn is_silent(silence: &Silence, rate: f64, long: Nanos) -> Result<(), String> {
     if is_so { Ok(()) } else { Err(format!("{silence:?}, and {waiting} came due")) }
 }
 
-/// Two loops hear of one silence, and neither of one where the target is merely slow: one of its answers always comes.
+/// Two loops detect one common silence, and none if the target is merely slow: one of its answers always
+/// arrives.
 #[test]
 fn loops_hear_a_silence_together() {
     once_quiet(|| {
@@ -129,7 +131,8 @@ fn loops_hear_a_silence_together() {
     });
 }
 
-/// A silence that goes on at the end of the load is waited for, and then as long as it takes to answer what gathered; but not for ever.
+/// A silence at the end of the load is waited for, and then as long as answering the backlog takes; but not
+/// forever.
 #[test]
 fn a_silence_at_the_end_is_waited_for() {
     let silent = |path: &str, load: Nanos| {
@@ -182,7 +185,7 @@ fn an_overloaded_queue_grows_as_it_must() {
     }
 }
 
-/// Bodies by length, by chunks and until close; interim answers; redirects and errors as they come.
+/// Bodies by length, by chunks and until close; interim answers; redirects and errors unchanged.
 #[test]
 fn every_kind_of_answer_is_counted() {
     let service = serve(ConcurrencyModel::ASYNC);
@@ -211,7 +214,7 @@ fn what_the_target_logged_is_what_was_sent() {
         assert_eq!(total.outcomes.ok, 500);
         assert_eq!(service.truth()["patterns"]["/delay"]["received"], 500);
         assert!(total.service.quantile(0.5) <= total.response.quantile(0.5));
-        // 20 ms and what the wake-ups of both sides add.
+        // 20 ms plus the wake-ups of both sides.
         near(total.response.quantile(0.5), MS * 20, MS * 2)
     });
 }
@@ -270,7 +273,7 @@ fn over_the_cap_arrivals_are_refused() {
 
 #[test]
 fn a_target_that_goes_away_is_data() {
-    // Nobody else listens at this address: the port that it leaves stays free.
+    // Nobody else listens at this address: the port stays free when it stops.
     let listen = ListenAddress::Tcp(([127, 0, 7, 2], 0).into());
     let config = ServiceConfig { model: ConcurrencyModel::ASYNC, listen, ..ServiceConfig::default() };
     let service = BuiltinService::start(config).expect("the reference service starts");
@@ -285,8 +288,8 @@ fn a_target_that_goes_away_is_data() {
     assert_eq!((counted.total.due, counted.total.outcomes.failed), (100, 100), "{:?}", counted.total);
 }
 
-/// A listener whose accept queue is full drops packets: connections are never made. Once, a hundred
-/// of them in the making kept all later ones from being tried.
+/// A listener whose accept queue is full drops packets: connections are never made. Once, a hundred pending
+/// ones kept all later ones from being tried.
 #[test]
 fn connections_that_are_never_made_are_given_up() {
     let listener =
@@ -308,7 +311,8 @@ fn connections_that_are_never_made_are_given_up() {
     assert!(total.failures.keys().all(|why| why.to_string().contains("timed out")), "{:?}", total.failures);
 }
 
-/// What an overload left open the target would close by itself, all at once, in the middle of the next trial.
+/// Connections left by an overload would be closed by the target itself, all at once, in the middle of the next
+/// trial.
 #[test]
 fn a_trial_inherits_the_connections_that_it_needs() {
     let service = serve(ConcurrencyModel::ASYNC);
@@ -326,7 +330,7 @@ fn a_trial_inherits_the_connections_that_it_needs() {
         };
         rates.iter().map(&mut trial).collect::<Vec<_>>()
     };
-    // One server takes 200 a second.
+    // One server handles 200 a second.
     let queue = after("/queue?us=5000", &[50.0, 600.0, 50.0]);
     let [(false, ..), (true, overloaded, _), (false, later, _)] = queue[..] else { panic!("{queue:?}") };
     assert!(overloaded > 100 && later <= 100, "{queue:?}");

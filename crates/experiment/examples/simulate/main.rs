@@ -1,4 +1,4 @@
-//! Prints the table of `docs/method/experiment.md`: what experiments answer where the truth is known.
+//! Prints the table of `docs/method/experiment.md`: answers of experiments with known truth.
 //!
 //!     cargo run --release -p torment-experiment --example simulate [SEEDS]
 
@@ -10,7 +10,7 @@ use scenario::{Outcome, rows};
 use std::io::Write;
 use torment_experiment::Experiment;
 
-/// The first seed: others than those that the method's constants were chosen on.
+/// The first seed: different from those the method's constants were chosen on.
 const FIRST: u64 = 1_000_000;
 
 fn main() -> std::io::Result<()> {

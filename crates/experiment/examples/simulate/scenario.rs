@@ -1,4 +1,4 @@
-//! Experiments whose truth is known: what a start gives is drawn, and the experiment is told it like any other.
+//! Experiments with known truth: the results of starts are simulated, and fed to the experiment like real ones.
 
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use rand_chacha::ChaCha8Rng;
@@ -10,14 +10,14 @@ use record::{
 use torment_experiment::{Experiment, ExperimentStep};
 use units::{Nanos, Share};
 
-/// The smallest effect worth having in all of them.
+/// The smallest effect worth having in all scenarios.
 pub const EFFECT: f64 = 0.1;
 
-/// What disturbs.
+/// A disturbance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Disturbance {
     None,
-    /// A line of −20 % over all planned blocks, and a tenth up and down from block to block.
+    /// A linear drift of −20 % over all planned blocks, and a tenth up and down from block to block.
     Drift,
     /// Student's t with five degrees of freedom, of the same deviation.
     Tails,
@@ -40,24 +40,24 @@ pub struct Scenario {
     pub trouble: Disturbance,
     /// The true ratio of each variant to the baseline.
     pub ratios: Vec<f64>,
-    /// The variants are two factors crossed (a, b, both), and what is asked are two main effects and an interaction.
+    /// The variants are two crossed factors (a, b, both), and the hypotheses are two main effects and an interaction.
     pub crossed: bool,
     pub most: u32,
     pub asks: Requirement,
 }
 
-/// What the row is asked to reach.
+/// The row's requirement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Requirement {
-    /// At most 5 % say better or worse of anything.
+    /// At most 5 % find any difference.
     NothingFound,
-    /// In 90 % the first hypothesis is better.
+    /// 90 % find the first hypothesis better.
     Found,
-    /// Nothing but that intervals cover.
+    /// Only that intervals cover the truth.
     Covered,
 }
 
-/// What became of one experiment.
+/// The outcome of one experiment.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub answers: Vec<HypothesisAnswer>,
@@ -67,7 +67,7 @@ pub struct Outcome {
     pub some_effect: bool,
     pub placebo_differs: bool,
     pub blocks: u32,
-    /// Widths of the first interval, high ÷ low.
+    /// Width of the first interval, high ÷ low.
     pub width: f64,
 }
 
@@ -110,19 +110,19 @@ impl Scenario {
         }
     }
 
-    /// The logarithm of what each hypothesis compares.
+    /// The logarithm of each hypothesis' true ratio.
     fn truths(&self, design: &Design) -> Vec<f64> {
         let log = |arm: usize| if arm == 0 { 0.0 } else { self.ratios[arm - 1].ln() };
         let of = |asked: &Hypothesis| asked.contrast.iter().map(|(arm, weight)| log(*arm) * weight).sum();
         design.hypotheses.iter().map(of).collect()
     }
 
-    /// Makes one experiment; `prepared` is one of this scenario's design, which has the bounds already.
+    /// Runs one experiment; `prepared` is one of this scenario's design, with computed bounds.
     pub fn run(&self, prepared: &Experiment, seed: u64) -> Outcome {
         self.outcome(&self.standing(prepared, seed))
     }
 
-    /// The smallest effect that it says is found in nine of ten.
+    /// The smallest effect that it claims to find in nine in ten experiments.
     pub fn visible(&self, prepared: &Experiment, seed: u64) -> f64 {
         self.standing(prepared, seed).noise[0].visible
     }
@@ -161,11 +161,11 @@ impl Scenario {
     }
 }
 
-/// What starts give.
+/// Simulates the results of starts.
 struct StartSimulator<'a> {
     scenario: &'a Scenario,
     random: ChaCha8Rng,
-    /// Of the blocks so far.
+    /// Shifts of the blocks so far.
     shifts: Vec<f64>,
 }
 
@@ -251,7 +251,7 @@ pub fn rows() -> Vec<Scenario> {
         rows.push(Scenario { name, noise, trouble, ratios: ratios.to_vec(), crossed: false, most, asks });
     };
     let twice = 1.0 + 2.0 * EFFECT;
-    // Blocks at most, by noise: what a true effect of twice the smallest needs.
+    // Maximum blocks, by noise: as needed for a true effect of twice the smallest.
     let sized = [(0.03, 8), (0.07, 20), (0.15, 90)];
     for (noise, most) in sized {
         row("A/A", noise, Disturbance::None, &[1.0], most, Requirement::NothingFound);
@@ -297,7 +297,6 @@ pub fn rows() -> Vec<Scenario> {
 }
 
 impl Disturbance {
-    /// In the table.
     pub fn words(self) -> &'static str {
         match self {
             Self::None => "",

@@ -1,4 +1,4 @@
-//! What is started when, and when it ends.
+//! The order of starts, and the end.
 
 use crate::fixtures::{StartRequest, StartResult, conduct, design, start_result, visit, wobble};
 #[allow(dead_code, reason = "shared with the tests of verdicts")]
@@ -44,7 +44,7 @@ fn the_pilot_comes_first_and_every_block_has_each_arm_and_the_placebo() {
 
 #[test]
 fn told_the_visits_that_were_kept_it_goes_on_as_without_the_interruption() {
-    // With a void visit now and then, and an arm that is given up.
+    // With occasional void starts, and a dropped arm.
     let gives = |asked: StartRequest| StartResult {
         void: match (asked.arm, asked.block, asked.number % 7) {
             (3, 3.., _) => Some("no answer"),
@@ -69,7 +69,7 @@ fn told_the_visits_that_were_kept_it_goes_on_as_without_the_interruption() {
 
 #[test]
 fn a_block_that_would_not_fit_the_budget_is_not_begun() {
-    // Blocks of two variants are four visits, of ten seconds each.
+    // Blocks of two variants are four starts, of ten seconds each.
     let seconds = |seconds: f64| Some(Nanos::from_secs_f64(seconds));
     for (budget, visits) in [(19.0, 1), (20.0, 2), (59.0, 2), (60.0, 6), (99.9, 6), (100.0, 10)] {
         let mut experiment = begin(&record::Design { budget: seconds(budget), ..design(2) });

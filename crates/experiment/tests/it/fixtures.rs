@@ -1,4 +1,4 @@
-//! Experiments that are told made-up figures.
+//! Experiments with made-up figures.
 
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use record::{ArmStart, Cause, Design, DesignArm, DesignMeasurement, MeasurementResult, OngoingStart, RunId};
@@ -38,7 +38,7 @@ pub fn capacity_hypothesis(contrast: Vec<(usize, f64)>) -> Hypothesis {
     }
 }
 
-/// What a visit gives: the capacity and what gave first, or why it is void.
+/// A start's result: the capacity and what gave first, or why it is void.
 pub struct StartResult {
     pub figure: f64,
     pub cause: Option<Cause>,
@@ -49,7 +49,7 @@ pub fn start_result(figure: f64) -> StartResult {
     StartResult { figure, cause: None, void: None }
 }
 
-/// A start as an experiment asks for it.
+/// A start as proposed by an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartRequest {
     pub number: u32,
@@ -84,7 +84,7 @@ pub fn visit(asked: StartRequest, told: StartResult) -> ArmStart {
     }
 }
 
-/// Goes on to the end; each visit takes ten seconds. Returns what was asked for.
+/// Runs to the end; each start takes ten seconds. Returns the proposed starts.
 pub fn conduct(
     experiment: &mut Experiment,
     mut gives: impl FnMut(StartRequest) -> StartResult,
@@ -100,7 +100,7 @@ pub fn conduct(
     made
 }
 
-/// Noise that is the same for the same visit: evenly within ± `size`.
+/// Noise, the same for the same start: uniform within ± `size`.
 pub fn wobble(asked: StartRequest, size: f64) -> f64 {
     let mut z = u64::from(asked.block) * 1000 + asked.arm as u64 * 10 + u64::from(asked.placebo);
     z = (z ^ (z >> 30)).wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);

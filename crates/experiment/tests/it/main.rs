@@ -1,4 +1,4 @@
-//! Experiments that never ran: what is started, and what is concluded.
+//! Simulated experiments: the starts made, and the conclusions.
 
 mod course;
 mod fixtures;

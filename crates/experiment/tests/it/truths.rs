@@ -4,10 +4,10 @@ use crate::scenario::{Disturbance, Outcome, Requirement, Scenario, rows};
 use record::HypothesisAnswer;
 use torment_experiment::Experiment;
 
-/// Seeds of each row. The table has 2,000, and others.
+/// Seeds per row. The table has 2,000, and others.
 const SEEDS: u64 = 100;
 
-/// How far a share of [`SEEDS`] may be from the true one by chance: it is further in one of some 200.
+/// How far a share of [`SEEDS`] may be from the true one by chance: exceeded in one of some 200.
 fn chance(share: f64) -> f64 {
     2.8 * (share * (1.0 - share) / SEEDS as f64).sqrt()
 }

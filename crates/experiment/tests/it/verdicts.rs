@@ -1,4 +1,4 @@
-//! What is answered, expected and doubted.
+//! Answers, expectations and caveats.
 
 use crate::fixtures::{
     StartRequest, StartResult, capacity_hypothesis, conduct, design, start_result, visit, wobble,

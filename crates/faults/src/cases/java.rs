@@ -1,15 +1,15 @@
-//! The same on real JVMs: Tomcat, HikariCP and the JDBC driver of PostgreSQL.
+//! Faults of real JVMs: Tomcat, HikariCP and the JDBC driver of PostgreSQL.
 
 use crate::case::CaseCapacity::{Known, Measured};
 use crate::case::{CaseLoad, CaseService, FaultCase};
 use record::Cause;
 use std::time::Duration;
 
-/// Of all cells but those about memory and compiling.
+/// For all cases but those about memory and compiling.
 const PLAIN: &[&str] = &["-Xmx512m"];
-/// Only the thorough compiler, as servers once had it: a quick machine is warm within a second otherwise.
+/// Only the optimising compiler, as servers once had it: a fast machine is warm within a second otherwise.
 const SLOW: &[&str] = &["-Xmx512m", "-XX:-TieredCompilation"];
-/// Little room, all of it walked through by one thread while everything stands still.
+/// A small heap, collected by one thread while everything else stops.
 const TIGHT: &[&str] = &["-Xmx96m", "-XX:+UseSerialGC"];
 
 const QUICK: &[&str] = &["max_connections=120", "synchronous_commit=off"];
@@ -18,12 +18,12 @@ fn tomcat(release: u32, options: &'static [&'static str]) -> CaseService {
     CaseService::Java { release, options, workers: 200, pool: 10, virtual_threads: false }
 }
 
-/// A JVM compiles first.
+/// Adds a warm-up, since a JVM compiles first.
 fn warm(load: CaseLoad) -> CaseLoad {
     CaseLoad { warm_up: Duration::from_secs(3), ..load }
 }
 
-/// Load from the first second on, at a rate that a warm service takes easily.
+/// Load from the first second on, at a rate that is easy for a warm service.
 fn cold(rate: f64) -> CaseLoad {
     CaseLoad {
         calm_for: Duration::ZERO,

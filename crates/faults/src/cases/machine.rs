@@ -1,4 +1,4 @@
-//! What the machine and its limits withhold.
+//! Faults of the machine and its limits.
 
 use crate::case::CaseCapacity::{Known, PerCpu};
 use crate::case::{CaseLoad, FaultCase, LocalPorts, NeighbourPlacement, ServiceLimits};

@@ -1,4 +1,4 @@
-//! The matrix.
+//! The fault matrix.
 
 mod combined;
 mod java;
@@ -8,7 +8,7 @@ mod waits;
 
 use crate::case::FaultCase;
 
-/// All cells, in the order in which they are tried.
+/// All cases, in the order in which they run.
 pub fn all_cases() -> Vec<FaultCase> {
     [waits::cases(), machine::cases(), postgres::cases(), java::cases(), combined::cases()].concat()
 }
@@ -20,7 +20,7 @@ mod tests {
     use record::Cause;
     use std::collections::BTreeSet;
 
-    /// Causes that no cell shows yet; a new one wants a cell.
+    /// Causes without a case yet; a new one needs a case.
     const WITHOUT: [Cause; 9] = [
         Cause::OwnDescriptors,
         Cause::Inside,

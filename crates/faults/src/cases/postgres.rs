@@ -1,10 +1,10 @@
-//! What a real PostgreSQL makes the built-in service wait for.
+//! Waits of the built-in service for a real PostgreSQL.
 
 use crate::case::CaseCapacity::{Known, Measured};
 use crate::case::{CaseLoad, FaultCase, PostgresSpec, ServiceLimits};
 use record::Cause;
 
-/// Commits do not wait for the disk: where something else is meant to give first.
+/// Commits do not wait for the disk, so that something else gives first.
 const QUICK: &[&str] = &["max_connections=120", "synchronous_commit=off"];
 
 pub(super) fn cases() -> Vec<FaultCase> {

@@ -1,4 +1,4 @@
-//! What threads of the built-in service wait for.
+//! Waits of the built-in service's threads.
 
 use crate::case::CaseCapacity::{Known, PerCpu};
 use crate::case::{CaseLoad, FaultCase};

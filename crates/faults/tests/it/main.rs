@@ -1,3 +1,3 @@
-//! The matrix of broken services, as it was recorded.
+//! The recorded fault matrix.
 
 mod recorded;

@@ -1,7 +1,7 @@
-//! What was recorded of every cell of the matrix, judged again: neither root nor Java nor a database is
-//! needed, and a rule that changes shows at once where it changes a verdict.
+//! Judges recordings of every case again: needs neither root nor Java nor a database, and shows at once
+//! where a changed rule changes a verdict.
 //!
-//! `torment selftest --keep DIR` records; `gzip -n` makes of it what is in `tests/recorded/`.
+//! `torment selftest --keep DIR` records; `gzip -n` turns that into the files of `tests/recorded/`.
 
 use diagnosis::{ObservedRun, diagnose};
 use flate2::read::GzDecoder;

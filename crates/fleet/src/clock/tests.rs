@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A machine whose clock is off, goes at another speed, and may be set at some time.
+/// A machine whose clock has an offset and a drift, and may be set at some time.
 #[derive(Debug, Clone, Copy)]
 struct SimulatedClock {
     offset: i64,
@@ -10,7 +10,7 @@ struct SimulatedClock {
 }
 
 impl SimulatedClock {
-    /// What its clock shows at a moment of ours.
+    /// What its clock shows when ours shows `ours`.
     fn shows(&self, ours: u64) -> Nanos {
         let drift = (ours as f64 * self.ppm * 1e-6).round() as i64;
         let set = self.set.map_or(0, |(at, by)| if ours >= at { by } else { 0 });
@@ -21,7 +21,7 @@ impl SimulatedClock {
         difference(self.shows(ours), Nanos(ours))
     }
 
-    /// Asked at a moment, with the time that it takes to be asked, to think, and to answer.
+    /// An exchange that starts at `asked`, with the times there, to answer, and back.
     fn signal(&self, asked: u64, [there, thought, back]: [u64; 3]) -> ClockExchange {
         let (heard, told) = (asked + there, asked + there + thought);
         let answered = Nanos(told + back);
@@ -29,7 +29,7 @@ impl SimulatedClock {
     }
 }
 
-/// A way takes as long as it likes: as between processes here, within a building, or with one that was lost and sent again.
+/// A one-way delay: as between local processes, within a building, or with a packet lost and resent.
 fn way() -> impl Strategy<Value = u64> {
     prop_oneof![1_000_u64..60_000, 50_000_u64..5_000_000, Just(200_000_000_u64)]
 }
@@ -41,12 +41,12 @@ fn ways() -> impl Strategy<Value = Vec<(u64, [u64; 3])>> {
 }
 
 fn machine() -> impl Strategy<Value = SimulatedClock> {
-    // Two clocks of which each is off by 200 ppm; up to a week after they were started.
+    // Two clocks, each off by 200 ppm, up to a week after they started.
     (-600_000_000_000_000_i64..600_000_000_000_000, -400.0..400.0_f64)
         .prop_map(|(offset, ppm)| SimulatedClock { offset, ppm, set: None })
 }
 
-/// When each is asked, one after the other.
+/// The exchanges, one after the other.
 fn signals(machine: SimulatedClock, ways: &[(u64, [u64; 3])]) -> Vec<ClockExchange> {
     let mut at = 1_000_000_000_000_000;
     let ask = |&(gap, ways): &(u64, [u64; 3])| {
@@ -72,7 +72,7 @@ proptest! {
         }
     }
 
-    /// Nothing is surer than half the shortest way, and what was heard just now is not less sure than it alone.
+    /// The bound is never less than half the shortest round trip, and never wider than the latest exchange's own.
     #[test]
     fn the_bound_is_no_wider_than_the_way(machine in machine(), ways in ways()) {
         let mut clock = RemoteClock::default();
@@ -85,7 +85,7 @@ proptest! {
         }
     }
 
-    /// Set by more than all that was unsure, a clock is called jumped at once; from then on it is known again.
+    /// A clock set by more than the uncertainty is reported at once, and known again from then on.
     #[test]
     fn a_clock_that_is_set_is_called_jumped(
         machine in machine(), ways in ways(), place in 0..200_usize,
@@ -105,7 +105,7 @@ proptest! {
             }
             if let Some(before) = before.filter(|_| index == place) {
                 let way = signal.answered - signal.asked;
-                // Their width, twice, and the slack of both.
+                // Twice their width, and the slack of both.
                 let unsure = 2 * before.bound.0 + way.0 + (2.0 * SPEED * way.0 as f64) as u64 + 10;
                 prop_assert!(jumped || by.unsigned_abs() <= unsure, "{} ns unseen, {} unsure", by, unsure);
             }
@@ -113,7 +113,7 @@ proptest! {
     }
 }
 
-/// Twenty signals within a millisecond, then one a second: as before a trial, and within it.
+/// Twenty exchanges within a millisecond, then one a second: as before and during a trial.
 #[test]
 fn a_trial_s_signals_pin_offset_and_speed_down() {
     let machine = SimulatedClock { offset: -86_400_000_000_000, ppm: 37.0, set: None };
@@ -131,7 +131,7 @@ fn a_trial_s_signals_pin_offset_and_speed_down() {
     assert!((reading.drift_ppm - 37.0).abs() < 5.0, "{reading:?}");
     assert!(reading.bound < Nanos::from_micros(30), "{reading:?}");
     assert!(reading.round_trip.0.abs_diff(42_000) <= 1, "{reading:?}");
-    // A third of a second ahead, where a trial begins, it is hardly less sure.
+    // A third of a second ahead, where a trial begins, it is hardly less certain.
     let start = Nanos(now + 300_000_000);
     let ahead = clock.reading(start).expect("it was heard");
     assert!(ahead.bound < reading.bound + Nanos::from_micros(5), "{ahead:?}");
@@ -144,7 +144,7 @@ fn a_clock_that_contradicts_itself_says_nothing() {
     assert_eq!(clock.reading(Nanos::ZERO), None);
     let machine = SimulatedClock { offset: 7, ppm: 0.0, set: None };
     clock.add(machine.signal(1_000, [10, 10, 10])).expect("the first");
-    // It says that it took a second to answer, which came after 30 ns.
+    // It claims to have taken a second to answer, but the answer came after 30 ns.
     let mut signal = machine.signal(2_000, [10, 10, 10]);
     signal.told.0 += 1_000_000_000;
     let jumped = clock.add(signal).expect_err("time does not do that");

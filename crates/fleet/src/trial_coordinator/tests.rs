@@ -12,14 +12,14 @@ fn moves(muster: &mut TrialCoordinator) -> Vec<TrialAction> {
     std::iter::from_fn(|| muster.next_action()).collect()
 }
 
-/// Ticks as often as there should be, up to this one.
+/// Ticks regularly until `until`.
 fn pass(muster: &mut TrialCoordinator, until: Nanos) {
     while muster.ticked < until {
         muster.tick(until.min(muster.ticked + TICK_MOST));
     }
 }
 
-/// Of two, both of which begin at 1,000.3 s.
+/// Of two members, both of which begin at 1,000.3 s.
 fn running() -> TrialCoordinator {
     let mut muster = TrialCoordinator::begin(1, [0, 1], ROUND_TRIP, NOW);
     assert_eq!(moves(&mut muster), [TrialAction::Arm { trial: 1, start: NOW + ms(300) }]);
@@ -44,7 +44,7 @@ fn a_load_begins_when_all_have_said_so_and_is_over_when_all_have_told() {
 
 #[test]
 fn who_is_not_ready_is_given_twice_the_time_and_then_named() {
-    // Over a long way, so that the lead is three of it.
+    // With a long round trip: the lead is three of it.
     let mut muster = TrialCoordinator::begin(5, [0, 1, 2], ms(200), NOW);
     assert_eq!(moves(&mut muster), [TrialAction::Arm { trial: 5, start: NOW + ms(600) }]);
     muster.armed(0, 5);
@@ -56,7 +56,7 @@ fn who_is_not_ready_is_given_twice_the_time_and_then_named() {
         moves(&mut muster),
         [TrialAction::Cancel { trial: 5 }, TrialAction::Arm { trial: 6, start: again + ms(1_200) }]
     );
-    // What was said of the first does not count, nor what is said too late.
+    // Neither an answer to the first order counts, nor one that is too late.
     muster.armed(1, 5);
     muster.armed(0, 6);
     muster.armed(1, 6);
@@ -68,13 +68,13 @@ fn who_is_not_ready_is_given_twice_the_time_and_then_named() {
     assert_eq!(muster.trial(), 6);
 }
 
-/// A coordinator that was not given the processor once called off a load that was under way: nobody knew what had been sent.
+/// A coordinator that was starved of the processor once cancelled a load under way: nobody knew what had been sent.
 #[test]
 fn what_can_no_longer_be_called_off_has_begun() {
     let mut muster = TrialCoordinator::begin(1, [0, 1], ROUND_TRIP, NOW);
     muster.tick(NOW + ms(900));
     assert_eq!(moves(&mut muster), [TrialAction::Arm { trial: 1, start: NOW + ms(300) }, TrialAction::Begin]);
-    // It is over when both have told all, or one has told nothing though it was listened to for long enough.
+    // It is over when both have reported all, or one has reported nothing while it was listened to for long enough.
     muster.armed(0, 1);
     muster.member_reported(0, ms(1_000));
     muster.member_over(0, ms(1_000));
@@ -83,7 +83,7 @@ fn what_can_no_longer_be_called_off_has_begun() {
     assert_eq!(moves(&mut muster), []);
     pass(&mut muster, NOW + ms(7_200));
     assert_eq!(muster.absent().collect::<Vec<_>>(), [(1, &Absence::Behind(Nanos::ZERO))]);
-    // So has one that is to end.
+    // So does one that is to end.
     let mut muster = TrialCoordinator::begin(1, [0, 1], ROUND_TRIP, NOW);
     muster.stop(NOW + ms(280));
     let arm = TrialAction::Arm { trial: 1, start: NOW + ms(300) };
@@ -114,7 +114,7 @@ fn whose_load_ends_by_itself_fell_short() {
     muster.member_over(0, ms(6_100));
     muster.member_over(1, ms(10_000));
     assert_eq!(muster.fell_short(ms(10_000)).collect::<Vec<_>>(), [(0, ms(6_100))]);
-    // Of one that was stopped nobody did.
+    // None fell short of a load that was stopped.
     let mut muster = running();
     muster.stop(muster.start_time() + ms(1_000));
     muster.member_over(0, ms(1_200));
@@ -128,7 +128,7 @@ fn who_reports_late_is_not_waited_for() {
     pass(&mut muster, start + ms(1_000));
     muster.member_reported(0, ms(6_000));
     muster.member_reported(1, ms(1_000));
-    // Its next second is over at 2 s, and five more are forgiven.
+    // Its next second is over at 2 s, and five more are allowed.
     pass(&mut muster, start + ms(7_000));
     assert_eq!(moves(&mut muster), []);
     muster.tick(start + ms(7_001));
@@ -137,7 +137,7 @@ fn who_reports_late_is_not_waited_for() {
         [TrialAction::Lose { member: 1 }, TrialAction::Stop { trial: 1, at: ms(7_201) }]
     );
     assert_eq!(muster.absent().collect::<Vec<_>>(), [(1, &Absence::Behind(ms(1_000)))]);
-    // Whatever it says when it wakes up.
+    // Whatever it reports when it wakes up.
     muster.member_over(1, ms(9_000));
     assert!(!muster.is_over());
     muster.member_over(0, ms(7_201));
@@ -154,11 +154,11 @@ fn a_lost_member_stops_the_others() {
         moves(&mut muster),
         [TrialAction::Lose { member: 0 }, TrialAction::Stop { trial: 1, at: ms(1_700) }]
     );
-    // It is lost once.
+    // It is lost only once.
     muster.member_lost(0, "it is gone".to_owned(), start + ms(1_600));
     muster.stop(start + ms(1_600));
     assert_eq!((moves(&mut muster), muster.stopped()), (vec![], Some(ms(1_700))));
-    // The other did not hear of it for two seconds.
+    // The other did not hear of the end for two seconds.
     muster.member_over(1, ms(3_000));
     let gone = Absence::Gone(ms(1_500), "it was killed".to_owned());
     assert_eq!(muster.absent().collect::<Vec<_>>(), [(0, &gone)]);
@@ -182,7 +182,7 @@ fn what_has_not_begun_does_not_begin() {
     }
 }
 
-/// What may be told, in any order and at any time.
+/// Events, in any order and at any time.
 #[derive(Debug, Clone)]
 enum TestEvent {
     Armed(u32, u64),
@@ -238,7 +238,7 @@ proptest! {
             }
             done(&mut muster, now)?;
         }
-        // Nobody says anything any more: twice not ready, or behind.
+        // Nobody reports any more: twice not ready, or overdue.
         for _ in 0..1_000 {
             now += TICK_MOST;
             muster.tick(now);

@@ -1,4 +1,4 @@
-//! Every arrival is in the books once, whatever happens to whoever was to send it.
+//! Every arrival is counted once, whatever happens to its sender.
 
 use crate::simulated_machine::{DRAIN, due_until, offer, schedules, sent_until, slices};
 use proptest::prelude::*;
@@ -17,15 +17,14 @@ enum ReportStep {
     Lost,
 }
 
-/// How one trial goes.
 #[derive(Debug, Clone)]
 struct TrialScript {
     schedule: Schedule,
-    /// Of each member how many loops, and of some when they die, as a share of load and drain.
+    /// Each member's loops, and when some die, as a share of load and drain.
     members: BTreeMap<u32, (u32, Option<f64>)>,
-    /// When the load is stopped after that, if somebody dies; or without.
+    /// When the load is stopped after that, if somebody dies; `None`: it is not.
     stop: Option<f64>,
-    /// In what order things arrive, and what arrives twice.
+    /// Determines in what order messages arrive, and which arrive twice.
     seed: u64,
 }
 
@@ -41,13 +40,12 @@ fn courses() -> impl Strategy<Value = TrialScript> {
     })
 }
 
-/// What a course leaves behind.
 struct LedgerResult {
     counted: TrialCounts,
-    /// Seconds in the order in which they were told.
+    /// Seconds in the order they became complete.
     wholes: Vec<Slice>,
     unaccounted: u64,
-    /// What the target got.
+    /// Arrivals that reached the target.
     arrived: u64,
     ends: Nanos,
 }
@@ -57,7 +55,7 @@ impl TrialScript {
         LoopAssignment::dealt(self.members.iter().map(|(member, (loops, _))| (*member, *loops)))
     }
 
-    /// `order` says when each thing arrives, of a member's number and the thing's: the least first.
+    /// `order` ranks a message by member and index: the lowest arrives first.
     fn run(&self, order: impl Fn(u32, usize) -> u64, twice: bool) -> LedgerResult {
         let (loops, whole) = (self.loops(), self.schedule.duration() + DRAIN);
         let share = |share: f64| Nanos::from_secs_f64(whole.as_secs_f64() * share);
@@ -71,7 +69,7 @@ impl TrialScript {
         for member in self.members.keys() {
             let own = loops.of(*member);
             let dies = deaths.get(member);
-            // Who dies before it is stopped goes on as planned until then.
+            // A member that dies before the stop goes on as planned until then.
             let until = if dies.is_some_and(|dies| *dies < ends) { Nanos::MAX } else { ends };
             let slices = slices(&self.schedule, own, loops.total(), until);
             let (count, mut at) = (slices.len(), Nanos::ZERO);
@@ -134,8 +132,8 @@ proptest! {
         prop_assert_eq!(&all, total);
     }
 
-    /// With everything in its order: what reached the target is between what was told to have been sent, and that with what the
-    /// lost ones may have sent since.
+    /// In order: what reached the target lies between what was reported as sent, and that plus what lost members may
+    /// have sent since.
     #[test]
     fn what_may_have_reached_the_target_is_known(course in courses()) {
         let left = course.run(|_, index| index as u64, false);
@@ -144,7 +142,7 @@ proptest! {
         prop_assert!((sent..=most).contains(&left.arrived), "{} not in {}..={}", left.arrived, sent, most);
     }
 
-    /// Late, twice, in another order: the books are the same, to the last digit.
+    /// Late, twice, reordered: the books are identical, to the last digit.
     #[test]
     fn the_order_of_what_is_told_changes_nothing(mut course in courses()) {
         course.members.values_mut().for_each(|(_, dies)| *dies = None);
@@ -162,7 +160,7 @@ fn told(index: u32, due: u64) -> Slice {
     slice
 }
 
-/// Ten a second for four seconds, by two with a loop each.
+/// 10/s for four seconds, by two members with a loop each.
 fn two() -> Ledger {
     let schedule = Schedule::constant(units::Rate(10.0), Nanos::from_secs(4));
     Ledger::new(&LoopAssignment::dealt([(0, 1), (1, 1)]), &OfferedLoad::Open(schedule))
@@ -172,11 +170,11 @@ fn two() -> Ledger {
 fn what_a_lost_member_owed_is_unsent_and_what_it_had_open_unfinished() {
     let mut ledger = two();
     (0..4).for_each(|second| assert!(ledger.add_slice(0, &told(second, 5))));
-    // Of its first five one waits to be sent, and two for their answer.
+    // Of its first five, one is unsent and two are in flight.
     let mut first = told(0, 5);
     (first.outcomes.ok, first.backlog, first.in_flight) = (2, 1, 2);
     assert!(ledger.add_slice(1, &first));
-    // What came behind a gap was never acknowledged.
+    // Slices after a gap were never acknowledged.
     assert!(ledger.add_slice(1, &told(2, 5)));
     assert_eq!([0, 1].map(|member| ledger.reported_until(member)), [record::SLICE * 4, record::SLICE]);
     assert_eq!([0, 1].map(|member| ledger.acknowledge(member)), [Some(3), None]);
@@ -195,7 +193,7 @@ fn what_a_lost_member_owed_is_unsent_and_what_it_had_open_unfinished() {
     assert_eq!(ledger.into_counted().loaded, Nanos::from_millis(2_500));
 }
 
-/// It does not hear that the load is to end, and sends on until it has heard nothing for long: nobody counts that as due.
+/// Unaware that the load is to end, it goes on until it has heard nothing for long: nobody counts that as due.
 #[test]
 fn who_is_out_of_reach_may_have_gone_on() {
     for (goes_on, unaccounted) in [(0, 5), (2_000, 10), (60_000, 15)] {
@@ -231,17 +229,17 @@ fn strangers_and_what_comes_too_much_are_not_counted() {
     ledger.lose_member(7, Nanos::ZERO);
     let parts = vec![StepSlice::default(); 1_001];
     assert!(!ledger.add_slice(0, &Slice { parts, ..told(0, 5) }), "no plan has so many requests");
-    // Its end may come before what it is the end of.
+    // Its end may arrive before what it is the end of.
     ledger.finish_member(0, Nanos::from_secs(1), 1);
     assert!(!ledger.is_over());
     assert!(ledger.add_slice(0, &told(0, 5)));
     assert!(!ledger.add_slice(0, &told(1, 5)), "it said that there is no more");
-    // More than a member keeps is never behind a gap.
+    // A gap is never followed by more slices than a member keeps.
     let taken = (1..1_000).filter(|second| ledger.add_slice(1, &told(*second, 1))).count();
     assert_eq!(taken, 120);
     ledger.lose_member(1, Nanos::ZERO);
     assert!(ledger.is_over());
-    // Who has told all cannot be lost.
+    // A member that has reported all cannot be lost.
     ledger.lose_member(0, Nanos::ZERO);
     assert_eq!(ledger.unaccounted(0), 0);
 }

@@ -1,4 +1,4 @@
-//! Several machines, simulated: their shares, their books, and what they tell each other.
+//! Several machines, simulated: shares, ledger and messages.
 
 mod ledger;
 mod merge;

@@ -1,4 +1,4 @@
-//! What many counted is what one would have.
+//! What many members count equals what one would.
 
 use crate::simulated_machine::{offer, schedules, slices};
 use proptest::prelude::*;
@@ -7,13 +7,13 @@ use schedule::Schedule;
 use torment_fleet::{Ledger, LoopAssignment};
 use units::Nanos;
 
-/// As it comes over the link.
+/// Through the wire format.
 fn sent(slice: &Slice) -> Slice {
     let bytes = rmp_serde::to_vec_named(slice).expect("it can be written");
     rmp_serde::from_slice(&bytes).expect("it can be read")
 }
 
-/// All that `members` count of it, told in an order that begins with the one at `first` of each second.
+/// What `members` count, merged in an order that begins with the one at `first` in each second.
 fn counted(
     schedule: &Schedule,
     members: u32,
@@ -46,7 +46,7 @@ fn counted(
     (ledger.into_counted(), wholes)
 }
 
-/// All but the mean numbers of open arrivals, which are sums of fractions.
+/// All but the mean numbers outstanding, which are sums of fractions.
 fn stored(slice: &Slice) -> String {
     serde_json::to_string(&Slice { outstanding: Vec::new(), ..slice.clone() }).expect("it can be written")
 }
@@ -68,7 +68,7 @@ proptest! {
         for (one, many) in one.total.outstanding.iter().zip(&many.total.outstanding) {
             prop_assert!((one - many).abs() < 1e-9 * one.abs().max(1.0));
         }
-        // Of the same members it is the same to the last digit, whoever tells first.
+        // With the same members it is identical to the last digit, whoever reports first.
         let (again, _) = counted(&schedule, members, 1, 0, !backwards);
         let bytes = |counted: &TrialCounts| rmp_serde::to_vec_named(&counted.total).expect("it can be written");
         prop_assert_eq!(bytes(&many), bytes(&again));

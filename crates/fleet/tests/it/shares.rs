@@ -1,4 +1,4 @@
-//! Whose arrival is whose.
+//! Which arrival belongs to whom.
 
 use crate::simulated_machine::schedules;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ proptest! {
         prop_assert_eq!(all, schedule.arrivals(0, 1).collect::<Vec<_>>());
     }
 
-    /// Of equal members each has every W-th arrival, so that none waits for a burst that is another's.
+    /// Each of W equal members has every W-th arrival, so that none waits for another's burst.
     #[test]
     fn equal_members_take_turns(members in 1_u32..65, loops in 1_u32..5) {
         let dealt = LoopAssignment::dealt((0..members).map(|member| (member, loops)));

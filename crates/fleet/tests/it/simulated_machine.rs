@@ -7,7 +7,7 @@ use schedule::{OfferedLoad, Schedule};
 use units::random::{mix, one_of};
 use units::{Nanos, Rate};
 
-/// What is open so long after the load is unfinished.
+/// What is still open this long after the load is unfinished.
 pub const DRAIN: Nanos = Nanos::from_secs(1);
 
 pub fn schedules() -> impl Strategy<Value = Schedule> {
@@ -22,7 +22,7 @@ pub fn schedules() -> impl Strategy<Value = Schedule> {
         .prop_map(|(stages, arrivals, seed)| Schedule::new(&stages, arrivals, seed))
 }
 
-/// What becomes of arrival `number`, whoever sends it: how long it waits to be sent, how long it takes then, and what it comes to.
+/// What becomes of arrival `number`, whoever sends it: lateness, service time, and outcome.
 fn fate(number: u64) -> (Nanos, Nanos, Outcome) {
     let draw = |salt, most: u64| one_of(mix(number, salt), u128::from(most)) as u64;
     let wait = if draw(1, 4) == 0 { draw(2, 400_000_000) } else { 0 };
@@ -79,14 +79,14 @@ pub fn slices(schedule: &Schedule, loops: &[u32], all: u32, ends: Nanos) -> Vec<
     slices
 }
 
-/// How many of the arrivals of these loops are sent before a moment, if their load ends at `ends`.
+/// Arrivals of these loops sent before `until`, if their load ends at `ends`.
 pub fn sent_until(schedule: &Schedule, loops: &[u32], all: u32, ends: Nanos, until: Nanos) -> u64 {
     let sent =
         |arrival: &schedule::Arrival| arrival.due < ends && arrival.due + fate(arrival.number).0 < until;
     loops.iter().flat_map(|index| schedule.arrivals(*index, all)).filter(sent).count() as u64
 }
 
-/// How many arrivals are due before a moment.
+/// Arrivals due before `until`.
 pub fn due_until(schedule: &Schedule, until: Nanos) -> u64 {
     schedule.arrivals(0, 1).filter(|arrival| arrival.due < until).count() as u64
 }

@@ -1,4 +1,4 @@
-//! What goes over the wire comes back as it was, and is short.
+//! Messages survive encoding, and are short.
 
 use crate::simulated_machine::slices;
 use plan::{Arrivals, Draft, PlanCommand, PortablePlan, Stage};
@@ -24,7 +24,6 @@ fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(message: &T) -> us
     bytes.len()
 }
 
-/// What somebody else is to carry out.
 fn commission() -> RunOrder {
     let plan = Draft::from_toml("p.toml", "target.url = 'http://h/'\nload.rate = 1")
         .and_then(|draft| draft.check(PlanCommand::Run, &mut |_| Err("there is none".to_owned())))
@@ -204,7 +203,7 @@ fn what_watchers_are_told_and_tell() {
     check(&FromMember::Told(MemberReport::SeenAll));
 }
 
-/// A second of 50,000 requests, whose times lie where those of a service do.
+/// A second of 50,000 requests, with realistic service times.
 #[test]
 fn a_second_is_short() {
     let mut slice = Slice { index: 7, due: 50_000, sent: 50_000, loops: 2, ..Slice::default() };
@@ -223,7 +222,7 @@ fn a_second_is_short() {
     let length = check(&FromMember::Told(MemberReport::Slice { trial: 1, slice: Box::new(slice.clone()) }));
     let json = serde_json::to_string(&slice).expect("it can be written").len();
     assert!(length < 20_000 && length < json, "{length} bytes, as JSON {json}");
-    // One that says nothing says that in few bytes.
+    // An idle slice takes few bytes.
     let idle = slices(&Schedule::constant(Rate(0.0), Nanos::from_secs(1)), &[0], 1, Nanos::MAX).remove(0);
     let length = check(&FromMember::Told(MemberReport::Slice { trial: 1, slice: Box::new(idle) }));
     assert!(length < 1_000, "{length}");

@@ -43,7 +43,7 @@ pub(crate) fn import(command: &str) -> Result<ImportedPlan, Error> {
     Ok(document.finish())
 }
 
-/// Where `curl` stands: first, or behind a prompt, `sudo`, `time` or assignments.
+/// Index of `curl`: first, or after a prompt, `sudo`, `time` or assignments.
 fn curl_at(words: &[Vec<u8>]) -> Option<usize> {
     for (at, word) in words.iter().enumerate() {
         let word = String::from_utf8_lossy(word);
@@ -60,7 +60,7 @@ fn curl_at(words: &[Vec<u8>]) -> Option<usize> {
     None
 }
 
-/// A command that is none of curl's, for notes.
+/// A command other than curl, for notes.
 fn command_name(words: &[Vec<u8>]) -> String {
     format!("'{}'", shell::shortened(&String::from_utf8_lossy(&words.join(&b' '))))
 }

@@ -3,7 +3,7 @@ use crate::encode;
 use crate::multipart::Part;
 use plan::is_token;
 
-/// What one set of curl's options asks for; `--next` begins another.
+/// What one set of curl's options requests; `--next` begins another.
 #[derive(Debug, Default)]
 pub(super) struct Operation {
     pub urls: Vec<String>,
@@ -12,10 +12,10 @@ pub(super) struct Operation {
     /// Names of headers that curl is told not to send.
     pub removed: Vec<String>,
     pub data: Vec<DataPart>,
-    /// What goes into the query beside the URL's own.
+    /// Added to the URL's own query.
     pub queries: Vec<String>,
     pub parts: Vec<Part>,
-    /// Names of the fields of `-F` whose content is a file's.
+    /// Names of `-F` fields whose content is a file's.
     pub file_parts: Vec<String>,
     pub upload: Option<String>,
     /// `user:password`.
@@ -38,7 +38,7 @@ pub(super) struct Operation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DataPart {
     Bytes(Vec<u8>),
-    /// A file, and whether curl takes the line ends out of it.
+    /// A file, and whether curl strips its line ends.
     File(String, bool),
 }
 
@@ -116,17 +116,17 @@ impl Operation {
         }
     }
 
-    /// A header that an option sets; one given with `-H` wins over it.
+    /// A header set by an option; one given with `-H` overrides it.
     fn set(&mut self, name: &str, value: String) {
         if !self.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)) {
             self.headers.push((name.to_owned(), value));
         }
     }
 
-    /// `Name: value`, `Name:` (not to be sent), `Name;` (sent empty).
+    /// `Name: value`, `Name:` (not sent), `Name;` (sent empty).
     fn header(&mut self, text: &str) {
         match text.split_once(':') {
-            // The name of HTTP/2's own headers begins with a colon.
+            // HTTP/2 pseudo-headers begin with a colon.
             Some(("", rest)) => {
                 let (name, value) = rest.split_once(':').unwrap_or((rest, ""));
                 self.headers.push((format!(":{name}"), value.trim().to_owned()));
@@ -146,7 +146,7 @@ impl Operation {
                     self.note(format!("-H {text}: headers from a file are not carried over; write them out"));
                 }
                 None => {
-                    // It may be a secret whose colon was lost.
+                    // It may be a secret whose colon is missing.
                     let name =
                         text.split_once([' ', '=']).map_or(String::new(), |(name, _)| format!(" '{name}…'"));
                     self.note(format!("-H{name} is not a header 'Name: value', and is left out"));
@@ -162,7 +162,7 @@ impl Operation {
         }
     }
 
-    /// `content`, `=content`, `name=content`; `@file` and `name@file` are named.
+    /// `content`, `=content`, `name=content`; `@file` and `name@file` are only noted.
     fn urlencoded(&mut self, text: &str) {
         match urlencoded(text) {
             Some(encoded) => self.data.push(DataPart::Bytes(encoded.into_bytes())),
@@ -180,7 +180,7 @@ impl Operation {
         }
     }
 
-    /// `name=text` and `name=text;type=…`; files cannot be put between the parts of a body.
+    /// `name=text` and `name=text;type=…`; a body cannot be put together from texts and files.
     fn form(&mut self, option: &str, text: &str) {
         let Some((name, mut content)) = text.split_once('=') else {
             return self.note("-F without '=' is not a field 'name=content', and is left out".to_owned());
@@ -208,7 +208,7 @@ fn urlencoded(text: &str) -> Option<String> {
     }
 }
 
-/// The placeholder of a variable stays one.
+/// Encodes all but the placeholders of variables.
 fn encode_around_variables(mut text: &str) -> String {
     let mut out = String::new();
     while let Some(at) = text.find("{env:")
@@ -221,7 +221,7 @@ fn encode_around_variables(mut text: &str) -> String {
     out + &encode::form(text.as_bytes())
 }
 
-/// Options whose value no note repeats.
+/// Options whose value must not appear in notes.
 fn hides(name: &str) -> bool {
     const WITHIN: [&str; 13] = units::texts![
         "pass" "user" "cert" "header" "proxy" "login-options" "socks" "variable" "account" "auth" "url" "gateway"
@@ -230,7 +230,7 @@ fn hides(name: &str) -> bool {
     WITHIN.iter().any(|part| name.contains(part))
 }
 
-/// Why an option of curl's is not carried over, and what to do, where there is something to say.
+/// Why a curl option is not carried over, and what to do about it, if known.
 fn reason(name: &str) -> &'static str {
     match name {
         "http0.9" | "http1.0" | "http3" | "http3-only" => ": torment speaks HTTP/1.1 and HTTP/2",

@@ -1,21 +1,21 @@
-//! curl's options (curl 8): how each is spelled, and whether a value follows. clap itself would refuse what it does not
-//! know, and lose the order; here its lexer reads the words.
+//! curl's options (curl 8): their spellings, and whether they take a value. clap itself would reject unknown options
+//! and lose the order; here its lexer splits the words.
 
 use clap_lex::RawArgs;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-/// One option as it was given.
+/// One option as given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParsedOption {
-    /// The long spelling without dashes; `url` for what is no option.
+    /// The long spelling without dashes; `url` for what is not an option.
     pub name: String,
-    /// As it was written, for notes.
+    /// As written, for notes.
     pub written: String,
     /// Empty if the option takes none.
     pub value: Vec<u8>,
-    /// Whether it is one of curl's.
+    /// Whether curl knows it.
     pub known: bool,
 }
 
@@ -26,9 +26,9 @@ impl ParsedOption {
     }
 }
 
-/// curl's options, by their long spelling: `f,fail` has a short one, a value follows `request=`, and `silent~` is
-/// about what curl shows or where it puts answers, which makes no difference to a load. Those without a value may
-/// also be said as `--no-…`.
+/// curl's options, by their long spelling: `f,fail` has a short one, `request=` takes a value, and `silent~` only
+/// concerns what curl shows or where it puts answers, which makes no difference to a load. Those without a value also
+/// have the form `--no-…`.
 const OPTIONS: &str = "abstract-unix-socket= alpn alt-svc= anyauth a,append aws-sigv4= basic~ buffer~ ca-native cacert= \
     capath= E,cert= cert-status cert-type= ciphers= clobber~ compressed compressed-ssh K,config= \
     connect-timeout= connect-to= C,continue-at= b,cookie= c,cookie-jar= create-dirs~ create-file-mode=~ \
@@ -66,7 +66,6 @@ const OPTIONS: &str = "abstract-unix-socket= alpn alt-svc= anyauth a,append aws-
     upload-flags= url= url-query= B,use-ascii u,user= A,user-agent= variable= v,verbose~ V,version \
     vlan-priority= w,write-out=~ xattr~";
 
-/// One of them.
 struct KnownOption {
     short: Option<char>,
     name: &'static str,
@@ -96,7 +95,7 @@ pub(super) fn is_harmless(name: &str) -> bool {
     KnownOption::of(name).is_some_and(|known| known.is_harmless)
 }
 
-/// The words after `curl` as options, in order; a word that is none is a `url`.
+/// The words after `curl` as options, in order; any other word is a `url`.
 pub(super) fn parse(words: &[Vec<u8>]) -> Vec<ParsedOption> {
     let words = RawArgs::new(words.iter().map(|word| OsStr::from_bytes(word)));
     let (mut at, mut all) = (words.cursor(), Vec::new());
@@ -106,7 +105,7 @@ pub(super) fn parse(words: &[Vec<u8>]) -> Vec<ParsedOption> {
             all.extend(words.remaining(&mut at).map(url));
         } else if let Some((name, attached)) = word.to_long() {
             let name = name.map_or_else(OsStr::to_string_lossy, Cow::from);
-            // curl itself does not take --name=value, but people write it.
+            // curl itself does not accept --name=value, but people write it.
             let known = KnownOption::of(&name).filter(|known| known.has_value || attached.is_none());
             let has_value = known.as_ref().is_some_and(|known| known.has_value);
             let value = has_value.then(|| attached.or_else(|| words.next_os(&mut at)));

@@ -1,4 +1,4 @@
-//! From what curl was told to requests of a plan.
+//! From curl operations to requests of a plan.
 
 use super::operation::{DataPart, Operation};
 use crate::document::{Auth, Body, Document, Request};
@@ -124,7 +124,7 @@ fn auth(
 ) -> Option<Auth> {
     let user = match (&operation.user, from_url) {
         (Some(user), _) => Some(user.clone()),
-        // Escaped there; the password goes out of the plan as it is.
+        // Escaped in the URL, but not in the plan, which encodes the password itself.
         (None, Some(user)) => Some(encode::decode(user)),
         (None, None) => None,
     };
@@ -139,7 +139,7 @@ fn auth(
     let user = user?;
     let secrets = &mut document.secrets;
     Some(Auth::Basic(match user_and_password(&user) {
-        // A token that stands for both, as `-u token:` and `http://token@host` have it; or a variable that holds both.
+        // A token that stands for both, as in `-u token:` and `http://token@host`; or a variable that contains both.
         (token, Some("")) => format!("{}:", hidden(secrets, "TOKEN", token, "the user, who has no password")),
         (token, None) if operation.user.is_none() => {
             format!("{}:", hidden(secrets, "TOKEN", token, "the user, who has no password"))
@@ -152,7 +152,7 @@ fn auth(
     }))
 }
 
-/// The parts of `user:password`; the colon of a placeholder separates nothing.
+/// The parts of `user:password`; a colon inside a placeholder does not separate.
 fn user_and_password(text: &str) -> (&str, Option<&str>) {
     let is_name = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     let within = |at: usize| {
@@ -171,7 +171,7 @@ fn hidden(secrets: &mut Secrets, sort: &str, value: &str, what: &str) -> String 
     }
 }
 
-/// The body, with the headers and notes that come with it.
+/// The body, with its headers and notes.
 fn body(operation: &Operation, document: &mut Document, request: &mut Request) -> Body {
     if let Some(file) = &operation.upload {
         return body_file(file, request);
@@ -224,7 +224,7 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
     let bytes = pieces.join(separator);
     match String::from_utf8(bytes) {
         Ok(text) => {
-            // A form that becomes a query is looked through there.
+            // The secrets of a form that becomes a query are hidden there.
             let is_query = |media: &&str| operation.get && media.starts_with(CONTENT_TYPE);
             let media = request.header("content-type").filter(|media| !is_query(media)).unwrap_or_default();
             form::body(&text, media, "in the body", &mut document.secrets, str::to_owned)
@@ -262,7 +262,7 @@ fn parts(operation: &Operation, document: &mut Document, request: &mut Request) 
     Body::Bytes(multipart::body(&parts).into_bytes())
 }
 
-/// curl's `[1-100]` is torment's `{1..100}`; its other patterns are named.
+/// curl's `[1-100]` becomes torment's `{1..100}`; its other patterns are only noted.
 fn globbed(path: &str, document: &mut Document, request: &mut Request) -> String {
     let (mut out, mut rest) = (String::new(), path);
     while let Some(at) = rest.find('[')
@@ -290,7 +290,7 @@ fn globbed(path: &str, document: &mut Document, request: &mut Request) -> String
     out
 }
 
-/// A number as it is counted: without leading zeros.
+/// A number without leading zeros.
 fn whole(text: &str) -> Option<u32> {
     text.parse().ok().filter(|n: &u32| n.to_string() == text)
 }

@@ -1,20 +1,19 @@
-//! A command line as a shell takes it apart, as far as copied commands go.
+//! Splits a command line as a shell does, as far as copied commands need it.
 
 use crate::Error;
 use std::collections::BTreeSet;
 
-/// Commands, and what of the shell's doing is not done here.
+/// Commands, and notes on shell features that are not supported.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     /// Words of each command.
     pub commands: Vec<Vec<Vec<u8>>>,
     pub notes: Vec<String>,
-    /// Placeholders put in for the shell's variables.
+    /// Placeholders that replace shell variables.
     pub variables: BTreeSet<String>,
 }
 
-/// Takes a text apart as bash does: quotes, `$'…'`, continued lines, several commands. Variables
-/// become `{env:NAME}`.
+/// Splits a text as bash does: quotes, `$'…'`, continued lines, several commands. Variables become `{env:NAME}`.
 ///
 /// # Errors
 /// If a quote is not closed.
@@ -77,7 +76,7 @@ impl<'a> ShellParser<'a> {
         Some(c)
     }
 
-    /// The word being read; a quote begins one even if nothing stands in it.
+    /// The word being read; a quote begins one even if it is empty.
     fn word(&mut self) -> &mut Vec<u8> {
         self.word.get_or_insert_default()
     }
@@ -117,7 +116,7 @@ impl<'a> ShellParser<'a> {
         }
     }
 
-    /// `$'…'`, in which Chrome and Firefox write whatever holds a quote or a control character.
+    /// `$'…'`, which Chrome and Firefox use for anything with a quote or a control character.
     fn ansi_quoted(&mut self) -> Result<(), Error> {
         self.at += 1;
         self.word();
@@ -163,7 +162,7 @@ impl<'a> ShellParser<'a> {
         }
     }
 
-    /// At most so many digits.
+    /// At most `most` digits.
     fn number(&mut self, radix: u32, most: usize) -> Option<u32> {
         let digits = self.rest().chars().take(most).take_while(|c| c.is_digit(radix)).count();
         let number = u32::from_str_radix(&self.rest()[..digits], radix).ok()?;
@@ -171,7 +170,7 @@ impl<'a> ShellParser<'a> {
         Some(number)
     }
 
-    /// Half a pair of surrogates, as JavaScript escapes what is beyond `\uffff`, waits for its other half.
+    /// Half a surrogate pair, as JavaScript escapes what is beyond `\uffff`, waits for its other half.
     fn code_point(&mut self, most: usize) {
         let Some(first) = self.number(16, most) else { return };
         let mut point = first;
@@ -239,7 +238,7 @@ impl<'a> ShellParser<'a> {
         self.script.variables.insert(placeholder);
     }
 
-    /// What reads the answer is no part of the request.
+    /// The reader of the answer is not part of the request.
     fn pipe(&mut self) {
         self.end_word();
         let end = self.rest().find(['\n', ';']).unwrap_or(self.rest().len());

@@ -14,7 +14,6 @@ fn import(command: &str) -> (Table, ImportedPlan) {
     (table, imported)
 }
 
-/// The one request.
 fn request(command: &str) -> Table {
     let (table, imported) = import(command);
     let Some(Value::Table(request)) = table.get("request") else { panic!("{}", imported.plan) };
@@ -27,7 +26,7 @@ fn headers(table: &Table) -> Vec<&str> {
     })
 }
 
-/// As Chrome 120 and later copies it on Linux.
+/// As copied by Chrome 120 and later on Linux.
 const CHROME: &str = r#"curl 'https://shop.example/api/cart?x=1' \
   -H 'accept: application/json, text/plain, */*' \
   -H 'accept-language: de-DE,de;q=0.9' \
@@ -75,7 +74,7 @@ fn chrome() {
     assert!(imported.notes.iter().any(|note| note.ends_with("export COOKIE='…'")), "{:?}", imported.notes);
 }
 
-/// As Firefox copies it.
+/// As copied by Firefox.
 #[test]
 fn firefox() {
     let (table, imported) = import(
@@ -207,21 +206,21 @@ fn what_is_not_carried_over_is_named() {
     }
 }
 
-/// Plans are edited and shared, and so are their comments. Each of these stood there in clear.
+/// Plans and their comments are edited and shared. Each of these secrets once appeared in clear.
 #[test]
 fn no_secret_stands_in_a_plan_or_a_note() {
     let commands = [
-        // Basic authorization as many pages of documentation have it: a token instead of a user.
+        // Basic authorization as much documentation shows it: a token instead of a user.
         "curl -u hunter2: http://h/",
         "curl http://hunter2@h/",
         "curl -u \"$NAME:hunter2\" http://h/",
         "curl -u \"me:hunter2$MORE\" http://h/",
         "curl http://h/ --next -u hunter2: http://h/b",
-        // Beside a variable of the shell.
+        // Beside a shell variable.
         "curl -H \"Authorization: Basic hunter2$MORE\" http://h/",
         "curl -b \"sid=hunter2; lang=$LANG\" http://h/",
         "curl --oauth2-bearer \"hunter2$MORE\" http://h/",
-        // What the shell would have done.
+        // What the shell would have run.
         "curl -H \"Authorization: Basic $(echo -n me:hunter2 | base64)\" http://h/",
         "curl -H \"X-Api-Key: ${KEY:-hunter2}\" http://h/",
         "curl http://h/ | curl -u me:hunter2 -T - http://i/",
@@ -232,21 +231,21 @@ fn no_secret_stands_in_a_plan_or_a_note() {
         "curl -d '{\"password\": \"hunter2\"}' http://h/",
         "curl -d '[{\"password\": \"hunter2\"}]' -H 'Content-Type: text/plain' http://h/",
         "curl -d 'login={\"password\":\"hunter2\"}' http://h/",
-        // Options that are not carried over, and what is mistaken.
+        // Options that are not carried over, and mistakes.
         "curl --socks5 me:hunter2@p:1080 http://h/",
         "curl --variable TOKEN=hunter2 http://h/",
         "curl -H 'X-Api-Key=hunter2' http://h/",
         "curl -H hunter2 http://h/",
         "curl -F password:hunter2 http://h/",
-        // In other places of URLs, and by other names.
+        // Elsewhere in URLs, and under other names.
         "curl -e http://me:hunter2@r/ http://h/",
         "curl 'http://h/?sig=hunter2&X-Amz-Signature=hunter2'",
         "curl -H 'X-Auth-Key: hunter2' http://h/",
-        // A URL within a URL: where the one ends and the other begins was a panic.
+        // A URL within a URL: their boundaries caused a panic.
         "curl 'http://h/?next=http://me:hunter2@i/'",
         "curl 'http://h/?token=hunter2&next=http://a@b'",
         "curl 'http://h/?token=http://me:hunter2@i/'",
-        // Beside a variable of the shell, in fields.
+        // Beside a shell variable, in fields.
         "curl \"http://h/?token=hunter2$MORE\"",
         "curl -e \"http://me:hunter2$MORE@r/\" http://h/",
         "curl -d \"password=hunter2$MORE\" http://h/",

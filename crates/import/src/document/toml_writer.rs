@@ -5,7 +5,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Comments are broken before this column.
+/// Comments are wrapped before this column.
 const WIDTH: usize = 100;
 
 /// The text so far, and its notes.
@@ -115,7 +115,7 @@ impl TomlWriter {
         self.off = false;
     }
 
-    /// A list, for a table would lose the order and headers that are there twice.
+    /// An array, since a table would lose the order and repeated headers.
     fn headers(&mut self, headers: &[(String, String)]) {
         if headers.is_empty() {
             return;
@@ -141,7 +141,7 @@ impl TomlWriter {
         }
     }
 
-    /// A list where a name is there twice, which no table can say.
+    /// An array where a name is repeated, which a table cannot express.
     fn form(&mut self, fields: &[(String, String)]) {
         let names: BTreeSet<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
         if names.len() == fields.len() {
@@ -157,7 +157,7 @@ impl TomlWriter {
     }
 }
 
-/// `key = "value"`, both quoted as they need it.
+/// `key = "value"`, both quoted as needed.
 fn pair(key: &str, value: &str) -> String {
     toml::Table::from_iter([(key.to_owned(), toml::Value::String(value.to_owned()))])
         .to_string()
@@ -169,12 +169,12 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// A number as it is, a range such as `2xx` in quotes.
+/// A number as is, a range such as `2xx` in quotes.
 fn status(text: &str) -> String {
     if text.bytes().all(|b| b.is_ascii_digit()) { text.to_owned() } else { quoted(text) }
 }
 
-/// On one line, without what no comment can hold.
+/// On one line, without characters that a comment cannot contain.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,9 +1,9 @@
-//! Which cookies of a recording the flow's own cookies will account for.
+//! Which recorded cookies the flow's own cookie handling reproduces.
 
 use super::recording::Exchange;
 use std::collections::BTreeSet;
 
-/// Names of the cookies that answers to earlier steps set.
+/// Names of the cookies set by answers to earlier steps.
 #[derive(Default)]
 pub(super) struct CookieJar {
     names: BTreeSet<String>,
@@ -21,7 +21,7 @@ impl CookieJar {
         (!cookies.is_empty()).then(|| cookies.join("; "))
     }
 
-    /// Remembers what an answer sets. Chrome puts several into one value, on lines of their own.
+    /// Records what an answer sets. Chrome puts several into one value, on separate lines.
     pub(super) fn store(&mut self, exchange: &Exchange) {
         let set = exchange.answer_headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
         let cookies = set.flat_map(|(_, value)| value.lines());

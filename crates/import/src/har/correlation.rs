@@ -1,9 +1,9 @@
-//! Values that a later request has from an earlier answer: without them a recorded flow seldom runs.
+//! Values that a later request takes from an earlier answer: without them a recorded flow seldom runs.
 //!
-//! A string or number of a JSON answer, or a hidden field of a page, no shorter than [`SHORTEST`], that
-//! no request had before, is the server's own. Where it stands as a whole word in a later request, it
-//! becomes `{name}`, and the step whose answer it was first seen in takes it. What stands at several
-//! places of that answer is left alone: which one was meant, nobody can tell.
+//! A string or number of a JSON answer, or a hidden field of a page, no shorter than [`SHORTEST`], that no request
+//! had before, comes from the server. Where it is a whole word in a later request, it becomes `{name}`, and the step
+//! in whose answer it first appeared extracts it. A value at several places of that answer is left alone: which one
+//! was meant cannot be told.
 
 use super::page;
 use serde_json::Value;
@@ -15,15 +15,14 @@ const SHORTEST: usize = 8;
 /// A value without a digit is a word of the interface unless it is this long.
 const SURELY_NO_WORD: usize = 20;
 
-/// What may stand in a word, from the widest to the narrowest: base64, then tokens with dots, then
-/// plain identifiers.
+/// Characters of a word, from the widest set to the narrowest: base64, then tokens with dots, then plain identifiers.
 const WORDS: [fn(u8) -> bool; 3] = [
     |b| b.is_ascii_alphanumeric() || b"-_.~+/=:@%!*$".contains(&b),
     |b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b),
     |b| b.is_ascii_alphanumeric() || b"-_".contains(&b),
 ];
 
-/// What answers said so far.
+/// Values seen in answers so far.
 #[derive(Default)]
 pub(super) struct KnownValues {
     values: BTreeMap<String, ValueSource>,
@@ -36,13 +35,12 @@ struct ValueSource {
     step: usize,
     /// `json:/order/id` or `regex:…`.
     places: Vec<String>,
-    /// The name it would have.
+    /// The preferred name.
     wish: String,
-    /// Given when it is first used.
+    /// Assigned on first use.
     name: Option<String>,
 }
 
-/// A value that a step takes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ExtractedValue {
     pub step: usize,
@@ -51,14 +49,14 @@ pub(super) struct ExtractedValue {
 }
 
 impl KnownValues {
-    /// Names that are not to be given, since a text holds them in braces.
+    /// Reserves names that a text contains in braces.
     pub(super) fn reserve_names(&mut self, text: &str) {
         let inner = text.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
         self.names.extend(inner.map(|(name, _)| name.to_owned()));
     }
 
-    /// Puts `{name}` for each value known from an earlier answer. `ambiguous` gets the places of each
-    /// value that cannot be told.
+    /// Inserts `{name}` for each value known from an earlier answer. `ambiguous` collects the places of values that
+    /// cannot be told apart.
     pub(super) fn substitute(&mut self, text: &str, ambiguous: &mut Vec<String>) -> String {
         let mut out = String::with_capacity(text.len());
         self.put_in_words(text, &WORDS, ambiguous, &mut out);
@@ -104,12 +102,12 @@ impl KnownValues {
         Some(format!("{{{name}}}"))
     }
 
-    /// Whether a value is known and would be put in.
+    /// Whether a value is known and would be inserted.
     pub(super) fn knows(&self, value: &str) -> bool {
         self.values.get(value).is_some_and(|source| source.places.len() == 1)
     }
 
-    /// Remembers what a request said, as it was recorded.
+    /// Records a request's words, as recorded in the HAR file.
     pub(super) fn add_request(&mut self, text: &str) {
         for class in WORDS {
             for word in words(text, class) {
@@ -118,7 +116,7 @@ impl KnownValues {
         }
     }
 
-    /// Remembers what the answer to a step said, if it is JSON or a page.
+    /// Records the values of a step's answer, if it is JSON or a page.
     pub(super) fn add_answer(&mut self, step: usize, media: &str, text: &str) {
         if media.contains("json") {
             if let Ok(value) = serde_json::from_str(text) {
@@ -170,7 +168,7 @@ impl KnownValues {
         }
     }
 
-    /// All values that were put in, in the order of their steps.
+    /// All values that were inserted, in the order of their steps.
     pub(super) fn into_extractions(self) -> Vec<ExtractedValue> {
         let named = |source: ValueSource| {
             let name = source.name?;

@@ -1,4 +1,4 @@
-//! Values that a page hands out for the next request: hidden fields and tokens in its head.
+//! Values that a page provides for the next request: hidden fields and tokens in its head.
 
 use regex::escape;
 
@@ -10,7 +10,7 @@ pub(super) struct PageValue {
     pub regex: String,
 }
 
-/// Longer tags hold more than a field.
+/// Longer tags contain more than a field.
 const LONGEST_TAG: usize = 400;
 
 /// The hidden fields and `<meta>` values of an HTML page.
@@ -37,7 +37,7 @@ pub(super) fn page_values(page: &str) -> Vec<PageValue> {
         }
         let quote = if tag[..from].ends_with('\'') { "'" } else { "\"" };
         let regex = format!("{}([^{quote}]+){}", escape(&tag[..from]), escape(&tag[from + value.len()..]));
-        // The first of several that look the same is the one that would be found.
+        // The regex would find the first of several that look the same.
         if !found.iter().any(|handed| handed.regex == regex) {
             found.push(PageValue { name: name.to_owned(), value: value.to_owned(), regex });
         }

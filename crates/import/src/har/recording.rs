@@ -1,5 +1,4 @@
-//! What a HAR file says, as far as it is used. Browsers leave out and add much, so nearly all may be
-//! missing or null.
+//! The used parts of a HAR file. Browsers omit and add much, so nearly everything may be missing or null.
 
 use crate::Error;
 use crate::url::ParsedUrl;
@@ -84,7 +83,7 @@ pub(super) struct Pair {
 
 /// One request and its answer.
 pub(super) struct Exchange {
-    /// Milliseconds since 1970, when the request began and when its answer was complete.
+    /// Milliseconds since 1970 at which the request began and its answer was complete.
     pub span: Option<(f64, f64)>,
     /// The page it was part of.
     pub page: Option<String>,
@@ -95,13 +94,13 @@ pub(super) struct Exchange {
     pub address: Option<ParsedUrl>,
     pub headers: Vec<(String, String)>,
     pub posted: Option<PostedBody>,
-    /// 0 if there was no answer; `None` if the recording does not say.
+    /// 0 if there was no answer; `None` if not recorded.
     pub status: Option<u16>,
     pub answer_headers: Vec<(String, String)>,
-    /// Media type in small letters, without parameters.
+    /// Media type in lower case, without parameters.
     pub media: String,
     pub answer: Option<String>,
-    /// Chrome's word for what asked: `document`, `xhr`, `image`, …
+    /// Chrome's word for what triggered it: `document`, `xhr`, `image`, …
     pub kind: String,
     pub from_cache: bool,
 }
@@ -114,7 +113,7 @@ pub(super) struct PostedBody {
 }
 
 impl Exchange {
-    /// Whether its headers say that it had a body.
+    /// Whether its headers indicate a body.
     pub(super) fn sent_bytes(&self) -> bool {
         let length = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
         length.is_some_and(|(_, value)| value.trim() != "0")
@@ -126,7 +125,7 @@ impl PostedBody {
         self.fields.iter().any(|field| field.file_name.is_some())
     }
 
-    /// Whether it is a multipart form, recorded by its fields, none of which is a file.
+    /// Whether it is a multipart form, recorded as its fields, none of which is a file.
     pub(super) fn is_multipart_text(&self) -> bool {
         self.media == "multipart/form-data" && !self.fields.is_empty() && !self.has_files()
     }
@@ -144,7 +143,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Exchange>, Error> {
             "the recording is empty; open the network panel first, then load the page, then save",
         ));
     }
-    // Stable, so that entries of the same moment or without one stay where they are.
+    // Stable, so that entries of the same moment or without one keep their order.
     let mut last = f64::MIN;
     let mut keyed: Vec<(f64, Exchange)> = Vec::with_capacity(exchanges.len());
     for exchange in exchanges.drain(..) {
@@ -222,7 +221,7 @@ fn decoded(text: String, encoding: Option<&str>) -> Option<Vec<u8>> {
     }
 }
 
-/// Milliseconds since 1970 of `2024-05-01T12:00:00.123Z` or `…+02:00` (ISO 8601 as HAR has it).
+/// Milliseconds since 1970 of `2024-05-01T12:00:00.123Z` or `…+02:00` (ISO 8601 as in HAR).
 fn milliseconds(text: &str) -> Option<f64> {
     Some(Moment::from_date(text)?.0 as f64 / 1000.0)
 }

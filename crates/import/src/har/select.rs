@@ -5,7 +5,7 @@ use crate::url::ParsedUrl;
 use crate::{Error, HarOptions};
 use std::collections::BTreeMap;
 
-/// The requests of one origin, and what was left aside.
+/// The requests of one origin, and what was left out.
 pub(super) struct Selection {
     pub origin: String,
     pub kept: Vec<SelectedRequest>,
@@ -65,9 +65,9 @@ pub(super) fn select(exchanges: Vec<Exchange>, options: &HarOptions) -> Result<S
     Ok(Selection { origin, kept, notes })
 }
 
-/// The one asked for; or, of the site of the first page, the one with the most requests. A page of a
-/// newspaper asks the same advertiser more often than the newspaper; but a service may well stand
-/// beside its page, as `api.shop.example` beside `www.shop.example`.
+/// The given origin or, of the first page's site, the one with the most requests. A newspaper's page asks the same
+/// advertiser more often than the newspaper; but a service may well be beside its page, as `api.shop.example` is
+/// beside `www.shop.example`.
 fn origin(exchanges: &[Exchange], options: &HarOptions) -> Result<String, Error> {
     let candidates =
         exchanges.iter().filter(|exchange| not_repeatable(exchange).is_none() && !exchange.from_cache);
@@ -96,7 +96,7 @@ fn origin(exchanges: &[Exchange], options: &HarOptions) -> Result<String, Error>
     }
     let first = counts.iter().find(|(.., document)| *document).map(|(origin, ..)| site(origin).to_owned());
     let related = |origin: &str| first.as_deref().is_none_or(|first| site(origin) == first);
-    // Of equals the last is the greatest, so the first shall come last.
+    // `max` returns the last of equals, so the first shall come last.
     let candidates = counts.iter().rev().filter(|(origin, ..)| related(origin));
     let most = candidates.max_by_key(|(_, count, document)| (*count, *document));
     most.map(|(origin, ..)| origin.clone()).ok_or_else(|| {
@@ -104,8 +104,8 @@ fn origin(exchanges: &[Exchange], options: &HarOptions) -> Result<String, Error>
     })
 }
 
-/// The last two labels of a host's name; all of an address or of a name without dots. No list of public
-/// suffixes: what is taken for related wrongly still has to have the most requests.
+/// The last two labels of a host's name; all of an address or of a name without dots. No public suffix list: an
+/// origin wrongly taken for related must still have the most requests.
 fn site(origin: &str) -> &str {
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let host = match host.rsplit_once(':') {
@@ -121,7 +121,7 @@ fn is_document(exchange: &Exchange) -> bool {
     exchange.kind == "document" || exchange.media == "text/html"
 }
 
-/// Why an exchange cannot be made again by asking for a URL.
+/// Why an exchange cannot be repeated by requesting its URL.
 fn not_repeatable(exchange: &Exchange) -> Option<&'static str> {
     if exchange.kind == "websocket" || exchange.status == Some(101) || exchange.url.starts_with("ws") {
         Some("torment does not speak WebSocket")
@@ -138,7 +138,7 @@ fn not_repeatable(exchange: &Exchange) -> Option<&'static str> {
     }
 }
 
-/// Which sort of static asset it is, if it is one.
+/// The kind of static asset, if it is one.
 fn asset(exchange: &Exchange) -> Option<&'static str> {
     if exchange.method != "GET" {
         return None;
@@ -175,7 +175,7 @@ fn asset(exchange: &Exchange) -> Option<&'static str> {
     }
 }
 
-/// A URL short enough for a note, without its user and its query, which may hold secrets.
+/// A URL short enough for a note, without its user and query, which may contain secrets.
 fn shown(url: &str) -> String {
     const SHOWN: usize = 80;
     let parts = plan::UrlParts::parse(url.split(['?', '#']).next().unwrap_or_default());

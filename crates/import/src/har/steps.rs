@@ -12,12 +12,12 @@ use crate::url::ParsedUrl;
 use crate::{encode, multipart};
 use std::collections::BTreeSet;
 
-/// Shorter gaps are the browser at work, not somebody thinking.
+/// Shorter gaps, in ms, are the browser at work, not a user thinking.
 const SHORTEST_THINK: f64 = 100.0;
-/// Longer gaps are somebody who had gone away, or a clock that was set.
+/// Longer gaps, in ms, are an absent user, or a clock that was set.
 const LONGEST_THINK: f64 = 3_600_000.0;
 
-/// What is said once about all steps.
+/// What is noted once about all steps.
 #[derive(Default)]
 struct SharedNotes {
     left_out: BTreeSet<String>,
@@ -25,11 +25,11 @@ struct SharedNotes {
     conditional: bool,
     changing: u32,
     newer_http: bool,
-    /// Whether a step would have had to take a value from a compressed answer.
+    /// Whether a step would have had to extract a value from a compressed answer.
     compressed: bool,
 }
 
-/// The steps, and what is to be said about the flow.
+/// The steps, and notes about the flow.
 pub(super) fn steps(kept: Vec<SelectedRequest>, document: &mut Document) -> (Vec<Request>, Vec<String>) {
     let (mut known, mut jar, mut seen) =
         (KnownValues::default(), CookieJar::default(), SharedNotes::default());
@@ -46,7 +46,7 @@ pub(super) fn steps(kept: Vec<SelectedRequest>, document: &mut Document) -> (Vec
     for (number, SelectedRequest { exchange, before }) in kept.into_iter().enumerate() {
         let mut step = Request { method: exchange.method.clone(), notes: before, ..Request::default() };
         if page != exchange.page {
-            // Chrome's title is the URL, and its query may hold secrets.
+            // Chrome's title is the URL, and its query may contain secrets.
             step.about.extend(exchange.page.iter().map(|title| format!("Page: {}", ParsedUrl::route(title))));
             page.clone_from(&exchange.page);
         }
@@ -118,7 +118,7 @@ impl SharedNotes {
     }
 }
 
-/// URL, headers and body, with values of earlier answers put in and secrets taken out.
+/// URL, headers and body, with values of earlier answers inserted and secrets removed.
 fn fill(
     step: &mut Request,
     exchange: &Exchange,
@@ -132,7 +132,7 @@ fn fill(
     seen.newer_http |= exchange.version.contains("h3") || exchange.version.contains("http/3");
     seen.changing += u32::from(!matches!(exchange.method.as_str(), "GET" | "HEAD" | "OPTIONS"));
 
-    // What comes first of a path must stay: a placeholder at its start is no path.
+    // The path's leading slash must stay: a placeholder at its start is not a path.
     let url = format!("/{}", known.substitute(&path[1..], &mut ambiguous));
     step.url = document.secrets.hide_in_url(&url, "in a URL, escaped as it stands there");
 
@@ -204,7 +204,7 @@ fn body(
     step.body = form::body(text, &posted.media, "in a body", &mut document.secrets, put_in);
 }
 
-/// A multipart form that was recorded by its fields alone.
+/// A multipart form recorded only as its fields.
 fn multipart_body(
     step: &mut Request,
     posted: &PostedBody,
@@ -223,8 +223,8 @@ fn multipart_body(
     step.body = Body::Bytes(multipart::body(&parts).into_bytes());
 }
 
-/// A form that was recorded by its fields alone, encoded again. Recorders differ in whether they
-/// decode; what holds escapes stays as it is.
+/// A form recorded only as its fields, encoded again. Recorders differ in whether they decode; what contains escapes
+/// stays as is.
 fn recorded_fields(posted: &PostedBody) -> Option<String> {
     let encode =
         |text: &str| if text.contains('%') { text.to_owned() } else { encode::form(text.as_bytes()) };
@@ -235,8 +235,7 @@ fn recorded_fields(posted: &PostedBody) -> Option<String> {
     (posted.media == CONTENT_TYPE && !posted.has_files() && !pairs.is_empty()).then(|| pairs.join("&"))
 }
 
-/// Values of answers that stand escaped in a query or a form are named: put in as they are, they
-/// would not be the same.
+/// Notes values of answers that are escaped in a query or a form: inserted as they are, they would differ.
 fn encoded(step: &mut Request, known: &KnownValues) {
     let form = step.header("content-type").is_some_and(|media| media.starts_with(CONTENT_TYPE));
     let body = match &step.body {

@@ -1,4 +1,4 @@
-//! What an operation sends.
+//! An operation's body.
 
 use super::sample::Sample;
 use super::sampler::Sampler;
@@ -58,7 +58,7 @@ pub(super) fn add_body(
         return;
     }
     let text = match &sample {
-        // An example of another sort than JSON is text as it is; and so is JSON written as text.
+        // A text example of a non-JSON type is used as is, and so is JSON written as text.
         Sample::Json(Value::String(text)) if !is_json(media) || text.trim_start().starts_with(['{', '[']) => {
             text.clone()
         }

@@ -10,7 +10,7 @@ use crate::document::{Document, Request};
 use crate::encode;
 use serde_json::Value;
 
-/// In this order the operations of a path are written.
+/// The order in which a path's operations are written.
 const METHODS: [&str; 8] = ["get", "head", "options", "trace", "post", "put", "patch", "delete"];
 
 /// What all operations share.
@@ -18,7 +18,7 @@ pub(super) struct OperationImporter<'a, 's> {
     spec: &'s Spec<'a>,
     server: Server,
     include_writes: bool,
-    /// Whether the base was given, and wins over the description's servers.
+    /// Whether the base was given, and overrides the description's servers.
     base_given: bool,
     pub document: Document,
 }
@@ -34,7 +34,6 @@ impl<'a, 's> OperationImporter<'a, 's> {
         Self { spec, server, include_writes, base_given, document }
     }
 
-    /// Adds the requests of all paths.
     pub(super) fn paths(&mut self) {
         for (path, item) in self.spec.root["paths"].as_object().into_iter().flatten() {
             match self.spec.resolve(item) {
@@ -86,7 +85,7 @@ impl<'a, 's> OperationImporter<'a, 's> {
         self.document.requests.push(request);
     }
 
-    /// What stands before the path: of the operation's server, the path's, or the description's.
+    /// The path's prefix: of the operation's server, the path's, or the description's.
     fn prefix(&self, item: &Value, operation: &Value, request: &mut Request) -> String {
         let own = [operation, item].into_iter().find_map(|holder| self.server.own(&holder["servers"]));
         match own.filter(|_| !self.base_given) {
@@ -108,7 +107,7 @@ impl<'a, 's> OperationImporter<'a, 's> {
         }
     }
 
-    /// The statuses documented as success, and the type of what then comes.
+    /// Sets the statuses documented as success, and the media type expected then.
     fn answers(&self, operation: &Value, request: &mut Request) {
         let mut types: Vec<&str> = Vec::new();
         for (status, response) in operation["responses"].as_object().into_iter().flatten() {
@@ -141,8 +140,8 @@ impl<'a, 's> OperationImporter<'a, 's> {
     }
 }
 
-/// Escapes what no path can hold, and drops a fragment, which tells operations apart in some
-/// descriptions and is never sent.
+/// Escapes what no path can hold, and drops a fragment, which distinguishes operations in some descriptions and is
+/// never sent.
 fn path_template(path: &str) -> String {
     encode::visible(path.split('#').next().unwrap_or_default().as_bytes())
 }

@@ -8,7 +8,7 @@ use crate::encode;
 use plan::is_token;
 use serde_json::Value;
 
-/// Those of the path and of the operation, by `in` and `name`; the operation's win.
+/// Parameters of the path and of the operation, by `in` and `name`; the operation's win.
 pub(super) fn collect<'a>(
     spec: &Spec<'a>,
     item: &'a Value,
@@ -31,7 +31,7 @@ pub(super) fn collect<'a>(
     parameters
 }
 
-/// Puts the parameters into the request, whose URL still is the path's template.
+/// Fills the parameters into the request, whose URL is still the path's template.
 pub(super) fn add_parameters(parameters: &[&Value], sampler: &mut Sampler<'_, '_>, request: &mut Request) {
     let (mut query, mut cookies, mut optional) = (Vec::new(), Vec::new(), Vec::new());
     for parameter in parameters {
@@ -83,7 +83,7 @@ pub(super) fn add_parameters(parameters: &[&Value], sampler: &mut Sampler<'_, '_
     }
 }
 
-/// Parts of the path that no parameter describes.
+/// Fills parts of the path that no parameter describes.
 fn fill_the_rest(request: &mut Request, sampler: &mut Sampler<'_, '_>) {
     let (mut out, mut rest) = (String::new(), request.url.as_str());
     while let Some(at) = rest.find('{')
@@ -112,7 +112,7 @@ fn value(parameter: &Value, sampler: &mut Sampler<'_, '_>, place: &str) -> Optio
     if let Some(schema) = parameter.get("schema") {
         return sampler.sample(schema, place);
     }
-    // Or JSON inside of a parameter.
+    // Or JSON inside a parameter.
     let media = parameter["content"].as_object()?.values().next()?;
     let sample = match sampler.example(media) {
         Some(example) => example,

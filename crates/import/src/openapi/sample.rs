@@ -1,11 +1,10 @@
 use crate::encode;
 use serde_json::Value;
 
-/// A value with placeholders in it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Sample {
     Json(Value),
-    /// A placeholder that gives a number.
+    /// A placeholder that yields a number.
     Number(String),
     /// Text with placeholders.
     Text(String),
@@ -14,7 +13,7 @@ pub(super) enum Sample {
 }
 
 impl Sample {
-    /// As JSON; placeholders for numbers stand bare.
+    /// As JSON; placeholders for numbers are unquoted.
     pub(super) fn json(&self) -> String {
         match self {
             Self::Json(value) => value.to_string(),
@@ -34,7 +33,7 @@ impl Sample {
         }
     }
 
-    /// As the text of a header or of a form's field. Lists are joined by commas.
+    /// As the text of a header or form field. Lists are joined by commas.
     pub(super) fn plain(&self) -> String {
         match self {
             Self::Json(Value::String(text)) | Self::Number(text) | Self::Text(text) => text.clone(),
@@ -47,7 +46,7 @@ impl Sample {
         }
     }
 
-    /// As a part of a URL: escaped, but for placeholders.
+    /// As part of a URL: escaped, except for placeholders.
     pub(super) fn component(&self) -> String {
         match self {
             Self::Number(text) | Self::Text(text) => text.clone(),
@@ -58,7 +57,6 @@ impl Sample {
         }
     }
 
-    /// The items, if it is a list.
     pub(super) fn items(&self) -> Option<Vec<Self>> {
         match self {
             Self::Json(Value::Array(items)) => {
@@ -69,7 +67,6 @@ impl Sample {
         }
     }
 
-    /// The members, if it is an object.
     pub(super) fn members(&self) -> Option<Vec<(String, Self)>> {
         match self {
             Self::Json(Value::Object(members)) => {

@@ -7,26 +7,26 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Deeper values are left out: a schema that holds itself has no end.
+/// Deeper values are left out: a recursive schema has no end.
 const DEEPEST: usize = 8;
-/// So deep only what is required is worth its room.
+/// Beyond this depth only required members are worth their space.
 const OPTIONAL_DEEPEST: usize = 4;
-/// Values of one body.
+/// Maximum number of values in one body.
 const MOST: usize = 500;
-/// What stands for a text that nobody knows.
+/// Stands for a text that cannot be known.
 pub(super) const UNKNOWN: &str = "CHANGE_ME";
 
-/// Makes samples, and remembers what has to be said about them.
+/// Makes samples, and collects notes about them.
 pub(super) struct Sampler<'a, 's> {
     spec: &'s Spec<'a>,
     secrets: &'s mut Secrets,
     left: usize,
-    /// References that lead to what is being made.
+    /// References that lead to the value being made.
     within: Vec<String>,
     /// Where [`UNKNOWN`] stands.
     pub unknown: Vec<String>,
     pub notes: BTreeSet<String>,
-    /// Placeholders that were put in.
+    /// Placeholders that were inserted.
     pub meant: BTreeSet<String>,
 }
 
@@ -63,7 +63,7 @@ impl<'a, 's> Sampler<'a, 's> {
         }
     }
 
-    /// A value for a schema; `place` says in notes where it stands. `None` if there is none.
+    /// A value for a schema, if there is one; `place` is its location in notes.
     pub(super) fn sample(&mut self, schema: &Value, place: &str) -> Option<Sample> {
         self.value(schema, place, 0)
     }
@@ -146,7 +146,7 @@ impl<'a, 's> Sampler<'a, 's> {
     fn number(&mut self, schema: &Value) -> Sample {
         let bound = |name: &str, exclusive: &str, step: i64| {
             let own = schema[name].as_f64();
-            // A flag beside the bound in 3.0, a bound of its own in 3.1.
+            // In 3.0 a flag beside the bound, in 3.1 a bound of its own.
             let strict = schema[exclusive].as_f64().or(own.filter(|_| schema[exclusive] == true));
             match (own, strict) {
                 (_, Some(strict)) if strict.fract() == 0.0 => Some((strict as i64).saturating_add(step)),
@@ -168,7 +168,7 @@ impl<'a, 's> Sampler<'a, 's> {
             return Sample::Json(if whole { Value::from(value as i64) } else { Value::from(value) });
         }
         if from >= to {
-            // Between two fractions there may be no whole number.
+            // There may be no integer between two fractions.
             let given = schema.get("minimum").filter(|_| from > to).cloned();
             return Sample::Json(given.unwrap_or_else(|| Value::from(from)));
         }
@@ -198,7 +198,7 @@ impl<'a, 's> Sampler<'a, 's> {
             _ => {}
         }
         let length = |name: &str| schema[name].as_u64().map(|n| n as usize);
-        // Longer than this nobody wants to read.
+        // Nobody wants to read longer ones.
         const LONGEST: usize = 256;
         let mut text = UNKNOWN.to_owned();
         text.extend(std::iter::repeat_n(
@@ -211,7 +211,7 @@ impl<'a, 's> Sampler<'a, 's> {
         literal(&text)
     }
 
-    /// Whether a text is a placeholder that was put in.
+    /// Whether a text is a placeholder that was inserted.
     pub(super) fn is_meant(&self, text: &str) -> bool {
         self.meant.contains(text) || self.secrets.placeholders().any(|secret| secret == text)
     }
@@ -221,7 +221,7 @@ impl<'a, 's> Sampler<'a, 's> {
         placeholder
     }
 
-    /// The schema with its reference followed, all of `allOf` put together, and one alternative chosen.
+    /// The schema with its reference resolved, all of `allOf` merged, and one alternative chosen.
     fn resolve_schema<'v>(&mut self, schema: &'v Value, depth: usize) -> Result<Cow<'v, Value>, String>
     where
         'a: 'v,
@@ -255,7 +255,7 @@ impl<'a, 's> Sampler<'a, 's> {
     }
 }
 
-/// Adds what a part of `allOf` says; what is said already wins.
+/// Adds a part of `allOf`; existing values win.
 fn merge(whole: &mut Map<String, Value>, part: &Value) {
     for (key, value) in part.as_object().into_iter().flatten() {
         match (whole.get_mut(key), value) {

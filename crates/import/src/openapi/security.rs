@@ -1,4 +1,4 @@
-//! Who asks.
+//! Authentication.
 
 use super::spec::Spec;
 use crate::document::{Auth, Request};
@@ -7,7 +7,7 @@ use crate::secret::Secrets;
 use plan::is_token;
 use serde_json::Value;
 
-/// Gives the request what its first alternative of security demands.
+/// Gives the request the credentials that its first security alternative demands.
 pub(super) fn add_security(spec: &Spec<'_>, operation: &Value, secrets: &mut Secrets, request: &mut Request) {
     let demanded = operation.get("security").unwrap_or(&spec.root["security"]);
     let alternatives = demanded.as_array().map_or(&[][..], Vec::as_slice);

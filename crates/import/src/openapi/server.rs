@@ -3,19 +3,18 @@ use crate::Error;
 use crate::url::ParsedUrl;
 use serde_json::Value;
 
-/// Where operations are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Server {
     pub origin: String,
-    /// What stands before each path, without a `/` at its end.
+    /// Precedes each path, without a trailing `/`.
     pub prefix: String,
 }
 
-/// Where a service is if nobody says: on this machine, so that no load goes astray.
+/// Where a service is by default: on this machine, so that no load goes astray.
 const NOWHERE: &str = "http://127.0.0.1:8080";
 
 impl Server {
-    /// The one given, or the description's first, with what is to be said about it.
+    /// The given server, or the description's first, with notes on it.
     pub(super) fn first(spec: &Spec<'_>, base: Option<&str>) -> Result<(Self, Vec<String>), Error> {
         if let Some(base) = base {
             return Ok((Self::at(base).map_err(Error::new)?, Vec::new()));

@@ -1,18 +1,18 @@
 use crate::Error;
 use serde_json::Value;
 
-/// References that lead to references that … more than so many are a circle.
+/// A longer chain of references is treated as a cycle.
 const LONGEST_CHAIN: usize = 32;
-/// Values of a description; GitHub's, one of the largest, has about a million. What aliases unfold to
-/// is bounded more strictly by the reader itself.
+/// Maximum number of values in a description; GitHub's, one of the largest, has about a million. The parser itself
+/// limits alias expansion more strictly.
 const MOST_VALUES: usize = 20_000_000;
 
-/// A description whose references can be followed.
+/// A description whose references can be resolved.
 pub(super) struct Spec<'a> {
     pub root: &'a Value,
 }
 
-/// Reads JSON, or else YAML.
+/// Parses JSON, or else YAML.
 pub(super) fn parse(text: &str) -> Result<Value, Error> {
     const EXPECTED: &str = "expected an OpenAPI 3 description in JSON or YAML";
     let text = text.trim_start_matches('\u{feff}');
@@ -34,7 +34,7 @@ impl<'a> Spec<'a> {
     pub(super) fn new(root: &'a Value) -> Result<Self, Error> {
         let version = match &root["openapi"] {
             Value::String(version) => version.clone(),
-            // YAML reads 3.0 as a number.
+            // YAML parses 3.0 as a number.
             Value::Number(version) => version.to_string(),
             _ if !root["swagger"].is_null() => {
                 return Err(Error::new(
@@ -51,7 +51,7 @@ impl<'a> Spec<'a> {
         Ok(Self { root })
     }
 
-    /// What of the whole description is not carried over.
+    /// Which parts of the description are not carried over.
     pub(super) fn notes(&self) -> Vec<String> {
         let names = |value: &Value| match value.as_object() {
             Some(members) => members.keys().cloned().collect::<Vec<_>>().join(", "),
@@ -64,10 +64,10 @@ impl<'a> Spec<'a> {
         vec![format!("webhooks are not carried over, since torment answers no requests: {webhooks}")]
     }
 
-    /// The value itself, or what its `$ref` leads to.
+    /// The value itself, or what its `$ref` points to.
     ///
     /// # Errors
-    /// If it leads out of the description, nowhere, or in a circle.
+    /// If it points outside the description, nowhere, or in a cycle.
     pub(super) fn resolve<'v>(&self, mut value: &'v Value) -> Result<&'v Value, String>
     where
         'a: 'v,

@@ -2,7 +2,7 @@ use plan::{Draft, PlanCommand};
 use proptest::test_runner::TestCaseError;
 use torment_import::ImportedPlan;
 
-/// torment takes the plan, or a note says that it will not.
+/// torment accepts the plan, or a note says that it will not.
 pub fn accepted(imported: &ImportedPlan) -> Result<(), TestCaseError> {
     let fail = |e: plan::Error| TestCaseError::fail(format!("{e}\n{}", imported.plan));
     let draft = Draft::from_toml("p.toml", &imported.plan).map_err(fail)?;

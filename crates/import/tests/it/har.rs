@@ -154,7 +154,7 @@ fn recording(entries: &[(&str, &str)]) -> String {
     serde_json::json!({"log": {"version": "1.2", "entries": entries}}).to_string()
 }
 
-/// Multipart forms stood in the plan as they were recorded, and users of URLs in its notes.
+/// Multipart forms used to stay in the plan as recorded, and users of URLs in its notes.
 #[test]
 fn no_form_and_no_url_keeps_a_secret() {
     let part = |name: &str, value: &str| {
@@ -225,7 +225,7 @@ fn refuses_with_advice() {
 }
 
 proptest! {
-    /// Whatever a server and a client said, the plan is TOML and its steps know what they use.
+    /// Whatever server and client said, the plan is TOML and its steps know the values they use.
     #[test]
     fn any_texts_make_a_plan(
         texts in prop::collection::vec(("[ -~]{0,20}|.{0,12}|[a-z0-9]{8,10}", "[a-z/~{}0-9\"\\\\]{0,8}", "[a-c0-9]{8,9}"), 1..6),

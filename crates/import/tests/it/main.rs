@@ -1,4 +1,4 @@
-//! What other tools wrote, made into plans.
+//! Plans made from other tools' output.
 
 mod accepted;
 mod har;

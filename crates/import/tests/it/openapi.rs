@@ -274,7 +274,7 @@ fn refuses_with_advice() {
     from_openapi(YAML, &base).expect_err("no such target");
 }
 
-/// Any JSON, with a liking for the words of a description.
+/// Any JSON, biased towards the words of a description.
 fn any_json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![
         any::<String>().prop_map(Json::from),
@@ -313,7 +313,7 @@ fn any_json() -> impl Strategy<Value = Json> {
     })
 }
 
-/// Every place in a document.
+/// The JSON pointer of every place in a document.
 fn pointers(value: &Json, at: String, out: &mut Vec<String>) {
     match value {
         Json::Object(members) => {
@@ -332,7 +332,7 @@ fn pointers(value: &Json, at: String, out: &mut Vec<String>) {
 }
 
 proptest! {
-    /// Whatever stands in a description, there is a plan, or an error that says why not.
+    /// Any description gives a plan, or an error that says why not.
     #[test]
     fn a_mutilated_description_is_no_danger(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any_json()), 1..6),

@@ -1,4 +1,4 @@
-//! What is written is a plan that torment reads and means the same by.
+//! torment parses the written plan, and with the same meaning.
 
 use crate::accepted::accepted;
 use plan::{Draft, Plan, PlanCommand};
@@ -55,7 +55,7 @@ fn descriptions_are_plans() {
     }
 }
 
-/// Found by the fuzzer `import`: a user's name was not looked at.
+/// Found by the fuzzer `import`: a user's name was not checked.
 #[test]
 fn a_user_that_looks_like_a_placeholder_is_noted() {
     for (user, says) in [
@@ -68,7 +68,7 @@ fn a_user_that_looks_like_a_placeholder_is_noted() {
     }
 }
 
-/// What people, and machines, put behind `curl`.
+/// What people, and machines, put after `curl`.
 fn argument() -> impl Strategy<Value = String> {
     let option = prop::sample::select(vec![
         "-X",
@@ -115,7 +115,7 @@ fn argument() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// torment takes what is written for a curl command, or a note says that it will not.
+    /// torment accepts the plan of any curl command, or a note says that it will not.
     #[test]
     fn whatever_curl_is_told_the_plan_is_one(arguments in prop::collection::vec(argument(), 0..12)) {
         let quoted = |text: &String| format!("'{}'", text.replace('\'', r"'\''"));

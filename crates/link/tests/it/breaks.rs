@@ -1,4 +1,4 @@
-//! What happens on the way.
+//! Broken and stalled links.
 
 use crate::{SOON, both, gone, left, next_event};
 use fleet::{Instruction, MemberReport};
@@ -32,7 +32,7 @@ fn who_is_only_slow_is_not_gone() {
     }
 }
 
-/// A coordinator that does not listen: what waits is bounded, and nothing that was taken is lost.
+/// A coordinator that does not read: queues stay bounded, and nothing accepted is lost.
 #[test]
 fn what_is_not_heard_waits_where_it_is_told() {
     let (mut post, wire, relay) = both();
@@ -59,7 +59,7 @@ fn who_does_not_read_is_let_go() {
     drop(wire);
 }
 
-/// While somebody conducts, a member hears of it; of one that hangs it hears nothing.
+/// Members receive heartbeats only while somebody conducts, not from one that hangs.
 #[test]
 fn silence_means_that_nobody_conducts() {
     let (mut post, wire, _relay) = both();
@@ -75,7 +75,7 @@ fn silence_means_that_nobody_conducts() {
         }
     };
     use torment_link::CoordinatorLink;
-    // Twice it has waited for a while, and then heard something that nobody told.
+    // Twice it waited a while and then received something other than an instruction.
     for _ in 0..2 {
         until(Some(&mut post), &|silent| silent > 300_000_000);
         until(Some(&mut post), &|silent| silent < 300_000_000);

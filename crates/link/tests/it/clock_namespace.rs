@@ -1,4 +1,4 @@
-//! A clock that is a day ahead, to the nanosecond: a time namespace of the kernel's. Only root can make one.
+//! A clock that is exactly a day ahead: in a kernel time namespace, which only root can create.
 
 use crate::{SOON, hello, post};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use torment_link::{MemberEvent, MemberLink};
 use units::Nanos;
 
-/// Where the far side, which is this very program, finds the near one.
+/// Where the far side, this very program, finds the near one.
 const SOCKET: &str = "TORMENT_TEST_SOCKET";
 const DAY: i64 = 86_400_000_000_000;
-/// How often the clocks are compared, with twenty exchanges each.
+/// Comparisons of the clocks, with twenty exchanges each.
 const TIMES: usize = 1_000;
 
-/// Nothing but the far side of the test below, where that has started it.
+/// Only the far side of the test below, when that has started it.
 #[test]
 fn far_side() {
     let Some(socket) = std::env::var_os(SOCKET) else { return };

@@ -1,4 +1,4 @@
-//! How far clocks are apart. Here they are one and the same, so that the truth is known: nothing.
+//! Clock offsets. Here both clocks are the same, so the true offset is known: zero.
 
 use crate::{SOON, both};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use units::Nanos;
 #[test]
 fn the_truth_is_within_the_bound_however_long_the_way_is() {
     let (mut post, _wire, relay) = both();
-    // Before it is asked for the first time, a second after it came.
+    // Before the first query, a second after it joined.
     relay.stalls();
     let ms = Duration::from_millis;
     for (to, from) in [(ms(0), ms(0)), (ms(5), ms(0)), (ms(0), ms(5)), (ms(3), ms(1))] {
@@ -17,11 +17,11 @@ fn the_truth_is_within_the_bound_however_long_the_way_is() {
         let reading = fresh.clock_reading(7, Nanos(sys::monotonic_ns())).expect("it was asked");
         assert!(reading.offset_ns.unsigned_abs() <= reading.bound.0, "{reading:?}");
         assert!(reading.round_trip >= Nanos::from(to + from), "{reading:?}");
-        // The longer way is what nobody can tell from a clock that is off.
+        // An asymmetric delay cannot be told from an offset.
         assert!(reading.bound.0 >= (to + from).as_nanos() as u64 / 2, "{reading:?}");
         assert!(fresh.clock_reading(8, Nanos::ZERO).is_none());
     }
-    // One that does not answer is not waited for.
+    // A member that does not answer is not waited for.
     post.compare_clocks(SOON);
     assert!(post.clock_reading(7, Nanos(sys::monotonic_ns())).is_none(), "it never answered");
 }

@@ -1,4 +1,4 @@
-//! Over the network, by files that let in.
+//! Joining over the network with join files.
 
 use crate::{SHORT, SOON, gone, hello, joined, next_event, post};
 use fleet::{FleetRole, Hello, Instruction, MemberReport};
@@ -14,7 +14,7 @@ fn authority() -> Authority {
     Authority::new(HOUR).expect("there is randomness")
 }
 
-/// Where it lets in.
+/// The address it listens on.
 fn listens(post: &CoordinatorLink, pass: &Credentials) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
     let at = listener.local_addr().expect("it is bound");
@@ -22,7 +22,7 @@ fn listens(post: &CoordinatorLink, pass: &Credentials) -> SocketAddr {
     at
 }
 
-/// A coordinator of that authority, and where it is.
+/// A coordinator with credentials of that authority, and its address.
 fn listening(authority: &Authority) -> (CoordinatorLink, SocketAddr) {
     let post = post();
     let pass = authority.issue(FleetRole::Coordinator).expect("there is randomness");
@@ -38,7 +38,7 @@ fn joins(file: JoinFile, hello: Hello) -> JoinHandle<Result<MemberLink, Error>> 
     std::thread::spawn(move || MemberLink::join(&file, hello, &[]))
 }
 
-/// Who was turned away, once somebody was.
+/// Rejections, once there are some.
 fn turned_away(post: &mut CoordinatorLink) -> Vec<String> {
     let began = Instant::now();
     loop {
@@ -71,7 +71,7 @@ fn a_file_lets_in_and_who_was_here_before_comes_back_as_itself() {
     post.compare_clocks(SOON);
     let reading = post.clock_reading(0, units::Nanos(sys::monotonic_ns())).expect("it was asked");
     assert!(reading.offset_ns.unsigned_abs() <= reading.bound.0, "{reading:?}");
-    // The link of one broke, which the coordinator need not know yet.
+    // One link broke, which the coordinator need not know yet.
     let again = Hello { member: Some(1), ..hello("1.0") };
     let back = joined(joins(file.clone(), again.clone()));
     assert_eq!(next_event(&mut post), (1, MemberEvent::Joined(again)));
@@ -79,7 +79,7 @@ fn a_file_lets_in_and_who_was_here_before_comes_back_as_itself() {
     assert_eq!(next_event(&mut post), (1, MemberEvent::Told(MemberReport::Armed { trial: 4 })));
     drop(wires.remove(0));
     assert_eq!(gone(&mut post, 0).1, "it closed the link");
-    // Its place is free.
+    // Its number is free.
     let _third = joined(joins(file, hello("1.0")));
     assert_eq!(next_event(&mut post), (0, MemberEvent::Joined(hello("1.0"))));
 }
@@ -90,11 +90,11 @@ fn whoever_is_of_another_run_role_or_build_is_refused_and_both_are_told_why() {
     let (mut post, at) = listening(&ours);
     let refused =
         |file, hello| joins(file, hello).join().expect("it does not panic").expect_err("it is refused");
-    // Another run's: neither believes the other.
+    // Another run's: neither trusts the other.
     let error = refused(file(&others, FleetRole::Worker, at), hello("1.0"));
     assert!(matches!(&error, Error::Gone(why) if why.contains("of this run?")), "{error}");
     assert!(turned_away(&mut post)[0].contains("of this run?"));
-    // Half of it is ours: it believes us, we do not believe it.
+    // Half of it is ours: it trusts us, we do not trust it.
     let [our_file, their_file] = [&ours, &others].map(|each| file(each, FleetRole::Worker, at).to_text());
     let end = "-----END CERTIFICATE-----\n";
     let (our_authority, _) = our_file.split_once(end).expect("it has two certificates");
@@ -119,17 +119,17 @@ fn whoever_is_of_another_run_role_or_build_is_refused_and_both_are_told_why() {
     let error = refused(file(&ours, FleetRole::Worker, at), hello("0.9"));
     assert!(matches!(&error, Error::Refused(why) if why.contains("the same build")), "{error}");
     assert!(turned_away(&mut post)[0].contains("the same build"));
-    // And one who speaks something else.
+    // And a peer with another protocol.
     let mut stranger = TcpStream::connect(at).expect("it listens");
     stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("it listens");
     let why = turned_away(&mut post);
     assert!(why[0].starts_with("127.0.0.1:"), "{why:?}");
-    // All that did no harm.
+    // None of that did any harm.
     let _wire = joined(joins(file(&ours, FleetRole::Worker, at), hello("1.0")));
     assert!(matches!(next_event(&mut post), (0, MemberEvent::Joined(_))));
 }
 
-/// Whoever has a worker's file cannot pose as the coordinator.
+/// Nobody can pose as the coordinator with a worker's file.
 #[test]
 fn a_worker_s_pass_lets_nobody_in() {
     let authority = authority();

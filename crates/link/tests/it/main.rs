@@ -1,4 +1,4 @@
-//! Both sides over real sockets, with what may happen on the way.
+//! Both sides over real sockets, with whatever may go wrong in between.
 
 mod breaks;
 mod clock_namespace;
@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use torment_link::{CoordinatorLink, Duplex, Error, MemberEvent, MemberLink};
 
-/// Nothing here takes so long, on however busy a machine.
+/// Nothing here takes this long, on however busy a machine.
 const SOON: Duration = Duration::from_secs(60);
 /// Time for something that should not happen.
 const SHORT: Duration = Duration::from_millis(20);
@@ -34,7 +34,7 @@ fn post() -> CoordinatorLink {
         .expect("there is room for a thread")
 }
 
-/// Joins on a thread of its own: whoever joins waits for whoever lets in.
+/// Joins on a thread of its own: joining blocks until admitted.
 fn joins(way: impl Into<Duplex>, hello: Hello) -> JoinHandle<Result<MemberLink, Error>> {
     let way = way.into();
     std::thread::spawn(move || MemberLink::connect(way, hello, &[]))
@@ -57,7 +57,7 @@ fn next_event(post: &mut CoordinatorLink) -> (u32, MemberEvent) {
     post.next(SOON).expect("something is heard")
 }
 
-/// Why a member is gone, with what it told before.
+/// Why a member is gone, and what it reported before.
 fn gone(post: &mut CoordinatorLink, member: u32) -> (Vec<MemberReport>, String) {
     let mut told = Vec::new();
     loop {
@@ -70,7 +70,7 @@ fn gone(post: &mut CoordinatorLink, member: u32) -> (Vec<MemberReport>, String) 
     }
 }
 
-/// Why the coordinator is gone, with what it said before.
+/// Why the coordinator is gone, and what it sent before.
 fn left(wire: &mut MemberLink) -> (Vec<Instruction>, String) {
     let mut said = Vec::new();
     loop {

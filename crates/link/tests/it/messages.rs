@@ -1,4 +1,4 @@
-//! What is told arrives, in its order and whole.
+//! Messages arrive in order and whole.
 
 use crate::{SHORT, both, gone, left, next_event};
 use fleet::{Instruction, MemberReport, TargetCheck};
@@ -29,7 +29,7 @@ fn both_tell_the_other_and_nothing_is_lost_on_the_way() {
     assert!(!post.send(8, Instruction::Leave), "there is no other");
 }
 
-/// With as many rows as there may be.
+/// With the most rows allowed.
 #[test]
 fn a_large_plan_arrives() {
     let (post, mut wire, _relay) = both();
@@ -46,7 +46,7 @@ fn a_large_plan_arrives() {
     assert_eq!(wire.next(crate::SOON).expect("it is there"), Some(welcome));
 }
 
-/// What was told before somebody goes is still heard.
+/// What was sent before a member leaves is still received.
 #[test]
 fn who_goes_is_heard_out() {
     let (mut post, wire, _relay) = both();

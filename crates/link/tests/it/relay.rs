@@ -1,4 +1,4 @@
-//! What lies between two machines: it delays, stalls, and is cut.
+//! The network between two machines: it delays, stalls, and is cut.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -7,10 +7,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// How it is at the moment, in each direction.
+/// Current behaviour, per direction.
 #[derive(Debug, Default)]
 struct State {
-    /// How long each piece takes: to the coordinator, and from it.
+    /// Delay of each piece: to the coordinator, and from it.
     delays: [Duration; 2],
     stalls: bool,
 }
@@ -61,12 +61,12 @@ impl Relay {
         self.state.1.notify_all();
     }
 
-    /// How long each piece takes from now on: to the coordinator, and from it.
+    /// Delay of each piece from now on: to the coordinator, and from it.
     pub fn delays(&self, to: Duration, from: Duration) {
         self.change(|state| state.delays = [to, from]);
     }
 
-    /// Nothing passes any more, and nobody is told.
+    /// Nothing passes any more, without notice.
     pub fn stalls(&self) {
         self.change(|state| state.stalls = true);
     }
@@ -76,7 +76,7 @@ impl Relay {
         self.change(|state| state.stalls = false);
     }
 
-    /// Both ends are gone at once, as if the other process was killed.
+    /// Both ends are gone at once, as if the other process had been killed.
     pub fn cut(&self) {
         self.sockets.iter().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
     }

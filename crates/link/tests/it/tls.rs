@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Who is admitted.
 
 use crate::{gone, hello, joined, joins, next_event, post, stamp};
 use fleet::{Hello, Instruction, MemberReport, PROTOCOL};
@@ -18,7 +18,7 @@ fn another_build_or_protocol_is_refused_and_both_are_told_why() {
     }
 }
 
-/// Of one version, and made from other sources: it may count otherwise.
+/// Same version, different sources: it may count differently.
 #[test]
 fn another_program_of_the_same_version_is_refused() {
     for other in [stamp("x86_64", "2b"), stamp("x86_64", "")] {
@@ -31,7 +31,7 @@ fn another_program_of_the_same_version_is_refused() {
             assert!(why.contains(word), "{why}");
         }
     }
-    // What is for other machines is never the same.
+    // Builds for other architectures always differ.
     let mut post = post();
     let other = Hello { stamp: stamp("aarch64", "2b"), ..hello("1.0") };
     let _wire = joined(joins(post.socket_for(3).expect("a descriptor is free"), other.clone()));
@@ -71,7 +71,7 @@ fn a_coordinator_that_is_none_is_said_to_be_gone() {
     assert!(matches!(error, Error::Gone(_)), "{error}");
 }
 
-/// As by ssh: a program's standard input and output are pipes.
+/// As with ssh: standard input and output are pipes.
 #[test]
 fn two_pipes_are_a_way() {
     let mut post = post();

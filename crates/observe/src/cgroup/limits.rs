@@ -1,14 +1,14 @@
-//! The limits of the groups found: of each the one that leaves least.
+//! Cgroup limits: for each kind, the one that leaves least along the hierarchy.
 
 use procfs::cgroups::{ControllerGroups, GroupFolder, GroupPaths};
 use procfs::{number_field, read_number};
 use record::watch::{Cgroup, CpuQuota, MemoryLimit, Pressure, TaskLimit};
 use std::fs;
 
-/// Version 1 writes "no limit" as the largest number of pages, in bytes.
+/// Version 1 writes "no limit" as the largest number of whole pages, in bytes.
 const UNLIMITED: u64 = 1 << 62;
 
-/// All limits of a process, with counters since the groups were made.
+/// All limits of a process, with counters since the cgroups were created.
 pub(super) fn limits(place: &GroupPaths) -> Cgroup {
     Cgroup {
         cpu: quota(&place.cpu),
@@ -18,7 +18,6 @@ pub(super) fn limits(place: &GroupPaths) -> Cgroup {
     }
 }
 
-/// The smallest quota.
 pub(super) fn quota(line: &ControllerGroups) -> Option<CpuQuota> {
     let cpus = |group: &GroupFolder| if line.unified { quota_2(group) } else { quota_1(group) };
     let all = line.groups.iter().filter_map(|group| Some((cpus(group)?, group)));
@@ -44,7 +43,7 @@ fn quota_1(group: &GroupFolder) -> Option<f64> {
 fn quota_2(group: &GroupFolder) -> Option<f64> {
     let text = read(group, "cpu.max")?;
     let (quota, period) = text.trim().split_once(' ')?;
-    // `max` is no number.
+    // `max` does not parse.
     let (quota, period): (u64, u64) = (quota.parse().ok()?, period.parse().ok()?);
     (period > 0).then(|| quota as f64 / period as f64)
 }
@@ -55,7 +54,7 @@ fn memory(line: &ControllerGroups) -> Option<MemoryLimit> {
     let all = line.groups.iter().enumerate().filter_map(|(level, group)| Some((level, read(group)?)));
     let (level, mut least) = all.min_by_key(|(_, m)| m.limit_bytes.saturating_sub(m.used_bytes))?;
     if !line.unified {
-        // Version 1 counts a kill where the victim was, not where the limit is.
+        // Version 1 counts a kill in the victim's cgroup, not the limit's.
         least.kills = line.groups[..=level].iter().map(kills_1).sum();
     }
     Some(least)
@@ -82,7 +81,7 @@ fn kills_1(group: &GroupFolder) -> u64 {
 }
 
 fn memory_2(group: &GroupFolder) -> Option<MemoryLimit> {
-    // From `memory.high` on everything in the group is slowed down: a limit like the other.
+    // Above `memory.high` everything in the cgroup is throttled: a limit too.
     let limit = [number(group, "memory.max"), number(group, "memory.high")];
     let limit_bytes = limit.into_iter().flatten().min()?;
     let stat = read(group, "memory.stat").unwrap_or_default();
@@ -101,26 +100,26 @@ fn memory_2(group: &GroupFolder) -> Option<MemoryLimit> {
     })
 }
 
-/// The limit of threads and processes that leaves least; version 1 and 2 have the same files.
+/// The limit on threads and processes that leaves least; versions 1 and 2 have the same files.
 fn tasks(line: &ControllerGroups) -> Option<TaskLimit> {
     let limit = |group: &GroupFolder| Some((number(group, "pids.current")?, number(group, "pids.max")?));
     let all = line.groups.iter().enumerate().filter_map(|(level, group)| Some((level, limit(group)?)));
     let (level, (used, limit)) = all.min_by_key(|(_, (used, limit))| limit.saturating_sub(*used))?;
-    // Older kernels count a refusal where the thread was to be, newer ones where the limit is.
+    // Older kernels count a refusal in the forking process's cgroup, newer ones in the limit's.
     let groups = &line.groups[..=level];
     let refused = groups.iter().filter_map(|group| number_field(&read(group, "pids.events")?, "max"));
     let refused = refused.fold(None, |sum, one| Some(sum.unwrap_or(0) + one));
     Some(TaskLimit { group: line.groups[level].name.clone(), used, limit, refused })
 }
 
-/// Of the process's own group; the root group's would be the whole machine's.
+/// Pressure of the process's own cgroup; the root's would be the whole machine's.
 fn pressure(line: &ControllerGroups) -> Option<Pressure> {
     let group = line.groups.first().filter(|group| group.folder.join("cgroup.events").exists())?;
     let of = |name: &str| read(group, name);
     parse_pressure(&of("cpu.pressure")?, &of("memory.pressure")?, &of("io.pressure")?)
 }
 
-/// The sums of three files of pressure stall information.
+/// The totals of three pressure stall information files.
 pub(crate) fn parse_pressure(cpu: &str, memory: &str, io: &str) -> Option<Pressure> {
     let total = |text: &str, kind: &str| {
         let line = text.lines().find(|line| line.starts_with(kind))?;
@@ -135,7 +134,7 @@ pub(crate) fn parse_pressure(cpu: &str, memory: &str, io: &str) -> Option<Pressu
     })
 }
 
-/// What grew between two readings; a group that was not the one that limits before has no growth yet.
+/// Differences between two readings; if another cgroup is now the limiting one, none yet.
 pub(super) fn growth(now: &Cgroup, before: Option<&Cgroup>) -> Cgroup {
     let mut grown = now.clone();
     if let (Some(cpu), Some(now)) = (&mut grown.cpu, &now.cpu) {
@@ -157,7 +156,6 @@ pub(super) fn growth(now: &Cgroup, before: Option<&Cgroup>) -> Cgroup {
     grown
 }
 
-/// Pressure as it grew.
 pub(crate) fn pressure_growth(mut now: Pressure, before: Pressure) -> Pressure {
     less!(now, before: cpu_some_us memory_some_us memory_full_us io_some_us io_full_us);
     now

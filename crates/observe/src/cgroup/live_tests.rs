@@ -1,18 +1,18 @@
-//! Real groups of version 1, made and removed here; said aloud where they cannot be made.
+//! Tests with real version 1 cgroups; print a message where these cannot be created.
 
 use super::*;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A group with a child in it; both are gone when dropped.
+/// A cgroup with a process in it; both are removed on drop.
 struct LimitedGroup {
     folder: PathBuf,
     child: Child,
 }
 
 impl LimitedGroup {
-    /// Runs a line of shell within a new group that has these settings; none where that cannot be done.
+    /// Runs a shell line in a new cgroup with these settings; none where that is impossible.
     fn run(controller: &str, settings: &[(&str, &str)], line: &str) -> Option<Self> {
         let name = format!("torment-test-{}-{controller}", std::process::id());
         let folder = Path::new("/sys/fs/cgroup").join(controller).join(name);
@@ -59,7 +59,7 @@ impl Drop for LimitedGroup {
     }
 }
 
-/// Reads until it is as expected, for some seconds; a busy machine may take its time.
+/// Reads until the condition is met, for some seconds; a busy machine may take its time.
 fn until(groups: &mut CgroupReader, mut met: impl FnMut(&Cgroup) -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
@@ -74,7 +74,8 @@ fn until(groups: &mut CgroupReader, mut met: impl FnMut(&Cgroup) -> bool) {
 
 #[test]
 fn a_busy_child_is_throttled() {
-    // A twentieth of a processor, and a full share of what there is: it gets more than its quota beside any number of neighbours.
+    // A quota of a twentieth of a processor, and the largest share: it gets more than its quota beside any
+    // number of neighbours.
     let settings = [("cpu.cfs_period_us", "20000"), ("cpu.cfs_quota_us", "1000"), ("cpu.shares", "262144")];
     let Some(mut limited) = LimitedGroup::run("cpu", &settings, "while :; do :; done") else { return };
     assert_eq!(cpus(limited.child.id()), Some(0.05));

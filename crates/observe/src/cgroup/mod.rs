@@ -1,4 +1,4 @@
-//! The limits that control groups set, of version 1 and 2, and how often they were met.
+//! Limits of control groups, versions 1 and 2, and how often they were hit.
 
 pub(crate) mod limits;
 #[cfg(test)]
@@ -17,26 +17,26 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The control groups of one process, looked up anew when it is moved.
+/// The cgroups of one process, looked up again when it moves.
 #[derive(Debug, Default)]
 pub(crate) struct CgroupReader {
     root: PathBuf,
     pid: u32,
-    /// /proc/PID/cgroup, as it was when `place` was found.
+    /// /proc/PID/cgroup when `place` was found.
     text: String,
     place: GroupPaths,
     before: Option<Cgroup>,
 }
 
 impl CgroupReader {
-    /// Of this process; `root` is `/`, but for tests.
+    /// `root` is `/`, except in tests.
     pub fn of(root: &Path, pid: u32) -> Self {
         Self { root: root.to_owned(), pid, ..Self::default() }
     }
 
-    /// The limits and what was counted since the last call; the first call counts nothing. None if no group
-    /// of the process can be seen. Once the process has ended its last groups go on to be read: they know
-    /// what killed it.
+    /// The limits, and counts since the last call; none counted on the first. None if no cgroup of the
+    /// process is visible. After the process has ended, its last cgroups are still read: they know what
+    /// killed it.
     pub fn read(&mut self) -> io::Result<Option<Cgroup>> {
         match self.find() {
             Err(error) if !procfs::is_gone(&error) => return Err(error),
@@ -54,7 +54,7 @@ impl CgroupReader {
 
     fn find(&mut self) -> io::Result<()> {
         let text = fs::read_to_string(self.root.join(format!("proc/{}/cgroup", self.pid)))?;
-        // Version 1 says that a process that has ended, but is still waited for, is in the root.
+        // Version 1 reports a zombie in the root.
         if text != self.text && !self.is_ending() {
             self.place = cgroups::find(&self.root, self.pid, &text)?;
             self.text = text;
@@ -68,21 +68,22 @@ impl CgroupReader {
     }
 }
 
-/// The limits that the control groups of a process set, and how much of each is used; none if no group of it can be seen. `root` is
-/// what all paths are below: `/`, but for tests.
+/// The cgroup limits of a process, and how much of each is used; none if no cgroup is visible. `root` is
+/// the root of all paths: `/`, except in tests.
 ///
 /// # Errors
-/// If its groups cannot be read.
+/// If its cgroups cannot be read.
 pub fn limits_of(root: &Path, pid: u32) -> io::Result<Option<Cgroup>> {
     CgroupReader::of(root, pid).read()
 }
 
-/// The processors that the smallest quota above a process allows; none if there is no quota, or none to be seen.
+/// The processors allowed by the smallest quota above a process; none if there is no quota, or none
+/// visible.
 pub(crate) fn cpus(pid: u32) -> Option<f64> {
     limits::quota(&cgroups::read(pid).ok()?.cpu).map(|quota| quota.cpus)
 }
 
-/// The control groups of each subject's first process.
+/// The cgroups of each subject's first process.
 #[derive(Debug, Default)]
 pub(crate) struct CgroupSource {
     groups: Vec<CgroupReader>,
@@ -97,10 +98,10 @@ impl Source for CgroupSource {
             if groups.root.as_os_str().is_empty() {
                 *groups = CgroupReader::of(Path::new("/"), cast.about.pid);
             }
-            // A service that was started anew is, as a rule, in the same groups: what they count goes on.
+            // A restarted service is usually in the same cgroups, whose counts go on.
             groups.pid = cast.pids.first().copied().unwrap_or(groups.pid);
             match groups.read() {
-                // All that there is has ended, and was never seen.
+                // All processes have ended, and the cgroup was never visible.
                 Ok(None) if cast.pids.is_empty() => {}
                 Ok(Some(cgroup)) => part.cgroup = Some(cgroup),
                 Ok(None) => self.said.note(

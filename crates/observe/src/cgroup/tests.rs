@@ -12,7 +12,7 @@ const V1_MOUNTS: &str = "\
 ";
 const V2_MOUNTS: &str = "42 31 0:39 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
 
-/// A tree of files, each a path and what is in it.
+/// Writes files, each a path and its contents.
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().expect("the temporary folder can be written");
     for (path, text) in files {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// Tries what the watch is going to do.
+/// Tries what the watch will read.
 pub(crate) fn probe_access(pid: u32) -> (AccessLevel, Vec<MissingMeasure>) {
     if procfs::running_process(pid).is_none() {
         return (AccessLevel::Outside, Vec::new());
@@ -22,7 +22,7 @@ pub(crate) fn probe_access(pid: u32) -> (AccessLevel, Vec<MissingMeasure>) {
 }
 
 fn refused<T>(read: &io::Result<T>) -> bool {
-    // A kernel without the file is as good as one that refuses it.
+    // A kernel without the file counts as refusing it.
     read.as_ref()
         .is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound))
 }
@@ -47,7 +47,7 @@ fn why(pid: u32) -> String {
     }
 }
 
-/// Why fewer processes may be there to be seen than there are.
+/// Why some processes may be invisible.
 pub(crate) fn hidden_processes() -> Option<MissingMeasure> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let options = procfs::hiding_options(&mounts)?;

@@ -1,5 +1,5 @@
-//! Whom the service talks to on this machine: found by its connections, of which the other end is a
-//! socket here too.
+//! Finds downstream processes on this machine: those whose sockets are the other ends of the service's
+//! connections.
 
 use super::ProcessTree;
 use super::holders::{find_holders, first_ones};
@@ -10,33 +10,34 @@ use procfs::{TcpSocket, TcpState};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
 
-/// The most that are followed.
+/// Maximum downstream processes followed.
 const MOST: usize = 3;
-/// Parts of the names of local sockets behind which the system itself is: its journal, its buses, its names, its screen and sound, its containers.
+/// Parts of the names of local sockets that belong to the system: journal, buses, name services, screen and
+/// sound, containers.
 const OF_THE_SYSTEM: [&str; 8] = units::texts![
     "/systemd/" "/dbus" "/nscd/" "/sss/" ".X11-unix/" "/pulse/" "/docker.sock" "/containerd"
 ];
-/// The session's own bus.
+/// The session bus.
 const BUS: &str = "/bus";
-/// Every how many looks who was seen not to be the service's is looked at once more: its connections may have been gone by then.
+/// Looks between reconsiderations of a listener judged not to be used by the service: its connections may
+/// have been closed by then.
 const JUDGED_AGAIN: u32 = 20;
 
-/// Connections by the listening socket that took them, and what that is called.
+/// Connections by accepting listener, with its name.
 type ConnectionsByListener = BTreeMap<u64, (String, Vec<u64>)>;
 
-/// What is known of the service's connections.
 #[derive(Debug, Default)]
 pub(crate) struct DownstreamFinder {
     listing: Option<(u32, SocketLister)>,
-    /// Listening sockets that are settled: of those that are watched.
+    /// Listening sockets whose owners have been looked up.
     settled: HashSet<u64>,
-    /// How many connections there were to others when it was seen that none of them was the service's.
+    /// Number of connections, by listener, when none of them was the service's.
     judged: HashMap<u64, usize>,
     looks: u32,
 }
 
 impl DownstreamFinder {
-    /// The addresses at which a tree listens.
+    /// The addresses that a tree listens on.
     pub fn listen_addresses(&mut self, tree: &ProcessTree) -> Vec<String> {
         let have = sockets_of(tree);
         let listening = self.sockets(tree, &[TcpState::LISTEN]);
@@ -57,8 +58,8 @@ impl DownstreamFinder {
         self.listing.as_mut().map(|(_, listing)| listing.sockets(states)).unwrap_or_default()
     }
 
-    /// Looks for processes that the service, the first tree, talks to and that are in none yet. Adds a tree for each;
-    /// gives where they listen and the first process of each.
+    /// Finds processes in no tree yet that the service, the first tree, connects to. Adds a tree for each;
+    /// returns its listen addresses and first process.
     ///
     /// The first ten looks list all sockets, later ones every fifth: there may be many.
     pub fn find_new(&mut self, trees: &mut Vec<ProcessTree>) -> Vec<(Vec<String>, u32)> {
@@ -109,7 +110,7 @@ impl DownstreamFinder {
     }
 }
 
-/// Connections whose other end is accepted here, by a listening socket of which it is open who has it.
+/// Connections accepted on this machine, by listening socket whose owner was not looked up yet (`is_open`).
 fn by_listener(sockets: &[TcpSocket], is_open: impl Fn(u64) -> bool) -> ConnectionsByListener {
     let connections = || sockets.iter().filter(|s| s.state == TcpState::ESTABLISHED);
     let ends: HashSet<(SocketAddr, SocketAddr)> = connections().map(|s| (s.local, s.remote)).collect();
@@ -131,7 +132,7 @@ fn is_of_the_system(name: &str) -> bool {
     name.ends_with(BUS) || OF_THE_SYSTEM.iter().any(|part| name.contains(part))
 }
 
-/// The same of local sockets, but for those of the system; with those that wait to be accepted.
+/// The same for local sockets, except the system's; includes connections not yet accepted.
 fn by_local_listener(sockets: &[UnixSocket], is_open: impl Fn(u64) -> bool) -> ConnectionsByListener {
     let listens = |socket: &&UnixSocket| socket.state == TcpState::LISTEN;
     let listeners: HashMap<&str, u64> = sockets

@@ -1,18 +1,17 @@
-//! Which processes have a socket: found by walking their descriptors, which is dear, and done only when
-//! somebody is looked for.
+//! Which processes have a socket: found by walking their descriptors, which is expensive and done only in a
+//! search.
 
 use std::collections::{BTreeMap, HashSet};
 
-/// The processes that have one of these sockets, and how many descriptors could not be looked through.
+/// The processes that have one of these sockets, and how many processes could not be searched.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SocketHolders {
-    /// By number.
     pub pids: Vec<u32>,
-    /// Processes of others.
+    /// Other users' processes.
     pub hidden: usize,
 }
 
-/// Looks for them among all processes but torment's own.
+/// Searches all processes but torment's own.
 pub(crate) fn find_holders(inodes: &HashSet<u64>) -> SocketHolders {
     let own = std::process::id();
     let mut found = SocketHolders::default();
@@ -29,9 +28,9 @@ pub(crate) fn find_holders(inodes: &HashSet<u64>) -> SocketHolders {
     found
 }
 
-/// Of several processes those that are no children of others of them: of a server and its workers, which have
-/// the same socket, the server. One that only keeps sockets for others is left out: `systemd`, which
-/// starts services on demand, unless it is alone.
+/// Drops processes that are children of others among them: of a server and its workers, which share a
+/// socket, the server stays. Also drops one that only holds sockets for others, unless it is alone:
+/// `systemd`, which starts services on demand.
 pub(crate) fn first_ones(pids: &[u32]) -> Vec<u32> {
     let parents: BTreeMap<u32, u32> = pids
         .iter()

@@ -1,4 +1,4 @@
-//! The first processes of the service: those named, or whoever listens where the target is.
+//! Finds the first processes of the service: those named, or those that listen at the target's address.
 
 use super::access_level::hidden_processes;
 use super::holders::{find_holders, first_ones};
@@ -12,16 +12,13 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// The service as it was found.
 #[derive(Debug, Default)]
 pub(crate) struct FoundService {
-    /// Its first processes.
     pub pids: Vec<u32>,
     /// Why there are none.
     pub missing: Vec<MissingMeasure>,
 }
 
-/// The processes that are named.
 pub(crate) fn find_named(asked: &WatchPlan) -> FoundService {
     let mut found = FoundService::default();
     let mut none =
@@ -57,10 +54,10 @@ pub(crate) fn find_named(asked: &WatchPlan) -> FoundService {
     found
 }
 
-/// What holds the namespaces of a pod for its other containers, and does nothing else.
+/// Name of the process that only holds a pod's namespaces for its containers.
 const PAUSE: &str = "pause";
 
-/// The processes of pods, by the control groups that nodes name after them.
+/// The processes of pods, by their UIDs in cgroup names.
 fn find_in_pods(uids: &[String]) -> FoundService {
     let is_of_one = |pid: u32| {
         fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| of_a_pod(&groups, uids))
@@ -68,13 +65,13 @@ fn find_in_pods(uids: &[String]) -> FoundService {
     working(is_of_one, "none of the target's pods has a process on this node that can be seen from here")
 }
 
-/// All that there are beside this one.
+/// All other processes.
 fn find_all_others() -> FoundService {
     let own = own_ancestors();
     working(|pid| !own.contains(&pid), "no process but the watcher's is to be seen in the target's pod")
 }
 
-/// Those of all processes that do something; else why there are none.
+/// The matching processes that run and are not `pause`; if none, `nobody` says why.
 fn working(is_one: impl Fn(u32) -> bool, nobody: &str) -> FoundService {
     let works = |pid: &u32| procfs::running_process(*pid).is_some_and(|process| process.name != PAUSE);
     let pids: Vec<u32> = procfs::pids().filter(|pid| is_one(*pid)).filter(works).collect();
@@ -85,13 +82,14 @@ fn working(is_one: impl Fn(u32) -> bool, nobody: &str) -> FoundService {
     found
 }
 
-/// Whether a process with this /proc/PID/cgroup is in one of these pods. Of the two ways to name a group, systemd's has no hyphens.
+/// Whether a process with this /proc/PID/cgroup is in one of these pods. systemd's names of cgroups have no
+/// hyphens in UIDs.
 fn of_a_pod(groups: &str, uids: &[String]) -> bool {
     let groups = groups.replace('_', "-");
     uids.iter().any(|uid| groups.contains(&format!("pod{uid}")))
 }
 
-/// The processes of a control group, given by its path below a mount, and of those in it.
+/// The processes of a cgroup and its descendants, by its path below a mount.
 fn members(group: &str) -> Vec<u32> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mounts = mounts.lines().filter_map(|line| {
@@ -113,7 +111,7 @@ fn within(folder: &Path, pids: &mut Vec<u32>, depth: usize) {
     let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
     pids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()).filter(|pid| *pid > 0));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    // Deeper than any that are used.
+    // Deeper than any in use.
     for entry in entries.filter(|_| depth < 16) {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             within(&entry.path(), pids, depth + 1);
@@ -121,14 +119,14 @@ fn within(folder: &Path, pids: &mut Vec<u32>, depth: usize) {
     }
 }
 
-/// The processes with this in their command line, but for torment and those that started it.
+/// The processes with this in their command line, except torment and its ancestors.
 fn find_by_command(part: &str) -> Vec<u32> {
     let own = own_ancestors();
     let pids = procfs::pids().filter(|pid| !own.contains(pid));
     pids.filter(|pid| procfs::arguments(*pid).join(" ").contains(part)).collect()
 }
 
-/// This process, and those that started it, but for the first of all.
+/// torment and its ancestors, except PID 1.
 fn own_ancestors() -> HashSet<u32> {
     let mut own = HashSet::new();
     let mut pid = std::process::id();
@@ -138,7 +136,7 @@ fn own_ancestors() -> HashSet<u32> {
     own
 }
 
-/// The sockets that listen where the target is.
+/// The sockets listening at the target's address.
 pub(crate) fn listeners(target: &TargetLocation) -> HashSet<u64> {
     match target {
         TargetLocation::Pods(_)
@@ -151,7 +149,7 @@ pub(crate) fn listeners(target: &TargetLocation) -> HashSet<u64> {
                 return HashSet::new();
             }
             let listening = SocketLister::Own.sockets(&[TcpState::LISTEN]);
-            // Which of them the load goes to is its own choice; mostly they are one and the same process.
+            // The client's choice of address is unknown; mostly all are the same process.
             here.iter()
                 .flat_map(|at| listening_at(&listening, *at))
                 .map(|socket| socket.inode.into())
@@ -161,7 +159,7 @@ pub(crate) fn listeners(target: &TargetLocation) -> HashSet<u64> {
     }
 }
 
-/// Those that take a connection to an address: those at it, or else those at all addresses.
+/// The sockets that accept connections to an address: bound to it, or else to the wildcard address.
 pub(crate) fn listening_at(listening: &[TcpSocket], at: SocketAddr) -> Vec<TcpSocket> {
     let takes = |socket: &&TcpSocket| socket.state == TcpState::LISTEN && socket.local.port() == at.port();
     let exact: Vec<TcpSocket> =
@@ -174,7 +172,7 @@ pub(crate) fn listening_at(listening: &[TcpSocket], at: SocketAddr) -> Vec<TcpSo
     listening.iter().filter(takes).filter(any).copied().collect()
 }
 
-/// The listening ones of `/proc/net/unix` with this path.
+/// The sockets in `/proc/net/unix` that listen at this path.
 fn unix_listeners(path: &Path) -> HashSet<u64> {
     let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let text = fs::read_to_string("/proc/net/unix").unwrap_or_default();
@@ -189,7 +187,7 @@ fn unix_listeners(path: &Path) -> HashSet<u64> {
     sockets.collect()
 }
 
-/// Who has the sockets at which the target listens.
+/// The processes that have the target's listening sockets.
 pub(crate) fn find_serving(target: &TargetLocation, inodes: &HashSet<u64>) -> FoundService {
     let mut found = FoundService::default();
     let mut why = |text: String| found.missing.push(MissingMeasure::new("the service", text));
@@ -241,7 +239,7 @@ pub(crate) fn find_serving(target: &TargetLocation, inodes: &HashSet<u64>) -> Fo
     found
 }
 
-/// What Docker puts before a container's port.
+/// Docker's userland proxy for a container's port.
 fn is_proxy(pid: u32) -> bool {
     procfs::running_process(pid).is_some_and(|process| process.name == "docker-proxy")
 }

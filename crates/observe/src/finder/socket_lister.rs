@@ -1,25 +1,25 @@
-//! The TCP sockets of a network namespace: asked of the kernel, or read from its files where that is refused.
+//! Lists the TCP sockets of a network namespace: by netlink, or from /proc where that is refused.
 
 use crate::sock_diag::{SockDiag, list_tcp};
 use procfs::{TcpSocket, TcpState};
 use std::path::PathBuf;
 
-/// How the sockets of one network namespace are listed.
+/// How to list the sockets of one network namespace.
 #[derive(Debug)]
 pub(crate) enum SocketLister {
-    /// Of torment's own.
+    /// By netlink, in torment's namespace.
     Own,
-    /// Of another one, into which it may go.
+    /// By netlink, in another namespace that may be entered.
     Within(SockDiag),
-    /// By the files of a process in it, 20 times dearer.
+    /// From /proc/PID/net of a process in it, 20 times more expensive.
     Files(u32),
 }
 
-/// How to list the sockets that a process can have.
+/// How to list the sockets of a process's namespace.
 pub(crate) fn lister_for(pid: u32) -> SocketLister {
     let own = procfs::namespace(std::process::id(), "net");
     let its = procfs::namespace(pid, "net");
-    // One that may not be read is another user's; most likely it is the same.
+    // An unreadable namespace is another user's process; most likely in the same one.
     if its.is_none() || its == own {
         return SocketLister::Own;
     }
@@ -28,7 +28,7 @@ pub(crate) fn lister_for(pid: u32) -> SocketLister {
 }
 
 impl SocketLister {
-    /// The sockets in these states; none of them if they cannot be listed at all.
+    /// The sockets in these states; none if they cannot be listed.
     pub fn sockets(&mut self, states: &[TcpState]) -> Vec<TcpSocket> {
         match self {
             Self::Own => list_tcp(states).unwrap_or_else(|_| procfs::tcp_sockets(std::process::id(), states)),
@@ -60,7 +60,7 @@ mod tests {
                 let mut found: Vec<_> =
                     sockets.into_iter().filter(|s| s.local == at || s.remote == at).collect();
                 found.sort_by_key(|s| (s.local, s.remote));
-                // A file gives no backlog.
+                // /proc gives no backlog.
                 found.iter_mut().for_each(|s| s.send_queue = 0);
                 found
             };

@@ -1,4 +1,4 @@
-//! What a process is, for people.
+//! Describes processes for people.
 
 use record::watch::{TreeRole, WatchedProcesses};
 use rustix::process::Pid;
@@ -6,14 +6,14 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs;
 use std::path::Path;
 
-/// How much of a command line is kept.
+/// Maximum length of a command line.
 const LONGEST: usize = 200;
-/// Parts of a name that say that its value is a secret.
+/// Parts of an option or variable name that mark its value as a secret.
 const SECRETS: [&str; 9] = units::texts![
     "password" "passwd" "secret" "token" "apikey" "api-key" "api_key" "credential" "authorization"
 ];
 
-/// What is known of a process tree by its first process.
+/// Describes a process tree by its first process.
 pub(crate) fn describe_subject(
     role: TreeRole,
     pid: u32,
@@ -36,13 +36,13 @@ pub(crate) fn describe_subject(
     }
 }
 
-/// The processors in its mask, and not more than the smallest quota above it allows.
+/// Processors usable: its affinity mask, limited by the smallest quota above it.
 fn cpus(pid: u32) -> f64 {
     let mask = mask(pid).map_or_else(here, |mask| f64::from(mask.count()));
     crate::cgroup::cpus(pid).map_or(mask, |quota| quota.min(mask))
 }
 
-/// Those in its mask, if they are fewer than the machine has.
+/// The processors in its affinity mask, if fewer than the machine's.
 fn processors(pid: u32) -> Vec<u32> {
     let Some(mask) = mask(pid) else { return Vec::new() };
     let all = fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -57,12 +57,12 @@ fn mask(pid: u32) -> Option<CpuSet> {
     sched_getaffinity(Some(pid)).ok()
 }
 
-/// Where its mask may not be read.
+/// Used if its affinity mask may not be read.
 fn here() -> f64 {
     std::thread::available_parallelism().map_or(1.0, |count| count.get() as f64)
 }
 
-/// A command line, shortened, with stars for what looks like a secret.
+/// A command line, shortened, with asterisks for apparent secrets.
 fn redact_command(arguments: &[String]) -> String {
     let mut words = Vec::new();
     let mut hide_next = false;
@@ -80,11 +80,11 @@ fn redact_command(arguments: &[String]) -> String {
     short
 }
 
-/// A word without its secret, and whether the next one is a secret.
+/// Redacts a word; also whether the next word is a secret.
 fn redact_word(word: &str) -> (String, bool) {
     let word = redact_users(word);
     let lower = word.to_ascii_lowercase();
-    // Changing the case of ASCII letters moves no byte.
+    // ASCII case conversion keeps byte offsets.
     let Some(at) = SECRETS.iter().filter_map(|secret| lower.find(secret)).min() else {
         return (word, false);
     };
@@ -97,7 +97,7 @@ fn redact_word(word: &str) -> (String, bool) {
     }
 }
 
-/// With stars for whoever stands before the host of each URL.
+/// Redacts the user info of each URL.
 fn redact_users(word: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(word.len()), word);
     while let Some((scheme, after)) = rest.split_once("://") {
@@ -111,8 +111,8 @@ fn redact_users(word: &str) -> String {
     out + rest
 }
 
-/// The version of the Java virtual machine in a process, if it is one: from the file beside its library,
-/// or its own counters. A question mark where it is one, and says not which.
+/// Version of the Java VM in a process, if any: from the `release` file beside its library, or from its
+/// counters; a question mark if unknown.
 fn java_version(pid: u32) -> Option<String> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let library = maps.lines().find_map(|line| {
@@ -120,7 +120,7 @@ fn java_version(pid: u32) -> Option<String> {
         path.trim_end_matches(" (deleted)").ends_with("/libjvm.so").then(|| path.to_owned())
     });
     let Some(library) = library else {
-        // Another user's, whose memory may not be seen.
+        // Another user's, whose mappings may not be read.
         let is_one =
             maps.is_empty() && procfs::running_process(pid).is_some_and(|process| process.name == "java");
         return is_one.then(|| crate::jvm::version(pid).unwrap_or_else(|| "?".to_owned()));

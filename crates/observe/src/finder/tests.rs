@@ -1,4 +1,4 @@
-//! Against real processes: this test binary, started again as somebody who listens.
+//! Tests with real processes: this test binary, restarted as a listener.
 
 use super::*;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,19 +8,19 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server: a process that listens, with a child of its own. It ends with its standard input.
+/// A process that listens and has a child. It ends with its standard input.
 struct Server {
     child: Child,
     at: SocketAddr,
 }
 
 impl Server {
-    /// At this address, with a connection to another one.
+    /// Listens at this address, and connects to another one.
     fn start(at: &str, to: Option<&str>) -> Self {
         let mut command = Command::new(std::env::current_exe().expect("it runs"));
         command.args(["--exact", "finder::tests::as_server", "--ignored", "--nocapture"]);
         command.env("LISTEN", at).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Its harness complains of a reader that goes.
+        // Its test harness complains about a closed pipe.
         command.stderr(Stdio::null());
         if let Some(to) = to {
             command.env("CONNECT", to);
@@ -69,7 +69,7 @@ fn as_server() {
     let address = listener.as_ref().map(|l| l.local_addr().expect("it is bound").to_string());
     println!("\nlistens at {}", address.unwrap_or_else(|| "0.0.0.0:0".to_owned()));
     std::io::stdout().flush().expect("somebody reads");
-    // Connections are accepted and kept.
+    // Accepts and keeps connections.
     if let Some(listener) = listener {
         std::thread::spawn(move || listener.incoming().flatten().collect::<Vec<_>>());
     }
@@ -82,7 +82,7 @@ fn as_server() {
     drop((to, local_to));
 }
 
-/// Looks until it is so: processes come and go when they will.
+/// Looks until the condition holds: processes come and go at any time.
 fn until(finder: &mut Finder, what: &str, is_so: impl Fn(&WatchScope) -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !is_so(finder.scene()) {
@@ -126,7 +126,7 @@ fn a_service_that_is_restarted_is_found_again() {
 fn whom_it_talks_to() {
     let downstream = Server::start("127.0.0.1:0", None);
     let stranger = Server::start("127.0.0.1:0", None);
-    // Torment's own connection makes nobody a part of the service.
+    // torment's own connection makes no process part of the service.
     let _own = TcpStream::connect(stranger.at).expect("it listens");
     let server = Server::start("127.0.0.1:0", Some(&downstream.at.to_string()));
     let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![server.at]));
@@ -138,7 +138,7 @@ fn whom_it_talks_to() {
     assert_eq!(finder.scene().subjects.len(), 2);
 }
 
-/// As nginx talks to PHP-FPM and to gunicorn by their manuals.
+/// As nginx connects to PHP-FPM and to gunicorn, by their manuals.
 #[test]
 fn whom_it_talks_to_by_a_local_socket() {
     let folder = tempfile::tempdir().expect("there is room");
@@ -157,7 +157,7 @@ fn by_number_command_and_local_socket() {
     let folder = tempfile::tempdir().expect("there is room");
     let path = folder.path().join("of-the-server");
     let server = Server::start(&path.to_string_lossy(), None);
-    // A process that was just started has its parent's command line for a moment.
+    // A process just started has its parent's command line for a moment.
     let first = |asked: &WatchPlan, target: &TargetLocation| {
         let mut finder = Finder::new(asked, target);
         until(&mut finder, "service", |scene| scene.subjects[0].about.pid != 0);
@@ -171,7 +171,7 @@ fn by_number_command_and_local_socket() {
     assert_eq!(first(&command, &TargetLocation::Nowhere), known.id());
     let _ = known.kill();
     let _ = known.wait();
-    // A number wins over the address: even torment's own.
+    // A PID beats the address: even torment's own.
     let own = WatchPlan { pids: vec![std::process::id()], ..WatchPlan::default() };
     assert_eq!(first(&own, &TargetLocation::Nowhere), std::process::id());
 }
@@ -200,7 +200,8 @@ fn nobody_is_said_to_be_nobody() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let own = listener.local_addr().expect("it is bound");
     check(&watch, &TargetLocation::Tcp(vec![own]), "torment itself listens");
-    // No port that was free a moment ago: another test may have taken it since, or a process that it starts still holds it.
+    // Not a port that was free a moment ago: another test may have taken it, or a process that it starts
+    // may still hold it.
     let reserved = "127.0.0.1:1".parse().expect("it is one");
     check(&watch, &TargetLocation::Tcp(vec![reserved]), "nothing listens at");
     let elsewhere = "192.0.2.1:80".parse().expect("it is one");

@@ -1,6 +1,6 @@
-//! The attach protocol of HotSpot: a local socket in /tmp by which a machine takes commands from its own
-//! user. It is made when the machine finds a certain file as it handles SIGQUIT; that signal would end any
-//! other process, so it is sent through a descriptor of the process, after looking once more what it is.
+//! HotSpot's attach protocol: a local socket in /tmp by which a VM takes commands from its own user. The VM
+//! creates it when it handles SIGQUIT and finds a certain file; that signal would kill any other process,
+//! so it is sent through a pidfd, after checking again what the process is.
 
 use super::process::{self, ProcessKind, Status};
 use super::tmp_dir::TmpDir;
@@ -14,12 +14,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often to look whether the machine has made its socket.
+/// Interval between checks for the VM's socket.
 const LOOK: Duration = Duration::from_millis(5);
-/// Of an answer: a dump of 10,000 threads has 30 MB.
+/// Maximum size of an answer: a dump of 10,000 threads has 30 MB.
 const MOST_BYTES: usize = 64 << 20;
 
-/// A machine that takes commands.
+/// A VM that accepts commands.
 pub(super) struct AttachedJvm {
     pid: u32,
     status: Status,
@@ -27,7 +27,7 @@ pub(super) struct AttachedJvm {
     socket: String,
 }
 
-/// Attaches; fails, in words, where that is not possible or not safe.
+/// Attaches; the error says why that is not possible or not safe.
 pub(super) fn attach(pid: u32, until: Instant) -> Result<AttachedJvm, String> {
     let failed = |error: Error| match error.kind() {
         ErrorKind::NotFound => "it has ended".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn attach(pid: u32, until: Instant) -> Result<AttachedJvm, String> {
     };
     let gone = || "it has ended".to_owned();
     let started = process::started(pid).ok_or_else(gone)?;
-    // From here on whatever is sent goes to this process and no later one of the same number.
+    // From here on signals go to this process, never to a later one with the same PID.
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
     let handle = pidfd_open(number, PidfdFlags::empty()).map_err(|e| failed(e.into()))?;
     let status = check(pid, started, failed)?;
@@ -53,7 +53,8 @@ pub(super) fn attach(pid: u32, until: Instant) -> Result<AttachedJvm, String> {
     Ok(attached)
 }
 
-/// Whether it is a HotSpot machine that would take commands from us, and the process that it was. `failed` puts an error of the system into words.
+/// Checks that it is a HotSpot VM that would accept our commands, and the same process as before. `failed`
+/// renders system errors.
 fn check(pid: u32, started: u64, failed: fn(Error) -> String) -> Result<Status, String> {
     let refuse = |why: &str| Err(why.to_owned());
     let status = process::status(pid).map_err(failed)?;
@@ -81,30 +82,30 @@ fn check(pid: u32, started: u64, failed: fn(Error) -> String) -> Result<Status, 
 }
 
 impl AttachedJvm {
-    /// Whether the socket is there, and is the machine's own.
+    /// Whether the socket exists and belongs to the VM.
     fn has_socket(&self) -> bool {
         self.tmp.stat(&self.socket).is_ok_and(|stat| {
             FileType::from_raw_mode(stat.st_mode) == FileType::Socket && stat.st_uid == self.status.user
         })
     }
 
-    /// An option that makes SIGQUIT mean something else to it.
+    /// An option that gives SIGQUIT another meaning.
     fn sigquit_option(&self) -> Option<&'static str> {
         const OPTIONS: [&str; 3] = ["-XX:+DisableAttachMechanism", "-Xrs", "-XX:+ReduceSignalUsage"];
         let counters =
             super::perfdata::open(self.pid).ok().and_then(|mut file| super::perfdata::read(&mut file).ok());
         let counters = counters.and_then(|bytes| super::perfdata::parse(&bytes).ok()).unwrap_or_default();
-        // The counters have what came from files of options too.
+        // The counters also include options from files.
         let told = ["java.rt.vmArgs", "java.rt.vmFlags"].map(|name| counters.text(name).unwrap_or_default());
         OPTIONS.into_iter().find(|option| {
             told.iter().any(|text| text.contains(option)) || process::has_option(self.pid, option)
         })
     }
 
-    /// Has the machine make its socket.
+    /// Makes the VM create its socket.
     fn wake(&self, handle: &OwnedFd, started: u64, until: Instant) -> Result<(), String> {
         let file = format!(".attach_pid{}", self.status.inner_pid);
-        // One that was left behind would do as well, but not if it belongs to somebody else.
+        // A leftover would do as well, unless it belongs to another user.
         self.tmp.remove(&file);
         self.tmp
             .make(&file, FileType::RegularFile, self.status.user, self.status.group)
@@ -135,11 +136,12 @@ impl AttachedJvm {
         Ok(())
     }
 
-    /// Sends a command; its answer is to be read. The protocol wants exactly three arguments.
+    /// Sends a command and returns the socket with the answer. The protocol requires exactly three
+    /// arguments.
     fn send(&self, command: &str, argument: &str, until: Instant) -> Result<OwnedFd, String> {
         let socket = self.connect(until)?;
         let request = format!("1\0{command}\0{argument}\0\0\0");
-        // It is far shorter than what a socket holds, so it is taken at once.
+        // Far shorter than the socket's buffer, so written in one go.
         let sent = rustix::io::write(&socket, request.as_bytes());
         match sent {
             Ok(sent) if sent == request.len() => Ok(socket),
@@ -157,21 +159,21 @@ impl AttachedJvm {
                 .map_err(failed)?;
             match rustix::net::connect(&socket, &address) {
                 Ok(()) => return Ok(socket),
-                // Others ask it too, and its queue is full.
+                // Other clients are connecting, and its backlog is full.
                 Err(Errno::AGAIN) if Instant::now() < until => sleep(LOOK),
                 Err(error) => return Err(failed(error)),
             }
         }
     }
 
-    /// The answer to a command. Fails, in words, if the machine refuses, closes, or takes too long.
+    /// The answer to a command. Fails, with a message, if the VM refuses, closes, or takes too long.
     pub fn ask(&self, command: &str, argument: &str, until: Instant) -> Result<String, String> {
         let socket = self.send(command, argument, until)?;
         answer(&read_all(&socket, until)?)
     }
 }
 
-/// The text of an answer that says that all went well.
+/// The text of a successful answer.
 fn answer(bytes: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(bytes);
     let (status, text) = text
@@ -184,7 +186,7 @@ fn answer(bytes: &[u8]) -> Result<String, String> {
     Err(format!("it answered with error {}: {first}", status.trim()))
 }
 
-/// Everything until the other end closes.
+/// Reads to the end of the stream.
 fn read_all(from: impl AsFd, until: Instant) -> Result<Vec<u8>, String> {
     let mut all = Vec::new();
     loop {
@@ -197,7 +199,7 @@ fn read_all(from: impl AsFd, until: Instant) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Reads what is there; whether more may come.
+/// Reads what is available; false at the end.
 fn read_some(from: impl AsFd, into: &mut Vec<u8>) -> Result<bool, String> {
     let mut buffer = [0; 32 << 10];
     match rustix::io::read(&from, &mut buffer) {
@@ -214,7 +216,7 @@ fn read_some(from: impl AsFd, into: &mut Vec<u8>) -> Result<bool, String> {
     }
 }
 
-/// Waits until one of them has something; false if the time is over.
+/// Waits until one is readable; false on timeout.
 fn wait(fds: &mut [PollFd], until: Instant) -> bool {
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -222,7 +224,7 @@ fn wait(fds: &mut [PollFd], until: Instant) -> bool {
         match poll(fds, Some(&left)) {
             Ok(0) => return false,
             Err(Errno::INTR) => {}
-            // Whatever is wrong with a descriptor, reading it will tell.
+            // Reading a broken descriptor will report its error.
             Ok(_) | Err(_) => return true,
         }
     }

@@ -3,15 +3,15 @@ use super::{dump, virtual_threads};
 use record::watch::CloserLook;
 use std::time::{Duration, Instant};
 
-/// How long the socket and all answers may take together; a second is usual where the processors are full.
+/// Time limit for the socket and all answers together; a second is usual on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Asks a HotSpot machine once where its threads stand. It stops all of them for some milliseconds.
+/// Takes one thread dump of a HotSpot VM, which stops all of its threads for some milliseconds.
 ///
-/// Of virtual threads it is asked how many wait, and not where each of them stands: the command that would
-/// tell, `Thread.dump_to_file`, walks stacks that change meanwhile, and JDK 25 has been seen to crash of it.
+/// For virtual threads, only counts those waiting, not where each stands: the command for that,
+/// `Thread.dump_to_file`, walks stacks that change meanwhile, and has been seen to crash JDK 25.
 ///
-/// What cannot be had is said as [`Look::Refused`]. Blocks for about three seconds at most.
+/// What cannot be had becomes [`CloserLook::Refused`]. Blocks for about three seconds at most.
 pub(crate) fn dump_threads(pid: u32) -> Vec<CloserLook> {
     let refused = |why: String| CloserLook::Refused { of: format!("JVM {pid}"), why };
     let until = Instant::now() + PATIENCE;
@@ -28,7 +28,7 @@ pub(crate) fn dump_threads(pid: u32) -> Vec<CloserLook> {
     let dump = dump::parse(&text);
     let mut looks = vec![CloserLook::Threads { pid, took_ns, at: dump.places.list() }];
     if dump.has_virtual_threads {
-        // Asking a machine that has none would start what serves them.
+        // Asking a VM without virtual threads would start their scheduler.
         looks.extend(look_at_virtual_threads(pid, &jvm, until));
     }
     looks

@@ -1,16 +1,15 @@
-//! The text that a JVM gives when asked for its threads (the command `threaddump`), of any version.
+//! Parses a JVM's thread dump (the command `threaddump`), of any version.
 
 use super::frames::{Stack, StackCounts};
 
-/// What a dump says.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadDump {
     pub places: StackCounts,
-    /// There are virtual threads, or were: the dump does not tell of those themselves.
+    /// There are or were virtual threads, which the dump does not list.
     pub has_virtual_threads: bool,
 }
 
-/// Reads a dump. Lines that mean nothing to us are passed over: each version adds some.
+/// Parses a dump. Unknown lines are skipped: each version adds some.
 pub(crate) fn parse(text: &str) -> ThreadDump {
     let mut dump = ThreadDump::default();
     let mut current: Option<Stack> = None;
@@ -31,15 +30,15 @@ pub(crate) fn parse(text: &str) -> ThreadDump {
 impl ThreadDump {
     fn take(&mut self, stack: Option<Stack>) {
         let Some(stack) = stack else { return };
-        // The first is started with the first virtual thread, in all versions under one of both names.
+        // Started with the first virtual thread, under one of these names in all versions.
         self.has_virtual_threads |=
             ["VirtualThread-unblocker", "VirtualThread-unparker"].contains(&stack.name);
         self.places.add(&stack);
     }
 }
 
-/// The name in the first line of a thread; only that line has the address of the machine's own thread,
-/// and the list of deadlocks at the end has not.
+/// The name in the first line of a thread, which alone has the native thread's address; the deadlock list
+/// at the end does not.
 fn name(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('"')?;
     if !rest.contains(" tid=0x") {
@@ -73,7 +72,8 @@ mod tests {
         parse(text).places.list()
     }
 
-    /// The threads at a place, in a dump recorded from a server whose requests all ran into the same.
+    /// Checks the threads at a place in a dump recorded from a server all of whose requests ran into the
+    /// same place.
     fn check(text: &str, state: &str, frame: &str, asker: &str, place: &str, least: u32) {
         let places = places(text);
         let workers = places.iter().filter(|at| at.group == "http-nio-N.N.N.N-auto-N-exec-N");
@@ -103,8 +103,8 @@ mod tests {
         assert!(!parse(pool).has_virtual_threads);
     }
 
-    /// Those that differed in who asked only came in any order, and with more places than are kept, any of
-    /// them was left out.
+    /// Places that differed only in the caller came in any order, and with more places than are kept, any
+    /// of them was dropped.
     #[test]
     fn a_dump_is_read_in_one_way() {
         let thread = |n: u32| {

@@ -1,11 +1,11 @@
-//! What a stack says in one line: where its thread stands, and which line of the application led there.
+//! Condenses a stack to one line: where its thread stands, and which line of the application led there.
 
 use procfs::thread_group;
 use record::watch::{ApplicationFrame, StackGroup};
 use std::collections::HashMap;
 
-/// Frames by which a thread waits for whatever is above: queues, locks, sockets and pools as such. They
-/// say how it waits; who called them says for what.
+/// Frames of waiting itself: queues, locks, sockets and pools. They say how a thread waits; their callers
+/// say for what.
 pub(crate) const WAITING: [&str; 33] = units::texts![
     "jdk.internal.misc.Unsafe.park" "sun.misc.Unsafe.park" "java.lang.Object.wait"
     "java.lang.VirtualThread." "java.lang.System$" "jdk.internal.vm.Continuation"
@@ -23,10 +23,10 @@ pub(crate) const WAITING: [&str; 33] = units::texts![
     "java.net.PlainSocketImpl"
 ];
 
-/// Streams between a socket and who reads it; skipped only above one.
+/// Streams above a socket; skipped only there.
 const STREAMS: [&str; 3] = ["java.io.", "sun.security.ssl.", "java.net.SocketOutputStream"];
 
-/// Frames that belong to a read of, or a write to, a socket.
+/// Frames of socket reads and writes.
 const SOCKETS: [&str; 4] = [
     "sun.nio.ch.NioSocketImpl",
     "sun.nio.ch.SocketChannelImpl",
@@ -34,7 +34,7 @@ const SOCKETS: [&str; 4] = [
     "java.net.SocketInputStream",
 ];
 
-/// What is no application: Java itself, servers, frameworks, drivers.
+/// Not the application: Java itself, servers, frameworks, drivers.
 pub(crate) const LIBRARIES: [&str; 36] = units::texts![
     "java." "javax." "jakarta." "jdk." "sun." "com.sun." "kotlin." "kotlinx." "scala." "groovy." "clojure."
     "org.apache." "org.springframework." "org.hibernate." "org.eclipse.jetty." "org.jboss." "org.wildfly."
@@ -43,21 +43,20 @@ pub(crate) const LIBRARIES: [&str; 36] = units::texts![
     "io.quarkus." "io.micronaut." "io.grpc." "io.lettuce." "okhttp3." "reactor."
 ];
 
-/// Places that a look tells of.
+/// Maximum places in a closer look.
 const MOST_PLACES: usize = 64;
 
-/// A thread as a dump shows it.
+/// A thread of a dump.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stack<'a> {
     pub name: &'a str,
     pub state: &'a str,
-    /// Each as it is written, the innermost first: `java.lang.Thread.run(java.base@17.0.15/Thread.java:840)`.
+    /// As written, innermost first: `java.lang.Thread.run(java.base@17.0.15/Thread.java:840)`.
     pub frames: Vec<&'a str>,
-    /// Class of the monitor that it waits to enter, or of what it is parked for.
+    /// Class of the monitor that it is blocked on, or of what it is parked for.
     pub blocker: Option<&'a str>,
 }
 
-/// A frame in its parts.
 struct Frame {
     /// Class and method.
     method: String,
@@ -77,15 +76,15 @@ impl Frame {
         prefixes.iter().any(|prefix| self.method.starts_with(prefix))
     }
 
-    /// Classes that are made while the program runs (lambdas, proxies) stand for no line that anybody wrote.
+    /// Classes generated at run time (lambdas, proxies) stand for no source line.
     fn is_of_the_application(&self) -> bool {
         let generated = self.method.contains("$$") || self.method.contains("$Proxy");
         !generated && !self.begins_with_one_of(&LIBRARIES)
     }
 }
 
-/// Class and method without loader and module before them, and without the address and the number that a
-/// class made at run time has: `java.base/java.lang.Thread.run`, `app.A$$Lambda$85/0x00007faad40a2eb0.handle`.
+/// Class and method without class loader and module, and without the address and number of a class
+/// generated at run time: `java.base/java.lang.Thread.run`, `app.A$$Lambda$85/0x00007faad40a2eb0.handle`.
 pub(crate) fn strip_address(method: &str) -> String {
     let (before, after) = match method.find("/0x") {
         Some(at) => {
@@ -100,12 +99,12 @@ pub(crate) fn strip_address(method: &str) -> String {
         Some(at) => &before[..at + "$$Lambda".len()],
         None => before,
     };
-    // A lambda without an address still has its method behind the number.
+    // A lambda without an address has its method after the number.
     let after = if after.is_empty() && before.ends_with("$$Lambda") { ".run" } else { after };
     format!("{before}{after}")
 }
 
-/// What threads that are counted together have in common.
+/// What threads must share to be counted together.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StackKey {
     pub group: String,
@@ -115,12 +114,12 @@ pub(crate) struct StackKey {
     pub asker: Option<(String, Option<String>)>,
 }
 
-/// Threads by where they stand, counted.
+/// Threads counted by place.
 #[derive(Debug, Default)]
 pub(crate) struct StackCounts(HashMap<StackKey, u32>);
 
 impl StackCounts {
-    /// Counts a thread. One without frames, such as a compiler's, stands nowhere.
+    /// Counts a thread, unless it has no frames, such as a compiler's.
     pub fn add(&mut self, stack: &Stack) {
         let frames: Vec<Frame> = stack.frames.iter().map(|frame| Frame::of(frame)).collect();
         let Some(frame) = waiting_frame(&frames, stack) else { return };
@@ -130,12 +129,12 @@ impl StackCounts {
         self.count(StackKey { group, state, frame, asker }, 1);
     }
 
-    /// Counts so many threads.
+    /// Counts this many threads.
     pub fn count(&mut self, place: StackKey, threads: u32) {
         *self.0.entry(place).or_default() += threads;
     }
 
-    /// The places, the most threads first.
+    /// The places, most threads first.
     pub fn list(self) -> Vec<StackGroup> {
         let mut places: Vec<StackGroup> = self
             .0
@@ -157,12 +156,12 @@ impl StackCounts {
     }
 }
 
-/// The first frame that is not waiting as such, and what it waits for if that is a lock or a socket:
+/// The first frame that is not waiting itself, and the lock or socket that it waits for:
 /// `faults.Faults.inLock on java.util.concurrent.locks.ReentrantLock`.
 fn waiting_frame(frames: &[Frame], stack: &Stack) -> Option<String> {
     let top = frames.first()?;
     if let Some(sleep) = frames.iter().take(4).find(|f| f.method.starts_with("java.lang.Thread.sleep")) {
-        // It has other methods inside, by version.
+        // Its inner methods differ by version.
         return Some(sleep.method[.."java.lang.Thread.sleep".len()].to_owned());
     }
     let mut on_socket = false;
@@ -183,8 +182,8 @@ fn waiting_frame(frames: &[Frame], stack: &Stack) -> Option<String> {
     })
 }
 
-/// The class of the lock that a thread waits for: a monitor's, or one of java.util.concurrent.locks.
-/// Whoever waits for a condition, a queue or a semaphore waits for no lock.
+/// The class of the lock that a thread waits for: a monitor's, or one of java.util.concurrent.locks. A wait
+/// for a condition, queue or semaphore is no lock wait.
 fn lock<'a>(stack: &Stack<'a>) -> Option<&'a str> {
     let class = stack.blocker?;
     if stack.state == "BLOCKED" {

@@ -1,7 +1,7 @@
-//! The Java virtual machine (HotSpot), from outside: its counters ([`perfdata`]), which cost it nothing,
-//! and once, when a verdict wants it, its own account of its threads ([`look()`]), which stops it for a moment.
+//! The Java VM (HotSpot), from outside: its counters ([`perfdata`]), which cost it nothing, and once, if a
+//! verdict needs it, a thread dump ([`dump_threads()`]), which stops it for a moment.
 //!
-//! Nothing is loaded into it, and no signal is sent to anything but a HotSpot machine that is ready for it.
+//! Nothing is loaded into it, and only a HotSpot VM that is ready for a signal is sent one.
 
 mod attach;
 mod closer_look;

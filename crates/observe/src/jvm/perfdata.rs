@@ -1,6 +1,6 @@
-//! The counters that a HotSpot machine keeps in a file which it maps: /tmp/hsperfdata_USER/PID (the format
-//! is that of `perfMemory.hpp` in OpenJDK, version 2.0). To read them is one read(2); the machine does
-//! not notice. They are written without a lock, so a number may be caught half written.
+//! The counters that HotSpot keeps in a mapped file: /tmp/hsperfdata_USER/PID (format of OpenJDK's
+//! `perfMemory.hpp`, version 2.0). Reading them is one read(2), unnoticed by the VM. They are written
+//! without a lock, so a number may be torn.
 
 use super::process;
 use super::tmp_dir::TmpDir;
@@ -9,15 +9,15 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 
-/// Of a file: 32 KiB by default, more by `-XX:PerfDataMemorySize`.
+/// Maximum size: 32 KiB by default, more by `-XX:PerfDataMemorySize`.
 const MOST_BYTES: u64 = 4 << 20;
-/// There are about 250.
+/// Maximum entries; there are about 250.
 const MOST_ENTRIES: usize = 10_000;
 const MAGIC: [u8; 4] = [0xCA, 0xFE, 0xC0, 0xC0];
 const HEADER_BYTES: usize = 32;
 const ENTRY_BYTES: usize = 20;
 
-/// The counters, as they were at one moment.
+/// A snapshot of the counters.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Counters {
     numbers: HashMap<String, i64>,
@@ -25,22 +25,21 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// A number. Counters never fall below zero unless they are broken.
+    /// A number. Only broken counters are negative.
     pub fn number(&self, name: &str) -> Option<u64> {
         u64::try_from(*self.numbers.get(name)?).ok()
     }
 
-    /// A text; longer ones than 1 KiB are cut by the machine.
+    /// A string; the VM cuts those longer than 1 KiB.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.texts.get(name).map(String::as_str)
     }
 
-    /// Names and values of all numbers.
     pub fn numbers(&self) -> impl Iterator<Item = (&str, u64)> {
         self.numbers.iter().filter_map(|(name, value)| Some((name.as_str(), u64::try_from(*value).ok()?)))
     }
 
-    /// A time, whose unit the machine chooses, in nanoseconds.
+    /// A time, converted from the VM's unit to nanoseconds.
     pub fn time_ns(&self, name: &str) -> Option<u64> {
         let frequency = u128::from(self.number("sun.os.hrt.frequency")?.max(1));
         u64::try_from(u128::from(self.number(name)?) * 1_000_000_000 / frequency).ok()
@@ -49,7 +48,6 @@ impl Counters {
 
 #[cfg(any(test, feature = "fuzzing"))]
 impl Counters {
-    /// Whether there is a number of this name.
     pub fn has(&self, name: &str) -> bool {
         self.numbers.contains_key(name)
     }
@@ -62,16 +60,16 @@ impl Counters {
     }
 }
 
-/// The version of a HotSpot machine, if it keeps counters and we may read them: `17.0.15+6`.
+/// The version of a HotSpot VM with counters that we may read: `17.0.15+6`.
 pub(crate) fn version(pid: u32) -> Option<String> {
     let counters = parse(&read(&mut open(pid).ok()?).ok()?).ok()?;
     counters.text("java.property.java.vm.version").map(str::to_owned)
 }
 
-/// Opens the file of this process. Which user's name stands in the folder's name only its own machine
-/// knows, so the owner of the file decides.
+/// Opens the counter file of this process. Only the VM knows which user's name is in the folder's name, so
+/// the file's owner decides.
 ///
-/// Fails with `NotFound` if there is none, and with `PermissionDenied` if it is not for us.
+/// Fails with `NotFound` if there is none, and with `PermissionDenied` if we may not read it.
 pub(super) fn open(pid: u32) -> io::Result<File> {
     let status = process::status(pid)?;
     let tmp = TmpDir::tmp_of(pid)?;
@@ -86,7 +84,7 @@ pub(super) fn open(pid: u32) -> io::Result<File> {
     Err(failed)
 }
 
-/// Reads all of it, from its beginning.
+/// Reads the whole file, from the start.
 pub(super) fn read(file: &mut File) -> io::Result<Vec<u8>> {
     use std::io::Seek as _;
     file.rewind()?;
@@ -95,10 +93,9 @@ pub(super) fn read(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The counters in such a file. An entry that is not as it should be ends the reading, and what came
-/// before it counts.
+/// Parses the file. A malformed entry ends the parsing; earlier ones count.
 ///
-/// Fails if it is not such a file, or is not ready to be read.
+/// Fails if it is not such a file, or not ready.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Counters, &'static str> {
     if bytes.len() < HEADER_BYTES || bytes[..4] != MAGIC {
         return Err("it does not begin as the counters of a JVM do");
@@ -120,7 +117,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Counters, &'static str> {
     Ok(counters)
 }
 
-/// Reads the entry at this place, and says how long it is.
+/// Parses the entry at this offset; returns its length.
 fn entry(bytes: &[u8], at: usize, little: bool, into: &mut Counters) -> Option<usize> {
     let entry = bytes.get(at..)?;
     let length = u32_at(entry, 0, little)?;
@@ -137,7 +134,7 @@ fn entry(bytes: &[u8], at: usize, little: bool, into: &mut Counters) -> Option<u
         (b'B', 1..) => {
             into.texts.insert(name, until_nul(data.get(..elements)?));
         }
-        // The format allows other types; nothing uses them.
+        // The format allows other types; none is used.
         _ => {}
     }
     Some(length)
@@ -164,7 +161,7 @@ mod tests {
         Text(&'a str),
     }
 
-    /// Writes what a machine would, in either order of bytes.
+    /// Writes such a file in either byte order.
     fn file(entries: &[(&str, Value)], little: bool) -> Vec<u8> {
         let word = |n: usize| {
             let n = u32::try_from(n).expect("the files here are small");

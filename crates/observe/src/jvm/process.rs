@@ -1,36 +1,35 @@
-//! What /proc says about a process that may be a Java virtual machine.
+//! What /proc tells of a process that may be a Java VM.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-/// More than a JVM's map of memory, its command line or its environment ever is.
+/// More than a JVM's mappings, command line or environment ever have.
 const MOST_BYTES: u64 = 8 << 20;
 /// SIGQUIT's bit in the masks of /proc/PID/status.
 const QUIT: u64 = 1 << (3 - 1);
 
-/// What kind of process it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProcessKind {
-    /// OpenJDK's own machine, or a build of it.
+    /// OpenJDK's VM, or a build of it.
     HotSpot,
-    /// Eclipse's: neither counters nor attach as HotSpot has them.
+    /// Eclipse's: no HotSpot counters or attach protocol.
     OpenJ9,
-    /// No Java virtual machine, or one that was compiled into its program.
+    /// No Java VM, or one compiled into its program.
     Other,
 }
 
-/// Some of /proc/PID/status.
+/// Fields of /proc/PID/status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Status {
     /// `R`, `S`, `T`, …
     pub state: char,
-    /// Effective user.
+    /// Effective UID.
     pub user: u32,
-    /// Effective group.
+    /// Effective GID.
     pub group: u32,
-    /// Its number within its own PID namespace.
+    /// Its PID in its own namespace.
     pub inner_pid: u32,
-    /// It has a handler for SIGQUIT; without one, that signal ends it.
+    /// Has a handler for SIGQUIT, which would otherwise kill it.
     pub handles_quit: bool,
 }
 
@@ -40,7 +39,7 @@ pub(super) fn read_proc(pid: u32, name: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Fails if the process is not there, or its status is not as documented in proc_pid_status(5).
+/// Fails if the process is gone, or its status is not as documented in proc_pid_status(5).
 pub(super) fn status(pid: u32) -> io::Result<Status> {
     let text = read_proc(pid, "status")?;
     parse_status(&text).ok_or_else(|| {
@@ -54,7 +53,7 @@ pub(super) fn status(pid: u32) -> io::Result<Status> {
 fn parse_status(text: &str) -> Option<Status> {
     let field = |name: &str| procfs::field(text, name);
     let effective = |name: &str| field(name)?.split_whitespace().nth(1)?.parse().ok();
-    // Kernels before 4.1 have no NSpid, and it is the same number then in almost every case.
+    // Kernels before 4.1 lack NSpid; the PID is then almost always the same.
     let inner = field("NSpid").or(field("Pid"))?;
     Some(Status {
         state: field("State")?.chars().next()?,
@@ -65,13 +64,12 @@ fn parse_status(text: &str) -> Option<Status> {
     })
 }
 
-/// When it was started, in ticks since the machine was: with its number, this tells it from all others.
+/// Start time in ticks since boot: with the PID it identifies the process.
 pub(super) fn started(pid: u32) -> Option<u64> {
     procfs::TaskStat::read(pid).map(|stat| stat.start)
 }
 
-/// What kind of process it is, by the code that it has mapped. Its name and its arguments do not count:
-/// anything may be called java.
+/// Its kind, by the code that it maps. Name and arguments do not count: anything may be called java.
 pub(super) fn kind(pid: u32) -> io::Result<ProcessKind> {
     Ok(kind_of(&read_proc(pid, "maps")?))
 }
@@ -92,8 +90,8 @@ fn kind_of(maps: &str) -> ProcessKind {
     kind
 }
 
-/// Whether an option stands on its command line or in the variables by which Java takes options.
-/// Files of options (`@file`) are not read.
+/// Whether an option is on its command line or in Java's environment variables for options. Option files
+/// (`@file`) are not read.
 pub(super) fn has_option(pid: u32, option: &str) -> bool {
     const VARIABLES: [&str; 3] = ["JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS="];
     let holds = |file: &str, counts: fn(&str) -> bool| {
@@ -103,7 +101,7 @@ pub(super) fn has_option(pid: u32, option: &str) -> bool {
     holds("cmdline", |_| true) || holds("environ", |part| VARIABLES.iter().any(|v| part.starts_with(v)))
 }
 
-/// Whether users mean the same in its user namespace as in ours; none if that cannot be read.
+/// Whether UIDs mean the same in its user namespace as in ours; none if unreadable.
 pub(super) fn has_same_users(pid: u32) -> Option<bool> {
     Some(procfs::namespace(pid, "user")? == procfs::namespace(std::process::id(), "user")?)
 }

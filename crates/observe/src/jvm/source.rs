@@ -9,33 +9,33 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// Often enough to have seen most of a window when the machine ends within it.
+/// Often enough to cover most of a window if the VM ends within it.
 const EVERY: Duration = Duration::from_millis(250);
-/// Reads between two searches for a Java virtual machine.
+/// Reads between two searches for a Java VM.
 const SEARCH: u32 = 8;
-/// Processes of a tree that are asked whether they are one: a service has it among its first.
+/// Maximum processes of a tree that are examined: a service's VM is among its first.
 const MOST_PROCESSES: usize = 16;
-/// Readings of a file that shows counters falling: one caught half written is whole the next time.
+/// Attempts to read when counters fall: a torn number is whole the next time.
 const TRIES: u32 = 3;
 const WHAT: &str = "JVM counters";
 
-/// Gives the counters of the Java virtual machine of each subject, the busiest one if it has several.
+/// Reads the counters of each subject's Java VM, the busiest if it has several.
 pub(crate) struct JvmSource {
     followed: Vec<Option<TrackedJvm>>,
-    /// The processes among which was searched last, for each subject.
+    /// The processes last searched, by subject.
     searched: Vec<Vec<u32>>,
     reads: u32,
-    /// A machine without counters. While it starts it has none, so it is only told of when found again.
+    /// A VM without counters. A starting VM has none yet, so it is reported only when found again.
     without: Option<u32>,
     said: MissingLog,
-    /// Closer looks, which take as long as the machine takes to answer.
+    /// Closer looks, taken on another thread.
     looks: (Sender<Vec<CloserLook>>, Receiver<Vec<CloserLook>>),
-    /// Whether it may be asked for one.
+    /// Whether to attach for a closer look.
     attach: bool,
 }
 
 impl JvmSource {
-    /// Of machines that may be asked for a closer look, or not.
+    /// `attach`: whether VMs may be asked for a closer look.
     pub fn new(attach: bool) -> Self {
         Self {
             attach,
@@ -49,12 +49,11 @@ impl JvmSource {
     }
 }
 
-/// One machine.
 struct TrackedJvm {
     pid: u32,
     started: u64,
     file: File,
-    /// Its counters when the window began, and as they were last read; none until read once.
+    /// Counters at the start of the window and at the last reading; none before the first.
     counted: Option<(Jvm, Jvm)>,
 }
 
@@ -70,7 +69,7 @@ impl Source for JvmSource {
         self.reads = self.reads.wrapping_add(1);
         for (i, cast) in scene.subjects.iter().enumerate() {
             let known = self.followed[i].as_ref().is_some_and(|f| f.is_alive() && cast.pids.contains(&f.pid));
-            // What ended keeps its place until it is cut: its last counters belong to the window.
+            // An ended VM stays until the cut: its last counters belong to the window.
             let kept = self.followed[i].as_ref().is_some_and(|f| f.counted.is_some());
             if search && (known && self.searched[i] != cast.pids || !known && !kept) {
                 self.search(i, cast);
@@ -97,7 +96,7 @@ impl Source for JvmSource {
         }
     }
 
-    /// Of the service's machine alone: for others it was not asked.
+    /// Only of the service's VM: attaching to others was not permitted.
     fn look(&mut self, scene: &WatchScope) {
         if !self.attach {
             return;
@@ -125,7 +124,7 @@ impl Source for JvmSource {
 }
 
 impl JvmSource {
-    /// Searches for the busiest machine among the processes; keeps the one that is followed if it is that.
+    /// Finds the busiest VM among the processes; keeps the current one if that is it.
     fn search(&mut self, i: usize, cast: &WatchedTree) {
         self.searched[i].clone_from(&cast.pids);
         if cast.about.is_postgres {
@@ -180,7 +179,7 @@ fn not_ours(pid: u32) -> String {
     format!("JVM {pid} belongs to another user; run torment as that user, or as root")
 }
 
-/// Why a machine has no counters that can be read, and what to do.
+/// Why a VM has no readable counters, and what to do.
 fn why_none(pid: u32, error: &io::Error) -> String {
     let off =
         ["-XX:-UsePerfData", "-XX:+PerfDisableSharedMem"].into_iter().find(|o| process::has_option(pid, o));
@@ -202,7 +201,7 @@ impl TrackedJvm {
         process::started(self.pid) == Some(self.started)
     }
 
-    /// Reads once more. What cannot be read now is read the next time.
+    /// Reads again. Failures are retried at the next reading.
     fn update(&mut self) {
         for _ in 0..TRIES {
             let Ok(bytes) = perfdata::read(&mut self.file) else { return };
@@ -215,7 +214,7 @@ impl TrackedJvm {
             }
             return;
         }
-        // They fell indeed: it is another machine by now.
+        // They really fell: it is another VM by now.
         self.counted = None;
     }
 
@@ -227,7 +226,7 @@ impl TrackedJvm {
     }
 }
 
-/// The counters since the machine was started.
+/// Counters since the VM was started.
 fn totals(pid: u32, counters: &Counters) -> Jvm {
     let mut jvm = Jvm { pid, ..Jvm::default() };
     for (name, pauses) in counters.numbers() {
@@ -259,15 +258,15 @@ fn totals(pid: u32, counters: &Counters) -> Jvm {
     jvm
 }
 
-/// Whether a collector of this name collects the whole heap while all threads stand: G1's and Serial's
-/// full collections, and the names that Serial and Parallel had before.
+/// Whether a collector of this name collects the whole heap in a stop-the-world pause: G1's and Serial's
+/// full collections, and the older names of Serial's and Parallel's.
 fn collects_all(name: &str) -> bool {
     name.contains("full")
         || name.contains("Full")
         || ["MSC", "PSMarkSweep", "PSParallelCompact"].contains(&name)
 }
 
-/// Bytes in use, and how many there may be.
+/// Heap bytes used and maximum.
 fn heap(counters: &Counters) -> (u64, u64) {
     let (mut used, mut sum, mut largest) = (0, 0, 0);
     for (name, bytes) in counters.numbers() {
@@ -281,7 +280,7 @@ fn heap(counters: &Counters) -> (u64, u64) {
             _ => {}
         }
     }
-    // Serial and Parallel split the heap between the generations; the others give each all of it.
+    // Serial and Parallel split the heap between the generations; others give each all of it.
     let young = counters.text("sun.gc.collector.0.name").unwrap_or_default();
     let splits = ["PS", "Copy", "Serial"].iter().any(|name| young.starts_with(name));
     (used, if splits { sum } else { largest })

@@ -1,4 +1,4 @@
-//! With real machines: each test is done with all that are installed, and says so where there is none.
+//! Tests with every installed JVM; print a message where there is none.
 
 use super::{JvmSource, dump_threads, process, version};
 use crate::source::Source;
@@ -26,12 +26,12 @@ fn installed() -> Vec<PathBuf> {
     all
 }
 
-/// A program that ends with the test.
+/// Killed when dropped.
 struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended by itself, which is what some tests are about.
+        // It may have ended by itself, which some tests are about.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -43,7 +43,7 @@ impl Program {
         let mut program = Self(child.expect("it can be run"));
         let mut line = String::new();
         let out = program.0.stdout.as_mut().expect("it is a pipe");
-        // Byte by byte, so that what follows stays in the pipe.
+        // Byte by byte, so that the rest stays in the pipe.
         BufReader::with_capacity(1, out).read_line(&mut line).expect("it prints text");
         assert_eq!(line, "ready\n", "{command:?}");
         program
@@ -59,7 +59,7 @@ impl Program {
         self.0.id()
     }
 
-    /// Ends it, and gives what it printed since it was ready.
+    /// Ends it; returns what it printed since it was ready.
     fn end(mut self) -> String {
         self.0.kill().expect("it is ours");
         let mut printed = String::new();
@@ -95,7 +95,7 @@ fn refusal(looks: &[CloserLook]) -> &str {
 
 fn missing(scene: &WatchScope) -> Vec<MissingMeasure> {
     let mut source = JvmSource::new(true);
-    // A machine without counters may just be starting, so that it takes two searches.
+    // A VM without counters may be starting, so it takes two searches.
     for _ in 0..20 {
         source.read(scene);
     }
@@ -108,7 +108,7 @@ fn counters_grow_and_end_with_the_machine() {
         let program = Program::java(&java, &[], 0);
         let pid = program.pid();
         assert!(version(pid).is_some_and(|version| version.contains('.')), "{java:?}");
-        // Our own process is among those searched, and is none.
+        // Our own process is searched too, and is no VM.
         let scene = scene(&[std::process::id(), pid]);
         let mut source = JvmSource::new(true);
         source.read(&scene);
@@ -203,7 +203,7 @@ fn what_only_looks_like_a_jvm_gets_no_signal() {
 #[test]
 fn machines_that_must_not_be_signalled_are_not() {
     for java in installed() {
-        // With -Xrs SIGQUIT would end it; it has its socket from the beginning, and is asked without a signal.
+        // With -Xrs SIGQUIT would kill it; its socket exists from the start, and no signal is needed.
         for (option, answers) in [("-XX:+DisableAttachMechanism", false), ("-Xrs", true)] {
             let mut program = Program::java(&java, &[option], 0);
             let looks = dump_threads(program.pid());
@@ -254,7 +254,7 @@ fn a_process_that_is_gone_is_refused() {
     assert_eq!(missing(&scene(&[pid])), []);
 }
 
-/// As a container has it: a /tmp and process numbers of its own.
+/// As in a container: with its own /tmp and PID namespace.
 #[test]
 fn a_machine_in_namespaces_of_its_own_is_found_and_asked() {
     let unshare = ["--fork", "--kill-child", "--pid", "--mount", "--mount-proc"];
@@ -265,7 +265,7 @@ fn a_machine_in_namespaces_of_its_own_is_found_and_asked() {
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/jvm/fixtures/Waits.java");
     for java in installed() {
-        // Where the project is below /tmp, the new one hides it.
+        // If the project is below /tmp, the new one hides it.
         let run = "exec 3<\"$1\" && mount -t tmpfs tmpfs /tmp && cat <&3 >/tmp/Waits.java && \
                    exec \"$0\" -Xmx48m /tmp/Waits.java 0";
         let program = Program::start(

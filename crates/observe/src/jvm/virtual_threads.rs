@@ -1,9 +1,9 @@
-//! Virtual threads: what their scheduler and their pollers say.
+//! Parses the state of virtual threads' scheduler and pollers.
 
 use record::watch::VirtualThreads;
 
-/// What the commands `Thread.vthread_scheduler` and `Thread.vthread_pollers` say (JDK 24 and later).
-/// None if the first text is not of the kind known.
+/// Parses the output of `Thread.vthread_scheduler` and `Thread.vthread_pollers` (JDK 24 and later). None if
+/// the first is in an unknown format.
 pub(crate) fn parse_scheduler(pid: u32, scheduler: &str, pollers: &str) -> Option<VirtualThreads> {
     let inside = scheduler.split_once('[')?.1.split_once(']')?.0;
     let number = |name: &str| {
@@ -15,7 +15,7 @@ pub(crate) fn parse_scheduler(pid: u32, scheduler: &str, pollers: &str) -> Optio
         pid,
         parallelism: small("parallelism")?,
         mounted: small("active").unwrap_or(0),
-        // Those that a carrier made ready, and those that others did.
+        // Those queued by carrier threads, and by others.
         queued: number("tasks").unwrap_or(0).saturating_add(number("submissions").unwrap_or(0)),
         delayed: number("delayed").unwrap_or(0),
         reading: parse_pollers(pollers),
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Found by the fuzzer `dump`: numbers that no sum can hold.
+    /// Found by the fuzzer `dump`: numbers whose sum overflows.
     #[test]
     fn sums_have_an_end() {
         let most = u64::MAX;

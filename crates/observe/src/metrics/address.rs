@@ -1,26 +1,25 @@
-//! Where the metrics are, as users write it.
+//! Parses the address of a metrics endpoint.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode_str;
 use std::net::SocketAddr;
 
-/// An endpoint.
 #[derive(Debug, Clone)]
 pub(super) struct MetricsAddress {
     pub address: SocketAddr,
-    /// What the `Host` header says.
+    /// The `Host` header.
     pub host: String,
     /// Path and query.
     pub path: String,
-    /// What the `Authorization` header says.
+    /// The `Authorization` header.
     pub authorization: Option<String>,
     /// The URL without user, password and query, which may hold a secret.
     pub shown: String,
 }
 
 impl MetricsAddress {
-    /// From `http://USER:PASSWORD@HOST:PORT/PATH`.
+    /// Parses `http://USER:PASSWORD@HOST:PORT/PATH`.
     ///
     /// Fails, with a sentence that holds no password, if it is anything else or the host has no address.
     pub fn parse(url: &str) -> Result<Self, String> {
@@ -37,7 +36,7 @@ impl MetricsAddress {
             }
             _ => return Err(format!("it begins with neither http nor https; {expected}")),
         }
-        // Into the head of a request goes what cannot end a line.
+        // Nothing that could end a line may get into a request's head.
         if rest.contains(|c: char| c.is_ascii_control() || c == ' ' || !c.is_ascii()) {
             return Err(format!("it has a space or a character that a URL cannot have; {expected}"));
         }

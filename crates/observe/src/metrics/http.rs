@@ -1,14 +1,14 @@
-//! One question at a time over one connection of HTTP/1.1, with a time and a bound.
+//! One request at a time over one HTTP/1.1 connection, with limits on time and size.
 
 use super::address::MetricsAddress;
 use fetch::ServerAddress;
 use std::time::Duration;
 use ureq::{Agent, Error};
 
-/// The most of a body that is read: node exporters of large machines say about one megabyte.
+/// Maximum body size: node exporters of large machines have about one megabyte.
 pub(super) const MOST: usize = 4 << 20;
 
-/// To an endpoint; made anew when it ends.
+/// A connection to an endpoint, reopened when it ends.
 pub(super) struct Connection {
     place: MetricsAddress,
     agent: Agent,
@@ -16,7 +16,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// An answer may take so long.
+    /// `patience` limits the time for an answer.
     pub fn to(place: MetricsAddress, patience: Duration) -> Self {
         let agent = fetch::agent(ServerAddress::At(place.address), patience, None);
         Self { place, agent, patience }
@@ -43,11 +43,11 @@ impl Connection {
             let encoding = String::from_utf8_lossy(encoding.as_bytes());
             return Err(format!("its answer is compressed ({encoding}), which was not asked for"));
         }
-        // One that says so is not read at all, for it would be asked for again each second.
+        // A body declared too large is not read at all: it would be requested again each second.
         if answer.body().content_length().is_some_and(|length| length > MOST as u64) {
             return Err(too_large());
         }
-        // One that is as long as may be has its end after that.
+        // A body of the maximum size has its end after that.
         answer.body_mut().with_config().limit(MOST as u64 + 1).read_to_vec().map_err(why)
     }
 }

@@ -1,8 +1,8 @@
-//! What a metrics endpoint says: any that answers in Prometheus' text format.
+//! Reads a metrics endpoint that answers in Prometheus' text format.
 //!
-//! A thread with a connection of its own asks once a second; the source takes the last answer and never
-//! waits for it. An endpoint that does not answer in time is evidence: it often shares the workers, or the
-//! processors, of what is loaded.
+//! A thread with its own connection asks once a second; the source takes the last answer and never waits
+//! for it. An endpoint that does not answer in time is evidence: it often shares the workers, or the
+//! processors, of the target.
 
 mod address;
 mod http;
@@ -17,27 +17,26 @@ use record::watch::{Metrics, MissingMeasure, WatchCoverage, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Between questions.
+/// Interval between requests.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long an answer may take, so that there is one for each window.
+/// Timeout of a request, so that there is an answer for each window.
 const PATIENCE: Duration = Duration::from_millis(900);
 
-/// What is heard of a metrics endpoint.
 pub(crate) struct MetricsSource {
     heard: Receiver<Metrics>,
-    /// The thread asks as long as this is there.
+    /// The thread runs until this is dropped.
     _asks: Sender<()>,
     last: Option<Metrics>,
-    /// Without user, password and what follows a `?`.
+    /// The URL without user, password and query.
     place: String,
     missing: Vec<MissingMeasure>,
 }
 
 impl MetricsSource {
-    /// Asks the endpoint of a URL once, and then every second.
+    /// Requests the URL once, and then every second.
     ///
-    /// Fails, with what is then not observable, if the URL cannot be used. An endpoint that does not answer
-    /// yet is asked again.
+    /// Fails, with the missing measure, if the URL cannot be used. An endpoint that does not answer yet is
+    /// retried.
     pub fn open(url: &str) -> Result<Self, MissingMeasure> {
         let missing = |why: String| MissingMeasure::new("metrics", why);
         let place = MetricsAddress::parse(url)
@@ -46,10 +45,10 @@ impl MetricsSource {
         let (asks, stop) = channel();
         let (tell, heard) = channel();
         let work = move || poll(place, &stop, &tell);
-        // Not joined: it may wait for an answer. It ends by itself after it.
+        // Not joined: it may be waiting for an answer. It ends after that.
         let thread = std::thread::Builder::new().name("watch-metrics".to_owned()).spawn(work);
         thread.map_err(|e| missing(format!("no thread could be started to ask for metrics: {e}")))?;
-        // The first answer says whether this is the right place.
+        // The first answer shows whether this is the right place.
         let first = heard.recv_timeout(PATIENCE * 2).ok();
         let why = match &first {
             Some(Metrics { error: Some(why), .. }) => Some(why.clone()),
@@ -70,20 +69,20 @@ impl crate::source::Source for MetricsSource {
         EVERY
     }
 
-    /// Only takes what was heard, so that it does not pile up where no windows are cut.
+    /// Drains the channel, so that answers do not pile up without cuts.
     fn read(&mut self, _: &WatchScope) {
         if let Some(last) = self.heard.try_iter().last() {
             self.last = Some(last);
         }
     }
 
-    /// A window in which no answer came has none: it is in the window before or after it.
+    /// A window in which no answer arrived has none: it is in the one before or after.
     fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
         self.read(scene);
         window.metrics = self.last.take();
     }
 
-    /// What the endpoint did not say at the start.
+    /// What the endpoint did not supply at the start.
     fn missing(&self) -> Vec<MissingMeasure> {
         self.missing.clone()
     }

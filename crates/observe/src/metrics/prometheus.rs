@@ -1,15 +1,15 @@
-//! Prometheus' text format ▶ the series that a rule may use.
+//! Extracts the series that a rule may use from Prometheus' text format.
 //!
-//! <https://prometheus.io/docs/instrumenting/exposition_formats/>; OpenMetrics' differs in what follows
-//! the value only, which is not read.
+//! <https://prometheus.io/docs/instrumenting/exposition_formats/>; OpenMetrics differs only after the
+//! value, which is not read.
 
 use record::watch::MetricSeries;
 use std::collections::HashMap;
 
-/// The most that a window keeps.
+/// Maximum series per window.
 pub(crate) const MOST: usize = 200;
 
-/// Names, or how they begin with `*`; those that matter most first. Histograms' buckets are not kept.
+/// Names, or prefixes with `*`, the most important first. Histogram buckets are dropped.
 const KEPT: [&str; 19] = units::texts![
     "hikaricp_*" "jdbc_connections_*" "tomcat_threads_*" "tomcat_connections_*" "executor_*"
     "jetty_threads_*" "process_cpu_usage" "system_cpu_usage" "process_files_*" "jvm_threads_states_*"
@@ -18,16 +18,16 @@ const KEPT: [&str; 19] = units::texts![
     "http_server_requests_active_*" "pg_stat_*"
 ];
 
-/// One for each route, method and status; summed up, as only all of them together are used.
+/// One per route, method and status; only their sum is used.
 const SUMMED: &str = "http_server_requests_";
 
-/// The series of a text that are worth keeping. Lines that are none are passed over.
+/// The series worth keeping. Invalid lines are skipped.
 ///
-/// Fails if not one line is a series: then it is another text.
+/// Fails if no line is a series: then it is not this format.
 pub(crate) fn parse_series(body: &[u8]) -> Result<Vec<MetricSeries>, String> {
     let text = String::from_utf8_lossy(body);
     let mut kept: Vec<(usize, MetricSeries)> = Vec::new();
-    // Where the sums of one name each are among them.
+    // Index of the sum of each name.
     let mut sums = HashMap::new();
     let mut any = false;
     for (name, labels, value) in text.lines().filter_map(line) {
@@ -66,7 +66,7 @@ fn rank(name: &str) -> Option<usize> {
     })
 }
 
-/// Name, labels as they are written, value.
+/// Name, raw labels, value.
 fn line(line: &str) -> Option<(&str, &str, f64)> {
     let line = line.trim();
     if line.starts_with('#') {
@@ -91,7 +91,7 @@ fn line(line: &str) -> Option<(&str, &str, f64)> {
     Some((name, labels, value.parse().ok()?))
 }
 
-/// Where the brace is that ends the labels: not one within a quoted value.
+/// Offset of the brace that closes the labels, not counting those in quoted values.
 fn labels_end(text: &str) -> Option<usize> {
     let (mut quoted, mut escaped) = (false, false);
     for (at, c) in text.char_indices() {
@@ -140,21 +140,21 @@ mod tests {
         assert_eq!(parse_series(b"node_load1 0.5\n"), Ok(Vec::new()));
     }
 
-    /// Two finite numbers may sum up to none, which no stored run could have been read with.
+    /// Two finite numbers may sum to infinity, with which a stored run could not have been read.
     #[test]
     fn a_sum_beyond_all_numbers_is_left_out() {
         let text = "http_server_requests_seconds_sum{a=\"1\"} 1e308\nhttp_server_requests_seconds_sum{a=\"2\"} 1e308\ngo_goroutines 1\n";
         assert_eq!(read(text), [("go_goroutines".to_owned(), 1.0)]);
     }
 
-    /// Each of them was compared with all before: four megabytes took a processor for minutes.
+    /// Each was compared with all before: four megabytes took a processor minutes.
     #[test]
     fn many_sums_take_no_longer_than_as_many_lines() {
         let many: String = (0..120_000).map(|i| format!("http_server_requests_active_{i} 1\n")).collect();
         assert_eq!(read(&many).len(), MOST);
     }
 
-    /// Labels are those of a series, not how its exporter puts blanks.
+    /// Labels identify a series; an exporter's blanks do not.
     #[test]
     fn blanks_and_commas_at_the_end_are_no_labels() {
         for text in ["go_goroutines{a=\"1\" , } 1", "go_goroutines{ a=\"1\",, }1", "go_goroutines{a=\"1\"} 1"]
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(all[0], ("hikaricp_connections_pending".to_owned(), 5.0));
     }
 
-    /// As a Spring Boot service with Tomcat and HikariCP says it.
+    /// As exported by a Spring Boot service with Tomcat and HikariCP.
     #[test]
     fn an_actuator_gives_its_pools_threads_and_requests() {
         let all = read(include_str!("../../tests/fixtures/actuator.txt"));

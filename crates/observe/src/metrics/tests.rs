@@ -1,4 +1,4 @@
-//! Against a server that answers as it is told, over real connections.
+//! Tests with a scripted server, over real connections.
 
 use super::http::MOST;
 use super::*;
@@ -13,8 +13,8 @@ use std::thread::sleep;
 const BODY: &str =
     "# TYPE hikaricp_connections_active gauge\nhikaricp_connections_active{pool=\"main\"} 10\n";
 
-/// Gives each request of each connection, numbered from 0 for the whole server, to `answer`; which says
-/// whether the connection may stay. It ends with the test's process.
+/// Passes each request, numbered from 0 over the whole server, to `answer`, which returns whether the
+/// connection stays open. Runs until the test's process ends.
 fn serve(answer: impl Fn(usize, &mut TcpStream, &str) -> bool + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}/actuator/prometheus", listener.local_addr().expect("it is bound"));
@@ -41,7 +41,7 @@ fn plain(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// With a patience that a busy machine does not try.
+/// With a timeout long enough for a busy machine.
 fn connection(url: &str) -> Connection {
     Connection::to(MetricsAddress::parse(url).expect("it is a URL"), Duration::from_secs(20))
 }
@@ -123,7 +123,7 @@ fn a_connection_is_kept_and_made_anew_when_it_ended() {
         text.split_once(' ').map(|(n, port)| (n.to_owned(), port.to_owned())).expect("two numbers")
     };
     let (first, second) = (get(), get());
-    // Until the end has come.
+    // Until the end of the stream has arrived.
     sleep(Duration::from_millis(200));
     let (third, fourth) = (get(), get());
     assert_eq!([&*first.0, &*second.0, &*third.0, &*fourth.0], ["0", "1", "2", "3"]);
@@ -132,7 +132,7 @@ fn a_connection_is_kept_and_made_anew_when_it_ended() {
     assert_eq!(third.1, fourth.1);
 }
 
-/// Cuts until a window has what is looked for.
+/// Cuts until a window matches.
 fn cut_until(source: &mut MetricsSource, found: impl Fn(&Metrics) -> bool) -> Metrics {
     let until = Instant::now() + Duration::from_secs(60);
     while Instant::now() < until {

@@ -1,17 +1,17 @@
-//! Where the database is, as users write it.
+//! Parses the address of a database.
 
 use postgres::config::{Config, Host, SslMode};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How long the network may take to carry a connection.
+/// Time limit for the network to establish a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long the network may leave what was sent unacknowledged.
+/// How long sent data may stay unacknowledged.
 const LOST_AFTER: Duration = Duration::from_secs(5);
-/// Where it is if nothing is said.
+/// Default port.
 const PORT: u16 = 5432;
 
-/// A database, and who asks it.
+/// A database, and the user to query it as.
 #[derive(Clone)]
 pub(super) struct Address {
     pub config: Config,
@@ -20,10 +20,10 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// From `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `jdbc:` before it or not, or
-    /// `host=… user=… dbname=…`.
+    /// Parses `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with or without a leading `jdbc:`, or `host=…
+    /// user=… dbname=…`.
     ///
-    /// Fails, with a sentence that holds no password, if it cannot be read or its host has no address.
+    /// Fails, with a sentence that holds no password, if it cannot be parsed or its host has no address.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let text = text.strip_prefix("jdbc:").unwrap_or(text);
@@ -53,8 +53,8 @@ impl Address {
     }
 }
 
-/// Without the library's words where these could hold a part of the password: a space in it splits
-/// `password=…` in two.
+/// Omits the library's message where it could hold part of the password: a space in it splits `password=…`
+/// in two.
 fn unreadable(words: &str, is_url: bool) -> String {
     let expected = "expected postgres://USER:PASSWORD@HOST:PORT/DATABASE or host=… user=… dbname=…";
     match words {
@@ -68,7 +68,7 @@ fn unreadable(words: &str, is_url: bool) -> String {
     }
 }
 
-/// Leaves no name to look up in it: the library would ask the C library.
+/// Resolves all names: the library would use the C library's resolver.
 fn locate(config: &mut Config) -> Result<String, String> {
     let hosts = config.get_hosts().to_vec();
     let ports = config.get_ports().to_vec();

@@ -1,4 +1,4 @@
-//! The connection that asks, made before the load: when all connections are taken, ours is one of them.
+//! The connection for queries, opened before the load: if all connections are taken, ours is one of them.
 
 use super::address::Address;
 use super::queries::{self, Columns};
@@ -6,12 +6,12 @@ use super::statements::StatementStats;
 use postgres::{Client, Error, NoTls, Row, Statement};
 use record::watch::{BlockedSession, MissingMeasure, PostgresServer};
 
-/// Until the first answers are there: a server that is loaded already may take its time.
+/// During preparation: a loaded server may take its time.
 const PREPARING: &str = "SET statement_timeout = '4s'";
-/// A look that takes longer tells nothing more, and must not add to the load.
+/// A slower sample tells nothing more, and must not add to the load.
 const ASKING: &str = "SET statement_timeout = '500ms'";
 
-/// Sessions that do the same, at one look.
+/// Sessions with the same activity, in one sample.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SessionGroup {
     pub state: String,
@@ -20,13 +20,13 @@ pub(super) struct SessionGroup {
     pub count: u64,
 }
 
-/// What one look saw.
+/// One sample.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Activity {
-    /// In the database asked.
+    /// In the queried database.
     pub doing: Vec<SessionGroup>,
     pub oldest_transaction_s: f64,
-    /// Of all databases, ours included.
+    /// In all databases, ours included.
     pub connections: u32,
 }
 
@@ -39,7 +39,7 @@ impl Activity {
     }
 }
 
-/// The state of a session that may not be read.
+/// State of a session that may not be read.
 const NOT_PERMITTED: &str = "not permitted";
 
 /// A connection with everything prepared.
@@ -53,7 +53,7 @@ pub(super) struct PostgresConnection {
 }
 
 impl PostgresConnection {
-    /// Connects and asks what there is to know once.
+    /// Connects and runs the one-time queries.
     pub fn open(address: &Address) -> Result<Self, Error> {
         let mut client = address.config.connect(NoTls)?;
         client.batch_execute(PREPARING)?;
@@ -83,7 +83,7 @@ impl PostgresConnection {
         Ok(Self { client, activity, counters, costs, info, missing })
     }
 
-    /// What the sessions do now.
+    /// The current activity of the sessions.
     pub fn activity(&mut self) -> Result<Activity, Error> {
         let mut activity = Activity { connections: 1, ..Activity::default() };
         for row in self.client.query(&self.activity, &[])? {
@@ -106,7 +106,7 @@ impl PostgresConnection {
         Ok(activity)
     }
 
-    /// The counters now; none for those that the server has not.
+    /// The current counters; none for those that the server lacks.
     pub fn counters(&mut self) -> Result<[Option<f64>; queries::COUNTERS], Error> {
         let mut counters = [None; queries::COUNTERS];
         if let Some(row) = self.client.query_opt(&self.counters, &[])? {
@@ -117,11 +117,11 @@ impl PostgresConnection {
         Ok(counters)
     }
 
-    /// Who waits for whom.
+    /// Blocked sessions and their blockers.
     pub fn blocked(&mut self) -> Result<Vec<BlockedSession>, Error> {
         let read = |row: &Row| {
             let by: Vec<i32> = row.try_get(1)?;
-            // A prepared transaction that blocks has no process, and is 0 here.
+            // A blocking prepared transaction has no process, and is 0 here.
             let mut by: Vec<u32> = by.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect();
             by.sort_unstable();
             by.dedup();
@@ -146,7 +146,7 @@ fn settings(client: &mut Client) -> Result<Vec<(String, String)>, Error> {
     Ok(found)
 }
 
-/// What the role may not see, and what the server does not keep.
+/// What the role may not see, and what the server does not collect.
 fn not_permitted(client: &mut Client, info: &PostgresServer) -> Result<Vec<MissingMeasure>, Error> {
     let mut missing = Vec::new();
     let asked = "/* torment */ SELECT quote_ident(current_user), pg_has_role('pg_read_all_stats', 'USAGE')";

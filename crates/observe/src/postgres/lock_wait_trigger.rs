@@ -1,29 +1,28 @@
-//! When it is worth asking who waits for whom.
+//! Decides when to query for blockers.
 
 use std::time::{Duration, Instant};
 
-/// Share of the active sessions that wait for locks.
+/// Minimum share of active sessions that wait for locks,
 const SHARE: f64 = 0.3;
 const SECOND: Duration = Duration::from_secs(1);
-/// In so many seconds one after the other.
+/// in this many consecutive seconds.
 const SECONDS: u32 = 2;
-/// The question takes every lock of the lock table.
+/// Minimum interval: the query takes every lock of the lock table.
 const AT_MOST_EVERY: Duration = Duration::from_secs(5);
 
-/// Watches the share of active sessions that wait for locks.
 #[derive(Default)]
 pub(super) struct LockWaitTrigger {
-    /// When the second that goes on began.
+    /// Start of the current second.
     from: Option<Instant>,
     active: u64,
     locked: u64,
-    /// Seconds in a row in which it was high.
+    /// Consecutive seconds above the share.
     high: u32,
     rang: Option<Instant>,
 }
 
 impl LockWaitTrigger {
-    /// A look saw so many; whether to ask now.
+    /// Adds a sample; whether to query now.
     pub fn should_query(&mut self, now: Instant, (active, locked): (u64, u64)) -> bool {
         let from = *self.from.get_or_insert(now);
         if now >= from + SECOND {
@@ -33,7 +32,7 @@ impl LockWaitTrigger {
         }
         self.active += active;
         self.locked += locked;
-        // Nobody to name if they have all gone by now.
+        // If all are gone by now there is nobody to name.
         let ring = self.high >= SECONDS && locked > 0 && self.rang.is_none_or(|at| now >= at + AT_MOST_EVERY);
         if ring {
             self.rang = Some(now);
@@ -46,7 +45,7 @@ impl LockWaitTrigger {
 mod tests {
     use super::*;
 
-    /// Which of the looks, five a second, ring.
+    /// Indexes of the samples, five per second, that trigger.
     fn rings(looks: impl IntoIterator<Item = (u64, u64)>) -> Vec<usize> {
         let start = Instant::now();
         let mut alarm = LockWaitTrigger::default();

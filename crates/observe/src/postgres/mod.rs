@@ -1,6 +1,6 @@
-//! What a PostgreSQL server says of itself: what its sessions do and wait for, and what it counted.
+//! A PostgreSQL server's own account: what its sessions do and wait for, and its counters.
 //!
-//! A thread with a connection of its own asks; the source takes what it has heard and never waits for it.
+//! A thread with its own connection queries; the source takes its results and never waits for it.
 
 mod address;
 mod connection;
@@ -22,28 +22,27 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use totals::WindowTotals;
 
-/// How long the first connection may take, from name to prepared questions.
+/// Time limit for opening the first connection, from name resolution to prepared statements.
 const OPENING: Duration = Duration::from_secs(8);
-/// How long nothing may be heard before this is said. Attempts to connect end sooner.
+/// How long no results may arrive before this is reported. Attempts to connect end sooner.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// What is heard of a PostgreSQL server.
 pub(crate) struct PostgresSource {
     heard: Receiver<SamplerEvent>,
     orders: Sender<SamplerCommand>,
     tally: WindowTotals,
     looks: Vec<CloserLook>,
-    /// When something was heard last.
+    /// When the last result arrived.
     last: Instant,
     info: PostgresServer,
     missing: Vec<MissingMeasure>,
 }
 
 impl PostgresSource {
-    /// Connects to the database of a URL and begins to look. To be made before the load: when that takes all
+    /// Connects to the database of a URL and starts sampling. Call before the load: if that takes all
     /// connections, this one is among them.
     ///
-    /// Fails, with what is then not observable, if there is no connection within a few seconds.
+    /// Fails, with the missing measure, if there is no connection within a few seconds.
     pub fn open(url: &str) -> Result<Self, MissingMeasure> {
         let missing = |why| MissingMeasure::new("PostgreSQL", why);
         let address =
@@ -53,7 +52,8 @@ impl PostgresSource {
         let (tell, heard) = channel();
         let (orders, inbox) = channel();
         let work = move || Sampler::run(address, &answer, inbox, tell);
-        // Not joined: it may wait for a server that does not answer. It ends by itself when its orders do.
+        // Not joined: it may be waiting for a server that does not answer. It ends when `orders` is
+        // dropped.
         let thread = std::thread::Builder::new().name("watch-postgres".to_owned()).spawn(work);
         thread.map_err(|e| missing(format!("no thread could be started to ask PostgreSQL: {e}")))?;
         let opened = opened.recv_timeout(OPENING).unwrap_or_else(|_| Err("it takes too long".to_owned()));
@@ -77,7 +77,7 @@ impl PostgresSource {
     }
 
     fn order(&self, order: SamplerCommand) {
-        // If the thread has ended, its silence is said.
+        // If the thread has ended, its silence is reported.
         let _ = self.orders.send(order);
     }
 }
@@ -87,7 +87,7 @@ impl crate::source::Source for PostgresSource {
         Duration::from_millis(500)
     }
 
-    /// Only takes what was heard, so that it does not pile up where no windows are cut.
+    /// Drains the channel, so that results do not pile up without cuts.
     fn read(&mut self, _: &WatchScope) {
         self.drain_events();
     }
@@ -118,7 +118,7 @@ impl crate::source::Source for PostgresSource {
         std::mem::take(&mut self.looks)
     }
 
-    /// What it does not tell us.
+    /// What the server does not tell us.
     fn missing(&self) -> Vec<MissingMeasure> {
         self.missing.clone()
     }
@@ -128,7 +128,7 @@ impl crate::source::Source for PostgresSource {
     }
 }
 
-/// An error with its SQLSTATE and its causes.
+/// An error with its SQLSTATE and causes.
 fn format_error(error: &postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return format!("{}: {}", answer.code().code(), answer.message());
@@ -145,7 +145,7 @@ fn format_error(error: &postgres::Error) -> String {
     text
 }
 
-/// Whether the connection is of no more use: it is closed, or about to be.
+/// Whether the connection is useless: closed, or about to be.
 fn is_lost(error: &postgres::Error) -> bool {
     let ends = |code: &str| code.starts_with("57P") || code.starts_with("08");
     error.is_closed()

@@ -1,25 +1,25 @@
-//! What is asked, as the server's version wants it.
+//! Queries adapted to the server.
 //!
-//! Columns moved between views in 14, 16, 17 and 18, so the server is asked which it has: a version's
-//! number does not say what a fork, or a version to come, has.
+//! Columns moved between views in 14, 16, 17 and 18, so the server is asked which it has: a version number
+//! does not say what a fork, or a future version, has.
 
 use std::collections::HashSet;
 
-/// Counters read; [`counters`] gives that many columns.
+/// Number of columns of [`counters`].
 pub(super) const COUNTERS: usize = 16;
 
-/// Ours can be told by it, in the database's log and in `pg_stat_statements`.
+/// Identifies our queries in the database's log and in `pg_stat_statements`.
 pub(super) const MARK: &str = "/* torment */";
 
-/// Settings that explain what sessions wait for.
+/// Settings that explain waits.
 pub(super) const SETTINGS: [&str; 13] = units::texts![
     "max_connections" "superuser_reserved_connections" "reserved_connections" "shared_buffers"
     "synchronous_commit" "fsync" "commit_delay" "wal_sync_method" "track_io_timing" "track_wal_io_timing"
     "track_activities" "max_wal_size" "checkpoint_timeout"
 ];
 
-/// What clients' sessions do, of all databases: the limit on connections counts them all. A session of a
-/// role that we may not read has no state and no backend type either.
+/// Activity of client sessions in all databases: the connection limit counts them all. A session of a role
+/// that we may not read has neither state nor backend type.
 pub(super) const ACTIVITY: &str = "/* torment */
 SELECT datname = current_database(), state, wait_event_type, wait_event, backend_type IS NULL, count(*),
        coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)::float8
@@ -28,14 +28,14 @@ WHERE pid <> pg_backend_pid() AND datname IS NOT NULL
   AND (backend_type = 'client backend' OR backend_type IS NULL)
 GROUP BY 1, 2, 3, 4, 5";
 
-/// Who waits for whom. It takes the locks of the lock table itself, so it is asked rarely.
+/// Blocked sessions. Run rarely: it takes all locks of the lock table.
 pub(super) const BLOCKERS: &str = "/* torment */
 SELECT pid, pg_blocking_pids(pid), coalesce(wait_event, ''), left(query, 400)
 FROM pg_stat_activity
 WHERE wait_event_type = 'Lock' AND datname = current_database()
 ORDER BY query_start LIMIT 100";
 
-/// Which columns the views have.
+/// The columns of the views.
 pub(super) const COLUMNS: &str = "/* torment */
 SELECT c.relname::text, a.attname::text
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -51,7 +51,7 @@ impl Columns {
         self.0.contains(&(view.to_owned(), column.to_owned()))
     }
 
-    /// The first of the expressions whose column is there.
+    /// The first expression whose column exists.
     fn first(&self, choices: &[(&str, &str, &str)]) -> String {
         let found = choices.iter().find(|(view, column, _)| self.have(view, column));
         found.map_or("NULL", |(_, _, expression)| expression).to_owned()
@@ -64,12 +64,12 @@ impl FromIterator<(String, String)> for Columns {
     }
 }
 
-/// Counters of the database and of the server; null for those that the server has not, or does not keep.
+/// Counters of the database and server; null for those that the server lacks, or does not collect.
 pub(super) fn counters(columns: &Columns) -> String {
     let of_database = |column: &str| columns.first(&[("pg_stat_database", column, column)]);
     let wal_bytes = match columns.have("pg_stat_wal", "wal_bytes") {
         true => "(SELECT wal_bytes FROM pg_stat_wal)",
-        // Before 14 the position in the WAL is all there is.
+        // Before 14 there is only the WAL position.
         false => {
             "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() \
              ELSE pg_current_wal_lsn() END, '0/0')"
@@ -105,7 +105,7 @@ pub(super) fn counters(columns: &Columns) -> String {
         of_database("active_time"),
         of_database("idle_in_transaction_time"),
         wal_bytes.to_owned(),
-        // Writing with O_SYNC flushes without a call that could be counted.
+        // O_SYNC writes flush without a countable call.
         format!("CASE WHEN current_setting('wal_sync_method') NOT LIKE 'open%' THEN {wal_syncs} END"),
         format!("CASE WHEN current_setting('track_wal_io_timing', true) = 'on' THEN {wal_sync_ms} END"),
         checkpoints("num_timed", "checkpoints_timed"),
@@ -126,7 +126,7 @@ mod tests {
     const WAL: &str = "wal_records wal_fpi wal_bytes wal_buffers_full";
     const WAL_UNTIL_17: &str = "wal_write wal_sync wal_write_time wal_sync_time";
 
-    /// The columns that matter, by the manual of each version.
+    /// The relevant columns, by the manual of each version.
     fn columns(version: u32) -> Columns {
         let mut views = vec![("pg_stat_database", DATABASE)];
         if version >= 14 {
@@ -153,7 +153,7 @@ mod tests {
         views.into_iter().flat_map(names).collect()
     }
 
-    /// Every view that a query reads from is there in that version.
+    /// Every view queried exists in that version.
     #[test]
     fn each_version_is_asked_what_it_has() {
         for (version, has, has_not) in [

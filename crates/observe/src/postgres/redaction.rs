@@ -1,9 +1,9 @@
-//! Statements as they may be shown.
+//! Redacts SQL statements for display.
 
-/// The most of a statement that is kept.
+/// Maximum length.
 const MOST: usize = 200;
 
-/// A statement on one line and shortened, with `?` for the values in it: these may be customers' data.
+/// A statement on one line and shortened, with `?` for literals: these may be customers' data.
 pub(super) fn redact(statement: &str) -> String {
     let mut shown = String::new();
     let mut rest = statement.trim_start().chars().peekable();
@@ -45,14 +45,14 @@ pub(super) fn redact(statement: &str) -> String {
     shown
 }
 
-/// To the end of a text in quotes, whose first quote is gone.
+/// Skips the rest of a quoted string, after its opening quote.
 fn skip_text(rest: &mut std::iter::Peekable<std::str::Chars<'_>>, escapes: bool) {
     while let Some(c) = rest.next() {
         match c {
             '\\' if escapes => {
                 rest.next();
             }
-            // Two are one that belongs to the text.
+            // A doubled quote is part of the string.
             '\'' if rest.next_if_eq(&'\'').is_none() => return,
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! The thread that asks.
+//! The thread that queries the server.
 
 use super::address::Address;
 use super::connection::{Activity, PostgresConnection};
@@ -11,39 +11,37 @@ use record::watch::{CloserLook, MissingMeasure, PostgresServer};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// Between looks at the sessions. Ten a second would show no more of a window of a second.
+/// Interval between activity samples. Ten a second would show no more of a one-second window.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// After a cut, so that counters are read once for each window, shortly before its end. They are not worth
-/// more: from 15 on, a busy session reports what it counted once a second.
+/// Delay after a cut, so that counters are read once per window, shortly before its end. More often is
+/// pointless: from 15 on, a busy session reports its counts once a second.
 const COUNTERS_AFTER_CUT: Duration = Duration::from_millis(850);
-/// Between counters where there are no cuts, or too many.
+/// Interval between counters without cuts, or with too many.
 const COUNTERS_EVERY: Duration = Duration::from_millis(1500);
-/// Before the next attempt to connect: first, and at most.
+/// Delay before reconnecting: initial and maximum.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
-/// What the thread is told.
 pub(super) enum SamplerCommand {
     /// A trial begins.
     Begin,
-    /// Its load is over.
+    /// Its load ends.
     End,
     /// A window was cut.
     Cut,
-    /// A closer look is wanted now.
+    /// Take a closer look now.
     Look,
 }
 
-/// What the thread says.
 pub(super) enum SamplerEvent {
     Looked(Activity),
     Failed(String),
     Grown([Option<f64>; COUNTERS]),
     Closer(CloserLook),
-    /// A connection was made anew.
+    /// Reconnected.
     Opened(ServerDescription),
 }
 
-/// What is known once a connection is made.
+/// What is known after connecting.
 pub(super) type ServerDescription = (PostgresServer, Vec<MissingMeasure>);
 
 pub(super) struct Sampler {
@@ -51,20 +49,20 @@ pub(super) struct Sampler {
     orders: Receiver<SamplerCommand>,
     heard: Sender<SamplerEvent>,
     session: Option<PostgresConnection>,
-    /// When to look next, or to connect anew.
+    /// When to sample or reconnect next.
     due: Instant,
     back_off: Duration,
-    /// Counters as they were, and when; none after a new connection: the server may have begun anew.
+    /// The last counters; none after reconnecting: the server may have restarted.
     before: Option<[Option<f64>; COUNTERS]>,
     counted: Instant,
     cut: Instant,
-    /// In a trial; with what statements had cost at its begin.
+    /// During a trial; with the statement costs at its start.
     trial: Option<Option<StatementSnapshot>>,
     alarm: LockWaitTrigger,
 }
 
 impl Sampler {
-    /// Connects, says how that went, and asks until nobody gives orders any more.
+    /// Connects, reports how that went, and samples until `orders` is closed.
     pub fn run(
         address: Address,
         opened: &Sender<Result<ServerDescription, String>>,
@@ -78,7 +76,7 @@ impl Sampler {
                 return;
             }
         };
-        // Whoever waited for it may have given up; then there are no orders either.
+        // The receiver may have given up; then there are no orders either.
         let _ = opened.send(Ok((session.info.clone(), session.missing.clone())));
         let now = Instant::now();
         let sampler = Self {
@@ -101,7 +99,7 @@ impl Sampler {
         loop {
             let now = Instant::now();
             if self.due <= now {
-                // Without haste after a delay: looks that were not made are not made up for.
+                // Does not catch up on samples missed in a delay.
                 self.due = (self.due + LOOK_EVERY).max(now);
                 self.sample_activity();
             }
@@ -132,11 +130,11 @@ impl Sampler {
     }
 
     fn tell(&self, heard: SamplerEvent) {
-        // Whoever listened may have gone; then so are the orders, and the thread ends.
+        // The receiver may be gone; then so are the orders, and the thread ends.
         let _ = self.heard.send(heard);
     }
 
-    /// Something could not be asked. Being refused is evidence too: the words have the SQLSTATE.
+    /// A query failed. A refusal is evidence too: the message has the SQLSTATE.
     fn failed(&mut self, error: &Error) {
         self.tell(SamplerEvent::Failed(super::format_error(error)));
         if super::is_lost(error) || self.session.as_ref().is_none_or(|s| s.client.is_closed()) {
@@ -173,7 +171,7 @@ impl Sampler {
     fn query_blockers(&mut self) {
         let Some(session) = &mut self.session else { return };
         match session.blocked() {
-            // They may have gone in between.
+            // They may be gone by now.
             Ok(blocked) if blocked.is_empty() => {}
             Ok(blocked) => self.tell(SamplerEvent::Closer(CloserLook::Blockers { blocked })),
             Err(e) => self.refused("who blocks whom", &e),
@@ -188,7 +186,7 @@ impl Sampler {
         }
     }
 
-    /// Reads the counters; says how they grew since they were read last.
+    /// Reads the counters; reports their growth since the last reading.
     fn read_counters(&mut self) {
         self.counted = Instant::now();
         let Some(session) = &mut self.session else { return };
@@ -203,7 +201,7 @@ impl Sampler {
     }
 
     fn begin(&mut self) {
-        // What was counted until now belongs to no trial.
+        // Earlier counts belong to no trial.
         self.before = None;
         self.read_counters();
         self.cut = Instant::now();
@@ -221,7 +219,7 @@ impl Sampler {
         self.trial = None;
     }
 
-    /// Of the trial so far.
+    /// Statement costs of the trial so far.
     fn query_costs(&mut self) {
         let Some(Some(before)) = &self.trial else { return };
         let Some(PostgresConnection { client, costs: Some(costs), .. }) = &mut self.session else { return };

@@ -1,25 +1,24 @@
-//! What statements cost, by the extension `pg_stat_statements`: at the begin of a load and at its end
-//! only, as it takes a lock over all it has.
+//! Statement costs from the extension `pg_stat_statements`: read only before and after a load, as it locks
+//! all of its entries.
 
 use super::queries::MARK;
 use postgres::{Client, Error, error::SqlState};
 use record::watch::StatementCost;
 use std::collections::HashMap;
 
-/// Statements told.
+/// Maximum statements reported.
 const MOST: usize = 20;
 
-/// Calls and milliseconds of each statement so far, by its number.
+/// Calls and milliseconds so far, by statement id.
 pub(super) type StatementSnapshot = HashMap<i64, (i64, f64)>;
 
-/// The extension of this database.
 pub(super) struct StatementStats {
-    /// The schema it is in, quoted.
+    /// Its schema, quoted.
     schema: String,
 }
 
 impl StatementStats {
-    /// Finds it; or says in one sentence why it cannot be had.
+    /// Finds it; the inner error says in one sentence why it is unavailable.
     pub fn find(client: &mut Client) -> Result<Result<Self, String>, Error> {
         let asked = "/* torment */
             SELECT quote_ident(n.nspname), EXISTS (SELECT FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -43,7 +42,7 @@ impl StatementStats {
                            and restart the server";
                 Ok(Err(why.to_owned()))
             }
-            // It is not worth the other looks.
+            // Not worth losing the other queries for.
             Err(e) if !super::is_lost(&e) => {
                 Ok(Err(format!("pg_stat_statements cannot be read: {}", super::format_error(&e))))
             }
@@ -51,7 +50,7 @@ impl StatementStats {
         }
     }
 
-    /// What each statement of this database has cost so far. The texts, which may be large, are left.
+    /// The costs of each statement of this database so far, without the texts, which may be large.
     pub fn snapshot(&self, client: &mut Client) -> Result<StatementSnapshot, Error> {
         let asked = format!(
             "{MARK} SELECT queryid, sum(calls)::int8, sum(total_exec_time)::float8 \
@@ -92,14 +91,14 @@ impl StatementStats {
     }
 }
 
-/// Number, calls and milliseconds of what ran since, the longest first; a few more than are told, as
-/// some of them are our own.
+/// Id, calls and milliseconds of what ran since, the longest first; a few more than reported, as some are
+/// our own.
 fn grown(before: &StatementSnapshot, now: StatementSnapshot) -> Vec<(i64, u64, f64)> {
     let mut grown: Vec<(i64, u64, f64)> = now
         .into_iter()
         .filter_map(|(number, (calls, ms))| {
             let (calls_before, ms_before) = before.get(&number).copied().unwrap_or_default();
-            // Fewer than before: it was forgotten, or reset, and began anew.
+            // Fewer than before: it was evicted or reset, and restarted.
             let (calls, ms) =
                 if calls < calls_before { (calls, ms) } else { (calls - calls_before, ms - ms_before) };
             (calls > 0).then(|| (number, u64::try_from(calls).unwrap_or_default(), ms.max(0.0)))

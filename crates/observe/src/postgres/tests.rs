@@ -1,4 +1,4 @@
-//! On a real server: what its sessions do is known, and the windows have to say it.
+//! Tests with a real server: its sessions' activity is known, and the windows must show it.
 
 use super::*;
 use crate::source::Source as _;
@@ -7,7 +7,7 @@ use record::watch::{PostgresWindow, SessionCount};
 use std::thread::{JoinHandle, sleep, spawn};
 use testbed::TestPostgres as Server;
 
-/// For whatever is to come on a busy machine.
+/// Timeout for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn connect(server: &Server) -> Client {
@@ -18,7 +18,7 @@ fn connect(server: &Server) -> Client {
 fn session(server: &Server, sql: &str) -> JoinHandle<()> {
     let (mut client, sql) = (connect(server), sql.to_owned());
     spawn(move || {
-        // It ends with an error when the server ends.
+        // Fails when the server ends.
         let _ = client.batch_execute(&sql);
     })
 }
@@ -29,7 +29,7 @@ fn cut(source: &mut PostgresSource) -> PostgresWindow {
     window.postgres.expect("it is always there")
 }
 
-/// Cuts until a window has what is looked for.
+/// Cuts until a window matches.
 fn cut_until(
     source: &mut PostgresSource,
     what: &str,
@@ -74,7 +74,7 @@ fn windows_say_what_the_sessions_do() {
         source.info.address,
         server.url().replace("postgres://postgres@", "").replace("/postgres", "")
     );
-    // A superuser may read everything; the extension is not there.
+    // A superuser may read everything; the extension is not installed.
     let missing = source.missing();
     assert_eq!(missing.len(), 1, "{missing:?}");
     assert!(missing[0].why.contains("CREATE EXTENSION"), "{missing:?}");
@@ -104,12 +104,12 @@ fn windows_say_what_the_sessions_do() {
             && sessions(w, "idle in transaction", Some(("Client", "ClientRead"))) == 1.0
     });
     assert_eq!((window.failed, window.error), (0, None));
-    // Ten of the test and ours, which is in no row.
+    // Ten of the test's and ours, which is in no row.
     assert_eq!(window.connections, 11);
     assert_eq!(window.sessions.iter().map(|s| s.count).sum::<f64>(), 10.0);
     assert!(window.oldest_transaction_s > 0.0);
 
-    // Nobody asked for this one.
+    // Not requested.
     let blocked = look_until(&mut source, "a look at who blocks whom", |look| match look {
         CloserLook::Blockers { blocked } => Some(blocked),
         _ => None,
@@ -142,7 +142,7 @@ fn counters_are_what_the_load_did() {
         wal += window.wal_bytes.unwrap_or_default();
         assert_eq!((window.wal_sync_ms, window.error), (None, None));
     }
-    // After a cut there is nothing left of it.
+    // Nothing is left after a cut.
     source.cut(&WatchScope::default(), &mut Window::default());
     assert!(cut(&mut source).commits < commits);
 }
@@ -156,13 +156,13 @@ fn a_server_that_was_away_is_watched_again() {
     server.stop();
     let lost = cut_until(&mut source, "the loss", |w| w.failed > 0 && w.looks == 0);
     let why = lost.error.expect("a reason");
-    // It tells that it ends, is gone in the middle of a word, takes long to end, or is not there any more.
+    // Depends on when the server goes: announced, mid-message, slow to stop, or already gone.
     let reasons = ["refused", "57P0", "closed", "reset", "has not answered"];
     assert!(reasons.iter().any(|reason| why.contains(reason)), "{why}");
     server.start_again().expect("it started before");
     let again = cut_until(&mut source, "it again", |w| w.looks > 0 && w.failed == 0);
     assert_eq!((again.error, again.connections), (None, 1));
-    // What it counts from now on is not compared with the server before.
+    // The new server's counters are not compared with the old one's.
     assert!(again.commits < 1000, "{}", again.commits);
 }
 
@@ -202,7 +202,7 @@ fn full_is_evidence_and_the_reserved_connection_goes_on_looking() {
     // One that comes too late is told why.
     let late = PostgresSource::open(&url).err().expect("there is no connection left");
     assert!(late.why.contains("53300"), "{late:?}");
-    // Lost, and nothing is left for it: that is evidence.
+    // The connection is lost and cannot be reopened: that is evidence.
     drop(all);
     server.stop();
     server.start_again().expect("it started before");
@@ -211,7 +211,7 @@ fn full_is_evidence_and_the_reserved_connection_goes_on_looking() {
     while held.len() < 9 {
         assert!(Instant::now() < until, "never all of them: {}", held.len());
         held.extend(fill());
-        // Ours is one of them if it was quicker: then it has to go.
+        // Ours may have been quicker and taken one: then it must go.
         let mut root = connect(&server);
         root.batch_execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'torment'",
@@ -260,7 +260,7 @@ fn who_is_not_let_in_is_told_why_without_the_password() {
     let with = |password: &str| server.url().replace("postgres@", &format!("app:{password}@"));
     let until = Instant::now() + PATIENCE;
     let refused = loop {
-        // Until the new rules are read.
+        // Until the new rules are loaded.
         if let Err(missing) = PostgresSource::open(&with("geheim")) {
             break missing;
         }
@@ -302,7 +302,7 @@ fn statements_are_told_with_what_they_cost() {
     let mut source = PostgresSource::open(&server.url()).expect("it answers");
     assert_eq!(source.missing(), []);
     source.begin();
-    // It is done once the counters of the trial's begin have been asked for and what follows them.
+    // The counters at the trial's start, and what follows them, have then been read.
     cut_until(&mut source, "a look in the trial", |w| w.commits > 0);
     sleep_for(&mut client, 5);
     client.batch_execute("SELECT 42").expect("SQL");

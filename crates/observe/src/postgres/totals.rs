@@ -1,20 +1,20 @@
-//! Looks ▶ what a window says.
+//! Sums up samples for a window.
 
 use super::connection::Activity;
 use super::queries::COUNTERS;
 use record::watch::{PostgresWindow, SessionCount};
 use std::collections::BTreeMap;
 
-/// What was heard since the last cut.
+/// Results since the last cut.
 #[derive(Default)]
 pub(super) struct WindowTotals {
     looks: u32,
     failed: u32,
     error: Option<String>,
-    /// State, type and event of the wait ▶ sessions, summed over the looks.
+    /// Sessions summed over samples, by state, wait type and wait event.
     sessions: BTreeMap<(String, Option<String>, Option<String>), u64>,
     oldest_transaction_s: f64,
-    /// At the last look; kept over cuts.
+    /// In the last sample; kept across cuts.
     connections: u32,
     grown: [Option<f64>; COUNTERS],
 }
@@ -40,7 +40,7 @@ impl WindowTotals {
         }
     }
 
-    /// The window's part; begins anew.
+    /// Returns the window's part and resets.
     pub fn cut(&mut self) -> PostgresWindow {
         let Self { looks, failed, error, sessions, oldest_transaction_s, connections, grown } =
             std::mem::replace(self, Self { connections: self.connections, ..Self::default() });
@@ -52,7 +52,7 @@ impl WindowTotals {
             })
             .collect();
         sessions.sort_by(|a, b| b.count.total_cmp(&a.count));
-        // Counts of less than 2^53, which a float holds exactly.
+        // Counts below 2^53, which a float holds exactly.
         let whole = |counter: Option<f64>| counter.map(|c| c as u64);
         let [commits, rollbacks, read, hit, temporary, deadlocks, grown @ ..] = grown;
         let [active_ms, idle_in_transaction_ms, wal_bytes, wal_syncs, wal_sync_ms, checkpoints @ ..] = grown;
@@ -84,7 +84,7 @@ impl WindowTotals {
     }
 }
 
-/// How counters grew; one that is less than before was reset, and has grown from nothing.
+/// Differences of counters; one that fell was reset, and has grown from zero.
 pub(super) fn growth(
     before: &[Option<f64>; COUNTERS],
     now: &[Option<f64>; COUNTERS],

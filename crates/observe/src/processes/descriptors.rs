@@ -1,11 +1,11 @@
-//! The descriptors of a process.
+//! Descriptor counts.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// How many descriptors are open, of the size of an `fd` folder in /proc; none before Linux 6.2, where it has to
-/// be counted.
+/// Number of open descriptors, from the size of an `fd` folder in /proc; none before Linux 6.2, where they
+/// must be counted.
 pub(crate) fn open_count(folder: &str) -> io::Result<Option<u64>> {
     Ok(Some(fs::metadata(folder)?.size()).filter(|size| *size > 0))
 }
@@ -21,7 +21,7 @@ mod tests {
 
     #[test]
     fn own_descriptors_both_ways() {
-        // In a process of its own: other tests open and close descriptors meanwhile.
+        // In a separate process: other tests open and close descriptors meanwhile.
         let mut child = std::process::Command::new("sleep").arg("20").spawn().expect("there is sleep");
         let folder = format!("/proc/{}/fd", child.id());
         let counted = count(&folder).expect("it is ours");

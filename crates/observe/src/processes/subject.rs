@@ -12,26 +12,26 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// Limits are read again after so many windows: they are hardly ever changed.
+/// Windows between readings of limits, which hardly ever change.
 const LIMITS_LAST: u32 = 30;
-/// Where descriptors have to be counted one by one, they are so every so many windows.
+/// Windows between descriptor counts, where these must be counted one by one.
 const COUNT_EVERY: u32 = 5;
-/// For so many windows after a process has ended its parent may come to account for it.
+/// Windows within which the parent of an ended process may account for it.
 const DEBT_LASTS: u32 = 3;
-/// The most titles of a subject.
+/// Maximum titles of a subject.
 const TITLES: usize = 12;
 
-/// What was last read of the processes of a subject.
+/// The last reading of a subject's processes.
 #[derive(Debug, Default)]
 pub(super) struct SubjectProcesses {
     processes: HashMap<u32, Process>,
-    /// When it was read, in ticks since the machine started; 0 before the first time.
+    /// Time of the last reading, in ticks since boot; 0 before the first.
     at: u64,
     looks: u32,
-    /// Processor time of ended processes that is counted already, and will come again through their parents'
-    /// account of children; and in which look.
+    /// Processor time of ended processes already counted, which will reappear in their parents' child time;
+    /// and the look in which they ended.
     debts: Vec<(u32, u64)>,
-    /// Descriptors, where they have to be counted.
+    /// Descriptors, where they must be counted.
     counted: Option<LimitUsage>,
 }
 
@@ -48,12 +48,12 @@ struct Limits {
     /// The look in which they were read.
     read: u32,
     files: Option<u64>,
-    /// Of its user's threads, and the user; none if not limited.
+    /// Limit on its user's threads, and the UID; none if unlimited.
     tasks: Option<(u64, u32)>,
 }
 
 impl SubjectProcesses {
-    /// Reads its processes, and puts into its part of the window what they did since the last call.
+    /// Reads the processes, and adds to the window their activity since the last call.
     pub fn read(
         &mut self,
         pids: &[u32],
@@ -70,7 +70,7 @@ impl SubjectProcesses {
         for &pid in pids {
             let Some(stat) = TaskStat::read(pid) else { continue };
             let old = self.processes.remove(&pid).filter(|old| old.stat.start == stat.start);
-            // One that has started since the last look has done since then all that it did.
+            // A process that started since the last look did all of its work since.
             let is_new = !first && stat.start >= self.at;
             let base = match (&old, is_new) {
                 (Some(old), _) => old.stat,
@@ -108,7 +108,7 @@ impl SubjectProcesses {
             current.insert(pid, process);
         }
         let gone: Vec<Process> = self.processes.drain().map(|(_, process)| process).collect();
-        // Those left in the old list have ended, or their number has come again.
+        // Those left in the old list have ended, or their PID was reused.
         part.ended += gone.len() as u32;
         let known: u64 = gone.iter().map(|process| process.stat.cpu + process.stat.children_cpu).sum();
         self.debts.push((self.looks, known));
@@ -126,7 +126,7 @@ impl SubjectProcesses {
         }
     }
 
-    /// Of what parents account for their ended children, what was not counted while those lived.
+    /// Child time of parents, less what was counted while the children lived.
     fn uncounted_child_time(&mut self, mut children: u64) -> u64 {
         for (_, debt) in &mut self.debts {
             let paid = children.min(*debt);
@@ -144,7 +144,7 @@ impl SubjectProcesses {
         }
         let text = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
         let uid = fs::metadata(format!("/proc/{pid}")).map_or(0, |about| about.uid());
-        // The superuser is not held to it.
+        // Root is exempt.
         let tasks = parse_limit(&text, "Max processes").and_then(|limit| limit.soft).filter(|_| uid != 0);
         Limits {
             read: self.looks,
@@ -211,13 +211,13 @@ fn not_permitted(pid: u32, file: &str) -> String {
     format!("/proc/{pid}/{file} may not be read; run torment as the target's user, or as root")
 }
 
-/// Now, as [`Stat::start`] counts.
+/// The current time in the unit of process start times: ticks since boot.
 fn now() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64) / tick_ns()
 }
 
-/// Resident memory, and what of it may be shared with other processes, in bytes (/proc/PID/statm).
+/// Resident memory, and the part of it that may be shared, in bytes (/proc/PID/statm).
 fn memory(pid: u32) -> Option<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
     let mut pages = text.split(' ').skip(1).map(|word| word.trim().parse::<u64>().ok());

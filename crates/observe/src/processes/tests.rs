@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A shell that does what it is told, line by line, and says when it is done.
+/// A shell that executes lines, and says when each is done.
 struct Shell {
     child: Child,
     stdin: ChildStdin,
@@ -22,7 +22,7 @@ impl Shell {
         Self { child, stdin, stdout }
     }
 
-    /// Runs a line; what it prints last.
+    /// Runs a line; returns what it prints last.
     fn run(&mut self, line: &str) -> String {
         writeln!(self.stdin, "{line}").expect("it reads");
         let mut answer = String::new();
@@ -63,7 +63,7 @@ fn processor_time_also_of_children_that_came_and_went() {
     assert_eq!(first.titles, [], "one process needs no titles");
     shell.run(&format!("{BUSY}; echo done"));
     assert!(cut(&mut processes, &[pid]).cpu_ns >= 20_000_000);
-    // It has ended, and was waited for, before anybody looks.
+    // It has ended, and was reaped, before anybody looks.
     shell.run(&format!("sh -c '{BUSY}'; echo done"));
     let child = cut(&mut processes, &[pid]);
     assert!(child.cpu_ns >= 20_000_000, "{child:?}");
@@ -79,9 +79,9 @@ fn what_was_seen_of_a_child_is_not_counted_again_at_its_end() {
     let line = format!("sh -c '{BUSY}; exec sleep 60' & echo $!");
     let child: u32 = shell.run(&line).parse().expect("it says its number");
     let cpu = |pid| procfs::TaskStat::read(pid).map_or(0, |stat| stat.cpu);
-    // On a busy machine, what others leave of the processors.
+    // On a busy machine, it gets what others leave of the processors.
     let end = Instant::now() + Duration::from_secs(120);
-    // Its name changes first, its arguments later.
+    // Its name changes before its arguments.
     let sleeps =
         || std::fs::read(format!("/proc/{child}/cmdline")).is_ok_and(|line| line.starts_with(b"sleep"));
     while !sleeps() && Instant::now() < end {

@@ -1,4 +1,5 @@
-//! Whose a connection is. The kernel's list names none; the descriptors of the processes do, and are dear to walk.
+//! The owners of connections. The kernel's list names none; the descriptors of the processes do, but are
+//! expensive to walk.
 
 use super::listener;
 use crate::missing::MissingLog;
@@ -8,30 +9,30 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// After a walk that took so long none is made for a hundred times as long.
+/// Ratio of the pause after a walk to its duration.
 const SHARE: u32 = 100;
-/// And not sooner than this.
+/// Minimum pause.
 const SOONEST: Duration = Duration::from_secs(1);
 
-/// So many are kept; then those that have ended are forgotten with the others.
+/// Maximum inodes kept; beyond it all are forgotten, to drop those that have ended.
 const MOST: usize = 100_000;
 
-/// Who has this share of the connections to an address is taken for the owner of those that cannot be told: others connect to a database, too.
+/// The owner of at least this share of the connections to an address is taken for the owner of the unknown
+/// ones: others connect to a database, too.
 const NEARLY_ALL: f64 = 0.8;
 
-/// The subjects that have sockets.
 #[derive(Debug, Default)]
 pub(super) struct SocketOwners {
-    /// By inode; none: it is of no subject.
+    /// By inode; none: of no subject.
     inodes: HashMap<u32, Option<usize>>,
-    /// Who last had nearly all connections to an address: whose those are that nobody has any longer, or that
-    /// came since the last walk.
+    /// The last owner of nearly all connections to an address, who is taken to own those that no process
+    /// has any longer, or that are new since the last walk.
     remotes: HashMap<SocketAddr, usize>,
     not_before: Option<Instant>,
 }
 
 impl SocketOwners {
-    /// Finds whose those sockets are that are not known yet.
+    /// Finds the owners of new sockets.
     pub fn resolve(
         &mut self,
         sockets: &[TcpSocket],
@@ -72,7 +73,7 @@ impl SocketOwners {
         }
         for (remote, counts) in there {
             let all: u32 = counts.values().sum();
-            // Some had ended when the descriptors were walked, and are nobody's.
+            // Some were closed before the walk, and have no owner.
             let nearly_all = |(of, count): (&Option<usize>, &u32)| {
                 of.filter(|_| f64::from(*count) >= NEARLY_ALL * f64::from(all))
             };
@@ -84,7 +85,7 @@ impl SocketOwners {
         self.not_before = Some(now + (now.elapsed() * SHARE).max(SOONEST));
     }
 
-    /// The subject that made this connection, if any has.
+    /// The subject that made this connection, if any.
     pub fn owner_of(&self, socket: &TcpSocket, listens: &[(SocketAddr, usize)]) -> Option<usize> {
         if is_outgoing(socket, listens)
             && let Some(known) = self.inodes.get(&socket.inode)
@@ -95,8 +96,8 @@ impl SocketOwners {
     }
 }
 
-/// Whether a subject may have made this connection: not those that were made to one, and not those to the
-/// service, which are torment's.
+/// Whether a subject may have made this connection: excludes those made to a subject; connections to the
+/// service are torment's.
 fn is_outgoing(socket: &TcpSocket, listens: &[(SocketAddr, usize)]) -> bool {
     socket.state == TcpState::ESTABLISHED
         && socket.inode != 0

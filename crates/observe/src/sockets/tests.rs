@@ -18,7 +18,7 @@ fn cut(sockets: &mut SocketSource, scene: &WatchScope) -> Window {
     window
 }
 
-/// At an address that no other test has: what others have just closed counts, too.
+/// On an address that no other test uses: others' recently closed connections count, too.
 fn listen() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.7.1:0").expect("a port is free");
     let at = listener.local_addr().expect("it is bound");
@@ -34,7 +34,7 @@ fn queues_clients_and_peers() {
     let mut pool: Vec<TcpStream> =
         (0..3).map(|_| TcpStream::connect(there).expect("there is room")).collect();
     sockets.read(&scene);
-    // What is only dropped stays open while another test's child that is about to execute something has it too.
+    // A socket that is merely dropped stays open while another test's child, about to exec, has it too.
     let close = |stream: TcpStream| stream.shutdown(std::net::Shutdown::Both).expect("it is connected");
     for _ in 0..4 {
         close(service.accept().expect("there are four").0);
@@ -94,7 +94,8 @@ fn who_is_no_subject_has_no_peers() {
     drop(client);
 }
 
-/// PgBouncer had ten connections to PostgreSQL, and up to eighteen were counted: another service beside it made one for each request.
+/// PgBouncer had ten connections to PostgreSQL, and up to eighteen were counted: another service made one
+/// for each request.
 #[test]
 fn what_others_connect_to_the_same_address_is_not_the_subjects() {
     let (_downstream, there) = listen();
@@ -108,7 +109,7 @@ fn what_others_connect_to_the_same_address_is_not_the_subjects() {
     let mine = [(); 2].map(|()| TcpStream::connect(there).expect("there is room"));
     let mut others = vec![connected().expect("there is bash")];
     sockets.read(&scene);
-    // Nobody walks the descriptors again within a second.
+    // Descriptors are not walked again within a second.
     others.push(connected().expect("there is bash"));
     let part = cut(&mut sockets, &scene).subjects.remove(0);
     for mut child in others {
@@ -134,7 +135,7 @@ fn connections_that_ended_first_wait_at_their_end() {
     for _ in 0..4 {
         drop(downstream.accept().expect("there are four"));
     }
-    // The last packets may still be under way.
+    // The last packets may still be in transit.
     let end = std::time::Instant::now() + Duration::from_secs(10);
     loop {
         let part = cut(&mut sockets, &scene).subjects.remove(0);

@@ -1,25 +1,25 @@
-//! Adds up what was seen of the threads until a window is cut.
+//! Totals of thread groups until a window is cut.
 
 use super::wait_table::{WaitId, WaitTable};
 use record::watch::{BusyThreads, ThreadGroup, ThreadState, ThreadWait};
 
-/// Threads of one name, of one subject.
+/// Threads of the same name and subject.
 #[derive(Debug, Default)]
 pub(crate) struct GroupTally {
     pub subject: usize,
     pub name: String,
-    /// How many there are now.
+    /// Its current threads.
     pub members: Vec<u32>,
     pub on_cpu_ns: u64,
     pub run_delay_ns: u64,
     pub switches: u64,
-    /// See [`super::crowd::Crowd::full`].
+    /// See [`super::thread_table::ThreadTable::update_restless`].
     pub full: BusyThreads,
-    /// Numbers of threads, summed over looks.
+    /// Number of threads, summed over looks.
     threads: f64,
     states: Vec<(WaitId, f64)>,
-    /// Of the look that goes on: how many threads were looked at whose wait was known already; how many
-    /// more were to be looked into, and how many of those were.
+    /// In this look: threads looked at whose wait was already known; others to be inspected; and how many
+    /// of those were.
     pub settled: u32,
     pub wanted: u32,
     pub got: u32,
@@ -35,8 +35,9 @@ impl GroupTally {
         (self.settled, self.wanted, self.got) = (0, 0, 0);
     }
 
-    /// How many threads each one stands for: of those whose wait was known, and of those looked into. The
-    /// latter stand for all that moved and sleep; leaving them out would make the group look stiller than it is.
+    /// How many threads each one stands for: of those whose wait was known, and of those inspected. The
+    /// latter stand for all that moved and sleep; leaving them out would make the group look more idle than
+    /// it is.
     pub fn weights(&self) -> (f64, f64) {
         let (settled, wanted, got) = (f64::from(self.settled), f64::from(self.wanted), f64::from(self.got));
         let moved = if got > 0.0 { wanted / got } else { 0.0 };
@@ -52,12 +53,12 @@ impl GroupTally {
         }
     }
 
-    /// A look is over.
+    /// A look ends.
     pub fn end(&mut self) {
         self.threads += self.members.len() as f64;
     }
 
-    /// The group within the window that ends now, after so many looks; none if there was nothing.
+    /// The group's part of the window that ends now, after this many looks; none if empty.
     pub fn cut(&mut self, waits: &WaitTable, looks: u32) -> Option<ThreadGroup> {
         let threads = self.threads / f64::from(looks.max(1));
         let sum: f64 = self.states.iter().map(|(_, weight)| weight).sum();
@@ -99,7 +100,7 @@ mod tests {
         let [sleep, events] = [ThreadWait::Sleep, ThreadWait::Events].map(|wait| waits.intern(wait));
         let mut tally = GroupTally::new(0, "worker".to_owned());
         tally.members = (0..10).collect();
-        // Of ten threads six were looked at: two had not moved, and of four that had, one was looked into.
+        // Of ten threads six were looked at: two had not moved, and of four that had, one was inspected.
         tally.begin();
         (tally.settled, tally.wanted, tally.got) = (2, 4, 1);
         let (settled, moved) = tally.weights();

@@ -1,4 +1,4 @@
-//! What a thread that does not run waits for, by the call it is in.
+//! What an off-CPU thread waits for, by its system call.
 
 use super::proc_files::ProcFiles;
 use super::socket_table::SocketTable;
@@ -12,31 +12,30 @@ use std::io;
 use std::os::fd::OwnedFd;
 use sys::{SyscallKind, syscall_kind};
 
-/// A thread that is to be looked into.
+/// A thread to be inspected.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SleepingThread<'a> {
     pub pid: u32,
     pub tid: u32,
     /// `S`, `D`, …
     pub state: u8,
-    /// Its `syscall` file, if that is kept open.
+    /// Its open `syscall` file, if kept.
     pub file: Option<&'a OwnedFd>,
 }
 
-/// What came of looking into a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inspection {
-    /// It runs after all.
+    /// Running after all.
     Running,
-    /// It waits for that.
+    /// Its wait.
     Waits(ThreadActivity),
-    /// That may not be read; what `wchan` has of it.
+    /// Not permitted; the wait that `wchan` gives.
     Refused(WaitId),
     /// It has ended.
     Ended,
 }
 
-/// What it takes to look.
+/// What an inspection needs.
 pub(crate) struct Inspector<'a> {
     pub files: &'a mut ProcFiles,
     pub ends: &'a mut SocketTable,
@@ -44,7 +43,7 @@ pub(crate) struct Inspector<'a> {
 }
 
 impl Inspector<'_> {
-    /// Looks into a thread by the call it is in.
+    /// Inspects a thread by its system call.
     pub fn inspect(&mut self, sleeper: SleepingThread<'_>) -> Inspection {
         let SleepingThread { pid, tid, state, file } = sleeper;
         let text = match self.files.read_either(file, format_args!("{pid}/task/{tid}/syscall")) {
@@ -74,8 +73,8 @@ impl Inspector<'_> {
         Inspection::Waits(ThreadActivity::Wait(self.waits.intern(wait)))
     }
 
-    /// By the kernel's function, which takes less permission than the call. It does not say with what deadline or
-    /// for which descriptor, so that it is a name only where that matters.
+    /// By `wchan`, which takes less permission than the system call. It gives no timeout or descriptor, so
+    /// only a name where these matter.
     pub fn inspect_by_wchan(&mut self, sleeper: SleepingThread<'_>) -> Inspection {
         let wait = match self.function(sleeper) {
             None => ThreadWait::Unknown,
@@ -92,14 +91,14 @@ impl Inspector<'_> {
         Inspection::Refused(self.waits.intern(wait))
     }
 
-    /// `wchan`; none if it may not be read, which the kernel says by `0`.
+    /// `wchan`; none if it may not be read, which the kernel signals by `0`.
     fn function(&mut self, SleepingThread { pid, tid, .. }: SleepingThread<'_>) -> Option<String> {
         let text = self.files.read_either(None, format_args!("{pid}/task/{tid}/wchan")).ok()?;
         let text = String::from_utf8_lossy(text.trim_ascii());
         (!text.is_empty() && text != "0").then(|| text.into_owned())
     }
 
-    /// Not in a call: a page of memory is waited for, or it is being stopped.
+    /// Not in a system call: a page fault, or being stopped.
     fn in_kernel(&mut self, sleeper: SleepingThread<'_>) -> ThreadWait {
         if sleeper.state == b'D' {
             return ThreadWait::PageFault;
@@ -107,7 +106,7 @@ impl Inspector<'_> {
         self.function(sleeper).map_or(ThreadWait::Unknown, |what| ThreadWait::Other { what })
     }
 
-    /// Uninterruptible, and not by a descriptor: a disk, or a lock of the kernel.
+    /// Uninterruptible, and not on a descriptor: a disk, or a kernel lock.
     fn uninterruptible(&mut self, sleeper: SleepingThread<'_>) -> ThreadWait {
         const DISK: [&str; 10] = units::texts![
             "io_schedule" "folio_wait" "jbd2" "rq_qos" "blk_" "wait_on_b" "xfs_" "ext4_" "nfs" "btrfs"
@@ -119,7 +118,7 @@ impl Inspector<'_> {
         }
     }
 
-    /// Somebody waits for one descriptor, until then.
+    /// Polls one descriptor, until then.
     fn polled(
         &mut self,
         SleepingThread { pid, tid, .. }: SleepingThread<'_>,
@@ -132,7 +131,8 @@ impl Inspector<'_> {
             return ThreadWait::Other { what: "poll".to_owned() };
         }
         let descriptor = u64::from(u32::from_ne_bytes(bytes));
-        // Ruby's main thread sleeps so: only a signal would wake it by that descriptor. Others wait so for work, in threads beside it.
+        // So sleeps Ruby's main thread, which only a signal would wake by that descriptor. Others wait so
+        // for work, in other threads.
         if pid == tid && has_deadline(until) && self.is_eventfd(pid, descriptor) {
             return ThreadWait::Sleep;
         }
@@ -152,7 +152,7 @@ impl Inspector<'_> {
         }
     }
 
-    /// What somebody waits for who waits for this descriptor; none if that does not follow.
+    /// The wait for this descriptor; none if that does not follow.
     fn leads(&mut self, pid: u32, descriptor: u64, call: &str) -> Option<ThreadWait> {
         // The kernel takes the lower half of a register for a descriptor.
         let descriptor = descriptor & u64::from(u32::MAX);
@@ -168,7 +168,7 @@ impl Inspector<'_> {
             [b'/', ..] if path.starts_with("/dev/") || path.starts_with("/proc/") => {
                 Some(ThreadWait::Other { what: path })
             }
-            // A file is never waited for by poll.
+            // Files are never polled.
             [b'/', ..] if call != "poll" => Some(ThreadWait::Disk { what: path }),
             _ if path.starts_with("anon_inode:") => Some(ThreadWait::Events),
             _ => None,
@@ -176,7 +176,8 @@ impl Inspector<'_> {
     }
 }
 
-/// Whether this third argument of poll(2) is a number of milliseconds, or of ppoll(2) a pointer to a time: below 0 and null are for ever.
+/// Whether the third argument of poll(2), milliseconds, or of ppoll(2), a pointer to a time, is a timeout:
+/// negative or null is for ever.
 fn has_deadline(until: u64) -> bool {
     match until >> 32 {
         0 | 0xffff_ffff => (until as u32).cast_signed() > 0,
@@ -189,17 +190,17 @@ fn read_memory(pid: u32, address: u64, into: &mut [u8]) -> io::Result<()> {
     sys::read_memory(pid.ok_or(io::ErrorKind::NotFound)?, address, into)
 }
 
-/// A wait by futex(2): its address, how it is asked for, the value expected, and a pointer to when it ends.
+/// A futex(2) wait: address, operation, expected value, and a pointer to the timeout.
 ///
-/// For a thread that has not moved since, what was left at the first look is kept: that is nearer to what it
-/// had asked for.
+/// A thread that has not moved since keeps what was left at the first look: that is nearer to its original
+/// timeout.
 fn futex(pid: u32, [address, flags, _, until]: [u64; 4]) -> ThreadActivity {
     const PRIVATE: u64 = 128;
     const WALL_CLOCK: u64 = 256;
     let (op, is_absolute) = match flags & 0xffff_ffff & !(PRIVATE | WALL_CLOCK) {
         0 => (FutexOp::Wait, false),
         9 => (FutexOp::WaitBitset, true),
-        // FUTEX_LOCK_PI and its like are by the wall clock, always.
+        // FUTEX_LOCK_PI and the like always use the wall clock.
         _ => (FutexOp::Other, true),
     };
     let mut within = None;
@@ -207,7 +208,7 @@ fn futex(pid: u32, [address, flags, _, until]: [u64; 4]) -> ThreadActivity {
         let is_wall = flags & WALL_CLOCK != 0 || op == FutexOp::Other;
         let clock = if is_wall { ClockId::Realtime } else { ClockId::Monotonic };
         let mut bytes = [0; 16];
-        // A deadline that cannot be read is one all the same: the longest, which says least.
+        // An unreadable timeout is still one: the longest, which says least.
         let left = read_memory(pid, until, &mut bytes).map_or(u64::MAX, |()| {
             let asked = nanos(bytes);
             if is_absolute {

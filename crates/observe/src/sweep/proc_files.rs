@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC);
 
-/// `/proc`, and room for what is read there and for how it is called.
+/// `/proc`, with buffers for paths and contents.
 #[derive(Debug)]
 pub(crate) struct ProcFiles {
     proc: OwnedFd,
@@ -25,7 +25,7 @@ impl ProcFiles {
         Ok(Self { proc, path: String::with_capacity(64), buffer, link })
     }
 
-    /// Opens a file or a folder by its path below `/proc`, to be kept.
+    /// Opens a file or folder by its path below `/proc`, to be kept open.
     pub fn keep(&mut self, path: std::fmt::Arguments<'_>) -> io::Result<OwnedFd> {
         self.path.clear();
         // Writing to a string does not fail.
@@ -33,13 +33,13 @@ impl ProcFiles {
         Ok(openat(&self.proc, self.path.as_str(), READ, Mode::empty())?)
     }
 
-    /// Reads a file that is kept open, from its start.
+    /// Reads an open file from its start.
     pub fn read(&mut self, file: BorrowedFd<'_>) -> io::Result<&[u8]> {
         let length = pread(file, &mut self.buffer[..], 0)?;
         Ok(&self.buffer[..length])
     }
 
-    /// Reads a file that is kept open, or else the one of this path.
+    /// Reads the open file, if any, or else the one at this path.
     pub fn read_either(
         &mut self,
         kept: Option<&OwnedFd>,
@@ -54,7 +54,7 @@ impl ProcFiles {
         }
     }
 
-    /// Where a link leads.
+    /// The target of a symlink.
     pub fn link(&mut self, path: std::fmt::Arguments<'_>) -> io::Result<&[u8]> {
         self.path.clear();
         let _ = self.path.write_fmt(path);

@@ -11,31 +11,30 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use units::random::Random;
 
-/// How long calls may be read in one look: the kernel may make the reader wait for a thread that is on its way
-/// to sleep.
+/// Time limit for reading system calls in one look: the kernel may make the reader wait for a thread that
+/// is falling asleep.
 const INTO_CALLS: Duration = Duration::from_millis(5);
-/// How long a look may take; it stops there, and the next one begins elsewhere.
+/// Time limit of a look; it stops there, and the next one begins elsewhere.
 const LONGEST: Duration = Duration::from_millis(50);
-/// Every how many threads the clock is read.
+/// Threads between readings of the clock.
 const EACH: usize = 16;
 
-/// What is needed to look, and what is kept from one look to the next.
+/// The state of the looks.
 pub(crate) struct ThreadScanner {
     pub files: ProcFiles,
     pub crowd: ThreadTable,
     pub waits: WaitTable,
     loadavg: Option<OwnedFd>,
-    /// Processors of the machine.
     cpus: u64,
     running: WaitId,
-    /// Whom this look is at, in its order.
+    /// The threads of this look, in its order.
     chosen: Vec<u32>,
     /// What each of the chosen does.
     doing: Vec<ThreadScan>,
     addresses: HashMap<(u32, u64), u32>,
-    /// Which threads are looked at is no secret.
+    /// Not cryptographic: which threads are looked at is no secret.
     random: Random,
-    /// How many ran or wanted to, of each subject, at the last look.
+    /// Running or ready threads of each subject, at the last look.
     ran: Vec<u32>,
     /// Processors that each subject may use.
     pub allowed: Vec<f64>,
@@ -43,15 +42,15 @@ pub(crate) struct ThreadScanner {
 
 #[derive(Debug, Clone, Copy)]
 enum ThreadScan {
-    /// It runs, or is ready to; or it has not moved and still waits for that.
+    /// Running or ready; or it has not moved and its wait is still the same.
     Known(ThreadActivity),
-    /// It has moved, and was looked into.
+    /// It has moved, and was inspected.
     Moved(ThreadActivity),
     NotLooked,
     Gone,
 }
 
-/// What one look came to, for one subject.
+/// Counts of one look, for one subject.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ScanCounts {
     pub threads: u32,
@@ -79,7 +78,7 @@ impl ThreadScanner {
         }
     }
 
-    /// Looks at no more than so many threads of each group.
+    /// Looks at no more than `most` threads of each group.
     pub fn scan(&mut self, most: usize, into: &mut Vec<ScanCounts>) {
         let began = Instant::now();
         into.clear();
@@ -94,7 +93,7 @@ impl ThreadScanner {
         }
     }
 
-    /// Takes up how long each thread ran up to now.
+    /// Updates the run time of each thread.
     pub fn run(&mut self) {
         for at in 0..self.crowd.threads.len() {
             self.crowd.update_run_time(&mut self.files, at);
@@ -111,17 +110,17 @@ impl ThreadScanner {
             }
             self.chosen.extend(self.crowd.tallies[at].members.iter().take(most));
         }
-        // A look that is stopped has seen others than the last one.
+        // A look that stops early then sees other threads than the last one.
         let start = self.random.draw() as usize % self.chosen.len().max(1);
         self.chosen.rotate_left(start);
         self.doing.clear();
         self.doing.resize(self.chosen.len(), ThreadScan::NotLooked);
     }
 
-    /// What each of the chosen does; whether one has another name now.
+    /// What each of the chosen does; returns whether any was renamed.
     ///
-    /// One that has moved and sleeps is looked into at once. Later, what others were waiting for may have passed from it to
-    /// one of them, and would be seen with nobody.
+    /// A thread that has moved and sleeps is inspected at once. Later, what others wait for may have passed
+    /// from it to one of them, and would be seen with none.
     fn scan_chosen(&mut self, began: Instant) -> bool {
         let is_full = self.is_full();
         let (mut renamed, mut into_calls) = (false, Duration::ZERO);
@@ -138,7 +137,7 @@ impl ThreadScanner {
             let Some(process) = &self.crowd.processes[thread.process as usize] else { continue };
             let (pid, tid, subject) = (process.pid, thread.tid, process.subject);
             let known = thread.seen.filter(|_| !moved);
-            // One that was woken and has not run since has not moved: only its state tells.
+            // A thread that was woken and has not run since has not moved: only its state tells.
             let is_crowded =
                 is_full || self.ran.get(subject).is_some_and(|ran| *ran >= self.most_running(subject));
             if let Some(seen) = known.filter(|_| !is_crowded) {
@@ -189,7 +188,7 @@ impl ThreadScanner {
         text.ok().and_then(procfs::parse_loadavg).is_none_or(|load| load.running > self.cpus)
     }
 
-    /// From so many running threads on some may be ready and kept from running by a quota.
+    /// From this many running threads on, some may be ready and throttled by a quota.
     fn most_running(&self, subject: usize) -> u32 {
         self.allowed.get(subject).map_or(1, |cpus| cpus.floor().max(1.0) as u32)
     }
@@ -203,7 +202,7 @@ impl ThreadScanner {
         self.tally(at).settled += 1;
     }
 
-    /// What it waits for.
+    /// Inspects what a thread waits for.
     fn inspect(&mut self, place: usize, at: usize, state: u8) {
         let thread = &mut self.crowd.threads[at];
         let Some(process) = &self.crowd.processes[thread.process as usize] else { return };
@@ -278,7 +277,7 @@ impl ThreadScanner {
         !gone.is_empty() && self.crowd.remove(|thread| gone.contains(&thread.tid))
     }
 
-    /// Begins anew with the waits that are told apart; those are found again.
+    /// Resets the table of waits, which are found again.
     pub fn forget(&mut self) {
         self.waits = WaitTable::default();
         self.running = self.waits.intern(ThreadWait::Running);

@@ -7,12 +7,13 @@ use record::watch::ThreadWait;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-/// The least time between two listings: a connection made for one request may be gone with it, and who waits for it then waits for nobody knows what.
+/// Minimum interval between listings: a connection made for one request may be gone with it, and the wait
+/// for it then stays unknown.
 const LEAST: Duration = Duration::from_millis(20);
-/// So many times as long as a listing took passes before the next one: at most 2 % of the time.
+/// Ratio of the pause after a listing to its duration: at most 2 % of the time.
 const REST: u32 = 50;
 
-/// Local sockets kept; they are few, or made for a moment.
+/// Maximum local sockets kept; they are few, or short-lived.
 const MOST_LOCAL: usize = 4096;
 
 const STATES: [TcpState; 4] =
@@ -23,7 +24,7 @@ const STATES: [TcpState; 4] =
 pub(crate) struct SocketTable {
     listing: SocketLister,
     known: HashMap<u64, ThreadWait>,
-    /// The same of local ones; the kernel gives no number twice.
+    /// Local sockets; the kernel never reuses their inodes.
     local: HashMap<u64, ThreadWait>,
     again: Instant,
 }
@@ -33,7 +34,7 @@ impl SocketTable {
         Self { listing, known: HashMap::new(), local: HashMap::new(), again: Instant::now() }
     }
 
-    /// What somebody waits for who waits at this socket.
+    /// The wait of a thread that waits at this socket.
     pub fn classify(&mut self, inode: u64) -> ThreadWait {
         if let Some(wait) = self.known.get(&inode).or_else(|| self.local.get(&inode)) {
             return wait.clone();
@@ -43,7 +44,7 @@ impl SocketTable {
             Ok(Some(UnixSocket { name: None, peer, .. })) => {
                 let path =
                     peer.and_then(|inode| find_unix_socket(inode).ok().flatten()).and_then(|end| end.name);
-                // Nobody has accepted it yet, or it has no name.
+                // Not accepted yet, or without a name.
                 let Some(path) = path else {
                     return ThreadWait::Peer { address: LOCAL.trim_end().to_owned() };
                 };
@@ -58,7 +59,7 @@ impl SocketTable {
         wait
     }
 
-    /// The same of one that is not known yet, and not local.
+    /// The same for a socket that is unknown, and not local.
     fn listed(&mut self, inode: u64) -> ThreadWait {
         let now = Instant::now();
         if now < self.again {
@@ -66,7 +67,7 @@ impl SocketTable {
         }
         self.list();
         self.again = now + LEAST.max(now.elapsed() * REST);
-        // One that is not on a list made while somebody waits there is of another kind, such as UDP.
+        // Not in a list made while a thread waits there: another kind, such as UDP.
         self.known.get(&inode).cloned().unwrap_or_else(|| ThreadWait::Other { what: "socket".to_owned() })
     }
 
@@ -80,7 +81,7 @@ impl SocketTable {
     }
 }
 
-/// A connection from a port that is listened to was accepted there.
+/// A connection from a listening port was accepted there.
 fn end(socket: &TcpSocket, ports: &HashSet<u16>) -> ThreadWait {
     if socket.state == TcpState::LISTEN {
         ThreadWait::Accept

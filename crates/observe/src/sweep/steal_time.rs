@@ -1,16 +1,16 @@
-//! What the hypervisor took: a kernel that accounts for it (CONFIG_PARAVIRT_TIME_ACCOUNTING) counts a thread that would run meanwhile neither as
-//! running nor as ready.
+//! Steal time: with CONFIG_PARAVIRT_TIME_ACCOUNTING, a kernel counts a thread that would run meanwhile
+//! neither as running nor as ready.
 
 use procfs::CpuTimes;
 
-/// Follows how much of the processor time that the machine wanted was given to others.
+/// The share of the processor time the machine wanted that went to others.
 #[derive(Debug, Default)]
 pub(crate) struct StealTime {
     before: Option<CpuTimes>,
 }
 
 impl StealTime {
-    /// The time stolen for each unit of time had, since the last call; 0 where it is not known.
+    /// Time stolen per unit of time received, since the last call; 0 if unknown.
     pub fn steal_ratio(&mut self) -> f64 {
         let now =
             std::fs::read_to_string("/proc/stat").ok().and_then(|stat| procfs::parse_cpu_times(&stat, "cpu"));

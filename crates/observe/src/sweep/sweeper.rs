@@ -1,4 +1,4 @@
-//! The thread that sweeps: when, how much, and what it came to.
+//! The sweeping thread: when it sweeps, how much, and the results.
 
 use super::proc_files::ProcFiles;
 use super::scanner::{ScanCounts, ThreadScanner};
@@ -13,28 +13,29 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use sys::thread_cpu_ns;
 
-/// Sweeps a second, if that is cheap enough: in five seconds a hundred looks at each thread.
+/// Sweeps per second, if cheap enough: a hundred looks at each thread in five seconds.
 const MOST_SWEEPS: f64 = 20.0;
-/// Below this, fewer threads are looked at each time instead.
+/// Rather than below this, fewer threads are looked at each time.
 const FEWEST_SWEEPS: f64 = 2.0;
-/// The share of the target's processors that sweeping may use.
+/// Maximum share of the target's processors used by sweeping.
 const SHARE: f64 = 0.01;
-/// The share of one processor that it may use, however many the target has: it runs before others.
+/// Maximum share of one processor, however many the target has: it preempts others.
 const MOST_SHARE: f64 = 0.2;
-/// What a look at one thread costs, until it is known.
+/// Initial estimate of the cost of a look at one thread.
 const FIRST_COST_NS: f64 = 7_000.0;
-/// Threads of a group in one look, where all are too many: a share is right within 5 percentage points (95 %).
+/// Threads of a group in one look, where all are too many: a share is right within 5 percentage points (95
+/// %).
 const SUBSET: usize = 400;
-/// The least of them.
+/// Minimum of that.
 const LEAST_SUBSET: usize = 25;
-/// Waits told apart before they are counted anew.
+/// Distinct waits after which the table is reset.
 const MANY_WAITS: usize = 1_500;
-/// How often threads are listed, at most; listing takes a tenth of the budget.
+/// Minimum interval between listings of threads; listing takes a tenth of the budget.
 const LIST: Duration = Duration::from_millis(250);
-/// New threads taken in by one listing: some 30 µs each, while nobody else has the processor.
+/// Maximum new threads per listing: some 30 µs each, while nobody else has the processor.
 const MOST_NEW: usize = 500;
 
-/// Who is watched.
+/// The processes to sweep.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct SweepTargets {
     subjects: Vec<Vec<u32>>,
@@ -53,13 +54,13 @@ impl SweepTargets {
 pub(crate) enum Command {
     /// Watch these from now on.
     Watch(SweepTargets),
-    /// The target is under load, or no longer is.
+    /// Whether the target is under load.
     Loaded(bool),
     /// A window ends.
     Cut(Sender<Vec<(ThreadSampling, Vec<ThreadGroup>)>>),
 }
 
-/// Sums of a window, for one subject.
+/// Totals of a window, for one subject.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     threads: f64,
@@ -77,12 +78,12 @@ pub(crate) struct Sweeper {
     is_loaded: bool,
     stolen: StealTime,
     next: Instant,
-    /// How much later than that, and the how many'th it is: see [`later`].
+    /// Delay of the next sweep beyond `next`, and its number: see [`jitter`].
     later: Duration,
     turn: u32,
     list_at: Instant,
     cut_at: Instant,
-    /// What a look at one thread costs, and what everything else does in a second.
+    /// Cost of a look at one thread, and of everything else per second.
     cost_ns: f64,
     other_ns: f64,
     other_now_ns: u64,
@@ -90,9 +91,9 @@ pub(crate) struct Sweeper {
 }
 
 impl Sweeper {
-    /// Takes its priority and says so; none if there is no `/proc`.
+    /// Raises its priority and reports it; none without `/proc`.
     pub fn start(crew: SweepTargets, rate: Arc<AtomicU64>, say: &Sender<Priority>) -> Option<Self> {
-        // First of all: with a table of its own the many files kept open take nothing from the load.
+        // First of all: with its own table, the many files kept open take nothing from the load.
         let own_table = sys::unshare_descriptors(&[]).is_ok();
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 20);
         let descriptors = if own_table { limit } else { limit / 4 };
@@ -121,7 +122,7 @@ impl Sweeper {
         sweeper.watch(crew);
         sweeper.list(usize::MAX);
         sweeper.pace();
-        // Opening the files of all took its time, and nobody had to wait for it. Whoever started this does now.
+        // Opening all files took time without delaying anybody. From now on the starter waits.
         let _ = say.send(priority::raise_priority());
         Some(sweeper)
     }
@@ -176,13 +177,13 @@ impl Sweeper {
         self.list_at = Instant::now() + rest;
     }
 
-    /// Processor time that may be used in a second, in seconds.
+    /// Processor time allowed per second, in seconds.
     fn budget(&self) -> f64 {
         let most = self.looking.allowed.iter().copied().fold(1.0, f64::max);
         (SHARE * most).min(MOST_SHARE)
     }
 
-    /// Sweeps a second, and the most threads of a group in each.
+    /// Sweeps per second, and the most threads of a group in each.
     fn pace(&self) -> (f64, usize) {
         let budget = (self.budget() * 1e9 - self.other_ns).max(self.budget() * 0.25e9);
         let sizes = || self.looking.crowd.tallies.iter().map(|tally| tally.members.len());
@@ -195,12 +196,12 @@ impl Sweeper {
             }
         }
         let rate = (budget / cost(most).max(1.0)).clamp(FEWEST_SWEEPS, MOST_SWEEPS);
-        // Said anew only when it is another: it moves a little all the time.
+        // Reported only if clearly different: it fluctuates.
         let said = f64::from_bits(self.rate.load(Ordering::Relaxed));
         if !(said / 1.5..=said * 1.5).contains(&rate) || (rate == MOST_SWEEPS && said != rate) {
             self.rate.store(((rate * 2.0).round() / 2.0).to_bits(), Ordering::Relaxed);
         }
-        // Between trials it only keeps up with who is there.
+        // Between trials it only keeps up with the list of threads.
         (if self.is_loaded { rate } else { FEWEST_SWEEPS }, most)
     }
 
@@ -230,7 +231,7 @@ impl Sweeper {
             // Follows a change within a few sweeps.
             self.cost_ns += 0.2 * (cost_ns as f64 / f64::from(at) - self.cost_ns);
         }
-        // In time with the last one; and never, whatever it cost, more than a fifth of a processor.
+        // In step with the last one; but never, whatever the cost, more than a fifth of a processor.
         let rest = Duration::from_nanos((after - start_ns) * 4);
         self.next = (self.next + period).max(now + period / 2 - self.later).max(Instant::now() + rest);
         self.turn = self.turn.wrapping_add(1);
@@ -287,20 +288,20 @@ impl Sweeper {
     }
 }
 
-/// By how much a sweep comes later than at equal distances. Requests come at equal distances, and who looks as regularly would see
-/// the same moment of each: a thread that works a quarter of its time was seen at work in nineteen of twenty looks. The
-/// golden section spreads the looks evenly over the period.
+/// Offset of a sweep from its regular time. Requests come at equal distances, and equally regular looks
+/// would see the same moment of each: a thread that works a quarter of its time was seen at work in
+/// nineteen of twenty looks. The golden section spreads the looks evenly over the period.
 fn jitter(turn: u32, period: Duration) -> Duration {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     period.mul_f64(0.9 * (f64::from(turn) * GOLDEN).fract())
 }
 
-/// Sweeps that should have been made while one was late.
+/// Sweeps missed while one was late.
 fn missed(late: Duration, period: Duration) -> u32 {
     (late.as_secs_f64() / period.as_secs_f64()) as u32
 }
 
-/// Now, as `stat` gives the start of processes: in ticks since the machine was started.
+/// The current time as process start times in `stat`: in ticks since boot.
 fn now_ticks(files: &mut ProcFiles) -> u64 {
     let text = files.read_either(None, format_args!("uptime")).map(<[u8]>::to_vec).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -312,7 +313,7 @@ fn now_ticks(files: &mut ProcFiles) -> u64 {
 mod tests {
     use super::*;
 
-    /// Looks 20 times a second at what comes 20 times a second and lasts for a quarter of that.
+    /// Looks 20 times a second at work that comes 20 times a second and lasts a quarter of that.
     #[test]
     fn looks_do_not_keep_step_with_requests() {
         let period = Duration::from_millis(50);

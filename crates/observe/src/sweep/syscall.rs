@@ -1,4 +1,4 @@
-//! The call that a thread is in, read without allocating. Whatever is not as expected is none.
+//! Parses a thread's current system call without allocating. Anything unexpected gives none.
 
 use procfs::parse_number;
 
@@ -9,7 +9,7 @@ pub(crate) enum Syscall {
     Running,
     /// In the kernel for another reason: a page fault.
     None,
-    /// In a call, with its first four arguments.
+    /// In a system call, with its first four arguments.
     In(i64, [u64; 4]),
 }
 

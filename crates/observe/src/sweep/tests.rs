@@ -1,4 +1,4 @@
-//! Against real threads: of this test process itself, each test telling its own by their names.
+//! Tests with real threads of this process, each test finding its own by name.
 
 use super::SweepSource;
 use crate::source::Source;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// All of them watch this process: one at a time.
+/// All tests watch this process: one at a time.
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -29,7 +29,7 @@ fn scene(subjects: &[&[u32]]) -> WatchScope {
     WatchScope { subjects: subjects.iter().map(cast).collect(), ..WatchScope::default() }
 }
 
-/// Sweeps for so long, from a clean start.
+/// Sweeps for this long, from a clean start.
 fn windows(scene: &WatchScope, length: Duration) -> Vec<(ThreadSampling, Vec<ThreadGroup>)> {
     let mut sweeps = SweepSource::start(scene).expect("there can be a thread");
     sweeps.read(scene);
@@ -72,7 +72,7 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         self.stop.drain(..).for_each(|stop| stop());
-        // After a failure some may wait for what is dropped later: whoever joined them never said what had failed.
+        // After a failure some may wait for what is dropped later: joining them would hide what failed.
         if std::thread::panicking() {
             return;
         }
@@ -88,7 +88,7 @@ fn group<'a>(groups: &'a [ThreadGroup], name: &str) -> &'a ThreadGroup {
         .unwrap_or_else(|| panic!("no {name} among {:?}", groups.iter().map(|g| &g.name).collect::<Vec<_>>()))
 }
 
-/// The group's threads are where they should be, nearly all of the time.
+/// Asserts that the group's threads wait so, nearly all of the time.
 fn expect(groups: &[ThreadGroup], name: &str, threads: f64, wait: &ThreadWait) {
     let group = group(groups, name);
     let sum: f64 = group.states.iter().map(|state| state.threads).sum();
@@ -102,7 +102,7 @@ fn futex(within_s: Option<u32>, shared: bool) -> ThreadWait {
     ThreadWait::Futex { op: FutexOp::WaitBitset, within_s, shared }
 }
 
-/// What wakes a thread, and the work of one that waits for it.
+/// A waker, and the work of a thread that waits for it.
 fn until_woken(
     wait: impl Fn(&Receiver<()>) + Send + Clone + 'static,
 ) -> (Sender<()>, impl Fn() + Send + Clone + 'static) {
@@ -115,7 +115,7 @@ fn until_woken(
 fn known_waits_of_own_threads() {
     let _alone = alone();
     let own = std::process::id();
-    // Three threads at one lock, with whoever holds it not among them.
+    // Three threads at one lock, not counting its holder.
     let lock = Arc::new(Mutex::new(()));
     let held = Arc::new(Barrier::new(2));
     let (release, released) = channel::<()>();
@@ -132,7 +132,7 @@ fn known_waits_of_own_threads() {
         let lock = Arc::clone(&lock);
         Threads::start("zlock", 3, move || drop(lock.lock().expect("nobody panics")))
     };
-    // One with a deadline of 30 s, and one without.
+    // One with a timeout of 30 s, and one without.
     let (wake, wait) = until_woken(|asleep| {
         let _ = asleep.recv_timeout(Duration::from_secs(30));
     });
@@ -151,7 +151,7 @@ fn known_waits_of_own_threads() {
             Some(&time),
         );
     });
-    // As somebody waits for another of his own process.
+    // As a thread waits for another of its process.
     let own_event = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC).expect("there is room"));
     let polled = |time: Option<Timespec>| {
         let own_event = Arc::clone(&own_event);
@@ -187,7 +187,7 @@ fn known_waits_of_own_threads() {
     drop((wanting, timed, untimed, events, asleep, piped, sleeping, waiting));
 }
 
-/// As Ruby's main thread sleeps, by a program that is anywhere.
+/// As Ruby's main thread sleeps; done here in a program of its own.
 #[test]
 fn a_main_thread_that_polls_its_own_event_sleeps() {
     let _alone = alone();
@@ -267,7 +267,8 @@ fn sockets_lead_to_peers_and_clients() {
 fn processor_time_is_exact_and_short_lived_threads_are_missed_aloud() {
     let _alone = alone();
     let stop = Arc::new(AtomicBool::new(false));
-    // What it says of itself: how long it ran, and the longest that it was kept from that, of which the kernel tells only once it runs again.
+    // Its own account: how long it ran, and the longest that it was kept from running, of which the kernel
+    // tells only once it runs again.
     let (ran, kept) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let work = {
         let (stop, ran, kept) = (Arc::clone(&stop), Arc::clone(&ran), Arc::clone(&kept));
@@ -295,7 +296,7 @@ fn processor_time_is_exact_and_short_lived_threads_are_missed_aloud() {
                 while began.elapsed() < Duration::from_millis(5) {
                     std::hint::spin_loop();
                 }
-                // One that others kept from running for long was seen.
+                // One that was kept from running for long was seen.
                 let is_brief = began.elapsed() < Duration::from_millis(10);
                 sum.fetch_add(if is_brief { sys::thread_cpu_ns() } else { 0 }, Relaxed);
             });
@@ -316,7 +317,7 @@ fn processor_time_is_exact_and_short_lived_threads_are_missed_aloud() {
     let brief_ran = unseen.load(Relaxed) - unseen_before;
     let (before, windows, after) = cut(&mut sweeps);
     let took = began.elapsed().as_nanos() as u64;
-    // It has run again, whole, so that it knows what kept it.
+    // It has completed a whole round, so knows what kept it.
     for _ in 0..2 {
         let before = ran.load(Relaxed);
         while ran.load(Relaxed) == before {
@@ -331,14 +332,14 @@ fn processor_time_is_exact_and_short_lived_threads_are_missed_aloud() {
         (least.saturating_sub(slack)..most + slack).contains(&group.on_cpu_ns),
         "{least}..{most}: {group:?}"
     );
-    // Whether it had a processor or waited for one, all of its time is accounted for.
+    // All of its time is accounted for, on a processor or waiting for one.
     let (sum, slack) = (group.on_cpu_ns + group.run_delay_ns, slack + kept.load(Relaxed));
     assert!(
         (took.saturating_sub(slack)..took + slack).contains(&sum),
         "{sum} of {took}, but for {slack}: {group:?}"
     );
     assert!(group.states[0].wait == ThreadWait::Running && group.states[0].threads > 0.9, "{group:?}");
-    // A few may have been seen all the same; on a busy machine there are no more than a few.
+    // A few may have been seen all the same; on a busy machine there are only a few.
     assert!(sweep.unseen_cpu_ns >= brief_ran.saturating_sub(100_000_000) / 5, "{brief_ran}: {sweep:?}");
     drop((busy, brief));
 }
@@ -380,7 +381,7 @@ fn a_process_that_ends_and_one_that_comes() {
     cut(&mut sweeps, &both);
     std::thread::sleep(Duration::from_millis(500));
     expect(&cut(&mut sweeps, &both)[0].1, "sleep", 2.0, &ThreadWait::Sleep);
-    // All are gone, one after the other.
+    // All end, one after the other.
     drop((second, third));
     std::thread::sleep(Duration::from_millis(500));
     cut(&mut sweeps, &both);
@@ -420,7 +421,7 @@ fn another_users_process_is_seen_but_not_what_it_waits_for() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("skipped: only root can become somebody else");
     }
-    // The test binary itself, as nobody, looking at a process of root's.
+    // The test binary itself, as nobody, watches a process of root's.
     let of_root = sleeper("60");
     let own = std::env::current_exe().expect("it runs");
     let copy = tempfile::tempdir().expect("there is room");
@@ -461,8 +462,8 @@ fn as_nobody() {
     expect(groups, "sleep", 1.0, &ThreadWait::Unknown);
 }
 
-/// Ten permits among many threads, each kept for 10 ms: whoever does not wait for one has one, and there are always ten.
-/// A sweep that looks at the holders later than at the others sees fewer.
+/// Ten permits among many threads, each kept for 10 ms: a thread that does not wait for one has one, and
+/// there are always ten. A sweep that looks at the holders later than at the others sees fewer.
 #[test]
 fn permits_on_their_way_from_one_to_the_next_are_not_lost() {
     const PERMITS: usize = 10;
@@ -486,7 +487,7 @@ fn permits_on_their_way_from_one_to_the_next_are_not_lost() {
                 if state.1 {
                     return;
                 }
-                // One that takes it again at once would leave the others nothing.
+                // A thread that takes it again at once would leave the others nothing.
                 state = given.wait_timeout(state, Duration::from_secs(30)).expect("nobody panics").0;
             }
         }
@@ -504,7 +505,7 @@ fn permits_on_their_way_from_one_to_the_next_are_not_lost() {
         println!("{} of {PERMITS}: {group:?}", group.threads - waits);
         group.threads - waits
     };
-    // Where others take the processors, whoever is handed a permit is a while on its way to it.
+    // Where others take the processors, handing over a permit takes a while.
     let most = (0..4).map(|_| seen()).find(|holding| *holding >= 0.94 * PERMITS as f64);
     drop(threads);
     assert!(most.is_some(), "see above");

@@ -1,4 +1,4 @@
-//! The processes that are watched and their threads, with their files kept open.
+//! The watched processes and their threads, with their files kept open.
 
 use super::group_tally::GroupTally;
 use super::proc_files::ProcFiles;
@@ -12,59 +12,56 @@ use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// Descriptors left for whatever else is opened.
+/// Descriptors reserved for other uses.
 const SPARE: usize = 64;
-/// Threads of which the dearer files are kept open too. Each open file costs the kernel a page.
+/// Threads whose more expensive files are kept open too. Each open file costs the kernel a page.
 const KEPT_WHOLE: usize = 2_000;
-/// The most threads watched: a page each.
+/// Maximum threads watched: a page each.
 const MOST_THREADS: usize = 50_000;
-/// Names that are told apart: a program may give each of its threads another.
+/// Maximum distinct names: a program may name each of its threads differently.
 const NAMES_MOST: usize = 1_000;
 
-/// A thread that wants a processor for this share of a window has no rest.
+/// A thread that wants a processor for this share of a window is restless.
 const FULL: f64 = 0.9;
 
-/// One thread.
 #[derive(Debug)]
 pub(crate) struct Thread {
     pub tid: u32,
-    /// Its place in [`Crowd::processes`].
+    /// Index into [`ThreadTable::processes`].
     pub process: u32,
-    /// Its place in [`Crowd::tallies`].
+    /// Index into [`ThreadTable::tallies`].
     pub tally: u32,
-    /// When it started: a number is given to another thread some day.
+    /// Start time: TIDs are reused.
     start: u64,
     name: [u8; 16],
     schedstat: Option<OwnedFd>,
     pub stat: Option<OwnedFd>,
     pub syscall: Option<OwnedFd>,
     pub sched: SchedStat,
-    /// Time on a processor, and ready for one, since the last cut.
+    /// Time running, and ready, since the last cut.
     pub on_cpu_ns: u64,
     pub delay_ns: u64,
-    /// What it was last seen to do; none: it has to be looked into.
+    /// Its last known activity; none: it must be inspected.
     pub seen: Option<ThreadActivity>,
-    /// That could not be read.
+    /// It may not be inspected.
     pub refused: bool,
-    /// The listing that last had it.
+    /// The last listing that had it.
     listed: u32,
 }
 
-/// One process.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub pid: u32,
     pub subject: usize,
     tasks: OwnedFd,
-    /// Its place in [`Crowd::ends`].
+    /// Index into [`ThreadTable::ends`].
     pub ends: usize,
-    /// Processor time by its own account when it came, and what its threads were seen to use since.
+    /// Processor time of the process when it was added, and what its threads were seen to use since.
     cpu_before_ns: u64,
     pub cpu_seen_ns: u64,
     unseen_ns: u64,
 }
 
-/// All of them.
 #[derive(Debug)]
 pub(crate) struct ThreadTable {
     pub processes: Vec<Option<Process>>,
@@ -73,16 +70,16 @@ pub(crate) struct ThreadTable {
     pub ends: Vec<(Option<String>, SocketTable)>,
     places: HashMap<u32, u32>,
     names: HashMap<(usize, String), u32>,
-    /// How many descriptors may still be kept open.
+    /// Descriptors that may still be kept open.
     room: usize,
     listing: u32,
-    /// Threads that started later used nothing before.
+    /// Threads that started later had used nothing at that time.
     since: u64,
     folder: Box<[MaybeUninit<u8>; 8192]>,
 }
 
 impl ThreadTable {
-    /// Of nobody; at most so many descriptors are open at once.
+    /// An empty table that keeps at most `descriptors` open.
     pub fn new(descriptors: u64, since: u64) -> Self {
         Self {
             processes: Vec::new(),
@@ -98,7 +95,7 @@ impl ThreadTable {
         }
     }
 
-    /// Watches these processes from now on, and no others; the threads come in by [`Crowd::list`].
+    /// Replaces the watched processes; threads are added by [`ThreadTable::list`].
     pub fn watch(&mut self, files: &mut ProcFiles, subjects: &[Vec<u32>]) {
         for place in 0..self.processes.len() {
             let wanted =
@@ -138,8 +135,8 @@ impl ThreadTable {
         }
     }
 
-    /// Lists the threads of all processes: those that came, and those that went without being missed. Takes in
-    /// so many new ones at most; whether those are all.
+    /// Lists the threads of all processes, adding and removing as needed, with at most `most` new ones;
+    /// returns whether that was all.
     pub fn list(&mut self, files: &mut ProcFiles, most: usize) -> bool {
         self.listing = self.listing.wrapping_add(1);
         let mut left = most;
@@ -233,7 +230,7 @@ impl ThreadTable {
         at
     }
 
-    /// A thread may be named after it was first seen, and most are.
+    /// Most threads are named after they were first seen.
     pub fn rename(&mut self, at: usize, name: &[u8]) -> bool {
         let name = short(name);
         if self.threads[at].name == name {
@@ -248,7 +245,8 @@ impl ThreadTable {
         true
     }
 
-    /// Takes out the threads that are to go; whether there were any. [`Crowd::arrange`] has to follow.
+    /// Removes the threads that `goes` selects; returns whether there were any.
+    /// [`ThreadTable::rebuild_groups`] must follow.
     pub fn remove(&mut self, mut goes: impl FnMut(&Thread) -> bool) -> bool {
         let before = self.threads.len();
         let (places, room) = (&mut self.places, &mut self.room);
@@ -276,7 +274,7 @@ impl ThreadTable {
         self.rebuild_groups();
     }
 
-    /// Says each group anew who is in it.
+    /// Rebuilds the member list of each group.
     pub fn rebuild_groups(&mut self) {
         self.tallies.iter_mut().for_each(|tally| tally.members.clear());
         for (at, thread) in self.threads.iter().enumerate() {
@@ -284,7 +282,7 @@ impl ThreadTable {
         }
     }
 
-    /// Takes up how much a thread ran since it was last looked at; whether it ran at all, or none if it has ended.
+    /// Updates a thread's run time; returns whether it ran since the last look, or none if it has ended.
     pub fn update_run_time(&mut self, files: &mut ProcFiles, at: usize) -> Option<bool> {
         let thread = &mut self.threads[at];
         let process = self.processes[thread.process as usize].as_mut()?;
@@ -302,23 +300,23 @@ impl ThreadTable {
                 process.cpu_seen_ns += cpu;
                 let moved = now.count != before.count;
                 if moved {
-                    // Whoever asks: what it waited for before is not what it waits for now.
+                    // Its earlier wait is not its present one.
                     thread.seen = None;
                 }
                 Some(moved)
             }
             Err(error) if procfs::is_gone(&error) => None,
-            // In an unknown format, or refused: it is looked into each time.
+            // In an unknown format, or refused: it is inspected each time.
             Ok(None) | Err(_) => Some(true),
         }
     }
 
-    /// Whether this text of a `stat` file is still this thread's.
+    /// Whether this start time from a `stat` file is still this thread's.
     pub fn is_same(&self, at: usize, start: u64) -> bool {
         self.threads[at].start == start
     }
 
-    /// Processor time that no thread was seen to use, as it grew, of each subject.
+    /// Growth, by subject, of processor time that no thread was seen to use.
     pub fn unseen_cpu_time(&mut self, files: &mut ProcFiles, subjects: usize) -> Vec<u64> {
         let mut unseen = vec![0; subjects];
         for process in self.processes.iter_mut().flatten() {
@@ -326,7 +324,7 @@ impl ThreadTable {
             let used = cpu_ns.saturating_sub(process.cpu_before_ns);
             let missing = used.saturating_sub(process.cpu_seen_ns);
             if let Some(sum) = unseen.get_mut(process.subject) {
-                // Ticks are coarse: what was said too early is not said again.
+                // Ticks are coarse: what was reported too early is not reported again.
                 *sum += missing.saturating_sub(process.unseen_ns.max(2 * TICK_NS));
             }
             process.unseen_ns = process.unseen_ns.max(missing);
@@ -334,8 +332,8 @@ impl ThreadTable {
         unseen
     }
 
-    /// Of each group the threads that had no rest since the last cut, so long ago; begins anew. For each unit of time that a thread was on a
-    /// processor, so much was stolen from it.
+    /// Counts the restless threads of each group since the last cut, `since_ns` ago, and resets. `stolen`
+    /// is the time stolen per unit of running time.
     pub fn update_restless(&mut self, since_ns: u64, stolen: f64) {
         let Self { threads, tallies, .. } = self;
         tallies.iter_mut().for_each(|tally| tally.full = BusyThreads::default());
@@ -350,17 +348,17 @@ impl ThreadTable {
         }
     }
 
-    /// All waits are to be found anew.
+    /// All waits must be found again.
     pub fn forget(&mut self) {
         self.threads.iter_mut().for_each(|thread| thread.seen = None);
     }
 }
 
-/// A tick of the times in `stat`: USER_HZ is 100 on all that this is built for.
+/// A tick of the times in `stat`: USER_HZ is 100 on all supported platforms.
 const TICK_NS: u64 = 10_000_000;
 
 impl Process {
-    /// Its processor time, and when it started.
+    /// Its processor time and start time.
     fn account(&self, files: &mut ProcFiles) -> Option<(u64, u64)> {
         let text = files.read_either(None, format_args!("{}/stat", self.pid)).ok()?;
         let (stat, _) = procfs::parse_stat(text)?;
@@ -380,7 +378,7 @@ impl Thread {
     }
 }
 
-/// The kernel's names have at most 15 bytes; only those of its own threads are longer.
+/// Thread names have at most 15 bytes; only those of kernel threads are longer.
 fn short(name: &[u8]) -> [u8; 16] {
     let mut short = [0; 16];
     let length = name.len().min(15);
@@ -392,7 +390,7 @@ fn short(name: &[u8]) -> [u8; 16] {
 mod tests {
     use super::*;
 
-    /// A target that named each of its threads in letters made memory grow with their number.
+    /// A target that gave each thread another name in letters made memory grow with their number.
     #[test]
     fn many_names_are_others() {
         let mut crowd = ThreadTable::new(0, 0);

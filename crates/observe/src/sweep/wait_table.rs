@@ -3,25 +3,24 @@
 use record::watch::{FutexOp, ThreadWait};
 use std::collections::HashMap;
 
-/// The most waits told apart; the files that are waited for could be many.
+/// Maximum distinct waits: many files may be waited for.
 const MOST: usize = 2_000;
-/// Seconds within which a futex wait ends by itself, as they are told apart.
+/// Classes of futex timeouts, in seconds.
 const WITHIN: [u32; 10] = [1, 2, 5, 10, 20, 30, 35, 60, 120, 600];
 
-/// A wait by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct WaitId(pub u32);
 
-/// What a thread was seen to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadActivity {
-    /// That.
+    /// A known wait.
     Wait(WaitId),
-    /// It waits for another at this address; whether others do too shows when all have been looked at.
+    /// Waits for another thread at this address; whether others wait there too shows when all have been
+    /// looked at.
     Futex { op: FutexOp, within_s: Option<u32>, address: u64 },
 }
 
-/// All waits met, by number.
+/// All waits seen, by number.
 #[derive(Debug, Default)]
 pub(crate) struct WaitTable {
     known: Vec<ThreadWait>,
@@ -34,7 +33,7 @@ impl WaitTable {
         if let Some(number) = self.numbers.get(&wait) {
             return *number;
         }
-        // A file in /proc is among the other waits: there is one for each process. Those of futexes are few.
+        // A file in /proc becomes "others": there is one for each process. Futex waits are few.
         let others = ThreadWait::Other { what: "others".to_owned() };
         if self.known.len() >= MOST && wait != others && !matches!(wait, ThreadWait::Futex { .. }) {
             return self.intern(others);
@@ -54,7 +53,7 @@ impl WaitTable {
     }
 }
 
-/// The first of the bounds that is not less; the last for whatever is longer.
+/// The smallest class that is not less; the last for anything longer.
 pub(crate) fn within_s(left_ns: u64) -> u32 {
     let bound = WITHIN.iter().find(|seconds| left_ns <= u64::from(**seconds) * 1_000_000_000);
     bound.or(WITHIN.last()).copied().expect("there are bounds")

@@ -1,4 +1,4 @@
-//! A database and its metrics, watched from a trial's begin to its end as a run does it.
+//! A database and its metrics, watched through a trial as in a run.
 
 use plan::DatabaseAddress;
 use record::watch::{CloserLook, WatchCoverage, WatchEvent, Window};
@@ -7,7 +7,7 @@ use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 use torment_observe::{TargetLocation, TargetWatch, start};
 
-/// For whatever is to come on a busy machine.
+/// Timeout for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn database(url: &str) -> DatabaseAddress {
@@ -72,7 +72,7 @@ fn a_trial_has_windows_of_the_database_and_looks_at_it() {
     let blocked: Vec<_> = (0..3)
         .map(|_| {
             let mut client = connect();
-            // It ends when the first one does.
+            // Ends when the first one does.
             spawn(move || client.batch_execute("UPDATE t SET n = n + 1").expect("SQL"))
         })
         .collect();

@@ -1,3 +1,3 @@
-//! Readers against the real thing.
+//! Tests with real services.
 
 mod database;

@@ -1,15 +1,15 @@
-//! The curves of several runs over each other.
+//! The curves of several runs in one chart.
 
 use super::ComparedDocument;
 use view::document::{AxisUnit, Chart, ChartForm, ChartSeries, SeriesRole};
 
-/// What is drawn of all of them, by what runs from left to right and what upwards: with the id of the chart.
+/// The charts drawn for all runs: their id and the units of their axes, x first.
 const CURVES: [(&str, AxisUnit, AxisUnit); 2] = [
     ("compared-by-rate", AxisUnit::PerSecond, AxisUnit::Seconds),
     ("compared-by-percentile", AxisUnit::Percentile, AxisUnit::Seconds),
 ];
 
-/// Every chart that at least two of them have.
+/// Every chart that at least two runs have.
 pub(super) fn charts(runs: &[ComparedDocument]) -> Vec<Chart> {
     CURVES.iter().filter_map(|curve| chart(runs, *curve)).collect()
 }
@@ -42,10 +42,10 @@ fn chart(runs: &[ComparedDocument], (id, x, y): (&str, AxisUnit, AxisUnit)) -> O
     };
     Some(Chart {
         id: id.to_owned(),
-        // Which trial of the first it is says nothing of the others.
+        // The trial of the first run says nothing of the others.
         title: first.title.split(" (").next().unwrap_or_default().to_owned(),
         series: curves.iter().map(series).collect(),
-        // The knee and the goal of one are not those of another.
+        // The knee and the goal of one run are not those of another.
         bounds: Vec::new(),
         bands: Vec::new(),
         ..first.clone()

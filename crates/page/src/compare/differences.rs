@@ -1,10 +1,10 @@
-//! What differs between runs: in words, and all figures as a table.
+//! Differences between runs: in words, and all figures as a table.
 
 use super::plain;
 use view::document::{PageCaveat, Text, TextSpan, TextTable};
 use view::{ComparedMeasure, RunComparison, Tone};
 
-/// What came of each run but the first, what was changed for that, and the way on.
+/// The verdict of each run but the first, what was changed for it, and what to do next.
 pub(super) fn verdict(compared: &RunComparison) -> Vec<Text> {
     let one = |verdict: &view::RunVerdict| Text::new(verdict.standing.tone(), &verdict.words);
     let changed = compared.changes().map(|changed| Text::labelled("changed", changed.to_string()));
@@ -15,7 +15,7 @@ pub(super) fn doubts(compared: &RunComparison) -> Vec<PageCaveat> {
     compared.caveats().map(|doubt| PageCaveat { text: doubt.to_string(), section: None }).collect()
 }
 
-/// The figures of all: how each differs from the first is the picture.
+/// The figures of all runs: the picture shows how each differs from the first.
 pub(super) fn table(compared: &RunComparison) -> TextTable {
     let titles = compared.runs.iter().map(|run| run.title.clone());
     TextTable {

@@ -1,4 +1,4 @@
-//! A plain client, and runs to be looked at.
+//! A plain client, and runs for it to read.
 
 use record::{Event, Failure, Machine, Outcome, Purpose, RunId, Slice};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use torment_page::{PageServer, ServeOptions, Token};
 use units::{Nanos, Rate};
 
-/// Longer than anything here takes on a busy machine: whoever waits so long waits for something that does not come.
+/// Longer than anything here takes on a busy machine: after this, what is awaited will not come.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a store.
@@ -55,7 +55,7 @@ impl ServedPage {
         self.ask("GET", path, &[("Host", "localhost")])
     }
 
-    /// The answer must be JSON, and as it should be.
+    /// Asserts that the response is successful JSON.
     #[track_caller]
     pub fn json(&self, path: &str) -> Value {
         let answer = self.get(path);
@@ -63,7 +63,7 @@ impl ServedPage {
         answer.json()
     }
 
-    /// Why it refused.
+    /// Asserts a refusal, and returns its reason.
     #[track_caller]
     pub fn refuses(&self, path: &str, status: u16) -> String {
         let answer = self.get(path);
@@ -80,12 +80,12 @@ impl ServedPage {
         HttpAnswer { status: status(head), head: head.to_lowercase(), body: body.to_owned() }
     }
 
-    /// The events of a run, from the last one that was seen.
+    /// The events of a run, after the last one seen.
     pub fn events(&self, run: &str, last: Option<&str>) -> Events {
         let mut stream = connect(self.at);
         let mut headers = vec![("Host", "localhost"), ("Accept", "text/event-stream")];
         headers.extend(last.map(|id| ("Last-Event-ID", id)));
-        // Of this version answers come as they are, without the lengths of their pieces.
+        // HTTP/1.0 responses are not chunked.
         send(&mut stream, "GET", &format!("/api/runs/{run}/events"), "1.0", &headers);
         let mut lines = BufReader::new(stream);
         let mut head = String::new();
@@ -100,7 +100,7 @@ impl ServedPage {
 
 pub struct HttpAnswer {
     pub status: u16,
-    /// In small letters.
+    /// In lower case.
     pub head: String,
     pub body: String,
 }
@@ -130,7 +130,7 @@ fn status(head: &str) -> u16 {
     word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("no status: {head}"))
 }
 
-/// What a browser is told.
+/// The event stream of a browser.
 pub struct Events {
     lines: BufReader<TcpStream>,
 }
@@ -143,7 +143,7 @@ pub struct ServerEvent {
 }
 
 impl Events {
-    /// The next one; none at the end of the answer.
+    /// The next event; none at the end of the response.
     pub fn next(&mut self) -> Option<ServerEvent> {
         let mut told = ServerEvent::default();
         loop {
@@ -155,7 +155,7 @@ impl Events {
                 Some(("event", name)) => told.event = name.to_owned(),
                 Some(("id", id)) => told.id = id.to_owned(),
                 Some(("data", text)) => told.data = serde_json::from_str(text).expect("JSON"),
-                // A comment, or how long to wait before coming back.
+                // A comment, or the retry delay.
                 Some(_) => {}
                 None if told.event.is_empty() => {}
                 None => return Some(told),
@@ -163,7 +163,7 @@ impl Events {
         }
     }
 
-    /// The next one of this kind.
+    /// The next event of this kind.
     #[track_caller]
     pub fn next_of(&mut self, event: &str) -> ServerEvent {
         loop {
@@ -175,7 +175,7 @@ impl Events {
     }
 }
 
-/// The rows a browser has, put together as it does.
+/// The rows a browser has, assembled as it does.
 #[derive(Debug, Default)]
 pub struct ReceivedRows {
     pub generation: Option<u64>,
@@ -209,7 +209,7 @@ pub fn numbers(array: &Value) -> Vec<f64> {
     array.as_array().expect("an array").iter().map(|number| number.as_f64().expect("a number")).collect()
 }
 
-/// The first event, as a store has it.
+/// A run's first event, as stored.
 pub fn begun(id: &str, target: &str) -> Event {
     serde_json::from_value(json!({
         "event": "run_started", "id": id, "at_unix_ms": 1_763_000_000_000_u64, "version": "0.1.0",
@@ -219,7 +219,7 @@ pub fn begun(id: &str, target: &str) -> Event {
     .expect("an event")
 }
 
-/// A run under load.
+/// Begins a run under load.
 pub fn begin(store: &Store, id: &str, target: &str) -> RunWriter {
     let mut recording = store.begin(&begun(id, target)).expect("begins");
     let trial = Event::TrialStarted {
@@ -233,7 +233,7 @@ pub fn begin(store: &Store, id: &str, target: &str) -> RunWriter {
     recording
 }
 
-/// Seconds of it.
+/// Records seconds of load.
 pub fn load(recording: &mut RunWriter, seconds: std::ops::Range<u32>) {
     for index in seconds {
         let mut slice =
@@ -248,7 +248,7 @@ pub fn load(recording: &mut RunWriter, seconds: std::ops::Range<u32>) {
     }
 }
 
-/// Its end, in the store.
+/// Ends it, in the store.
 pub fn end(mut recording: RunWriter) {
     let ended = Event::RunEnded(Box::new(record::RunEnd {
         at_unix_ms: 1_763_000_600_000,

@@ -1,4 +1,4 @@
-//! The page over real sockets: what can be asked for, and by whom.
+//! The page over real sockets: what can be requested, and by whom.
 
 use crate::client::{PATIENCE, StoreFolder, begin, connect, cut_short, end, load, send, serve};
 use record::{CallNode, CodeFunction, Event, Profile, StackCount};
@@ -100,7 +100,7 @@ fn a_run_that_was_cut_short_is_shown_as_that() {
     let served = place.serve(None);
     assert_eq!(served.json("/api/runs/a")["front"]["head"]["state"], "running");
     cut_short(&place, "a");
-    // What was read a moment ago is not read again.
+    // What was just read is not read again.
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(served.json("/api/runs/a")["front"]["head"]["state"], "cut_short");
     let listed = served.json("/api/history");
@@ -136,7 +136,7 @@ fn runs_are_shown_beside_each_other() {
     }
 }
 
-/// The terminal told which functions cost more, and the page did not.
+/// The terminal used to show which functions cost more, but not the page.
 #[test]
 fn what_changed_in_code_is_shown_beside_the_figures() {
     let place = StoreFolder::new();

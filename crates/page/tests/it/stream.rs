@@ -1,4 +1,4 @@
-//! A run told as it goes on, over real sockets.
+//! A live run over real sockets.
 
 use crate::client::{
     PATIENCE, ReceivedRows, ServedPage, StoreFolder, begin, connect, cut_short, end, load, numbers, send,
@@ -8,7 +8,7 @@ use record::RunId;
 use std::time::Instant;
 use store::RunWriter;
 
-/// A run of so far six seconds, and its page.
+/// A run of six seconds so far, and its page.
 fn going_on(target: &str) -> (RunWriter, ServedPage, StoreFolder) {
     let place = StoreFolder::new();
     let store = place.store();
@@ -30,7 +30,7 @@ fn a_run_is_told_as_it_goes_on_until_its_end() {
     let before = rows.at.len();
     assert!(before >= 2, "six seconds, of which the last are not settled: {rows:?}");
 
-    // What is written later is told, whoever writes it.
+    // Later rows are sent, whoever writes them.
     load(&mut recording, 6..13);
     while rows.at.len() < before + 5 {
         let told = events.next_of("rows");
@@ -72,7 +72,7 @@ fn whoever_comes_back_goes_on_where_it_was() {
         assert_eq!(told.data["from"], 0, "'{unknown}' is no place in this run");
     }
     end(recording);
-    // A browser whose connection was lost just before the end is told the rest, and that it is one.
+    // A browser that lost its connection just before the end gets the rest, and the end.
     let mut after = served.events("a", Some(&rows.id));
     after.next_of("end");
     assert!(after.next().is_none());
@@ -96,7 +96,7 @@ fn runs_without_an_end_have_one_all_the_same() {
     let mut events = served.events("gone", None);
     events.next_of("rows");
     cut_short(&place, "gone");
-    // It may be told as cut short in between, if the look falls there.
+    // It may appear as cut short in between, if a poll falls there.
     store.remove(&RunId("gone".to_owned())).expect("nobody writes it");
     let told = events.next_of("end").data;
     assert!(
@@ -110,7 +110,7 @@ fn runs_without_an_end_have_one_all_the_same() {
 fn a_browser_that_stands_still_holds_up_nobody() {
     let place = StoreFolder::new();
     let store = place.store();
-    // What is said of this run fits into no buffer of a socket.
+    // This run's front fits into no socket buffer.
     let mut recording = begin(&store, "long", &"x".repeat(16 << 20));
     load(&mut recording, 0..2);
     wait_for(&store, "long", 4);
@@ -130,7 +130,7 @@ fn a_browser_that_stands_still_holds_up_nobody() {
     load(&mut other, 6..10);
     events.next_of("rows");
     assert_eq!(served.json("/api/runs/other")["front"]["head"]["target"], "http://other/");
-    // Nor does it hold up the end.
+    // Nor does it delay the end.
     let asked = Instant::now();
     served.page.shut_down();
     assert!(asked.elapsed() < PATIENCE, "{:?}", asked.elapsed());

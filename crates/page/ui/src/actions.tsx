@@ -1,4 +1,4 @@
-/** What a reader can take away from the page of a run: its command, its address, and files. Nothing here changes a run. */
+/** What a reader can take from a run's page: its command, its address, and files. Nothing here changes a run. */
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -9,16 +9,16 @@ import { linkOf } from './route';
 import { fileName, frozen, heldPicture, save } from './save';
 import { text, Trouble } from './source';
 
-/** What was done is said for so long, in milliseconds. */
+/** How long a confirmation is shown, in milliseconds. */
 const SAID = 8000;
 
 interface Said {
   text: string;
-  /** The same once more is news too. */
+  /** Repeating the same text is news too. */
   nth: number;
 }
 
-/** What is to be copied by hand. */
+/** Text to be copied by hand. */
 interface Left {
   what: string;
   text: string;
@@ -66,7 +66,7 @@ export function Actions({ doc, group, linked }: { doc: Document; group: Group; l
       (error) => say(error instanceof Trouble ? error.message : String(error)),
     );
   const savePage = async () => {
-    // A page without it is better than none.
+    // A page without a picture is better than none.
     const svg = held ? await picture().catch(() => null) : null;
     put('html', 'text/html', frozen(doc, svg));
   };
@@ -116,10 +116,10 @@ export function Actions({ doc, group, linked }: { doc: Document; group: Group; l
   );
 }
 
-/** Lines of a text that are seen at once. */
+/** Lines of a text visible at once. */
 const LINES = 8;
 
-/** A text that is selected, where the page cannot put it into the clipboard itself. */
+/** A selected text, where the page cannot use the clipboard itself. */
 function ByHand({ left, done }: { left: Left; done: () => void }): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
@@ -128,7 +128,7 @@ function ByHand({ left, done }: { left: Left; done: () => void }): JSX.Element {
   }, [left]);
   const key = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return;
-    // It would show all of the charts again.
+    // It would reset the charts' zoom.
     event.stopPropagation();
     done();
   };

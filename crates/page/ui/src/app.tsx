@@ -1,4 +1,4 @@
-/** Which page is shown: the frozen document, or what the address says. */
+/** Which page is shown: the embedded document, or the one in the address. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -24,7 +24,7 @@ export function App(): JSX.Element {
   const [route, setRoute] = useState<Route | null>(() => (window.location.hash.length > 1 ? routeOf(window.location.hash) : null));
   useEffect(() => {
     const follow = () => {
-      // A link to a part of the page is no other page.
+      // A link within the page is not another page.
       if (window.location.hash.startsWith('#/') || window.location.hash === '') {
         setRoute(routeOf(window.location.hash));
         window.scrollTo(0, 0);
@@ -44,7 +44,7 @@ export function App(): JSX.Element {
         const home = (answer as { home?: unknown } | null)?.home;
         go(typeof home === 'string' && home.startsWith('#/') ? home : '#/');
       },
-      // Whatever is wrong, the history will say it.
+      // The history page will report whatever is wrong.
       () => go('#/'),
     );
   }, [route]);

@@ -1,4 +1,4 @@
-/** Whether a text is in the clipboard now. A browser may refuse, and has none for a page that came unencrypted from another machine. */
+/** Copies a text; returns whether it worked. A browser may refuse, and has no clipboard for an unencrypted page from another machine. */
 export async function copied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,11 +1,11 @@
 /**
- * A run as a page: the same nouns as in `crates/view/src/document.rs`, where each is explained, each as what reads it and the
- * type of what is read. The page draws any document; it knows nothing of trials, threads or databases.
+ * A run as a page: the same nouns as in `crates/view/src/document.rs`, where each is explained; each is a reader and the type it
+ * reads. The page draws any document; it knows nothing of trials, threads or databases.
  */
 
 import { flag, list, loose, isObject, number, numberOrNull, object, oneOf, orNull, string, stringOrNull, type Of } from './reader';
 
-/** The highest schema of a document that this page knows. */
+/** The highest document schema that this page knows. */
 export const SCHEMA = 1;
 
 export const TONES = ['plain', 'strong', 'good', 'bad', 'warn', 'faint'] as const;
@@ -23,7 +23,7 @@ const UNITS = [
   'processors',
   'percentile',
 ] as const;
-/** A date, in seconds since 1970, is the page's own: no document has an axis of dates. */
+/** Dates, in seconds since 1970, are the page's own unit: no document has a date axis. */
 export type Unit = (typeof UNITS)[number] | 'date';
 
 export const ROLES = [
@@ -54,7 +54,7 @@ export type Text = Piece[];
 
 const head = object({
   id: string,
-  /** What whoever started it called it; empty if nothing. */
+  /** The name that the user gave it; empty if none. */
   name: string,
   command: string,
   target: string,
@@ -65,16 +65,16 @@ const head = object({
   state,
   machine: string,
   now: (value) => stringOrNull(value) || null,
-  /** What makes the run again, for a shell. */
+  /** The shell command that repeats the run. */
   again: stringOrNull,
 });
 export type Head = Of<typeof head>;
 
-/** How full a station was; null: not known. */
+/** How busy a station was; null: unknown. */
 const full = object({ in_use: stringOrNull, share: numberOrNull, stay: stringOrNull, waiting: stringOrNull });
 export type Full = Of<typeof full>;
 
-/** Somewhere that a request comes by; the one that gave first is bad. */
+/** A station on the request's path; the one that gave first is bad. */
 const station = object({
   name: string,
   facts: list(text),
@@ -126,10 +126,10 @@ export type Series = Of<typeof series>;
 const bound = object({ name: string, at: number(Number.NaN), along_x: flag, tone });
 export type Bound = Of<typeof bound>;
 
-/** A stretch of the x axis; an end that is null is the edge. */
+/** A range of the x axis; a null end is the axis's edge. */
 const band = object({
   name: string,
-  /** What its shade means, for the legend; empty: none tells of it. */
+  /** What its shade means, for the legend; empty: not in the legend. */
   means: string,
   from: numberOrNull,
   to: numberOrNull,
@@ -137,11 +137,11 @@ const band = object({
 });
 export type Band = Of<typeof band>;
 
-/** One of several things that stand one below the other. */
+/** One of several rows, from top to bottom. */
 const row = object({
   name: string,
   note: string,
-  /** What became of it. */
+  /** Its outcome. */
   word: piece,
 });
 export type Row = Of<typeof row>;
@@ -163,16 +163,16 @@ const chart = object({
   series: list(series),
   bounds: list(bound, ({ at }) => Number.isFinite(at)),
   bands: list(band),
-  /** Of intervals and bars: what stands one below the other; a point's y says in which, counted from 0 downwards. */
+  /** For intervals and bars: the rows from top to bottom; a point's y is the row's index, from 0. */
   rows: list(row),
   heat: orNull(heat),
   marks: phases,
-  /** What a hollow mark is: `void`; empty: no more than doubtful. */
+  /** The meaning of a hollow mark, such as `void`; empty: merely doubtful. */
   hollow: string,
 });
 export type Chart = Of<typeof chart>;
 
-/** Who called whom; calls come before those within them, each as how many callers it has, its name, and samples of both loads. */
+/** Calls, each before its callees: depth, index of the name, and samples of both loads. */
 const flame = object({
   id: string,
   title: string,
@@ -206,13 +206,13 @@ export const readFront = object({
   chain: list(station),
   pictures: list(chart),
   doubts: list(doubt),
-  // Without a heading nobody would find it.
+  // Nobody would find it without a heading.
   sections: list(section, ({ title }) => title !== ''),
   phases,
 });
 export type Front = Of<typeof readFront>;
 
-/** Figures of each second; whatever was sent, every column is as long as the times. */
+/** Figures of each second; readers make every column as long as the times. */
 export interface Timeline {
   at: number[];
   columns: { id: string; values: (number | null)[]; adds: boolean }[];
@@ -235,14 +235,14 @@ export interface Document {
   timeline: Timeline;
 }
 
-/** What a search knows of its limit; what is not known is null. */
+/** What a search knows of its limit; null is unknown. */
 const limit = object({ held: numberOrNull, lower: numberOrNull, upper: numberOrNull, unit: string });
 export type Limit = Of<typeof limit>;
 
-/** How a run differs from the last one like it, in words. */
+/** How a run differs from the previous one like it, in words. */
 const before = object({ id: string, text: string, tone });
 
-/** A run as the history lists it. */
+/** A run as listed in the history. */
 const listed = object({
   id: string,
   name: string,
@@ -257,11 +257,11 @@ const listed = object({
   started_unix_ms: number(0),
   ended_unix_ms: numberOrNull,
   limit: orNull(limit),
-  /** Runs with the same number can be compared without a doubt. */
+  /** Runs with the same number can be compared without a caveat. */
   alike: numberOrNull,
   before: orNull(before),
 });
-/** Its plan is as understood, as TOML; empty if it is not known. */
+/** The plan is the checked plan as TOML; empty if unknown. */
 export type Listed = Of<typeof listed> & { plan: string };
 
 /** The runs of a history. */
@@ -271,7 +271,7 @@ export function readHistory(value: unknown): Listed[] {
   return list(listed, (run) => run.id !== '')(runs).map((run) => ({ ...run, plan: string(known[string(run.alike)]) }));
 }
 
-/** Whether a chart runs along the run's own time, so that it shares its axis with the others. */
+/** Whether a chart's x axis is the run's time, which it shares with the others. */
 export function overTime(chart: Chart): boolean {
   return chart.x.unit === 'time';
 }

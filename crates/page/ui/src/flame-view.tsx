@@ -1,4 +1,4 @@
-/** A flame graph: the root above, what it calls below it; by mouse and by keyboard, and as a table. */
+/** A flame graph: the root on top, its callees below it; by mouse and by keyboard, and as a table. */
 
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
@@ -12,11 +12,11 @@ import { scheme } from './theme';
 
 const LINE = 18;
 const LETTER = 6.6;
-/** Narrower boxes are not seen. */
+/** Narrower boxes, in pixels, are not drawn. */
 const LEAST = 2;
-/** Rows of the table, those with most. */
+/** Rows of the table: those with most samples. */
 const ROWS = 200;
-/** A difference of so many shares has the full colour. */
+/** A difference of this share has the full colour. */
 const FULL = 0.1;
 
 export function FlameView({ flame }: { flame: Flame }): JSX.Element {
@@ -55,7 +55,7 @@ export function FlameView({ flame }: { flame: Flame }): JSX.Element {
     if (event.key.startsWith('Arrow')) {
       const next = neighbour(all, current?.at ?? 0, event.key, side);
       if (next !== null) setChosen(next);
-      // What is out of sight comes into it.
+      // Brings a hidden call into view.
       if (next !== null && !seen.some(({ call }) => call.at === next)) setZoomed(all[next]!.caller);
     } else if (event.key === 'Enter' || event.key === ' ') zoom(current?.at ?? null);
     else if (event.key === 'Escape' || event.key === 'Backspace') zoom(null);

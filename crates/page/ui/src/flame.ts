@@ -1,8 +1,8 @@
-/** A flame graph as figures: which call is where, and what a search finds. */
+/** A flame graph as figures: the position of each call, and search. */
 
 import type { Flame } from './document';
 
-/** What is drawn: samples of the one load, of the other, or how the shares of the first differ from those of the other. */
+/** What is drawn: samples of the first load, of the other, or how the first's shares differ from the other's. */
 export type Side = 'first' | 'beside' | 'difference';
 
 export interface Call {
@@ -19,12 +19,12 @@ export interface Call {
 
 export interface Box {
   call: Call;
-  /** From the left, as a share of the width. */
+  /** Left edge, as a share of the width. */
   from: number;
   share: number;
 }
 
-/** The calls of a flame graph; what would be nobody's callee, or names nothing, is left out. */
+/** The calls of a flame graph; calls without a caller or a name are left out. */
 export function calls(flame: Flame): Call[] {
   const all: Call[] = [];
   const above: Call[] = [];
@@ -46,12 +46,12 @@ export function weight(call: Call, side: Side): number {
   return side === 'beside' ? call.beside : call.samples;
 }
 
-/** By how much of all samples a call has more in the first load than in the other. */
+/** By what share of all samples a call has more in the first load than in the other. */
 export function more(call: Call, flame: Flame): number {
   return call.samples / Math.max(1, flame.samples) - call.beside / Math.max(1, flame.beside);
 }
 
-/** The boxes that are to be seen: what is zoomed to and its callers over the whole width, and what it calls. */
+/** The visible boxes: the zoomed call and its callers at full width, and what it calls. */
 export function boxes(all: Call[], flame: Flame, side: Side, zoomed: number | null, least: number): Box[] {
   const whole = zoomed === null ? (side === 'beside' ? flame.beside : flame.samples) : weight(all[zoomed]!, side);
   const found: Box[] = [];
@@ -71,7 +71,7 @@ export function boxes(all: Call[], flame: Flame, side: Side, zoomed: number | nu
   return found;
 }
 
-/** The calls whose function has these letters, and the samples that are in any of them. */
+/** The calls whose function contains these letters, and the samples in any of them. */
 export function search(all: Call[], letters: string, side: Side): { found: Set<number>; samples: number } {
   const wanted = letters.trim().toLowerCase();
   const found = new Set<number>();
@@ -88,7 +88,7 @@ export function search(all: Call[], letters: string, side: Side): { found: Set<n
   return { found, samples };
 }
 
-/** Where an arrow leads: to the caller, the largest callee, or the neighbour below the same caller. */
+/** The target of an arrow key: the caller, the largest callee, or the neighbour with the same caller. */
 export function neighbour(all: Call[], at: number, key: string, side: Side): number | null {
   const call = all[at];
   if (call === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * A run of the server, and how it goes on. What came is kept whatever happens to the server; the page hears of changes at
- * most twice a second, and not at all while nobody looks.
+ * Follows a run of the server. Received data is kept whatever happens to the server; the page is notified of changes at most
+ * twice a second, and not at all while it is hidden.
  */
 
 import { readFront, readTimeline, type Document } from './document';
@@ -12,17 +12,17 @@ export interface Followed {
   document: Document | null;
   notes: string[];
   trouble: Trouble | null;
-  /** The run goes on, and the server tells of it. */
+  /** The run goes on, and the server sends updates. */
   live: boolean;
-  /** When the server was last heard, in milliseconds since 1970. */
+  /** When the server was last heard from, in milliseconds since 1970. */
   heard: number;
 }
 
-/** Between two changes of the page. */
+/** Minimum time between two updates of the page, in ms. */
 const PAUSE = 500;
-/** Before the server is asked again. */
+/** Delay before the server is asked again, in ms. */
 const RETRY = 2000;
-/** Unseen for so long, the page lets the server be; it asks for all anew when it is seen again. */
+/** Hidden for this long, in ms, the page disconnects; it reloads everything when visible again. */
 const UNSEEN = 20_000;
 
 export class Follow {
@@ -86,7 +86,7 @@ export class Follow {
           act(JSON.parse((event as MessageEvent<string>).data || 'null'));
           this.heard();
         } catch {
-          // Half an event: what the server holds is asked for anew.
+          // A truncated event: reload what the server has.
           void this.load();
         }
       });
@@ -105,7 +105,7 @@ export class Follow {
         trouble: new Trouble('gone', 'The server that this page came from no longer answers.'),
       };
       this.tell();
-      // The browser tries again by itself unless the server turned it away.
+      // The browser reconnects by itself unless the server refused it.
       if (events.readyState === EventSource.CLOSED) this.again();
     });
     on('front', (data) => {
@@ -143,7 +143,7 @@ export class Follow {
     }, RETRY);
   }
 
-  /** Says what is known now: at once if nothing was said for a while. */
+  /** Notifies of the current state: at once if the last notification was long enough ago. */
   private tell(): void {
     if (this.waiting !== null || document.hidden || this.ended) return;
     this.changed(this.now);

@@ -1,6 +1,6 @@
 /**
- * Figures as people read them, in the same words as torment's terminal: `1,234/s`, `1.73 ms`, `3.4 MiB`, `12 %`. A space
- * between a figure and its unit does not break.
+ * Figures for people, in the same format as torment's terminal output: `1,234/s`, `1.73 ms`, `3.4 MiB`, `12 %`. The space between
+ * a figure and its unit is non-breaking.
  */
 
 import type { Unit } from './document';
@@ -22,13 +22,13 @@ const FORMATS: Record<Unit, (value: number) => string> = {
   date: (value) => moment(value * 1000),
 };
 
-/** A value in its unit, with three significant digits where there is a fraction. */
+/** A value in its unit, fractions with three significant digits. */
 export function format(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
   return value < 0 ? MINUS + format(-value, unit) : FORMATS[unit](value);
 }
 
-/** The same for a tick of an axis, where there is less room: 250,000/s is `250k/s`, and a date is the day or the time. */
+/** The same for an axis tick, where there is less room: 250,000/s is `250k/s`, and a date is the day or the time. */
 export function formatTick(value: number, unit: Unit): string {
   if (value === 0 && unit !== 'percentile' && unit !== 'time') return '0';
   if (unit === 'date') {
@@ -40,7 +40,7 @@ export function formatTick(value: number, unit: Unit): string {
   return format(value, unit);
 }
 
-/** Words in which a line ends nowhere between a figure and its unit. */
+/** Text in which no line breaks between a figure and its unit. */
 export function tied(words: string): string {
   return words.replace(/(\d) (?=(?:%|[mµn]?s|min|[KMGT]iB)(?!\w))/g, `$1${SPACE}`);
 }
@@ -62,7 +62,7 @@ function compact(value: number): string {
   return trimmed((value / factor).toPrecision(4)) + letter;
 }
 
-/** A length of time in seconds. */
+/** A duration in seconds. */
 export function duration(seconds: number): string {
   if (seconds === 0) return `0${SPACE}s`;
   if (seconds < 999.5e-9) return `${trimmed((seconds * 1e9).toPrecision(3))}${SPACE}ns`;
@@ -75,7 +75,7 @@ export function duration(seconds: number): string {
   return m === 0 ? `${h}${SPACE}h` : `${h}${SPACE}h${SPACE}${m}${SPACE}min`;
 }
 
-/** A moment of the run: `7.5 s`, `1:05`, `1:02:05`. */
+/** A time of the run: `7.5 s`, `1:05`, `1:02:05`. */
 export function clock(seconds: number): string {
   if (seconds < 60) return `${trimmed(seconds.toFixed(seconds < 10 ? 2 : 1))}${SPACE}s`;
   const whole = Math.round(seconds);
@@ -93,7 +93,7 @@ function bytes(value: number): string {
   return `${trimmed(value.toFixed(value < 10 ? 1 : 0))}${SPACE}B`;
 }
 
-/** In powers of ten, as links and memory are. */
+/** In powers of ten, as for links and memory. */
 function speed(value: number): string {
   const [factor, unit] = value >= 999.5e6 ? [1e9, 'GB/s'] : value >= 999.5e3 ? [1e6, 'MB/s'] : [1e3, 'kB/s'];
   return `${digits(value / factor)}${SPACE}${unit}`;
@@ -108,7 +108,7 @@ function percent(value: number): string {
   return `${trimmed(value.toFixed(places))}${SPACE}%`;
 }
 
-/** 1 ÷ (1 − quantile) as the percentile: 100 → `99 %`, 1000 → `99.9 %`. */
+/** 1 ÷ (1 − quantile) as a percentile: 100 → `99 %`, 1000 → `99.9 %`. */
 export function percentile(value: number): string {
   if (value <= 1) return `0${SPACE}%`;
   const nines = Math.max(0, Math.ceil(Math.log10(value) - 2 + 1e-9));
@@ -123,7 +123,7 @@ function three(value: number): string {
   return trimmed(value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2));
 }
 
-/** Without zeros that say nothing. */
+/** Without trailing zeros. */
 function trimmed(text: string): string {
   const number = text.includes('e') ? String(Number(text)) : text;
   if (!number.includes('.') || number.includes('e')) return number;
@@ -140,7 +140,7 @@ export function moment(unixMs: number, seconds = false): string {
   return `${day} ${time}${seconds ? `:${two(date.getSeconds())}` : ''}`;
 }
 
-/** How long a run lasted, to the second. */
+/** A run's duration, to the second. */
 export function lasted(fromMs: number, toMs: number | null): string {
   if (toMs === null || toMs < fromMs) return '–';
   const seconds = (toMs - fromMs) / 1000;

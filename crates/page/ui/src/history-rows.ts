@@ -1,4 +1,4 @@
-/** Which runs of a history are asked for, which of them are shown, and in which order. */
+/** Which runs of a history are requested, which of them are shown, and in which order. */
 
 import type { Listed } from './document';
 import { middle } from './limits';
@@ -6,16 +6,16 @@ import { middle } from './limits';
 export type Key = 'started' | 'target' | 'verdict' | 'limit' | 'lasted' | 'machine';
 
 export interface Wanted {
-  /** Words that must all be in a run; `target:`, `tag:`, … before one says where. */
+  /** Words that a run must all contain; `target:`, `tag:`, … before one says where. */
   text: string;
   by: Key;
   descending: boolean;
 }
 
-/** As many as the server is asked for. */
+/** Maximum number of runs requested from the server. */
 const MOST_RUNS = 10_000;
 
-/** Stretches of time up to now, in seconds. */
+/** Time spans up to now, in seconds. */
 export const SPANS: [string, number | null][] = [
   ['any time', null],
   ['last hour', 3600],
@@ -24,7 +24,10 @@ export const SPANS: [string, number | null][] = [
   ['last 30 days', 30 * 86_400],
 ];
 
-/** What the server is to find: a verdict, and a stretch of time by its place in `SPANS`; behind them two days of the calendar. */
+/**
+ * The server's part of a search: a verdict, and a time span by its index in `SPANS`; the index after the last means the calendar
+ * days `from` and `to`.
+ */
 export interface Sought {
   verdict: string;
   span: number;
@@ -32,7 +35,7 @@ export interface Sought {
   to: string;
 }
 
-/** Where it is asked for that: verdict and time are the server's part, words are found here. */
+/** The request's path: the server filters by verdict and time, words are matched here. */
 export function asked({ verdict, span, from, to }: Sought): string {
   const words = new URLSearchParams({ limit: String(MOST_RUNS) });
   if (verdict !== '') words.set('verdict', verdict);
@@ -45,7 +48,7 @@ export function asked({ verdict, span, from, to }: Sought): string {
   return `/api/history?${words}`;
 }
 
-/** The beginning of a day here, or of one so many days later. */
+/** The local beginning of a day, or of one this many days later. */
 function midnight(date: string, later: number): string {
   const begin = new Date(`${date}T00:00`);
   begin.setDate(begin.getDate() + later);
@@ -64,7 +67,7 @@ const FIELDS: Record<string, (run: Listed) => string[]> = {
   state: (run) => [STATES[run.state]],
   id: (run) => [run.id],
 };
-/** And what is looked for by its name alone: most words that one would look for stand in every plan. */
+/** Plus what is searched only by its prefix: most words one would search for are in every plan. */
 const NAMED = new Map(Object.entries({ ...FIELDS, plan: (run: Listed) => [run.plan.replaceAll(' ', '')] }));
 
 export function shownRuns(runs: readonly Listed[], wanted: Wanted): Listed[] {
@@ -96,6 +99,6 @@ function limit(run: Listed): number {
 }
 
 function length(run: Listed): number {
-  // What goes on counts as the longest; infinity minus itself would be no order.
+  // A live run counts as the longest; infinity minus itself would be no order.
   return run.ended_unix_ms === null ? Number.MAX_SAFE_INTEGER : run.ended_unix_ms - run.started_unix_ms;
 }

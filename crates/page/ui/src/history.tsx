@@ -1,4 +1,4 @@
-/** All runs that the server keeps: found by words and time, opened, or compared. */
+/** All runs stored by the server: to be searched by words and time, opened, or compared. */
 
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
@@ -11,16 +11,16 @@ import { ask, Trouble } from './source';
 import { Scroll } from './table';
 import { TroubleView } from './trouble';
 
-/** As many rows as are drawn at first: the rest is a press away. */
+/** Rows drawn at first; a button shows the rest. */
 const ROOM = 200;
-/** Runs that can be compared at once. */
+/** Maximum number of runs in a comparison. */
 const MOST = 8;
 const AGAIN = 5000;
 
-/** What a run may have come to: the words of the server. */
+/** Possible verdicts of a run, in the server's words. */
 const VERDICTS = ['met', 'not-met', 'undecided', 'not-trustworthy', 'not-recovered', 'interrupted', 'failed', 'running', 'cut-short'];
 
-/** What the colour of a verdict says. */
+/** What the colour of a verdict means. */
 const TONES = [
   ['good', 'green: goal met, or limit found'],
   ['plain', 'uncoloured: figures alone, or no limit up to the highest rate allowed'],
@@ -28,7 +28,7 @@ const TONES = [
   ['bad', 'red: goal not met, or failed'],
 ] as const;
 
-/** What was looked for stays as it was for whoever comes back from a run. */
+/** The search is kept for whoever comes back from a run. */
 const kept = { text: '', verdict: '', span: 0, from: '', to: '', by: 'started' as Key, descending: true, chosen: [] as string[], opened: '' };
 
 export function History(): JSX.Element {
@@ -75,7 +75,7 @@ export function History(): JSX.Element {
 
   const shown = useMemo(() => (runs ? shownRuns(runs, state) : []), [runs, state]);
   const narrowed = state.verdict !== '' || state.span !== 0;
-  // What is ticked stays so while something else is looked for.
+  // Ticked runs stay ticked during another search.
   const chosen = state.chosen;
   const choose = (id: string) =>
     change({ chosen: chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(0, MOST) });
@@ -219,8 +219,10 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
   );
 }
 
-/** What stands behind a run's name: its command, unless that is its name, and its target, unless that stands for it. Without the scheme that most
- * have a narrow screen has room for the rest. */
+/**
+ * The text after a run's name: its command, unless that is its name, and its target, unless that is implied. Without the usual
+ * scheme, a narrow screen has room for the rest.
+ */
 function told(run: Listed): string[] {
   return [run.command === run.name ? '' : run.command, run.name === '' ? '' : run.target.replace(/^http:\/\//, '')];
 }
@@ -234,7 +236,7 @@ function Rows({
   open,
   sort,
 }: {
-  /** What a limit is seen among, shown or not. */
+  /** All runs that limits are compared among, shown or not. */
   all: Listed[];
   runs: Listed[];
   state: typeof kept;
@@ -245,7 +247,7 @@ function Rows({
 }): JSX.Element {
   const scales = useMemo(() => axes(all), [all]);
   const histories = useMemo(() => alikes(all), [all]);
-  // Columns in which no run has anything to say only take the room of the others.
+  // Columns that are empty for all runs only take the room of the others.
   const limits = all.some((run) => run.limit);
   const changes = all.some((run) => run.before);
   const machines = new Set(all.map((run) => run.machine)).size > 1;

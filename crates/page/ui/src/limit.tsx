@@ -1,4 +1,4 @@
-/** The limit of a run in a list: a small picture, and the limits of the runs like it over time. */
+/** A run's limit in a list: a small picture, and the limits of similar runs over time. */
 
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -9,11 +9,13 @@ import { type Axis, decades, limitChart, middle, placeOn } from './limits';
 
 const WIDTH = 120;
 const HEIGHT = 16;
-/** What lies at an end of the axis is seen whole. */
+/** Margin so that a mark at the axis's end is not clipped. */
 const SIDE = 3;
 
-/** The limit as a tick within its interval. Of one that is only known to be higher there is no interval: an arrow says so, for a bar up to the
- * end of the axis would look like its doubt, or like room that is left. */
+/**
+ * The limit as a tick within its interval. A limit known only from below has no interval but an arrow, since a bar up to the end
+ * of the axis would look like its uncertainty, or like room that is left.
+ */
 export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Axis; words: string }): JSX.Element {
   const at = (value: number) => SIDE + placeOn(axis, value) * (WIDTH - 2 * SIDE);
   const { lower, upper } = limit;
@@ -36,7 +38,7 @@ export function LimitPicture({ limit, axis, words }: { limit: Limit; axis: Axis;
 const NO_TIMELINE: Timeline = { at: [], columns: [] };
 const NO_PHASES: Phase[] = [];
 
-/** Of runs that are alike, the oldest first. */
+/** For runs that are alike, oldest first. */
 export function LimitHistory({ runs }: { runs: readonly Listed[] }): JSX.Element {
   const group = useMemo(() => new Group('limit', null), []);
   const chart = useMemo(() => limitChart(runs), [runs]);

@@ -1,32 +1,34 @@
-/** The limits of runs: on an axis that all runs of a unit share, and over time. */
+/** The limits of runs: on an axis shared by all runs of a unit, and over time. */
 
 import { formatTick } from './format';
 import type { Chart, Limit, Listed } from './document';
 
-/** So many letters of a commit tell it from others. */
+/** Letters of a commit hash that distinguish it. */
 const COMMIT = 7;
-/** An axis reaches so much further than what stands on it. */
+/** An axis extends this factor beyond its values. */
 const AIR = 1.1;
-/** Limits that differ by more than this stand on a logarithmic axis: on another the smaller ones could not be seen. */
+/** Limits that differ by more than this factor get a logarithmic axis: on a linear one the smaller would be invisible. */
 const SPREAD = 10;
-/** More names of commits than this would cover the figures. */
+/** More commit names than this would cover the figures. */
 const NAMED = 8;
 
-/** What is taken for the limit: the rate that is held, or the highest shown to hold; nothing if only one that fails is known. */
+/** The value shown as the limit: the rate that is held, or the highest shown to hold; null if only a failing rate is known. */
 export function middle({ held, lower }: Limit): number | null {
   return lower === null ? null : (held ?? lower);
 }
 
-/** What the limits of a list stand on. */
+/** The axis that a list's limits are drawn on. */
 export interface Axis {
   from: number;
   to: number;
-  /** Equal steps are equal factors. */
+  /** Logarithmic. */
   log: boolean;
 }
 
-/** The axis of every unit, the same in all rows: what stands further to the right is more. From nothing on, or by powers of ten. What is open at
- * one end says little of where to look, and counts only where nothing else is known. */
+/**
+ * The axis of each unit, the same in all rows: further right is more. From zero, or by powers of ten. Half-open limits say little
+ * about the range, and count only where nothing else is known.
+ */
 export function axes(runs: readonly Listed[]): Map<string, Axis> {
   const all = runs.flatMap(({ limit }) => limit ?? []);
   const found = new Map<string, Axis>();
@@ -43,30 +45,30 @@ export function axes(runs: readonly Listed[]): Map<string, Axis> {
   return found;
 }
 
-/** Where a value stands, as a share of the axis. */
+/** A value's position, as a share of the axis. */
 export function placeOn({ from, to, log }: Axis, value: number): number {
   const share = log ? Math.log(Math.max(value, from) / from) / Math.log(to / from) : (value - from) / (to - from);
   return Math.min(1, Math.max(0, share));
 }
 
-/** Powers of ten on a logarithmic axis, its ends among them. */
+/** The powers of ten on a logarithmic axis, its ends included. */
 export function decades({ from, to, log }: Axis): number[] {
   const steps = log ? Math.round(Math.log10(to / from)) : 0;
   return Array.from({ length: steps === 0 ? 0 : steps + 1 }, (_, step) => from * 10 ** step);
 }
 
-/** What an axis reaches over, for the head of its column. */
+/** The range of an axis, for the head of its column. */
 export function reach(unit: string, { from, to, log }: Axis): string {
   return `${formatTick(from, 'count')} to ${formatTick(to, 'count')} ${unit}${log ? ', a line every ×10' : ''}`;
 }
 
-/** To two digits: an end of an axis that nobody asks about. */
+/** Rounded up to two digits: an axis's end need not be exact. */
 function roundUp(value: number): number {
   const step = 10 ** (Math.floor(Math.log10(value)) - 1);
   return Math.ceil(value / step - 1e-9) * step;
 }
 
-/** The runs that are alike and came to a limit, the oldest first. */
+/** The runs that are alike and found a limit, oldest first. */
 export function alikes(runs: readonly Listed[]): Map<number | null, Listed[]> {
   const ended = runs.filter((run) => run.state === 'ended' && run.alike !== null && run.limit && middle(run.limit) !== null);
   return grouped(ended.sort((a, b) => a.started_unix_ms - b.started_unix_ms), (run) => run.alike);
@@ -82,7 +84,7 @@ function grouped<T, K>(all: readonly T[], key: (one: T) => K): Map<K, T[]> {
   return found;
 }
 
-/** The limit of runs that are alike, the oldest first: each with its interval, and lines where the commit is another one. */
+/** The limits of runs that are alike, oldest first: each with its interval, and lines where the commit changes. */
 export function limitChart(runs: readonly Listed[]): Chart {
   const { target = '', limit } = runs[0] ?? {};
   const unit = limit?.unit ?? '';
@@ -91,7 +93,7 @@ export function limitChart(runs: readonly Listed[]): Chart {
     if (!run.limit || y === null) return [];
     const { lower, upper } = run.limit;
     const label = [run.name || run.id, commit(run)].filter((part) => part !== '').join(', ');
-    // An interval that is open has no end to draw.
+    // A half-open interval has no end to draw.
     const [low, high] = upper === null ? [null, null] : [lower, upper];
     return [{ x: run.started_unix_ms / 1000, y, low, high, label, tone: 'strong' as const }];
   });

@@ -22,7 +22,7 @@ if (page) {
   }
 }
 
-/** What was frozen into the page; null if it is to ask its server. */
+/** The embedded data; null if the page is to ask its server. */
 function frozen(): unknown {
   const text = held('document');
   if (text === '') return null;

@@ -1,7 +1,7 @@
 /**
- * What looks how. The colours of series start from those of Okabe and Ito, which stay apart for colour-blind eyes, made
- * darker or lighter until each stands out from its background; a series also has a dash and an area a hatching, so that
- * colour is never the only sign. The tests reckon every contrast.
+ * Colours and styles. Series colours start from those of Okabe and Ito, which colour-blind eyes can tell apart, made darker or
+ * lighter until each stands out from its background; a series also has a dash and an area a hatching, so that colour is never the
+ * only sign. The tests compute every contrast.
  */
 
 import type { Role, Tone } from './document';
@@ -10,11 +10,11 @@ export type Scheme = 'light' | 'dark';
 
 const LIGHT = {
   page: '#f6f7f8',
-  /** What charts, tables and fields stand on. */
+  /** Background of charts, tables and fields. */
   ground: '#ffffff',
-  /** Lines between things. */
+  /** Separators. */
   rule: '#d9dde1',
-  /** Edges of what can be pressed or typed into. */
+  /** Borders of buttons and inputs. */
   edge: '#7b858f',
   grid: '#e8ebee',
   text: '#15191d',
@@ -24,14 +24,14 @@ const LIGHT = {
   good: '#006b4e',
   bad: '#b03a00',
   warn: '#855000',
-  /** Behind a reason for doubt. */
+  /** Background of a caveat. */
   doubt: '#fdf4e3',
   series: ['#0072b2', '#d55e00', '#00835f', '#b4588f', '#b07500', '#2e8bc0', '#7d7600', '#4b4f9c'],
   neutral: '#6b747d',
   ramp: ['#dbe9f6', '#9cc8e6', '#4f9bcb', '#1f6aa5', '#08305f'],
 };
 
-/** The colours of one scheme; the style sheet takes them from here as custom properties. */
+/** The colours of one scheme; they are the style sheet's custom properties. */
 export type Palette = typeof LIGHT;
 
 const DARK: Palette = {
@@ -60,20 +60,20 @@ export function palette(scheme: Scheme): Palette {
 /** How a series is drawn. */
 export interface Look {
   colour: string;
-  /** Lengths of strokes and gaps in CSS pixels; empty: drawn through. */
+  /** Lengths of strokes and gaps in CSS pixels; empty: solid. */
   dash: readonly number[];
   width: number;
   hatch: Hatch;
 }
 
-/** What an area is filled with beside its colour. */
+/** How an area is filled, beside its colour. */
 export type Hatch = 'plain' | 'none' | 'rising' | 'falling' | 'dots' | 'level' | 'upright' | 'cross';
 
 export const HATCHES: readonly Hatch[] = ['rising', 'dots', 'falling', 'level', 'cross', 'upright', 'plain'];
 
 const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [14, 4], [5, 2], [2, 2, 8, 2]];
 
-/** Of each named role: which colour (−1: neutral), dash, width, hatching. */
+/** For each named role: colour (−1: neutral), dash, width, hatching. */
 const NAMED: Record<Exclude<Role, { nth: number }>, [number, readonly number[], number, Hatch]> = {
   offered: [-1, [5, 4], 1.5, 'plain'],
   achieved: [0, [], 1.5, 'plain'],
@@ -112,12 +112,12 @@ const TONED: Record<Tone, keyof Palette & Tone | 'text'> = {
   faint: 'faint',
 };
 
-/** The colour of a tone, for what is drawn rather than written. */
+/** The colour of a tone in drawings, as opposed to text. */
 export function toneColour(tone: Tone, scheme: Scheme): string {
   return palette(scheme)[TONED[tone]];
 }
 
-/** A colour of the ramp, from 0 to 1. */
+/** A colour of the ramp, at 0 to 1. */
 export function shade(share: number, scheme: Scheme): string {
   const stops = palette(scheme).ramp;
   const place = Math.min(1, Math.max(0, share)) * (stops.length - 1);
@@ -127,13 +127,13 @@ export function shade(share: number, scheme: Scheme): string {
   return `rgb(${mixed.join(' ')})`;
 }
 
-/** The same colour, let through by so much. */
+/** The same colour with this opacity. */
 export function clear(colour: string, share: number): string {
   const [r, g, b] = channels(colour);
   return `rgb(${r} ${g} ${b} / ${share})`;
 }
 
-/** Red, green and blue, from 0 to 255. */
+/** Red, green and blue, 0 to 255. */
 export function channels(colour: string): [number, number, number] {
   return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)) as [number, number, number];
 }

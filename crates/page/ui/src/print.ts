@@ -1,14 +1,14 @@
-/** On paper a chart has a fixed width and no cursor, and those that were never looked at are drawn too. */
+/** On paper a chart has a fixed width and no cursor, and charts never scrolled into view are drawn too. */
 
 import { onPaper } from './theme';
 
-/** What fits on a page of A4 or letter, in CSS pixels. */
+/** The width that fits on A4 or letter paper, in CSS pixels. */
 export const PRINT_WIDTH = 660;
 
 const listeners = new Set<(printing: boolean) => void>();
 let now = false;
 
-/** Calls `listener` when printing begins and when it ends; returns how to end that. */
+/** Calls `listener` when printing begins and ends; returns a function that unsubscribes. */
 export function onPrint(listener: (printing: boolean) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -25,7 +25,7 @@ function set(printing: boolean): void {
   for (const listener of [...listeners]) listener(printing);
 }
 
-/** Watches for the page being printed; a browser tells it in one of two ways, or both. */
+/** Detects printing; browsers signal it in one of two ways, or both. */
 export function watchPrint(): void {
   window.addEventListener('beforeprint', () => set(true));
   window.addEventListener('afterprint', () => set(false));

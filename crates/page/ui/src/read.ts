@@ -1,16 +1,15 @@
-/** Reads a whole document, and says what there is to know of it. */
+/** Reads a whole document, and reports what the reader should know of it. */
 
 import { readFront, readTimeline, SCHEMA, type Document } from './document';
 import { isObject, number } from './reader';
 
-/** What was read, and what the reader should know of it. */
 export interface Read {
   document: Document;
-  /** Said above the page; empty if all is well. */
+  /** Shown above the page; empty if all is well. */
   notes: string[];
 }
 
-/** A document from JSON; nothing if it is not one at all. */
+/** A document from JSON; null if it is not one at all. */
 export function readDocument(value: unknown): Read | null {
   if (!isObject(value) || !isObject(value.front)) return null;
   const schema = number(0)(value.schema);

@@ -1,11 +1,11 @@
 /**
- * Readers of whatever came as JSON. Nothing is taken on trust: each makes something of any value, so that a document of a newer
- * torment, or one that lost a part, still shows whatever can be read.
+ * Readers of any JSON. Nothing is trusted: each reader returns something for any value, so that a document of a newer torment, or
+ * one that lost a part, still shows whatever can be read.
  */
 
 export type Read<T> = (value: unknown) => T;
 
-/** What a reader reads. */
+/** The type that a reader reads. */
 export type Of<R> = R extends Read<infer T> ? T : never;
 
 export type Loose = Record<string, unknown>;
@@ -19,7 +19,7 @@ export function loose(value: unknown): Loose {
   return isObject(value) ? value : {};
 }
 
-/** An object of these fields, whatever is missing or more. */
+/** An object of these fields, whatever is missing or extra. */
 export function object<S extends Record<string, Read<unknown>>>(shape: S): Read<{ [K in keyof S]: Of<S[K]> }> {
   const fields = Object.entries(shape);
   return (value) => {
@@ -30,7 +30,7 @@ export function object<S extends Record<string, Read<unknown>>>(shape: S): Read<
   };
 }
 
-/** A list of those that are worth keeping; empty if it is none. */
+/** A list of the items worth keeping; empty if it is not a list. */
 export function list<T>(read: Read<T>, keeps: (one: T) => boolean = () => true): Read<T[]> {
   return (value) => (Array.isArray(value) ? value.map((one) => read(one)).filter(keeps) : []);
 }

@@ -1,4 +1,4 @@
-/** Which page an address means, and which part of the run it shows: all after the `#`. */
+/** Which page an address refers to, and which part of the run it shows: everything after the `#`. */
 
 import type { Range } from './chart/group';
 
@@ -19,12 +19,12 @@ export function routeOf(hash: string): Route {
   return { page: 'unknown', hash };
 }
 
-/** Without which part is shown. */
+/** The hash without the range. */
 function pathOf(hash: string): string {
   return hash.split('?')[0]!;
 }
 
-/** The part of the run that charts show, if the address has one: `…?from=12.5&to=34`, in seconds. */
+/** The time range that charts show, if the address has one: `…?from=12.5&to=34`, in seconds. */
 export function rangeOf(hash: string): Range | null {
   const asked = new URLSearchParams(hash.slice(pathOf(hash).length));
   const at = (name: string) => Number.parseFloat(asked.get(name) ?? '');
@@ -32,7 +32,7 @@ export function rangeOf(hash: string): Range | null {
   return from < to ? [from, to] : null;
 }
 
-/** The same address with another part; to the millisecond. */
+/** The same address with another range; to the millisecond. */
 export function withRange(hash: string, range: Range | null): string {
   const path = pathOf(hash);
   if (range === null) return path === '#' ? '' : path;
@@ -41,8 +41,8 @@ export function withRange(hash: string, range: Range | null): string {
 }
 
 /**
- * The address of what is shown, for others: of a run by its own id, whatever it was asked for by, with the part shown. The token
- * opens everything here to whoever has it, and stays out; `bare` says that there was one.
+ * The address of what is shown, to share: of a run by its own id, whatever id was requested, with the range shown. The token
+ * opens everything here to whoever has it, and is left out; `bare` says that there was one.
  */
 export function linkOf(href: string, id: string, range: Range | null): { link: string; bare: boolean } {
   const url = new URL(href);
@@ -53,7 +53,7 @@ export function linkOf(href: string, id: string, range: Range | null): { link: s
   return { link: url.href, bare };
 }
 
-/** As it was before it was made fit for an address; what nobody made so stays as it is. */
+/** Decoded; malformed escapes stay as they are. */
 function plain(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -1,27 +1,27 @@
-/** The timeline of a run that goes on: rows come in pieces, and all that was ever sent may be sent anew. */
+/** The timeline of a live run: rows come in pieces, and may all be sent again. */
 
 import type { Timeline } from './document';
 
-/** What the server sends as `rows`. */
+/** The server's `rows` event. */
 export interface Rows {
-  /** Another one: what was held before no longer counts, since rows were joined. */
+  /** A new one invalidates what was held before, since rows were merged. */
   generation: number;
-  /** The first row's place. */
+  /** Index of the first row. */
   from: number;
   timeline: Timeline;
 }
 
 /** What the page holds. */
 export interface Held {
-  /** Not known as long as the timeline came with the whole document. */
+  /** Unknown while the timeline is the one of the whole document. */
   generation: number | null;
   timeline: Timeline;
 }
 
 /**
- * What the page holds after `rows`; nothing if rows are missing in between, and all has to be asked for anew. The held columns
- * grow in place, since copying them every second is all that a long run would do; the timeline itself is a new one, so that
- * whoever draws it sees that it changed.
+ * What the page holds after `rows`; null if rows are missing in between, and everything must be requested again. Columns grow in
+ * place, since copying them every second would dominate a long run; the timeline object is new, so that those who draw it notice
+ * the change.
  */
 export function withRows(held: Held, rows: Rows): Held | null {
   const { generation, from } = rows;
@@ -39,7 +39,7 @@ function appended(held: Timeline, from: number, more: Timeline): Timeline {
   for (const column of more.columns) {
     const index = place.get(column.id);
     if (index === undefined) {
-      // Something that nobody had measured before.
+      // Not measured before.
       columns.push({ ...column, values: [...new Array<null>(from).fill(null), ...column.values] });
     } else {
       const values = columns[index]!.values;

@@ -15,9 +15,9 @@ import { Zoomed } from './zoom';
 
 interface Props {
   document: Document;
-  /** There is a server that knows the runs that a table names. */
+  /** A server is there that knows the runs named in tables. */
   linked: boolean;
-  /** The run goes on and the server tells of it. */
+  /** The run goes on and the server sends updates. */
   live: boolean;
 }
 
@@ -30,7 +30,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
     window.document.title = [front.head.name, front.head.target || front.head.command, verdict, 'torment'].filter((s) => s !== '').join(' · ');
   }, [front]);
   const ids = new Set(front.sections.map((section) => section.id));
-  // The list of runs has the colour of the first line; of a comparison each line is of a run.
+  // The list of runs takes its colour from the first line; in a comparison each line is about a run.
   const told = front.head.command === 'compare' ? front.verdict : front.verdict.slice(0, 1);
   const nothing = front.verdict.length === 0 && front.sections.length === 0;
   return (
@@ -141,10 +141,10 @@ function HeadView({ head, live, children }: { head: Head; live: boolean; childre
   );
 }
 
-/** The way of a request from left to right: how full it was, and what gave first. A station leads to its charts. */
+/** A request's path from left to right: how busy each station was, and what gave first. A station links to its charts. */
 function Chain({ stations }: { stations: Station[] }): JSX.Element {
   return (
-    // Without its marks a list is no list to some readers of screens, unless it is said.
+    // Some screen readers do not recognise a list without bullets, unless it has a role.
     <ol class="chain" role="list" aria-label="Request path">
       {stations.map((station, index) => (
         <li key={index} class={known(station) ? station.tone : 'unknown'}>
@@ -162,7 +162,7 @@ function Chain({ stations }: { stations: Station[] }): JSX.Element {
   );
 }
 
-/** Whether anything was seen there. */
+/** Whether anything was observed there. */
 const known = ({ facts, well, degraded }: Station) => facts.length > 0 || well !== null || degraded !== null;
 
 const FIGURES: [string, (full: Full) => string | null][] = [
@@ -171,7 +171,7 @@ const FIGURES: [string, (full: Full) => string | null][] = [
   ['waiting before it', (full) => full.waiting && `${full.waiting} wait`],
 ];
 
-/** How full a station was: where all was well, and where it was not. */
+/** How busy a station was: where all was well, and where it was not. */
 function Fullness({ station }: { station: Station }): JSX.Element | null {
   const all = [
     { name: 'well', tone: 'good', full: station.well },
@@ -211,7 +211,7 @@ function Fullness({ station }: { station: Station }): JSX.Element | null {
   );
 }
 
-/** The figure beside it says the same. */
+/** Redundant with the figure beside it. */
 function Bar({ share, tone }: { share: number; tone: string }): JSX.Element {
   return (
     <svg class={`share ${tone}`} width="100%" height="5" aria-hidden="true">
@@ -225,7 +225,7 @@ const DOUBTS = 'doubts';
 
 const counted = (doubts: number) => `${doubts} more reason${doubts === 1 ? '' : 's'} for doubt`;
 
-/** The section whose figures a doubt touches. */
+/** A link to the section whose figures a caveat affects. */
 function About({ doubt, sections }: { doubt: Doubt; sections: Section[] }): JSX.Element | null {
   const title = sections.find((section) => section.id === doubt.section)?.title;
   return doubt.section === null || title === undefined ? null : (
@@ -237,7 +237,7 @@ function About({ doubt, sections }: { doubt: Doubt; sections: Section[] }): JSX.
   );
 }
 
-/** All but the gravest, which the verdict has. */
+/** All but the gravest, which the verdict shows. */
 function Doubts({ doubts, sections }: { doubts: Doubt[]; sections: Section[] }): JSX.Element | null {
   if (doubts.length === 0) return null;
   return (
@@ -311,7 +311,7 @@ function SectionView({
   );
 }
 
-/** A link to a part of this page; the address is left alone, since it says which page this is. */
+/** A link within this page; the address stays as it is, since it selects the page. */
 function GoTo({ id, children }: { id: string; children: ComponentChildren }): JSX.Element {
   const go = (event: Event) => {
     event.preventDefault();
@@ -332,7 +332,7 @@ interface GuardProps {
   children: ComponentChildren;
 }
 
-/** What cannot be drawn says so, and the rest of the page stays. Other figures get another chance. */
+/** Shows that something cannot be drawn, and keeps the rest of the page. Other figures get another chance. */
 class Guard extends Component<GuardProps, { failed: Document | null }> {
   override state: { failed: Document | null } = { failed: null };
   override componentDidCatch(error: unknown): void {

@@ -1,14 +1,14 @@
-/** Files made of what the page holds, so that it needs no server for them. */
+/** Files made from what the page holds, without a server. */
 
 import type { Document } from './document';
 
-/** Where a page looks for what was frozen into it. */
+/** Where a page looks for embedded data. */
 const PLACES = { document: 'id="document">', picture: 'id="picture">' };
 
-/** The page as it came, before anything was drawn. */
+/** The page's source, before anything was drawn. */
 let page = '';
 
-/** To be called before anything is drawn. */
+/** Call before anything is drawn. */
 export function keepPage(): void {
   page = window.document.documentElement.outerHTML;
 }
@@ -24,18 +24,18 @@ export function withHeld(page: string, document: Document, picture: string | nul
   return put(put(page, PLACES.document, document), PLACES.picture, picture);
 }
 
-/** As it may stand inside a script element: no text in it can end the element or begin a comment. */
+/** Escaped for a script element: no text in it can end the element or begin a comment. */
 function harmless(json: string): string {
   return json.replaceAll('<', '\\u003c');
 }
 
-/** What was frozen into this page at one of its places, as text; nothing if it is to ask its server. */
+/** The data embedded at one of its places, as text; empty if the page is to ask its server. */
 export function held(place: keyof typeof PLACES): string {
   const text = window.document.getElementById(place)?.textContent?.trim() ?? '';
   return text === 'null' ? '' : text;
 }
 
-/** The picture that was frozen into this page. */
+/** The embedded picture. */
 export function heldPicture(): string | null {
   try {
     const picture: unknown = JSON.parse(held('picture') || 'null');
@@ -45,15 +45,15 @@ export function heldPicture(): string | null {
   }
 }
 
-/** What a file about a run is called, whatever its id holds. */
+/** A run's file name, safe for any id. */
 export function fileName(id: string, ending: string): string {
   return `run-${id.replace(/[^A-Za-z0-9_-]/g, '_')}.${ending}`;
 }
 
-/** Long enough for any browser to have begun. */
+/** Long enough for any browser to start the download. */
 const KEPT_MS = 60_000;
 
-/** Hands a file to the browser, which puts it where downloads go, or asks. */
+/** Offers a file for download. */
 export function save(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = window.document.createElement('a');

@@ -1,6 +1,6 @@
-/** The server that the page came from: what is asked of it, and what can go wrong. */
+/** The server that the page came from: requests, and what can go wrong. */
 
-/** Why there is no answer: each has its own way out. */
+/** Why there is no answer: each calls for a different remedy. */
 export type Why = 'token' | 'unknown' | 'gone' | 'refused';
 
 export class Trouble extends Error {
@@ -13,14 +13,14 @@ export class Trouble extends Error {
 
 const token = new URLSearchParams(window.location.search).get('token');
 
-/** Where to ask; the token that the page was opened with goes along. */
+/** The URL for a request, with the token that the page was opened with. */
 export function address(path: string): string {
   const url = new URL(path, window.location.origin);
   if (token !== null) url.searchParams.set('token', token);
   return url.href;
 }
 
-/** What the server has at a place, as JSON. */
+/** Fetches JSON. */
 export async function ask(path: string): Promise<unknown> {
   const answer = await answered(path, 'application/json');
   try {
@@ -30,7 +30,7 @@ export async function ask(path: string): Promise<unknown> {
   }
 }
 
-/** What the server has at a place, as it is. */
+/** Fetches text. */
 export async function text(path: string): Promise<string> {
   const answer = await answered(path, '*/*');
   try {
@@ -40,7 +40,7 @@ export async function text(path: string): Promise<string> {
   }
 }
 
-/** An answer that is one. */
+/** A successful response. */
 async function answered(path: string, accept: string): Promise<Response> {
   let answer: Response;
   try {
@@ -62,7 +62,7 @@ function wrongToken(): string {
   return `The address of this page ${found}. Open the address that torment printed when it started, including everything after "?token=".`;
 }
 
-/** What an answer that is no success says of itself. */
+/** The error message of an unsuccessful response. */
 async function said(answer: Response): Promise<string> {
   try {
     const text = (await answer.text()).trim();

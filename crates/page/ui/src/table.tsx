@@ -1,11 +1,11 @@
-/** Tables: figures to the right, text to the left, and a scroll bar of their own where the screen is narrow. */
+/** Tables: figures right-aligned, text left-aligned, with their own scroll bar on narrow screens. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Piece, Table } from './document';
 import { PieceView } from './text';
 
-/** What may be wider than the page scrolls by itself, and can then be reached by the keyboard. */
+/** Scrolls content that may be wider than the page, and makes it reachable by keyboard. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const [wide, setWide] = useState(false);
@@ -29,7 +29,7 @@ function scrolls(element: HTMLElement): boolean {
   return element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1;
 }
 
-/** The names of the columns; one without a name heads nothing. */
+/** The column names; one without a name is not a header. */
 function Head({ names, side }: { names: string[]; side: (column: number) => string }): JSX.Element {
   return (
     <thead>
@@ -82,14 +82,14 @@ export function Grid({
   );
 }
 
-/** A text of so many letters stays on one line; one of so many has room, however narrow the screen. */
+/** A text of up to this many letters stays on one line; one of more has a minimum width, however narrow the screen. */
 const SHORT = 24;
 const LONG = 40;
-/** Of a table of more rows so many are shown at first, so that what comes after it is not far away. */
+/** A table of more rows than this shows only some at first, so that what follows is not far away. */
 const FOLDED = 16;
 const SHOWN = 10;
 
-/** A table of a document. A row may lead to another run; without a server there is no way to it. */
+/** A document's table. A row may link to another run, if there is a server. */
 export function TableView({ table, linked, label }: { table: Table; linked: boolean; label: string }): JSX.Element {
   const [whole, setWhole] = useState(false);
   const folds = table.rows.length > FOLDED;

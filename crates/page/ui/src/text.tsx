@@ -10,17 +10,17 @@ export function PieceView({ piece }: { piece: Piece }): JSX.Element {
   return <span class={piece.tone}>{text}</span>;
 }
 
-/** A browser breaks lines after hyphens and at blanks, but an option with its value is a word, and so is a figure with its unit. */
+/** Browsers break lines after hyphens and at blanks, but an option with its value, or a figure with its unit, must stay together. */
 export function whole(text: string): (string | JSX.Element)[] {
   return parted(text).map((part, index) => (index % 2 === 0 ? part : <span class="option">{part}</span>));
 }
 
 const OPTION = "--[a-z][a-z-]*(?: [^\\s,;)]{1,18})?";
 const FIGURE = '\\d[\\d.,]* (?:%|ns|µs|ms|s|min|h|[KMGT]iB|[MG]B\\/s)(?![A-Za-z])';
-// Without a look behind, which browsers of 2022 do not know.
+// No lookbehind: browsers of 2022 do not support it.
 const WORDS = new RegExp(`(^|[^\\w.,-])(${OPTION}|${FIGURE})`);
 
-/** What stands between what is not to be broken, and that: each second part is one. */
+/** Splits a text so that every second part must not be broken. */
 export function parted(text: string): string[] {
   const parts = text.split(WORDS);
   const joined = [parts[0]!];
@@ -41,12 +41,12 @@ export function TextView({ text }: { text: Text }): JSX.Element {
   );
 }
 
-/** The words alone. */
+/** The plain text. */
 export function words(text: Text): string {
   return text.map((piece) => piece.text).join('').trim();
 }
 
-/** What a text means as a whole: the gravest of its pieces. */
+/** The tone of a text as a whole: the gravest of its pieces. */
 export function toneOf(texts: readonly Text[]): Tone {
   const tones = new Set(texts.flat().map((piece) => piece.tone));
   return (['bad', 'warn', 'good'] as const).find((tone) => tones.has(tone)) ?? 'plain';

@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, unless the reader chose; on paper always light. */
+/** Light or dark: as the system prefers, unless the reader chose; always light on paper. */
 
 import { palette, type Scheme } from './palette';
 
@@ -25,7 +25,7 @@ export function choose(next: Choice): void {
     if (next === 'auto') localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, next);
   } catch {
-    // A page from a file may have no storage: the choice then holds until it is closed.
+    // A page from a file may have no storage: the choice then lasts until it is closed.
   }
   apply();
 }
@@ -37,13 +37,13 @@ export function onPaper(printing: boolean): void {
   apply();
 }
 
-/** Calls `listener` whenever colours change; returns how to end that. */
+/** Calls `listener` whenever colours change; returns a function that unsubscribes. */
 export function onScheme(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Gives the style sheet its colours, and tells whoever draws by hand. */
+/** Sets the style sheet's colours, and notifies those who draw by hand. */
 export function apply(): void {
   const root = document.documentElement;
   const now = scheme();

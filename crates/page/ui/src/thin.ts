@@ -1,8 +1,8 @@
-/** Fewer rows that still tell the whole: for tables, which nobody reads a thousand rows of. */
+/** Fewer rows that still represent the whole: for tables, as nobody reads a thousand rows. */
 
 /**
- * Which of the rows to show, rising, at most about `room` of them: the first, the last, of every column its smallest and its
- * largest value, and between those, rows at even distances.
+ * Indices of the rows to show, rising, at most about `room` of them: the first, the last, each column's minimum and maximum, and
+ * between those, rows at even distances.
  */
 export function thinRows(columns: readonly (readonly (number | null)[])[], length: number, room: number): number[] {
   if (length <= room) return Array.from({ length }, (_, i) => i);
@@ -18,7 +18,7 @@ export function thinRows(columns: readonly (readonly (number | null)[])[], lengt
   return [...kept].sort((a, b) => a - b);
 }
 
-/** The places of the smallest and of the largest value, the first of each; −1 if there is none. */
+/** The indices of the minimum and the maximum, the first of each; −1 if there is none. */
 function extremes(column: readonly (number | null)[]): [number, number] {
   let least = -1;
   let most = -1;

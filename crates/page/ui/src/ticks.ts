@@ -1,8 +1,8 @@
-/** Where an axis is marked. Every chart, whatever draws it, takes its marks from here, so that the same range looks the same. */
+/** Ticks of axes. Every chart, however drawn, takes its ticks from here, so that the same range looks the same. */
 
 import type { Unit } from './document';
 
-/** Marks between `min` and `max`, both included, at most about `room` of them. */
+/** Ticks between `min` and `max`, inclusive, at most about `room` of them. */
 export function ticks(unit: Unit, log: boolean, min: number, max: number, room: number): number[] {
   if (!(max > min) || !Number.isFinite(min) || !Number.isFinite(max)) return Number.isFinite(min) ? [min] : [];
   if (unit === 'percentile') return percentileTicks(min, max, room);
@@ -11,17 +11,17 @@ export function ticks(unit: Unit, log: boolean, min: number, max: number, room: 
   return linearTicks(steps(unit, max - min), min, max, room);
 }
 
-/** Of 1 ÷ (1 − quantile): 0 %, 50 %, 90 %, 99 %, 99.9 %, …; of a small part of that range, whatever divides it. */
+/** For 1 ÷ (1 − quantile): 0 %, 50 %, 90 %, 99 %, 99.9 %, …; for a small part of that range, whatever divides it. */
 export function percentileTicks(min: number, max: number, room: number): number[] {
   const all = [1, 2];
   for (let decade = 10; decade <= max * (1 + 1e-9) && decade < 1e15; decade *= 10) all.push(decade);
   const within = all.filter((tick) => tick >= min * (1 - 1e-9) && tick <= max * (1 + 1e-9));
   if (within.length < 2) return logTicks(Math.max(min, 1), max, room);
-  // The median stays whatever else has to go: it is what the rest is read against.
+  // The median always stays: the rest is read against it.
   return within.length <= room ? within : thinned(within, room, [2]);
 }
 
-/** Powers of ten; 2 and 5 between them where there is room, or no two powers. */
+/** Powers of ten; with 2 and 5 between them where there is room, or fewer than two powers. */
 export function logTicks(min: number, max: number, room: number): number[] {
   const fine = partsOfTen([1, 2, 5], min, max);
   if (fine.length < 2) return linearTicks(DECIMAL, min, max, room);
@@ -41,7 +41,7 @@ function partsOfTen(parts: readonly number[], min: number, max: number): number[
   return found;
 }
 
-/** Memory comes in powers of two. */
+/** Memory goes by powers of two. */
 function powersOfTwo(min: number, max: number, room: number): number[] {
   const first = Math.ceil(Math.log2(min) - 1e-9);
   const last = Math.floor(Math.log2(max) + 1e-9);
@@ -55,7 +55,7 @@ function powersOfTwo(min: number, max: number, room: number): number[] {
 /** In minutes: parts of a day, then days and weeks. */
 const DATE_STEPS = [1, 5, 15, 30, 60, 180, 360, 720, 1440, 2880, 10080, 20160, 40320];
 
-/** By the clock and the calendar of whoever looks: days begin at midnight there, whatever the hour is elsewhere. */
+/** In the viewer's local time: days begin at its midnight. */
 function dateTicks(min: number, max: number, room: number): number[] {
   const least = (max - min) / 60 / Math.max(1, room);
   const step = DATE_STEPS.find((minutes) => minutes >= least) ?? 1440 * Math.ceil(least / 1440);
@@ -67,7 +67,7 @@ function dateTicks(min: number, max: number, room: number): number[] {
   return found;
 }
 
-/** A step of an axis: the smallest from `steps` that leaves no more marks than there is room for. */
+/** Linear ticks: the smallest step with no more ticks than there is room for. */
 function linearTicks(step: (least: number) => number, min: number, max: number, room: number): number[] {
   const width = step((max - min) / Math.max(1, room));
   const found: number[] = [];
@@ -99,12 +99,12 @@ const CLOCK = (least: number): number => {
 function steps(unit: Unit, range: number): (least: number) => number {
   if (unit === 'time') return CLOCK;
   if (unit === 'bytes') return BINARY;
-  // There is no half a thing, unless it is a mean below one.
+  // There is no half a thing, except in a mean below one.
   if (unit === 'count' && range >= 2) return (least) => Math.max(1, DECIMAL(least));
   return DECIMAL;
 }
 
-/** Without the last digits that only the computing made: 0.30000000000000004 is 0.3. */
+/** Without rounding errors: 0.30000000000000004 is 0.3. */
 function exact(value: number, step: number): number {
   const places = Math.max(0, Math.min(20, 2 - Math.floor(Math.log10(step))));
   return Number(value.toFixed(places));
@@ -115,7 +115,7 @@ function thinned(all: number[], room: number, keep: number[]): number[] {
   return all.filter((tick, index) => index % every === 0 || keep.includes(tick));
 }
 
-/** A range of an axis that holds all values: from 0 if it can, a little more than the largest. */
+/** An axis range that contains all values: from 0 if possible, to a little above the largest. */
 export function niceRange(log: boolean, min: number, max: number): [number, number] {
   if (!Number.isFinite(min) || !Number.isFinite(max)) return log ? [1, 10] : [0, 1];
   if (log) {
@@ -128,10 +128,10 @@ export function niceRange(log: boolean, min: number, max: number): [number, numb
   return [low, high];
 }
 
-/** The lowest end of an axis of limits, as a share of the highest: on a narrower one mere noise would look like a drift. */
+/** The minimum of a limit axis, as a share of its maximum: on a narrower axis mere noise would look like drift. */
 const DRIFT = 0.75;
 
-/** A range of an axis in which a drift of limits is seen: not from 0. */
+/** An axis range that shows a drift of limits: not from 0. */
 export function driftRange(min: number, max: number): [number, number] {
   const low = Math.min(min, DRIFT * max);
   const air = (max - low) * 0.05 || 1;

@@ -6,7 +6,7 @@ import type { Group } from './chart/group';
 import { clock } from './format';
 import { rangeOf, withRange } from './route';
 
-/** The address changes only when a zoom stays for so long, in milliseconds: browsers allow no more than some changes a second. */
+/** The address changes only when a zoom lasts this long, in milliseconds: browsers limit the rate of such changes. */
 const STAYS = 300;
 
 export function Zoomed({ group }: { group: Group }): JSX.Element | null {
@@ -36,7 +36,7 @@ export function Zoomed({ group }: { group: Group }): JSX.Element | null {
   );
 }
 
-/** The address says which part is shown, so that a link shows it again. No step of the history: back leads to the page before. */
+/** Keeps the visible range in the address, so that a link shows it again. Not a history entry: back leads to the previous page. */
 function useAddress(group: Group): void {
   useEffect(() => {
     const show = () => {

@@ -1,4 +1,4 @@
-//! What an answer must be, and what is taken from it.
+//! Conditions on an answer, and values extracted from it.
 
 use super::parse_choice;
 use crate::draft::{Section, SourceText};
@@ -41,7 +41,6 @@ impl Section {
         Ok(checks)
     }
 
-    /// What a step takes from its answer.
     pub(super) fn takes(&self) -> Result<Vec<Extraction>, Error> {
         self.all(Key::Take).iter().map(take).collect()
     }
@@ -55,7 +54,7 @@ pub(super) fn header_name<'a>(name: &'a str, given: &SourceText) -> Result<&'a s
     Ok(name)
 }
 
-/// Whether a header or a cookie can be called so (RFC 9110, 5.6.2).
+/// Whether a header or a cookie can have this name (RFC 9110, 5.6.2).
 pub fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }

@@ -1,4 +1,4 @@
-//! What `torment try` does: `[try]`, and what follows from it together with variants and hypotheses.
+//! `torment try`: `[try]`, and what follows from it together with variants and hypotheses.
 
 use super::hypothesis::{Context, MANAGEABLE, parse_load_level};
 use super::measurements::Measurements;
@@ -14,7 +14,7 @@ const ALL: &str = "all";
 const DEFAULT_PILOT: u32 = 3;
 const DEFAULT_LEAST: u32 = 4;
 const DEFAULT_MOST: u32 = 10;
-/// Of starts or blocks: more no budget holds.
+/// Maximum starts or blocks: no budget allows more.
 const MAX_STARTS: u32 = 1000;
 const DEFAULT_CONFIDENCE: Share = Share(0.95);
 const DEFAULT_WARM: Nanos = Nanos::from_secs(20);
@@ -50,7 +50,7 @@ impl Draft {
         let context = Context { arms: &arms, workloads: &workloads, table: &table };
         let (asked, questions) = self.questions(&context)?;
         for workload in 0..workloads.len() {
-            // Where no hypothesis asks about a workload, the pilot tells of it.
+            // Where no hypothesis concerns a workload, the pilot reports it.
             let is_asked = questions.is_empty() || questions.iter().any(|q| q.workload == workload);
             let measured = if is_asked { &everyone[..] } else { &[0] };
             let closed = table.connections.iter().map(|n| LoadLevel::Connections(*n));
@@ -65,7 +65,8 @@ impl Draft {
         }
         let are_named = table.named && !questions.is_empty();
         if are_named || probes.any(|at| matches!(at, LoadLevel::Limit | LoadLevel::Share(_))) {
-            // What is asked of the plan as it stands, of every workload: its capacity, and how it fares well below that.
+            // For the unchanged plan, every workload is measured for its capacity, and for how it does well below
+            // that.
             let calm =
                 table.at.iter().copied().find(|at| matches!(at, LoadLevel::Share(_))).unwrap_or(MANAGEABLE);
             for workload in 0..workloads.len() {
@@ -90,7 +91,7 @@ impl Draft {
         let hypotheses = questions.into_iter().map(|question| question.with_probe(&probes)).collect();
         let count =
             |key, usual, what| said.one(key).map_or(Ok(usual), |given| given.parse_count(MAX_STARTS, what));
-        // A table alone compares nothing: it needs no pilot, and one block is one.
+        // A table alone compares nothing: it needs no pilot, and one block suffices.
         let is_table = asked_nothing && !probes.iter().any(|probe| matches!(probe.at, LoadLevel::Share(_)));
         let pilot = match said.one(Key::Pilot) {
             Some(given) if is_table && given.text.trim() == "0" => 0,
@@ -155,7 +156,7 @@ impl Section {
         Ok(if workloads.is_empty() { vec![everything()] } else { workloads })
     }
 
-    /// What is measured of every arm, and asked of crossed ones.
+    /// What is measured of every arm, and compared for crossed ones.
     fn table(&self) -> Result<ExperimentSettings, Error> {
         let connections = self.all(Key::TryConnections).iter().map(|given| given.connections(&given.text));
         let mut said = ExperimentSettings {
@@ -180,7 +181,7 @@ impl Section {
         Ok(said)
     }
 
-    /// What is compared, or else this.
+    /// What is compared, or else this default.
     pub(super) fn measure(&self, usual: ArmMeasure) -> Result<ArmMeasure, Error> {
         let given = self.one(Key::Measure);
         given.map_or(Ok(usual), |given| super::parse_choice(given, &ArmMeasure::ALL, ArmMeasure::name))
@@ -209,7 +210,7 @@ impl Section {
         Ok(confidence)
     }
 
-    /// None at all is possible, for a service that is never cold.
+    /// Zero is allowed, for a service that is never cold.
     fn warm(&self) -> Result<Nanos, Error> {
         match self.parsed(Key::Warm)? {
             Some(warm) if warm > MAX_DURATION => {

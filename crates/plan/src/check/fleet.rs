@@ -5,7 +5,7 @@ use crate::fleet::is_remote_path;
 use crate::{Arrivals, Error, FleetPlace, FleetPlan, Key, Load, SearchPlan, Target, Task, WatchPlan};
 use units::Rate;
 
-/// Drawing one takes 15 ns: with more than this it takes a loop more than a thirtieth of its time.
+/// Drawing a random arrival takes 15 ns: above this rate, more than a thirtieth of a loop's time.
 const RANDOM_MOST: Rate = Rate(2e6);
 
 impl Draft {
@@ -96,7 +96,7 @@ impl Draft {
     }
 }
 
-/// At the beginning, and at the most: `4`, `4..16`.
+/// Initial and maximum number: `4`, `4..16`.
 fn head_count(given: &SourceText) -> Result<(u32, u32), Error> {
     let most = FleetPlan::WORKERS_MOST;
     let count = |text: &str| text.trim().parse().ok().filter(|count| (1..=most).contains(count));
@@ -112,7 +112,7 @@ fn head_count(given: &SourceText) -> Result<(u32, u32), Error> {
     })
 }
 
-/// It goes through a shell.
+/// The path goes through a shell.
 fn remote_path(given: &SourceText) -> Result<String, Error> {
     let text = given.text.trim();
     if is_remote_path(text) {
@@ -121,7 +121,7 @@ fn remote_path(given: &SourceText) -> Result<String, Error> {
     Err(given.error("expected a path of letters, digits, and / . _ - + @ ~"))
 }
 
-/// The highest rate at which there are arrivals at random.
+/// The highest rate of random arrivals.
 fn max_poisson_rate(task: &Task) -> Rate {
     let of_search =
         |find: &SearchPlan| if find.arrivals == Arrivals::Poisson { find.max } else { Rate::ZERO };

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use units::Nanos;
 
 const DEFAULT_TIMEOUT: Nanos = Nanos::from_secs(10);
-/// Each is counted on its own, second by second: more make reports that nobody reads.
+/// Each is counted separately, second by second: more make reports that nobody reads.
 const MAX_STEPS: usize = 1000;
 
 impl Draft {
@@ -54,7 +54,6 @@ impl Draft {
         Ok(flows)
     }
 
-    /// Without names.
     fn flow(
         &self,
         draft: &FlowDraft,
@@ -87,7 +86,7 @@ impl Draft {
             step.templates_mut().for_each(|template| template.step = number);
             steps.push(step);
         }
-        // Who makes one request has no use for cookies, and statements set none.
+        // A single request has no use for cookies, and statements set none.
         let several = steps.len() > 1 && steps[0].request().is_some();
         let cookies = whole.flag(Key::Cookies)?.unwrap_or(is_flow) && several;
         Ok(Flow { name: String::new(), weight: whole.weight()?, cookies, steps })
@@ -126,7 +125,7 @@ impl Section {
     }
 }
 
-/// What it is called if the plan says nothing.
+/// The default name.
 pub(crate) fn default_name(ask: &Payload) -> String {
     match ask {
         Payload::Http(request) => format!("{} {}", request.method, request.path),
@@ -139,7 +138,7 @@ pub(crate) fn default_name(ask: &Payload) -> String {
     }
 }
 
-/// Names given and by default, so that no two are the same.
+/// Names given and by default, made unique.
 fn unique_names(names: Vec<(Option<&SourceText>, String)>) -> Result<Vec<String>, Error> {
     let mut used = BTreeSet::new();
     for given in names.iter().filter_map(|(given, _)| *given) {

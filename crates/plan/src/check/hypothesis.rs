@@ -1,4 +1,4 @@
-//! What is asked: each `[[hypothesis]]`, and the effects of crossed factors.
+//! Hypotheses: each `[[hypothesis]]`, and the effects of crossed factors.
 
 use super::variant::{Arms, CrossedFactors};
 use crate::draft::{Draft, MAX_RATE, Section, SourceText};
@@ -9,17 +9,17 @@ use crate::{
 use std::collections::BTreeSet;
 use units::{Rate, Share};
 
-/// Where the target is busy and still well.
+/// The target is busy there, and still well.
 pub(super) const MANAGEABLE: LoadLevel = LoadLevel::Share(Share(0.5));
 
-/// What a hypothesis can name.
+/// What a hypothesis can refer to.
 pub(super) struct Context<'a> {
     pub(super) arms: &'a Arms,
     pub(super) workloads: &'a [Workload],
     pub(super) table: &'a ExperimentSettings,
 }
 
-/// A hypothesis whose probe is not known yet.
+/// A hypothesis whose measurement is not known yet.
 #[derive(Clone)]
 pub(super) struct PendingHypothesis {
     name: String,
@@ -46,7 +46,7 @@ impl PendingHypothesis {
 }
 
 impl Draft {
-    /// As they are written, and as they are worked out: those of the file, then those of crossed factors.
+    /// As written, and as worked out: those of the file, then those of crossed factors.
     pub(super) fn questions(
         &self,
         context: &Context<'_>,
@@ -82,7 +82,7 @@ impl Draft {
 }
 
 impl Context<'_> {
-    /// Asks on one workload, or on each of them.
+    /// Asks about one workload, or about each.
     fn on_each(&self, on: Option<usize>, question: PendingHypothesis, into: &mut Vec<PendingHypothesis>) {
         let workloads = on.map_or(0..self.workloads.len(), |on| on..on + 1);
         let is_told = workloads.len() > 1;
@@ -135,8 +135,8 @@ impl Context<'_> {
 }
 
 impl CrossedFactors {
-    /// Each of these factors at its level against the plan as it stands, as a mean over the levels of all others:
-    /// of one factor its main effect, of two their interaction.
+    /// Each of these factors at its level against the unchanged plan, averaged over the levels of all others: for one
+    /// factor its main effect, for two their interaction.
     fn contrast(&self, of: &[(usize, usize)]) -> Vec<(usize, f64)> {
         let others = self.factors.iter().enumerate().filter(|(place, _)| of.iter().all(|(f, _)| f != place));
         let count: usize = others.map(|(_, factor)| factor.levels.len() + 1).product();
@@ -152,14 +152,13 @@ impl CrossedFactors {
 }
 
 impl ExperimentSettings {
-    /// At what load a measure is taken if nothing is said: of those that the table is about, one that the measure
-    /// differs at.
+    /// Default load of a measure: of the table's loads, one at which the measure can differ.
     fn load_of(&self, measure: ArmMeasure) -> LoadLevel {
         let open = self.at.first().copied();
         let closed = self.connections.first().map(|count| LoadLevel::Connections(*count));
         match measure {
             ArmMeasure::Capacity => LoadLevel::Limit,
-            // An open loop says of the throughput only its own rate again.
+            // An open loop's throughput only repeats its own rate.
             ArmMeasure::Throughput => closed.or(open).unwrap_or(MANAGEABLE),
             _ => open.or(closed).unwrap_or(MANAGEABLE),
         }
@@ -235,7 +234,7 @@ impl Section {
         Ok((asked, question))
     }
 
-    /// At what load a measure is taken.
+    /// The load at which a measure is taken.
     fn load_of(&self, measure: ArmMeasure, table: &ExperimentSettings) -> Result<LoadLevel, Error> {
         match (self.all(Key::At), measure) {
             ([], _) => Ok(table.load_of(measure)),

@@ -1,20 +1,20 @@
-//! What is offered: the load of `run`, the search of `find`.
+//! The load of `run`, the search of `find`.
 
 use crate::draft::{MAX_DURATION, MAX_RATE, Section, SourceText};
 use crate::{Arrivals, Error, Key, Load, SearchPlan, Stage};
 use units::{Nanos, Rate, Share};
 
 const DEFAULT_DURATION: Nanos = Nanos::from_secs(30);
-/// Connections of a closed loop that has only a number of requests.
+/// Connections of a closed loop that gives only a number of requests.
 const DEFAULT_CONNECTIONS: u32 = 50;
-/// More descriptors than this no Linux process may have (`fs.nr_open` by default).
+/// No Linux process may have more descriptors (`fs.nr_open` by default).
 pub(crate) const MAX_CONNECTIONS: u32 = 1 << 20;
 
 /// The stages of the articles: a hundredth, a tenth, half, all, and a hold.
 const ARTICLE: &str = "30s:1% 30s:10% 30s:50% 30s:100% 60s:100%";
 
 impl Section {
-    /// `usual` is how many connections a closed loop has if the plan does not say.
+    /// `usual` is the default number of connections of a closed loop.
     pub(super) fn load(&self, usual: Option<u32>) -> Result<Load, Error> {
         let duration = self.time(Key::Duration)?;
         let requests: Option<u64> =
@@ -124,7 +124,7 @@ impl Section {
         let careful = self.flag(Key::Careful)?.unwrap_or(false);
         let base = if careful { SearchPlan::default().careful() } else { SearchPlan::default() };
         let max = self.rate(Key::Max)?.unwrap_or(base.max);
-        // A maximum below the usual start moves the start.
+        // A maximum below the default start moves the start.
         let from = self.rate(Key::From)?.unwrap_or(Rate(base.from.0.min(max.0 / 10.0)));
         if from >= max {
             let key = if self.one(Key::From).is_some() { Key::From } else { Key::Max };
@@ -138,7 +138,7 @@ impl Section {
             return Err(self.error_at(Key::Width, format!("{width} is not above 0 % and at most 50 %")));
         }
         let trial = self.time(Key::Trial)?;
-        // Short or long, a rate is decided by as many trials as by default.
+        // Whatever its trial's length, a rate is decided by the default number of trials.
         let scaled = trial.map_or(base.sum, |trial| trial * (base.sum.0 / base.trial.0));
         let trial = trial.unwrap_or(base.trial);
         let sum = self.time(Key::Sum)?.unwrap_or(scaled);

@@ -1,4 +1,4 @@
-//! What is measured at one start of an arm.
+//! The measurements at one start of an arm.
 
 use crate::{LoadLevel, Measurement};
 
@@ -7,7 +7,7 @@ use crate::{LoadLevel, Measurement};
 pub(super) struct Measurements(Vec<Measurement>);
 
 impl Measurements {
-    /// These arms are to be measured at this load.
+    /// Adds these arms to the measurement at this load.
     pub(super) fn require(&mut self, workload: usize, at: LoadLevel, arms: &[usize]) {
         let place = self.0.iter().position(|probe| probe.workload == workload && probe.at == at);
         let place = place.unwrap_or_else(|| {
@@ -20,12 +20,12 @@ impl Measurements {
         known.dedup();
     }
 
-    /// Whether there is one at such a load.
+    /// Whether any is at such a load.
     pub(super) fn any(&self, such: impl Fn(&LoadLevel) -> bool) -> bool {
         self.0.iter().any(|probe| such(&probe.at))
     }
 
-    /// By workload: first the capacity, then rates, then closed loops, those wanted first before the others.
+    /// By workload: first the capacity, then rates, then closed loops, each in the order required.
     pub(super) fn sorted(mut self) -> Vec<Measurement> {
         let kind = |at: &LoadLevel| match at {
             LoadLevel::Limit => 0,

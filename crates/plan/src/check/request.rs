@@ -11,10 +11,10 @@ use crate::{
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-/// What is said of statements as of requests; the other keys of a request are for HTTP.
+/// Keys that statements share with requests; the other keys of a request are for HTTP.
 const FOR_ALL: [Key; 5] = [Key::Name, Key::Weight, Key::Think, Key::Sql, Key::Timeout];
 
-/// Where a request stands: what is said of all requests, and the names known there.
+/// Where a request stands: what applies to all requests, and the names known there.
 pub(super) struct RequestContext<'a> {
     pub(super) address: &'a TargetUrl,
     /// `[target]`: headers and credentials of every request.
@@ -87,7 +87,7 @@ impl Section {
             return Ok(address.path.clone());
         };
         let text = given.text.trim();
-        // Before a path, a query and a placeholder only.
+        // Only before a path, a query and a placeholder.
         let is_full = text.split(['/', '?', '#', '{']).next().is_some_and(|scheme| scheme.ends_with(':'));
         let mut path = if is_full {
             let full = TargetUrl::parse(text, &around.names).map_err(|e| given.error(e))?;
@@ -121,7 +121,7 @@ impl Section {
         Ok(path)
     }
 
-    /// Those of `[target]` that are not said again here, then those that are said here.
+    /// Those of `[target]` that are not overridden here, then those given here.
     fn headers(&self, around: &RequestContext<'_>) -> Result<Vec<(String, Template)>, Error> {
         let own: Vec<String> = self.all(Key::Headers).iter().map(SourceText::header_name).collect();
         let has_credentials = self.has(Key::Basic) || self.has(Key::Bearer);
@@ -134,12 +134,12 @@ impl Section {
         shared.chain(self.all(Key::Headers)).map(|given| header(given, &around.names)).collect()
     }
 
-    /// The `Authorization` header that no header says.
+    /// The `Authorization` header, unless given as a header.
     fn credentials(&self, around: &RequestContext<'_>) -> Result<Option<Template>, Error> {
         if let Some(found) = self.own_credentials(&around.names, |_| true)? {
             return Ok(found);
         }
-        // What the command line says is said of every request already.
+        // What the command line gives applies to every request already.
         if let Some(found) = around.top.own_credentials(&around.names, |given| !given.is_option())? {
             return Ok(found);
         }
@@ -147,7 +147,7 @@ impl Section {
         Ok(basic.map(|basic| basic_header(hide_basic(basic))))
     }
 
-    /// None if nothing is said here; none inside if a header says it.
+    /// None if nothing is given here; `Some(None)` if a header gives it.
     fn own_credentials(
         &self,
         names: &NameScope<'_>,
@@ -183,7 +183,7 @@ impl Section {
         Ok(header.map(|_| None))
     }
 
-    /// The body, and the content type that comes with it.
+    /// The body, and the content type that it implies.
     fn body(
         &self,
         names: &NameScope<'_>,
@@ -233,7 +233,7 @@ impl Section {
 }
 
 impl Request {
-    /// Tells each template where it stands.
+    /// Sets the escaping of each template by where it stands.
     pub(crate) fn set_escaping(&mut self) {
         self.path.set_escaping(Escaping::Path);
         if let Some(TemplatePiece::Taken { fit, .. } | TemplatePiece::Field { fit, .. }) =
@@ -292,7 +292,7 @@ fn method(given: &SourceText) -> Result<String, Error> {
 }
 
 impl Template {
-    /// Files named in a plan file are looked for next to it.
+    /// Files named in a plan file are looked up next to it.
     pub(crate) fn resolve_paths(&mut self, place: &SourceLocation) {
         self.visit_mut(&mut |piece| {
             if let Some(file) = piece.file_mut() {

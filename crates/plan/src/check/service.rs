@@ -1,4 +1,4 @@
-//! What a plan starts: the service under test, and what that needs.
+//! What a plan starts: the service under test and its dependencies.
 
 use super::{load::MAX_CONNECTIONS, parse_choice};
 use crate::draft::{DependencyDraft, Draft, Section, SourceText};
@@ -19,13 +19,13 @@ const DEFAULT_GRACE: Nanos = Nanos::from_secs(10);
 const DEFAULT_DATABASE: &str = "torment";
 /// Signals that ask a program to end.
 const STOPS: [&str; 5] = ["TERM", "INT", "QUIT", "HUP", "KILL"];
-/// More than any machine has, and a hundredth of one: the kernel's smallest share is of this order.
+/// More than any machine has, and a hundredth of one: the order of the kernel's smallest share.
 const CPUS: std::ops::RangeInclusive<f64> = 0.01..=8192.0;
-/// No program starts in less.
+/// No program starts with less.
 const LEAST_MEMORY: Bytes = Bytes(1 << 20);
 
 impl Draft {
-    /// `target` says at which port the service is expected.
+    /// `target` determines the port at which the service is expected.
     pub(super) fn setup(&self, target: &Target) -> Result<Option<Setup>, Error> {
         let mut needs = Vec::new();
         for draft in &self.needs {
@@ -76,7 +76,7 @@ impl Draft {
     }
 }
 
-/// It listens where the load goes.
+/// By default it is ready once it listens where the load goes.
 fn ready_target(target: &Target) -> Option<ReadyCondition> {
     match target {
         Target::Http(origin) if origin.unix_socket.is_none() => Some(ReadyCondition::Port(origin.port)),
@@ -86,7 +86,7 @@ fn ready_target(target: &Target) -> Option<ReadyCondition> {
 }
 
 impl Section {
-    /// `usual` is when it is ready if the plan does not say.
+    /// `usual` is the default ready condition.
     fn program(
         &self,
         name: &str,
@@ -151,7 +151,6 @@ impl Section {
         }
     }
 
-    /// What is run, if it is said.
     pub(super) fn command(&self) -> Result<Option<Vec<Template>>, Error> {
         let command = self.texts(Key::Program)?;
         match command.first() {
@@ -272,14 +271,13 @@ impl SourceText {
             .map_err(|_| self.error(format!("'{}' is not a port, 1 to 65535", self.text)))
     }
 
-    /// A number of connections.
     pub(super) fn connections(&self, text: &str) -> Result<u32, Error> {
         let given = Self { text: text.to_owned(), place: self.place.clone() };
         given.parse_count(MAX_CONNECTIONS, "a number of connections")
     }
 }
 
-/// The system ends a text at a NUL.
+/// The system ends strings at a NUL.
 fn check_no_nul<T>(given: &SourceText, value: T) -> Result<T, Error> {
     if given.text.contains('\0') {
         return Err(given.error("no program can be given a NUL character"));
@@ -287,7 +285,7 @@ fn check_no_nul<T>(given: &SourceText, value: T) -> Result<T, Error> {
     Ok(value)
 }
 
-/// A word of what is run before: it is kept as it is written.
+/// A word of the `prepare` command, kept as written.
 fn prepared(given: &SourceText) -> Result<String, Error> {
     let has_secret = ["{env:", "{secret:", "{redacted}"].iter().any(|begin| given.text.contains(begin));
     if has_secret || may_hold_secret(&given.text) && !url_secrets(&given.text).is_empty() {
@@ -298,8 +296,7 @@ fn prepared(given: &SourceText) -> Result<String, Error> {
     check_no_nul(given, given.text.clone())
 }
 
-/// Text for a program: only `{env:NAME}` and `{secret:FILE}` are placeholders in it, and what is secret of a URL is
-/// hidden.
+/// Text for a program: only `{env:NAME}` and `{secret:FILE}` are placeholders in it, and secrets in URLs are hidden.
 fn parse_text(text: &str, given: &SourceText) -> Result<Template, Error> {
     check_no_nul(given, ())?;
     let part = |text: &str| Template::parse(text).map_err(|e| given.error(e.to_string()));

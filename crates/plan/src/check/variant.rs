@@ -1,13 +1,13 @@
-//! The arms of an experiment: the plan as it stands, each variant, and the crossed ones.
+//! The arms of an experiment: the unchanged plan, each variant, and the crossed ones.
 
 use crate::draft::{Draft, Section};
 use crate::error::{Error, advice};
 use crate::{Arm, Key, Setup, Variant};
 use std::collections::BTreeMap;
 
-/// The arm that is the plan as it stands.
+/// The arm that is the unchanged plan.
 pub(super) const BASELINE: &str = "baseline";
-/// More starts than this no evening holds.
+/// No evening is long enough for more starts.
 const MAX_ARMS: usize = 64;
 
 /// All arms, and where each came from.
@@ -20,7 +20,7 @@ pub(super) struct Arms {
 #[derive(Default)]
 pub(super) struct CrossedFactors {
     pub(super) factors: Vec<Factor>,
-    /// The arm of each combination: one level of each factor, 0 for the plan as it stands.
+    /// The arm of each combination: one level of each factor, 0 for the unchanged plan.
     pub(super) arms: BTreeMap<Vec<usize>, usize>,
 }
 

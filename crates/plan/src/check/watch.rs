@@ -7,7 +7,7 @@ use crate::url::TargetUrl;
 use crate::watch::MetricsEndpoint;
 use crate::{DatabaseAddress, Error, Key, Target, WatchPlan};
 
-/// Linux gives no higher number to a process (`PID_MAX_LIMIT`).
+/// Linux assigns no higher process id (`PID_MAX_LIMIT`).
 const MAX_PID: u32 = 1 << 22;
 
 impl Draft {

@@ -31,7 +31,7 @@ pub(super) fn describe_setup(setup: &Setup) -> Vec<String> {
     lines
 }
 
-/// Arms, questions, and how long it goes on.
+/// Arms, hypotheses, and the duration.
 pub(super) fn describe_experiment(experiment: &ExperimentPlan) -> Vec<String> {
     let mut lines = labelled_lines("arms", experiment.arms.iter().map(|arm| arm.name.clone()).collect());
     lines.extend(labelled_lines(
@@ -51,7 +51,7 @@ pub(super) fn describe_experiment(experiment: &ExperimentPlan) -> Vec<String> {
     lines
 }
 
-/// How long a load is made that is no search.
+/// How long a load other than a search is held.
 pub(super) fn describe_held(experiment: &ExperimentPlan) -> String {
     let held = format!("held for {}", experiment.hold);
     match experiment.warm {
@@ -62,7 +62,7 @@ pub(super) fn describe_held(experiment: &ExperimentPlan) -> String {
 
 fn asked(experiment: &ExperimentPlan, hypothesis: &Hypothesis) -> String {
     let Hypothesis { name, measure, effect, .. } = hypothesis;
-    // The name that nobody gave says it already.
+    // A default name contains it already.
     let what = if name.contains(measure.name()) { String::new() } else { format!(", {}", measure.name()) };
     let at = match experiment.probes[hypothesis.probe].at {
         LoadLevel::Limit => String::new(),

@@ -3,7 +3,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Finds the values that messages must not quote.
+/// Collects the values that messages must not quote.
 pub(super) fn secrets(table: &DeTable<'_>, text: &str, spans: &mut Vec<Range<usize>>) {
     for (key, value) in table {
         collect_secrets(key.get_ref(), value, text, spans);
@@ -25,7 +25,7 @@ fn collect_secrets(key: &str, value: &Spanned<DeValue<'_>>, text: &str, spans: &
             }
         }
         DeValue::Array(items) => items.iter().for_each(|item| collect_secrets(key, item, text, spans)),
-        // What a step takes from an answer is said, not given: its name may be that of a secret.
+        // An extraction names a value but does not contain it: its name may look like a secret's.
         DeValue::Table(table) if key != "take" => secrets(table, text, spans),
         _ => {}
     }

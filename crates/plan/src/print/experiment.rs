@@ -1,4 +1,4 @@
-//! An experiment as it is read: what its file said, with every default filled in.
+//! An experiment in the syntax of plan files, with every default filled in.
 
 use super::TomlWriter;
 use super::toml_value::exact_rate;
@@ -62,7 +62,7 @@ impl TomlWriter {
     }
 }
 
-/// The load of the search for a capacity is not written.
+/// The load of a capacity search is not written.
 fn exact_at(at: LoadLevel) -> Option<String> {
     match at {
         LoadLevel::Limit => None,
@@ -72,7 +72,7 @@ fn exact_at(at: LoadLevel) -> Option<String> {
     }
 }
 
-/// The percent whose hundredth is this share, to the last bit.
+/// The percentage that parses to exactly this share.
 fn exact_percent(share: f64) -> String {
     let percent = share * 100.0;
     let near = [percent, percent.next_up(), percent.next_down()];

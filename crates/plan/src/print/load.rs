@@ -1,4 +1,4 @@
-//! What is offered, as it is read.
+//! The load, in the syntax of plan files.
 
 use super::TomlWriter;
 use super::toml_value::{exact_rate, exact_time};

@@ -1,4 +1,4 @@
-//! What a plan starts, as it is read.
+//! What a plan starts, in the syntax of plan files.
 
 use super::TomlWriter;
 use crate::{Dependency, Key, PostgresSetup, Program, ReadyCondition, ResetMethod, ResourceLimits, Setup};
@@ -60,7 +60,7 @@ impl TomlWriter {
     }
 }
 
-/// As it is read.
+/// In the syntax of plan files.
 impl std::fmt::Display for ReadyCondition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,12 +1,12 @@
-//! Quantities as plans hold them: read back, they are what they were.
+//! Quantities in plans: they parse back to the same value.
 
 use crate::{Objective, Template};
 use std::borrow::Cow;
 use units::{Bytes, Nanos, Rate, Share};
 
-/// A value as it stands in TOML.
+/// A value in the syntax of TOML.
 pub(super) trait ToToml {
-    /// None if there is nothing to be said.
+    /// None if there is nothing to write.
     fn to_toml(&self) -> Option<String>;
 }
 
@@ -67,7 +67,7 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// In the largest unit that holds it without a fraction.
+/// In the largest unit that represents it without a fraction.
 pub(super) fn exact_time(time: Nanos) -> String {
     let units = [
         ("h", 3_600_000_000_000),

@@ -1,6 +1,5 @@
 //! Where quoted texts, names and comments of a statement begin and end.
 
-/// What a part of a statement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     Plain,
@@ -32,7 +31,7 @@ pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Cuts a statement where the meaning of a character changes.
+/// Splits a statement where the lexical context changes.
 pub(super) fn scan(text: &str) -> Result<Vec<(TokenKind, &str)>, String> {
     let (mut chunks, mut plain, mut at) = (Vec::new(), 0, 0);
     while let Some(c) = text[at..].chars().next() {
@@ -53,8 +52,8 @@ pub(super) fn scan(text: &str) -> Result<Vec<(TokenKind, &str)>, String> {
     Ok(chunks)
 }
 
-/// What begins at `at` and is not plain: its kind, its first byte (a letter before a quote belongs to
-/// it, from `plain` on), and how much of it is at `at` and after.
+/// The non-plain token at `at`, if any: its kind, its first byte (a letter before a quote, no earlier than `plain`,
+/// belongs to it), and its length from `at`.
 fn special(text: &str, plain: usize, at: usize) -> Result<Option<(TokenKind, usize, usize)>, String> {
     let rest = &text[at..];
     let before = &text[plain..at];
@@ -90,7 +89,7 @@ fn special(text: &str, plain: usize, at: usize) -> Result<Option<(TokenKind, usi
     Ok(None)
 }
 
-/// The length of a quoted text, which holds its quote twice, or after a backslash.
+/// The length of a quoted text, in which the quote is doubled or follows a backslash.
 fn quoted(text: &str, quote: char, has_escapes: bool) -> Result<usize, String> {
     let mut chars = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = chars.next() {

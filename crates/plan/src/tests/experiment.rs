@@ -1,4 +1,4 @@
-//! What `torment try` does.
+//! `torment try`.
 
 use super::plan;
 use crate::*;
@@ -438,7 +438,7 @@ fn combinations_are_arms_of_their_own() {
         error.contains("81 combinations, each of which is started many times; expected at most 64"),
         "{error}"
     );
-    // They can be asked about as any other.
+    // They can be asked about like any other.
     let text = format!(
         "{THREADS}{POOL}[[hypothesis]]\nvariant = '400 threads + pool of 20'\nbaseline = 'pool of 20'\n[try]\n\
          cross = ['threads', 'pool']"

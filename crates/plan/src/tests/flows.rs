@@ -79,7 +79,7 @@ fn requests_and_flows() {
             check("/t", "x=y"),
         ]
     );
-    // The second step's token is the first one's, the third step's is the one taken since.
+    // The second step's token is the first one's, the third step's the one extracted since.
     let sent = |step: usize| {
         let taken = [b"http://h/cart".to_vec(), b"7".to_vec(), b"a b".to_vec(), b"s".to_vec()];
         let mut out = Vec::new();
@@ -88,7 +88,7 @@ fn requests_and_flows() {
         String::from_utf8(out).expect("text")
     };
     assert_eq!((sent(1).as_str(), sent(2).as_str()), ("/cart", "/a%20b/7/s/{unknown}"));
-    // What a request says goes before what is said of all.
+    // A request's own headers come before those of all.
     let headers = |plan: &Plan, flow: usize| -> Vec<String> {
         let request = plan.flows[flow].steps[0].request().expect("a request");
         request.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect()

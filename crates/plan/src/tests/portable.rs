@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Secrets and rows of any plan.
+/// Fills in any plan's secrets and rows.
 fn filled(mut plan: Plan) -> Option<Plan> {
     let rows = |name: &str| match name {
         name if name.ends_with(".csv") => Ok("id,c d,first name\n1,geheim-row,Zoë\n2,,x\n".to_owned()),
@@ -24,7 +24,7 @@ fn packed(parcel: &PortablePlan) -> Vec<u8> {
     bytes
 }
 
-/// A plan of any parts is built in one go, and not optimised that takes nearly all of the 2 MiB that a test's thread has.
+/// Building an arbitrary plan unoptimised takes nearly all of the 2 MiB of a test thread's stack.
 #[test]
 fn a_plan_arrives_with_its_secrets_and_rows() {
     let roomy = std::thread::Builder::new().stack_size(16 << 20).spawn(|| {
@@ -57,7 +57,7 @@ fn people_read_none() {
     let parcel = PortablePlan { plan: secret(), authorities: None };
     let why = serde_json::to_string(&parcel).expect_err("JSON is for people").to_string();
     assert!(why.contains("with its secrets"), "{why}");
-    // Nor is there anything secret in a plan alone, whatever it is written as.
+    // Nor does a plan alone contain any secret, in whatever format.
     let json = serde_json::to_string(&parcel.plan).expect("it is a plan");
     let bytes = rmp_serde::to_vec_named(&parcel.plan).expect("it is a plan");
     for (text, form) in [(json, "JSON"), (String::from_utf8_lossy(&bytes).into_owned(), "MessagePack")] {
@@ -67,7 +67,7 @@ fn people_read_none() {
     assert!(String::from_utf8_lossy(&whole).contains("geheim-T"));
 }
 
-/// Which of its columns are one and the same: of each that it uses the first that is.
+/// For each column in use, the index of the first equal one.
 fn shared(plan: &mut Plan) -> Vec<usize> {
     let mut columns = Vec::new();
     for template in plan.templates_mut() {
@@ -81,14 +81,14 @@ fn shared(plan: &mut Plan) -> Vec<usize> {
     columns.iter().map(first).collect()
 }
 
-/// The same rows are sent once, and held once where they arrive.
+/// Equal rows are sent once, and held once on arrival.
 #[test]
 fn a_column_is_there_once() {
     let mut parcel = PortablePlan { plan: secret(), authorities: None };
     let mut back: PortablePlan = rmp_serde::from_slice(&packed(&parcel)).expect("it is whole");
     let columns = shared(&mut back.plan);
     assert_eq!(columns, shared(&mut parcel.plan));
-    // Twice in the path, once in the body, where it is written otherwise.
+    // Twice in the path, once in the body with another escaping.
     assert_eq!(columns, [0, 0, 2]);
 }
 

@@ -1,4 +1,4 @@
-//! The page of all keys says what is so: its examples are plans, its defaults are what comes of leaving a key out.
+//! The reference page of all keys is true: its examples are plans, its defaults are what omitting a key gives.
 
 use super::read;
 use crate::key::{DefaultValue, Key, KeySpec};
@@ -10,7 +10,7 @@ const TRIED: &str = "[target]\nurl = 'http://h/'\n[service]\ncommand = 'a'\n[pos
                      [[variant]]\nname = '400 threads'\nfactor = 'threads'\ncpus = 2\n\
                      [[variant]]\nname = 'pool of 20'\nfactor = 'pool'\npids = 9\n";
 
-/// Plans that end in this section, in one of which a key of it may be said.
+/// Plans that end in this section, one of which may take a key of it.
 fn bases(section: &str) -> Vec<String> {
     let all = |bases: &[(&str, &str)]| bases.iter().map(|(plan, end)| format!("{plan}{end}")).collect();
     match section {
@@ -58,7 +58,7 @@ fn plan(section: &str, text: &str) -> Result<Plan, Error> {
     draft.check(command, &mut read)
 }
 
-/// The plan with this key, instead of one of that name in its last section.
+/// The plan with this key, replacing one of that name in its last section.
 fn with(base: &str, name: &str, value: &str) -> String {
     format!("{}{name} = {value}\n", without(base, name))
 }

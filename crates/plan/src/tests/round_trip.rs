@@ -1,4 +1,4 @@
-//! Any plan, printed and read again.
+//! Any plan, printed and parsed again.
 
 mod setup;
 
@@ -31,7 +31,7 @@ fn data() -> Vec<DataSet> {
     vec![set("users", "a/users.csv", RowOrder::Random), set("pets", "pets.jsonl", RowOrder::Once)]
 }
 
-/// One request as it is written: parsed when it is known what was taken before.
+/// One request as written: parsed once it is known what earlier steps extract.
 #[derive(Debug, Clone)]
 struct RawRequest {
     path: String,
@@ -92,7 +92,7 @@ prop_compose! {
         timeout in 1_u64..1_000_000_000_000, think in prop::option::of((0_u64..9_999_999_999, 1_u64..9_999_999_999)),
     ) -> RawRequest {
         let mut headers = headers;
-        // What is said of these is not what was written.
+        // Headers whose value would be hidden do not print as written.
         headers.retain(|(name, _)| secret::hide_header(name, Template::literal("x y")) == Template::literal("x y"));
         if is_form {
             headers.push(("content-type".to_owned(), form::CONTENT_TYPE.to_owned()));
@@ -279,7 +279,7 @@ fn watch() -> impl Strategy<Value = WatchPlan> {
     })
 }
 
-/// Of what goes together.
+/// Only consistent combinations.
 fn fleet(is_null: bool, is_watched: bool) -> impl Strategy<Value = FleetPlan> {
     let ssh = |hosts: &[&str]| FleetPlace::Ssh(hosts.iter().map(|host| (*host).to_owned()).collect());
     let join = || prop_oneof![Just(FleetPlace::Join(None)), Just(FleetPlace::Join(Some("b:7".to_owned())))];
@@ -309,7 +309,7 @@ fn fleet(is_null: bool, is_watched: bool) -> impl Strategy<Value = FleetPlan> {
     })
 }
 
-/// At random a fleet makes fewer.
+/// A fleet makes fewer random arrivals.
 fn is_too_fast(task: &Task) -> bool {
     let most = match task {
         Task::Find(find) => find.max,
@@ -353,7 +353,7 @@ prop_compose! {
     }
 }
 
-/// Found by the fuzzer `plan`: what `[try]` measures was printed only where variants are crossed.
+/// Found by the fuzzer `plan`: the measure of `[try]` was printed only where variants are crossed.
 #[test]
 fn an_experiment_that_crosses_nothing_keeps_its_measure() {
     let file = include_str!("../../../../plans/nothing.toml");
@@ -363,7 +363,7 @@ fn an_experiment_that_crosses_nothing_keeps_its_measure() {
     assert_eq!(Plan::from_toml(&plan.to_toml(), PlanCommand::Try), Ok(plan));
 }
 
-/// A plan of any parts is built in one go, and not optimised that takes nearly all of the 2 MiB that a test's thread has.
+/// Building an arbitrary plan unoptimised takes nearly all of the 2 MiB of a test thread's stack.
 #[test]
 fn a_printed_plan_reads_back_as_it_was() {
     let roomy = std::thread::Builder::new().stack_size(16 << 20).spawn(|| {
@@ -399,7 +399,7 @@ proptest! {
         prop_assert_eq!(back.expect("checked"), plan, "{}", toml);
     }
 
-    /// A plan file with a part of it missing, or something else in its place.
+    /// A plan file with a part missing or replaced.
     #[test]
     fn no_mistake_makes_it_panic(
         file in prop::sample::select(&FILES[..]), from in 0..2000_usize, length in 0_usize..40,

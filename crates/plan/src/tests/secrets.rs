@@ -95,7 +95,7 @@ fn they_are_sent() {
         assert_eq!(found, expected, "{text}");
         for shown in [plan.to_toml(), plan.describe().join("\n"), plan.url(), format!("{plan:?} {plan:#?}")] {
             assert!(!shown.contains(SECRET) && !shown.contains("Z2VoZWlt"), "{text}\n{shown}");
-            // Bytes are debugged as numbers.
+            // `Debug` prints bytes as numbers.
             assert!(!shown.replace([' ', '\n'], "").contains("103,101,104,101,105,109"), "{text}\n{shown}");
         }
         let hidden = plan.redactor().redact(found.as_bytes()).into_owned();
@@ -104,7 +104,7 @@ fn they_are_sent() {
             !hidden.contains(SECRET) && !hidden.contains("Z2VoZWlt") && hidden.contains("***"),
             "{hidden}"
         );
-        // Answers may hold the value as it is.
+        // Answers may contain the value as is.
         if text.contains("env:") {
             assert_eq!(*plan.redactor().redact("geheim-env é".as_bytes()), *b"***");
         }
@@ -156,7 +156,7 @@ fn they_are_not_kept() {
         let error = Plan::from_toml(&plan.to_toml(), PlanCommand::Run).expect_err(text).to_string();
         assert!(error.contains("this secret was not kept; give it again, best as {env:NAME}"), "{error}");
     }
-    // Who gives it again need not write it into the plan.
+    // Giving it again on the command line suffices.
     for (kept, key, text) in [
         ("request.headers = ['Authorization: Bearer {redacted}']", Key::Bearer, "{env:TOKEN}"),
         (

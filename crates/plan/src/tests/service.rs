@@ -78,7 +78,7 @@ fn all_of_it() {
         limits: ResourceLimits { cpus: Some(2.0), ..ResourceLimits::default() },
     };
     assert_eq!(postgres, &expected);
-    // A database that says how it is put back is put back.
+    // A database with a reset file is reset by it.
     assert_eq!(setup.reset, ResetMethod::Sql);
     let service = setup.service.expect("a service");
     assert_eq!(service.prepare, ["mvn", "-q", "package"]);

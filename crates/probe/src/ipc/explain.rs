@@ -1,4 +1,4 @@
-//! What the figures of messages are made of, and where the curves cross.
+//! What the IPC figures consist of, and where their curves cross.
 
 use super::{
     BUFFERED, BUFFERS, ECHOED, FRAMED, MessageFraming, SENT, Transport, buffer_column, framed_row,
@@ -9,9 +9,9 @@ use crate::sides::{Placement, placement_note};
 use record::{Figure, Summand};
 use units::Bytes;
 
-/// A pipe that carries less than this part of what it carries at best has collapsed.
+/// A pipe with less than this share of its best throughput has collapsed.
 const COLLAPSED: f64 = 0.7;
-/// Below this size it is the calls that count, not the bytes.
+/// Below this size calls dominate, not bytes.
 const SMALL: Bytes = Bytes(4 << 10);
 
 pub fn explain(figures: &mut [Figure]) -> Vec<String> {
@@ -53,7 +53,6 @@ fn set_parts(figures: &mut [Figure], row: &str, column: &str, known: (&str, f64)
     }
 }
 
-/// As much or less, in words.
 fn format_difference(figure: f64, other: f64, than: &str) -> String {
     match figure >= other {
         true => format!("{} more than {than}", clamped_nanos(figure - other)),
@@ -131,7 +130,7 @@ fn frame(figures: &mut [Figure], framing: MessageFraming, medium: Transport) {
     }
 }
 
-/// Bytes a second, in powers of ten as links and memory are.
+/// Bytes per second with decimal prefixes, as for links and memory.
 fn format_throughput(bytes: f64) -> String {
     if bytes >= 1e9 { format!("{:.1} GB/s", bytes / 1e9) } else { format!("{:.0} MB/s", bytes / 1e6) }
 }
@@ -175,7 +174,7 @@ fn buffers(figures: &mut [Figure]) {
     }
 }
 
-/// By how much a Unix socket is quicker than TCP, where everybody asks.
+/// How much quicker a Unix socket is than TCP: the usual question.
 fn gain(figures: &[Figure]) -> Option<String> {
     let column = placement_column(FRAMED, Placement::One);
     let at = |medium| median(figures, &latency_row(medium), &column);
@@ -190,7 +189,7 @@ fn gain(figures: &[Figure]) -> Option<String> {
     ))
 }
 
-/// Sizes at which the curves of TCP and of the Unix socket cross.
+/// Sizes at which the curves of TCP and the Unix socket cross.
 fn crossings(figures: &[Figure]) -> Vec<String> {
     let points = |row: fn(Transport) -> String, sizes: &[Bytes], column: &dyn Fn(Bytes) -> String| {
         let at = |medium, size| median(figures, &row(medium), &column(size));
@@ -208,7 +207,7 @@ fn crossings(figures: &[Figure]) -> Vec<String> {
     notes
 }
 
-/// Interpolated on logarithms of both; `sign` 1 where more is better. None of fewer than two points.
+/// Interpolated in log-log space; `sign` is 1 where more is better. None for fewer than two points.
 fn crossing(points: &[(Bytes, f64)], what: &str, better: &str, sign: f64) -> Option<String> {
     let [(first, ratio), .., (last, _)] = points else { return None };
     let crossed: Vec<Bytes> = points
@@ -235,7 +234,7 @@ fn crossing(points: &[(Bytes, f64)], what: &str, better: &str, sign: f64) -> Opt
     })
 }
 
-/// What happens to a pipe when a message is as large as its buffer.
+/// Behaviour of a pipe when a message is as large as its buffer.
 fn collapse(figures: &[Figure]) -> Option<String> {
     let row = throughput_row(Transport::Pipe);
     let at = |size: Bytes| Some((size, median(figures, &row, &size.to_string())?));

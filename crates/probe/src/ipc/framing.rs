@@ -1,15 +1,14 @@
-//! What protocols put around a message: its length, or the heads of HTTP/1.1. Both read through a buffer, as their
-//! libraries do.
+//! Protocol framing: a length prefix, or HTTP/1.1 heads. Both read through a buffer, as their libraries do.
 
 use super::stream::{MessageEnd, StreamEnd};
 use std::io::{self, Read, Write};
 
-/// What is read at once.
+/// Bytes per read.
 const READ: usize = 16 << 10;
-/// More fields than we send.
+/// More header fields than we send.
 const FIELDS: usize = 16;
 
-/// What was read of a stream, and not used yet.
+/// Bytes read from a stream but not consumed.
 struct BufferedStream {
     stream: StreamEnd,
     bytes: Vec<u8>,
@@ -26,7 +25,6 @@ impl BufferedStream {
         &self.bytes[self.start..self.end]
     }
 
-    /// Reads some more.
     fn fill(&mut self) -> io::Result<()> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -49,7 +47,7 @@ impl BufferedStream {
         }
     }
 
-    /// Waits until so many bytes are there.
+    /// Waits until `count` bytes are buffered.
     fn await_bytes(&mut self, count: usize) -> io::Result<()> {
         while self.unread().len() < count {
             self.fill()?;
@@ -61,7 +59,7 @@ impl BufferedStream {
         self.start += count;
     }
 
-    /// The message, which must be as long as was said.
+    /// Reads a message, which must have the announced length.
     fn read_message(&mut self, length: usize, message: &mut [u8]) -> io::Result<()> {
         if length != message.len() {
             return Err(io::Error::other(format!(
@@ -105,7 +103,7 @@ impl MessageEnd for LengthPrefixed {
     }
 }
 
-/// A message as the body of a request, or of the answer to one, on a connection that stays.
+/// A message as the body of a request or response, on a keep-alive connection.
 pub struct HttpFramed {
     input: BufferedStream,
     output: Vec<u8>,
@@ -121,7 +119,7 @@ impl HttpFramed {
         Self { input: BufferedStream::new(stream), output: Vec::new(), client: false }
     }
 
-    /// How long the head is that has come, and how long it says that the body is; none if there is more of it to come.
+    /// Length of the buffered head, and the body length it announces; none while the head is incomplete.
     fn head(&self) -> io::Result<Option<(usize, usize)>> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS];
         let (parsed, fields, well) = if self.client {

@@ -14,15 +14,15 @@ use std::time::Instant;
 use sys::{SharedMemory, UsageScope, monotonic_ns, usage};
 use units::{Bytes, Nanos};
 
-/// One message in so many is sent before the clock starts.
+/// One message in this many is sent before the clock starts.
 const WARM: u64 = 10;
-/// Readings of the clock for its price, which is taken off where it is more than this part of the figure.
+/// Clock readings used to price one; the price is subtracted where it exceeds this share of the figure.
 const READINGS: u32 = 1000;
 const TELLING: f64 = 0.01;
 /// A message begins with its number.
 const NUMBER: usize = size_of::<u64>();
 
-/// A message of this size, one way: half of there and back, each timed.
+/// One-way latency of a message of this size: half the round trip, each timed.
 pub fn latency(
     medium: Transport,
     size: Bytes,
@@ -41,7 +41,7 @@ pub fn latency(
     }
 }
 
-/// The same with what protocols put around a message.
+/// The same with protocol framing.
 pub fn framed(
     framing: MessageFraming,
     medium: Transport,
@@ -82,9 +82,9 @@ fn round_trips<E: MessageEnd + Send>(
     let warm = rounds / WARM + 1;
     let common = SidesMemory::new()?;
     let (own, mut message) = (getpid(), vec![1_u8; size]);
-    // Counted afterwards, for counting takes longer than the fastest of them; touched before.
+    // Counted afterwards, since counting takes longer than the fastest of them; touched before.
     let mut times = vec![u32::MAX; rounds as usize];
-    // Each side takes its end along, so that the other sees the end of it.
+    // Each side owns its end, so that the other sees it close.
     let here = || {
         let mut first = first;
         let (mut before, mut began, mut last) = (usage(UsageScope::Thread), 0, 0);
@@ -97,7 +97,7 @@ fn round_trips<E: MessageEnd + Send>(
             message[..NUMBER].copy_from_slice(&round.to_ne_bytes());
             first.send(&message)?;
             first.receive(&mut message)?;
-            // The other process turns it round: what comes back has been there.
+            // The other process inverts it: proof of a round trip.
             if number_of(&message) != !round {
                 return Err(wrong(!round, number_of(&message)));
             }
@@ -136,7 +136,7 @@ fn round_trips<E: MessageEnd + Send>(
     let mut single = Histogram::default();
     times.iter().for_each(|time| single.record(Nanos(u64::from(*time) / 2)));
     let each = took as f64 / (2 * rounds) as f64;
-    // There is one reading to a round.
+    // One clock reading per round.
     let reading = clock_cost() / 2.0;
     let value = if reading > TELLING * each { (each - reading).max(0.0) } else { each };
     Ok(BlockResult {
@@ -148,7 +148,7 @@ fn round_trips<E: MessageEnd + Send>(
     })
 }
 
-/// What reading the clock takes, in nanoseconds.
+/// Cost of a clock reading, in nanoseconds.
 fn clock_cost() -> f64 {
     let began = Instant::now();
     for _ in 0..READINGS {
@@ -157,8 +157,8 @@ fn clock_cost() -> f64 {
     began.elapsed().as_nanos() as f64 / f64::from(READINGS)
 }
 
-/// Messages of this size from here to the other process, as many bytes a second as it has read, whole messages all, by its own
-/// clock: from the end of the warm stretch to its last byte.
+/// One-way throughput for messages of this size: bytes per second read by the other process, in whole messages, by its own clock:
+/// from the end of the warm-up to its last byte.
 pub fn throughput(
     medium: Transport,
     size: Bytes,

@@ -1,4 +1,4 @@
-//! Bytes from one process to another through memory that both have, without the kernel's part but to sleep.
+//! Bytes between processes through shared memory; the kernel is only needed to sleep.
 
 use super::stream::MessageEnd;
 use rustix::io::Errno;
@@ -9,21 +9,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sys::SharedMemory;
 use units::Bytes;
 
-/// A cache line, and two of them, which some processors fetch together: what the sides write is kept so far apart.
+/// A cache line, and a pair of them, which some processors fetch together: the distance between what the two sides write.
 const LINE: usize = 64;
 const LINES: usize = 128;
 
 /// How a side waits for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitStrategy {
-    /// By futex(2), asleep.
+    /// Sleeps by futex(2).
     Asleep,
-    /// By looking again and again.
+    /// Busy-polls.
     Busy,
 }
 
 impl WaitStrategy {
-    /// Until the word is another than it was seen to be; it may come back early.
+    /// Waits until the word differs from `seen`; may return early.
     fn until_changed(self, word: &AtomicU32, seen: u32) -> io::Result<()> {
         if self == Self::Busy {
             spin_loop();
@@ -36,7 +36,7 @@ impl WaitStrategy {
     }
 }
 
-/// Room for one message in each direction. For sides that take turns: the answer says that the message was taken.
+/// One message slot per direction, for sides that take turns: the answer acknowledges the message.
 pub struct SharedMailbox<'a> {
     memory: &'a SharedMemory,
     /// Where this side writes, and how many messages it has written,
@@ -49,7 +49,7 @@ pub struct SharedMailbox<'a> {
 }
 
 impl<'a> SharedMailbox<'a> {
-    /// What two of them need for messages of this size.
+    /// What a pair needs for messages of this size.
     pub fn required_size(size: usize) -> Bytes {
         Bytes(2 * Self::lane(size) as u64)
     }
@@ -58,7 +58,7 @@ impl<'a> SharedMailbox<'a> {
         (LINE + size).next_multiple_of(LINES)
     }
 
-    /// Both sides, in memory of at least [`Mailbox::room`].
+    /// Both sides, in memory of at least [`SharedMailbox::required_size`].
     pub fn pair(memory: &'a SharedMemory, size: usize, wait: WaitStrategy) -> (Self, Self) {
         let side = |own, other| Self { memory, own, sent: 0, other, taken: 0, wait };
         (side(0, Self::lane(size)), side(Self::lane(size), 0))
@@ -92,29 +92,29 @@ impl MessageEnd for SharedMailbox<'_> {
     }
 }
 
-/// A ring of slots in one direction; a message that is larger than a slot goes through several of them.
+/// A one-way ring of slots; a message larger than a slot takes several.
 pub struct SharedRing<'a> {
     memory: &'a SharedMemory,
     slot: usize,
     slots: u32,
-    /// How many slots this side has done with,
+    /// Slots this side is done with,
     done: u32,
-    /// and how many it has last seen the other to have done with.
+    /// and how many it last saw the other to be done with.
     seen: u32,
     wait: WaitStrategy,
 }
 
-/// How many slots were written, and how many were read; whether somebody sleeps until there are more.
+/// Offsets: slots written and slots read; whether a side sleeps until there are more.
 const WRITTEN: usize = 0;
 const READER_SLEEPS: usize = 4;
 const READ: usize = LINES;
 const WRITER_SLEEPS: usize = LINES + 4;
 const SLOTS: usize = 2 * LINES;
-/// The largest slot: beyond it a copy is not made cheaper by being longer.
+/// Largest slot: longer copies are no cheaper.
 const SLOT_MOST: usize = 64 << 10;
-/// All slots: they should stay in a cache.
+/// All slots: should stay in a cache.
 const RING: usize = 1 << 20;
-/// Enough that neither side waits for each.
+/// Enough that neither side waits for every slot.
 const SLOTS_MOST: usize = 1024;
 
 impl<'a> SharedRing<'a> {
@@ -131,7 +131,7 @@ impl<'a> SharedRing<'a> {
         Bytes((SLOTS + Self::slot(size) * Self::slots(size)) as u64)
     }
 
-    /// Who writes, and who reads, in memory of at least [`Ring::room`].
+    /// Writer and reader, in memory of at least [`SharedRing::required_size`].
     pub fn pair(memory: &'a SharedMemory, size: usize, wait: WaitStrategy) -> (Self, Self) {
         let side = || Self {
             memory,
@@ -148,8 +148,8 @@ impl<'a> SharedRing<'a> {
         SLOTS + (self.done % self.slots) as usize * self.slot
     }
 
-    /// Waits until the other side's count, of that name, is no longer so far behind this one's: by all slots, and there is no
-    /// room to write; by none, and there is nothing to read.
+    /// Waits until the other side's `count` is no longer `behind` this one's: by all slots, there is no room to write; by none,
+    /// nothing to read.
     fn wait(&mut self, count: usize, sleeps: usize, behind: u32) -> io::Result<()> {
         let word = self.memory.word(count);
         while self.done.wrapping_sub(self.seen) == behind {
@@ -161,7 +161,7 @@ impl<'a> SharedRing<'a> {
                 spin_loop();
                 continue;
             }
-            // Only who sleeps takes this back: the other might do so late, for a sleep that is over, and leave this one unseen.
+            // Only the sleeper clears this: the other side might do so late, for a sleep that is over, and miss this one.
             let asleep = self.memory.word(sleeps);
             asleep.store(1, Ordering::SeqCst);
             if word.load(Ordering::SeqCst) == self.seen {
@@ -172,8 +172,8 @@ impl<'a> SharedRing<'a> {
         Ok(())
     }
 
-    /// One more slot is done with, and whoever sleeps until it is gets up. Either this side sees that the other is about to
-    /// sleep, or the other sees the new count before it does.
+    /// Finishes a slot and wakes a sleeper. Either this side sees that the other is about to sleep, or the other sees the new count
+    /// first.
     fn step(&mut self, count: usize, sleeps: usize) -> io::Result<()> {
         self.done = self.done.wrapping_add(1);
         let word = self.memory.word(count);

@@ -1,4 +1,4 @@
-//! Bytes from one process to another through the kernel: both ends, made in one process before it forks.
+//! Bytes between processes through the kernel: both ends are made in one process before it forks.
 
 use super::Transport;
 use rustix::net::sockopt::{
@@ -14,10 +14,10 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use units::Bytes;
 
-/// One end: messages in whole, whatever it takes.
+/// One end that passes whole messages.
 pub trait MessageEnd {
     fn send(&mut self, message: &[u8]) -> io::Result<()>;
-    /// Fills all of it.
+    /// Fills all of `message`.
     fn receive(&mut self, message: &mut [u8]) -> io::Result<()>;
 }
 
@@ -54,9 +54,9 @@ impl MessageEnd for StreamEnd {
     }
 }
 
-/// Both ends of a stream, with the buffer that it is born with, or another.
+/// Both ends of a stream, with default or given buffers.
 ///
-/// Fails where the kernel does not grant that buffer.
+/// Fails if the kernel does not grant that buffer.
 pub fn pair(medium: Transport, buffer: Option<Bytes>) -> io::Result<(StreamEnd, StreamEnd)> {
     let (first, second) = match medium {
         Transport::Pipe => return pipes(buffer),
@@ -94,13 +94,13 @@ fn tcp() -> io::Result<(OwnedFd, OwnedFd)> {
     if from != first.local_addr()? {
         return Err(io::Error::other(format!("{from} has connected in between")));
     }
-    // Otherwise a small message waits for the acknowledgement of the one before.
+    // Otherwise a small message waits for the acknowledgement of the previous one.
     first.set_nodelay(true)?;
     second.set_nodelay(true)?;
     Ok((first.into(), second.into()))
 }
 
-/// By a name that no file has, which goes with the listener.
+/// By an abstract name, which goes with the listener.
 fn unix() -> io::Result<(OwnedFd, OwnedFd)> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("torment-probe-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -111,7 +111,7 @@ fn unix() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((first.into(), second.into()))
 }
 
-/// The buffer of what is sent; the kernel counts its own bookkeeping too, and so takes twice what it is asked for (socket(7)).
+/// Sets the send buffer; the kernel also counts its own bookkeeping, and so doubles the requested size (socket(7)).
 fn set_send_buffer(socket: &OwnedFd, asked: Bytes) -> io::Result<()> {
     let size = asked.0 as usize;
     if set_socket_send_buffer_size_force(socket, size).is_err() {
@@ -126,7 +126,7 @@ fn set_send_buffer(socket: &OwnedFd, asked: Bytes) -> io::Result<()> {
     Ok(())
 }
 
-/// What the buffers of new ones are, in words: of those that this kernel makes.
+/// Describes the default buffers of this kernel.
 pub fn describe_buffers() -> io::Result<String> {
     let (pipe, _) = pair(Transport::Pipe, None)?;
     let pipe = Bytes(fcntl_getpipe_size(&pipe.write)? as u64);

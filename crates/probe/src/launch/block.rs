@@ -1,4 +1,4 @@
-//! One block of launches, in the worker.
+//! One block of launches, in the prober.
 
 use super::tasks::{self, BATCH, LaunchTimes};
 use super::{LaunchMethod, LaunchPattern, LaunchProbe, StartedProgram, minimal_program};
@@ -17,7 +17,7 @@ use units::{Bytes, Nanos};
 /// The article's pause.
 const PAUSE: Duration = Duration::from_micros(500);
 const PAGE: u64 = 4096;
-/// Less of the heap than this in huge pages, and it is not what the figure says.
+/// With a smaller share of the heap in huge pages the figure is mislabelled.
 const HUGE: f64 = 0.9;
 
 pub(super) fn block(cell: LaunchProbe, operations: u64) -> io::Result<BlockResult> {
@@ -43,7 +43,7 @@ pub(super) fn block(cell: LaunchProbe, operations: u64) -> io::Result<BlockResul
     })
 }
 
-/// For each operation how long the launch took, and the launch and the join.
+/// For each operation the time of the launch, and of launch and join.
 fn time_launches(cell: LaunchProbe, operations: u64) -> io::Result<LaunchTimes> {
     let pause = (cell.manner == LaunchPattern::LikeEliben).then_some(PAUSE);
     match cell.method {
@@ -74,8 +74,8 @@ fn time_launches(cell: LaunchProbe, operations: u64) -> io::Result<LaunchTimes> 
     }
 }
 
-/// The times are written down outside of what is timed, and become a histogram only when all are there: a page that is written
-/// after a fork is a page fault.
+/// Times are recorded outside the timed section, and become a histogram only at the end: writing to a page after a fork is a page
+/// fault.
 fn timed<T>(
     operations: u64,
     pause: Option<Duration>,
@@ -98,7 +98,7 @@ fn timed<T>(
     Ok(times)
 }
 
-/// Waits for a child that must end well.
+/// Waits for a child that must exit successfully.
 fn wait_for_exit(pid: Pid) -> io::Result<()> {
     loop {
         match waitpid(Some(pid), WaitOptions::empty()) {
@@ -110,7 +110,7 @@ fn wait_for_exit(pid: Pid) -> io::Result<()> {
     }
 }
 
-/// What is started, and the file that has to be there as long.
+/// The program, and the file that must outlive it.
 fn program(starts: StartedProgram) -> io::Result<(PreparedProgram, Option<OwnedFd>)> {
     let (file, path) = match starts {
         StartedProgram::Minimal => minimal_program().map(|(file, path)| (Some(file), path))?,
@@ -126,7 +126,7 @@ fn program(starts: StartedProgram) -> io::Result<(PreparedProgram, Option<OwnedF
     Ok((PreparedProgram::new(&path, [""; 0], nothing)?, file))
 }
 
-/// The medians, and all of it.
+/// Medians and histograms.
 fn one_by_one(times: &[[u64; 2]]) -> BlockResult {
     let columns = [0, 1].map(|at| times.iter().map(|time| time[at]).collect::<Vec<u64>>());
     let single = columns.iter().map(|times| histogram(times)).collect();
@@ -138,7 +138,7 @@ fn one_by_one(times: &[[u64; 2]]) -> BlockResult {
     }
 }
 
-/// The medians of batches, for one of each.
+/// Medians of batches, per task.
 fn together(times: &[[u64; 2]]) -> BlockResult {
     let each = |at: usize| median(times.iter().map(|time| time[at]).collect()) / BATCH as f64;
     BlockResult {
@@ -148,7 +148,7 @@ fn together(times: &[[u64; 2]]) -> BlockResult {
     }
 }
 
-/// Mean and minimum of launch, and of join, as the article's program prints them.
+/// Mean and minimum of launch and of join, as the article's program prints them.
 fn paused(times: &[[u64; 2]]) -> BlockResult {
     let launches: Vec<u64> = times.iter().map(|[launch, _]| *launch).collect();
     let joins: Vec<u64> = times.iter().map(|[launch, both]| both - launch).collect();
@@ -173,16 +173,16 @@ fn median(mut times: Vec<u64>) -> f64 {
     f64::midpoint(times[last / 2] as f64, times[last.div_ceil(2)] as f64)
 }
 
-/// Pages of its own that this process has touched, and its mappings.
+/// Private pages touched by this process, and its mappings.
 fn measure_prober(operations: u64) -> io::Result<BlockResult> {
     let touched = kib(&read_to_string("/proc/self/smaps_rollup")?, "Anonymous")? / PAGE;
     let maps = read_to_string("/proc/self/maps")?;
-    // The last one is a page that all processes have, and none copies.
+    // The last one is a page that all processes have and none copies.
     let mappings = maps.lines().filter(|line| !line.ends_with("[vsyscall]")).count();
     Ok(BlockResult { values: vec![touched as f64, mappings as f64], operations, ..BlockResult::default() })
 }
 
-/// The kernel gives huge pages where it can and where it is allowed to: whether it has.
+/// The kernel grants huge pages where it can and may: checks that it did.
 fn check_huge(heap: Bytes) -> io::Result<()> {
     let there = Bytes(kib(&read_to_string("/proc/self/smaps_rollup")?, "AnonHugePages")?);
     if there.0 as f64 >= heap.0 as f64 * HUGE {
@@ -221,7 +221,7 @@ mod tests {
     fn measured(cell: LaunchProbe, operations: u64) -> BlockResult {
         let measure = move || {
             let block = cell.measure_block(operations);
-            // A kernel may be built without this file.
+            // This file is optional in the kernel configuration.
             (block, read_to_string("/proc/thread-self/children").unwrap_or_default())
         };
         let (block, left) = std::thread::spawn(measure).join().expect("no panic");

@@ -1,4 +1,4 @@
-//! What the figures of launches mean: what they are made of, and what they say together.
+//! What the launch figures consist of, and what they show together.
 
 use super::{HUGE, LaunchMethod, LaunchProbe, MB, MIB, SIZES, SIZES_PAUSED, StartedProgram};
 use crate::block::Measurable;
@@ -11,12 +11,12 @@ const PAGE: u64 = 4096;
 const HUGE_PAGE: u64 = 2 * MIB;
 const LAUNCH: usize = 0;
 const ROUND: usize = 1;
-/// A difference below this is none.
+/// Smaller differences are ignored,
 const TELLING: f64 = 0.02;
-/// And of the price of a page between sizes, below this.
+/// and smaller ones in the cost of a page between sizes.
 const UNEVEN: f64 = 0.1;
 
-/// Figures that may be missing, by what they are of.
+/// Figures by probe; any may be missing.
 struct FigureSheet<'a>(&'a mut [Figure]);
 
 impl FigureSheet<'_> {
@@ -35,14 +35,13 @@ impl FigureSheet<'_> {
         }
     }
 
-    /// What it is made of.
     fn set_parts(&mut self, cell: LaunchProbe, at: usize, parts: impl FnOnce(f64) -> Vec<Summand>) {
         if let Some(figure) = self.figure(cell, at) {
             figure.parts = parts(figure.median);
         }
     }
 
-    /// A launch and what comes after it until it is joined, of those whose cost does not grow with the memory.
+    /// A launch and what follows until it is joined, for methods whose cost does not grow with memory.
     fn joined(&mut self, cell: LaunchProbe, after: &str) {
         let launch = self.value(cell, LAUNCH);
         self.set_parts(cell, ROUND, |round| {
@@ -50,7 +49,7 @@ impl FigureSheet<'_> {
         });
     }
 
-    /// What a page more costs, over all sizes in small pages.
+    /// Cost of one more page, over all sizes in small pages.
     fn per_page(&mut self, method: LaunchMethod, at: usize) -> Option<Slope> {
         let points: Vec<(f64, f64)> = SIZES
             .iter()
@@ -78,7 +77,7 @@ pub(super) fn explain_back_to_back(figures: &mut [Figure]) -> Vec<String> {
     notes
 }
 
-/// Those whose cost grows with what they copy.
+/// Methods whose cost grows with what they copy.
 fn copied(sheet: &mut FigureSheet<'_>, method: LaunchMethod) {
     let itself = LaunchProbe::new(LaunchMethod::Itself, 0);
     let own = sheet.value(itself, 0).zip(sheet.value(itself, 1));
@@ -89,7 +88,7 @@ fn copied(sheet: &mut FigureSheet<'_>, method: LaunchMethod) {
         } else {
             "the same, two switches, and what was copied taken down again"
         };
-        // Of so few pages as the nearest size has: the line over all sizes is the larger ones'.
+        // With as few pages as the nearest size: the line over all sizes follows the larger ones.
         let nearest = sheet.value(LaunchProbe::new(method, SIZES[1]), at);
         let per_page =
             nearest.zip(empty).map(|(more, less)| (more - less).max(0.0) / (SIZES[1] / PAGE) as f64);
@@ -143,7 +142,7 @@ fn copied(sheet: &mut FigureSheet<'_>, method: LaunchMethod) {
     }
 }
 
-/// Those that share the memory.
+/// Methods that share memory.
 fn shared(sheet: &mut FigureSheet<'_>) {
     for size in [0, 2 * MIB, 64 * MIB] {
         let fork = sheet.value(LaunchProbe::new(LaunchMethod::Fork, size), ROUND);
@@ -179,7 +178,7 @@ fn shared(sheet: &mut FigureSheet<'_>) {
     }
 }
 
-/// Those that become another program.
+/// Methods that execute another program.
 fn programs(sheet: &mut FigureSheet<'_>) {
     for size in [0, 64 * MIB] {
         for starts in [StartedProgram::Minimal, StartedProgram::True] {
@@ -226,7 +225,7 @@ fn slopes(sheet: &mut FigureSheet<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Why one price for all sizes leaves a part unexplained.
+/// Why one page cost for all sizes leaves a part unexplained.
 fn prices(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let empty = sheet.value(LaunchProbe::new(LaunchMethod::Fork, 0), LAUNCH)?;
     let mut price = |size: u64| {
@@ -257,7 +256,7 @@ fn pages_for_a_thread(sheet: &mut FigureSheet<'_>) -> Option<String> {
     ))
 }
 
-/// posix_spawn against a clone3 that needs no call for each signal.
+/// posix_spawn against a clone3 that needs no call per signal.
 fn handlers(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let spawn = sheet.value(LaunchProbe::new(LaunchMethod::Spawn(StartedProgram::Minimal), 0), ROUND)?;
     let clone = sheet.value(LaunchProbe::new(LaunchMethod::CloneSpawn(StartedProgram::Minimal), 0), ROUND)?;
@@ -302,12 +301,12 @@ fn many_tasks(sheet: &mut FigureSheet<'_>) -> Option<String> {
     ))
 }
 
-/// The mean launch of the article, in µs, at its sizes: Eli Bendersky, "Launching Linux threads and processes with clone",
+/// Mean launch in the article, in µs, at its sizes: Eli Bendersky, "Launching Linux threads and processes with clone",
 /// on a Haswell of 2018.
 const ARTICLE: [(LaunchMethod, [f64; 4]); 2] =
     [(LaunchMethod::Fork, [22.3, 34.5, 44.7, 66.8]), (LaunchMethod::Thread, [5.5, 5.5, 5.5, 5.5])];
 
-/// As the article measured: held against its figures.
+/// Compares measurements made like the article's with its figures.
 pub(super) fn explain_paused(figures: &mut [Figure]) -> Vec<String> {
     let mut sheet = FigureSheet(figures);
     for (method, launches) in ARTICLE {
@@ -356,7 +355,7 @@ mod tests {
             .collect()
     }
 
-    /// A machine where a fork costs 40 µs and 50 ns for a page, and the same again for its end.
+    /// A machine where a fork costs 40 µs and 50 ns per page, and its end the same again.
     fn known(cell: LaunchProbe, at: usize) -> f64 {
         let twice = (at + 1) as f64;
         match cell.method {
@@ -374,7 +373,7 @@ mod tests {
         }
     }
 
-    /// A sum of 1.68 ms stood below a bar of 2.07 ms, and no word said why.
+    /// Regression: a sum of 1.68 ms stood below a bar of 2.07 ms without explanation.
     #[test]
     fn that_larger_processes_pay_more_for_a_page_is_told() {
         let table = LaunchTable { like_eliben: false };

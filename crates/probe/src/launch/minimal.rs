@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-/// Where it is mapped: a multiple of every size of pages, above what no program may use.
+/// Load address: a multiple of every page size, above the reserved low addresses.
 const AT: u64 = 0x40_0000;
-/// Of the file's head and of its only segment's.
+/// ELF header and the only program header.
 const HEADS: usize = 64 + 56;
 
 #[cfg(target_arch = "x86_64")]
@@ -27,31 +27,31 @@ mod machine {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod machine {
-    /// Of no machine: the kernel refuses it.
+    /// No machine: the kernel refuses it.
     pub const NUMBER: u16 = 0;
     pub const CODE: &[u8] = &[];
 }
 
-/// An ELF file (elf(5)) of one segment, whose three instructions end the process with 0.
+/// An ELF file (elf(5)) with one segment, whose three instructions exit with 0.
 pub fn minimal_elf() -> Vec<u8> {
     let size = (HEADS + machine::CODE.len()) as u64;
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
     let mut put = |bytes: &[u8]| file.extend_from_slice(bytes);
-    // An executable of this machine, of version 1.
+    // An executable for this machine, version 1.
     put(&2_u16.to_le_bytes());
     put(&machine::NUMBER.to_le_bytes());
     put(&1_u32.to_le_bytes());
-    // Where it begins, where the segments' heads are, and no sections.
+    // Entry point, offset of the program headers, and no sections.
     put(&(AT + HEADS as u64).to_le_bytes());
     put(&64_u64.to_le_bytes());
     put(&0_u64.to_le_bytes());
     put(&0_u32.to_le_bytes());
-    // Sizes of the heads, and how many there are.
+    // Header sizes and counts.
     for number in [64_u16, 56, 1, 0, 0, 0] {
         put(&number.to_le_bytes());
     }
-    // The file from its beginning, to be read and executed.
+    // The whole file, readable and executable.
     put(&1_u32.to_le_bytes());
     put(&5_u32.to_le_bytes());
     for number in [0, AT, AT, size, size, 0x1_0000] {
@@ -61,11 +61,11 @@ pub fn minimal_elf() -> Vec<u8> {
     file
 }
 
-/// The same as a file without a name, which is there as long as the descriptor; and the path by which this process and its
+/// The same as an anonymous file, which lasts as long as the descriptor; and the path by which this process and its
 /// children can execute it.
 pub fn minimal_program() -> io::Result<(OwnedFd, PathBuf)> {
     let plain = MemfdFlags::CLOEXEC;
-    // Before Linux 6.3 nobody had to say that it is to be executed, nor could.
+    // Before Linux 6.3 this flag was neither required nor accepted.
     let file = memfd_create("minimal", plain | MemfdFlags::EXEC)
         .or_else(|_| memfd_create("minimal", plain))
         .map_err(|why| io::Error::other(format!("no executable file in memory (memfd_create): {why}")))?;

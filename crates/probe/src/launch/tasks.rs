@@ -1,4 +1,4 @@
-//! Tasks that are no threads: futures that are ready when first asked.
+//! Tasks without threads: futures that are ready at the first poll.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -7,13 +7,13 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 use sys::monotonic_ns;
 
-/// Launched together and then joined together: one alone is shorter than a few readings of the clock.
+/// Launched together, then joined together: one alone is shorter than a few clock readings.
 pub(super) const BATCH: u64 = 100;
 
 /// Times of a batch: until all were launched, and until all had ended.
 pub(super) type LaunchTimes = Vec<[u64; 2]>;
 
-/// The least that there can be: a queue of futures, asked in turn until each is ready.
+/// The minimal executor: a queue of futures, each polled in turn until ready.
 pub(super) fn queued(batches: u64) -> LaunchTimes {
     let mut queue: VecDeque<Pin<Box<dyn Future<Output = ()>>>> = VecDeque::with_capacity(BATCH as usize);
     let mut context = Context::from_waker(Waker::noop());
@@ -32,7 +32,6 @@ pub(super) fn queued(batches: u64) -> LaunchTimes {
     times
 }
 
-/// On one thread of tokio.
 pub(super) fn tokio(batches: u64) -> io::Result<LaunchTimes> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(async {
@@ -51,7 +50,7 @@ pub(super) fn tokio(batches: u64) -> io::Result<LaunchTimes> {
     })
 }
 
-/// What a task does. It holds a number, for a future of no size would not be allocated.
+/// The task. It holds a number, since a zero-sized future would not be allocated.
 async fn body(number: u64) {
     black_box(number);
 }

@@ -1,4 +1,4 @@
-//! What the kernel says is used, by this process and by the machine.
+//! Memory used by this process and by the machine, according to the kernel.
 
 use std::fs::read_to_string;
 use std::io;
@@ -9,7 +9,7 @@ pub struct MemoryReadings {
     pub virtual_size: u64,
     pub resident: u64,
     pub page_tables: u64,
-    /// Of the machine.
+    /// Of the whole machine.
     pub kernel_stack: u64,
     pub slab: u64,
     pub free: u64,

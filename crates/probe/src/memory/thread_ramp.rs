@@ -1,4 +1,4 @@
-//! A ramp of threads, or a piece of malloc's: one block.
+//! One block: a ramp of threads, or one malloc.
 
 use super::readings::MemoryReadings;
 use crate::block::{BlockResult, FigureName, Measurable, ProberKind};
@@ -14,23 +14,23 @@ use sys::IdleThreads;
 use tasks::ThreadsWanted;
 use units::Bytes;
 
-/// What malloc is asked for, as in the article.
+/// Size requested from malloc, as in the article.
 pub const MALLOC: Bytes = Bytes(400 << 20);
-/// What a thread touches of its stack, as in the article.
+/// Stack touched by a thread, as in the article.
 const TOUCHED: Bytes = Bytes(400 << 10);
 /// glibc's usual stack.
 const STACK: Bytes = Bytes(8 << 20);
-/// A ramp has so many steps, so that what does not grow with the threads drops out of the slope.
+/// Steps of a ramp, so that what does not grow with the threads drops out of the slope.
 const STEPS: u64 = 8;
 /// Threads of a ramp, as in the article,
 const THREADS: u64 = 10_000;
-/// and of one in which each takes 400 KiB.
+/// and of one in which each touches 400 KiB.
 const THREADS_TOUCHED: u64 = 2_000;
-/// Fewer say little, for the kernel takes memory for many at once.
+/// Fewer say little, since the kernel allocates for many at once.
 const THREADS_LEAST: u64 = 400;
-/// Of the room that the nearest limit leaves, this part is used.
+/// Share of the room left by the nearest limit that is used.
 const PART: f64 = 0.8;
-/// Blocks of each cell.
+/// Blocks per probe.
 const BLOCKS: u32 = 5;
 /// Until all threads of a step wait, and until they have gone.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,29 +38,29 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// Columns of a thread.
 pub const PARTS: [&str; 6] = ["virtual", "resident", "page tables", "kernel stack", "slab", SUM];
-/// What is there of a thread: all but the virtual.
+/// What a thread really takes: everything but virtual memory.
 pub const SUM: &str = "sum";
-/// What MemFree makes of it.
+/// The same according to MemFree.
 pub const FREE: &str = "MemFree";
 
-/// What a thread is like.
+/// Kind of thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ThreadVariant {
-    /// As pthread_create makes it, with a page of frames. In a static program as this a thread that calls nothing fits into one
-    /// page with its own block; where the C library is dynamic that block is larger, and takes two.
+    /// As pthread_create makes it, with a page of frames. In a static program like this one a thread that calls nothing fits into one
+    /// page with its control block; with a dynamic C library that block is larger, and takes two.
     Plain,
-    /// The same, that uses some of its stack.
+    /// The same, touching part of its stack.
     Touched,
     /// As clone makes it, without a stack.
     Raw,
 }
 
-/// What is measured.
+/// One memory measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryProbe {
     /// Threads, in steps.
     Thread(ThreadVariant),
-    /// Memory that is asked for, and then touched.
+    /// Memory that is requested, then touched.
     Malloc,
 }
 
@@ -91,12 +91,12 @@ impl Measurable for MemoryProbe {
         columns.iter().map(named).collect()
     }
 
-    /// What a crowd leaves behind in a process, no other kind of cell is to meet.
+    /// No other probe may share a process with what a crowd of threads leaves behind.
     fn prober_kind(&self) -> ProberKind {
         ProberKind { threads: matches!(self, Self::Thread(_)), ..ProberKind::default() }
     }
 
-    /// Fewer than of others: a ramp takes its time, and comes out the same.
+    /// Fewer than for others: a ramp is slow, and repeats well.
     fn max_blocks(&self) -> Option<u32> {
         Some(BLOCKS)
     }
@@ -109,7 +109,7 @@ impl Measurable for MemoryProbe {
     }
 }
 
-/// As many as there may be without touching what others need.
+/// As many as possible without touching what others need.
 fn affordable_threads(thread: ThreadVariant, asked: &ThreadsWanted) -> io::Result<u64> {
     let rooms = tasks::forecast(asked);
     let most = if thread == ThreadVariant::Touched { THREADS_TOUCHED } else { THREADS };
@@ -128,7 +128,7 @@ fn affordable_threads(thread: ThreadVariant, asked: &ThreadsWanted) -> io::Resul
     Ok(count)
 }
 
-/// Up in steps, with a look at each, then down again.
+/// Up in steps, with a reading at each, then down again.
 fn ramp(thread: ThreadVariant) -> io::Result<BlockResult> {
     let touch = match thread {
         ThreadVariant::Plain => Bytes(rustix::param::page_size() as u64),
@@ -162,7 +162,7 @@ fn ramp(thread: ThreadVariant) -> io::Result<BlockResult> {
     Ok(BlockResult { values, operations: made, ..BlockResult::default() })
 }
 
-/// What is seen after each step.
+/// Readings after each step.
 fn climb(crowd: &mut IdleThreads, raw: bool, each: u64) -> io::Result<Vec<MemoryReadings>> {
     let mut seen = Vec::new();
     for _ in 0..STEPS {
@@ -190,7 +190,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Asked for, looked at, touched, looked at.
+/// Reads before, after the request, and after the touch.
 fn malloc() -> io::Result<BlockResult> {
     let size = usize::try_from(MALLOC.0).expect("400 MiB can be addressed");
     let before = MemoryReadings::now()?;

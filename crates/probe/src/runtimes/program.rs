@@ -1,4 +1,4 @@
-//! A program that is run for what it prints, as long as it may take and nobody asks to stop.
+//! Runs a program for its output, until a time limit or a request to stop.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
@@ -9,25 +9,25 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a request to stop may go unheard.
+/// Maximum delay in noticing a request to stop.
 const STEP: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// More than this nobody wants to read of what went wrong.
+/// Maximum length of an error report.
 const TOLD: usize = 300;
 
 /// A block, as the programs print it.
 #[derive(Debug, Deserialize)]
 pub struct PrintedBlock {
-    /// Nanoseconds a handover.
+    /// Nanoseconds per handover.
     pub ns: f64,
     pub handovers: u64,
 }
 
-/// Why there is nothing to read.
+/// Why there is no output.
 #[derive(Debug)]
 pub enum NoOutput {
-    /// Asked for.
+    /// On request.
     Stopped,
-    /// Why.
+    /// The reason.
     Failed(String),
 }
 
@@ -37,7 +37,7 @@ impl From<io::Error> for NoOutput {
     }
 }
 
-/// Where a program is that is called by its name alone.
+/// Looks a program up in PATH.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| {
@@ -46,15 +46,15 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     })
 }
 
-/// What it prints, on these processors, or on all if none is named. It is killed when it takes longer than `limit`, when it is
-/// asked to stop, and with this process.
+/// Its output, run on these processors, or on all if none is given. It is killed when it takes longer than `limit`, on a request
+/// to stop, and with this process.
 pub fn run(
     mut command: Command,
     processors: &[u32],
     limit: Duration,
     stop: &dyn Fn() -> bool,
 ) -> Result<String, NoOutput> {
-    // A file, for a pipe that nobody reads would stop it.
+    // A file, since a pipe that nobody reads would block it.
     let mut complaints = anonymous_file()?;
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
     sys::configure_child(&mut command, Signal::KILL, processors, Vec::new())?;
@@ -86,7 +86,7 @@ pub fn run(
     }
     let mut text = String::new();
     complaints.rewind()?;
-    // What is no text is no explanation either.
+    // Anything but text explains nothing either.
     let _ = complaints.read_to_string(&mut text);
     let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TOLD).collect();
     Err(NoOutput::Failed(format!("{status}: {text}")))
@@ -96,7 +96,7 @@ fn anonymous_file() -> io::Result<std::fs::File> {
     Ok(rustix::fs::memfd_create("complaints", rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Its group ends with it: the compiler starts others.
+/// Kills its process group: the compiler starts others.
 struct ProgramGuard(Child);
 
 impl Drop for ProgramGuard {

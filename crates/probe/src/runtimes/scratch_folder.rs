@@ -1,11 +1,11 @@
-//! A folder that is gone when this process is, however it ends.
+//! A folder that is removed with this process, however it ends.
 
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Makes the folder, says where, waits for the end of its input, which is ours, and removes it. What a compiler that
+/// Makes the folder, prints its path, waits for the end of its input, which is ours, and removes it. What a compiler that
 /// was killed has left running may still write for a moment.
 const KEEPER: &str = r#"trap '' INT TERM HUP
 folder=$(mktemp -d "${TMPDIR:-/tmp}/torment-runtimes-XXXXXX") || exit 1
@@ -13,7 +13,7 @@ printf '%s\n' "$folder"
 cat > /dev/null
 rm -rf "$folder" || { sleep 1; rm -rf "$folder"; }"#;
 
-/// A folder of a process that outlives this one by so much that it removes the folder.
+/// A folder held by a process that outlives this one just long enough to remove it.
 #[derive(Debug)]
 pub struct ScratchFolder {
     path: PathBuf,
@@ -22,7 +22,7 @@ pub struct ScratchFolder {
 
 impl ScratchFolder {
     pub fn new() -> io::Result<Self> {
-        // Ctrl-C at the terminal is torment's alone.
+        // Ctrl-C at the terminal is for torment alone.
         let mut keeper = Command::new("/bin/sh")
             .args(["-c", KEEPER])
             .process_group(0)
@@ -43,7 +43,6 @@ impl ScratchFolder {
         &self.path
     }
 
-    /// Writes a file in it.
     pub fn write(&self, name: &str, content: &str) -> io::Result<PathBuf> {
         let path = self.path.join(name);
         std::fs::write(&path, content)?;

@@ -1,4 +1,4 @@
-//! What the figures of handovers are made of, and which of them are none.
+//! What the handover figures consist of, and which of them are not context switches.
 
 use super::{BY_HAND, ECHO, TOKIO, WakeMechanism};
 use crate::figure::{clamped_nanos, find_figure, median};
@@ -6,12 +6,11 @@ use crate::runtimes;
 use crate::sides::{Placement, TaskKind, placement_note};
 use record::{Caveat, CaveatKind, Figure, Summand};
 
-/// Context switches a handover outside of these are something else than one.
+/// With fewer context switches per handover the figure is something else.
 const LEAST: f64 = 0.95;
 const MOST: f64 = 1.05;
-/// What such a figure is called.
 const NOT_ONE: CaveatKind = CaveatKind::NotASwitch;
-/// Sides that were on different processors in more of the looks than this were apart as a rule.
+/// Sides found on different processors in more than this share of the samples usually ran apart.
 const APART: f64 = 0.5;
 
 pub fn explain(figures: &mut [Figure]) -> Vec<String> {
@@ -35,7 +34,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Those of a row, in all places.
+/// The figures of a row, in all placements.
 fn handovers(figures: &mut [Figure], medium: WakeMechanism, kind: TaskKind) {
     let row = row(medium, kind);
     let calls = median(figures, medium.calls_alone_row(), Placement::One.name());
@@ -124,7 +123,7 @@ fn sum(
     }
 }
 
-/// What a processor that was idle adds.
+/// What waking an idle processor adds.
 fn woken(medium: WakeMechanism, place: Placement, figure: &Figure, one: Option<f64>) -> Vec<Summand> {
     match one.filter(|_| medium != WakeMechanism::Yield && share_apart(place, figure) > APART) {
         Some(one) => {
@@ -134,7 +133,7 @@ fn woken(medium: WakeMechanism, place: Placement, figure: &Figure, one: Option<f
     }
 }
 
-/// Of the looks that found both sides on different processors.
+/// Share of the samples that found both sides on different processors.
 fn share_apart(place: Placement, figure: &Figure) -> f64 {
     figure.apart.unwrap_or(if place == Placement::Two { 1.0 } else { 0.0 })
 }

@@ -1,4 +1,4 @@
-//! A token that goes back and forth, and what one handover takes.
+//! A token that goes back and forth, and the time of one handover.
 
 use super::WakeMechanism;
 use super::turn_takers::{
@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use sys::{Condition, CpuAffinity, UsageScope, bind_to, usage};
 
-/// One round in so many is made before the clock starts,
+/// One round in this many is made before the clock starts,
 const WARM: u64 = 10;
-/// and after so many both sides say where they run.
+/// and both sides report where they run every this many.
 const LOOK: u64 = 64;
 
-/// Handovers of both sides, nanoseconds each.
+/// Handovers by both sides, in nanoseconds each.
 pub fn handover(
     medium: WakeMechanism,
     kind: TaskKind,
@@ -48,7 +48,7 @@ pub fn handover(
     Ok(seen.block(operations, seen.took.as_nanos() as f64 / operations as f64))
 }
 
-/// Round trips of four bytes between two threads, in a second.
+/// Round trips of four bytes between two threads, per second.
 pub fn echo(placement: Placement, echoes: u64) -> io::Result<BlockResult> {
     let common = SidesMemory::new()?;
     let course = HandoverRun { kind: TaskKind::Threads, placement, rounds: echoes, common: &common };
@@ -56,7 +56,7 @@ pub fn echo(placement: Placement, echoes: u64) -> io::Result<BlockResult> {
     Ok(seen.block(echoes, echoes as f64 / seen.took.as_secs_f64()))
 }
 
-/// The system calls of a handover with nobody to hand over to, on the last processor; nanoseconds a pair.
+/// The system calls of a handover without another side, on the last processor; nanoseconds per pair.
 pub fn alone(medium: WakeMechanism, pairs: u64) -> io::Result<BlockResult> {
     if let [.., last] = CpuAffinity::current()?.list().as_slice() {
         bind_to(&[*last])?;
@@ -82,7 +82,7 @@ pub fn alone(medium: WakeMechanism, pairs: u64) -> io::Result<BlockResult> {
             let word = AtomicU32::new(0);
             timed(pairs, || {
                 futex::wake(&word, futex::Flags::PRIVATE, 1)?;
-                // It is not 1, so that there is nothing to wait for.
+                // The word is not 1, so the wait returns at once.
                 match futex::wait(&word, futex::Flags::PRIVATE, 1, None) {
                     Err(Errno::AGAIN) => Ok(()),
                     other => Err(io::Error::other(format!("a futex that has changed: {other:?}"))),
@@ -118,7 +118,6 @@ fn timed(operations: u64, mut operation: impl FnMut() -> io::Result<()>) -> io::
     Ok(began.elapsed())
 }
 
-/// How a token goes.
 struct HandoverRun<'a> {
     kind: TaskKind,
     placement: Placement,
@@ -126,7 +125,7 @@ struct HandoverRun<'a> {
     common: &'a SidesMemory,
 }
 
-/// What was seen of both sides.
+/// Counts from both sides.
 struct HandoverCounts {
     took: Duration,
     switches: u64,

@@ -1,4 +1,4 @@
-//! Handovers that the kernel has no part in: between two tasks of one thread.
+//! Handovers without the kernel: between two tasks of one thread.
 
 use crate::block::BlockResult;
 use std::cell::{Cell, RefCell};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use sys::{CpuAffinity, bind_to};
 use tokio::sync::mpsc;
 
-/// One round in so many is made before the clock starts.
+/// One round in this many is made before the clock starts.
 const WARM: u64 = 10;
 
-/// By two futures that wake each other, and the least that can poll them: the floor of what a task can cost.
+/// Two futures that wake each other, on a minimal executor: the floor of a task's cost.
 pub fn by_hand(handovers: u64) -> io::Result<BlockResult> {
     pin_to_last_processor()?;
     let rounds = handovers.div_ceil(2);
@@ -43,7 +43,7 @@ pub fn by_hand(handovers: u64) -> io::Result<BlockResult> {
     measured(took.get(), rounds)
 }
 
-/// Through channels of tokio that hold one value each, on its runtime of one thread.
+/// Through tokio channels that hold one value each, on its single-threaded runtime.
 pub fn tokio(handovers: u64) -> io::Result<BlockResult> {
     pin_to_last_processor()?;
     let rounds = handovers.div_ceil(2);
@@ -73,7 +73,6 @@ pub fn tokio(handovers: u64) -> io::Result<BlockResult> {
     measured(runtime.block_on(first).map_err(io::Error::other)?, rounds)
 }
 
-/// On the last processor.
 fn pin_to_last_processor() -> io::Result<()> {
     match CpuAffinity::current()?.list().as_slice() {
         [.., last] => bind_to(&[*last]),
@@ -89,7 +88,7 @@ fn measured(took: Duration, rounds: u64) -> io::Result<BlockResult> {
     Ok(BlockResult { values: vec![value], operations: 2 * rounds, ..BlockResult::default() })
 }
 
-/// Room for one value, and for who waits for it.
+/// Room for one value and one waker.
 #[derive(Default)]
 struct Slot {
     value: Cell<Option<u64>>,
@@ -119,7 +118,6 @@ impl Slot {
     }
 }
 
-/// Whether a future was woken.
 struct WakeFlag(AtomicBool);
 
 impl Wake for WakeFlag {
@@ -132,7 +130,7 @@ impl Wake for WakeFlag {
     }
 }
 
-/// Polls whichever was woken, until the first has ended or neither will ever be woken again.
+/// Polls whichever was woken, until the first has ended or neither can be woken any more.
 fn poll_both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
     let woken = [(); 2].map(|()| Arc::new(WakeFlag(AtomicBool::new(true))));
     let wakers = woken.clone().map(Waker::from);

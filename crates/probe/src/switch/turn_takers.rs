@@ -1,4 +1,4 @@
-//! Through what one side hands over to the other.
+//! Mechanisms by which one side hands over to the other.
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, read, retry_on_intr, write};
@@ -10,14 +10,14 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use sys::{Condition, ConditionGuard};
 
-/// One of two sides that take turns. The first gives first.
+/// One of two sides that take turns. The first passes first.
 ///
-/// All of this is put into the loops that use it: after a system call a return whose target the processor has to guess is dear
-/// on some machines (docs/method/probe.md), and that is no part of what is measured.
+/// All of this is inlined into the loops that use it: after a system call a return whose target the processor has to guess is
+/// expensive on some machines (docs/method/probe.md), and must not be measured.
 pub trait TurnTaker {
-    /// Lets the other go on.
+    /// Lets the other side go on.
     fn pass_turn(&mut self) -> io::Result<()>;
-    /// Waits until it may itself.
+    /// Waits for its own turn.
     fn await_turn(&mut self) -> io::Result<()>;
 }
 
@@ -25,14 +25,14 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
 }
 
-/// So few bytes that they go at once or not at all.
+/// So few bytes that they are written at once or not at all.
 #[inline(always)]
 pub fn write_bytes(to: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
     let written = retry_on_intr(|| write(to, bytes))?;
     if written == bytes.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
 }
 
-/// All of so few bytes.
+/// Reads all `N` bytes.
 #[inline(always)]
 pub fn read_bytes<const N: usize>(from: &OwnedFd) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
@@ -40,7 +40,7 @@ pub fn read_bytes<const N: usize>(from: &OwnedFd) -> io::Result<[u8; N]> {
     if taken == N { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-/// A byte in a pipe, one in each direction.
+/// A byte in a pipe, one pipe per direction.
 pub struct PipeEnd {
     read: OwnedFd,
     write: OwnedFd,
@@ -65,7 +65,7 @@ impl TurnTaker for PipeEnd {
     }
 }
 
-/// A number of four bytes that comes back as it went, through two pipes.
+/// A four-byte number that comes back unchanged, through two pipes.
 pub struct EchoEnd {
     pipes: PipeEnd,
     number: u32,
@@ -122,7 +122,7 @@ impl TurnTaker for SocketEnd {
     }
 }
 
-/// Two counters of the kernel (eventfd(2)), one for each side.
+/// Two kernel counters (eventfd(2)), one per side.
 pub struct EventfdEnd {
     own: OwnedFd,
     other: OwnedFd,
@@ -182,7 +182,7 @@ impl TurnTaker for FutexEnd<'_> {
     }
 }
 
-/// The same with a mutex, held but while waiting, and a condition variable.
+/// The same with a mutex, held except while waiting, and a condition variable.
 pub struct CondvarEnd<'a> {
     held: ConditionGuard<'a>,
     own: u32,
@@ -207,7 +207,7 @@ impl TurnTaker for CondvarEnd<'_> {
     }
 }
 
-/// The processor, offered to whoever wants it (sched_yield(2)): nobody waits for anybody.
+/// Yields the processor to any other thread (sched_yield(2)): no side waits.
 pub struct YieldEnd;
 
 impl TurnTaker for YieldEnd {

@@ -1,4 +1,4 @@
-//! Launches and the demonstration of CLONE_VM, by real workers.
+//! Launches and the demonstration of CLONE_VM, by real prober processes.
 
 use std::path::PathBuf;
 use torment_probe::launch::{LaunchMethod, LaunchProbe, StartedProgram};
@@ -10,7 +10,7 @@ fn own() -> PathBuf {
     std::env::current_exe().expect("every Linux tells")
 }
 
-/// The median over blocks of one method from a worker of this size: launch, and launch and join.
+/// Median over blocks of one method from a prober of this size: launch, and launch and join.
 fn measured(method: LaunchMethod, mib: u64) -> [f64; 2] {
     let what = AnyProbe::Launch(LaunchProbe::new(method, mib * MIB));
     let mut worker = Prober::start(&own(), what.prober_kind()).expect("there is room for a process");
@@ -23,7 +23,7 @@ fn measured(method: LaunchMethod, mib: u64) -> [f64; 2] {
     })
 }
 
-/// Ratios far beyond what a busy machine does to them: some twenty for fork, one for the others.
+/// Ratios far beyond the noise of a busy machine: some twenty for fork, one for the others.
 pub fn what_a_fork_copies_is_paid_for() {
     for method in [LaunchMethod::Fork, LaunchMethod::Clone] {
         let ([small, small_round], [large, large_round]) = (measured(method, 0), measured(method, 64));

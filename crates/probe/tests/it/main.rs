@@ -1,5 +1,5 @@
-//! Tables by real workers: this program is executed anew as one. It has no harness, for the usual one has threads, and a
-//! worker has none.
+//! Tables by real prober processes: this program re-executes itself as one. It has no harness, since the usual one has threads, and
+//! a prober has none.
 
 mod launch;
 mod memory;

@@ -1,4 +1,4 @@
-//! The table `memory`, by a real worker. What a thread takes at least is known; what the kernel adds is not the same everywhere.
+//! The table `memory`, by a real prober. What a thread takes at least is known; what the kernel adds varies.
 
 use record::{Event, Figure};
 use std::fs::read_to_string;
@@ -8,7 +8,7 @@ use units::Nanos;
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
 
-/// A cell's row, and the block of a fresh worker, which has no thread left afterwards.
+/// A probe's row, and a block by a fresh prober, which has no thread left afterwards.
 fn block(what: &AnyProbe) -> (String, BlockResult) {
     let own = std::env::current_exe().expect("every Linux tells");
     let mut worker = Prober::start(&own, what.prober_kind()).expect("it was started once already");
@@ -35,7 +35,7 @@ pub fn threads_take_what_they_must() {
                 is_near("virtual", *size, 8.0 * MIB + page, 8.0 * MIB + page + 2.0 * KIB);
                 is_near("resident", *resident, 2.0 * page * 0.95, 4.0 * page);
                 is_near("page tables", *tables, page * 0.9, page * 1.2);
-                // Others start and end threads of their own meanwhile.
+                // Other processes start and end threads meanwhile.
                 is_near("kernel stack", *kernel, 8.0 * KIB * 0.95, 32.0 * KIB * 1.05);
                 is_near(
                     "sum",
@@ -84,7 +84,7 @@ pub fn the_table_is_told_and_explained() {
     }
     assert!(notes.iter().any(|note| note.contains("in no process's RSS")), "{notes:?}");
     notes.iter().for_each(|note| println!("    {note}"));
-    // All threads have gone with their worker.
+    // All threads have gone with their prober.
     let status = read_to_string("/proc/self/status").expect("every Linux has it");
     assert!(status.contains("Threads:\t1\n"), "{status}");
 }

@@ -1,4 +1,4 @@
-//! The tables `switch` and `ipc`, by real workers.
+//! The tables `switch` and `ipc`, by real prober processes.
 
 use record::{Event, Figure};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use torment_probe::{
 };
 use units::Nanos;
 
-/// Operations that take the better part of a minute.
+/// Operations that take most of a minute.
 const LONG: u64 = 1 << 24;
 
 fn own() -> PathBuf {
@@ -30,7 +30,7 @@ fn name(what: &AnyProbe) -> String {
     format!("{}, {}", named.row, named.column)
 }
 
-/// Processes that are not yet dead, by their parent.
+/// Live processes, by parent.
 fn processes() -> HashMap<u32, Vec<u32>> {
     let mut all: HashMap<u32, Vec<u32>> = HashMap::new();
     for entry in read_dir("/proc").expect("every Linux has it").flatten() {
@@ -60,7 +60,7 @@ pub fn every_cell_is_measured_and_leaves_nobody() {
         let block = worker.measure_block(&what, what.min_operations()).expect("the worker is well");
         let block = match block {
             Ok(block) => block,
-            // Larger buffers than usual are for those who may.
+            // Larger buffers may need a privilege.
             Err(why) if why.contains("not granted") => continue,
             Err(why) => panic!("{}: {why}", name(&what)),
         };
@@ -84,7 +84,7 @@ pub fn handovers_on_one_processor_are_switches() {
         if !handover || !name.ends_with("one processor") {
             continue;
         }
-        // The mutex makes more of them than there are handovers; and so does whoever else wants the processor.
+        // The mutex causes more switches than there are handovers; so does anybody else who wants the processor.
         let most = if name.starts_with("condition") { 3.0 } else { 1.5 };
         let mut each = Vec::new();
         let block = loop {

@@ -1,45 +1,45 @@
-//! Pieces of code that a machine has made: which one an address is in, what of it runs there, and how large its frame is.
+//! Code blobs that a Java VM generated: finding the one at an address, the methods running there, and the
+//! frame size.
 
 use super::layout::{CodeHeap, DataLocation, Layout, MethodListLocation};
 use crate::memory::{ForeignMemory, ReadAhead};
 use std::ops::Range;
 
-/// Steps from a segment to where its code begins: code of a hundred megabytes has fewer.
+/// Maximum steps from a segment back to the start of its code: a hundred megabytes of code need fewer.
 const MOST_STEPS: u32 = 2_000;
-/// Bytes of one piece of code at most, with its tables, and of each of these.
+/// Maximum bytes of one blob with its tables, and of each table.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_TABLE: u64 = 4 << 20;
-/// Bytes of its description.
+/// Bytes read of a blob's header.
 pub const HEAD_BYTES: usize = 512;
-/// The tables of one piece of code are read at once up to this.
+/// A blob's tables are read in one call up to this size.
 const MOST_AT_ONCE: u64 = 64 << 10;
-/// Methods compiled into one another at most.
+/// Maximum inlining depth.
 const MOST_INLINED: usize = 200;
 
-/// What kind of code it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlobKind {
-    /// A compiled method, or what leads to one that is native.
+    /// A compiled method, or the wrapper of a native one.
     Method {
-        /// Where the machine describes it.
+        /// Address of its `Method`.
         method: u64,
-        /// Where it is entered.
+        /// Entry point.
         entry: u64,
-        /// From here on its frame is there.
+        /// From here on the frame is complete.
         complete: u64,
-        /// Where its tables of places begin and end, of scopes, and of methods.
+        /// Ranges of the PC descriptors, scopes and metadata.
         places: Range<u64>,
         scopes: u64,
         methods: u64,
     },
-    /// All methods that are not compiled.
+    /// The interpreter, for all methods not compiled.
     Interpreter,
-    /// What helps others; its name.
+    /// A runtime stub; its name.
     Stub(String),
 }
 
 impl BlobKind {
-    /// Of what is called so, unless that is a method.
+    /// The kind by name, unless that is a method.
     fn named(name: String) -> Option<Self> {
         match name.as_str() {
             "nmethod" | "native nmethod" => None,
@@ -49,27 +49,26 @@ impl BlobKind {
     }
 }
 
-/// A piece of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
-    /// Its addresses, with what stands before its instructions.
+    /// Addresses, header included.
     pub place: Range<u64>,
-    /// Where its instructions begin.
+    /// Start of the instructions.
     pub code: u64,
-    /// Bytes of its frame on the stack, the return address included; 0 if it has none of its own, or one that varies.
+    /// Frame size in bytes, return address included; 0: no frame, or of variable size.
     pub frame_bytes: u64,
-    /// Where its name stands, which is the same for all methods.
+    /// Address of its name, the same for all methods.
     name: u64,
     pub kind: BlobKind,
 }
 
 impl Blob {
-    /// Where the tables of a method lie, as far as they lie together; what does not is read by itself.
+    /// The range of a method's tables that are contiguous; others are read separately.
     pub fn tables(&self) -> Option<Range<u64>> {
         let BlobKind::Method { places, scopes, methods, .. } = &self.kind else { return None };
         let near = |table: &u64| table.abs_diff(places.start) <= MOST_AT_ONCE;
         let start = [*scopes, *methods].into_iter().filter(near).fold(places.start, u64::min);
-        // Scopes that lie behind take about as much room.
+        // Scopes that follow take about as much room.
         let behind = scopes.saturating_add(places.end.saturating_sub(places.start));
         let end = if near(scopes) { places.end.max(behind) } else { places.end };
         Some(start..end).filter(|all| all.end.saturating_sub(all.start) <= 2 * MOST_AT_ONCE)
@@ -77,12 +76,12 @@ impl Blob {
 }
 
 impl Layout {
-    /// Whether a machine may have code there.
+    /// Whether the VM may have code there.
     pub fn has(&self, address: u64) -> bool {
         self.heaps.iter().any(|heap| heap.place.contains(&address))
     }
 
-    /// The piece of code at this address; none if there is none.
+    /// The blob at this address, if any.
     pub fn blob<M: ForeignMemory>(&self, memory: &M, address: u64) -> Option<Blob> {
         let heap = self.heaps.iter().find(|heap| heap.place.contains(&address))?;
         let block = begin(heap, memory, address)?;
@@ -97,7 +96,7 @@ impl Layout {
         blob.place.contains(&address).then_some(blob)
     }
 
-    /// The piece that is described there, where this one was before.
+    /// The blob described there, where `before` was earlier.
     pub fn described<M: ForeignMemory>(&self, memory: &M, at: u64, before: Option<&Blob>) -> Option<Blob> {
         let field = |offset: u64| at.wrapping_add(offset);
         let size =
@@ -152,14 +151,14 @@ impl Layout {
         })
     }
 
-    /// The methods that run at this address of a compiled one, the innermost first, each but the last compiled into the next; none where
-    /// nothing is noted. What is noted of an address is noted for all before it, back to the last.
+    /// The methods running at an address of a compiled one, innermost first, each inlined into the next;
+    /// none without a PC descriptor. A descriptor covers all addresses back to the previous one.
     pub fn inlined<M: ForeignMemory>(&self, memory: &M, blob: &Blob, address: u64) -> Option<Vec<u64>> {
         let BlobKind::Method { places, scopes, methods, .. } = &blob.kind else { return None };
         let length = places.end.checked_sub(places.start).filter(|length| *length <= MOST_TABLE)?;
         let table = memory.bytes(places.start, length as usize)?;
         let wanted = i32::try_from(address.checked_sub(blob.code)?).ok()?;
-        // Four numbers each: where, the scope, and two that say nothing here.
+        // Four numbers: PC offset, scope, and two not needed here.
         let number =
             |place: &[u8; 16], at: usize| i32::from_ne_bytes([0, 1, 2, 3].map(|byte| place[4 * at + byte]));
         let places = table.as_chunks::<16>().0;
@@ -173,14 +172,14 @@ impl Layout {
             let caller = u64::from(parse_unsigned5(&mut rest, self.unsigned_base)?);
             let method = u64::from(parse_unsigned5(&mut rest, self.unsigned_base)?).checked_sub(1)?;
             all.push(memory.word(methods.checked_add(8 * method)?)?);
-            // Callers stand before whom they call, so that this comes to an end.
+            // Callers precede callees, so this terminates.
             scope = if caller < scope { caller } else { 0 };
         }
         Some(all)
     }
 }
 
-/// Where the code begins that this address is in.
+/// Start of the code that contains this address.
 fn begin<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<u64> {
     let mut segment = (address - heap.place.start) >> heap.shift;
     for _ in 0..MOST_STEPS {
@@ -195,7 +194,6 @@ fn begin<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<
     None
 }
 
-/// Where something lies that the fields at this address tell of.
 fn lies<M: ForeignMemory>(memory: &M, at: u64, what: DataLocation, base: u64) -> Option<u64> {
     match what {
         DataLocation::Address(field) => memory.word(at.wrapping_add(field)),
@@ -206,7 +204,8 @@ fn lies<M: ForeignMemory>(memory: &M, at: u64, what: DataLocation, base: u64) ->
     }
 }
 
-/// A packed number (UNSIGNED5, `compressedStream.hpp`): bytes of 192 and more say that another follows, at most four times.
+/// Decodes a packed number (UNSIGNED5, `compressedStream.hpp`): a byte of 192 or more is followed by
+/// another, at most four times.
 pub fn parse_unsigned5(bytes: &mut &[u8], base: u32) -> Option<u32> {
     let mut number = 0_u32;
     for shift in [0, 6, 12, 18, 24] {

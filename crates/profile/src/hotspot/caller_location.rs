@@ -1,21 +1,21 @@
-//! Where a compiled method has no frame yet, or none any more: what was interrupted there is told by its instructions.
+//! Locates the caller of a compiled method whose frame is not yet, or no longer, complete: from the
+//! instructions around the interruption.
 
-/// Where the caller's address is at an instruction.
+/// Where the return address is at an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerLocation {
-    /// At the end of the frame: that is there.
+    /// At the end of the complete frame.
     Framed,
-    /// Where the stack pointer points, or in the register for it.
+    /// At the stack pointer, or in the link register.
     Frameless,
-    /// Behind the saved frame pointer, where the stack pointer points.
+    /// Above the saved frame pointer, which is at the stack pointer.
     Pushed,
 }
 
-/// Instructions around the one that runs next.
+/// Instructions around the next one.
 pub struct Instructions<'a> {
-    /// Before it.
     pub before: &'a [u8],
-    /// From it on.
+    /// From the next one on.
     pub after: &'a [u8],
 }
 
@@ -25,9 +25,10 @@ const POP: u8 = 0x5D;
 const RETURN: u8 = 0xC3;
 
 impl Instructions<'_> {
-    /// Of a method on x86-64 whose frame is not complete. It begins so: a look at the stack's end, `push %rbp`, `sub $SIZE,%rsp`.
+    /// For an x86-64 method whose frame is not complete. It starts: stack bang, `push %rbp`, `sub
+    /// $SIZE,%rsp`.
     pub fn entering(&self) -> CallerLocation {
-        // Of one byte or four for the size; at its end the frame is there.
+        // With a 1-byte or 4-byte size; after it the frame is complete.
         let subtracts = |at: &[u8; 3]| at[0] == 0x48 && (at[1] == 0x81 || at[1] == 0x83) && at[2] == 0xEC;
         if self.before.array_windows::<3>().any(subtracts) {
             return CallerLocation::Framed;
@@ -38,7 +39,8 @@ impl Instructions<'_> {
         CallerLocation::Frameless
     }
 
-    /// Of a method on x86-64 whose frame was there. It ends so: `add $SIZE,%rsp`, `pop %rbp`, a question whether to stop, `ret`.
+    /// For an x86-64 method whose frame was complete. It ends: `add $SIZE,%rsp`, `pop %rbp`, safepoint
+    /// poll, `ret`.
     pub fn leaving(&self) -> CallerLocation {
         let is = |pattern: &[u8]| self.after.starts_with(pattern);
         let returns_after = |bytes: usize| self.after.get(bytes) == Some(&RETURN);
@@ -64,7 +66,7 @@ impl Instructions<'_> {
 mod tests {
     use super::*;
 
-    /// A method that does nothing, as JDK 17 compiles it.
+    /// An empty method, as compiled by JDK 17.
     const EMPTY: &[u8] = &[
         0x89, 0x84, 0x24, 0x00, 0xC0, 0xFE, 0xFF, // mov %eax,-0x14000(%rsp)
         0x55, // push %rbp

@@ -1,4 +1,4 @@
-//! A machine that says anything at all.
+//! A Java VM of arbitrary contents.
 
 use super::layout::{CodeHeap, DataLocation, Layout, MethodListLocation};
 use super::threads::ThreadFields;
@@ -8,7 +8,7 @@ use crate::memory::{ForeignMemory as _, RepeatingMemory};
 use crate::runtime::Runtime as _;
 use crate::runtime_names::RuntimeNames;
 
-/// Whatever stands in memory, in its tables and on the stack: it comes to an end.
+/// Terminates whatever is in memory, in the VM's tables and on the stack.
 pub fn machine(bytes: &[u8]) {
     let memory = RepeatingMemory(bytes);
     let symbol = |name: &str, at| ([MACHINE_TABLE, name.as_bytes()].concat(), at);
@@ -26,7 +26,7 @@ pub fn machine(bytes: &[u8]) {
     ];
     let symbols: Vec<_> = (0..).step_by(8).zip(named).map(|(at, name)| symbol(name, at)).collect();
     let _ = Layout::of(&memory, &symbols, 0);
-    // With offsets that are not read, it comes further.
+    // Offsets taken directly rather than read get further.
     let field = |number: u64| memory.word(8 * number).map_or(0, |word| word % 64);
     let lies = |number: u64| {
         if field(number) % 2 == 0 {
@@ -98,7 +98,7 @@ mod tests {
                 .map(|_| {
                     state =
                         state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    // Small numbers lead further than any.
+                    // Small numbers get further than arbitrary ones.
                     if state >> 63 == 0 { (state >> 40) as u8 & 7 } else { (state >> 40) as u8 }
                 })
                 .collect();

@@ -1,52 +1,53 @@
-//! Where a machine keeps what. Every HotSpot machine brings tables of its own structures along for debuggers (`vmStructs.cpp` there), by
-//! which this is found out in every version: the type, the field, and where it lies.
+//! Layout of a Java VM's structures. Every HotSpot VM carries tables of its structures for debuggers
+//! (`vmStructs.cpp`), which give type, field and offset in every version.
 
 use super::tables::Tables;
 use super::threads::ThreadFields;
 use crate::memory::ForeignMemory;
 
-/// Parts of the memory for code at most; there are three.
+/// Maximum code heaps; there are three.
 const MOST_HEAPS: u64 = 16;
 
-/// A part of the memory for code.
+/// A code heap.
 #[derive(Debug, Clone)]
 pub struct CodeHeap {
-    /// All of its addresses, also of what is not used yet.
+    /// All addresses, including unused ones.
     pub place: std::ops::Range<u64>,
-    /// A byte for each segment: how far back its code begins, or 0 for where it does.
+    /// Segment map, a byte each: how far back the code starts; 0 at its start.
     pub segments: u64,
-    /// Size of a segment, as a power of two.
+    /// log2 of the segment size in bytes.
     pub shift: u32,
 }
 
-/// Where something lies.
+/// How a field locates data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataLocation {
-    /// The field has its address.
+    /// The field holds the address.
     Address(u64),
-    /// The field has how far it is from where the fields begin.
+    /// The field holds the offset from the start of the fields.
     Offset(u64),
 }
 
-/// Where the methods of compiled code are listed.
+/// Where a compiled method's metadata list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MethodListLocation {
-    /// At an offset that this field has (until JDK 22).
+    /// At the offset in this field (until JDK 22).
     Offset(u64),
-    /// At an offset of two bytes behind the data, whose offset the first has (JDK 23 and 24).
+    /// At a 2-byte offset (second field) after the data, whose offset the first field holds (JDK 23 and
+    /// 24).
     BehindData(u64, u64),
-    /// Behind the relocations, whose size the second field has, at the address that the first has (since JDK 25).
+    /// After the relocations: address in the first field, size in the second (since JDK 25).
     BehindRelocations(u64, u64),
 }
 
-/// Offsets of fields, in bytes, unless said otherwise.
+/// Field offsets in bytes, unless stated otherwise.
 #[derive(Debug, Clone)]
 #[cfg_attr(any(test, feature = "fuzzing"), derive(Default))]
 pub struct Layout {
     pub heaps: Vec<CodeHeap>,
-    /// Size of what stands before each piece of code,
+    /// Size of the header of a heap block,
     pub block_bytes: u64,
-    /// and where it says that the piece is in use.
+    /// and the offset of its in-use flag.
     pub block_used: u64,
     pub blob_name: u64,
     pub blob_size: u64,
@@ -54,12 +55,12 @@ pub struct Layout {
     pub frame_complete: u64,
     pub code: DataLocation,
     pub method: u64,
-    /// The entry, from where the code begins if it is an offset, which then has two bytes.
+    /// The entry point; as an offset from the start of the code it has two bytes.
     pub entry: DataLocation,
-    /// Two numbers of 4 bytes: where the table of places begins and ends.
+    /// Two 4-byte offsets: start and end of the PC descriptors.
     pub places: u64,
     pub scopes: DataLocation,
-    /// What places and scopes count from, if not from the code's own fields.
+    /// Base of descriptors and scopes, if not the blob's own fields.
     pub immutable: Option<u64>,
     pub metadata: MethodListLocation,
     pub const_method: u64,
@@ -70,20 +71,19 @@ pub struct Layout {
     pub const_method_bytes: u64,
     pub pool_holder: u64,
     pub pool_source: Option<u64>,
-    /// Until JDK 14 the class has it.
+    /// In the class until JDK 14.
     pub class_source: Option<u64>,
     pub pool_length: u64,
     pub pool_bytes: u64,
     pub class_name: u64,
     pub symbol_length: u64,
     pub symbol_body: u64,
-    /// What is subtracted from each byte of a packed number.
+    /// Subtracted from each byte of a packed number.
     pub unsigned_base: u32,
-    /// Where what was called from outside returns to.
+    /// Return address of calls from outside the VM.
     pub call_stub_return: u64,
-    /// Where threads are told of.
     pub threads: Option<ThreadFields>,
-    /// Where what a virtual thread runs returns to, and the size of what it keeps about it there.
+    /// Return address of a virtual thread's entry frame, and the size of the data kept there.
     pub continuation: Option<(u64, u64)>,
 }
 
@@ -102,8 +102,8 @@ impl Default for MethodListLocation {
 }
 
 impl Layout {
-    /// Of the machine in this memory, by the symbols of its library and how far that lies from where it states to be. None while it
-    /// begins, and of one whose tables are not as expected.
+    /// Of the VM in this memory, from its library's symbols and load bias. None while it starts, or if its
+    /// tables are not as expected.
     pub fn of<M: ForeignMemory>(memory: &M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
         let tables = Tables::read(memory, symbols, bias)?;
         let of = |kind: &str, field: &str| tables.offset(kind, field);
@@ -151,7 +151,7 @@ impl Layout {
             pool_length: of("ConstantPool", "_length")?,
             pool_bytes: tables.size("ConstantPool")?,
             class_name: of("Klass", "_name")?,
-            // Between JDK 9 and 14 it has the upper half of a word.
+            // JDK 9 to 14 keep it in the upper half of a word.
             symbol_length: of("Symbol", "_length")
                 .or_else(|| Some(of("Symbol", "_length_and_refcount")?.wrapping_add(2)))?,
             symbol_body: of("Symbol", "_body")?,
@@ -163,7 +163,6 @@ impl Layout {
     }
 }
 
-/// The parts of the memory for code.
 fn heaps<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Vec<CodeHeap>> {
     let word = |address| tables.memory.word(address);
     let list: Vec<u64> = match tables.known("CodeCache", "_heaps") {

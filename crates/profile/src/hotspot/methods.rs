@@ -1,20 +1,20 @@
-//! What a machine says of a method: its class, its name, where it is written.
+//! Class, name and source location of a method.
 
 use super::layout::Layout;
 use super::name::class_name;
 use crate::memory::ForeignMemory;
 use crate::runtime_names::RuntimeFunction;
 
-/// Bytes of a method's own code at most (the format of classes allows no more), and of the table of lines that are read behind it.
+/// Maximum bytecode size (limit of the class file format); also read of the line table behind it.
 const MOST_CODE: u64 = 65_535;
 const LINES: usize = 16;
-/// Longer names are none that anybody wrote.
+/// Longer names are not names.
 const LONGEST: u16 = 4_096;
-/// In a method's flags: behind its code is a table of lines.
+/// Method flag: a line table follows the bytecode.
 const HAS_LINES: u16 = 1;
 
 impl Layout {
-    /// The method that is described at this address; none if that is none.
+    /// Reads the `Method` at this address; none if it is not one.
     pub fn named<M: ForeignMemory>(&self, memory: &M, method: u64) -> Option<RuntimeFunction> {
         let about = memory.word(method.checked_add(self.const_method)?)?;
         let field = |offset: u64| about.wrapping_add(offset);
@@ -35,7 +35,7 @@ impl Layout {
         })
     }
 
-    /// The text with this number among a class's constants.
+    /// The string at this index of a class's constant pool.
     fn constant<M: ForeignMemory>(&self, memory: &M, pool: u64, index: u16) -> Option<String> {
         let length = memory.int(pool.wrapping_add(self.pool_length))?;
         if i32::from(index) >= length {
@@ -54,8 +54,8 @@ impl Layout {
         String::from_utf8(bytes).ok()
     }
 
-    /// The line where a method begins: the first of its table, of pairs of a place in the code and a line. Both are small in a byte of
-    /// their own, or follow one of 255.
+    /// The first line of a method, from its line table of (bytecode offset, line) pairs: both packed into
+    /// one byte if small, otherwise after a byte of 255.
     fn line<M: ForeignMemory>(&self, memory: &M, about: u64) -> Option<u32> {
         let field = |offset: u64| about.wrapping_add(offset);
         if memory.short(field(self.flags))? & HAS_LINES == 0 {
@@ -82,7 +82,7 @@ fn first_line(bytes: &[u8], base: u32) -> Option<u32> {
     .filter(|line| *line > 0)
 }
 
-/// Whose code a class is, by the first two words of its package.
+/// Module of a class: the first two components of its package.
 fn package(class: &str) -> String {
     let words: Vec<&str> = class.split('.').collect();
     match words.len() {

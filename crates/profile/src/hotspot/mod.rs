@@ -1,6 +1,6 @@
-//! The stacks of a Java virtual machine (HotSpot), followed from outside: compiled methods have frames of a size that the machine knows, and
-//! interpreted ones say which method they are. Where the machine keeps that is told by the tables that it has for debuggers. Nothing is
-//! asked of it, and it does not notice.
+//! Unwinds the stacks of a Java VM (HotSpot) from outside: compiled methods have frames whose size the VM
+//! knows; interpreted frames name their method. The VM's debugger tables say where it keeps this. The VM is
+//! not asked and does not notice.
 
 mod blobs;
 mod caller_location;
@@ -24,56 +24,57 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long what was read of pieces of code is taken for true at least: memory for code is used again. Where there are so many that to
-/// look at them again takes long, it is so many times as long.
+/// Minimum time for which cached blobs are trusted: code memory is reused. If rechecking them all takes
+/// long, this many times that duration.
 const KNOWN: Duration = Duration::from_secs(2);
 const TIMES: u32 = 1_000;
-/// Pieces of code that are looked at again in one go.
+/// Blobs rechecked in one read.
 const AT_ONCE: usize = 256;
-/// Pieces of code and methods that are known at once.
+/// Maximum cached blobs and methods.
 const MOST: usize = 50_000;
-/// Bytes of their tables that are known at once.
+/// Maximum bytes of cached tables.
 const MOST_TABLES: usize = 16 << 20;
-/// Bytes of instructions that are looked at, before and after the one that runs next.
+/// Bytes of instructions read before and after the next one.
 const AROUND: u64 = 32;
-/// Words of an interpreter's frame, from its frame pointer: the caller's frame pointer, where it returns to, the caller's stack pointer, the
-/// method; and how far below the frame pointer the stack pointer is at least, and at most in bytes.
+/// Words of an interpreter frame, relative to its frame pointer: saved frame pointer, return address,
+/// sender's stack pointer, method; and how far below it the stack pointer is at least, and at most in
+/// bytes.
 const RETURN: u64 = 8;
 const SENDER: i64 = -8;
 const METHOD: i64 = -24;
 const LEAST_FRAME: u64 = 64;
 const MOST_FRAME: u64 = 64 << 10;
 
-/// What a machine has said of its code so far.
+/// The code of a Java VM as read so far.
 #[derive(Debug, Clone)]
 pub struct HotSpot<M> {
     memory: M,
     layout: Layout,
-    /// When what is known is to be looked at again.
+    /// When to recheck the cache.
     due: Instant,
-    /// By the first address.
+    /// By start address.
     blobs: BTreeMap<u64, KnownBlob>,
-    /// Bytes of the tables that are known.
+    /// Bytes of cached tables.
     tables: usize,
-    /// By where calls return to: nearly all of a stack is these, again and again.
+    /// By return address: nearly all frames are these, again and again.
     returns: HashMap<u64, ReturnSite>,
-    /// Methods by where they are described, with the numbers of their names.
+    /// Name numbers by `Method` address.
     methods: HashMap<u64, Option<u32>>,
-    /// Threads by their numbers, and where they are described, as they were when first one was asked for.
+    /// Thread structures by thread id, as of the first request for one.
     threads: Option<HashMap<u32, u64>>,
 }
 
-/// A piece of code, and what runs at its addresses, the innermost first.
+/// A blob and the frames at its addresses.
 #[derive(Debug, Clone)]
 struct KnownBlob {
     blob: Arc<Blob>,
-    /// Frames by their numbers among those that are named; none: nothing there has a name.
+    /// Frame numbers by address; none: no name there.
     frames: HashMap<u64, Option<u32>>,
-    /// Its tables, which tell that, and where they lie.
+    /// Its tables, with their address.
     tables: Option<(u64, Vec<u8>)>,
 }
 
-/// What a call in compiled code returns to.
+/// A return site in compiled code.
 #[derive(Debug, Clone, Copy)]
 struct ReturnSite {
     frame: u32,
@@ -81,8 +82,8 @@ struct ReturnSite {
 }
 
 impl<M: ForeignMemory> HotSpot<M> {
-    /// The machine in this memory, by the symbols of its library and how far that lies from where it states to be; none while it begins, and
-    /// if it is not as expected.
+    /// The VM in this memory, from its library's symbols and load bias; none while it starts, or if it is
+    /// not as expected.
     pub fn of(memory: M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
         let layout = Layout::of(&memory, symbols, bias)?;
         Some(Self::with(memory, layout))
@@ -101,7 +102,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         }
     }
 
-    /// Another stack is followed from now on.
+    /// Begins a new stack.
     pub fn begin(&mut self) {
         let now = Instant::now();
         if now >= self.due {
@@ -110,14 +111,15 @@ impl<M: ForeignMemory> HotSpot<M> {
         }
     }
 
-    /// Where a thread has left the machine's code, and waits below it since; none of one that runs such code, or has none on its stack.
+    /// Where a thread left the VM's code to wait below it; none if it runs such code, or has none on its
+    /// stack.
     pub fn left_by(&mut self, thread: u32) -> Option<StackPoint> {
         let fields = self.layout.threads?;
         let threads = self.threads.get_or_insert_with(|| fields.threads(&self.memory));
         fields.left(&self.memory, *threads.get(&thread)?)
     }
 
-    /// The piece of code at an address, and what is known of it.
+    /// The blob at an address, cached.
     fn known(&mut self, address: u64) -> Option<&mut KnownBlob> {
         let start = match within(&self.blobs, address) {
             Some(start) => start,
@@ -126,7 +128,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         self.blobs.get_mut(&start)
     }
 
-    /// Looks at all pieces of code that are known, and forgets those that are others by now.
+    /// Rechecks all cached blobs and drops those that changed.
     fn recheck(&mut self) {
         let before = self.blobs.len();
         let starts: Vec<u64> = self.blobs.keys().copied().collect();
@@ -143,7 +145,7 @@ impl<M: ForeignMemory> HotSpot<M> {
                     self.blobs.remove(start);
                 }
             }
-            // What cannot be read is there no more.
+            // Unreadable blobs are gone.
             if let Some(start) = at_once.get(read) {
                 self.blobs.remove(start);
             }
@@ -167,7 +169,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         Some(start)
     }
 
-    /// What of a compiled method runs at an address.
+    /// The frame at an address of a compiled method.
     fn frame(&mut self, blob: &Blob, address: u64, method: u64, made: &mut RuntimeNames) -> Option<u32> {
         let known = self.blobs.get(&blob.place.start).and_then(|known| known.frames.get(&address));
         if let Some(frame) = known {
@@ -182,7 +184,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         frame
     }
 
-    /// The methods there, by tables that are read once.
+    /// The methods there, from tables that are read once.
     fn inlined(&mut self, blob: &Blob, address: u64) -> Option<Vec<u64>> {
         if self.tables > MOST_TABLES {
             self.blobs.values_mut().for_each(|known| known.tables = None);
@@ -207,7 +209,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         *methods.entry(method).or_insert_with(find)
     }
 
-    /// Whether a method has its frame.
+    /// Where the caller of a method is, given whether its frame is complete.
     fn edge(&self, at: StackPoint, blob: &Blob, entry: u64, complete: u64) -> CallerLocation {
         let incomplete = at.instruction < complete;
         match at.innermost {
@@ -236,7 +238,6 @@ impl<M: ForeignMemory> HotSpot<M> {
         }
     }
 
-    /// A frame of the interpreter.
     fn interpreted(
         &mut self,
         at: StackPoint,
@@ -266,7 +267,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         .filter(|next| next.stack > at.stack)
     }
 
-    /// Code that helps: with a frame of a known size, with a frame pointer, or without a frame.
+    /// A runtime stub: with a frame of known size, with a frame pointer, or without a frame.
     fn through_stub(
         &mut self,
         at: StackPoint,
@@ -278,7 +279,7 @@ impl<M: ForeignMemory> HotSpot<M> {
             at.returned(at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
         };
         if at.innermost {
-            // What leads back to other code is no saved register.
+            // An address that leads back to other code is not a saved register.
             let mut leads_back = |address: u64| self.has(address) && self.known(address).is_some();
             if at.link != 0 && leads_back(at.link) {
                 return Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at });
@@ -340,10 +341,11 @@ impl<M: ForeignMemory> Runtime for HotSpot<M> {
                 if at.innermost {
                     frames.extend(made.alone(stub(name)).map(Frame::Made));
                 }
-                // A virtual thread that has waited: its callers wait in the heap until they are returned to.
+                // A virtual thread that has waited: its callers stay in the heap until it returns to them.
                 if !at.innermost && name.to_ascii_lowercase().contains("continuation") {
                     frames.extend(made.alone(stub("[callers in the heap]")).map(Frame::Made));
-                    // Until JDK 23 the tables do not tell where its carrier goes on, but the frame leads there.
+                    // Until JDK 23 the tables do not locate the carrier's continuation, but the frame leads
+                    // there.
                     let Some((instruction, bytes)) = self.layout.continuation else {
                         let next = self.through_stub(at, &blob, stack);
                         return next.map(|next| StackPoint { whole: false, ..next });
@@ -357,19 +359,20 @@ impl<M: ForeignMemory> Runtime for HotSpot<M> {
     }
 }
 
-/// The first address of the piece of code that an address is in.
+/// Start of the blob that contains an address.
 fn within(blobs: &BTreeMap<u64, KnownBlob>, address: u64) -> Option<u64> {
     let (start, known) = blobs.range(..=address).next_back()?;
     known.blob.place.contains(&address).then_some(*start)
 }
 
-/// From a frame of this size to its caller: at its end are where it returns to, and before that the caller's frame pointer.
+/// From a frame of this size to its caller: the return address is at its end, preceded by the saved frame
+/// pointer.
 fn framed(at: StackPoint, bytes: u64, stack: &dyn Fn(u64) -> Option<u64>) -> Option<StackPoint> {
     let end = at.stack.checked_add(bytes).filter(|_| bytes >= 16)?;
     at.returned(end - 8, stack(end - 16)?, stack)
 }
 
-/// What is no method.
+/// A function that is not a method.
 fn stub(name: &str) -> RuntimeFunction {
     RuntimeFunction { module: "[JVM]".to_owned(), name: name.to_owned(), file: None, line: None }
 }

@@ -1,7 +1,8 @@
-//! Names as an engineer writes them.
+//! Readable class names.
 
-/// A class, from the name that the machine has for it: `app/A$Inner`, `[Ljava/lang/String;`, `app/A$$Lambda$85+0x00007faad40a2eb0`.
-/// Without the address and the number that a class made at run time has: in the next run they are others.
+/// Converts the VM's class name: `app/A$Inner`, `[Ljava/lang/String;`,
+/// `app/A$$Lambda$85+0x00007faad40a2eb0`. Drops the address and number of a class generated at run time:
+/// they differ between runs.
 pub(super) fn class_name(internal: &str) -> String {
     let element = internal.trim_start_matches('[');
     let dimensions = internal.len() - element.len();

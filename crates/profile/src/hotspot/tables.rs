@@ -1,26 +1,24 @@
-//! The tables of its own structures that every HotSpot machine brings along for debuggers (`vmStructs.cpp` there).
+//! The tables of its own structures that every HotSpot VM carries for debuggers (`vmStructs.cpp`).
 
 use crate::elf::MACHINE_TABLE;
 use crate::memory::ForeignMemory;
 use std::collections::HashMap;
 
-/// Entries of one table at most; there are some 2,000.
+/// Maximum entries per table; there are some 2,000.
 const MOST_ENTRIES: u64 = 6_000;
 
-/// A row of the table of fields.
 #[derive(Debug, Clone, Copy)]
 struct Field {
     offset: u64,
-    /// Of a field that there is once.
+    /// Of a static field.
     address: u64,
 }
 
-/// The tables.
 pub(super) struct Tables<'m, M> {
     pub memory: &'m M,
-    /// By type and field.
+    /// By type and field name.
     fields: HashMap<(String, String), Field>,
-    /// Bytes of each type.
+    /// Size of each type in bytes.
     sizes: HashMap<String, u64>,
 }
 
@@ -56,12 +54,12 @@ impl<'m, M: ForeignMemory> Tables<'m, M> {
         self.fields.get(&(kind.to_owned(), field.to_owned())).copied()
     }
 
-    /// How far from the beginning of its type a field is.
+    /// Offset of a field in its type.
     pub fn offset(&self, kind: &str, field: &str) -> Option<u64> {
         self.field(kind, field).map(|field| field.offset)
     }
 
-    /// The address of a field that there is once.
+    /// Address of a static field.
     pub fn known(&self, kind: &str, field: &str) -> Option<u64> {
         self.field(kind, field).map(|field| field.address)
     }

@@ -1,4 +1,4 @@
-//! Memory for code is used again while the machine runs.
+//! Code memory is reused while the VM runs.
 
 use super::layout::{CodeHeap, DataLocation, Layout};
 use super::{HotSpot, StackPoint};
@@ -9,7 +9,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Memory that changes.
 #[derive(Clone)]
 struct MutableMemory(Rc<RefCell<Vec<u8>>>);
 
@@ -27,7 +26,7 @@ impl ForeignMemory for MutableMemory {
     }
 }
 
-/// Two pages for code, with a piece in each; its head has its size, the size of its frame, where its code begins, and its name.
+/// Two code pages with a blob each; the header holds its size, frame size, start of code, and name.
 fn machine() -> (MutableMemory, HotSpot<MutableMemory>) {
     let memory = MutableMemory(Rc::new(RefCell::new(vec![0; 0x4000])));
     let layout = Layout {

@@ -1,21 +1,21 @@
-//! Where the machine's threads have left its code: for whatever they call outside of it they note where that was.
+//! Where the VM's threads left its code: for each call out of it they record their last frame.
 
 use super::StackPoint;
 use super::tables::Tables;
 use crate::memory::ForeignMemory;
 use std::collections::HashMap;
 
-/// Threads of one machine at most.
+/// Maximum threads per VM.
 const MOST_THREADS: u64 = 20_000;
 
-/// Where what is told of threads lies; offsets in bytes unless said otherwise.
+/// Layout of thread structures; offsets in bytes unless stated otherwise.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadFields {
     list: ThreadList,
-    /// Of a thread: what the system knows of it, and in that its number there.
+    /// Of a thread: its OS thread structure, and in that the thread id.
     system: u64,
     number: u64,
-    /// Of a thread: stack pointer, frame pointer, and where the code goes on.
+    /// Of a thread: last stack pointer, frame pointer, and instruction pointer.
     stack: u64,
     frame: u64,
     instruction: u64,
@@ -24,14 +24,14 @@ pub struct ThreadFields {
 /// How threads are listed. The first number is an address.
 #[derive(Debug, Clone, Copy)]
 enum ThreadList {
-    /// There is where the list is, which has so many threads, whose addresses are there.
+    /// Address of the list pointer; offsets of the length and of the array of threads.
     Listed(u64, u64, u64),
-    /// There is the first, which has the next one there (until JDK 11).
+    /// Address of the first thread; offset of the next (until JDK 11).
     Linked(u64, u64),
 }
 
 impl ThreadFields {
-    /// Of the machine that has these tables; none if they do not tell.
+    /// From the VM's tables; none if they lack a field.
     pub fn of<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Self> {
         let listed = || {
             let list = tables.known("ThreadsSMRSupport", "_java_thread_list")?;
@@ -59,11 +59,11 @@ impl ThreadFields {
         })
     }
 
-    /// Where a thread that is described there has left the machine's code.
+    /// Where the thread described there left the VM's code.
     pub fn left<M: ForeignMemory>(&self, memory: &M, at: u64) -> Option<StackPoint> {
         let noted = |offset: u64| memory.word(at.wrapping_add(offset));
         let stack = noted(self.stack).filter(|stack| *stack != 0)?;
-        // Where it is not noted, it lies where the call has put it.
+        // If not recorded, it is where the call pushed it.
         let instruction = match noted(self.instruction)? {
             0 => memory.word(stack.wrapping_sub(8))?,
             instruction => instruction,
@@ -78,7 +78,7 @@ impl ThreadFields {
         })
     }
 
-    /// The threads by their numbers, and where each is described.
+    /// Thread structures by thread id.
     pub fn threads<M: ForeignMemory>(&self, memory: &M) -> HashMap<u32, u64> {
         let numbered = |at: u64| {
             let system = memory.word(at.wrapping_add(self.system))?;
@@ -110,7 +110,7 @@ impl ThreadFields {
 
 #[cfg(any(test, feature = "fuzzing"))]
 impl ThreadFields {
-    /// Any fields, listed in either way.
+    /// Arbitrary fields, with either kind of list.
     pub fn any(mut field: impl FnMut() -> u64) -> Self {
         let list = match field() % 2 {
             0 => ThreadList::Listed(field(), field(), field()),

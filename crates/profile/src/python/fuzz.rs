@@ -1,15 +1,15 @@
-//! An interpreter that says anything at all.
+//! An interpreter of arbitrary contents.
 
 use super::{Interpreter, InterpreterCode};
 use crate::memory::{ForeignMemory as _, RepeatingMemory};
 use crate::runtime_names::{Frame, RuntimeNames};
 use crate::unwind::Stack;
 
-/// Whatever stands in memory, of one of the versions: it comes to an end, and no stack is longer than it may be.
+/// Terminates whatever is in memory, for each version, and never exceeds the maximum stack length.
 pub fn interpreter(bytes: &[u8]) {
     let memory = RepeatingMemory(bytes);
     let word = |at| memory.word(at).unwrap_or(0);
-    // One that describes itself does so at the beginning.
+    // One that describes itself does so at the start.
     let Some(mut interpreter) = Interpreter::of(memory, 0, Some(8 + word(8) % 6)) else { return };
     let code = InterpreterCode { module: 0x1000..0x2000, loops: vec![0x1100..0x1180, 0x1180..0x1200] };
     let frames = [0x3000, 0x1000, 0x1100, 0x1000, 0x4000].map(Frame::Address).to_vec();
@@ -30,7 +30,7 @@ mod tests {
                 .map(|_| {
                     state =
                         state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    // Small numbers lead further than any.
+                    // Small numbers get further than arbitrary ones.
                     if state >> 62 < 3 { (state >> 40) as u8 & 7 } else { (state >> 40) as u8 }
                 })
                 .collect();

@@ -1,43 +1,43 @@
-//! Where an interpreter (CPython) keeps what. From 3.13 on it says so itself; before, the fields lie where its headers put them.
+//! Layout of CPython's structures. From 3.13 the interpreter describes itself; before, as in its headers.
 
 use crate::memory::ForeignMemory;
 
-/// What an interpreter that describes itself begins with, and how many numbers of 8 bytes follow.
+/// Magic of the self-description, and the number of 8-byte values after it.
 const COOKIE: &[u8] = b"xdebugpy";
 const DESCRIBED: usize = 53;
 
-/// Offsets of fields, in bytes.
+/// Field offsets in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Layout {
-    /// Of the interpreters, within the runtime.
+    /// Runtime: first interpreter.
     pub interpreters: u64,
-    /// Of an interpreter: the next,
+    /// Interpreter: the next,
     pub another: u64,
     /// and its threads.
     pub threads: u64,
-    /// Of a thread: the next,
+    /// Thread: the next,
     pub next: u64,
-    /// its number,
+    /// its id,
     pub thread: u64,
-    /// whether that is the system's; otherwise it is where the C library describes it;
+    /// whether that is the OS thread id; otherwise the C library's `pthread_t`;
     pub by_system: bool,
-    /// the frame that it runs,
+    /// its current frame,
     pub frame: u64,
-    /// and where the frame is named there, if that is only the place that names it.
+    /// and the frame's offset in what `frame` points to, if that is an indirection.
     pub through: Option<u64>,
-    /// Of a frame: its code,
+    /// Frame: its code,
     pub code: u64,
     /// its caller,
     pub back: u64,
-    /// and whose it is, by a byte.
+    /// and its owner, a byte.
     pub owner: Option<u64>,
-    /// Of code: its file,
+    /// Code: its file,
     pub file: u64,
     /// its name,
     pub name: u64,
-    /// and the line where it begins.
+    /// and its first line.
     pub line: u64,
-    /// Of a text: where it begins if all of it is ASCII, and if not.
+    /// String: start of the characters if all are ASCII, and if not.
     pub ascii: u64,
     pub wide: u64,
 }
@@ -92,7 +92,7 @@ const TWELVE: Layout = Layout {
 };
 
 impl Layout {
-    /// Of the interpreter whose runtime lies at this address, and which is of version 3 and this one; none of others.
+    /// For the runtime at this address, of version 3.`minor`; none if the version is unknown.
     pub fn of<M: ForeignMemory>(memory: &M, runtime: u64, minor: Option<u64>) -> Option<Self> {
         let mut cookie = [0; 8];
         memory.read(runtime, &mut cookie)?;
@@ -105,7 +105,8 @@ impl Layout {
         }
     }
 
-    /// As 3.13 describes itself (`_Py_DebugOffsets` in `pycore_runtime.h`); later ones say other things in other places.
+    /// From the self-description of 3.13 (`_Py_DebugOffsets` in `pycore_runtime.h`); later versions lay it
+    /// out differently.
     fn described<M: ForeignMemory>(memory: &M, runtime: u64) -> Option<Self> {
         let bytes = memory.bytes(runtime.checked_add(8)?, 8 * DESCRIBED)?;
         let word = |at: usize| bytes.as_chunks::<8>().0.get(at).map(|word| u64::from_ne_bytes(*word));

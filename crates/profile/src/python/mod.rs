@@ -1,5 +1,6 @@
-//! The stacks of a Python interpreter (CPython 3.8 to 3.13), read from its memory when one of its threads was found on a processor. Its
-//! frames are in the heap and change at once: they are read right behind the sample, and are those of a moment later.
+//! Reads the stacks of a Python interpreter (CPython 3.8 to 3.13) from its memory when one of its threads
+//! was sampled. Its frames are on the heap and change at once: they are read immediately after the sample,
+//! so belong to a moment later.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
@@ -13,39 +14,39 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Frames of one stack, threads of all interpreters and interpreters at most.
+/// Maximum frames per stack, threads of all interpreters, and interpreters.
 const MOST_FRAMES: usize = 500;
 const MOST_THREADS: usize = 10_000;
 const MOST_INTERPRETERS: usize = 100;
-/// How long what was read of code, and of a thread that has none, is taken for true.
+/// How long cached code, and a thread without a state, are trusted.
 const KNOWN: Duration = Duration::from_secs(2);
-/// Pieces of code that are known at once.
+/// Maximum cached code objects.
 const MOST_CODES: usize = 50_000;
-/// Longer texts are no names.
+/// Longer strings are not names.
 const LONGEST: u64 = 1_000;
-/// Whose a frame is that stands for a call from C (`FRAME_OWNED_BY_CSTACK`).
+/// Owner of a frame that stands for a call from C (`FRAME_OWNED_BY_CSTACK`).
 const OF_C: u8 = 3;
-/// Where the C library notes the number of a thread in what describes it: glibc on x86-64 and on aarch64, musl.
+/// Offset of the TID in `pthread_t`: glibc on x86-64 and on aarch64, musl.
 const NUMBERS: [u64; 3] = [720, 208, 48];
 
-/// Where the interpreter's own code is.
+/// Addresses of the interpreter's own code.
 #[derive(Debug, Clone, Default)]
 pub struct InterpreterCode {
     /// All of it,
     pub module: Range<u64>,
-    /// and what carries out Python.
+    /// and its evaluation loop.
     pub loops: Vec<Range<u64>>,
 }
 
-/// What an interpreter has said so far.
+/// An interpreter as read so far.
 #[derive(Debug, Clone)]
 pub struct Interpreter<M> {
     memory: M,
     runtime: u64,
     layout: Layout,
-    /// By the numbers of its threads, as it sees them.
+    /// Thread states by TID as the interpreter sees it.
     threads: HashMap<u32, (Option<u64>, Instant)>,
-    /// By where code is described.
+    /// By address of the code object.
     codes: HashMap<u64, KnownCode>,
 }
 
@@ -53,18 +54,20 @@ pub struct Interpreter<M> {
 struct KnownCode {
     number: u32,
     since: Instant,
-    /// Where its texts are.
+    /// Addresses of its file and name strings.
     texts: [u64; 2],
 }
 
 impl<M: ForeignMemory> Interpreter<M> {
-    /// The interpreter in this memory, whose runtime lies there; none if its version is not known here.
+    /// The interpreter in this memory, with its runtime at this address; none if its version is
+    /// unsupported.
     pub fn of(memory: M, runtime: u64, minor: Option<u64>) -> Option<Self> {
         let layout = Layout::of(&memory, runtime, minor)?;
         Some(Self { memory, runtime, layout, threads: HashMap::new(), codes: HashMap::new() })
     }
 
-    /// Puts the functions of Python that a thread runs in the place of the code that interprets them. What that has called stays.
+    /// Replaces the evaluation loop's frames by the Python functions that the thread runs. Frames called
+    /// from the loop stay.
     pub fn replace_frames(
         &mut self,
         stack: &mut Stack,
@@ -78,7 +81,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         let is_own = |frame: &Frame| within(frame, &code.module);
         let all = &stack.frames;
         let innermost = all.iter().position(is_loop).or_else(|| all.iter().position(is_own));
-        // A stack that was not followed to its root may have it further out.
+        // If the root was not reached, the loop may be further out.
         let Some(innermost) = innermost.or_else(|| (!stack.whole).then_some(all.len())) else { return };
         let called = all[..innermost].iter().rposition(|frame| !is_own(frame)).map_or(0, |at| at + 1);
         let (functions, whole) = self.python_frames(thread, names);
@@ -89,7 +92,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         }
     }
 
-    /// The functions that a thread runs, the innermost first, and whether the last is the outermost.
+    /// The Python frames of a thread, innermost first, and whether the last is the root.
     fn python_frames(&mut self, thread: u32, names: &mut RuntimeNames) -> (Vec<Frame>, bool) {
         let mut frames = Vec::new();
         let Some(state) = self.state(thread) else { return (frames, false) };
@@ -115,7 +118,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         (frames, false)
     }
 
-    /// Where the state of a thread is kept.
+    /// The address of a thread's state.
     fn state(&mut self, thread: u32) -> Option<u64> {
         match self.threads.get(&thread) {
             Some((Some(state), _)) if self.is_of(*state, thread) => return Some(*state),
@@ -148,7 +151,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         None
     }
 
-    /// Whether this is the state of a thread.
+    /// Whether this is the thread's state.
     fn is_of(&self, state: u64, thread: u32) -> bool {
         let Some(number) = self.memory.word(state.wrapping_add(self.layout.thread)) else { return false };
         if self.layout.by_system {
@@ -158,7 +161,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         NUMBERS.iter().filter_map(noted).any(|number| u32::try_from(number) == Ok(thread))
     }
 
-    /// The number of a frame of the function whose code is described there.
+    /// The frame number of the function with this code object.
     fn frame_of(&mut self, code: u64, names: &mut RuntimeNames) -> Option<u32> {
         if let Some(known) = self.codes.get(&code).filter(|known| known.since.elapsed() < KNOWN) {
             return Some(known.number);
@@ -181,7 +184,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         Some(number)
     }
 
-    /// A text; none if that is none, or too long for a name.
+    /// A string; none if it is not one, or too long for a name.
     fn text(&self, at: u64) -> Option<String> {
         let length = self.memory.word(at.wrapping_add(16)).filter(|length| *length <= LONGEST)?;
         let state = self.memory.int(at.wrapping_add(32))?;
@@ -209,7 +212,8 @@ impl<M: ForeignMemory> Interpreter<M> {
     }
 }
 
-/// A function of a file: `/usr/lib/python3.11/json/encoder.py` is of `json`, and its functions are called `json.encoder.…`.
+/// A function of a file: `/usr/lib/python3.11/json/encoder.py` belongs to module `json`, and its functions
+/// are `json.encoder.…`.
 fn function(file: &str, name: &str, line: Option<u32>) -> RuntimeFunction {
     let path = ["/site-packages/", "/dist-packages/"].iter().find_map(|folder| file.rsplit_once(folder));
     let library = file.find("/python3.").and_then(|at| file[at + 1..].split_once('/'));

@@ -1,35 +1,33 @@
-//! The code that V8 brings along compiled, in the file of its program.
+//! V8's builtins: precompiled code in the program's file.
 
 use crate::symbols::Symbols;
 use std::ops::Range;
 
-/// How the names of its functions begin; and how those begin or end of what carries out JavaScript that is not compiled, or by the fast
-/// compiler, whose code leaves every operation to them.
+/// Prefix of the builtins' symbols; then the prefixes and suffixes of those that run interpreted or
+/// baseline-compiled JavaScript; baseline code leaves every operation to them.
 const BUILTIN: &[u8] = b"Builtins_";
 const INTERPRETER: [&[u8]; 2] = [b"Builtins_Interpreter", b"Builtins_Baseline"];
 const OPERATION: [&[u8]; 3] = [b"Handler", b"_Baseline", b"_Baseline_Compact"];
 
-/// Code of V8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum V8Code {
-    /// Made while it runs: of JavaScript, WebAssembly or a regular expression.
+    /// Generated at run time: JavaScript, WebAssembly or a regular expression.
     Made,
-    /// Brought along to carry out JavaScript that is not compiled, or not by an optimising compiler.
+    /// A builtin that runs interpreted or baseline-compiled JavaScript.
     Interpreter,
-    /// Brought along for something else.
+    /// Any other builtin.
     Builtin,
 }
 
-/// Where a program has the code that V8 brings along, by the addresses that it states.
+/// The addresses of a program's builtins, as its file states them.
 #[derive(Debug, Clone, Default)]
 pub struct Builtins {
     all: Range<u64>,
-    /// In order.
+    /// Sorted.
     interpreter: Vec<Range<u64>>,
 }
 
 impl Builtins {
-    /// Of a program with these functions.
     pub fn of(symbols: &Symbols) -> Self {
         let mut builtins = Self::default();
         for (at, size, name) in symbols.beginning_with(BUILTIN) {
@@ -44,7 +42,7 @@ impl Builtins {
         builtins
     }
 
-    /// What is at an address.
+    /// The kind of code at an address.
     pub fn code(&self, address: u64) -> Option<V8Code> {
         if !self.all.contains(&address) {
             return None;

@@ -1,4 +1,4 @@
-//! A heap that says anything at all.
+//! A heap of arbitrary contents.
 
 use super::layout::StringLayout;
 use super::{Layout, V8, V8Code, V8Runtime};
@@ -6,15 +6,15 @@ use crate::memory::{ForeignMemory as _, RepeatingMemory};
 use crate::runtime::{Runtime as _, StackPoint};
 use crate::runtime_names::{Frame, RuntimeNames};
 
-/// Steps through a stack that leads on and on.
+/// Maximum steps through an endless stack.
 const STEPS: usize = 100;
 
-/// Whatever stands in memory and on the stack: it comes to an end, and each step adds a frame at most, and what that calls.
+/// Terminates whatever is in memory and on the stack; each step adds at most a frame and its callee.
 pub fn heap(bytes: &[u8]) {
     let word = |number: u64| RepeatingMemory(bytes).word(8 * number).unwrap_or(0);
     let metadata: Vec<_> = bytes.chunks_exact(8).map(|entry| (entry.to_vec(), 1)).collect();
     assert_eq!(Layout::of(&metadata), None, "there is no plain number among them");
-    // Few types, so that objects are often what they should be.
+    // Few types, so that objects often have the expected one.
     let kind = |number| (word(number) % 4) as u16;
     let field = |number| word(number) % 6 * 8;
     let strings = StringLayout {
@@ -86,7 +86,7 @@ mod tests {
                 .map(|_| {
                     state =
                         state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    // Small numbers lead further than any.
+                    // Small numbers get further than arbitrary ones.
                     if state >> 62 < 3 { (state >> 40) as u8 & 7 } else { (state >> 40) as u8 }
                 })
                 .collect();

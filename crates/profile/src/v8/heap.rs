@@ -1,31 +1,32 @@
-//! Objects in the heap of V8, as far as they tell what a function is called. An address of one is one more than where it lies; other words are
-//! numbers, in their upper half.
+//! Heap objects of V8 that tell a function's name. Pointers are tagged by 1; other words are small
+//! integers, in their upper half.
 
 use super::layout::Layout;
 use crate::memory::ForeignMemory;
 
-/// Texts that one is put together of, at most; and one behind another of which it is only a part.
+/// Maximum pieces of a cons string, and depth of sliced or thin strings.
 const MOST_PIECES: usize = 64;
 const DEEPEST: usize = 8;
-/// Longer texts are no names, in characters.
+/// Longer strings are not names, in characters.
 const LONGEST: u64 = 1_000;
-/// Where more of a function's variables are kept for others, their names are in a table (`kScopeInfoMaxInlinedLocalNamesSize`).
+/// A function with more context variables keeps their names in a hash table
+/// (`kScopeInfoMaxInlinedLocalNamesSize`).
 const MOST_LISTED: u64 = 75;
 const MOST_VARIABLES: u64 = 100_000;
-/// Flags of a scope: where its class is noted; whether the function's name is, in one of three ways, and the name that it was given by what
-/// it was assigned to.
+/// Scope flags: class information present; function name present, in one of three ways, and an inferred
+/// name (what the function was assigned to).
 const NOTES_CLASS: u64 = 1 << 10;
 const HAS_NAME: u64 = 3 << 12;
 const HAS_INFERRED: u64 = 1 << 14;
 
-/// What may be read of it, and where all lies there.
+/// V8's heap in this memory.
 #[derive(Debug, Clone)]
 pub struct Heap<M> {
     pub memory: M,
     pub layout: Layout,
 }
 
-/// A text that lies in one piece: where, its length in characters, and whether these have two bytes.
+/// A contiguous string: address, length in characters, and whether these have two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatString {
     pub at: u64,
@@ -38,7 +39,7 @@ enum HeapString {
     Pair(u64, u64),
 }
 
-/// What a function is called, as it or as what it was assigned to, and where it begins in its script.
+/// A function's name, or what it was assigned to, and its position in the script.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionNames {
     pub name: Option<String>,
@@ -46,35 +47,34 @@ pub struct FunctionNames {
     pub place: Option<u64>,
 }
 
-/// Whether a word is an address of an object.
+/// Whether a word is a pointer.
 pub fn is_object(word: u64) -> bool {
     word & 1 == 1
 }
 
-/// A number that is kept as such.
+/// A small integer.
 fn number(word: u64) -> Option<u64> {
     (word & 0xFFFF_FFFF == 0 && word >> 63 == 0).then_some(word >> 32)
 }
 
 impl<M: ForeignMemory> Heap<M> {
-    /// A field of an object.
     pub fn field(&self, object: u64, offset: u64) -> Option<u64> {
         is_object(object).then_some(())?;
         self.memory.word((object - 1).wrapping_add(offset))
     }
 
-    /// The type of an object.
+    /// The instance type of an object.
     pub fn kind(&self, object: u64) -> Option<u16> {
         self.type_of(self.field(object, 0)?)
     }
 
-    /// The type that is described there.
+    /// The instance type of a map.
     pub fn type_of(&self, map: u64) -> Option<u16> {
         is_object(map).then_some(())?;
         self.memory.short((map - 1).wrapping_add(self.layout.map_type))
     }
 
-    /// A text that is no longer than a name.
+    /// A string, if not longer than a name.
     pub fn text(&self, object: u64) -> Option<String> {
         let (mut rest, mut units) = (vec![object], Vec::new());
         for _ in 0..MOST_PIECES {
@@ -90,7 +90,7 @@ impl<M: ForeignMemory> Heap<M> {
         rest.is_empty().then(|| String::from_utf16_lossy(&units))
     }
 
-    /// A text that is in one piece, of any length.
+    /// A flat string, of any length.
     pub fn flat(&self, object: u64) -> Option<FlatString> {
         match self.string(object, DEEPEST)? {
             HeapString::Flat(flat) => Some(flat),
@@ -120,7 +120,7 @@ impl<M: ForeignMemory> Heap<M> {
             } else if kept == strings.pair {
                 let (first, second) =
                     (self.field(object, strings.first)?, self.field(object, strings.second)?);
-                // One that was put together since has nothing in its second half.
+                // A flattened cons string has an empty second half.
                 let is_done = self.memory.int((second.checked_sub(1)?).wrapping_add(strings.length))? == 0;
                 if !is_done {
                     return Some(HeapString::Pair(first, second));
@@ -134,7 +134,7 @@ impl<M: ForeignMemory> Heap<M> {
                 return Some(HeapString::Flat(FlatString { at, length, ..whole }));
             } else {
                 let at = match kept == strings.external {
-                    // Behind what owns them it notes where the characters are.
+                    // An external string stores the address of its characters after its owner.
                     true => self.field(object, strings.resource + 8)?,
                     false => (object - 1).wrapping_add(strings.characters),
                 };
@@ -144,13 +144,13 @@ impl<M: ForeignMemory> Heap<M> {
         None
     }
 
-    /// What a scope, or a name alone, says of its function.
+    /// The function names in a `ScopeInfo`, or in a name alone.
     pub fn function_names(&self, object: u64) -> Option<FunctionNames> {
         if self.kind(object)? != self.layout.scope_type {
             return Some(FunctionNames { name: self.text(object), ..FunctionNames::default() });
         }
         let entry = |index: u64| self.field(object, index.wrapping_add(1).wrapping_mul(8));
-        // Of some versions they are a number as others.
+        // In some versions the flags are a number like the others.
         let flags = entry(0).map(|flags| if flags << 32 == 0 { flags >> 32 } else { flags })?;
         let variables = number(entry(2)?).filter(|variables| *variables < MOST_VARIABLES)?;
         let names = if variables < MOST_LISTED { variables } else { 1 };

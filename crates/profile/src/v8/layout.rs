@@ -1,61 +1,60 @@
-//! Where V8 keeps what: its programs bring that along for debuggers that look at a process after its end (`gen-postmortem-metadata.py` there),
-//! as numbers that are called `v8dbg_…`.
+//! Layout of V8's structures, from the metadata that its programs carry for post-mortem debuggers
+//! (`gen-postmortem-metadata.py`): constants named `v8dbg_…`.
 
-/// How their names begin.
 pub const METADATA: &[u8] = b"v8dbg_";
 
-/// What is in a scope's description before the names of its variables, where that tells the function's place in its source, too.
+/// Scope fields before the variable names, if these include the function's position.
 const WITH_PLACE: i64 = 5;
 
-/// Offsets of fields in bytes, and what numbers mean.
+/// Field offsets in bytes, and the meaning of constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Layout {
-    /// From a frame pointer: the function that runs,
+    /// From a frame pointer: the function,
     pub function: i64,
-    /// and in the place of what a function has there, the kind of a frame that is of none.
+    /// and, in the slot of a function's context, the frame type of other frames.
     pub kind: i64,
-    /// Kinds of such frames: of WebAssembly, and of regular expressions, which some versions have not.
+    /// Types of such frames: WebAssembly and regular expressions, which some versions lack.
     pub wasm: Option<u64>,
     pub regexp: Option<u64>,
-    /// Of a function: what all of its closures share,
+    /// Function: the `SharedFunctionInfo`,
     pub shared: u64,
-    /// and of that: its name, or its scope,
+    /// and in that: its name or scope,
     pub name: u64,
     /// its script,
     pub script: u64,
-    /// and how far before its beginning its first word is.
+    /// and the distance from its first token to its start.
     pub token: u64,
-    /// Of what describes an object: its type.
+    /// Map: the instance type.
     pub map_type: u64,
     pub shared_type: u16,
     pub scope_type: u16,
     pub script_type: u16,
-    /// Of a script: its name,
+    /// Script: its name,
     pub script_name: u64,
-    /// and its text.
+    /// and its source.
     pub source: u64,
-    /// Numbers in a scope before the names of its variables,
+    /// Scope fields before the variable names,
     pub scope_head: u64,
-    /// and whether the function's place is among them.
+    /// and whether the function's position is among them.
     pub has_place: bool,
     pub strings: StringLayout,
 }
 
-/// Of texts.
+/// Strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StringLayout {
-    /// Types from this on are no texts.
+    /// Instance types from here on are not strings.
     pub none: u16,
-    /// Parts of a type: how it is kept,
+    /// Parts of an instance type: representation,
     pub kept: u16,
     pub pair: u16,
     pub external: u16,
     pub slice: u16,
     pub thin: u16,
-    /// and whether a character has one byte.
+    /// and whether characters have one byte.
     pub width: u16,
     pub narrow: u16,
-    /// Offsets of fields.
+    /// Field offsets.
     pub length: u64,
     pub characters: u64,
     pub first: u64,
@@ -67,13 +66,14 @@ pub struct StringLayout {
 }
 
 impl Layout {
-    /// By the numbers of a program; none if one is missing, or if it keeps addresses in another way (compressed ones, as browsers do).
+    /// From a program's metadata; none if a constant is missing, or pointers are compressed (as in
+    /// browsers).
     pub fn of(metadata: &[(Vec<u8>, i32)]) -> Option<Self> {
         let find = |name: &str| {
             let is = |known: &[u8]| known.strip_prefix(METADATA) == Some(name.as_bytes());
             metadata.iter().find(|(known, _)| is(known)).map(|(_, number)| i64::from(*number))
         };
-        // The type of a field, which stands behind its name, is called differently from version to version.
+        // A field's name is followed by its type, which differs between versions.
         let field = |class: &str, field: &str| {
             let start = format!("class_{class}__{field}__");
             let is = |known: &[u8]| {

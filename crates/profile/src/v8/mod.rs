@@ -1,6 +1,6 @@
-//! The stacks of V8, which runs the JavaScript of Node.js, followed from outside: all of its frames have a frame pointer, and those of
-//! JavaScript say which function runs in them. What that is called is read from the heap. The collector moves what is in there: it is read
-//! right behind the sample, and what is known is used only as long as the same stands there.
+//! Unwinds the stacks of V8, which runs Node.js, from outside: all of its frames have a frame pointer, and
+//! JavaScript frames hold their function. Its name is read from the heap. The garbage collector moves
+//! objects: they are read immediately after the sample, and cached only as long as the same is there.
 
 mod builtins;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -21,31 +21,31 @@ use script::SourceScript;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How long a function that still looks the same is taken for the same.
+/// How long a function that looks the same is taken for the same.
 const KNOWN: Duration = Duration::from_secs(10);
-/// Functions and scripts that are known at once, and bytes that are kept of scripts.
+/// Maximum cached functions and scripts, and cached bytes of scripts.
 const MOST_FUNCTIONS: usize = 50_000;
 const MOST_SCRIPTS: usize = 10_000;
 const MOST_BYTES: usize = 32 << 20;
-/// Bytes in which all is that is asked of a function.
+/// Bytes that hold all fields needed of a `SharedFunctionInfo`.
 const HEAD_BYTES: usize = 56;
 
-/// What was read of a process's JavaScript so far.
+/// The JavaScript functions of a process, as read so far.
 #[derive(Debug, Clone)]
 pub struct V8<M> {
     heap: Heap<M>,
-    /// Functions by what their closures share.
+    /// By `SharedFunctionInfo`.
     functions: HashMap<u64, KnownFunction>,
     scripts: HashMap<u64, SourceScript>,
-    /// Bytes that are kept of them.
+    /// Cached bytes of scripts.
     script_bytes: usize,
-    /// The frame of code that is between two functions; none: no function was named so far.
+    /// The frame of code between two functions; none: no function named so far.
     edge: Option<u32>,
-    /// Of the stack that is followed.
+    /// Of the current stack.
     nameless: Vec<UnnamedFrame>,
 }
 
-/// What tells a function from all others.
+/// Fields that identify a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct SharedFunction {
     map: u64,
@@ -58,23 +58,22 @@ struct SharedFunction {
 struct KnownFunction {
     shared: SharedFunction,
     since: Instant,
-    /// Its frame; none: it has no name.
+    /// Its frame; none: no name.
     frame: Option<u32>,
 }
 
-/// A frame on a stack that is still to be named.
+/// A frame still to be named.
 #[derive(Debug, Clone, Copy)]
 struct UnnamedFrame {
-    /// Which,
+    /// Index,
     at: usize,
-    /// what its code is,
+    /// kind of code,
     code: V8Code,
-    /// and the function that runs it; none: that is not there yet, or no more.
+    /// and function; none: not there yet, or no longer.
     function: Option<u64>,
 }
 
 impl<M: ForeignMemory> V8<M> {
-    /// The JavaScript in this memory.
     pub fn with(memory: M, layout: Layout) -> Self {
         Self {
             heap: Heap { memory, layout },
@@ -86,7 +85,7 @@ impl<M: ForeignMemory> V8<M> {
         }
     }
 
-    /// One of its frames, in this code.
+    /// Steps through one frame with this code.
     fn step(
         &mut self,
         at: StackPoint,
@@ -98,7 +97,7 @@ impl<M: ForeignMemory> V8<M> {
         let Layout { function, kind, wasm, regexp, .. } = self.heap.layout;
         let slot = |offset: i64| {
             let place = at.frame.wrapping_add_signed(offset);
-            // Of a frame that is just made or left it is not there.
+            // Not there in a frame just being made or left.
             stack(place).filter(|_| place >= at.stack)
         };
         let kind = slot(kind).filter(|kind| !is_object(*kind));
@@ -110,14 +109,14 @@ impl<M: ForeignMemory> V8<M> {
         let named = other.and_then(|(_, name)| made.alone(no_function(name)));
         let function = match kind {
             None => Some(slot(function).filter(|function| is_object(*function))),
-            // It has no frame yet, or no more: that is its caller's.
+            // No frame yet, or no longer: the slot is the caller's.
             Some(_) if code == V8Code::Made && at.innermost && named.is_none() => Some(None),
             Some(_) => None,
         };
         if let Some(function) = function {
             self.nameless.push(UnnamedFrame { at: frames.len(), code, function });
         }
-        // What the interpreter begins for the function that it carries out is part of that.
+        // Frames that the interpreter makes for the function it runs are part of it.
         if kind.is_none() || code != V8Code::Interpreter {
             frames.push(named.map_or(Frame::Address(at.within()), Frame::Made));
         }
@@ -140,7 +139,7 @@ impl<M: ForeignMemory> V8<M> {
             let head = is_object(*at).then(|| SharedFunction::read(&layout, head)).flatten();
             names.push(head.and_then(|head| self.frame_of(*at, head, now, made)));
         }
-        // Where others have a name, the first and the last instructions of a function have none.
+        // The first and last instructions of a function have no name; others on the stack do.
         for UnnamedFrame { at, code, function } in nameless.iter().rev() {
             let frame = function.and_then(|_| names.pop()).flatten();
             match (code, frame.or(self.edge.filter(|_| *code == V8Code::Made))) {
@@ -151,14 +150,14 @@ impl<M: ForeignMemory> V8<M> {
         }
     }
 
-    /// Words at these addresses; 0 where there is none.
+    /// The words at these addresses; 0 if unreadable.
     fn words(&self, addresses: &[u64]) -> Vec<u64> {
         let mut bytes = vec![0; 8 * addresses.len()];
         self.pieces(addresses, &mut bytes);
         bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
     }
 
-    /// Equal pieces at these addresses, with one call if all are there; zeros where there is none.
+    /// Equal pieces at these addresses, in one call if all can be read; zeros if unreadable.
     fn pieces(&self, addresses: &[u64], into: &mut [u8]) {
         let length = into.len() / addresses.len().max(1);
         let mut done = 0;
@@ -171,7 +170,7 @@ impl<M: ForeignMemory> V8<M> {
         }
     }
 
-    /// The frame of a function whose closures share this.
+    /// The frame of a function, by its `SharedFunctionInfo`.
     fn frame_of(
         &mut self,
         at: u64,
@@ -184,7 +183,7 @@ impl<M: ForeignMemory> V8<M> {
         if let Some(known) = known {
             return known.frame;
         }
-        // What is none was moved just now.
+        // If it is no `SharedFunctionInfo`, it was just moved.
         if self.heap.type_of(shared.map)? != self.heap.layout.shared_type {
             return None;
         }
@@ -199,7 +198,6 @@ impl<M: ForeignMemory> V8<M> {
         frame
     }
 
-    /// A function of a script.
     fn function(&mut self, shared: SharedFunction) -> Option<RuntimeFunction> {
         let Self { heap, scripts, .. } = self;
         let called = heap.function_names(shared.name).unwrap_or_default();
@@ -213,7 +211,7 @@ impl<M: ForeignMemory> V8<M> {
             scripts.insert(shared.script, script);
         }
         let script = scripts.get(&shared.script)?;
-        // Its scope begins at its parameters.
+        // The scope starts at the parameters.
         let place = called.place.map(|place| place.saturating_sub(shared.before()));
         let line = place.and_then(|place| script.line(place));
         Some(name::function(&called, script.called.as_deref(), line))
@@ -231,7 +229,7 @@ impl SharedFunction {
         Some(Self { map: field(0)?, name: field(layout.name)?, script: field(layout.script)?, token })
     }
 
-    /// How far before its parameters its first word is; that of one without is not said.
+    /// Distance from its first token to its parameters; unknown for one without a token.
     fn before(self) -> u64 {
         match self.token {
             u16::MAX => 0,
@@ -240,10 +238,10 @@ impl SharedFunction {
     }
 }
 
-/// V8 in a process, while one of its stacks is followed.
+/// V8 in a process, during the unwinding of one stack.
 pub struct V8Runtime<'a, M> {
     pub v8: &'a mut V8<M>,
-    /// What code is at an address of the process.
+    /// The kind of code at an address of the process.
     pub code: &'a dyn Fn(u64) -> Option<V8Code>,
 }
 
@@ -268,7 +266,7 @@ impl<M: ForeignMemory> Runtime for V8Runtime<'_, M> {
     }
 }
 
-/// What is no function of JavaScript.
+/// A frame that is not a JavaScript function.
 fn no_function(name: &str) -> RuntimeFunction {
     RuntimeFunction { module: "[V8]".to_owned(), name: name.to_owned(), file: None, line: None }
 }

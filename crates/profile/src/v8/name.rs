@@ -1,10 +1,10 @@
-//! Names as an engineer writes them.
+//! Readable function names.
 
 use super::heap::FunctionNames;
 use crate::runtime_names::RuntimeFunction;
 
-/// A function that its script calls so: `handle (express/lib/router/layer.js)` of `express`, `(anonymous) (app.js:12)` of `app.js`, `emit (node:events)` of
-/// `node:events`.
+/// Names a function: `handle (express/lib/router/layer.js)` of module `express`, `(anonymous) (app.js:12)`
+/// of `app.js`, `emit (node:events)` of `node:events`.
 pub fn function(called: &FunctionNames, script: Option<&str>, line: Option<u32>) -> RuntimeFunction {
     let script = script.map(|script| script.strip_prefix("file://").unwrap_or(script));
     let (module, place) = script.map_or_else(|| ("[eval]".to_owned(), "eval".to_owned()), module_and_place);
@@ -12,14 +12,14 @@ pub fn function(called: &FunctionNames, script: Option<&str>, line: Option<u32>)
     let own = called.name.as_ref().filter(is_named).or(called.inferred.as_ref().filter(is_named));
     let name = match (own, line) {
         (Some(name), _) => format!("{name} ({place})"),
-        // Of these a script has many.
+        // A script has many of these.
         (None, Some(line)) => format!("(anonymous) ({place}:{line})"),
         (None, None) => format!("(anonymous) ({place})"),
     };
     RuntimeFunction { module, name, file: script.map(str::to_owned), line }
 }
 
-/// What a script belongs to, and where it is within that.
+/// The module of a script, and its path within that.
 fn module_and_place(script: &str) -> (String, String) {
     if let Some(own) = script.strip_prefix("node:") {
         return (format!("node:{}", node_module(own)), script.to_owned());
@@ -31,13 +31,14 @@ fn module_and_place(script: &str) -> (String, String) {
     }
     let mut parts = script.rsplit('/');
     let file = parts.next().unwrap_or(script);
-    // As many folders have one of these, the folder is told.
+    // Many folders have an index file: adds the folder.
     let folder = parts.next().filter(|folder| file.starts_with("index.") && !folder.is_empty());
     let place = folder.map_or(file.to_owned(), |folder| format!("{folder}/{file}"));
     (place.clone(), place)
 }
 
-/// A module of Node.js by the name that its users know: `internal/streams/writable` is of `streams`, `_http_server` of `http`.
+/// A Node.js module by its public name: `internal/streams/writable` is of `streams`, `_http_server` of
+/// `http`.
 fn node_module(path: &str) -> &str {
     let path = path.strip_prefix("internal/").unwrap_or(path);
     let first = path.split('/').next().unwrap_or(path);

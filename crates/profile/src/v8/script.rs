@@ -1,27 +1,26 @@
-//! Scripts: where their functions are written.
+//! Scripts, for line numbers.
 
 use super::heap::{FlatString, Heap};
 use crate::memory::ForeignMemory;
 
-/// Characters of a script at most, of which lines are counted.
+/// Maximum characters of a script whose lines are counted.
 const MOST_CHARACTERS: u64 = 64 << 20;
-/// Bytes that are read at once.
+/// Bytes per read.
 const AT_ONCE: usize = 64 << 10;
 
-/// A script, as far as it was read.
+/// A script as far as it was read.
 #[derive(Debug, Clone)]
 pub struct SourceScript {
-    /// Where its name and its text are: in another script they are others.
+    /// Addresses of its name and source, which identify it.
     name: u64,
     source: u64,
-    /// What it is called: a path, the address of a file, or what Node.js calls its own modules.
+    /// Its name: a path, a URL, or Node.js's name of a module of its own.
     pub called: Option<String>,
-    /// Where its lines end; none: it cannot be read.
+    /// Line ends; none: unreadable.
     ends: Option<Vec<u32>>,
 }
 
 impl SourceScript {
-    /// The script there.
     pub fn of<M: ForeignMemory>(heap: &Heap<M>, script: u64) -> Option<Self> {
         let layout = &heap.layout;
         if heap.kind(script)? != layout.script_type {
@@ -38,20 +37,20 @@ impl SourceScript {
         is(heap.layout.script_name, self.name) && is(heap.layout.source, self.source)
     }
 
-    /// The line of a place in it, from 1.
+    /// The line of a position, from 1.
     pub fn line(&self, place: u64) -> Option<u32> {
         let place = u32::try_from(place).ok()?;
         let before = self.ends.as_ref()?.partition_point(|end| *end < place);
         u32::try_from(before + 1).ok()
     }
 
-    /// What is kept of it, in bytes.
+    /// Cached bytes.
     pub fn size(&self) -> usize {
         size_of::<Self>() + self.ends.as_ref().map_or(0, |ends| 4 * ends.len())
     }
 }
 
-/// Where the lines of a text end.
+/// The line ends of a source text.
 fn ends<M: ForeignMemory>(heap: &Heap<M>, source: u64) -> Option<Vec<u32>> {
     let FlatString { at, length, is_wide } =
         heap.flat(source).filter(|flat| flat.length <= MOST_CHARACTERS)?;

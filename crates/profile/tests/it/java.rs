@@ -1,4 +1,4 @@
-//! Stacks of real Java machines, of all that are installed: methods whose shares are known, and what the machine itself says.
+//! Stacks of every installed Java VM, checked against known shares and the VM's own view.
 
 use crate::program::{Program, assert_share, patient, profiled_together, samples};
 use std::path::{Path, PathBuf};
@@ -6,10 +6,11 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Processor time in which a program is sampled some 400 times.
+/// Processor time for some 400 samples of a program.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Every `java` below /usr/lib/jvm, and below target/jdk, where tests/prepare.sh puts versions that no distribution has any more; each once.
+/// Every `java` below /usr/lib/jvm, and below target/jdk, where tests/prepare.sh puts versions that
+/// distributions no longer have; each once.
 pub fn installed() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/jdk");
     let folders = [PathBuf::from("/usr/lib/jvm"), own.clone()];
@@ -29,7 +30,7 @@ pub fn installed() -> Vec<PathBuf> {
     all
 }
 
-/// What its folder says: `21.0.8`.
+/// From the folder's name: `21.0.8`.
 fn version(java: &Path) -> String {
     let release = java.parent().and_then(Path::parent).map(|home| home.join("release"));
     let release = release.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
@@ -37,7 +38,8 @@ fn version(java: &Path) -> String {
     version.unwrap_or_default().trim_matches('"').to_owned()
 }
 
-/// The fixtures, compiled once for all versions from 11 on; those with virtual threads for 21. None, said aloud, if nothing here compiles them.
+/// The fixtures, compiled once for versions from 11 on; those with virtual threads for 21. None, with a
+/// message, if there is no compiler.
 fn classes() -> Option<&'static Path> {
     static CLASSES: OnceLock<Option<PathBuf>> = OnceLock::new();
     let compiled = || {
@@ -65,8 +67,8 @@ fn classes() -> Option<&'static Path> {
     CLASSES.get_or_init(compiled).as_deref()
 }
 
-/// A program of a class in every machine that is installed and with each of these options, all at once: what it is, its argument, which is a
-/// letter of its own, and itself once it is ready; none if its machine has not what it needs.
+/// Starts a class in every installed VM with each set of options, all at once: description, a distinct
+/// letter as argument, and the program once ready; none if its VM lacks a feature.
 fn begun(class: &str, options: &[&[&str]]) -> Vec<(String, char, Option<Program>)> {
     let Some(classes) = classes() else { return Vec::new() };
     let each =
@@ -82,7 +84,7 @@ fn begun(class: &str, options: &[&[&str]]) -> Vec<(String, char, Option<Program>
     begun.into_iter().map(|(what, letter, begun)| (what, letter, begun.once_ready())).collect()
 }
 
-/// The same, of a class that every version runs.
+/// The same for a class that every version runs.
 pub fn running(class: &str, options: &[&[&str]]) -> Vec<(String, char, Program)> {
     let runs = |(what, letter, program): (String, char, Option<Program>)| {
         let program = program.unwrap_or_else(|| panic!("{what} does not run {class}"));
@@ -94,7 +96,7 @@ pub fn running(class: &str, options: &[&[&str]]) -> Vec<(String, char, Program)>
 #[test]
 fn methods_have_the_shares_that_they_were_given() {
     let apart = ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Burns.*"];
-    // Compiled into one another or not, by either compiler, and interpreted.
+    // Inlined or not, by either compiler, and interpreted.
     let programs = running("Burns", &[&apart, &["-XX:+UseG1GC"], &["-XX:TieredStopAtLevel=1"], &["-Xint"]]);
     let Some(profile) = profiled_together(programs.iter().map(|(.., program)| program), EACH) else { return };
     assert!(profile.truncated < profile.samples / 50, "{}", stacks::format_folded(&profile));
@@ -106,7 +108,7 @@ fn methods_have_the_shares_that_they_were_given() {
         for (method, expected) in [("Burns.seventy", 0.7), ("Burns.thirty", 0.3)] {
             assert_share(&format!("{method} {what}"), of(method) / all, expected, &profile, all);
         }
-        // Every stack leads to its thread, and through it to the machine's own code.
+        // Every stack leads to its thread, and on to the VM's own code.
         assert!(of("java.lang.Thread.run") / all > 0.98, "{what}\n{}", stacks::format_folded(&profile));
         let deep = samples(&profile, &digger, |stack| {
             stack.iter().filter(|name| **name == "Burns.deep").count() == 101
@@ -116,7 +118,7 @@ fn methods_have_the_shares_that_they_were_given() {
             "{what}\n{}",
             stacks::format_folded(&profile)
         );
-        // Nothing was asked of it.
+        // The VM was not asked for anything.
         let pid = program.0.id();
         for file in [format!("/tmp/.java_pid{pid}"), format!("/tmp/perf-{pid}.map")] {
             assert!(!Path::new(&file).exists(), "{file}");
@@ -126,13 +128,13 @@ fn methods_have_the_shares_that_they_were_given() {
     let source = include_str!("../fixtures/Burns.java");
     let begins = source.lines().position(|line| line.contains("void seventy(")).expect("it is there");
     assert_eq!(function.file.as_deref(), Some("Burns.java"));
-    // Lines count from 1, and code begins behind the method's head.
+    // Lines count from 1, and code starts after the method's head.
     assert_eq!(function.line, Some(begins as u32 + 2));
 }
 
 #[test]
 fn virtual_threads_that_have_waited_lack_some_callers_and_no_root() {
-    // JDK 21 and later have them. Who carries them has the same name in all.
+    // JDK 21 and later have them. The carrier threads share one name.
     let look = |(what, _, program): (String, char, Option<Program>)| {
         let Some(program) = program else { return };
         let Some(profile) = profiled_together(std::iter::once(&program), EACH) else { return };
@@ -144,7 +146,7 @@ fn virtual_threads_that_have_waited_lack_some_callers_and_no_root() {
         assert_share(&format!("Virtual.three {what}"), three / both, 0.75, &profile, both);
         let heaped = of(&["[callers in the heap]"]);
         let rooted = of(&["[callers in the heap]", "java.util.concurrent.ForkJoinWorkerThread.run"]);
-        // While what fetches them from there has no frame yet, it has no root.
+        // While the code that returns to them has no frame yet, there is no root.
         assert!(heaped > both / 2.0 && rooted / heaped > 0.93, "{what}\n{}", stacks::format_folded(&profile));
         assert!(profile.truncated as f64 >= heaped, "{what}\n{}", stacks::format_folded(&profile));
     };

@@ -1,4 +1,4 @@
-//! Stacks of the real V8, of every Node.js that is installed: functions whose shares are known.
+//! Stacks of V8 in every installed Node.js, checked against known shares.
 
 use crate::program::{Program, assert_share, patient, profiled_together, samples};
 use record::{Profile, StackCount};
@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How they run: compiled as they come, by no optimising compiler, and by none at all.
+/// With all compilers, without optimising ones, and with none.
 const WAYS: [&[&str]; 3] = [&[], &["--no-opt"], &["--jitless"]];
 
-/// What it runs; optimising compilers put some of a recursion's calls, and `once`, into one another.
+/// Optimising compilers inline some of a recursion's calls, and `once`, into one another.
 const SEVENTY: &str = "seventy (shares.js)";
 const THIRTY: &str = "thirty (shares.js)";
 const DEEPER: &str = "deeper (shares.js)";
-/// Where threads begin.
+/// Thread entry points.
 const ROOTS: [&str; 4] = ["_start", "clone3", "__clone3", "start_thread"];
 
 /// Every `node` of the system and of nvm, each once.

@@ -1,4 +1,4 @@
-//! Profiles of programs that run, beside what is known of them.
+//! Profiles of real programs, checked against what is known of them.
 
 mod java;
 mod javascript;

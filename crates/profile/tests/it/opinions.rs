@@ -1,4 +1,5 @@
-//! What other profilers say of the same programs in the same seconds. A test is skipped where its profiler is not installed.
+//! Compares with other profilers of the same programs in the same seconds. Skipped where the profiler is
+//! not installed.
 
 use crate::program::{HZ, Program, profiled};
 use crate::{java, python};
@@ -9,18 +10,18 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long both look, and how often py-spy does, which holds the program up for it.
+/// How long both sample, and how often py-spy does, which pauses the program for it.
 const LONG: Duration = Duration::from_secs(5);
 const SPY_HZ: &str = "199";
-/// Of two opinions on a function's share.
+/// Maximum difference between two profilers' shares of a function.
 const WITHIN: f64 = 0.05;
-/// Fewer samples are no opinion; on a machine that others use a program gets a fifth of a processor.
+/// Fewer samples prove nothing; on a shared machine a program gets a fifth of a processor.
 const LEAST: f64 = 100.0;
 
-/// Samples in which a function ran itself, by its name.
+/// Self samples by function name.
 type SelfShares = BTreeMap<String, f64>;
 
-/// What a command prints; none, said aloud, if it is not there or fails.
+/// A command's output; none, with a message, if it is missing or fails.
 fn told(command: &mut Command) -> Option<String> {
     match command.stderr(Stdio::piped()).output() {
         Ok(output) if output.status.success() => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -35,7 +36,7 @@ fn told(command: &mut Command) -> Option<String> {
     }
 }
 
-/// The last of each folded stack, as far as it is a name that this takes.
+/// The innermost function of each folded stack that `name` accepts.
 fn innermost(folded: &str, name: impl Fn(&str) -> Option<String>) -> SelfShares {
     let mut own = SelfShares::new();
     for line in folded.lines() {
@@ -48,7 +49,7 @@ fn innermost(folded: &str, name: impl Fn(&str) -> Option<String>) -> SelfShares 
     own
 }
 
-/// The same of ours, from the innermost function on that is taken.
+/// The same of ours: the innermost function that `name` accepts.
 fn ours(profile: &Profile, name: impl Fn(&CodeFunction) -> Option<String>) -> SelfShares {
     let mut own = SelfShares::new();
     for stack in &profile.stacks {
@@ -60,7 +61,7 @@ fn ours(profile: &Profile, name: impl Fn(&CodeFunction) -> Option<String>) -> Se
     own
 }
 
-/// Of the ten largest functions of either, the shares are nearly the same.
+/// Asserts that the shares of the ten largest functions of either are nearly the same.
 fn agree(what: &str, ours: &SelfShares, theirs: &SelfShares) {
     let all = [ours, theirs].map(|own| own.values().sum::<f64>());
     if all[0] < LEAST || all[1] < LEAST {
@@ -81,7 +82,7 @@ fn agree(what: &str, ours: &SelfShares, theirs: &SelfShares) {
     }
 }
 
-/// Both at once: what the other is asked meanwhile, and our profile.
+/// Runs both at once: the other's output, and our profile.
 fn both(program: &Program, other: Command) -> Option<(Option<String>, Profile)> {
     let mut other = other;
     let meanwhile: JoinHandle<Option<String>> = std::thread::spawn(move || told(&mut other));
@@ -105,7 +106,7 @@ fn perf_agrees_on_a_program_of_c() {
     let Some((Some(_), profile)) = both(&program, perf) else { return };
     let read = told(Command::new("perf").args(["script", "-F", "ip,sym", "-i"]).arg(&recorded));
     let read = read.expect("it reads what it wrote");
-    // Where the kernel is when it comes back to who had been preempted is of the one profile or of the other by chance.
+    // Whether the kernel's return to a preempted thread counts in one profile or the other is chance.
     let own = |name: &str| name.starts_with("work").then(|| name.to_owned());
     let mut theirs = SelfShares::new();
     for line in read.lines() {
@@ -131,7 +132,7 @@ fn py_spy_agrees_on_a_program_of_python() {
         spy.args(["--pid", &program.0.id().to_string(), "--output"]).arg(&recorded);
         let Some((Some(_), profile)) = both(&program, spy) else { return };
         let theirs = std::fs::read_to_string(&recorded).expect("it has written it");
-        // `Random.randint (random.py:370)`; ours has the module before it.
+        // `Random.randint (random.py:370)`; ours has the module in front.
         let theirs =
             innermost(&theirs, |frame| Some(frame.split(" (").next()?.rsplit('.').next()?.to_owned()));
         let ours = ours(&profile, |of| {
@@ -155,7 +156,7 @@ fn async_profiler_agrees_on_a_program_of_java() {
     for (what, _, program) in java::running("Burns", &[&[]]) {
         let ask = |what: &str| {
             let mut jcmd = Command::new("jcmd");
-            // Without the inner quotes it takes what stands before a `=` for an option of its own.
+            // Without the inner quotes it takes the text before a `=` for an option.
             jcmd.args([program.0.id().to_string(), format!("JVMTI.agent_load {library} \"{what}\"")]);
             told(&mut jcmd).filter(|said| said.contains("return code: 0"))
         };

@@ -1,4 +1,4 @@
-//! A program that is profiled, and what of its profile is asked for.
+//! Profiled test programs, and assertions on their profiles.
 
 use procfs::{TaskStat, tick_ns};
 use record::{Profile, StackCount};
@@ -9,12 +9,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use torment_profile::{Error, start};
 
-/// Samples a second of a processor: twice as many say little more, as two then see the same piece of work.
+/// Samples per second of processor time: twice as many add little, as two then see the same piece of work.
 pub const HZ: u32 = 397;
-/// Programs that are profiled together get their processor time within this, whatever else the machine does.
+/// Programs profiled together get their processor time within this, whatever else the machine does.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A program that ends with the test.
+/// Killed when dropped.
 pub struct Program(pub Child);
 
 impl Drop for Program {
@@ -25,18 +25,17 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// It once it says that it is ready; none if it ends before.
+    /// Waits until it says that it is ready; none if it ends before.
     pub fn ready(command: Command) -> Option<Self> {
         Self::begun(command).once_ready()
     }
 
-    /// It, while it begins.
     pub fn begun(mut command: Command) -> Self {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null()).spawn();
         Self(child.expect("it can be run"))
     }
 
-    /// It once it says that it is ready; none if it ends before.
+    /// Waits until it says that it is ready; none if it ends before.
     pub fn once_ready(mut self) -> Option<Self> {
         let mut line = String::new();
         let out = self.0.stdout.as_mut().expect("it is a pipe");
@@ -50,19 +49,20 @@ impl Program {
     }
 }
 
-/// Gives way to all others: it computes without end, and loads beside it are timed.
+/// Lowers its priority: it computes endlessly, and loads beside it are timed.
 pub fn patient(program: &Path) -> Command {
     let mut command = Command::new("nice");
     command.args(["-n", "19"]).arg(program);
     command
 }
 
-/// None where the kernel allows no profile.
+/// None where the kernel permits no profile.
 pub fn profiled(program: &Program, lasting: Duration) -> Option<Profile> {
     sampled(&[program.0.id()], || sleep(lasting))
 }
 
-/// All in one profile, which lasts until each has had so much processor time; none of none, and where the kernel allows no profile.
+/// Profiles all together until each has used this much processor time; none for no programs, and where the
+/// kernel permits no profile.
 pub fn profiled_together<'a>(programs: impl Iterator<Item = &'a Program>, each: Duration) -> Option<Profile> {
     let programs: Vec<&Program> = programs.collect();
     if programs.is_empty() {
@@ -94,18 +94,18 @@ fn sampled(pids: &[u32], meanwhile: impl FnOnce()) -> Option<Profile> {
     }
 }
 
-/// Names of a stack, the innermost first.
+/// Function names of a stack, innermost first.
 fn names(profile: &Profile, stack: StackCount) -> Vec<&str> {
     profile.frames(stack).map(|of| profile.functions[of as usize].name.as_str()).collect()
 }
 
-/// Samples of threads of this name whose stack is so.
+/// Samples of threads of this name whose stack matches.
 pub fn samples(profile: &Profile, threads: &str, is: impl Fn(&[&str]) -> bool) -> f64 {
     let its = profile.stacks.iter().filter(|stack| profile.threads[stack.0 as usize].starts_with(threads));
     its.filter(|stack| is(&names(profile, **stack))).map(|stack| stack.2 as f64).sum()
 }
 
-/// Three points at a thousand samples; of fewer than that four standard errors.
+/// Allows three percentage points at a thousand samples; four standard errors for fewer.
 pub fn assert_share(what: &str, share: f64, expected: f64, profile: &Profile, all: f64) {
     let doubt = (4.0 * (expected * (1.0 - expected) / all).sqrt()).max(0.03);
     eprintln!("{what}: {share:.3} of {all}, expected {expected}");

@@ -1,4 +1,4 @@
-//! Stacks of real Python interpreters, of all that are installed: functions whose shares are known.
+//! Stacks of every installed Python, checked against known shares.
 
 use crate::program::{Program, assert_share, patient, profiled_together, samples};
 use record::StackCount;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Every `python3` of the system and of pyenv whose version is read, each once.
+/// Every `python3` of the system and of pyenv of a supported version, each once.
 pub fn installed() -> BTreeSet<PathBuf> {
     let own = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
     let own = own.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".pyenv")));
@@ -58,7 +58,7 @@ fn functions_have_the_shares_that_they_were_given() {
             deep == 31 && stack.last() == Some(&"shares.<module>")
         });
         assert!(whole / all > 0.97, "{}", stacks::format_folded(&profile));
-        // On a busy machine many samples fall where the kernel goes on with a thread that others have held up.
+        // On a busy machine many samples fall where the kernel resumes a preempted thread.
         let outside = |stack: &StackCount| {
             let functions = profile.frames(*stack).map(|of| &profile.functions[of as usize]);
             let mut outside = functions.filter(|of| profile.modules[of.module as usize].name != "[kernel]");

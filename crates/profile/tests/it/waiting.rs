@@ -1,4 +1,4 @@
-//! Threads that wait, of which is known how many and in which function.
+//! Waiting threads, whose number and functions are known.
 
 use crate::program::{Program, samples};
 use crate::{java, python};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use torment_profile::{Error, sample_waiting};
 
-/// None where the kernel does not tell.
+/// None where the kernel permits no look.
 fn looked_at(program: &Program) -> Option<Profile> {
     match sample_waiting(&[program.0.id()]) {
         Ok(profile) => Some(profile),
@@ -23,7 +23,7 @@ fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// Threads in the kernel's call with this function on their stack, which leads to this root.
+/// Threads in this system call with this function on their stack and this root.
 fn in_call(profile: &Profile, threads: &str, call: &str, function: &str, root: &str) -> f64 {
     samples(profile, threads, |stack| {
         stack.first() == Some(&call)
@@ -53,7 +53,7 @@ fn threads_of_java_wait_in_their_methods() {
         let served = samples(&profile, "server-N", |stack| stack.contains(&"Waits.accept"));
         assert_eq!(served, 2.0, "{}", said());
         let known = samples(&profile, "", |stack| stack.contains(&"java.lang.Thread.run"));
-        // Where a program begins, some compilers have left no tables that say so.
+        // Some compilers emit no unwind tables for program entry code.
         assert!(
             known >= 23.0 && profile.truncated <= 1,
             "{} of {}\n{}",
@@ -83,7 +83,7 @@ fn threads_of_python_wait_in_their_functions() {
     }
 }
 
-/// From 3.11 on functions are called by their classes, too.
+/// From 3.11 on, function names include their class.
 fn has_classes(python: &Path) -> bool {
     let asked = Command::new(python).args(["-c", "import sys; print(sys.version_info[1] >= 11)"]).output();
     asked.is_ok_and(|asked| asked.stdout == b"True\n")

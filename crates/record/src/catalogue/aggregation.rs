@@ -1,13 +1,13 @@
-//! What a number is, by how several of it become one.
+//! How several values of a number merge into one.
 
 use super::Weights;
 use crate::watch::LimitUsage;
 
 /// A number of an entity.
 pub trait Number: Copy + Default + PartialOrd {
-    /// As a measure gives it.
+    /// Its value as a measure.
     fn value(self) -> f64;
-    /// Both together.
+    /// The sum.
     fn plus(self, other: Self) -> Self;
 }
 
@@ -32,13 +32,13 @@ number! {
     units::Nanos: |n: units::Nanos| n.0 as f64;
 }
 
-/// How a field is read, and how that of the next window is added to it.
+/// How a field is read, and how the next window's value is merged.
 pub trait Aggregation<F> {
     /// None if it could not be observed.
     fn read(field: &F) -> Option<f64>;
-    /// Adds what was seen next.
+    /// Merges what was seen next.
     fn merge(mine: &mut F, next: &F, weights: Weights);
-    /// What it is of the whole, if it was there in a part only: for such a share of it, and no longer if it has `gone`.
+    /// Its value over the whole time if it existed only for this share of it; if `gone`, no longer.
     fn dilute(_field: &mut F, _share: f64, _gone: bool) {}
 }
 
@@ -49,28 +49,28 @@ macro_rules! kinds {
         pub struct $kind;
 
         impl $kind {
-            /// Whether it only grows, so that a window has by how much it grew.
+            /// Whether it is a counter, so that a window has its increase.
             pub(crate) const GROWS: bool = $grows;
-            /// Whether a number of things is a whole one.
+            /// Whether a count of things is an integer.
             pub(crate) const WHOLE: bool = $whole;
         })*
     };
 }
 
 kinds! {
-    /// As it grew within the window.
+    /// Counter: its increase within the window.
     Sum grows true whole true;
-    /// As it was at the end.
+    /// Gauge: its value at the end.
     Level grows false whole true;
-    /// On average over the time.
+    /// Time-weighted mean.
     Mean grows false whole false;
-    /// The most seen.
+    /// Maximum.
     Most grows false whole true;
-    /// The fewest seen.
+    /// Minimum.
     Least grows false whole true;
-    /// What something is allowed; 0: not known. The last that was known.
+    /// What something is allowed; 0: unknown. The last known value.
     Limit grows false whole true;
-    /// In use, of a [`Usage`]: that of the moment that left least.
+    /// Usage of a [`LimitUsage`], at the moment that left least.
     Share grows false whole true;
 }
 
@@ -160,14 +160,14 @@ impl Aggregation<LimitUsage> for Share {
     }
 
     fn merge(mine: &mut LimitUsage, next: &LimitUsage, _: Weights) {
-        // A limit of nothing is one that is not known.
+        // A limit of 0 is unknown.
         if (next.share(), next.limit) > (mine.share(), mine.limit) {
             *mine = *next;
         }
     }
 }
 
-/// The other half of a usage, which [`Share`] has merged.
+/// The other half of a usage, already merged by [`Share`].
 impl Aggregation<LimitUsage> for Limit {
     fn read(field: &LimitUsage) -> Option<f64> {
         Some(field.limit.value())
@@ -176,7 +176,7 @@ impl Aggregation<LimitUsage> for Limit {
     fn merge(_: &mut LimitUsage, _: &LimitUsage, _: Weights) {}
 }
 
-/// What could not be observed in a part of the time is that of the rest.
+/// If part of the time could not be observed, the value of the rest.
 impl<K: Aggregation<F>, F: Clone> Aggregation<Option<F>> for K {
     fn read(field: &Option<F>) -> Option<f64> {
         field.as_ref().and_then(K::read)

@@ -3,7 +3,7 @@
 use super::Weights;
 use std::borrow::Cow;
 
-/// What is measured, in what.
+/// What a number measures, and its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// Time, counted in nanoseconds.
@@ -14,24 +14,24 @@ pub enum Quantity {
     Ms,
     /// Time in seconds.
     Seconds,
-    /// Memory, or what was sent.
+    /// Memory, or bytes transferred.
     Bytes,
-    /// A number of these.
+    /// A number of these things.
     Count(&'static str),
     /// Processors, or a part of one.
     Processors,
-    /// A part of a whole, from 0 to 1.
+    /// A share, 0 to 1.
     Share,
-    /// How many of these a second.
+    /// A rate of these per second.
     PerSecond(&'static str),
-    /// What an interface carries.
+    /// Bandwidth of an interface.
     BitsPerSecond,
-    /// Whatever a metrics endpoint gives.
+    /// As given by a metrics endpoint.
     AsGiven,
 }
 
 impl Quantity {
-    /// The unit in words, after [`Quantity::of`].
+    /// The unit in words, after conversion by [`Quantity::of`].
     pub fn unit(self) -> &'static str {
         match self {
             Self::Ns | Self::Us | Self::Ms | Self::Seconds => "seconds",
@@ -59,7 +59,7 @@ impl Quantity {
         }
     }
 
-    /// As it was counted, in that unit.
+    /// Converts a raw count to that unit.
     pub fn of(self, counted: f64) -> f64 {
         match self {
             Self::Ns => counted / 1e9,
@@ -75,85 +75,85 @@ impl Quantity {
 pub struct Measure {
     /// The field it is read from.
     pub field: &'static str,
-    /// What it is called within its source.
+    /// Its name within its source.
     pub name: &'static str,
-    /// In what it is counted.
+    /// Its unit.
     pub quantity: Quantity,
-    /// What it says, as a part of a sentence.
+    /// Description, as part of a sentence.
     pub help: &'static str,
-    /// Whether it only grows; a window has by how much it did.
+    /// Whether it is a counter; a window then has its increase.
     pub grows: bool,
-    /// Whether it is a whole number as counted.
+    /// Whether the raw count is an integer.
     pub whole: bool,
-    /// As other people's tools have it while a run lasts.
+    /// Its OpenMetrics form while a run lasts.
     pub metric: Option<Metric>,
 }
 
-/// The sample of a family of metrics that a measure is.
+/// The sample of a metric family that a measure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// The family's name, as Prometheus has it.
+    /// The family's name, as in Prometheus.
     pub family: &'static str,
-    /// What tells it from others of that family; no value where each of several has its own.
+    /// The label that distinguishes it within the family; no value if each of several has its own.
     pub label: Option<(&'static str, &'static str)>,
-    /// What the family says, in a sentence; if none, what its first measure does.
+    /// The family's help, as a sentence; none: its first measure's.
     pub words: Option<&'static str>,
 }
 
-/// Of what a value is.
+/// What a value belongs to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ValueLabels<'a> {
     /// What it was read from.
     pub source: &'static str,
-    /// The place of the process tree.
+    /// Index of the process tree.
     pub subject: Option<usize>,
     /// A process.
     pub pid: Option<u32>,
-    /// Labels and their values, from the outermost inwards.
+    /// Labels and their values, outermost first.
     pub names: Vec<(&'static str, Cow<'a, str>)>,
 }
 
 impl ValueLabels<'_> {
-    /// The value of a label; none if it has no such.
+    /// The value of a label, if present.
     pub fn name(&self, label: &str) -> Option<&str> {
         self.names.iter().find(|(known, _)| *known == label).map(|(_, name)| name.as_ref())
     }
 }
 
-/// Who takes values: of what, which, and as it was counted.
+/// Receives values: what they belong to, their measure, and the raw count.
 pub type ValueVisitor<'a> = dyn FnMut(&ValueLabels<'_>, &'static Measure, f64) + 'a;
 
-/// Something of which numbers are seen.
+/// Something with measured numbers.
 pub trait Entity {
-    /// The source it is told under; none: that of what it is a part of.
+    /// Its source; none: its parent's.
     const SOURCE: Option<&'static str>;
-    /// Labels that tell several of it apart.
+    /// Labels that distinguish several of it.
     const LABELS: &'static [&'static str];
 
     /// Its rows.
     fn rows() -> &'static [Measure];
-    /// Rows of all that it is made of, its own first.
+    /// Appends the rows of everything it is made of, its own first.
     fn list(from: &CatalogueRow, list: &mut Vec<CatalogueRow>);
-    /// Whether there is anything to be seen of it.
+    /// Whether there is anything to see of it.
     fn is_there(&self) -> bool {
         true
     }
-    /// Says which one it is.
+    /// Adds the labels that identify it.
     fn label<'a>(&'a self, _of: &mut ValueLabels<'a>) {}
-    /// All its values, and those of its parts.
+    /// Visits all its values, and those of its parts.
     fn visit(&self, of: &ValueLabels<'_>, see: &mut ValueVisitor<'_>);
-    /// Adds what was seen next.
+    /// Merges what was seen next.
     fn merge(&mut self, next: &Self, weights: Weights);
-    /// See [`super::aggregation::Aggregation::dilute`].
+    /// See `Aggregation::dilute`.
     fn dilute(&mut self, share: f64, gone: bool);
 }
 
-/// A row with what it is a row of.
+/// A row with its context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CatalogueRow {
-    /// What it is read from.
+    /// Source of its values.
     pub source: &'static str,
-    /// What tells its values apart.
+    /// Labels of its values.
     pub labels: Vec<&'static str>,
     /// The row.
     pub measure: &'static Measure,
@@ -177,13 +177,13 @@ pub fn catalogue_rows() -> Vec<CatalogueRow> {
     list
 }
 
-/// Says that a type is an [`Entity`]:
+/// Implements [`Entity`] for a type:
 ///
-/// - `field: Kind quantity, "name", "what it says";` for each number, `if` it can be trusted, `=> "family"` of metrics, `label "value"` there,
-///   `"what the family says."` if that is something else;
+/// - `field: Kind quantity, "name", "help";` for each number, `if` it can be trusted, `=> "family"` of metrics, `label "value"` there,
+///   `"the family's help."` if different;
 /// - `derived` for what follows from several numbers;
-/// - `parts` that are entities, and lists of them; `latest` those of which the latest is kept;
-/// - `words` that stay what they last were;
+/// - `parts` that are entities, or lists of them; `latest`, of which the latest is kept;
+/// - `words` that keep their last value;
 /// - `weighed by` a number of looks, instead of time.
 macro_rules! entity {
     (
@@ -310,8 +310,8 @@ macro_rules! entity {
     };
 }
 
-/// Says a value, if there is one. Not inlined, and so nothing here that is made of rows: that a window is looked at takes microseconds either
-/// way, and the compiler would take half a minute.
+/// Reports a value, if there is one. Like everything here made of rows, not inlined: looking at a window takes microseconds either way,
+/// and compiling would take half a minute.
 #[inline(never)]
 pub(crate) fn visit_value(
     of: &ValueLabels<'_>,
@@ -324,7 +324,7 @@ pub(crate) fn visit_value(
     }
 }
 
-/// Where the rows of an entity stand.
+/// Adds the entity's source and labels to a row's context.
 pub(crate) fn with_labels<N: Entity + ?Sized>(from: &CatalogueRow) -> CatalogueRow {
     let labels = [&from.labels, N::LABELS].concat();
     CatalogueRow { source: N::SOURCE.unwrap_or(from.source), labels, measure: from.measure }

@@ -1,4 +1,4 @@
-//! The rows of a load: every number of a [`Slice`]. What several slices are as one follows from them as well.
+//! The rows of a load: every number of a [`Slice`]. They also define how slices merge.
 
 use super::Quantity::{Bytes, Count, Ns, PerSecond};
 use super::aggregation::Number;
@@ -7,9 +7,9 @@ use crate::{Silence, Slice, StepSlice};
 use stats::Histogram;
 use std::collections::BTreeMap;
 
-/// No second has as much of anything: 64 processors work for five minutes within so many nanoseconds.
+/// No second counts as much of anything: 64 processors working for five minutes take this many nanoseconds.
 const MOST: f64 = (1_u64 << 44) as f64;
-/// No plan has more requests that are told apart.
+/// No plan has more steps.
 const PARTS_MOST: usize = 1_000;
 
 /// A row of the load.
@@ -19,33 +19,33 @@ pub struct LoadRow {
     pub measure: Measure,
     /// How it is read.
     pub read: LoadReader,
-    /// Whether it says something of a second only, and nothing of a trial.
+    /// Whether it is about a second only, not a whole trial.
     pub of_a_second: bool,
     join: MergeFn,
 }
 
-/// Adds what was counted beside it, in the same second, or else in the second that follows.
+/// Merges a slice of the same second (`true`), or the following one.
 type MergeFn = fn(&mut Slice, &Slice, bool);
 
-/// How a slice's number is read, and so what it is.
+/// How a slice's number is read, and so its kind.
 #[derive(Debug, Clone, Copy)]
 pub enum LoadReader {
-    /// A number, as it was counted.
+    /// A raw count.
     Number(fn(&Slice) -> f64),
-    /// What is told as so many a second.
+    /// Shown as a rate per second.
     Rate(fn(&Slice) -> u64),
     /// Lengths of time.
     Times(fn(&Slice) -> &Histogram),
-    /// The longest of them.
+    /// The longest of those.
     Longest(fn(&Slice) -> &Histogram),
-    /// How many there were of each.
+    /// Counts by name.
     Each(fn(&Slice) -> Vec<(String, u64)>),
-    /// Means, of each tenth of a second.
+    /// Means of each tenth of a second.
     Tenths(fn(&Slice) -> &[f64]),
 }
 
 impl LoadRow {
-    /// Its name with the unit in it, as columns of tables and keys of JSON have it.
+    /// Its name with the unit, as in table columns and JSON keys.
     pub fn column(&self) -> String {
         let end = match self.measure.quantity {
             Ns => "_seconds",
@@ -56,7 +56,6 @@ impl LoadRow {
     }
 }
 
-/// What a kind makes of a field.
 struct LoadRowKind {
     read: LoadReader,
     join: MergeFn,
@@ -78,17 +77,17 @@ const fn row(kind: LoadRowKind, measure: Measure) -> LoadRow {
 }
 
 macro_rules! kind {
-    // As it grew.
+    // A counter.
     (Sum $($f:ident).+) => {
         grown(LoadReader::Number(|slice| slice.$($f).+.value()), |mine, next, _| mine.$($f).+ += next.$($f).+)
     };
-    // As it was at the end; of all loops together.
+    // At the end; summed over loops.
     (Level $($f:ident).+) => {
         LoadRowKind { join: |mine, next, beside| level(&mut mine.$($f).+, next.$($f).+, beside), grows: false, ..kind!(Sum $($f).+) }
     };
-    // The same, of what is over when a trial is.
+    // The same, for what ceases with the trial.
     (Momentary $($f:ident).+) => { LoadRowKind { of_a_second: true, ..kind!(Level $($f).+) } };
-    // Those side by side.
+    // Summed over parallel loops.
     (Loops $($f:ident).+) => {
         LoadRowKind { join: |mine, next, beside| loops(&mut mine.$($f).+, next.$($f).+, beside), ..kind!(Sum $($f).+) }
     };
@@ -101,17 +100,17 @@ macro_rules! kind {
     (Tenths $($f:ident).+) => {
         grown(LoadReader::Tenths(|slice| slice.$($f).+.as_slice()), |mine, next, beside| tenths(&mut mine.$($f).+, &next.$($f).+, beside))
     };
-    // What follows from a field that another row counts.
+    // Derived from a field that another row counts.
     (Rate $($f:ident).+) => { derived(LoadReader::Rate(|slice| slice.$($f).+)) };
     (Longest $($f:ident).+) => { derived(LoadReader::Longest(|slice| &slice.$($f).+)) };
 }
 
-/// `field: Kind quantity, "name", "what it says";` for each number, `=> "family"` of metrics, `label "value"` there, and the family's words if
-/// they are others.
+/// `field: Kind quantity, "name", "help";` for each number, `=> "family"` of metrics, `label "value"` there, and the family's help if
+/// different.
 macro_rules! load {
     ($($field:ident $(. $inner:ident)?: $kind:ident $quantity:expr, $name:literal, $help:literal
         $(=> $family:literal $($label:ident $value:literal)? $(, $words:literal)?)?;)*) => {
-        /// Everything that is told of a load, as other tools get it while it lasts.
+        /// Everything exported of a load while it lasts.
         pub static LOAD: &[LoadRow] = &[$(row(kind!($kind $field $(.$inner)?), Measure {
             field: concat!(stringify!($field) $(, ".", stringify!($inner))?),
             name: $name,
@@ -174,7 +173,7 @@ load! {
     loops: Loops Count("loop"), "generator_loops", "how many loops";
 }
 
-/// Fields that nobody is told of.
+/// Fields that are not exported.
 pub(super) const MERGED: [(&str, MergeFn); 6] = [
     ("elapsed", |mine, next, beside| {
         mine.elapsed = if beside { mine.elapsed.max(next.elapsed) } else { mine.elapsed + next.elapsed };
@@ -189,23 +188,23 @@ pub(super) const MERGED: [(&str, MergeFn); 6] = [
 ];
 
 impl Slice {
-    /// Adds what another loop saw in the same second.
+    /// Merges another loop's slice of the same second.
     pub fn merge_parallel(&mut self, other: &Self) {
         self.join(other, true);
     }
 
-    /// Adds the means of what was outstanding elsewhere in the same second, and nothing else.
+    /// Adds the outstanding means of the same second elsewhere, and nothing else.
     pub(crate) fn add_outstanding(&mut self, means: &[f64]) {
         tenths(&mut self.outstanding, means, true);
     }
 
-    /// Appends the second that follows.
+    /// Merges the following second.
     pub fn merge_after(&mut self, next: &Self) {
         self.join(next, false);
     }
 
-    /// Whether each of its figures is one that a second, or a drain, can have, so that sums of them neither overflow nor take more memory than there
-    /// is, as those of parts would, each of which is a few bytes until it is merged: another process may tell anything.
+    /// Whether each figure is possible for a second, or a drain, so that sums neither overflow nor exhaust memory, as those of parts
+    /// would, each of which is a few bytes until merged: another process may send anything.
     pub fn is_likely(&self) -> bool {
         let likely = |figure: f64| (0.0..MOST).contains(&figure);
         let is_likely = |row: &LoadRow| match row.read {
@@ -262,7 +261,7 @@ fn parts(mine: &mut Vec<StepSlice>, next: &[StepSlice]) {
     mine.iter_mut().zip(next).for_each(|(mine, next)| mine.merge(next));
 }
 
-/// Of several seconds only the longest that ended.
+/// Over several seconds only the longest that ended is kept.
 fn silences(mine: &mut Vec<Silence>, next: &[Silence], beside: bool) {
     mine.extend_from_slice(next);
     if !beside {

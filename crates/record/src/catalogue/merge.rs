@@ -1,10 +1,10 @@
-//! What entities are made of, of several windows.
+//! Merging the components of entities over several windows.
 
 use super::entity::ValueVisitor;
 use super::{CatalogueRow, Entity, ValueLabels};
 use std::cmp::Ordering;
 
-/// Shares of what was before, and of what is added.
+/// Weights of what was before, and of what is added.
 #[derive(Debug, Clone, Copy)]
 pub struct Weights {
     before: f64,
@@ -12,7 +12,7 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Of two lengths, or numbers of looks.
+    /// From two durations, or numbers of looks.
     pub fn of(before: f64, next: f64) -> Self {
         let whole = (before + next).max(f64::MIN_POSITIVE);
         Self { before: before / whole, next: next / whole }
@@ -23,17 +23,17 @@ impl Weights {
     }
 }
 
-/// One of several in a list.
+/// An entity in a list of several.
 pub trait ListEntity: Entity {
-    /// Whether it is the same one, a window later.
+    /// Whether it is the same one in a later window.
     fn is_same(&self, other: &Self) -> bool;
-    /// Which comes first.
+    /// Sort order.
     fn order(&self, _other: &Self) -> Ordering {
         Ordering::Equal
     }
 }
 
-/// An entity that may be there, or several.
+/// An optional entity, or a list of them.
 pub(crate) trait Component {
     fn list(from: &CatalogueRow, list: &mut Vec<CatalogueRow>);
     fn visit(&self, of: &ValueLabels<'_>, see: &mut ValueVisitor<'_>);
@@ -110,7 +110,7 @@ impl<N: ListEntity + Clone> Component for Vec<N> {
     }
 }
 
-/// What stays what it last was.
+/// Keeps the last non-empty value.
 pub(super) fn keep_latest<W: Default + PartialEq + Clone>(mine: &mut W, next: &W) {
     if *next != W::default() {
         mine.clone_from(next);

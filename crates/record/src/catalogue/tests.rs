@@ -10,7 +10,7 @@ use crate::{Silence, Slice, StepSlice};
 use serde_json::Value;
 use units::Nanos;
 
-/// A window with everything in it once.
+/// A window with one of everything.
 fn everything() -> Window {
     let usage = Some(LimitUsage::default());
     let group = ThreadGroup {
@@ -86,7 +86,7 @@ fn peer(address: &str, established: f64) -> PeerConnections {
     PeerConnections { address: address.to_owned(), established, least: few, most: few, time_wait: few }
 }
 
-/// Gives every number another value, and says where each stands. A number that names something is none.
+/// Gives every number a different value, and collects their paths. Identifiers are skipped.
 fn number(value: &mut Value, at: &str, places: &mut Vec<String>) {
     match value {
         Value::Number(n) if !at.ends_with(".pid") => {
@@ -98,7 +98,7 @@ fn number(value: &mut Value, at: &str, places: &mut Vec<String>) {
         Value::Object(all) => {
             all.iter_mut().for_each(|(name, each)| number(each, &format!("{at}.{name}"), places));
         }
-        // Only the error has to be missing, for the metrics to be believed.
+        // Only the error has to be missing, for the metrics to count.
         Value::Null => assert_eq!(at, ".metrics.error", "fill it in, in `everything`"),
         _ => {}
     }
@@ -115,7 +115,7 @@ fn every_number_of_a_window_is_read_by_one_row() {
     let window: Window = serde_json::from_value(json).expect("only numbers have changed");
     let mut read: Vec<Vec<String>> = vec![Vec::new(); places.len()];
     window.visit(&mut |of, measure, counted| {
-        // What follows from others is none of them.
+        // Derived values are not fields.
         if !measure.field.is_empty() {
             read[counted as usize - 1].push(format!("{} {}", of.source, measure.name));
         }
@@ -138,7 +138,7 @@ fn every_row_is_listed_once_and_says_something() {
     }
 }
 
-/// Whether a row is the one that counts its field; others say what follows from it.
+/// Whether a row counts its field; others derive from it.
 fn counts(read: LoadReader) -> bool {
     !matches!(read, LoadReader::Rate(_) | LoadReader::Longest(_))
 }
@@ -156,7 +156,7 @@ fn every_number_of_a_slice_is_in_one_row() {
             None => fields.push(name.clone()),
         }
     }
-    // It only says which second that is.
+    // It only identifies the second.
     fields.retain(|field| field != "index");
     for field in &fields {
         let rows = LOAD.iter().filter(|row| counts(row.read) && row.measure.field == field).count();
@@ -193,7 +193,7 @@ fn slices_are_one_as_their_numbers_want_it() {
     assert_eq!(after.kernel, slice.kernel * 2);
 }
 
-/// A window of so many seconds.
+/// A window of this many seconds.
 fn of(seconds: u64, subject: TreeWindow) -> Window {
     Window { to: Nanos::from_secs(seconds), subjects: vec![subject], ..Window::default() }
 }
@@ -252,7 +252,7 @@ fn windows_are_one_as_their_numbers_want_it() {
     assert_eq!(subject.titles, [("there".to_owned(), 2)]);
 }
 
-/// One of no length says what it counted and what changed all the same.
+/// A window of zero length still has its counts and changes.
 #[test]
 fn nothing_is_lost_of_a_window_without_length() {
     let used = LimitUsage { used: 0, limit: 64 };

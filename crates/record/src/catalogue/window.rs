@@ -1,4 +1,4 @@
-//! A window, and several as one.
+//! Merging windows.
 
 use super::entity::ValueVisitor;
 use super::{CatalogueRow, Component, Entity, ValueLabels, Weights};
@@ -6,14 +6,14 @@ use crate::watch::{Host, Network, TormentUsage};
 use crate::watch::{Metrics, PostgresWindow, TreeWindow, Window};
 
 impl Window {
-    /// All of them as one window, from nothing on and as long as they are together.
+    /// Merges all into one window, from zero, as long as they are together.
     pub fn merged<'a>(windows: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut merged = Self::default();
         windows.into_iter().for_each(|window| merged.add(window));
         merged
     }
 
-    /// Adds a window to others that are one already; they need not be in one piece.
+    /// Merges another window; they need not be contiguous.
     pub fn add(&mut self, next: &Self) {
         let weights = Weights::of(self.length().as_secs_f64(), next.length().as_secs_f64());
         let count = self.subjects.len().max(next.subjects.len());
@@ -30,7 +30,7 @@ impl Window {
         self.to = self.from + self.length() + next.length();
     }
 
-    /// All its values.
+    /// Visits all its values.
     pub fn visit(&self, see: &mut ValueVisitor<'_>) {
         for (place, subject) in self.subjects.iter().enumerate() {
             subject.visit(&ValueLabels { subject: Some(place), ..ValueLabels::default() }, see);

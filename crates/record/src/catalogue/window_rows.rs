@@ -400,6 +400,6 @@ entity! { TormentUsage, of "torment" {
             |own| Some(own.cpu_ns.saturating_sub(own.loops_cpu_ns + own.watch_cpu_ns) as f64)
             => "torment_own_cpu_seconds_total" part "rest";
     }
-    // Nothing at all was read otherwise.
+    // Otherwise nothing at all was read.
     there if |own| own.cpu_ns > 0;
 }

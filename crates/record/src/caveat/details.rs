@@ -1,85 +1,85 @@
-//! What a caveat rests on, and the sentence that this makes. A run stores the figures, so that whoever shows it says them in the words of
-//! today. The sentence is made here, and not in `view`, because crates below that quote it: `diagnosis` as evidence, `runner` as the
-//! reason why a start does not count.
+//! The details of a caveat, and the sentence made from them. A run stores the figures, so that any version shows them in its own words.
+//! The sentence is made here, and not in `view`, because lower crates quote it: `diagnosis` as evidence, `runner` as the reason why a
+//! start is void.
 
 use crate::{ExhaustedResource, Failure, LostMember, SearchEnd};
 use serde::{Deserialize, Serialize};
 use units::{Nanos, Rate, Share, grouped};
 
-/// What a caveat rests on, stored by these names.
+/// The details of a caveat, stored by these names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the sentence below says what each figure is")]
 pub enum CaveatDetails {
-    /// A sentence: all that earlier versions stored, and what needs the rule that found it: of an experiment's analysis, of a table of
-    /// figures, of a comparison of runs.
+    /// A sentence: all that earlier versions stored, and caveats whose wording needs the rule that found them: an experiment's analysis,
+    /// a table of figures, a comparison of runs.
     Text(String),
-    /// Of the arrivals, and how many may be.
+    /// Share of arrivals, and how much is allowed.
     Unsent { share: Share, most: Share },
-    /// The generator itself, and how late it may be.
+    /// The generator's own lateness, and how much is allowed.
     Late { p99: Nanos, most: Nanos },
-    /// Arrivals that came due, and that were planned.
+    /// Arrivals due, and planned.
     Due { due: u64, planned: f64 },
-    /// Arrivals of which more came due than were sent.
+    /// Fewer arrivals were sent than due.
     Sent { sent: u64, due: u64 },
-    /// By how much the sides of Little's law differ, and may.
+    /// By how much the sides of Little's law differ, and are allowed to.
     Differ { share: Share, most: Share },
-    /// Arrivals that failed for lack of it.
+    /// Arrivals that failed for lack of a resource.
     Lacking { lack: ExhaustedResource, arrivals: u64 },
-    /// What the generator's loops did, of their time.
+    /// What the generator's loops did, as shares of their time.
     Busy { worked: Share, waited: Share },
-    /// Of the processors' time during a load.
+    /// Share of the processors' time during a load.
     Stolen { share: Share },
-    /// How fast the machine was in its slowest and its quickest stretch of a trial's length, of how fast it was in the mean.
+    /// The machine's speed in its slowest and fastest stretch of a trial's length, relative to the mean.
     Speeds { slowest: Share, quickest: Share },
-    /// Programs on the target's machine, those with the most first, the processors that all of them used, and how long the target waited for
-    /// one, of the time that it wanted one.
+    /// Programs on the target's machine, the busiest first; the processors they used together; and how long the target waited for one, as
+    /// a share of the time it wanted one.
     Neighbours { names: Vec<String>, used: f64, waited: Share },
-    /// What the target did at first and in the end, by a line through what all trials measured, and the requests of all.
+    /// Rate at first and at the end, by a line through what all trials measured, and the requests of all.
     Slowed { first: Rate, last: Rate, due: u64 },
-    /// The load after which it went on for so long, at least, on so many processors.
+    /// The load after which it went on working, for at least how long, on how many processors.
     WorkedOn { after: Rate, lasted: Nanos, used: f64 },
-    /// All of them.
+    /// The number of connections, all busy.
     Crowded { connections: u64 },
     /// Connections that the target serves at a time.
     Places { places: u64 },
-    /// Answers on a connection, after which the target closes it.
+    /// Answers on a connection before the target closes it.
     Answers { answers: u64 },
-    /// Connections that are held, so many before torment lacked something.
+    /// Connections held before torment ran out of something.
     NoMore { lack: ExhaustedResource, open: u64 },
-    /// Connections that were asked for, that were made, and that stood at the end.
+    /// Connections wanted, made, and left at the end.
     Held { asked: u64, made: u64, stood: u64, refused: Option<Failure> },
-    /// Files that this process may open, and the connections that these leave room for.
+    /// Files this process may open, and the connections they leave room for.
     FewFiles { allowed: u64, room: u64 },
     /// For connections to the target.
     FewPorts { ports: u64 },
-    /// Of one worker of a fleet.
+    /// About one worker of a fleet.
     OfMember {
         member: u32,
-        /// Where it is, if that is known where this is noticed.
+        /// Where it is, if known here.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         place: String,
         grounds: Box<Self>,
     },
-    /// Who, and what it left.
+    /// Which worker, and what it left unaccounted.
     Lost(LostMember),
-    /// The slowest hundredth of its answers, and of those of the median worker.
+    /// p99 of its answers, and of the median worker's.
     Uneven { p99: Nanos, median: Nanos },
     /// The machine that is both the worker's and the target's.
     Beside { place: String },
-    /// The machine of a worker, the kind that this is of, and the version of the program there.
+    /// The worker's machine, its architecture, and its program's version.
     Unlike { place: String, arch: String, version: String },
-    /// Workers that a load takes, and those that there are.
+    /// Workers that the load needs, and those available.
     NoRoom { wanted: u32, there: u32, why: String },
-    /// The trial before which.
+    /// The trial it was to precede.
     NotReset { trial: u32, why: String },
-    /// Seconds that were not kept.
+    /// Seconds missed.
     Missed { seconds: u64 },
-    /// How the search of a start ended that found no limit; none if it came to no verdict.
+    /// How a start's search ended without a limit; none if it came to no verdict.
     NoLimit { ended: Option<SearchEnd> },
-    /// Requests, and how most of these failed.
+    /// Requests, and how most of the bad ones failed.
     NotAnswered { bad: u64, due: u64, most: Option<Failure> },
-    /// How long a storm was.
+    /// Duration of a storm.
     Short { loaded: Nanos },
 }
 
@@ -89,7 +89,7 @@ impl CaveatDetails {
         let percent = |share: &Share| format!("{:.0} %", 100.0 * share.0);
         match self {
             Self::Text(text) => text.clone(),
-            // What helps depends on the machine and on what is looked for, which are not known here.
+            // The remedy depends on the machine and the goal, which are unknown here.
             Self::Unsent { share, most } => {
                 format!("torment itself left {share} of the arrivals unsent (limit: {most})")
             }
@@ -141,7 +141,7 @@ impl CaveatDetails {
                 "the target kept {used:.1} processors busy for {lasted} after a load of {after}, though hardly anything was asked of it then: it puts \
                  off work that its answers do not wait for, so a longer load may be too much at the same rate; try longer trials (--trial 60s)"
             ),
-            // Whether more of them or fewer would help is for the diagnosis to say.
+            // Whether more or fewer would help is for the diagnosis to say.
             Self::Crowded { connections } => format!(
                 "all {} connections were busy (--max-connections): further arrivals waited in torment, where the target \
                  does not see them",
@@ -248,13 +248,13 @@ impl CaveatDetails {
     }
 }
 
-/// What was waited, for whole percent beside what was worked: two parts of a time are not more than it.
+/// The waited share in whole percent, such that both together do not exceed 100 %.
 fn beside(worked: Share, waited: Share) -> Share {
     let percent = |share: f64| (100.0 * share.min(1.0)).round() / 100.0;
     Share((percent(worked.0 + waited.0) - percent(worked.0)).max(0.0))
 }
 
-/// What helps.
+/// The remedy.
 fn advice(lack: ExhaustedResource) -> &'static str {
     match lack {
         ExhaustedResource::Descriptor => "raise ulimit -n, or have fewer open at once (--max-connections)",

@@ -6,7 +6,7 @@ fn read(stored: &str) -> Caveat {
     serde_json::from_str(stored).expect(stored)
 }
 
-/// What earlier versions stored is read, and says what it said.
+/// What earlier versions stored is read, with the same sentence.
 #[test]
 fn a_caveat_is_stored_by_the_name_of_its_doubt() {
     for (doubt, name) in [
@@ -22,7 +22,7 @@ fn a_caveat_is_stored_by_the_name_of_its_doubt() {
     }
 }
 
-/// Runs are stored with these names: one that changes makes old runs say less.
+/// Runs are stored with these names: if one changes, old runs lose details.
 #[test]
 fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
     let why = || "connection refused".to_owned();
@@ -52,7 +52,7 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             r#""busy":{"worked":0.97,"waited":0.02}"#,
             "torment itself worked 97 % of the time and waited 2 % for a processor",
         ),
-        // Of two clocks, read one after the other.
+        // From two clocks, read one after the other.
         (
             CaveatKind::GeneratorBusy,
             CaveatDetails::Busy { worked: Share(0.987), waited: Share(0.018) },
@@ -177,7 +177,7 @@ fn the_words_of_others_in_it_can_be_hidden() {
     }
 }
 
-/// Runs of earlier versions have it so.
+/// Runs of earlier versions have this form.
 #[test]
 fn a_caveat_of_a_run_is_stored_as_a_doubt() {
     let event = Event::Caveat { caveat: CaveatKind::Steal.into() };

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// The counters of a Java virtual machine (hsperfdata), as they grew.
+/// The increase of a Java virtual machine's counters (hsperfdata).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Jvm {
@@ -10,21 +10,21 @@ pub struct Jvm {
     pub pauses: u64,
     /// Time in them.
     pub pause_ns: u64,
-    /// Of them collections of the whole heap.
+    /// Of them, collections of the whole heap.
     pub full_pauses: u64,
     /// Time in those.
     pub full_ns: u64,
-    /// Safepoints, whatever for.
+    /// Safepoints, for any reason.
     pub safepoints: u64,
     /// Time in them.
     pub safepoint_ns: u64,
     /// Time until all threads had stopped for them.
     pub safepoint_sync_ns: u64,
-    /// Processor time of the collector's threads; none in older machines.
+    /// Processor time of the collector's threads; none in older JVMs.
     pub collector_cpu_ns: Option<u64>,
     /// Heap in use, at the end.
     pub heap_used_bytes: u64,
-    /// How large it may become.
+    /// Maximum heap size.
     pub heap_max_bytes: u64,
     /// Methods compiled.
     pub compiles: u64,
@@ -32,17 +32,17 @@ pub struct Jvm {
     pub classes: u64,
     /// Threads, virtual ones excluded, at the end.
     pub threads: u64,
-    /// What the last collection was for.
+    /// Cause of the last collection.
     pub cause: String,
 }
 
-/// What PostgreSQL is, and its settings that matter.
+/// A PostgreSQL server, and its relevant settings.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PostgresServer {
     /// `server_version_num`: 150018.
     pub version: u32,
-    /// Where, without user and password.
+    /// Its address, without user and password.
     pub address: String,
     /// Settings by name: `max_connections`, `shared_buffers`, …
     pub settings: Vec<(String, String)>,
@@ -55,17 +55,17 @@ impl PostgresServer {
     }
 }
 
-/// PostgreSQL's own account within a window. Counters as they grew, over the database asked.
+/// PostgreSQL's own statistics within a window. Counters are increases, over the database queried.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PostgresWindow {
     /// Looks at `pg_stat_activity` that succeeded.
     pub looks: u32,
-    /// Looks that did not, and why the last did not.
+    /// Looks that failed.
     pub failed: u32,
-    /// See `failed`.
+    /// Why the last of them failed.
     pub error: Option<String>,
-    /// Sessions of clients by what they do, averages over the looks, the most first.
+    /// Client sessions by state, averages over the looks, largest first.
     pub sessions: Vec<SessionCount>,
     /// Age of the oldest transaction seen, in seconds.
     pub oldest_transaction_s: f64,
@@ -75,7 +75,7 @@ pub struct PostgresWindow {
     pub commits: u64,
     /// Transactions rolled back.
     pub rollbacks: u64,
-    /// Pages read from outside of shared buffers.
+    /// Pages read from outside shared buffers.
     pub blocks_read: u64,
     /// Pages found in them.
     pub blocks_hit: u64,
@@ -87,30 +87,30 @@ pub struct PostgresWindow {
     pub active_ms: Option<f64>,
     /// Time that they were idle in a transaction, summed; 14 and later.
     pub idle_in_transaction_ms: Option<f64>,
-    /// Bytes of WAL.
+    /// WAL generated, in bytes.
     pub wal_bytes: Option<u64>,
-    /// Times that WAL was flushed.
+    /// WAL flushes.
     pub wal_syncs: Option<u64>,
-    /// Time of that; only with `track_wal_io_timing`.
+    /// Time of WAL flushes; only with `track_wal_io_timing`.
     pub wal_sync_ms: Option<f64>,
-    /// Checkpoints because of the time, and because of the amount.
+    /// Checkpoints triggered by time.
     pub checkpoints_timed: u64,
-    /// See `checkpoints_timed`.
+    /// Checkpoints requested, mostly for the amount of WAL.
     pub checkpoints_requested: u64,
-    /// Time that checkpoints took to write, told when one ends.
+    /// Time checkpoints spent writing, reported when one ends.
     pub checkpoint_write_ms: f64,
-    /// Time that they took to flush, told when one ends.
+    /// Time they spent flushing, reported when one ends.
     pub checkpoint_sync_ms: f64,
-    /// Files that clients' sessions had to flush themselves, for the checkpointer did not come to it.
+    /// Files that client sessions had to flush themselves, because the checkpointer fell behind.
     pub backend_syncs: u64,
 }
 
-/// Sessions of a database that do the same.
+/// Sessions of a database in the same state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionCount {
-    /// `active`, `idle`, `idle in transaction`, …; `not permitted`: another role's, whose state may not be read.
+    /// `active`, `idle`, `idle in transaction`, …; `not permitted`: another role's, whose state is not readable.
     pub state: String,
-    /// `Lock`, `LWLock`, `IO`, `Client`, …; none: on a processor, or waiting for one.
+    /// `Lock`, `LWLock`, `IO`, `Client`, …; none: on a processor, or ready for one.
     pub wait_type: Option<String>,
     /// `transactionid`, `WALSync`, …
     pub wait_event: Option<String>,
@@ -119,21 +119,21 @@ pub struct SessionCount {
 }
 
 impl SessionCount {
-    /// Whether they do nothing: what one waits for then, its client, says nothing.
+    /// Whether they are idle: then waiting for the client means nothing.
     pub fn is_idle(&self) -> bool {
         self.state.starts_with("idle")
     }
 }
 
-/// What a metrics endpoint said, once in a window.
+/// One scrape of a metrics endpoint per window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metrics {
-    /// How long it took to answer.
+    /// How long it took.
     pub took_ns: u64,
-    /// Why there is no answer; a time-out is evidence too.
+    /// Why there is no answer; a timeout is evidence too.
     pub error: Option<String>,
-    /// The series that a rule may use.
+    /// The series used by rules.
     pub series: Vec<MetricSeries>,
 }
 
@@ -142,62 +142,62 @@ pub struct Metrics {
 pub struct MetricSeries {
     /// Name with labels: `hikaricp_connections_active{pool="main"}`.
     pub name: String,
-    /// Its value, as given.
+    /// Its value as given.
     pub value: f64,
 }
 
-/// Something looked at once, because a verdict asked for it.
+/// A closer look, taken once because a verdict called for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum CloserLook {
-    /// A JVM's own account of its threads: how many stand where.
+    /// A JVM thread dump: how many threads are where.
     Threads {
         /// Its process.
         pid: u32,
         /// How long the JVM took.
         took_ns: u64,
-        /// The places, the most first.
+        /// The places, the most threads first.
         at: Vec<StackGroup>,
     },
-    /// Where the threads of a service wait, or of one that it talks to, by their stacks, read from outside: how many stand where.
+    /// Where the threads of a service, or of a downstream, wait, by their stacks, read from outside: how many are where.
     Stacks {
         /// Its first process; 0 in runs of earlier versions, which looked at the service alone.
         #[serde(default)]
         pid: u32,
-        /// How long it took to look.
+        /// How long the look took.
         took_ns: u64,
-        /// The places, the most first; the state is the kernel's call that they are in.
+        /// The places, the most threads first; the state is the system call they are in.
         at: Vec<StackGroup>,
     },
     /// A JVM's account of its virtual threads.
     VirtualThreads(VirtualThreads),
     /// Which session of the database blocks which.
     Blockers {
-        /// The blocked ones, and who blocks each.
+        /// Blocked sessions, with their blockers.
         blocked: Vec<BlockedSession>,
     },
     /// The statements that took most of the database's time during the load.
     Statements {
-        /// The most first.
+        /// The most expensive first.
         statements: Vec<StatementCost>,
     },
-    /// It was asked for, and could not be had.
+    /// Requested, but unavailable.
     Refused {
-        /// Of whom: `JVM 4711`.
+        /// From what: `JVM 4711`.
         of: String,
         /// Why.
         why: String,
     },
 }
 
-/// Threads with the same top of the stack.
+/// Threads with the same top of stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackGroup {
     /// Name of the threads, digits folded.
     pub group: String,
-    /// `RUNNABLE`, `BLOCKED`, `WAITING`, `TIMED_WAITING`; seen from outside `futex`, `read` and other calls of the kernel.
+    /// `RUNNABLE`, `BLOCKED`, `WAITING`, `TIMED_WAITING`; seen from outside, `futex`, `read` and other system calls.
     pub state: String,
-    /// The first frame that does not wait as such: `com.zaxxer.hikari.pool.HikariPool.getConnection`.
+    /// The first frame that is not itself a wait primitive: `com.zaxxer.hikari.pool.HikariPool.getConnection`.
     pub frame: String,
     /// The first frame of the application, if the stack reaches it.
     pub asked_by: Option<ApplicationFrame>,
@@ -220,24 +220,24 @@ pub struct ApplicationFrame {
 pub struct VirtualThreads {
     /// Its process.
     pub pid: u32,
-    /// Carriers there may be.
+    /// Maximum number of carriers.
     pub parallelism: u32,
     /// Carriers with a virtual thread on them.
     pub mounted: u32,
     /// Virtual threads ready for a carrier.
     pub queued: u64,
-    /// Virtual threads that wait with a deadline.
+    /// Virtual threads waiting with a deadline.
     pub delayed: u64,
-    /// Sockets that virtual threads wait to read from.
+    /// Sockets that virtual threads wait to read.
     pub reading: u64,
 }
 
-/// A session that waits for another.
+/// A session blocked by others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedSession {
     /// The session's process.
     pub pid: u32,
-    /// Those it waits for.
+    /// Its blockers.
     pub by: Vec<u32>,
     /// What it waits for: `transactionid`.
     pub event: String,
@@ -245,13 +245,13 @@ pub struct BlockedSession {
     pub statement: String,
 }
 
-/// A statement and what it cost within the load.
+/// A statement and its cost during the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatementCost {
-    /// Its text, shortened; values are placeholders.
+    /// Its text, shortened, with placeholders for values.
     pub text: String,
     /// How often it ran.
     pub calls: u64,
-    /// How long that took, in milliseconds, summed.
+    /// Total time, in milliseconds.
     pub total_ms: f64,
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// So much of so much.
+/// Usage against a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LimitUsage {
     /// In use.
@@ -16,7 +16,7 @@ impl LimitUsage {
     }
 }
 
-/// The control groups of a process: of each limit the one that leaves least, up to the root.
+/// The control groups of a process, up to the root: for each limit, the one that leaves least.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cgroup {
@@ -26,7 +26,7 @@ pub struct Cgroup {
     pub memory: Option<MemoryLimit>,
     /// The limit of threads and processes.
     pub tasks: Option<TaskLimit>,
-    /// How much of the time something in the group stood still; cgroup v2 only.
+    /// How much of the time something in the group stalled; cgroup v2 only.
     pub pressure: Option<Pressure>,
 }
 
@@ -38,11 +38,11 @@ pub struct CpuQuota {
     pub group: String,
     /// Processors.
     pub cpus: f64,
-    /// Periods that passed.
+    /// Elapsed periods.
     pub periods: u64,
-    /// Of them those in which it was used up.
+    /// Of them, those in which it was throttled.
     pub throttled: u64,
-    /// Time stood still, summed over processors: no share of anything.
+    /// Throttled time, summed over processors: no share of anything.
     pub throttled_ns: u64,
 }
 
@@ -54,17 +54,17 @@ pub struct MemoryLimit {
     pub group: String,
     /// In use, at the end.
     pub used_bytes: u64,
-    /// Of that, what can be given back at once: the page cache.
+    /// Of that, what can be reclaimed at once: the page cache.
     pub cache_bytes: u64,
     /// Allowed.
     pub limit_bytes: u64,
-    /// Times that the limit was run into: `max` of `memory.events`, `failcnt`.
+    /// Times the limit was hit: `max` of `memory.events`, `failcnt`.
     pub failures: u64,
-    /// Times that it was slowed down above `memory.high`.
+    /// Times it was throttled above `memory.high`.
     pub high: u64,
-    /// Processes killed for it.
+    /// Processes killed by the OOM killer.
     pub kills: u64,
-    /// Pages of files read again because they had to go.
+    /// Evicted file pages that were read again.
     pub refaults: u64,
 }
 
@@ -78,23 +78,23 @@ pub struct TaskLimit {
     pub used: u64,
     /// Allowed.
     pub limit: u64,
-    /// Threads or processes that were refused; none where the kernel does not count them.
+    /// Refused threads or processes; none if the kernel does not count them.
     pub refused: Option<u64>,
 }
 
-/// Pressure stall information: time in which some, or all, waited; in microseconds, as it grew.
+/// Pressure stall information: time in which some, or all, tasks stalled; in microseconds, as an increase.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pressure {
-    /// For a processor, some.
+    /// Some, for a processor.
     pub cpu_some_us: u64,
-    /// For memory, some.
+    /// Some, for memory.
     pub memory_some_us: u64,
-    /// For memory, all.
+    /// All, for memory.
     pub memory_full_us: u64,
-    /// For a disk, some.
+    /// Some, for I/O.
     pub io_some_us: u64,
-    /// For a disk, all.
+    /// All, for I/O.
     pub io_full_us: u64,
 }
 
@@ -104,33 +104,33 @@ pub struct Pressure {
 pub struct Host {
     /// Processors.
     pub cpus: u32,
-    /// Processor time of programs, nice ones included.
+    /// Processor time in user mode, nice included.
     pub user_ns: u64,
-    /// Of the kernel, interrupts included.
+    /// In the kernel, interrupts included.
     pub system_ns: u64,
     /// Idle.
     pub idle_ns: u64,
-    /// Idle while something waited for a disk.
+    /// Idle with I/O outstanding.
     pub iowait_ns: u64,
-    /// Taken by the hypervisor.
+    /// Stolen by the hypervisor.
     pub steal_ns: u64,
-    /// What a piece of arithmetic, always the same, took on the target's processors, on average; none in runs of earlier versions.
+    /// Mean time of a fixed piece of arithmetic on the target's processors; none in runs of earlier versions.
     pub pace_ns: Option<f64>,
     /// Threads ready or running, at the end.
     pub runnable: u32,
     /// Context switches of all processors (`ctxt` of /proc/stat); none in runs of earlier versions.
     pub switches: Option<u64>,
-    /// Memory that could be had, at the end.
+    /// Available memory, at the end.
     pub memory_available_bytes: u64,
-    /// Pressure stall information; none where the kernel keeps none.
+    /// Pressure stall information; none if the kernel provides none.
     pub pressure: Option<Pressure>,
     /// Threads of the whole machine, against `threads-max` or `pid_max`.
     pub tasks: Option<LimitUsage>,
-    /// Disks that did something.
+    /// Disks with activity.
     pub disks: Vec<DiskActivity>,
-    /// Processes that are neither watched nor torment, those with the most processor time first.
+    /// Processes that are neither observed nor torment, those with the most processor time first.
     pub neighbours: Vec<Neighbour>,
-    /// Processor time of all of them together.
+    /// Processor time of all neighbours.
     pub neighbours_cpu_ns: u64,
 }
 
@@ -140,30 +140,30 @@ pub struct Host {
 pub struct DiskActivity {
     /// Its name: `vda`.
     pub name: String,
-    /// Reads done.
+    /// Reads completed.
     pub reads: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Time that reads took, summed.
+    /// Total time of reads.
     pub read_ms: u64,
-    /// Writes done.
+    /// Writes completed.
     pub writes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Time that writes took, summed.
+    /// Total time of writes.
     pub write_ms: u64,
-    /// Flushes done.
+    /// Flushes completed.
     pub flushes: u64,
-    /// Time that flushes took, summed.
+    /// Total time of flushes.
     pub flush_ms: u64,
-    /// Time with something under way.
+    /// Time with I/O in flight.
     pub busy_ms: u64,
 }
 
-/// A process of others.
+/// A process that is neither target nor torment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
-    /// Which.
+    /// Its pid.
     pub pid: u32,
     /// Its name.
     pub name: String,
@@ -171,39 +171,39 @@ pub struct Neighbour {
     pub cpu_ns: u64,
 }
 
-/// Counters of a network namespace (/proc/net/netstat, snmp, softnet_stat), as they grew.
+/// Counters of a network namespace (/proc/net/netstat, snmp, softnet_stat), as increases.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Network {
-    /// Connections not queued because the queue of a listening socket was full.
+    /// Connections not queued because a listening socket's queue was full.
     pub listen_overflows: u64,
     /// Connections dropped at a listening socket, for any reason.
     pub listen_drops: u64,
     /// Segments sent.
     pub segments_sent: u64,
-    /// Of them sent again.
+    /// Of them, retransmissions.
     pub segments_retransmitted: u64,
     /// Segments dropped because a socket's backlog was full.
     pub backlog_drops: u64,
-    /// Packets that a processor dropped.
+    /// Packets dropped by a processor.
     pub softnet_drops: u64,
-    /// Bytes received and sent, of all interfaces.
+    /// Bytes received, over all interfaces.
     pub received_bytes: u64,
-    /// See `received_bytes`.
+    /// Bytes sent, over all interfaces.
     pub sent_bytes: u64,
     /// Sockets in TIME_WAIT, at the end.
     pub time_wait: u64,
-    /// Packets that interfaces dropped, both ways; the loopback's are none of them.
+    /// Packets dropped by interfaces, both ways, without the loopback.
     pub interface_drops: u64,
-    /// Connections tracked by the firewall, at the end; none where it tracks none, or that may not be read.
+    /// Connections tracked by the firewall, at the end; none if it tracks none, or is unreadable.
     pub tracked: Option<LimitUsage>,
-    /// Packets dropped because one more could not be tracked.
+    /// Packets dropped because the table was full.
     pub tracking_drops: u64,
-    /// The interface that used most of its speed; none where no speed is known.
+    /// The most utilised interface; none if no speed is known.
     pub link: Option<InterfaceTraffic>,
 }
 
-/// What passed through an interface whose speed is known.
+/// Traffic of an interface of known speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InterfaceTraffic {
@@ -211,7 +211,7 @@ pub struct InterfaceTraffic {
     pub received_bytes: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
-    /// What it carries each way, by its driver's account.
+    /// Its speed each way, as reported by its driver.
     pub bits_per_second: u64,
 }
 
@@ -221,15 +221,15 @@ pub struct InterfaceTraffic {
 pub struct TormentUsage {
     /// Processor time of the whole process.
     pub cpu_ns: u64,
-    /// Of the load's loops.
+    /// Processor time of the load's loops.
     pub loops_cpu_ns: u64,
-    /// Time that those were ready and waited for a processor.
+    /// Time that the loops were ready and waited for a processor.
     pub loops_run_delay_ns: u64,
-    /// Of the watch.
+    /// Processor time of the observer.
     pub watch_cpu_ns: u64,
-    /// Periods of its own processor quota, if there is one.
+    /// Periods of its own processor quota, if any.
     pub periods: u64,
-    /// Of them those in which it was used up.
+    /// Of them, those in which it was throttled.
     pub throttled: u64,
     /// Open descriptors.
     pub descriptors: LimitUsage,

@@ -1,9 +1,8 @@
-//! What was seen of the target while it was loaded: windows of a second with raw counts, what is
-//! watched, and what could not be read.
+//! Observation of the target under load: windows of a second with raw counts, what is observed, and what could not be read.
 //!
-//! Counters are given as they grew within a window, in the kernel's own units; averages are over the
-//! looks made in it. What follows from them is derived later, by `diagnosis`, so that an improved
-//! rule can judge an old run anew. *None* always means "not observable", never "not happening".
+//! Counters are increases within a window, in the kernel's own units; averages are over the looks made in it. Conclusions are drawn
+//! later, by `diagnosis`, so that an improved rule can judge an old run again. *None* always means "not observable", never "not
+//! happening".
 
 mod application;
 mod machine;
@@ -24,34 +23,34 @@ pub use window::{ListenSocket, PeerConnections, TreeWindow, Window};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// What is watched, from where, and what cannot be seen; again whenever that changes.
+/// What is observed, from where, and what is not observable; repeated whenever that changes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchCoverage {
-    /// How much may be read.
+    /// How much is readable.
     pub level: AccessLevel,
     /// The process trees, the service first; [`Window::subjects`] has the same order.
     pub subjects: Vec<WatchedProcesses>,
-    /// The database asked, if it answers.
+    /// The database, if it answers.
     pub postgres: Option<PostgresServer>,
-    /// Address of the metrics read, without what follows a `?`.
+    /// Address of the metrics endpoint, without its query.
     pub metrics: Option<String>,
-    /// What is not seen, each in one sentence.
+    /// What is not observable, each in one sentence.
     pub missing: Vec<MissingMeasure>,
-    /// Looks at the threads a second.
+    /// Looks at the threads per second.
     pub sweeps_per_second: f64,
-    /// Whether the one who looks runs before all others; if not, it is late when the machine is full.
+    /// Whether the observer has real-time priority; if not, it is late when the machine is saturated.
     pub real_time: bool,
-    /// How whoever watches was asked for, as `--watch-on` takes it: `ssh:HOST`, `join`, `inside:CONTEXT`; of torment itself nothing.
+    /// How the observer was requested, as given to `--watch-on`: `ssh:HOST`, `join`, `inside:CONTEXT`; empty for torment itself.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub on: String,
-    /// Nobody looks there any more.
+    /// The observer was lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<WatcherLost>,
 }
 
 impl WatchCoverage {
-    /// Whether any process was found: the service has a place before it is.
+    /// Whether any process was found: the service has an entry before it exists.
     pub fn has_processes(&self) -> bool {
         self.subjects.iter().any(|subject| subject.pid > 0)
     }
@@ -65,11 +64,11 @@ pub struct WatcherLost {
     /// At this moment of it; none: after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Nanos>,
-    /// What is known of the reason.
+    /// The reason, as far as known.
     pub why: String,
 }
 
-/// Since when, as a part of a sentence.
+/// Since when, as part of a sentence.
 impl std::fmt::Display for WatcherLost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { trial, at, why } = self;
@@ -81,77 +80,77 @@ impl std::fmt::Display for WatcherLost {
     }
 }
 
-/// What whoever watches has to say.
+/// An event reported by an observer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum WatchEvent {
-    /// What is watched has changed.
+    /// What is observed has changed.
     Watched(Box<WatchCoverage>),
     /// A window of a trial is over.
     Window(u32, Box<Window>),
-    /// A closer look, asked for in a trial.
+    /// A closer look requested in a trial.
     Look(u32, CloserLook),
 }
 
-/// How much of the target may be read.
+/// How much of the target is readable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessLevel {
     /// Everything.
     Full,
-    /// Its processes, but not what each thread waits for.
+    /// Its processes, but not the waits of each thread.
     SameUser,
-    /// Only how it answers.
+    /// Only its answers.
     #[default]
     Outside,
 }
 
-/// Something that is not observable.
+/// Something not observable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingMeasure {
-    /// What: `waits of threads`, `JVM counters`.
+    /// Its name: `waits of threads`, `JVM counters`.
     pub what: String,
     /// Why, and what to do about it, in one sentence.
     pub why: String,
 }
 
 impl MissingMeasure {
-    /// From both its sentences.
+    /// From its name and reason.
     pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
         Self { what: what.into(), why: why.into() }
     }
 }
 
-/// A process tree that is watched.
+/// An observed process tree.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchedProcesses {
-    /// What it is to the load.
+    /// Its role.
     pub role: TreeRole,
     /// Its first process.
     pub pid: u32,
-    /// Name for people: `java`, `postgres`, `nginx`.
+    /// Its name for people: `java`, `postgres`, `nginx`.
     pub name: String,
-    /// Its command line, shortened, without what looks like a secret.
+    /// Its command line, shortened, without apparent secrets.
     pub command: String,
     /// Where it listens: `127.0.0.1:8080`.
     pub listens: Vec<String>,
-    /// Processors it may use: the mask of its first thread, and the smallest quota above it.
+    /// Processors available to it: the mask of its first thread, and the smallest quota above it.
     pub cpus: f64,
-    /// Which ones its mask names; none if it names all of the machine.
+    /// The processors in its mask; empty if that is the whole machine.
     pub processors: Vec<u32>,
-    /// The version of the Java virtual machine, if it is one: `17.0.15+6`.
+    /// The version of its Java virtual machine, if any: `17.0.15+6`.
     pub java: Option<String>,
-    /// Its processes are a PostgreSQL server's.
+    /// Whether it is a PostgreSQL server.
     pub is_postgres: bool,
-    /// It is a Go program, whose runtime hands out work to its threads by itself: those that wait for another have none.
+    /// Whether it is a Go program, whose runtime schedules work on its threads: those that wait for another are idle.
     pub is_go: bool,
 }
 
-/// What a watched process is to the load.
+/// The role of an observed process tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeRole {
-    /// It is loaded.
+    /// It receives the load.
     #[default]
     Service,
     /// The service talks to it, and it is on this machine.

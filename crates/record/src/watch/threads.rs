@@ -8,39 +8,39 @@ pub struct ThreadGroup {
     pub name: String,
     /// Average number of threads.
     pub threads: f64,
-    /// Processor time of all of them together, exact: schedstat's first number, as it grew.
+    /// Their total processor time, exact: the increase of schedstat's first number.
     pub on_cpu_ns: u64,
-    /// Time that they were ready and waited for a processor: its second.
+    /// Time ready and waiting for a processor: its second.
     pub run_delay_ns: u64,
-    /// Times that one of them was given a processor, which is how often one was switched to: its third.
+    /// Times one of them was scheduled, so switches to them: its third.
     #[serde(default)]
     pub switches: u64,
-    /// Those that had no rest; none where that was not looked for.
+    /// Those that were always busy; none if not looked for.
     pub full: Option<BusyThreads>,
-    /// Where they were: average numbers of threads, the largest first; they sum to `threads`.
+    /// Average numbers of threads by state, largest first; they sum to `threads`.
     pub states: Vec<ThreadState>,
 }
 
-/// Threads that were on a processor, ready for one, or had theirs taken by the hypervisor, for at least nine tenths of the window.
+/// Threads that were on a processor, ready for one, or had theirs stolen by the hypervisor, for at least nine tenths of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BusyThreads {
-    /// How many: of several windows the average.
+    /// Their number; averaged over merged windows.
     pub threads: f64,
     /// Their processor time.
     pub on_cpu_ns: u64,
 }
 
-/// How many threads were in one state.
+/// Number of threads in one state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThreadState {
-    /// Which.
+    /// The state.
     pub wait: ThreadWait,
     /// Average number of threads.
     pub threads: f64,
 }
 
-/// What a thread does, or waits for, as the kernel knows it.
+/// What a thread does, or waits for, as known to the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "wait", rename_all = "snake_case")]
 pub enum ThreadWait {
@@ -48,32 +48,31 @@ pub enum ThreadWait {
     Running,
     /// Another thread has to wake it (futex(2)).
     Futex {
-        /// How it asked.
+        /// The futex operation.
         op: FutexOp,
-        /// It wakes by itself within so many seconds: 1, 2, 5, 10, 20, 30, 35, 60, 120, 600 or more; none:
-        /// without a deadline.
+        /// It wakes by itself within this many seconds: 1, 2, 5, 10, 20, 30, 35, 60, 120, 600 or more; none: no deadline.
         within_s: Option<u32>,
         /// At least two other threads of the process wait at the same address.
         shared: bool,
     },
-    /// For bytes of a connection that the process made, or room in it; the other end: `127.0.0.1:5432`.
+    /// For data of, or room in, a connection that the process made.
     Peer {
-        /// Where the connection leads; `unix` and a path, or `unix`, for a local socket.
+        /// The other end: `127.0.0.1:5432`; `unix` and a path, or `unix`, for a local socket.
         address: String,
     },
-    /// For bytes of a connection that was gone before it was known where it leads, as one made for a single request may be.
+    /// For data of a connection that closed before its other end was known, such as one made for a single request.
     Socket,
-    /// For bytes of a connection that was made to the process.
+    /// For data of a connection made to the process.
     Client,
-    /// For a connection (accept(2)).
+    /// For a new connection (accept(2)).
     Accept,
     /// For any of several descriptors: an event loop.
     Events,
-    /// For time to pass.
+    /// Asleep for a time.
     Sleep,
-    /// For a disk, uninterruptible; the file, or the kernel function where it is not known.
+    /// For a disk, uninterruptible.
     Disk {
-        /// Path or function.
+        /// The file's path, or the kernel function if unknown.
         what: String,
     },
     /// For a page of memory.
@@ -82,16 +81,16 @@ pub enum ThreadWait {
     Pipe,
     /// For a child process.
     Child,
-    /// For something else; the call's name or the kernel's function.
+    /// For something else.
     Other {
-        /// Which.
+        /// The system call or kernel function.
         what: String,
     },
-    /// Asleep, and it may not be read on what.
+    /// Asleep, on what is not readable.
     Unknown,
 }
 
-/// From this on, a deadline is only known to be so far away or further.
+/// From here on, a deadline is only known to be this far away or further.
 const LONGEST_S: u32 = 600;
 
 /// In words that need no knowledge of the kernel; the same everywhere.
@@ -145,23 +144,23 @@ pub enum FutexOp {
     Other,
 }
 
-/// How well the threads of a subject were looked at.
+/// How completely a subject's threads were sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ThreadSampling {
-    /// Looks that were due.
+    /// Looks due.
     pub due: u32,
-    /// Looks that were made.
+    /// Looks made.
     pub done: u32,
-    /// Average number of threads there were.
+    /// Average number of threads.
     pub threads: f64,
-    /// Average number of them looked at: fewer, chosen at random, where all would cost too much.
+    /// Average number of them looked at: a random sample if all would cost too much.
     pub looked_at: f64,
     /// Average number of them whose wait could be read.
     pub readable: f64,
-    /// Time that the looks took.
+    /// Time spent on the looks.
     pub took_ns: u64,
-    /// Processor time of threads that came and went between looks, as far as the process accounts
-    /// for it: what is missing from the groups.
+    /// Processor time of threads that came and went between looks, as far as the process accounts for it: what is missing from the
+    /// groups.
     pub unseen_cpu_ns: u64,
 }

@@ -1,4 +1,4 @@
-//! What a database can be slow at: each statement really makes PostgreSQL wait for one thing.
+//! Ways in which a database can be slow: each statement really makes PostgreSQL wait for one thing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
@@ -7,28 +7,28 @@ use std::time::Duration;
 use postgres::Client;
 use units::random::Random;
 
-/// What a session is to do.
+/// A slow operation of a session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum DatabaseFault {
-    /// Sleep, needing nothing.
+    /// Sleep, without resources.
     Sleep { time: Duration },
-    /// Change the one row that all change, and keep its lock for so long.
+    /// Update the one hot row, and keep its lock for this long.
     Row { time: Duration },
-    /// Take the one advisory lock, and keep it for so long.
+    /// Take the one advisory lock, and keep it for this long.
     Advisory { time: Duration },
-    /// Compute over so many rows.
+    /// Compute over this many rows.
     Cpu { rows: u32 },
-    /// Read so many pages at random out of a table of `mib` MiB.
+    /// Read this many random pages of a table of `mib` MiB.
     Read { pages: u32, mib: u32 },
     /// Insert a row with a commit of its own.
     Commit,
     /// Keep a transaction open while the application sleeps.
     Idle { time: Duration },
-    /// Sleep in a session of its own, made for this request.
+    /// Sleep in a new session, made for this request.
     Connect { time: Duration },
 }
 
-/// Of whoever makes the tables; another than the clinic's.
+/// Lock for creating the tables; another than the clinic's.
 const MAKING: &str = "SELECT pg_advisory_xact_lock(7261847)";
 const TABLES: &str = "
 SET LOCAL client_min_messages = warning;
@@ -38,18 +38,18 @@ CREATE TABLE IF NOT EXISTS fault_log (at TIMESTAMPTZ NOT NULL DEFAULT now(), not
 CREATE UNLOGGED TABLE IF NOT EXISTS fault_pages (id INT PRIMARY KEY, filler TEXT NOT NULL);
 ALTER TABLE fault_pages ALTER COLUMN filler SET STORAGE PLAIN;
 ";
-/// A page holds one row of this length, and so a row read is a page read.
+/// Row length: a page holds one row, and so a row read is a page read.
 const FILLER: u32 = 7_000;
 const PAGES_OF_MIB: u32 = 128;
 
-/// What a session has made sure of.
+/// Tables known to exist in a session.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PreparedTables {
     tables: bool,
     pages: u32,
 }
 
-/// Does it; returns when the database has answered.
+/// Runs it; returns when the database has answered.
 pub(super) fn run_fault(
     client: &mut Client,
     ready: &mut PreparedTables,
@@ -107,7 +107,7 @@ fn make_tables(client: &mut Client) -> Result<(), postgres::Error> {
     transaction.commit()
 }
 
-/// Sees to it that the big table has so many rows. The first session to come fills it, which takes
+/// Ensures that the big table has this many rows. The first session fills it, which takes
 /// some seconds; the others wait.
 fn fill_table(client: &mut Client, rows: u32) -> Result<(), postgres::Error> {
     let mut transaction = client.transaction()?;
@@ -122,13 +122,13 @@ fn fill_table(client: &mut Client, rows: u32) -> Result<(), postgres::Error> {
     }
     transaction.commit()?;
     if more {
-        // Or the first to read a page would have to write it, too.
+        // Otherwise the first to read a page would have to write it, too.
         client.batch_execute("VACUUM (FREEZE, ANALYZE) fault_pages")?;
     }
     Ok(())
 }
 
-/// Any numbers will do, as long as they are spread.
+/// Any numbers will do, as long as they are spread out.
 fn random() -> u64 {
     static DRAWN: AtomicU64 = AtomicU64::new(0);
     Random::nth(0, DRAWN.fetch_add(1, Ordering::Relaxed))

@@ -1,8 +1,8 @@
-//! The clinic's rows, in SQLite or PostgreSQL, behind one small set of questions.
+//! The clinic's rows, in SQLite or PostgreSQL, behind one small set of queries.
 //!
 //! An acknowledged write is a row: `insert_owner` returns only after its commit. With PostgreSQL
 //! the commit is as durable as the server is configured (by default, on disk). With SQLite it
-//! stands in the write-ahead log, handed to the kernel (`synchronous=NORMAL`): it survives the
+//! is in the write-ahead log, handed to the kernel (`synchronous=NORMAL`): it survives the
 //! end of the service, even by `kill -9`, but not a power cut.
 
 mod fault_statement;
@@ -22,12 +22,12 @@ use crate::Error;
 /// Where the clinic keeps its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ClinicDatabase {
-    /// SQLite in a temporary folder, gone when the service ends.
+    /// SQLite in a temporary folder, removed when the service ends.
     #[default]
     Temporary,
-    /// SQLite in this file, made and seeded when it is not there.
+    /// SQLite in this file, created and seeded if missing.
     Sqlite(PathBuf),
-    /// PostgreSQL at this URL (`postgres://user@127.0.0.1:5432/clinic`), seeded when it is empty.
+    /// PostgreSQL at this URL (`postgres://user@127.0.0.1:5432/clinic`), seeded if empty.
     Postgres(String),
 }
 
@@ -40,14 +40,14 @@ impl FromStr for ClinicDatabase {
     }
 }
 
-/// A person whose animals are treated.
+/// An owner of pets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) fields: OwnerFields,
     pub(crate) pets: Vec<Pet>,
 }
 
-/// What an owner fills in.
+/// The form fields of an owner.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct OwnerFields {
     pub(crate) first_name: String,
@@ -78,11 +78,11 @@ pub(crate) struct Fortune {
     pub(crate) message: String,
 }
 
-/// The database said no; its words.
+/// The database's error message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatabaseError(pub(crate) String);
 
-/// The whole chain of an error, for the first link rarely says what is wrong.
+/// The whole chain of an error, since the first link rarely says what is wrong.
 fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -99,19 +99,19 @@ fn error_chain(error: &dyn std::error::Error) -> String {
 /// One connection to the database.
 pub(crate) trait Session: Send {
     fn owner(&mut self, id: i32) -> Result<Option<Owner>, DatabaseError>;
-    /// Commits one new row and gives its id.
+    /// Commits one new row and returns its id.
     fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, DatabaseError>;
     fn count_owners(&mut self) -> Result<i64, DatabaseError>;
     fn fortunes(&mut self) -> Result<Vec<Fortune>, DatabaseError>;
-    /// Makes the database slow in a way of its own.
+    /// Runs a database fault.
     fn run_fault(&mut self, _: &DatabaseFault) -> Result<(), DatabaseError> {
         Err(DatabaseError("this page wants a PostgreSQL; start with --database postgres://…".to_owned()))
     }
 }
 
-/// Makes and seeds the tables if needed, and opens `connections` sessions.
+/// Creates and seeds the tables if needed, and opens `connections` sessions.
 ///
-/// Fails when the database cannot be reached, or does not let us make our tables.
+/// Fails when the database cannot be reached, or does not let us create our tables.
 pub(crate) fn open(
     database: &ClinicDatabase,
     connections: usize,
@@ -137,7 +137,7 @@ pub(crate) fn open(
 }
 
 impl Owner {
-    /// Takes one row of a join of pets and visits, ordered by pet.
+    /// Adds one row of a join of pets and visits, ordered by pet.
     fn add(&mut self, pet: Pet, visit: Option<Visit>) {
         if self.pets.last().is_none_or(|last| last.id != pet.id) {
             self.pets.push(pet);

@@ -1,4 +1,4 @@
-//! A fixed number of sessions, shared as HikariCP shares them: whoever needs one waits, up to a
+//! A fixed number of sessions, shared as by HikariCP: callers wait for one, up to a
 //! limit.
 
 use std::sync::{Condvar, Mutex};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{DatabaseError, Session};
 
-/// HikariCP's `connectionTimeout`: after waiting so long for a session, a request is answered 503.
+/// HikariCP's `connectionTimeout`: after waiting this long for a session, a request is answered 503.
 pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) struct SessionPool {
@@ -16,7 +16,7 @@ pub(crate) struct SessionPool {
     visitors: Option<SessionFactory>,
 }
 
-/// Makes sessions beside those of the pool.
+/// Makes sessions outside the pool.
 pub(super) type SessionFactory = Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
 
 /// No session came free in time.
@@ -28,19 +28,19 @@ impl SessionPool {
         Self { size: sessions.len(), idle: Mutex::new(sessions), returned: Condvar::new(), visitors: None }
     }
 
-    /// Lets sessions be made beside those of the pool, too.
+    /// Permits sessions outside the pool, too.
     pub(super) fn with_session_factory(self, visitors: SessionFactory) -> Self {
         Self { visitors: Some(visitors), ..self }
     }
 
-    /// Does `work` in a session beside those of the pool, as a program without a pool would.
+    /// Runs `work` in a session outside the pool, as a program without a pool would.
     pub(crate) fn with_unpooled_session(
         &self,
         work: impl FnOnce(&mut dyn Session) -> Result<(), DatabaseError>,
     ) -> Result<Result<(), DatabaseError>, PoolTimeout> {
         match &self.visitors {
             Some(visitors) => Ok(work(&mut *visitors())),
-            // The pool's session says what it wants instead.
+            // The pool's session returns the error instead.
             None => self.with_session(Instant::now() + WAIT_LIMIT, work),
         }
     }
@@ -49,7 +49,7 @@ impl SessionPool {
         self.size
     }
 
-    /// Lends a session to `work`, waiting at most until `deadline` for one.
+    /// Lends a session to `work`, waiting for one at most until `deadline`.
     pub(crate) fn with_session<R>(
         &self,
         deadline: Instant,
@@ -66,7 +66,7 @@ impl SessionPool {
     }
 }
 
-/// Brings a session back even when `work` panics: a pool that shrinks would be a false finding.
+/// Returns a session even when `work` panics: a shrinking pool would be a false finding.
 struct BorrowedSession<'a> {
     pool: &'a SessionPool,
     session: Option<Box<dyn Session>>,

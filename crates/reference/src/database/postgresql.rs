@@ -1,4 +1,4 @@
-//! The clinic on PostgreSQL, with statements prepared once for each connection, as JDBC does.
+//! The clinic on PostgreSQL, with statements prepared once per connection, as by JDBC.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
@@ -33,7 +33,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 struct PostgresSession {
     config: Config,
-    /// Gone after the server closed the connection; made anew by the next request.
+    /// `None` after the server closed the connection; the next request reconnects.
     connected: Option<PreparedClient>,
 }
 
@@ -47,7 +47,7 @@ struct PreparedClient {
     ready: fault_statement::PreparedTables,
 }
 
-/// Connects `connections` times; makes the tables when they are missing and seeds empty ones.
+/// Connects `connections` times; creates missing tables and seeds empty ones.
 pub(super) fn open(url: &str, connections: usize) -> Result<Vec<Box<dyn Session>>, Error> {
     let config = configuration(url)?;
     let failed = |e: postgres::Error| Error::Database {
@@ -70,7 +70,7 @@ pub(super) fn session_factory(url: &str) -> Result<SessionFactory, Error> {
     Ok(Box::new(move || Box::new(PostgresSession { config: config.clone(), connected: None })))
 }
 
-/// The URL as the client wants it, with nothing left to look up: a static program cannot call
+/// Parses the URL and resolves everything in it: a static program cannot call
 /// the C library's resolver or its user table.
 fn configuration(url: &str) -> Result<Config, Error> {
     let bad = |found: String| Error::DatabaseUrl { found };
@@ -84,7 +84,7 @@ fn configuration(url: &str) -> Result<Config, Error> {
     if config.get_hostaddrs().is_empty() {
         for host in config.get_hosts().to_vec() {
             let address = match host {
-                // A folder with a socket in it is not looked up; other hosts beside it would be odd.
+                // A socket folder needs no look-up; other hosts beside it would be odd.
                 Host::Unix(_) => continue,
                 Host::Tcp(name) if name == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
                 Host::Tcp(name) => name
@@ -106,7 +106,7 @@ fn configuration(url: &str) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// Where a message says the database is; never the password.
+/// The database's address for messages; never the password.
 fn format_address(config: &Config) -> String {
     let host = match config.get_hosts().first() {
         Some(Host::Tcp(name)) => name.clone(),
@@ -157,7 +157,7 @@ impl PreparedClient {
 }
 
 impl PostgresSession {
-    /// Asks once. A question is never repeated: a write whose acknowledgement was lost may have
+    /// Queries once. A query is never repeated: a write whose acknowledgement was lost may have
     /// been done.
     fn ask<R>(
         &mut self,
@@ -177,7 +177,7 @@ impl From<postgres::Error> for DatabaseError {
     }
 }
 
-/// PetClinic lets most columns be NULL; an absent text reads as an empty one.
+/// PetClinic lets most columns be NULL; NULL reads as an empty text.
 fn text(row: &postgres::Row, column: usize) -> String {
     row.get::<_, Option<String>>(column).unwrap_or_default()
 }

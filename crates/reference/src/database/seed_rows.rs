@@ -1,5 +1,5 @@
-//! The clinic's first rows: the same in every run and in both databases, so that two
-//! measurements read the same data. The tables and columns are those of Spring PetClinic.
+//! The clinic's initial rows: the same in every run and in both databases, so that
+//! measurements read the same data. Tables and columns are those of Spring PetClinic.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ const CITIES: [&str; 5] = ["Madison", "Sun Prairie", "McFarland", "Windsor", "Mo
 const TYPES: [&str; 6] = ["cat", "dog", "lizard", "snake", "bird", "hamster"];
 const PETS: [&str; 8] = ["Leo", "Basil", "Rosy", "Jewel", "Iggy", "Max", "Lucky", "Mulligan"];
 const VISITS: [&str; 4] = ["rabies shot", "neutered", "spayed", "check-up"];
-/// One holds a script and one is not ASCII: a page that forgets to escape shows it.
+/// One holds a script and one is not ASCII: a page without escaping shows it.
 const FORTUNES: [&str; 12] = [
     "fortune: No such file or directory",
     "A computer scientist is someone who fixes things that aren''t broken.",

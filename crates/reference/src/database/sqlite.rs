@@ -1,4 +1,4 @@
-//! The clinic on SQLite: write-ahead log, so that reads go on beside the one write at a time.
+//! The clinic on SQLite: write-ahead log, so that reads go on beside the single writer.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ struct SqliteSession {
     writing: Arc<Mutex<()>>,
 }
 
-/// Opens the file `connections` times; makes and seeds the tables when they are missing.
+/// Opens the file `connections` times; creates and seeds missing tables.
 pub(super) fn open(path: &Path, connections: usize) -> Result<Vec<Box<dyn Session>>, Error> {
     let failed = |e: rusqlite::Error| Error::Database {
         place: path.display().to_string(),

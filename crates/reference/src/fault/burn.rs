@@ -1,23 +1,22 @@
-//! A page whose profile is known: two functions that share its processor time as asked.
+//! A page with a known profile: two functions that share its processor time as requested.
 
 use super::contended::burn;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Calls of itself before the work begins, at most: some 100 KB of stack.
+/// Maximum recursion depth before the work begins: some 100 KB of stack.
 pub(super) const DEEPEST: u32 = 2_000;
 
-/// What a request has its processor do.
+/// Processor time of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BurnWork {
     /// Time of the first function, and of the second.
     pub times: [Duration; 2],
-    /// So many calls of one function lead to them.
+    /// Recursive calls that lead to them.
     pub deep: u32,
 }
 
 impl BurnWork {
-    /// Spends it.
     pub fn spend(self, ending: &dyn Fn() -> bool) {
         burn_deeper(self.deep, &|| {
             burn_first(self.times[0], ending);
@@ -26,11 +25,11 @@ impl BurnWork {
     }
 }
 
-/// Never part of its caller, or its time would be the caller's.
+/// Never inlined, or its time would be the caller's.
 #[inline(never)]
 fn burn_first(time: Duration, ending: &dyn Fn() -> bool) {
     burn(time, ending);
-    // Otherwise both would be one: their code is the same but for this.
+    // Otherwise both would be merged: their code is the same but for this.
     black_box(1);
 }
 
@@ -40,14 +39,14 @@ fn burn_second(time: Duration, ending: &dyn Fn() -> bool) {
     black_box(2);
 }
 
-/// Calls itself so often first.
+/// Recurses `levels` deep first.
 #[inline(never)]
 fn burn_deeper(levels: u32, work: &dyn Fn()) {
     match levels {
         0 => work(),
         levels => burn_deeper(levels - 1, work),
     }
-    // Something is left to do after the call, so that it is one.
+    // Work after the call prevents a tail call.
     black_box(levels);
 }
 

@@ -1,4 +1,4 @@
-//! Using a processor, one lock, a number of permits: as the kernel sees them in any service.
+//! Processor time, one lock, a number of permits: as the kernel sees them in any service.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,9 +9,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::database::WAIT_LIMIT;
 
-/// Different pools of permits; each is kept until the service ends.
+/// Maximum pools of permits; each is kept until the service ends.
 const POOLS_LIMIT: usize = 100;
-/// Rounds of work between two looks at the thread's own clock, which costs a system call.
+/// Rounds of work between two readings of the thread's clock, each a system call.
 const ROUNDS: u32 = 20_000;
 
 /// What requests wait for.
@@ -30,8 +30,8 @@ impl ContendedResources {
         }
     }
 
-    /// Sleeps with one of `size` permits: a thread waits for it with a deadline, as for a connection
-    /// of a pool.
+    /// Sleeps with one of `size` permits: a thread waits for it with a deadline, as for a pooled
+    /// connection.
     pub(super) fn permit(
         &self,
         size: usize,
@@ -66,7 +66,7 @@ impl Permits {
         Self { free: Mutex::new(size), returned: Condvar::new() }
     }
 
-    /// `false` when none came free until `deadline`.
+    /// `false` if none came free before `deadline`.
     fn take(&self, deadline: Instant) -> bool {
         let free = self.free.lock().expect("nothing panics while it is held");
         let left = deadline.saturating_duration_since(Instant::now());
@@ -83,7 +83,7 @@ impl Permits {
     }
 }
 
-/// Uses a processor for so long, by the calling thread's own clock: waiting for a processor is not
+/// Uses a processor for this long, by the calling thread's own clock: waiting for a processor is not
 /// counted, so n processors do exactly n seconds of it in a second.
 pub(super) fn burn(time: Duration, ending: impl Fn() -> bool) {
     let used = || {
@@ -98,7 +98,7 @@ pub(super) fn burn(time: Duration, ending: impl Fn() -> bool) {
             number ^= number >> 7;
             number ^= number << 17;
         }
-        // Or the compiler sees that nobody wants the number.
+        // Otherwise the compiler drops the unused number.
         std::hint::black_box(number);
     }
 }

@@ -1,4 +1,4 @@
-//! What a fault page is asked for: its path and parameters, checked.
+//! The validated request of a fault page: its path and parameters.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,44 +7,44 @@ use super::burn::{BurnWork, DEEPEST};
 use crate::database::DatabaseFault;
 use crate::route::Parameters;
 
-/// Longest that one request may work or wait: whoever wants more sends more requests.
+/// Maximum time that one request may work or wait: for more, send more requests.
 const TIME_LIMIT_US: f64 = 10e6;
-/// Bytes that one request may keep or write.
+/// Maximum that one request may keep or write.
 const KIB_LIMIT: usize = 64 << 10;
-/// Permits of one pool.
+/// Maximum permits of one pool.
 const PERMITS_LIMIT: usize = 10_000;
 
 /// What a fault page does.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FaultWork {
-    /// Uses so much of a processor.
+    /// Uses a processor for this long.
     Cpu { time: Duration },
-    /// Uses as much in two functions.
+    /// The same in two functions.
     Burn(BurnWork),
     /// Takes the service's one lock and sleeps with it.
     Lock { time: Duration },
     /// Takes one of `size` permits and sleeps with it.
     Permit { size: usize, time: Duration },
-    /// Asks another service, and waits for it.
+    /// Calls another service, and waits for it.
     Call { to: SocketAddr, path: String },
-    /// Has the database do something slow.
+    /// Runs something slow in the database.
     Database(DatabaseFault),
-    /// Keeps so much memory.
+    /// Keeps this much memory.
     Memory { bytes: usize },
-    /// Gives all of it back.
+    /// Frees all of it.
     ForgetMemory,
-    /// Starts a thread that lives so long.
+    /// Starts a thread that lives this long.
     Thread { life: Duration },
     /// Keeps a descriptor open.
     Open,
     /// Closes all of them.
     CloseAll,
-    /// Appends so much to a file and waits until it is on the disk.
+    /// Appends this much to a file and waits until it is on disk.
     File { bytes: usize },
 }
 
 impl FaultWork {
-    /// Reads `/burn` or a path below `/fault/`, and its parameters; a sentence says what is wrong with them.
+    /// Parses `/burn` or a path below `/fault/`, and its parameters; the error is a sentence.
     pub(crate) fn parse(path: &str, query: &str) -> Result<Self, String> {
         let p = Parameters(query);
         let us = |default: f64| -> Result<Duration, String> {

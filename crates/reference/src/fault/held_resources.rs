@@ -1,4 +1,4 @@
-//! What requests leave behind: memory, threads, descriptors, a file that grows.
+//! What requests leave behind: memory, threads, descriptors, a growing file.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,15 +6,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// 8 GiB: more than any limit that one would try out.
+/// 8 GiB: more than any limit worth testing.
 const MEMORY_LIMIT: usize = 8 << 30;
-/// Threads that live on after their request.
+/// Maximum threads that outlive their request.
 const THREADS_LIMIT: usize = 20_000;
-/// Descriptors kept.
+/// Maximum descriptors kept.
 const DESCRIPTORS_LIMIT: usize = 1_000_000;
-/// The file begins anew from here on.
+/// The file is truncated at this size.
 const FILE_LIMIT: u64 = 256 << 20;
-/// Their threads only sleep.
+/// The threads only sleep.
 const STACK_BYTES: usize = 64 * 1024;
 
 #[derive(Default)]
@@ -42,9 +42,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl HeldResources {
-    /// Keeps memory that has been written to, for what is only reserved takes no room.
+    /// Keeps memory that has been written to, since a mere reservation takes no room.
     pub(super) fn memory(&self, bytes: usize) -> Result<(), String> {
-        // Written outside the lock: touching pages may take long, or end the process.
+        // Written outside the lock: touching pages may take long, or kill the process.
         let piece = vec![1; bytes];
         let mut all = lock(&self.memory);
         if all.iter().map(Vec::len).sum::<usize>() + bytes > MEMORY_LIMIT {
@@ -58,7 +58,7 @@ impl HeldResources {
         lock(&self.memory).clear();
     }
 
-    /// Starts a thread that does nothing but live.
+    /// Starts a thread that only sleeps.
     pub(super) fn thread(&self, life: Duration) -> Result<(), String> {
         let threads = Arc::clone(&self.threads);
         {
@@ -84,7 +84,6 @@ impl HeldResources {
         Ok(())
     }
 
-    /// Keeps one more descriptor.
     pub(super) fn open(&self) -> Result<(), String> {
         let file = File::open("/dev/null").map_err(|e| format!("no descriptor can be had: {e}"))?;
         let mut all = lock(&self.descriptors);
@@ -99,7 +98,7 @@ impl HeldResources {
         lock(&self.descriptors).clear();
     }
 
-    /// Appends to a file in the temporary folder, and waits until that is on the disk.
+    /// Appends to a file in the temporary folder, and waits until that is on disk.
     pub(super) fn append(&self, bytes: usize) -> Result<(), String> {
         let failed = |e: std::io::Error| format!("{}: {e}", std::env::temp_dir().display());
         let file = {
@@ -121,7 +120,7 @@ impl HeldResources {
         to.sync_all().map_err(failed)
     }
 
-    /// Wakes the threads that live, so that they end.
+    /// Wakes the sleeping threads, so that they end.
     pub(super) fn end(&self) {
         lock(&self.threads.state).ending = true;
         self.threads.ended.notify_all();

@@ -1,8 +1,8 @@
-//! Pages that are broken in a known way: they do real work and wait for real things, each for one
-//! kind, so that whoever names what a service waits for can be held to the truth.
+//! Pages broken in a known way: each does real work or waits for one real thing, a known truth
+//! for whoever names what a service waits for.
 //!
-//! Unlike the truth pages their capacity is not exact: it is that of the machine, of the kernel's
-//! timers, of a database. What is exact is what a request needs, and what it waits for.
+//! Unlike on the truth pages capacity is not exact: it is that of the machine, of the kernel's
+//! timers, of a database. Exact is what a request needs, and what it waits for.
 
 mod burn;
 mod call;
@@ -20,7 +20,7 @@ use held_resources::HeldResources;
 
 pub(crate) use fault_work::FaultWork;
 
-/// What the fault pages of one service share.
+/// State shared by the fault pages of one service.
 #[derive(Default)]
 pub(crate) struct FaultState {
     waits: ContendedResources,
@@ -28,15 +28,15 @@ pub(crate) struct FaultState {
 }
 
 impl FaultState {
-    /// Ends the threads that live on after their request.
+    /// Ends the threads that outlive their request.
     pub(crate) fn end(&self) {
         self.kept.end();
     }
 }
 
 impl FaultWork {
-    /// Whether the thread that does it stands still meanwhile, or needs a table of descriptors that
-    /// outlives it: an event loop can do neither.
+    /// Whether it blocks its thread, or needs a descriptor table that
+    /// outlives it: an event loop permits neither.
     pub(crate) fn blocks(&self) -> bool {
         !matches!(
             self,
@@ -45,7 +45,7 @@ impl FaultWork {
     }
 }
 
-/// What an event loop answers to work that blocks.
+/// An event loop's answer to blocking work.
 pub(crate) fn blocking_refused() -> Answer {
     Answer::text(
         400,
@@ -54,7 +54,7 @@ pub(crate) fn blocking_refused() -> Answer {
 }
 
 impl ServiceState {
-    /// Does what a fault page is there for, in the calling thread.
+    /// Runs a fault page's work in the calling thread.
     pub(crate) fn run_fault(&self, work: &FaultWork) -> Answer {
         let done = || Answer::text(200, "done\n");
         let refused = |why: String| Answer::text(503, format!("{why}\n"));

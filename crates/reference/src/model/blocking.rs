@@ -1,4 +1,4 @@
-//! One thread with one connection: it reads, asks the database, sleeps until the answer is due
+//! One thread per connection: it reads, queries the database, sleeps until the answer is due
 //! and writes, and does nothing else meanwhile. Shared by the models `threads`, `pool` and `serial`.
 
 use std::time::{Duration, Instant};
@@ -11,15 +11,15 @@ use crate::answer::Answer;
 use crate::clinic::HandlerResult;
 use crate::connection::{Connection, ConnectionReuse, Exchange, ReceiveResult, SentAnswer};
 
-/// So long a client may take none of its answer before it is given up.
+/// A client that takes none of its answer for this long is dropped.
 pub(super) const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How this thread may serve.
+/// How a thread serves.
 #[derive(Clone, Copy)]
 pub(super) enum ServeMode {
-    /// Everything, waiting as needed.
+    /// Serves everything, waiting as needed.
     Serve,
-    /// Says 503 at once and never waits: there is no room.
+    /// Answers 503 at once and never waits: there is no room.
     TurnAway,
 }
 

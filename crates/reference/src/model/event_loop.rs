@@ -1,5 +1,5 @@
-//! One thread for any number of connections: it never waits but in one place, for events or for
-//! the next answer that falls due. The database is asked by threads of its own.
+//! One thread for any number of connections: it only waits in one place, for events or for
+//! the next answer that falls due. Database threads run the queries.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,37 +25,37 @@ const MAIL: u64 = STOP - 1;
 struct Client {
     connection: Connection,
     state: ClientState,
-    /// There may be bytes to read that no event will tell of again.
+    /// There may be bytes that no further event will announce.
     readable: bool,
 }
 
 enum ClientState {
-    /// Nothing is asked, or not all of it has come.
+    /// No complete request yet.
     Reading,
     /// An answer waits until it is due.
     Due(Exchange, Answer),
-    /// The database is asked.
+    /// A query is pending.
     Asking(Exchange),
-    /// The socket takes no more for now.
+    /// The socket accepts no more for now.
     Writing(Exchange, SentAnswer, ConnectionReuse),
 }
 
-/// One loop with its connections; all of its descriptors are of its own thread's table.
+/// One loop with its connections; all of its descriptors are in its own thread's table.
 pub(super) struct EventLoop<'a> {
     common: &'a LoopsState,
     number: usize,
     epoll: OwnedFd,
     clients: Slots<Client>,
-    /// When which client's answer is due; keys of clients gone meanwhile open nothing.
+    /// When each client's answer is due; keys of clients that have left open nothing.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// Connections taken since it was another loop's turn.
+    /// Connections accepted since it was another loop's turn.
     taken: usize,
     accept_again: Option<Instant>,
     scratch: Box<[u8]>,
 }
 
 impl<'a> EventLoop<'a> {
-    /// Loop `number`, in the calling thread's table of descriptors; it must run there, too.
+    /// Loop `number`, in the calling thread's descriptor table; it must run there, too.
     pub(super) fn new(common: &'a LoopsState, number: usize) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, common.mailboxes[number].event(), EventData::new_u64(MAIL), EventFlags::IN)?;
@@ -85,7 +85,7 @@ impl<'a> EventLoop<'a> {
             .expect("the listener is watched while accepting is not paused");
     }
 
-    /// Where the kernel has no watch to spare (`fs.epoll.max_user_watches`), accepting pauses.
+    /// When the kernel has no watch to spare (`fs.epoll.max_user_watches`), accepting pauses.
     fn watch_again(&mut self) {
         if self.watch_listener().is_err() {
             self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
@@ -109,7 +109,7 @@ impl<'a> EventLoop<'a> {
                 match event.data.u64() {
                     STOP => return,
                     LISTENER if self.accept_again.is_none() => self.accept(),
-                    // Accepting has paused since this was told.
+                    // Accepting has paused since this event.
                     LISTENER => {}
                     MAIL => self.collect_mail(),
                     key => self.on_event(key, event.flags, now),
@@ -148,13 +148,13 @@ impl<'a> EventLoop<'a> {
                     self.common.shared.log.connections.accept_paused();
                     self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
                     self.unwatch_listener();
-                    // The kernel may have told only this loop.
+                    // The kernel may have notified only this loop.
                     return self.common.notify_other_loops(self.number);
                 }
             }
         }
         if self.taken >= ACCEPT_BATCH && self.common.mailboxes.len() > 1 {
-            // Of those that sleep, the kernel wakes the one that has watched for longest.
+            // Of the sleeping loops, the kernel wakes the one that has watched longest.
             self.taken = 0;
             self.unwatch_listener();
             self.watch_again();
@@ -199,7 +199,7 @@ impl<'a> EventLoop<'a> {
         }
     }
 
-    /// Reads and answers until there is nothing left to do without waiting.
+    /// Reads and answers until the next step would block.
     fn read(&mut self, key: u64, mut ready: Option<Instant>) {
         loop {
             let Some(client) = self.clients.get(key) else { return };
@@ -217,7 +217,7 @@ impl<'a> EventLoop<'a> {
                     HandlerResult::Do(work) if work.blocks() => {
                         self.send_when_due(key, exchange, fault::blocking_refused())
                     }
-                    // It holds up all connections of this loop, as such work does.
+                    // It blocks all connections of this loop, as such work does.
                     HandlerResult::Do(work) => {
                         let answer = self.common.shared.run_fault(&work);
                         self.send_when_due(key, exchange, answer);
@@ -229,7 +229,7 @@ impl<'a> EventLoop<'a> {
                 return;
             }
             match client.connection.receive(&mut self.scratch, ready.take()) {
-                // A short read emptied the socket; more, or the end, will be a new event.
+                // A short read emptied the socket; more data, or the end, will be a new event.
                 ReceiveResult::Bytes(n) => client.readable = n == self.scratch.len(),
                 ReceiveResult::Nothing => client.readable = false,
                 ReceiveResult::Closed => return self.close(key),
@@ -266,7 +266,7 @@ impl<'a> EventLoop<'a> {
         }
     }
 
-    /// Sends an answer that had to wait, and goes on with what the client sent meanwhile.
+    /// Sends an answer that had to wait, and continues with what the client sent meanwhile.
     fn send(&mut self, key: u64, exchange: Exchange, answer: &Answer) {
         self.send_only(key, exchange, answer);
         self.read(key, None);
@@ -279,7 +279,7 @@ impl<'a> EventLoop<'a> {
         self.write(key);
     }
 
-    /// The socket takes more again.
+    /// The socket accepts more again.
     fn resume(&mut self, key: u64) {
         self.write(key);
         self.read(key, None);

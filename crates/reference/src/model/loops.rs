@@ -1,9 +1,9 @@
-//! The event loops of one service, each a thread with a table of descriptors of its own, and the
-//! threads that ask the database for them.
+//! The event loops of one service, each a thread with its own descriptor table, and the
+//! threads that query the database for them.
 //!
-//! The limit of descriptors is one of each table, so so many loops hold so many times the limit.
-//! A number then means one thing in one loop and another elsewhere. What all use (the listener, the
-//! events that wake a loop) is therefore opened first, kept under the same number in every table,
+//! The descriptor limit applies per table, so n loops hold n times the limit.
+//! A number then means different things in different loops. What all use (the listener, the
+//! wake-up events) is therefore opened first, kept under the same number in every table,
 //! and only borrowed by the loops: the thread that started them closes it when they have ended.
 //! The database's descriptors are used in the first table only.
 
@@ -21,11 +21,11 @@ use crate::ServiceState;
 use crate::listen::Listener;
 use crate::stop_signal::minimize_timer_slack;
 
-/// Questions that may wait for a database thread; each holds a connection, so descriptors end first.
+/// Queries that may wait for a database thread; each holds a connection, so descriptors run out first.
 const QUESTIONS: usize = 1_000_000;
 
-/// Starts `loops` event loops on one listener, and a thread for each database session. The thread
-/// given ends after all of them.
+/// Starts `loops` event loops on one listener, and a thread per database session. The returned
+/// thread ends after all of them.
 pub(crate) fn start(
     shared: &Arc<ServiceState>,
     listener: Listener,
@@ -37,13 +37,13 @@ pub(crate) fn start(
     let (tell, told) = channel();
     let run = move || common.run(&tell);
     let thread = Builder::new().name("loops".to_owned()).stack_size(STACK_BYTES).spawn(run)?;
-    // Each loop tells once; so does a thread that could not be started.
+    // Each loop reports once; so does a thread that could not be started.
     let started: io::Result<()> = told.iter().take(loops).collect();
     match started {
         Ok(()) => Ok(vec![thread]),
         Err(e) => {
             shared.stop.stop();
-            // If it panicked it has said so.
+            // A panic has been reported already.
             let _ = thread.join();
             Err(e)
         }
@@ -57,7 +57,7 @@ impl LoopsState {
             if let Err(e) = self.start(scope, tell) {
                 self.shared.stop.stop();
                 self.questions.close();
-                // Who waits for it has the first failure already, or this one.
+                // The receiver has the first failure already, or this one.
                 let _ = tell.send(Err(e));
             }
         });
@@ -88,7 +88,7 @@ impl LoopsState {
         minimize_timer_slack();
         match EventLoop::new(self, number) {
             Ok(mut one) => {
-                // Nobody listens any longer when another loop failed; the stop then ends this one.
+                // Nobody receives any longer when another loop failed; the stop then ends this one.
                 let _ = tell.send(Ok(()));
                 one.run();
             }
@@ -98,7 +98,7 @@ impl LoopsState {
         }
         self.questions.close();
         if own.is_ok() {
-            // When this thread has been waited for, the port must be free.
+            // Once this thread is joined, the port must be free.
             let _ = sys::unshare_descriptors(&[]);
         }
     }

@@ -1,4 +1,4 @@
-//! What the event loops and the database threads of one service share, and how they hand things to each other.
+//! State shared by the event loops and database threads of one service, and how they pass things to each other.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,22 +14,22 @@ use crate::answer::Answer;
 use crate::clinic::Query;
 use crate::listen::Listener;
 
-/// What the loops and the database threads share.
+/// Shared by the loops and the database threads.
 pub(super) struct LoopsState {
     pub(super) shared: Arc<ServiceState>,
     pub(super) listener: Listener,
     pub(super) questions: Queue<PendingQuery>,
-    /// One for each loop.
+    /// One per loop.
     pub(super) mailboxes: Vec<Mailbox>,
 }
 
-/// What others have for a loop.
+/// Input of a loop from other threads.
 pub(super) struct Mailbox {
-    /// Answers from the database, each with the key of its client.
+    /// Answers from the database, each with its client's key.
     answers: Mutex<Vec<(u64, Answer)>>,
-    /// Another loop was told of a new connection and cannot take it.
+    /// Another loop was notified of a new connection and cannot accept it.
     look: AtomicBool,
-    /// Readable when something came.
+    /// Readable when something arrived.
     event: OwnedFd,
 }
 
@@ -38,13 +38,13 @@ pub(super) struct PendingQuery {
     pub(super) key: u64,
     pub(super) query: Query,
     pub(super) asked: Instant,
-    /// The number of the loop that asks.
+    /// The number of the requesting loop.
     pub(super) reply_to: usize,
 }
 
 impl LoopsState {
-    /// Lets the other loops look for new connections: the kernel told only loop `number` of one,
-    /// and it cannot take it.
+    /// Lets the other loops look for new connections: the kernel notified only loop `number` of one,
+    /// and it cannot accept it.
     pub(super) fn notify_other_loops(&self, number: usize) {
         for (other, mailbox) in self.mailboxes.iter().enumerate() {
             if other != number {
@@ -71,14 +71,14 @@ impl Mailbox {
     }
 
     fn wake(&self) {
-        // It only fails when it is already as readable as can be.
+        // It only fails when it is already readable.
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
 
-    /// What came, and whether to look for new connections.
+    /// What arrived, and whether to look for new connections.
     pub(super) fn collect(&self) -> (Vec<(u64, Answer)>, bool) {
         let mut count = [0; 8];
-        // Reading only makes it quiet; what came is in the list.
+        // Reading only clears the event; what arrived is in the list.
         let _ = rustix::io::read(&self.event, &mut count);
         let mut answers = self.answers.lock().expect("nothing panics while the mailbox is locked");
         (std::mem::take(&mut *answers), self.look.swap(false, Ordering::Acquire))

@@ -1,4 +1,4 @@
-//! The ways to wait: a thread for each connection, a pool of threads, event loops, and threads that
+//! Concurrency models: a thread per connection, a pool of threads, event loops, and threads that
 //! accept for themselves.
 
 mod blocking;
@@ -18,25 +18,25 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The stack of every thread that serves requests: 40,000 of them are 10 GiB of addresses, of
+/// Stack of every serving thread: 40,000 of them are 10 GiB of address space, of
 /// which only the pages touched are real.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// How long accepting rests when no descriptor is left; trying at once again would only spin.
+/// Pause of accepting when no descriptor is left; retrying at once would only spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Bytes taken from a socket at once.
+/// Bytes per read of a socket.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Keys of connections never reach these: a slot is not used so often.
+/// Keys of connections never reach these: no slot is used so often.
 const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
 
-/// Connections taken before other events are looked at again, and before it is another loop's turn.
+/// Connections accepted before other events are handled again, and before it is another loop's turn.
 const ACCEPT_BATCH: usize = 64;
 const EVENTS: usize = 256;
 
-/// A thread that waits for a connection looks up this often at most; the end wakes it anyway.
+/// Wake-up interval of a thread that waits for a connection; the stop wakes it anyway.
 const LONG: Duration = Duration::from_secs(3_600);
 
 /// The next connection, however long that takes; none once the service ends.

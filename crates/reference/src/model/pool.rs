@@ -1,7 +1,7 @@
 //! A poller and a fixed number of workers, as in Tomcat: idle connections cost nothing, and a
 //! request occupies a worker from its first byte to its last, sleeping included.
 //!
-//! A request is stamped when the poller finds it readable, not when a worker comes to it. So the
+//! A request is timestamped when the poller finds it readable, not when a worker takes it. So the
 //! wait for a worker counts as the service's own time, and a virtual queue behind few workers
 //! still advances from arrivals: its capacity stays exact.
 
@@ -22,7 +22,6 @@ use crate::connection::{Connection, ConnectionReuse};
 use crate::listen::Listener;
 use crate::stop_signal::{minimize_timer_slack, poll_timeout};
 
-/// A connection with something to read.
 struct ReadableConnection {
     key: u64,
     connection: Connection,
@@ -148,7 +147,7 @@ impl WorkerPool {
         }
     }
 
-    /// Serves what can be read, and gives the connection back to the poller.
+    /// Serves what can be read, and returns the connection to the poller.
     fn serve_ready(&self, ready: ReadableConnection, scratch: &mut [u8], manner: ServeMode) {
         let ReadableConnection { key, mut connection, at } = ready;
         if serve(&self.shared, &mut connection, Some(at), scratch, manner) == ConnectionReuse::Again {
@@ -161,7 +160,7 @@ impl WorkerPool {
                 return;
             }
         } else {
-            // Closed before its key is free again, so that no event of it comes under a new one.
+            // Closed before its key is reused, so that no event of it comes under a new one.
             drop(connection);
         }
         self.idle().remove(key);
@@ -169,7 +168,7 @@ impl WorkerPool {
     }
 }
 
-/// One event, then none until the worker asks again.
+/// One event, then none until the worker re-arms it.
 fn oneshot_read_events() -> EventFlags {
     EventFlags::IN | EventFlags::RDHUP | EventFlags::ONESHOT
 }

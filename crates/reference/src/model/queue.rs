@@ -1,4 +1,4 @@
-//! A queue between threads: first in, first out, with a bound on how many wait.
+//! A bounded FIFO queue between threads.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -26,7 +26,7 @@ impl<T> Queue<T> {
         self.state.lock().expect("nothing panics while the queue is locked")
     }
 
-    /// Gives the item back when the queue is full or closed.
+    /// Returns the item when the queue is full or closed.
     pub(super) fn push(&self, item: T) -> Result<(), T> {
         let mut state = self.lock();
         if state.closed || state.items.len() >= self.bound.saturating_add(state.takers) {
@@ -54,7 +54,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Ends all waiting; what is still queued is dropped.
+    /// Ends all waiting; drops what is still queued.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

@@ -1,6 +1,6 @@
 //! A fixed number of threads that each accept a connection, answer one request on it, and close it.
-//! Nothing accepts while all are busy: then clients wait in the kernel's queue, as long as it is, and
-//! beyond it their connections are not made at all.
+//! Nothing accepts while all are busy: clients then wait in the kernel's accept queue, and
+//! when that is full cannot connect at all.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -17,10 +17,9 @@ use crate::connection::{Connection, ConnectionReuse};
 use crate::listen::Listener;
 use crate::stop_signal::minimize_timer_slack;
 
-/// A client that sends nothing for so long gives its worker to the next.
+/// A client that sends nothing for this long loses its worker to the next.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Starts the workers.
 pub(crate) fn start(
     shared: &Arc<ServiceState>,
     listener: Listener,
@@ -48,7 +47,6 @@ fn work(shared: &ServiceState, listener: &Listener) {
     }
 }
 
-/// Serves one connection to its end.
 fn serve_connection(shared: &ServiceState, mut connection: Connection, scratch: &mut [u8]) {
     while serve(shared, &mut connection, None, scratch, ServeMode::Serve) == ConnectionReuse::Again
         && shared.stop.wait_ready(connection.socket.as_fd(), PollFlags::IN, REQUEST_PATIENCE)

@@ -1,4 +1,4 @@
-//! A table of connections whose keys are never mistaken for one another: a key holds the number
+//! A table of connections with unique keys: a key combines the number
 //! of its slot and how often that slot was used.
 
 pub(super) struct Slots<T> {
@@ -35,12 +35,12 @@ impl<T> Slots<T> {
         self.slot(key)?.item.as_mut()
     }
 
-    /// Takes the item out for a while; its key stays its own until `put` or `remove`.
+    /// Takes the item out for a while; its key stays reserved until `put` or `remove`.
     pub(super) fn take(&mut self, key: u64) -> Option<T> {
         self.slot(key)?.item.take()
     }
 
-    /// Brings back what `take` took.
+    /// Puts back what `take` took.
     pub(super) fn put(&mut self, key: u64, item: T) {
         if let Some(slot) = self.slot(key) {
             slot.item = Some(item);

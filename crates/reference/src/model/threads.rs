@@ -1,4 +1,4 @@
-//! A thread for each connection, as servers were written for decades.
+//! A thread per connection, as servers were written for decades.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,29 +17,29 @@ use crate::connection::Connection;
 use crate::listen::Listener;
 use crate::stop_signal::minimize_timer_slack;
 
-/// Connection threads end by themselves once their sockets are shut; so long we wait for them.
+/// Connection threads end by themselves once their sockets are shut; we wait this long for them.
 const END_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Maps of memory that a thread takes: its stack and that of its signal handlers, each with a guard page.
+/// Memory mappings of a thread: its stack and that of its signal handlers, each with a guard page.
 const MAPS_A_THREAD: u64 = 4;
-/// Maps that are left for everything else.
+/// Mappings left for everything else.
 const MAPS_LEFT: u64 = 2_000;
 
-/// Threads that there can be before the kernel refuses a map (vm.max_map_count): one that starts but finds no room for the stack
+/// Threads possible before the kernel refuses a mapping (vm.max_map_count): one that starts without room for the stack
 /// of its signal handlers would end the whole process.
 fn max_threads() -> u64 {
     let maps = procfs::read_number("/proc/sys/vm/max_map_count");
     maps.map_or(u64::MAX, |maps| maps.saturating_sub(MAPS_LEFT) / MAPS_A_THREAD)
 }
 
-/// The sockets of all connections, so that the end can reach threads that read.
+/// The sockets of all connections, so that the stop can reach threads that read.
 #[derive(Default)]
 struct OpenSockets {
     sockets: Mutex<HashMap<u64, Arc<OwnedFd>>>,
     emptied: Condvar,
 }
 
-/// Starts the thread that takes connections.
+/// Starts the accepting thread.
 pub(crate) fn start(shared: &Arc<ServiceState>, listener: Listener) -> io::Result<Vec<JoinHandle<()>>> {
     let shared = Arc::clone(shared);
     let run = move || {
@@ -58,7 +58,7 @@ fn accept(shared: &Arc<ServiceState>, listener: &Listener) {
     }
     let sockets = open.sockets.lock().expect("nothing panics while the table is locked");
     for socket in sockets.values() {
-        // Wakes the thread that reads from it; one that was closed just now needs no waking.
+        // Wakes the thread that reads from it; one closed just now needs no waking.
         let _ = rustix::net::shutdown(socket, Shutdown::Both);
     }
     drop(open.emptied.wait_timeout_while(sockets, END_PATIENCE, |sockets| !sockets.is_empty()));
@@ -89,19 +89,18 @@ fn start_connection(
     };
     let builder = Builder::new().name("connection".to_owned()).stack_size(STACK_BYTES);
     if threads > most || builder.spawn(run).is_err() {
-        // The limit of threads is reached: this client finds its connection closed.
+        // The thread limit is reached: this client's connection is closed.
         table().remove(&number);
         shared.log.connections.closed();
         shared.log.connections.without_thread();
     }
 }
 
-/// Serves one connection to its end.
 fn serve_connection(shared: &ServiceState, mut connection: Connection) {
     let blocks = rustix::io::ioctl_fionbio(&connection.socket, false);
     let gives_up = sockopt::set_socket_timeout(&connection.socket, Timeout::Send, Some(WRITE_PATIENCE));
     if blocks.is_ok() && gives_up.is_ok() {
-        // The socket blocks: this returns when the connection is over, or shut by the end.
+        // The socket blocks: this returns when the connection is over, or shut by the stop.
         let mut scratch = [0; READ_BYTES];
         serve(shared, &mut connection, None, &mut scratch, ServeMode::Serve);
     }

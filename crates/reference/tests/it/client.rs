@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use torment_reference::{BuiltinService, ConcurrencyModel, ListenAddress, ServiceConfig};
 
-/// Nothing here takes this long; a test that hangs is a test that says nothing.
+/// Nothing here takes this long; a hanging test would say nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub const MODELS: [ConcurrencyModel; 4] = [
@@ -25,7 +25,7 @@ pub fn service(model: ConcurrencyModel) -> BuiltinService {
         .expect("a free port and a temporary folder")
 }
 
-/// The log once nothing is in flight: an answer is written down just after it is sent, so a
+/// The log once nothing is in flight: an answer is logged just after it is sent, so a
 /// client that has it may be ahead of the log by a moment.
 pub fn settled(service: &BuiltinService) -> serde_json::Value {
     loop {
@@ -101,7 +101,7 @@ impl Client {
         self.answer()
     }
 
-    /// The next final answer; panics when the connection ends before it is whole.
+    /// The next final answer; panics if the connection ends before it is complete.
     pub fn answer(&mut self) -> ReceivedAnswer {
         loop {
             let (status, headers) = self.head();
@@ -112,7 +112,7 @@ impl Client {
         }
     }
 
-    /// The next head, be it of an interim answer or the final one.
+    /// The next head, of an interim or the final answer.
     pub fn head(&mut self) -> (u16, Vec<(String, String)>) {
         let line = self.line();
         let status = line
@@ -159,7 +159,7 @@ impl Client {
         body
     }
 
-    /// Whether the service has closed the connection, with nothing more to say.
+    /// Whether the service has closed the connection, with nothing more to read.
     pub fn at_end(&mut self) -> bool {
         matches!(self.stream.fill_buf(), Ok([]))
     }

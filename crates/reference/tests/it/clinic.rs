@@ -1,5 +1,5 @@
-//! The clinic's contract, on SQLite and on PostgreSQL: an acknowledged write is a row, and one
-//! row only. The PostgreSQL part is skipped, aloud, where PostgreSQL is not installed.
+//! The clinic's contract, on SQLite and on PostgreSQL: an acknowledged write is exactly one
+//! row. The PostgreSQL part is skipped, with a message, where PostgreSQL is not installed.
 
 use std::collections::HashSet;
 

@@ -30,8 +30,8 @@ fn accepting_pauses_in_two_loops() {
     accepting_pauses("descriptors::accepting_pauses_in_two_loops", ConcurrencyModel::Async { loops: 2 });
 }
 
-/// Accepting rests instead of spinning, says so in the log, and goes on when descriptors are back. In a process of its own: a service
-/// that has ended before may still close what it held.
+/// Accepting pauses instead of spinning, says so in the log, and resumes when descriptors are back. In its own process: a service
+/// that ended before may still close what it held.
 fn accepting_pauses(test: &str, model: ConcurrencyModel) {
     if !testbed::is_own_process(test) {
         return;
@@ -63,7 +63,7 @@ fn accepting_pauses(test: &str, model: ConcurrencyModel) {
     }
 }
 
-/// The kernel tells one loop of a new connection, here one that cannot take it: another does.
+/// The kernel notifies one loop of a new connection, here one that cannot accept it: another does.
 #[test]
 fn a_full_loop_leaves_connections_to_others() {
     if !testbed::is_own_process("descriptors::a_full_loop_leaves_connections_to_others") {
@@ -72,14 +72,14 @@ fn a_full_loop_leaves_connections_to_others() {
     let service = service(ConcurrencyModel::Async { loops: 2 });
     let ListenAddress::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
     let talk = |client: &OwnedFd| {
-        // Both loops shall sleep, so that the kernel wakes only the one that has watched for longest.
+        // Both loops shall sleep, so that the kernel wakes only the one that has watched longest.
         std::thread::sleep(Duration::from_millis(1));
         connect(client, address);
         assert!(ask(client).starts_with(b"HTTP/1.1 200 "), "no answer");
     };
     let (first, mut second) = (sockets(64), sockets(64));
     let last = socket();
-    // One loop takes 64, then the other, and then it is the first one's turn again.
+    // One loop accepts 64, then the other, and then it is the first one's turn again.
     first.iter().chain(&second).for_each(talk);
     second.clear();
     while service.truth()["connections"]["open"] != 64 {
@@ -99,7 +99,7 @@ fn socket() -> OwnedFd {
     rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a descriptor")
 }
 
-/// The first bytes of an answer; nothing after ten seconds.
+/// The first bytes of an answer; empty after ten seconds.
 fn ask(client: &OwnedFd) -> Vec<u8> {
     let request = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
     assert_eq!(rustix::net::send(client, request, SendFlags::NOSIGNAL), Ok(request.len()));

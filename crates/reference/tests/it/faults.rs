@@ -1,4 +1,4 @@
-//! The fault pages do what they say: a real load on each, and a look at what the kernel sees.
+//! The fault pages do what they claim: a real load on each, observed through the kernel.
 
 use crate::client;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use crate::client::{Client, service};
 use torment_reference::{BuiltinService, ClinicDatabase, ConcurrencyModel, ListenAddress, ServiceConfig};
 
-/// A machine that is busy shows a state late, but it shows it.
+/// A busy machine shows a state late, but it shows it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const POOL: ConcurrencyModel = ConcurrencyModel::Pool { workers: 8, queue: 1_000 };
 
-/// Runs `clients` clients on a page until the look says true; panics if it never does.
+/// Runs `clients` clients on a page until `seen` returns true; panics if it never does.
 fn under_load(service: &BuiltinService, clients: usize, page: &str, seen: impl Fn() -> bool) {
     let enough = AtomicBool::new(false);
     let found = scope(|scope| {
@@ -40,7 +40,7 @@ fn under_load(service: &BuiltinService, clients: usize, page: &str, seen: impl F
     assert!(found, "{page}: the kernel never showed it");
 }
 
-/// How many of our workers are in which system call, by number.
+/// The service's workers by system call number.
 fn calls() -> BTreeMap<String, Vec<String>> {
     let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for task in fs::read_dir("/proc/self/task").expect("our own").flatten() {
@@ -133,7 +133,7 @@ fn burning_and_pacing_go_by_the_threads_own_clock() {
     for _ in 0..10 {
         assert_eq!(client.get("/fault/cpu?us=10000").status, 200);
     }
-    // A running thread's account may be a tick old.
+    // A running thread's CPU accounting may be a tick old.
     let used = cpu() - before;
     assert!(used >= 90_000_000, "{used} ns for ten times 10 ms");
 }

@@ -82,7 +82,7 @@ fn bodies_of_every_kind() {
     }
 }
 
-/// A client that asks for much and reads slowly must get all of it, and must not hold up others.
+/// A client that requests much and reads slowly must get all of it, and must not hold up others.
 #[test]
 fn a_slow_reader_gets_everything() {
     for model in MODELS {
@@ -122,7 +122,7 @@ fn bytes_of_the_next_request_are_kept() {
         let service = service(model);
         let mut client = Client::of(&service);
         let one = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
-        // The answers keep their order even when a later one could come sooner.
+        // Answers keep their order even when a later one could be sent sooner.
         let targets = ["/delay?ms=20", "/owners/1", "/json", "/status/404", "/healthz"];
         client.send(targets.map(one).concat().as_bytes());
         let statuses: Vec<u16> = targets.iter().map(|_| client.answer().status).collect();
@@ -163,7 +163,7 @@ fn nonsense_is_refused_and_the_reason_can_be_read() {
             ("GET / HTTP/1.1\r\n\r\n".to_owned(), 400),
             (format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(20_000)), 431),
             // The whole body is sent though the head is enough to refuse it: the answer must
-            // survive the bytes that come after it.
+            // survive the bytes that follow.
             (
                 format!(
                     "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{two_mib}",
@@ -211,8 +211,8 @@ fn over_a_unix_socket() {
     }
 }
 
-/// A pool with one worker and one waiting place: of three requests at once, one is turned away,
-/// at once and in order, and its connection lives on.
+/// A pool with one worker and one waiting place: of three requests at once, one is rejected,
+/// at once and in order, and its connection stays open.
 #[test]
 fn a_full_pool_turns_away() {
     let service = service(ConcurrencyModel::Pool { workers: 1, queue: 1 });

@@ -1,4 +1,4 @@
-//! How a service starts, is refused, and ends.
+//! How a service starts, fails to start, and ends.
 
 use crate::client;
 use std::os::unix::net::UnixListener;

@@ -1,4 +1,4 @@
-//! More connections than one table of descriptors holds.
+//! More connections than one descriptor table holds.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use torment_reference::{ConcurrencyModel, ListenAddress};
 
 const LIMIT: u64 = 300;
 const CONNECTIONS: usize = 900;
-/// Nothing here takes so long.
+/// Nothing here takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn until(what: impl Fn() -> bool) {
@@ -36,7 +36,7 @@ fn the_tables_of_all_loops_add_up() {
     let request = b"GET /json?ms=20 HTTP/1.1\r\nHost: a\r\n\r\n";
     let crowd = ClientCrowd::new(address, CONNECTIONS, 4, request);
     let seen = crowd.run(|crowd| {
-        // Loops that are full must leave the last ones to others.
+        // Full loops must leave the last ones to others.
         until(|| service.truth()["connections"]["open"] == CONNECTIONS);
         until(|| crowd.connected.load(Relaxed) == CONNECTIONS);
         crowd.recording.store(true, Relaxed);
@@ -49,8 +49,8 @@ fn the_tables_of_all_loops_add_up() {
     assert_eq!(json["statuses"], serde_json::json!({ "200": seen.answered }));
     assert_eq!(json["abandoned"], 0);
     assert_eq!(truth["connections"]["accepted"], CONNECTIONS);
-    // The service counts a subset of what the client does: from arrival there to sending back. Both
-    // stamps of arrival are the kernel's, so neither one's business with others is in between.
+    // The service times a subset of what the client does: from arrival there to sending back. Both
+    // arrival timestamps are the kernel's, so neither includes time spent on other connections.
     let p50 = json["service_us"]["p50"].as_f64().expect("a number");
     let seen_p50 = seen.arrived.value_at_quantile(0.5) as f64 / 1e3;
     assert!((seen_p50 / p50 - 1.0).abs() < 0.1, "the service says {p50} µs, its clients {seen_p50} µs");

@@ -1,5 +1,5 @@
 //! The known truths hold, whatever the machine does: nothing is ever answered early, and nothing
-//! is lost or counted twice. How late answers are is the machine's affair, and not tested.
+//! is lost or counted twice. How late answers are depends on the machine, and is not tested.
 
 use crate::client;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::client::{Client, MODELS, service};
 use torment_reference::{BuiltinService, ConcurrencyModel, ServiceConfig, WarmUpCurve};
 
-/// Sends requests one after another on each of `connections`, for `time`. Gives the number of
+/// Sends requests one after another on each of `connections`, for `time`. Returns the number of
 /// answers with status 200 and the time from the first request to the last answer.
 fn closed_loop(
     service: &BuiltinService,
@@ -35,7 +35,7 @@ fn closed_loop(
     (done.into_inner(), start.elapsed())
 }
 
-/// Every request the clients had an answer to is in the log, and nothing else.
+/// Every request that was answered is in the log, and nothing else.
 fn check_log(service: &BuiltinService, pattern: &str, done: u64) {
     let truth = client::settled(service);
     let p = &truth["patterns"][pattern];
@@ -162,7 +162,7 @@ fn the_log_is_reset_and_does_not_count_itself() {
     assert_eq!((&after["connections"]["accepted"], &after["connections"]["peak"]), (&0.into(), &1.into()));
 }
 
-/// A client that goes away in the middle of its answer is neither answered nor lost.
+/// A client that leaves in the middle of its answer is neither answered nor lost.
 #[test]
 fn who_goes_away_is_counted() {
     for model in MODELS {

@@ -1,4 +1,4 @@
-//! One start of one arm: up, every measurement, down.
+//! One start of one arm: start, all measurements, stop.
 
 use super::measurement::MeasurementSink;
 use super::testbed::Testbed;
@@ -8,15 +8,16 @@ use plan::{Arm, ExperimentPlan, Load, LoadLevel, Measurement, Plan, SearchPlan, 
 use record::{ArmStart, CaveatKind, MeasurementResult, OngoingStart, RunId, StartTimes};
 use units::{Nanos, Rate};
 
-/// A later search begins at this share of the capacity that the pilot found: three doublings below it.
+/// Where later searches begin, as a share of the capacity found in the pilot: three doublings below it.
 const FROM: f64 = 0.125;
-/// A load is made again so often while the hypervisor takes more than a tenth of the machine, or a part of it is missing; then it is
-/// taken as it is, with that caveat.
+/// Repetitions of a load while the hypervisor steals more than a tenth of the machine, or part of the load is missing;
+/// after that it is kept, with that caveat.
 const DISTURBED: usize = 2;
-/// What is open at the end of a load is waited for no longer than this part of it, or the objective's deadline: a load says nothing of what takes longer.
+/// Longest drain as a fraction of the load (1/n), or the deadline if longer: a load tells nothing about what takes
+/// longer.
 const DRAIN: u64 = 2;
 
-/// What all starts have in common.
+/// What all starts share.
 pub(super) struct ArmRunner<'a, B> {
     pub id: RunId,
     pub plan: &'a Plan,
@@ -26,9 +27,9 @@ pub(super) struct ArmRunner<'a, B> {
     pub bench: B,
 }
 
-/// Why a start gave nothing.
+/// Why a start has no result.
 enum VoidReason {
-    /// It was asked for: nothing is kept of it.
+    /// Interrupted by the user: nothing of it is kept.
     Interrupted,
     Because(String),
 }
@@ -39,14 +40,14 @@ impl From<Error> for VoidReason {
     }
 }
 
-/// Whether the hypervisor took so much of the machine meanwhile, or a worker was lost, that it says nothing of the arm; a search repeats its own trials.
+/// Whether stolen time or a lost worker makes this useless for the arm; a search repeats its own trials.
 fn was_disturbed(probe: &Measurement, taken: &MeasurementResult) -> bool {
     probe.at != LoadLevel::Limit
         && taken.caveats.iter().any(|caveat| caveat.doubt == CaveatKind::Steal || caveat.doubt.is_fleet())
 }
 
 impl<B: Testbed> ArmRunner<'_, B> {
-    /// None if the user ended it.
+    /// `None` if the user interrupted it.
     pub fn run_start(
         &mut self,
         start: OngoingStart,
@@ -127,7 +128,7 @@ impl<B: Testbed> ArmRunner<'_, B> {
         Ok(())
     }
 
-    /// One measurement, kept as a run of its own; whether it is the last of this start.
+    /// One measurement, stored as a run of its own; returns whether it is the last of this start.
     fn probe(
         &mut self,
         place: usize,
@@ -177,7 +178,7 @@ impl<B: Testbed> ArmRunner<'_, B> {
         Ok(account.into_figures(place, probe.at, outcome.id, rate))
     }
 
-    /// The rate of a probe that has one. During the pilot a share is of what this very start can take.
+    /// The rate of a measurement that has one. During the pilot, shares are of the capacity found at this very start.
     fn rate(
         &self,
         probe: &Measurement,
@@ -223,14 +224,14 @@ impl<B: Testbed> ArmRunner<'_, B> {
         }
     }
 
-    /// Whether nothing of this workload has been measured at this start: a search warms up by itself.
+    /// Whether nothing of this workload has been measured at this start; a search warms up by itself.
     fn is_cold(&self, probe: &Measurement, visit: &ArmStart) -> bool {
         let is_of_it =
             |taken: &MeasurementResult| self.experiment.probes[taken.probe].workload == probe.workload;
         probe.at != LoadLevel::Limit && !visit.taken.iter().any(is_of_it)
     }
 
-    /// The same load, before it counts. What is wrong with it will be seen when it does.
+    /// The same load, not counted. Errors will show when it counts.
     fn warm_up(&mut self, part: &Plan) {
         if let Task::Run(load) = &part.task {
             let watch = plan::WatchPlan { on: false, ..part.watch.clone() };

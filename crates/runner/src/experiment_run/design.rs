@@ -1,16 +1,16 @@
-//! Of a plan what its experiment's analysis needs, in words where the plan has secrets.
+//! The experiment's design from a plan, in words where the plan has secrets.
 
 use plan::{ExperimentPlan, LoadLevel, Plan, ResourceLimits, Setup, Variant};
 use record::{Design, DesignArm, DesignMeasurement};
 use units::Nanos;
 
-/// How long a start commonly takes of a service that has a database, before anything is known of this one.
+/// Usual duration of a start of a service with a database, before anything is known of this one.
 const START: Nanos = Nanos::from_secs(10);
-/// Trials of a search, more or less, and what each costs beside its load.
+/// Approximate number of trials of a search, and the overhead of each.
 const TRIALS: u64 = 14;
 const BETWEEN: Nanos = Nanos::from_millis(700);
 
-/// The design of a plan's experiment.
+/// Design of a plan's experiment.
 pub fn design(plan: &Plan, experiment: &ExperimentPlan) -> Design {
     let base = &experiment.arms[0].setup;
     let arms = experiment.arms.iter().map(|arm| DesignArm {
@@ -35,7 +35,7 @@ pub fn design(plan: &Plan, experiment: &ExperimentPlan) -> Design {
     }
 }
 
-/// What the longest start of an arm will take, more or less.
+/// Approximate duration of an arm's longest start.
 pub(super) fn one_visit(experiment: &ExperimentPlan) -> Nanos {
     let find = &experiment.find;
     let of_probe = |at: LoadLevel| match at {
@@ -49,11 +49,11 @@ pub(super) fn one_visit(experiment: &ExperimentPlan) -> Nanos {
         let probes = experiment.probes.iter().filter(|probe| probe.arms.contains(&arm));
         probes.fold(START, |sum, probe| sum + of_probe(probe.at))
     };
-    // All but the baseline, which is measured more often than all others together in no plan, are alike.
+    // All alike but the baseline, which no plan measures more often than all others together.
     (0..experiment.arms.len()).map(of_arm).min().unwrap_or(START)
 }
 
-/// A change in words: what it was, and what it is.
+/// A variant in words: what was changed, and to what.
 fn words(change: &Variant, base: &Setup) -> Vec<String> {
     let service = base.service.as_ref();
     let mut words = Vec::new();

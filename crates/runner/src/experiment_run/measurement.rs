@@ -1,5 +1,5 @@
-//! What one measurement comes to: its events, folded into the figures that experiments compare. On the runner's floor, below the
-//! view, and from whole trials and raw windows.
+//! Folds a measurement's events into the figures that experiments compare. In the runner, below the view, and from
+//! whole trials and raw windows.
 
 use crate::Sink;
 use plan::{ArmMeasure, LoadLevel};
@@ -10,19 +10,19 @@ use record::{
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
-/// Passes everything on, and keeps what counts.
+/// Passes events on, and keeps what counts.
 pub(super) struct MeasurementSink<'a> {
     sink: &'a mut dyn Sink,
     trials: Vec<(u32, TrialResult, Judgement)>,
     seen: BTreeMap<u32, ServiceUsage>,
-    /// How long the load of a trial is to last, and what was answered while it did.
+    /// Planned length of each trial's load, and the requests answered during it.
     loads: BTreeMap<u32, (Nanos, u64)>,
     caveats: Vec<Caveat>,
     diagnosis: Option<Diagnosis>,
     verdict: Option<Verdict>,
 }
 
-/// Of the service, within one trial.
+/// The service's resource usage within one trial.
 #[derive(Default)]
 struct ServiceUsage {
     cpu: Nanos,
@@ -74,7 +74,7 @@ impl<'a> MeasurementSink<'a> {
         }
     }
 
-    /// Adds where the time of this measurement went, of which so much was spent on putting the state back before trials.
+    /// Adds where this measurement's time went, `reset` of it on restoring state before trials.
     pub fn add_spent(&self, into: &mut StartTimes, took: Nanos, reset: Nanos) {
         let mut of_trials = Nanos::ZERO;
         for (_, result, _) in &self.trials {
@@ -94,7 +94,7 @@ impl<'a> MeasurementSink<'a> {
         into.rest += took - (reset + of_trials);
     }
 
-    /// The figures of a probe. None of them if the measurement must not be counted; a caveat then says why.
+    /// The measurement's figures; none if it must not be counted, with a caveat that says why.
     pub fn into_figures(
         mut self,
         probe: usize,
@@ -131,7 +131,7 @@ impl<'a> MeasurementSink<'a> {
             _ => {}
         }
         let mut figures = vec![(ArmMeasure::Capacity, capacity)];
-        // The good trial next below the limit: a queue costs processor time of its own.
+        // The highest good trial below the limit: a queue costs processor time of its own.
         let near = self
             .trials
             .iter()
@@ -155,7 +155,7 @@ impl<'a> MeasurementSink<'a> {
             return (Vec::new(), false);
         };
         let is_closed = matches!(at, LoadLevel::Connections(_));
-        // What was stolen touches every figure of a load, whatever it came to.
+        // Stolen time affects every figure of a load, whatever its result.
         let stolen =
             result.caveats.iter().filter(|c| c.doubt == CaveatKind::Steal && !judgement.invalid.contains(c));
         self.caveats.splice(0..0, judgement.invalid.iter().chain(stolen).cloned());
@@ -179,7 +179,7 @@ impl<'a> MeasurementSink<'a> {
         }
         figures.extend(self.cpu(*trial, result));
         figures.extend(self.most(self.seen.get(trial)));
-        // Of a closed loop the generator may be the limit: what it got through is then a lower bound.
+        // In a closed loop the generator may be the limit: its throughput is then a lower bound.
         (figures, is_closed && !judgement.invalid.is_empty())
     }
 
@@ -201,7 +201,7 @@ impl<'a> MeasurementSink<'a> {
     }
 }
 
-/// The middle of the bounds of the typical goal (on a logarithmic scale), or the lower one alone; and the lower one.
+/// Geometric mean of the typical goal's bounds, or the lower one alone; and the lower one.
 fn capacity(limit: &Limit) -> Option<(f64, f64)> {
     let lower = limit.lower?;
     if let Some(held) = limit.held {
@@ -260,7 +260,7 @@ mod tests {
         }))
     }
 
-    /// A trial of a second with so many answers, and what was seen of the service meanwhile.
+    /// A trial of one second with this many answers, and the service's usage meanwhile.
     fn trial(number: u32, answers: u64, failed: u64, busy_ms: u64, invalid: &[CaveatKind]) -> [Event; 5] {
         let mut total = Slice { due: answers + failed, elapsed: Nanos::from_secs(1), ..Slice::default() };
         total.outcomes.add(Outcome::Ok, answers);
@@ -292,7 +292,7 @@ mod tests {
             slice.outcomes.add(Outcome::Ok, ok);
             Event::SliceDone { trial: number, slice: Box::new(slice) }
         };
-        // What was outstanding at the end is answered after it.
+        // Outstanding requests are answered after the end.
         let late = answers / 5;
         [
             Event::TrialStarted {

@@ -10,19 +10,19 @@ use service::Guard;
 use units::Nanos;
 
 pub(super) trait Testbed {
-    /// Starts an arm. How long the service itself took until it was ready, or without one all that is needed.
+    /// Starts an arm. Returns how long the service took to be ready, or without one all that is needed.
     fn up(&mut self, arm: &Setup, stop: &StopFlag) -> Result<Nanos, Error>;
 
-    /// Puts the state back before the next measurement, as the plan says.
+    /// Restores the state before the next measurement, as the plan says.
     fn reset(&mut self, arm: &Setup, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(), Error>;
 
-    /// Stops everything and tells what it has written. What had ended before although nobody asked it to.
+    /// Stops everything and reports the logs. Returns the error of a program that had ended unasked.
     fn down(&mut self, sink: &mut dyn Sink) -> Option<Error>;
 
-    /// Loads what is up until what it does is level, for `most` at the longest.
+    /// Loads the arm until its response is level, for at most `most`.
     fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &StopFlag) -> Result<(), Error>;
 
-    /// One load or search. How long it took to put the state back before its trials.
+    /// One load or search. Returns the time spent restoring state before its trials.
     fn measure(
         &mut self,
         part: &Plan,
@@ -32,14 +32,14 @@ pub(super) trait Testbed {
         stop: &StopFlag,
     ) -> (Result<(Verdict, u8), Error>, Nanos);
 
-    /// The time that it is for all of this, since an unnamed start.
+    /// Current time, from an arbitrary origin.
     fn now(&self) -> Nanos;
 }
 
-/// The machine's own processes and time.
+/// Real processes and time.
 pub(super) struct LocalTestbed {
     pub guard: Guard,
-    /// Who makes the loads, if not this process.
+    /// Makes the loads, if not this process.
     pub fleet: Option<Fleet>,
 }
 
@@ -107,7 +107,6 @@ fn warmed<C: LoadGenerator>(
     load::warm_up(&mut conductor, part, load, most);
 }
 
-/// Hears nothing.
 struct NullSink;
 
 impl Sink for NullSink {

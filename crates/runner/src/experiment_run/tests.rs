@@ -1,4 +1,4 @@
-//! Whole experiments in virtual time: what a start takes, and that what is cut from it changes no answer.
+//! Whole experiments in virtual time: how long a start takes, and that savings change no result.
 
 use super::*;
 use crate::DrainPolicy;
@@ -8,7 +8,7 @@ use engine::LoadGenerator;
 use plan::{Draft, Load, PlanCommand, Setup};
 use record::{CaveatKind, StartTimes};
 
-/// Until the service is ready, and until it has ended.
+/// Time for the service to start, and to stop.
 const STARTS: Nanos = Nanos::from_millis(800);
 const STOPS: Nanos = Nanos::from_millis(300);
 const HOLD: Nanos = Nanos::from_secs(5);
@@ -78,7 +78,7 @@ impl Testbed for VirtualTestbed<'_> {
     }
 }
 
-/// An experiment with a variant that is asked about; `what` is measured of 14 starts.
+/// An experiment with one variant; `what` is measured in 14 starts.
 fn experiment(what: &str, make: &dyn Fn(bool) -> SimulatedTarget) -> (Vec<ArmStart>, ExperimentState) {
     let text = format!(
         "target.url = 'http://127.0.0.1:9/'\nservice.command = '/bin/true'\n\
@@ -99,7 +99,7 @@ fn experiment(what: &str, make: &dyn Fn(bool) -> SimulatedTarget) -> (Vec<ArmSta
     (visits, standing)
 }
 
-/// All that a start takes is told, and what is not load is bounded.
+/// All of a start's time is accounted for, and what is not load is bounded.
 #[track_caller]
 fn assert_short(visit: &ArmStart, warm: f64) {
     let StartTimes { needs, reset, warm: warmed, load, again, drain, rest, stop } = visit.spent;
@@ -130,7 +130,7 @@ fn a_start_takes_little_more_than_its_load() {
     assert!(
         visits.iter().all(|visit| visit.spent.load == HOLD && visit.spent.drain < Nanos::from_millis(200))
     );
-    // What differs still does.
+    // A difference still shows.
     let (visits, standing) = experiment(CLOSED, &pool);
     assert_eq!(answer(&standing), HypothesisAnswer::Better);
     visits.iter().for_each(|visit| assert_short(visit, 8.5));
@@ -153,7 +153,7 @@ fn a_service_that_warms_up_is_given_the_time_it_needs_and_no_more() {
 
 #[test]
 fn what_an_overloaded_service_leaves_is_not_waited_for() {
-    // Twice what it takes: what piles up in five seconds would take it five more, and warming it up as long as that.
+    // Twice its capacity: five seconds' backlog would take five more, and so would the warm-up.
     let at = "measure = 'p50'\nat = ['1000/s']\nwarm = '2s'";
     let (visits, _) = experiment(at, &|_| pool(false));
     assert_eq!(visits.len(), 14);

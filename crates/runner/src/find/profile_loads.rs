@@ -1,4 +1,4 @@
-//! After a search: which code the target runs well below its limit, and which just above.
+//! After a search, profiles the target well below its limit and just above.
 
 use crate::Profiling;
 use crate::trial_runner::{PlannedTrial, TrialRunner};
@@ -9,21 +9,21 @@ use schedule::Schedule;
 use search::judge;
 use units::{Nanos, Rate};
 
-/// How long each load lasts: at 199 looks a second at each processor that is some 1,200 samples of each that is busy.
+/// Length of each load: at 199 Hz per processor some 1,200 samples of each busy one.
 const LENGTH: Nanos = Nanos::from_secs(6);
-/// So long an overload of that length may take to be answered; what is then still open is left.
+/// Longest time to answer after an overload of that length; the rest is abandoned.
 const DRAIN: Nanos = Nanos::from_secs(2);
-/// Of the rate that holds: far enough from the limit that nothing waits.
+/// Share of the rate that holds: far enough below the limit that nothing waits.
 const BELOW: f64 = 0.5;
-/// Of the lowest rate that does not: a queue forms within a second.
+/// Multiple of the lowest rate that does not hold: a queue forms within a second.
 const ABOVE: f64 = 1.1;
 
-/// Whether which code runs is the next question.
+/// Whether the next question is which code runs.
 fn is_of_processors(cause: Cause) -> bool {
     matches!(cause, Cause::Cpu | Cause::CpuQuota | Cause::Gc | Cause::ColdJit)
 }
 
-/// What a search without a budget leaves for it.
+/// Time that a search without a budget reserves for this.
 pub(crate) fn reserved(when: Profiling) -> Nanos {
     match when {
         Profiling::Never => Nanos::ZERO,
@@ -31,8 +31,8 @@ pub(crate) fn reserved(when: Profiling) -> Nanos {
     }
 }
 
-/// Samples the target under two short loads, if that was asked for or says more than the verdict does. Nothing that the search came to
-/// changes; that nobody can be sampled is a doubt, and costs no time.
+/// Samples the target under two short loads, if asked for or if it tells more than the verdict does. It changes no
+/// result of the search; if the target cannot be sampled, that is a caveat, and takes no time.
 pub(crate) fn profile_loads<C: LoadGenerator>(
     conductor: &mut TrialRunner<'_, C>,
     plan: &Plan,
@@ -64,7 +64,7 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
         Some(upper) => {
             vec![(LoadSide::Well, held * BELOW), (LoadSide::Above, (upper * ABOVE).min(find.max.0))]
         }
-        // It never was too much.
+        // It was never overloaded.
         None => vec![(LoadSide::Well, held)],
     };
     for (side, rate) in loads {

@@ -1,4 +1,4 @@
-//! Whole searches in virtual time, as the runner carries them out.
+//! Whole searches in virtual time, as the runner conducts them.
 
 use super::*;
 use crate::simulated::{EventCollector, OverloadCollapse, SimulatedTarget, plan};
@@ -9,14 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use units::{Nanos, Rate, Share};
 
-/// What a search came to.
 struct SimulatedSearch {
     limits: Vec<Limit>,
     ended: SearchEnd,
     code: u8,
     generator: Option<GeneratorCapacity>,
     told: Vec<Event>,
-    /// Seconds that it took.
+    /// Duration in seconds.
     took: f64,
 }
 
@@ -31,7 +30,7 @@ impl SimulatedSearch {
         trials
     }
 
-    /// Without the looks after an overload.
+    /// Without the recovery probes after overloads.
     fn made(&self) -> usize {
         self.trials().iter().filter(|(result, _)| result.purpose != Purpose::Recovery).count()
     }
@@ -54,7 +53,7 @@ fn search(target: SimulatedTarget, change: impl Fn(&mut Plan, &mut SearchPlan)) 
     found
 }
 
-/// Every trial is told from its start to its end, with all its seconds; what is known after it follows.
+/// Every trial is reported from start to end, with all its seconds, followed by what is known after it.
 #[track_caller]
 fn is_consistent(found: &SimulatedSearch) {
     let (mut started, mut due) = (0, 0);
@@ -74,7 +73,7 @@ fn is_consistent(found: &SimulatedSearch) {
                 let bounds = matches!(found.told.get(at + 1), Some(Event::Bounds { .. }));
                 let cut_short = found.ended == SearchEnd::Interrupted && at + 1 == found.told.len();
                 let untold = result.purpose == Purpose::Recovery || result.fleet_caveats().next().is_some();
-                // It is made again by more.
+                // It is repeated with more workers.
                 let grows = judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator());
                 assert!(bounds || cut_short || untold || grows, "trial {trial}");
             }
@@ -123,8 +122,8 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
     assert_eq!((lower(&found), found.limits[0].upper), (3000.0, None));
 }
 
-/// Said once of a target that answers after eight seconds that it holds 10/s and fails at 20/s: the requests that were under
-/// way before the first could be answered were taken for a queue that grows.
+/// A target that answers after eight seconds was once said to hold 10/s and fail at 20/s: the requests in flight before
+/// the first answer were taken for a growing queue.
 #[test]
 fn who_takes_long_to_answer_is_not_overloaded() {
     let found = search(SimulatedTarget::delay(Nanos::from_secs(8)), |plan, find| {
@@ -161,7 +160,7 @@ fn the_budget_counts_all_the_time_that_passes() {
             (find.budget, find.trial) = (Some(budget), Nanos::from_secs(2));
         });
         assert!(found.took <= seconds as f64 + 5.0, "a budget of {seconds} s was {} s", found.took);
-        // What is known by then is true, and is not called more than it is.
+        // What is known by then is true, and not overstated.
         let regular = found.limits.iter().all(|limit| limit.regular);
         assert!(!regular, "nothing is proven in {seconds} s");
         assert_eq!((&found.ended, found.code), (&SearchEnd::BudgetSpent, exit::UNDECIDED));
@@ -170,7 +169,7 @@ fn the_budget_counts_all_the_time_that_passes() {
             assert!(limit.upper.is_none_or(|upper| upper >= 1_960.0), "{limit:?}");
         }
     }
-    // What a slow target takes to answer is time as well: under load it were half of that.
+    // A slow target's response time counts as well: under load it would be half of that.
     let found = search(SimulatedTarget::delay(Nanos::from_secs(2)), |plan, find| {
         plan.flows[0].steps[0].timeout = Nanos::from_secs(30);
         find.budget = Some(Nanos::from_secs(30));
@@ -218,7 +217,7 @@ fn who_asks_for_the_end_gets_what_was_found() {
         assert!(found.took <= seconds + 2.0, "{seconds} s: {} s", found.took);
         assert_eq!(found.limits[0].lower.is_some(), seconds > 3.0, "{seconds} s: {:?}", found.limits);
     }
-    // While it drains, and while it is looked at whether the target is back.
+    // While it drains, and during recovery.
     let breaks = Some(OverloadCollapse { beyond: 100, times: 10, lasts: Nanos::from_secs(12) });
     let target = || SimulatedTarget { breaks, ..SimulatedTarget::queue() };
     let whole = search(target(), |_, _| {});
@@ -233,13 +232,13 @@ fn who_asks_for_the_end_gets_what_was_found() {
 
 #[test]
 fn a_target_that_does_not_come_back_is_left_alone() {
-    // Slow for good: each look finds it slower than it was.
+    // Slow for good: each probe finds it slower than before.
     let breaks = Some(OverloadCollapse { beyond: 200, times: 20, lasts: Nanos::from_secs(100_000) });
     let found = search(SimulatedTarget { breaks, ..SimulatedTarget::queue() }, |_, _| {});
     assert_eq!((&found.ended, found.code), (&SearchEnd::NotRecovered, exit::NOT_RECOVERED));
     assert_eq!(found.trials().iter().filter(|(trial, _)| trial.purpose == Purpose::Recovery).count(), 60);
     assert!(lower(&found) <= 2_000.0);
-    // So slow that what it has left is not answered at all.
+    // So slow that its backlog is never answered.
     let breaks = |lasts| Some(OverloadCollapse { beyond: 200, times: 1000, lasts: Nanos::from_secs(lasts) });
     let found = search(SimulatedTarget { breaks: breaks(100_000), ..SimulatedTarget::queue() }, |_, _| {});
     assert_eq!((&found.ended, found.code), (&SearchEnd::NotRecovered, exit::NOT_RECOVERED));
@@ -247,7 +246,8 @@ fn a_target_that_does_not_come_back_is_left_alone() {
     assert_eq!(last.expect("a trial").0.recovery, Recovery::Not(Nanos::from_secs(30)));
 }
 
-/// Requests may be lost in an overload, in a queue of new connections for one, while the target is there again: CherryPy was said to need a restart.
+/// An overload may lose requests, for instance in an accept queue, while the target recovers: CherryPy was said to need
+/// a restart.
 #[test]
 fn a_target_that_lost_requests_and_answers_others_has_come_back() {
     let breaks = Some(OverloadCollapse { beyond: 500, times: 1000, lasts: Nanos::from_millis(200) });
@@ -270,7 +270,7 @@ fn what_was_the_machines_own_doing_is_not_the_targets() {
         assert_eq!(found.trials().iter().filter(|(_, judgement)| !judgement.invalid.is_empty()).count(), 3);
         assert_eq!((found.limits[0].lower, found.limits[0].upper), (None, None));
     }
-    // What was good in spite of it counts; what was bad may have been its doing, and gives no upper bound.
+    // Trials that were good nevertheless count; bad ones may be the generator's doing, and give no upper bound.
     for target in [
         SimulatedTarget { stolen: 0.3, ..SimulatedTarget::queue() },
         SimulatedTarget { busy: 0.97, ..SimulatedTarget::queue() },
@@ -298,7 +298,7 @@ fn loaded_after_warm_up(found: &SimulatedSearch) -> f64 {
 
 #[test]
 fn when_torment_is_the_limit_it_says_so_within_a_minute() {
-    // The target takes 20,000/s; the generator makes so many.
+    // The target takes 20,000/s; the generator manages this much.
     for makes in [3_000.0, 7_000.0, 11_111.0] {
         let fast = SimulatedTarget { service: Nanos::from_micros(50), ..SimulatedTarget::queue() };
         let found = search(SimulatedTarget { makes: vec![(Nanos::ZERO, makes)], ..fast }, |_, _| {});
@@ -317,7 +317,7 @@ fn when_torment_is_the_limit_it_says_so_within_a_minute() {
 #[test]
 fn a_hiccup_of_the_generator_is_not_its_limit() {
     let whole = search(SimulatedTarget::queue(), |_, _| {});
-    // For so long the generator makes a tenth of what is asked, once it climbs, warms up, or narrows.
+    // The generator makes a tenth of the rate for this long, while climbing, warming up, or narrowing.
     for (from, lasts) in [(3.0, 2.0), (6.2, 6.0), (20.0, 4.0)] {
         let at = Nanos::from_secs_f64;
         let makes = vec![(Nanos::ZERO, 1e9), (at(from), 200.0), (at(from + lasts), 1e9)];
@@ -367,7 +367,7 @@ fn a_fleet_that_grows_finds_what_a_large_one_does() {
     }
     let short = by(1, 3, 0);
     assert_eq!((&short.ended, short.code), (&SearchEnd::GeneratorLimit, exit::NOT_TRUSTWORTHY));
-    // What comes at random is late now and then well below what they make in all.
+    // Random arrivals are late now and then well below the workers' total.
     assert!((1_500.0..=1_800.0).contains(&lower(&short)), "{}", lower(&short));
 }
 
@@ -380,7 +380,7 @@ fn careful_asks_for_more() {
     assert!((1_980.0..=2_000.0).contains(&lower(&found)), "at least {}", lower(&found));
 }
 
-/// A lost worker voids its trial and nothing else: the search asks for the same again, and comes to what it comes to without.
+/// A lost worker voids its trial and nothing else: the search repeats it, with the same result as without.
 #[test]
 fn a_lost_worker_costs_its_trial() {
     let whole = search(SimulatedTarget::queue(), |_, _| ());

@@ -1,4 +1,4 @@
-//! Which processes make a load, and what of a machine each of them has.
+//! Which processes make a load, and each one's share of a machine.
 
 use super::join_listener::JoinListener;
 use cluster::{PodSite, TargetPod};
@@ -9,75 +9,75 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::Nanos;
 
-/// Which processes make the load of a run, if it is not this one alone.
+/// Which processes make a run's load, if not this one alone.
 #[derive(Debug, Clone)]
 pub enum FleetConfig {
-    /// So many, on this machine.
+    /// Workers on this machine.
     Here {
-        /// From 1, at the beginning.
+        /// Initial number, at least 1.
         workers: u32,
-        /// There may be so many, once fewer would be the limit.
+        /// Upper limit, when fewer would be the limit.
         most: u32,
     },
     /// One on each of these hosts, by ssh.
     Ssh {
         /// As ssh takes them; one that is named twice has two.
         hosts: Vec<String>,
-        /// Where torment is there, if that is said.
+        /// Path of torment there, if given.
         binary: Option<String>,
     },
-    /// So many, that others start.
+    /// Workers started by others.
     Join {
-        /// From 1: without so many it does not begin.
+        /// Number needed to begin, at least 1.
         workers: u32,
-        /// So many may take part, whenever they come.
+        /// Most that may take part, whenever they join.
         most: u32,
-        /// Where they come in.
+        /// Where they join.
         entrance: Arc<JoinListener>,
     },
-    /// So many pods of a cluster.
+    /// Pods of a cluster.
     Pods {
-        /// From 1, at the beginning.
+        /// Initial number, at least 1.
         workers: u32,
-        /// There may be so many, once fewer would be the limit.
+        /// Upper limit, when fewer would be the limit.
         most: u32,
-        /// Where they come in.
+        /// Where they join.
         entrance: Arc<JoinListener>,
-        /// Where they are.
+        /// Where they run.
         site: Arc<PodSite>,
-        /// They end after so long, whatever happens.
+        /// Time limit of the pods, whatever happens.
         deadline: Nanos,
     },
 }
 
-/// Who watches the target, if it is not this process.
+/// Who watches the target, if not this process.
 #[derive(Debug, Clone)]
 pub enum WatchersConfig {
     /// One on each of these machines, by ssh.
     Ssh {
         /// As ssh takes them, each once.
         hosts: Vec<String>,
-        /// Where torment is there, if that is said.
+        /// Path of torment there, if given.
         binary: Option<String>,
     },
-    /// So many, that others start.
+    /// Watchers started by others.
     Join {
-        /// From 1.
+        /// At least 1.
         watchers: u32,
-        /// Where they come in.
+        /// Where they join.
         entrance: Arc<JoinListener>,
     },
-    /// A pod on each node of the target's pods, or one in each of these, as far as [`FleetPlan::WATCHERS_MOST`] goes.
+    /// A pod on each node of the target's pods, or a watcher in each pod, up to [`FleetPlan::WATCHERS_MOST`].
     Pods {
-        /// The target's.
+        /// The target's pods.
         pods: Vec<TargetPod>,
-        /// They are watched from within.
+        /// Watched from inside.
         inside: bool,
-        /// Where they come in.
+        /// Where they join.
         entrance: Arc<JoinListener>,
-        /// Where they are.
+        /// Where they run.
         site: Arc<PodSite>,
-        /// They end after so long, whatever happens.
+        /// Time limit of the pods, whatever happens.
         deadline: Nanos,
     },
 }
@@ -92,7 +92,7 @@ impl WatchersConfig {
         }
     }
 
-    /// How they were asked for, as `--watch-on` takes it, of one of them.
+    /// How this watcher was asked for, as `--watch-on` takes it.
     pub(super) fn on_option(&self, number: u32) -> String {
         match self {
             Self::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
@@ -104,7 +104,7 @@ impl WatchersConfig {
 }
 
 impl WatchersConfig {
-    /// What none of them sees of the target, if it is on more nodes than are watched, or more pods.
+    /// What no watcher sees, if the target is on more nodes or pods than are watched.
     pub(super) fn unwatched(&self) -> Option<MissingMeasure> {
         let Self::Pods { pods, inside, .. } = self else { return None };
         if *inside {
@@ -120,12 +120,12 @@ impl WatchersConfig {
     }
 }
 
-/// The target's pods, as far as there may be watchers in them.
+/// The target's pods, up to the limit on watchers.
 pub(super) fn watched_pods(pods: &[TargetPod]) -> &[TargetPod] {
     &pods[..pods.len().min(FleetPlan::WATCHERS_MOST as usize)]
 }
 
-/// The nodes of the target's pods, those with most of them first, as far as there may be watchers.
+/// The nodes of the target's pods, those with most pods first, up to the limit on watchers.
 pub(super) fn watched_nodes(pods: &[TargetPod]) -> Vec<String> {
     let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
     pods.iter().for_each(|pod| *nodes.entry(&pod.node).or_default() += 1);
@@ -142,7 +142,7 @@ impl FleetConfig {
         }
     }
 
-    /// How many there may be.
+    /// The most workers there may be.
     pub(super) fn most(&self) -> u32 {
         match self {
             Self::Here { most, .. } | Self::Join { most, .. } | Self::Pods { most, .. } => *most,
@@ -165,7 +165,7 @@ impl FleetConfig {
         }
     }
 
-    /// Which of the workers on the same machine one of them is, and how many these are, of so many in all.
+    /// Index of this worker among those on the same machine, and their number, of `all` workers.
     pub(super) fn among(&self, number: u32, all: u32) -> (u32, u32) {
         match self {
             Self::Here { .. } => (number, all),
@@ -182,7 +182,7 @@ impl FleetConfig {
 }
 
 impl FleetConfig {
-    /// How one of the workers was asked for, as `--on` takes it; of one on this machine nothing.
+    /// How this worker was asked for, as `--on` takes it; empty for one on this machine.
     pub(super) fn on_option(&self, number: u32) -> String {
         match self {
             Self::Here { .. } => String::new(),
@@ -193,7 +193,8 @@ impl FleetConfig {
     }
 }
 
-/// The processors of one of `count` workers: those that are named are dealt out; where they are fewer than workers, some share one.
+/// The processors of one of `count` workers: the named ones are dealt out; if they are fewer than workers, some share
+/// one.
 pub(super) fn assign_cores(cores: &[u32], number: u32, count: u32) -> Vec<u32> {
     let own: Vec<u32> = cores.iter().copied().skip(number as usize).step_by(count as usize).collect();
     if own.is_empty() {

@@ -1,4 +1,4 @@
-//! More workers, before they are the limit.
+//! Adds workers before they are the limit.
 
 use super::config::FleetConfig;
 use super::member_state::MemberState;
@@ -9,11 +9,11 @@ use schedule::OfferedLoad;
 use std::time::Instant;
 use units::Rate;
 
-/// No worker is to work more than this share of its time: what it does takes longer then, now and then, than there is time for.
+/// Highest utilisation of a worker: beyond it, it is late now and then.
 const BUSY_MOST: f64 = 0.8;
-/// So much each works once there are more.
+/// Target utilisation after growing.
 const BUSY_THEN: f64 = 0.6;
-/// Below this much of it is what a load of any rate costs, so that it tells nothing of a higher one.
+/// Below this, utilisation is mostly overhead of any load, and says nothing of a higher rate.
 const BUSY_TOLD: f64 = 0.1;
 
 /// What a load cost the busiest worker.
@@ -25,14 +25,14 @@ pub(super) struct WorkerCost {
 }
 
 impl WorkerCost {
-    /// Of the load that was made last, by those who made it; none of a closed loop.
+    /// Of the last load, from those who made it; `None` for a closed loop.
     pub fn of(offer: &OfferedLoad, members: &[MemberFigures]) -> Option<Self> {
         let OfferedLoad::Open(schedule) = offer else { return None };
         let busy = members.iter().map(|worked| worked.busy_shares().0.0).fold(0.0, f64::max);
         (!members.is_empty()).then(|| Self { rate: schedule.max_rate(), workers: members.len() as u32, busy })
     }
 
-    /// How many workers a rate takes, if it takes more than so many; none if that is not known.
+    /// Workers needed for a rate, if more than `workers`; `None` if unknown.
     fn wants(self, rate: Rate, workers: u32) -> Option<u32> {
         if self.busy < BUSY_TOLD || self.rate.0 <= 0.0 {
             return None;
@@ -43,7 +43,7 @@ impl WorkerCost {
 }
 
 impl Fleet {
-    /// Starts more workers if this load would keep one of those that are there too busy.
+    /// Adds workers if this load would keep one of the present ones too busy.
     pub(super) fn grow_for(&mut self, offer: &OfferedLoad) {
         let (Some(cost), OfferedLoad::Open(schedule)) = (self.cost, offer) else { return };
         if let Some(workers) = cost.wants(schedule.max_rate(), self.hands.len() as u32) {
@@ -58,7 +58,7 @@ impl Fleet {
         self.grow_to((enough as u32).max(workers + 1))
     }
 
-    /// False if that is not more than there are, or none follows. Each is told its share anew, for what is limited is the fleet's.
+    /// False if that is no more than there are, or none join. All get new shares, since limits are the fleet's.
     fn grow_to(&mut self, workers: u32) -> bool {
         let (before, workers) = (self.hands.len() as u32, workers.min(self.most));
         if workers <= before {
@@ -76,13 +76,13 @@ impl Fleet {
                 };
                 if let Some(why) = why {
                     let there = self.hands.len() as u32;
-                    // It is asked for once.
+                    // Ask for it only once.
                     self.most = there;
                     let grounds = CaveatDetails::NoRoom { wanted: workers, there, why };
                     self.caveats.push(Caveat::with_details(CaveatKind::NoMoreWorkers, grounds));
                 }
             }
-            // Others start them, and they come when they come.
+            // Others start them, and they join whenever they do.
             FleetConfig::Join { .. } | FleetConfig::Ssh { .. } => return false,
         }
         if self.hands.len() as u32 == before {
@@ -90,13 +90,14 @@ impl Fleet {
         }
         self.are_more = false;
         self.redistribute_shares();
-        // Why one does not start stands in its hand.
+        // A failed start is recorded in its `MemberState`.
         let stop = self.stop.clone();
         let _ = self.start_missing(&|| stop.is_requested());
         self.there().len() as u32 > before
     }
 
-    /// Waits until those that were asked for are ready, or the cluster says why they do not come: gives that. Who comes later is let in all the same.
+    /// Waits until the requested pods are ready; returns the cluster's reason if they will not come. Late ones are
+    /// still admitted.
     fn await_pods(&mut self, workers: u32) -> Option<String> {
         let until = Instant::now() + REPLACED;
         let are_ready = |fleet: &Self| {

@@ -1,4 +1,4 @@
-//! Connections that the workers hold open together, each of them its part, with ports of its own.
+//! Connections held open by the workers together, each with ports of its own.
 
 use super::membership::{CUT_LIMIT, STARTS};
 use super::{ASK, Fleet};
@@ -9,14 +9,14 @@ use record::LostMember;
 use units::Nanos;
 
 impl Fleet {
-    /// So many can be made by all: each of their loops has as many as the others, so that whoever can make fewest limits them.
+    /// The most connections of all: every loop has equally many, so the worker that can open fewest limits them.
     pub(super) fn connections_most(&self) -> u64 {
         let there = || self.hands.values().filter(|hand| hand.is_there());
         let loops: u64 = there().map(|hand| u64::from(hand.loops)).sum();
         there().map(|hand| hand.connections * loops / u64::from(hand.loops)).min().unwrap_or(0)
     }
 
-    /// Those of whom connections stood, and who are no longer there.
+    /// Lost workers that held connections.
     pub(super) fn lost_holders(&self) -> Vec<LostMember> {
         let lost = self.holders.iter().filter_map(|number| {
             let hand = self.hands.get(number).filter(|hand| !hand.is_there())?;
@@ -28,7 +28,7 @@ impl Fleet {
         lost.collect()
     }
 
-    /// Waits until all of them have told what stands; false if one was lost meanwhile.
+    /// Waits until all have reported their connections; false if one was lost meanwhile.
     fn held(&mut self, held: &mut HeldConnections, interrupted: &dyn Fn() -> bool) -> bool {
         let (mut awaited, mut enough, mut whole) = (self.holders.clone(), false, true);
         while !awaited.is_empty() {
@@ -62,7 +62,7 @@ impl ConnectionHolder for Fleet {
         self.there().values().sum()
     }
 
-    /// Each has so many as its loops have requests. While one is lost they are made anew, by whoever is there.
+    /// Each holds as many as its loops' share. If a worker is lost, the present ones start over.
     fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections {
         let mut held = HeldConnections::default();
         for _ in 0..STARTS {

@@ -1,4 +1,4 @@
-//! Where members come in that others start, on whatever machines.
+//! Where members join that others start, on any machine.
 
 use crate::Error;
 use engine::ResolvedTarget;
@@ -9,31 +9,31 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::time::Duration;
 use units::Nanos;
 
-/// So long a file lets in: no run is longer, or hardly.
+/// Lifetime of a join file: hardly any run is longer.
 const LASTS: Duration = Duration::from_secs(31 * 86_400);
-/// For a name to be looked up.
+/// Timeout of a name lookup.
 const LOOK_UP: Duration = Duration::from_secs(5);
-/// An address for documentation (RFC 5737): the way there begins where the way to most others does. Nothing is sent.
+/// A documentation address (RFC 5737), to find the local address of the default route. Nothing is sent.
 const SOMEWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
 
-/// It is open from when it is made. Who comes is let in once the run begins, with the file that it gives.
+/// Listens from the start. Members with its join file are admitted once the run begins.
 #[derive(Debug)]
 pub struct JoinListener {
     listener: TcpListener,
     pass: Credentials,
     file: String,
-    /// Where that says that this is.
+    /// The address in the join file.
     pub(crate) at: String,
-    /// How long they are waited for.
+    /// How long to wait for members.
     pub(crate) waits: Nanos,
 }
 
 impl JoinListener {
-    /// For workers, at `HOST` or `HOST:PORT`, as their machines reach this one; if that is not said, at the address from which the way to the
-    /// target begins, and a port that is free.
+    /// For workers, at `HOST` or `HOST:PORT`, as their machines reach this one; by default the local address of the
+    /// route to the target, and a free port.
     ///
     /// # Errors
-    /// If nobody can be let in there.
+    /// If it cannot listen there.
     pub fn for_workers(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
         Self::open(FleetRole::Worker, at, target, waits)
     }
@@ -41,7 +41,7 @@ impl JoinListener {
     /// The same for watchers.
     ///
     /// # Errors
-    /// As [`Entrance::for_workers`].
+    /// As for [`JoinListener::for_workers`].
     pub fn for_watchers(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
         Self::open(FleetRole::Watcher, at, target, waits)
     }
@@ -66,11 +66,11 @@ impl JoinListener {
         Self::named(role, listener, host.as_deref(), waits).map_err(|why| failed(&why))
     }
 
-    /// For workers in pods of a cluster: at `HOST` or `HOST:PORT`, as they reach this machine, which may have another address for itself; if that is
-    /// not said, at the address from which the way to the cluster's server begins, and a port that is free.
+    /// For workers in pods: at `HOST` or `HOST:PORT`, as they reach this machine, possibly by another address; by
+    /// default the local address of the route to the cluster's server, and a free port.
     ///
     /// # Errors
-    /// If nobody can be let in there.
+    /// If it cannot listen there.
     pub fn for_worker_pods(
         at: Option<&str>,
         server: Option<(&str, u16)>,
@@ -82,7 +82,7 @@ impl JoinListener {
     /// The same for watchers.
     ///
     /// # Errors
-    /// As [`Entrance::for_worker_pods`].
+    /// As for [`JoinListener::for_worker_pods`].
     pub fn for_watcher_pods(
         at: Option<&str>,
         server: Option<(&str, u16)>,
@@ -102,7 +102,7 @@ impl JoinListener {
         };
         let Some(at) = at else {
             let server = server.and_then(|(host, port)| sys::resolve_host(host, port, LOOK_UP).ok());
-            // A server that is reached by loopback is on this machine, or at the other end of a tunnel.
+            // An API server at a loopback address is on this machine, or at the other end of a tunnel.
             let server = server.filter(|server| !server.ip().is_loopback()).unwrap_or(SOMEWHERE);
             let own = SocketAddr::new(way_to(server), 0);
             let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
@@ -112,14 +112,14 @@ impl JoinListener {
         let own = sys::resolve_host(&host, port, LOOK_UP);
         let own = own.and_then(|own| TcpListener::bind(own).map_err(|why| engine::reason(&why).to_string()));
         let listener = own.or_else(|_| {
-            // Somebody between here and there knows it by that name.
+            // Some NAT knows this machine by that name.
             let all = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
             TcpListener::bind(all).map_err(|why| failed(&engine::reason(&why)))
         })?;
         Self::named(role, listener, Some(&host), waits).map_err(|why| failed(&why))
     }
 
-    /// Who listens there, by this name.
+    /// Listens there under this name.
     fn named(
         role: FleetRole,
         listener: TcpListener,
@@ -134,24 +134,24 @@ impl JoinListener {
         Ok(Self { listener, pass: pass(FleetRole::Coordinator)?, file, at, waits })
     }
 
-    /// Where a run is conducted elsewhere: a place that is listened at, with what lets in there.
+    /// For a run conducted elsewhere: an open listener and its credentials.
     pub(crate) fn from_listener(listener: TcpListener, pass: Credentials, waits: Nanos) -> Self {
         Self { listener, pass, file: String::new(), at: String::new(), waits }
     }
 
-    /// What lets one in, as it is written into a file.
+    /// Content of the join file.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// Lets in, from now on, into this.
+    /// Admits members to this link from now on.
     pub(super) fn admit_to(&self, post: &link::CoordinatorLink) -> Result<(), Error> {
         let listener = self.listener.try_clone().map_err(|why| Error::Fleet(why.to_string()))?;
         post.listen(listener, &self.pass).map_err(|why| Error::Fleet(why.to_string()))
     }
 }
 
-/// Of `HOST:PORT`, `HOST`, or an address of IPv6 in brackets.
+/// Parses `HOST:PORT`, `HOST`, or a bracketed IPv6 address.
 fn host_and_port(text: &str) -> Option<(String, u16)> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().ok()?),
@@ -160,11 +160,11 @@ fn host_and_port(text: &str) -> Option<(String, u16)> {
     (!host.is_empty()).then(|| (host.to_owned(), port))
 }
 
-/// The address of this machine from which the target is reached, or most others are.
+/// Local address of the route to the target, or else of the default route.
 fn local_address_towards(target: &Target) -> IpAddr {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let to = match target {
-        // It will be at this machine alone.
+        // The demo will be on this machine.
         Target::Demo => return loopback,
         Target::Null => SOMEWHERE,
         target => match ResolvedTarget::resolve(target) {
@@ -176,7 +176,7 @@ fn local_address_towards(target: &Target) -> IpAddr {
     way_to(to)
 }
 
-/// The address of this machine from which the way there begins.
+/// Local address of the route to `to`.
 fn way_to(to: SocketAddr) -> IpAddr {
     let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let way = UdpSocket::bind((any, 0)).and_then(|socket| {

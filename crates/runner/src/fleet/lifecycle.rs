@@ -1,4 +1,4 @@
-//! What all are there for: they come, turn to the loads of one plan after the other, and rest between them.
+//! The fleet's life: workers join, make the loads of one plan after another, and rest in between.
 
 use super::member_state::MemberState;
 use super::ssh::PendingConnections;
@@ -14,7 +14,7 @@ use record::FleetMember;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Fleet {
-    /// Nobody has come yet.
+    /// Without any workers yet.
     pub fn new(asked: &FleetConfig, plan: &Plan, stop: &StopFlag) -> Result<Self, Error> {
         let post = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Worker, &plan.generator.cores)
             .map_err(|why| Error::Fleet(why.to_string()))?;
@@ -46,9 +46,10 @@ impl Fleet {
         })
     }
 
-    /// Has them come before anything is there that could be loaded: who does not come is known by then. Gives who they are.
+    /// Gathers the workers before anything is started that could be loaded, so that missing ones are known early.
+    /// Returns them.
     ///
-    /// Fails as [`Fleet::turn_to`], or if they would not reach the target of this plan.
+    /// Fails as [`Fleet::assign`], or if they would not reach the target of this plan.
     pub fn assemble(&mut self, plan: &Plan) -> Result<Vec<FleetMember>, Error> {
         let nowhere = Plan { target: Target::Null, ..plan.clone() };
         let members = self.assign(&nowhere, &Target::Null)?.carrier.changed_members();
@@ -65,19 +66,19 @@ impl Fleet {
         Ok(members.unwrap_or_default())
     }
 
-    /// Has the workers make the loads of this plan from now on. Those that are there are told; the others are started, or let in, and
-    /// waited for until each could begin.
+    /// Makes the workers take on this plan. Those present are told; the others are started, or admitted, and waited for
+    /// until each is ready.
     ///
     /// Fails with what the first of them cannot do.
     pub fn assign(&mut self, plan: &Plan, target: &Target) -> Result<ReadyGenerator<&mut Self>, Error> {
         let is_here = self.asked.is_here();
         let job = match preflight::job(plan, target) {
-            // It need not be known here.
+            // It need not resolve here.
             Err(Error::Engine(engine::Error::Resolve { .. })) if !is_here => None,
             job => Some(job?),
         };
         if let Some(job) = job.as_ref().filter(|_| is_here && *target != Target::Null) {
-            // What this machine can reach, they can.
+            // What this machine reaches, they reach too.
             preflight::first_answer(job)?;
         }
         let endpoint = job.as_ref().map_or_else(ResolvedTarget::null, |job| job.endpoint.clone());
@@ -96,13 +97,13 @@ impl Fleet {
         self.open(target)?;
         let stop = self.stop.clone();
         self.start_missing(&|| stop.is_requested())?;
-        // Who was interrupted waits for nobody: the run ends as one that was, with whoever is there.
+        // After an interrupt nobody is waited for: the run ends as interrupted, with whoever is present.
         if !stop.is_requested() {
             self.check_complete()?;
         }
         let mut caveats = std::mem::take(&mut self.caveats);
         if is_here {
-            // What one of them lacks on a machine that all share, each lacks.
+            // What one worker lacks on a shared machine, all lack.
             caveats.truncate(1);
         }
         self.doubted.clone_from(&caveats);
@@ -110,7 +111,7 @@ impl Fleet {
         Ok(ReadyGenerator { carrier: self, endpoint, connections, caveats })
     }
 
-    /// Nothing of the plan is to be sent any more: all connections are closed.
+    /// Nothing more of the plan is to be sent: all connections are closed.
     pub fn release_plan(&mut self) {
         self.holders.clear();
         for (number, hand) in self.hands.iter_mut().filter(|(_, hand)| hand.is_connected()) {
@@ -119,7 +120,7 @@ impl Fleet {
         }
     }
 
-    /// Lets in who comes, and has the pods made, if it is them; once.
+    /// Admits members, and creates the pods if any; once.
     fn open(&mut self, target: &Target) -> Result<(), Error> {
         if std::mem::replace(&mut self.is_open, true) {
             return Ok(());

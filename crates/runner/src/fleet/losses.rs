@@ -1,4 +1,4 @@
-//! Of whom a trial has not all, and why.
+//! Workers missing from a trial, and why.
 
 use super::member_state::MemberState;
 use super::{Fleet, FleetTrial};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use units::Nanos;
 
 impl Fleet {
-    /// Those of whom the trial has not all, or who would not have gone on.
+    /// Workers whose reports are incomplete, or who would not have gone on.
     pub(super) fn lost_members(&self, course: &FleetTrial, offer: &OfferedLoad) -> Vec<LostMember> {
         let FleetTrial { muster, ledger, leaving, strays, .. } = course;
         let mut lost: BTreeMap<u32, (Nanos, String)> = leaving.clone();
@@ -34,14 +34,14 @@ impl Fleet {
             };
             lost.entry(member).or_insert((at, why));
         }
-        // Where one is lost the trial is void, and the others may hear late that it is over.
+        // A lost worker voids the trial, and the others may learn of its end late.
         if lost.is_empty() {
             let why = "it went on with its load after it was to end";
             lost.extend(muster.overran().map(|(member, until)| (member, (until, why.to_owned()))));
         }
         if lost.is_empty() {
             let why = "it ended its load by itself: for too long nothing reached it, or came from it";
-            // So many requests are all there are.
+            // A fixed number of requests is all there is.
             let counted = matches!(offer, OfferedLoad::Closed { requests: Some(_), .. });
             let ends = if counted { Nanos::ZERO } else { offer.latest_end() };
             lost.extend(muster.fell_short(ends).map(|(member, until)| (member, (until, why.to_owned()))));

@@ -8,49 +8,49 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// From a worker's start until it is ready: it joins, looks the target up, and starts its loops.
+/// From a worker's start until it is ready: it joins, resolves the target, and starts its loops.
 pub(super) const READY_LIMIT: Duration = Duration::from_secs(30);
-/// What a worker may use to go home by itself.
+/// Time for a worker to exit by itself.
 const LEAVING: Duration = Duration::from_secs(2);
-/// A process whose line is cut is known to have ended soon after, if it has.
+/// Time for a disconnected process to be seen to have ended.
 const ENDING: Duration = Duration::from_millis(300);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// One member, as the coordinator knows it; by default one that was not started.
+/// A member as the coordinator sees it; the default is one not started.
 #[derive(Debug, Default)]
 pub(super) struct MemberState {
-    /// Its process, or the ssh by which it is reached.
+    /// Its process, or the ssh to it.
     process: Option<Child>,
-    /// What that says, if it is ssh.
+    /// That ssh's stderr.
     words: Option<SshStderr>,
-    /// Where it is.
+    /// Where it runs, for people.
     pub place: String,
-    /// What that is called by itself.
+    /// Its own hostname.
     pub host: String,
-    /// Its process there.
+    /// Its process ID there.
     pub pid: u32,
-    /// That is another machine than this.
+    /// It runs on another machine.
     pub is_elsewhere: bool,
-    /// How many loops it has; none before it could begin.
+    /// Number of its loops; 0 before it is ready.
     pub loops: u32,
-    /// The most connections that it can make.
+    /// The most connections it can open.
     pub connections: u64,
-    /// How far its clock is from ours.
+    /// Its clock's offset from ours.
     pub clock: Option<ClockReading>,
-    /// It is there, and gets ready once more, or rests until it is told for what.
+    /// It is present, and preparing again, or idle.
     pub shares: bool,
-    /// It cannot do what it was told last, and is there.
+    /// It is present but could not do what it was told last.
     pub has_refused: bool,
-    /// Its line is cut, and it may make another: since when, and how that showed.
+    /// Its link is cut, and it may reconnect: since when, and the symptom.
     pub cut: Option<(Instant, String)>,
-    /// It was asked to go by others, and goes.
+    /// Others asked it to leave, and it does.
     pub leaves: Option<String>,
-    /// Why it is no longer there.
+    /// Why it is gone.
     pub gone: Option<String>,
 }
 
 impl MemberState {
-    /// Starts a worker on this machine, which is told what to do over this line. It does not outlive whoever starts it.
+    /// Starts a local worker with `line` as its link. It dies with this process.
     pub fn start(program: &Path, line: OwnedFd) -> io::Result<Self> {
         let mut command = Command::new(program);
         let answers = line.try_clone()?;
@@ -60,7 +60,7 @@ impl MemberState {
         Ok(Self { process: Some(command.spawn()?), ..Self::default() })
     }
 
-    /// One that is reached by this ssh.
+    /// A member reached by this ssh.
     pub fn over_ssh(mut ssh: Child, host: &str) -> io::Result<Self> {
         let words = ssh.stderr.take().map(|from| SshStderr::new(host, from)).transpose()?;
         Ok(Self { process: Some(ssh), words, place: host.to_owned(), ..Self::default() })
@@ -76,7 +76,7 @@ impl MemberState {
         self.loops > 0 && self.clock.is_some() && self.gone.is_none() && self.leaves.is_none()
     }
 
-    /// What it is told arrives.
+    /// Messages to it arrive.
     pub fn is_connected(&self) -> bool {
         let is_here = self.gone.is_none() || self.has_refused;
         self.pid > 0 && is_here && self.cut.is_none() && self.leaves.is_none()
@@ -87,7 +87,7 @@ impl MemberState {
         self.loops == 0 && self.gone.is_none()
     }
 
-    /// Its line is cut: what is known of its process says more than that.
+    /// Its link is cut: what is known of its process explains more.
     pub fn mark_gone(&mut self, why: &str) {
         let ended = self.wait_exit(ENDING);
         let said = match (&self.words, ended) {
@@ -99,7 +99,7 @@ impl MemberState {
         self.end();
     }
 
-    /// It did not come: `wrong` says why, or else its process.
+    /// It did not join: because of `wrong`, or else of how its process ended.
     pub fn mark_failed(&mut self, wrong: &str) {
         let ended = if wrong.is_empty() { self.wait_exit(LEAVING) } else { None };
         let why = self.words.as_ref().map_or_else(|| wrong.to_owned(), |words| words.explain(wrong, ended));
@@ -107,7 +107,7 @@ impl MemberState {
         self.end();
     }
 
-    /// Ends it at once, if it goes on.
+    /// Kills it if it still runs.
     pub fn end(&mut self) {
         self.gone.get_or_insert_with(|| "it was ended, because it told nothing".to_owned());
         if let Some(process) = &mut self.process {
@@ -116,14 +116,14 @@ impl MemberState {
         }
     }
 
-    /// It was told to go home, if it was there: waits until it has, and ends it if it does not.
+    /// Waits for it to exit, if it was told to, and kills it if it does not.
     pub fn leave(&mut self, was_there: bool) {
         if !was_there || self.wait_exit(LEAVING).is_none() {
             self.end();
         }
     }
 
-    /// How it ended, if it does within this time.
+    /// How it ended, if it does within `limit`.
     fn wait_exit(&mut self, limit: Duration) -> Option<ExitStatus> {
         let (process, until) = (self.process.as_mut()?, Instant::now() + limit);
         loop {

@@ -1,4 +1,4 @@
-//! Workers come: each is started, or let in, is told what it needs, and could begin. Who is lost comes again.
+//! Workers join: each is started or admitted, gets its share, and gets ready. Lost ones come again.
 
 use super::config::{FleetConfig, assign_cores};
 use super::member_state::{MemberState, READY_LIMIT};
@@ -16,15 +16,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// For twenty exchanges with each, by which the clocks are compared before a trial.
+/// For twenty clock exchanges with each before a trial.
 pub(super) const AGREE_LIMIT: Duration = Duration::from_secs(2);
-/// Whose line is cut is waited for as long as who tells of nothing.
+/// Wait for a disconnected worker, as for one that does not report.
 pub(super) const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
-/// One that does not come back so often is left alone.
+/// Failed starts before a worker is given up.
 pub(super) const STARTS: u32 = 3;
 
 impl Fleet {
-    /// A worker in words.
+    /// A worker, for people.
     fn describe_worker(&self, number: u32) -> String {
         match &self.asked {
             FleetConfig::Here { .. } => format!("worker {number}"),
@@ -36,7 +36,7 @@ impl Fleet {
         }
     }
 
-    /// Starts one; how that goes on is heard.
+    /// Starts one; its progress arrives as events.
     fn start_worker(&mut self, number: u32) -> io::Result<()> {
         let hand = match &self.asked {
             FleetConfig::Here { .. } => {
@@ -50,7 +50,7 @@ impl Fleet {
                 MemberKind::Worker,
             )?,
             FleetConfig::Join { .. } | FleetConfig::Pods { .. } => {
-                // Others do: its place is free.
+                // Others start them: its number is free.
                 let hand = self.hands.get_mut(&number).filter(|hand| !hand.is_connected());
                 if let Some(hand) = hand.filter(|hand| hand.gone.is_some() || hand.leaves.is_some()) {
                     *hand = MemberState::default();
@@ -77,7 +77,7 @@ impl Fleet {
         )
     }
 
-    /// Whether all are there; else who is not, and why. Later on whoever is there is enough, as for a trial.
+    /// Whether all are present; else who is not, and why. Later on, those present suffice, as for a trial.
     pub(super) fn check_complete(&self) -> Result<(), Error> {
         let (there, workers) = (self.there().len() as u32, self.asked.workers());
         if self.trial > 0 && there > 0 {
@@ -87,7 +87,7 @@ impl Fleet {
             let enough = there >= workers;
             return if enough { Ok(()) } else { Err(Error::Fleet(self.nobody_comes(there, workers))) };
         }
-        // Who is known to be gone says more than who was only waited for.
+        // A worker known to be gone explains more than one merely waited for.
         let absent = || self.hands.iter().filter(|(_, hand)| !hand.is_there());
         match absent().find(|(_, hand)| hand.gone.is_some()).or_else(|| absent().next()) {
             None => Ok(()),
@@ -98,7 +98,7 @@ impl Fleet {
         }
     }
 
-    /// Starts those that are not there, and waits until they could begin, or it is known why not. The clocks are compared then.
+    /// Starts the missing workers, and waits until they are ready or have failed. Then compares clocks.
     pub(super) fn start_missing(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
         let is_first = self.trial == 0;
         let tried = |starts: &BTreeMap<u32, u32>, number: &u32| starts.get(number).copied().unwrap_or(0);
@@ -119,7 +119,7 @@ impl Fleet {
             })?;
         }
         let is_nobody_there = missing.len() == self.hands.len() && sharing.is_empty();
-        // The others go on without one that is to be started by others; it may come for a later trial.
+        // Do not wait for one that others are to start; it may come for a later trial.
         let awaited: Vec<u32> = if matches!(self.asked, FleetConfig::Join { .. }) && !is_nobody_there {
             sharing
         } else {
@@ -136,7 +136,7 @@ impl Fleet {
                 FleetConfig::Pods { .. } => REPLACED,
                 _ => READY_LIMIT,
             };
-        // Who came in time may get ready.
+        // Those who joined in time may finish preparing.
         let mut ready_until = until;
         let is_in_time = |hands: &BTreeMap<u32, MemberState>, until: Instant, ready_until: Instant| {
             let now = Instant::now();
@@ -170,7 +170,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Whether the line of one of them is only cut: then it is waited for.
+    /// Whether only its link is cut: then it is waited for.
     pub(super) fn mark_cut(&mut self, number: u32, why: &str) -> bool {
         let may = self.asked.is_joined() && self.trial > 0;
         let Some(hand) = self.hands.get_mut(&number).filter(|hand| may && hand.is_ready()) else {
@@ -180,14 +180,14 @@ impl Fleet {
         true
     }
 
-    /// Whether who joins is one whose line was cut.
+    /// Whether the joining worker is one whose link was cut.
     pub(super) fn resume_cut(&mut self, number: u32, hello: &Hello) -> bool {
         let hand = self.hands.get_mut(&number).filter(|hand| hand.cut.is_some() && hand.is_ready());
         let hand = hand.filter(|hand| hello.member == Some(number) && hello.pid == hand.pid);
         hand.is_some_and(|hand| hand.cut.take().is_some())
     }
 
-    /// Waits for those whose lines were cut a moment ago; who does not come back is gone.
+    /// Waits for workers cut off a moment ago; those that do not return are gone.
     pub(super) fn await_reconnects(&mut self) {
         let is_near =
             |hand: &MemberState| hand.cut.as_ref().is_some_and(|(since, _)| since.elapsed() < CUT_LIMIT);
@@ -202,7 +202,7 @@ impl Fleet {
         }
     }
 
-    /// The way to one of them is there, or is known not to be.
+    /// The connection to one is there, or has failed.
     fn has_arrived(&mut self, number: u32, way: Result<Duplex, String>) {
         let Some(hand) = self.hands.get_mut(&number).filter(|hand| hand.is_pending()) else { return };
         let taken = way.and_then(|way| self.post.accept(number, way).map_err(|why| why.to_string()));
@@ -211,7 +211,7 @@ impl Fleet {
         }
     }
 
-    /// Tells one that has joined what it needs to get ready; else why it cannot take part.
+    /// Sends a newly joined worker what it needs; fails if it cannot take part.
     fn welcome(&mut self, number: u32, hello: Hello) -> Result<(), String> {
         if self.asked.is_joined() && number < self.asked.most() && !self.hands.contains_key(&number) {
             self.hands.insert(number, MemberState::default());
@@ -245,7 +245,7 @@ impl Fleet {
         }
     }
 
-    /// Why this is no target for one of them, if it is not: at an address of this machine alone another finds itself.
+    /// Why the target is unsuitable for a worker, if so: at a loopback address, another machine finds only itself.
     pub(super) fn own_address_problem(&self, endpoint: &ResolvedTarget) -> Option<String> {
         if *endpoint.target() == Target::Null || !endpoint.is_local() {
             return None;
@@ -258,7 +258,7 @@ impl Fleet {
         ))
     }
 
-    /// Why one of them cannot do its part, in words.
+    /// Why a worker cannot do its part, for people.
     fn refused(&self, number: u32, why: &str, unreached: bool) -> String {
         if self.asked.is_here() {
             return why.to_owned();
@@ -275,7 +275,7 @@ impl Fleet {
         format!("{called} cannot make the load: {why}{hint}")
     }
 
-    /// Has those come again that were lost: of one that does not, why stands in its hand. The clocks are compared.
+    /// Restarts lost workers, and compares clocks; for one that fails, its [`MemberState`] says why.
     pub(super) fn restart_lost(&mut self) {
         if self.there().len() < self.hands.len() {
             let stop = self.stop.clone();
@@ -285,7 +285,6 @@ impl Fleet {
         }
     }
 
-    /// Compares the clocks.
     pub(super) fn compare_clocks(&mut self) {
         self.post.compare_clocks(AGREE_LIMIT * self.hands.len() as u32);
         while let Some(news) = self.post.next(Duration::ZERO) {
@@ -295,7 +294,7 @@ impl Fleet {
         hands.iter_mut().for_each(|(number, hand)| hand.clock = post.clock_reading(*number, now()));
     }
 
-    /// What is heard between trials.
+    /// Handles an event between trials.
     pub(super) fn handle_news(&mut self, news: Option<(u32, MemberEvent)>) {
         let Some((number, news)) = news else { return };
         if let MemberEvent::Joined(hello) = news {
@@ -309,7 +308,7 @@ impl Fleet {
             &news
             && *share != self.share
         {
-            // Of what is no longer asked for.
+            // It answers an outdated request.
             return;
         }
         let refused = match &news {
@@ -358,7 +357,7 @@ impl Fleet {
         }
     }
 
-    /// Tells one what it needs for its share.
+    /// Sends a worker its share.
     fn tell_share(&self, number: u32) {
         let (parcel, cores) = self.share(number);
         let tries = match number {
@@ -370,7 +369,7 @@ impl Fleet {
             .send(number, Instruction::Welcome { member: number, share: self.share, parcel, cores, tries });
     }
 
-    /// Tells everybody that, who then gets ready once more: there are others than there were, or there is something else to do.
+    /// Sends everybody a new share to prepare for: the members or the plan have changed.
     pub(super) fn redistribute_shares(&mut self) {
         self.share += 1;
         let in_touch = |(number, hand): (&u32, &MemberState)| hand.is_connected().then_some(*number);
@@ -385,7 +384,7 @@ impl Fleet {
         }
     }
 
-    /// What this worker is given: the plan with its share of what is limited, and its processors.
+    /// A worker's share: the plan with its part of all limits, and its processors.
     fn share(&self, number: u32) -> (Box<plan::PortablePlan>, Vec<u32>) {
         let (count, mut plan) = (self.hands.len() as u32, self.plan.clone());
         let generator = &mut plan.generator;

@@ -1,5 +1,5 @@
-//! Workers as pods of a cluster: they come by themselves, as whoever was given a join file does; what the cluster says of them says more than
-//! that they did not come, or are gone.
+//! Workers as pods of a cluster: they join by themselves, like anyone with a join file; what the cluster reports
+//! explains why they did not, or are gone.
 
 use super::{Fleet, FleetConfig};
 use crate::Error;
@@ -7,10 +7,10 @@ use cluster::RunPods;
 use plan::Target;
 use std::time::Duration;
 
-/// For another pod to take the place of one that was lost, or for more to come.
+/// For another pod to replace a lost one, or for more to join.
 pub(super) const REPLACED: Duration = Duration::from_secs(60);
 
-/// Has the pods made, if that is who is to make the load. `at_home`: the target's address, if it is this machine's own.
+/// Creates the pods, if they are to make the load. `at_home`: the target's address, if it is this machine's own.
 pub(super) fn start_pods(
     asked: &FleetConfig,
     target: &Target,
@@ -34,7 +34,7 @@ pub(crate) fn local_address_error(at: &str) -> Error {
     ))
 }
 
-/// What helps where it is the way to this machine, to here, that is missing.
+/// Adds advice where the route back to this machine is missing.
 pub(super) fn with_reach_advice(why: String, at: &str) -> String {
     if at.is_empty() || !why.contains(at) || !why.contains("cannot be reached") {
         return why;
@@ -46,7 +46,7 @@ pub(super) fn with_reach_advice(why: String, at: &str) -> String {
 }
 
 impl Fleet {
-    /// Why the run cannot begin, as far as the cluster says.
+    /// Why the run cannot begin, according to the cluster.
     pub(super) fn pods_obstacle(&mut self) -> Option<String> {
         let workforce = self.workforce.as_mut()?;
         workforce.refresh();
@@ -54,14 +54,14 @@ impl Fleet {
         Some(self.with_help(why))
     }
 
-    /// Why pods did not come in time; none if there are none.
+    /// Why pods did not come in time; `None` without pods.
     pub(super) fn waiting_pods(&self) -> Option<String> {
         let workforce = self.workforce.as_ref()?;
         let runs = || format!("pods run that have not come: see what they say, {}", workforce.logs());
         Some(self.with_help(workforce.describe_waiting().unwrap_or_else(runs)))
     }
 
-    /// Whether the cluster has no more workers than there are, for now.
+    /// Whether the cluster has no room for more workers for now.
     pub(super) fn lacks_pods(&mut self) -> bool {
         let there = self.hands.len();
         self.workforce.as_mut().is_some_and(|workforce| {
@@ -83,7 +83,7 @@ impl Fleet {
         }
     }
 
-    /// Why a worker is lost: what the cluster says, or else what was seen of it.
+    /// Why a worker is lost: the cluster's reason, or else `seen`.
     pub(super) fn why_lost(&self, number: u32, seen: String) -> String {
         let host = self.hands.get(&number).map_or("", |hand| hand.host.as_str());
         self.workforce.as_ref().and_then(|workforce| workforce.why_gone(host)).unwrap_or(seen)

@@ -1,8 +1,8 @@
-//! A member on another machine, by the user's own ssh: its way of signing in, its `~/.ssh/config`, no port that is open, and nothing that
-//! stays behind there.
+//! A member on another machine, through the user's own ssh: with its authentication and `~/.ssh/config`, no open port,
+//! and nothing left behind there.
 //!
-//! There a shell starts the torment that it finds, if that is this very build. Otherwise it takes this program from its standard input into a file
-//! that has no name any more, and starts that. From then on the standard input and output are the link.
+//! A remote shell starts the torment it finds, if it is this very build. Otherwise it copies this program from standard
+//! input into a file that it unlinks, and starts that. From then on standard input and output are the link.
 
 use super::member_state::{MemberState, READY_LIMIT};
 use crate::build::VERSION;
@@ -20,22 +20,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// What the shell there says begins with this; what others say before, such as a profile, is not for us.
+/// Prefix of our shell script's lines; other output, such as a profile's, is ignored.
 const SAYS: &str = "torment-worker ";
-/// More than this says nobody before.
+/// Most output to skip before that.
 const NOISE: usize = 64 << 10;
-/// So much is handed over at once.
+/// Chunk size of the copy.
 const PIECE: usize = 64 << 10;
-/// A program that is copied to another machine and gets no further for so long does not get there.
+/// A copy that makes no progress for this long has failed.
 const COPIED_STALLS: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
-/// Where people put programs, and where the path of a shell without a terminal often does not lead.
+/// Where programs are often installed but the PATH of a shell without a terminal does not lead.
 const PLACES: &str = r#"torment "$HOME/.local/bin/torment" "$HOME/bin/torment" "$HOME/.cargo/bin/torment" /usr/local/bin/torment"#;
 
-/// This program, whatever its file is called by now.
+/// This program, even if its file was renamed.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// What a member is started as.
+/// Role of a remote process.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MemberKind {
     Worker,
@@ -43,7 +43,7 @@ pub(super) enum MemberKind {
 }
 
 impl MemberKind {
-    /// torment's command for it.
+    /// The torment command for it.
     fn command_name(self) -> &'static str {
         match self {
             Self::Worker => "worker",
@@ -52,10 +52,10 @@ impl MemberKind {
     }
 }
 
-/// Whose number it is, and the way to it, or why there is none.
+/// A member's number, and the connection to it, or why there is none.
 pub(super) type ConnectResult = (u32, Result<Duplex, String>);
 
-/// Those that are on their way.
+/// Members being connected.
 #[derive(Debug)]
 pub(super) struct PendingConnections {
     tell: Sender<ConnectResult>,
@@ -65,13 +65,12 @@ pub(super) struct PendingConnections {
 }
 
 impl PendingConnections {
-    /// Nobody yet.
     pub fn new() -> Self {
         let (tell, arrived) = channel();
         Self { tell, arrived, given_up: Arc::default() }
     }
 
-    /// Starts ssh to a host, for a member there; how that goes on is heard. It ends with the thread that calls this.
+    /// Starts ssh to a host, for a member there; the result comes from [`Self::next`]. It ends with the calling thread.
     pub fn connect(
         &self,
         number: u32,
@@ -88,21 +87,21 @@ impl PendingConnections {
         MemberState::over_ssh(ssh, host)
     }
 
-    /// The next to whom there is a way, or is known to be none.
+    /// The next connection, or failure.
     pub fn next(&self) -> Option<ConnectResult> {
         self.arrived.try_recv().ok()
     }
 
-    /// Nobody is waited for any more.
+    /// Stops waiting for all.
     pub fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }
 }
 
-/// Starts ssh to this host, by the thread with whose end it ends.
+/// Starts ssh to this host; it dies with the calling thread.
 fn start(host: &str, binary: Option<&str>, length: u64, part: MemberKind) -> io::Result<Child> {
     let mut command = Command::new("ssh");
-    // Whoever would be asked for a password is not there; nothing is forwarded, and no connection is kept for others.
+    // No prompt for a password, no forwarding, no shared connection.
     command.args([
         "-T",
         "-a",
@@ -125,8 +124,8 @@ fn start(host: &str, binary: Option<&str>, length: u64, part: MemberKind) -> io:
     })
 }
 
-/// What the shell there is to do. Whatever shell that is takes a text in single quotes, if no quote, backslash, exclamation mark or line end is
-/// in it.
+/// The remote shell's script. Any shell takes a text in single quotes that has no quote, backslash, exclamation mark or
+/// line end.
 fn script(binary: Option<&str>, length: u64, part: MemberKind) -> String {
     let word = part.command_name();
     let (build, program) = (format!("torment {VERSION}"), crate::build::version_and_build());
@@ -136,7 +135,8 @@ fn script(binary: Option<&str>, length: u64, part: MemberKind) -> String {
     });
     let lines = [
         format!("say() {{ echo \"{SAYS}$*\"; }}"),
-        // One that is named may be for another machine, which no build here is like: whoever lets it in compares.
+        // A named program may be for another architecture, where builds always differ: its version is checked when it
+        // joins.
         match &named {
             Some(named) => looks_for(named, "--version", &build, word),
             None => looks_for(PLACES, "stamp", &program, word),
@@ -146,7 +146,7 @@ fn script(binary: Option<&str>, length: u64, part: MemberKind) -> String {
         } else {
             "say wants $(uname -s) $(uname -m)".to_owned()
         },
-        // An empty file is a script that does nothing, where programs may be run.
+        // An empty file is a script that does nothing, unless the file system is noexec.
         "for d in \"${TMPDIR:-/tmp}\" \"$HOME\" /dev/shm /var/tmp; do f=$(mktemp \"$d/torment.XXXXXX\" 2>/dev/null) || continue; chmod 700 \"$f\"; \
          if \"$f\" </dev/null 2>/dev/null; then break; fi; rm -f \"$f\"; f=; done"
             .to_owned(),
@@ -159,24 +159,24 @@ fn script(binary: Option<&str>, length: u64, part: MemberKind) -> String {
     format!("exec sh -c '{}'", lines.join("; "))
 }
 
-/// Starts the first of these programs that says this when asked so.
+/// Starts the first of these programs that prints `says` when asked.
 fn looks_for(places: &str, asked: &str, says: &str, word: &str) -> String {
     format!(
         "for t in {places}; do if [ \"$(\"$t\" {asked} 2>/dev/null </dev/null)\" = \"{says}\" ]; then say runs; exec \"$t\" {word}; fi; done"
     )
 }
 
-/// The two ways to a program at the other end of ssh.
+/// Both directions to a program at the other end of ssh.
 struct SshBootstrap {
     from: OwnedFd,
     to: OwnedFd,
     given_up: Arc<AtomicBool>,
-    /// Until it is given up, unless something happens.
+    /// Deadline, unless something happens.
     until: Instant,
 }
 
 impl SshBootstrap {
-    /// Of a child that [`start`] gave.
+    /// Of a child from [`start`].
     fn of(child: &mut Child, given_up: &Arc<AtomicBool>) -> io::Result<Self> {
         let ends = child.stdout.take().zip(child.stdin.take());
         let (from, to) = ends.ok_or_else(|| io::Error::other("it has no pipes"))?;
@@ -187,7 +187,8 @@ impl SshBootstrap {
         Ok(Self { from, to, given_up: Arc::clone(given_up), until: Instant::now() + READY_LIMIT })
     }
 
-    /// Waits until a member runs there. Takes this program along if there is none. Fails with what is wrong there; with nothing if ssh itself ended.
+    /// Waits until a member runs there, copying this program if necessary. The error says what is wrong there; it is
+    /// empty if ssh itself ended.
     fn board(mut self, program: &File) -> Result<Duplex, String> {
         let said = self.read_line()?;
         let (word, rest) = said.split_once(' ').unwrap_or((&said, ""));
@@ -205,7 +206,7 @@ impl SshBootstrap {
         }
     }
 
-    /// What the shell there says next.
+    /// The script's next line.
     fn read_line(&mut self) -> Result<String, String> {
         let (mut line, mut noise) = (Vec::new(), 0);
         loop {
@@ -283,7 +284,7 @@ impl SshBootstrap {
 mod tests {
     use super::*;
 
-    /// It stands in single quotes in the command line of any shell.
+    /// It fits into single quotes on the command line of any shell.
     #[test]
     fn any_shell_takes_the_script() {
         for binary in [None, Some("~/bin/torment"), Some("/opt/t")] {

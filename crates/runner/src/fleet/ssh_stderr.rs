@@ -1,4 +1,4 @@
-//! What ssh says to people, and what that means for who called it.
+//! ssh's messages, and what they mean for the user.
 
 use std::io::{self, Read};
 use std::process::{ChildStderr, ExitStatus};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// So much of what ssh says last is kept.
+/// How much of the end of stderr is kept.
 const WORDS: usize = 4 << 10;
-/// What ssh says last is there soon after its end.
+/// Wait for the last output after ssh ended.
 const WORDS_LIMIT: Duration = Duration::from_millis(300);
-/// The exit code of ssh itself (ssh(1)); others are of what it was to run.
+/// Exit code of ssh itself (ssh(1)); others are the remote command's.
 const SSH_FAILED: i32 = 255;
 
-/// What ssh says to people, the last of it.
+/// The end of ssh's stderr.
 #[derive(Debug)]
 pub(super) struct SshStderr {
     host: String,
@@ -38,7 +38,7 @@ impl SshStderr {
         Ok(Self { host: host.to_owned(), said, reader })
     }
 
-    /// Why nobody is there, of what is known: what was wrong there, how ssh ended, and what it said.
+    /// Why the member is absent: from what was wrong there, how ssh ended, and its output.
     pub fn explain(&self, wrong: &str, status: Option<ExitStatus>) -> String {
         let until = Instant::now() + WORDS_LIMIT;
         while status.is_some() && !self.reader.is_finished() && Instant::now() < until {
@@ -49,14 +49,14 @@ impl SshStderr {
     }
 }
 
-/// In words: what is wrong, and what can be done.
+/// Problem and remedy in words.
 fn explain(host: &str, wrong: &str, code: Option<i32>, said: &str) -> String {
     if !wrong.is_empty() {
         return wrong.to_owned();
     }
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
     let Some(last) = last else {
-        // So it is when a signal ended what it ran; of a broken connection it would say something.
+        // So it is when a signal killed the remote command; a broken connection would leave a message.
         return "torment was killed there, or cut off".to_owned();
     };
     if code != Some(SSH_FAILED) {

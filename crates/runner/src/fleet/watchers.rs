@@ -1,5 +1,5 @@
-//! Watchers: processes on other machines that look at the target there as this one would here, and tell what they see. One that is lost ends
-//! nothing: its place says since when nothing is known.
+//! Watchers: processes on other machines that observe the target as this one would, and report it. A lost one ends
+//! nothing: its place is marked as unobserved since then.
 
 use super::config::{WatchersConfig, watched_nodes, watched_pods};
 use super::member_state::{MemberState, READY_LIMIT};
@@ -19,43 +19,42 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// What was seen of a load that is over is told soon after; who does not is not waited for.
+/// Longest wait for reports of a load that is over.
 const TOLD: Duration = Duration::from_secs(2);
 
-/// Watchers, the line to each, and what they have told that was not asked for yet.
+/// Watchers, the link to each, and reports not yet taken.
 pub(crate) struct Watchers {
     post: CoordinatorLink,
-    /// The pods that they are, if they are pods.
+    /// Their pods, if in a cluster.
     workforce: Option<RunPods>,
     asked: WatchersConfig,
     duty: WatchAssignment,
     /// By number.
     eyes: BTreeMap<u32, WatcherState>,
     arriving: PendingConnections,
-    /// Why one of them sees nothing: of those that are started here, until that is told.
+    /// Why a watcher started here sees nothing, until reported.
     refusal: Option<String>,
-    /// The first load has not begun: who is missing is waited for.
+    /// Before the first load: missing watchers are waited for.
     is_gathering: bool,
     trial: WatchedTrial,
     told: Vec<(String, WatchEvent)>,
 }
 
-/// One watcher.
 #[derive(Default)]
 struct WatcherState {
     hand: MemberState,
-    /// What the machine is called; nothing before anybody was there.
+    /// Name of its machine; empty before it joined.
     place: String,
-    /// It has said what it watches, and is there.
+    /// It is present and has said what it watches.
     watches: bool,
     watched: WatchCoverage,
-    /// What it told of the trial reaches up to here.
+    /// How far it has reported the trial.
     until: Nanos,
-    /// It has not told all of a load that is over.
+    /// It has not yet reported all of a load that is over.
     owes: bool,
 }
 
-/// The load that goes on, or went on last.
+/// The current load, or the last one.
 #[derive(Default)]
 struct WatchedTrial {
     /// 0 before the first.
@@ -67,7 +66,7 @@ struct WatchedTrial {
 impl Watchers {
     /// Starts them, or waits for them, until each has said what it watches.
     ///
-    /// Fails with what stands in the way of the first of them.
+    /// Fails with the first one's problem.
     pub fn start(
         plan: &Plan,
         target: &Target,
@@ -131,7 +130,7 @@ impl Watchers {
             }
         };
         let mut until = Instant::now() + limit;
-        // Who came in time may look around.
+        // Those who joined in time may finish preparing.
         let mut ready_until = until;
         while self.eyes.values().any(|eye| !eye.watches) && !stop.is_requested() {
             while let Some((number, way)) = self.arriving.next() {
@@ -148,7 +147,7 @@ impl Watchers {
                 }
                 self.handle_news(number, news);
             }
-            // One that others started on a machine where nothing is to be seen can be started on another.
+            // One that others start on a machine where nothing can be seen can be started on another.
             let refusal = if self.is_joined() { None } else { self.refusal.take() };
             let refusal = refusal.or_else(|| self.who_did_not_come()).or_else(|| self.hindered());
             if let Some(why) = refusal {
@@ -170,7 +169,7 @@ impl Watchers {
         absent.map(|(number, why)| format!("{} did not start: {why}", self.describe_watcher(*number)))
     }
 
-    /// Why pods will not come, as far as the cluster says.
+    /// Why pods will not come, according to the cluster.
     fn hindered(&mut self) -> Option<String> {
         let workforce = self.workforce.as_mut()?;
         workforce.refresh();
@@ -212,7 +211,7 @@ impl Watchers {
         format!("the watcher on {}", self.eyes.get(&number).map_or("", |eye| eye.place.as_str()))
     }
 
-    /// What is heard of one of them.
+    /// Handles a watcher's event.
     fn handle_news(&mut self, number: u32, news: MemberEvent) {
         let called = self.describe_watcher(number);
         match news {
@@ -239,7 +238,7 @@ impl Watchers {
         }
     }
 
-    /// Tells one that has joined what it looks at.
+    /// Tells a newly joined watcher what to watch.
     fn welcome(&mut self, number: u32, hello: Hello) {
         let is_taken = |place: &str, eyes: &BTreeMap<u32, WatcherState>| {
             eyes.iter().any(|(other, eye)| *other != number && eye.place == place)
@@ -251,7 +250,7 @@ impl Watchers {
         }
         let mut duty = self.duty.clone();
         if number > 0 {
-            // The database is asked by one of them.
+            // Only one of them queries the database.
             duty.asked = duty.asked.processes_only();
         }
         let is_joined = self.is_joined();
@@ -287,7 +286,7 @@ impl Watchers {
             WatchEvent::Window(trial, window) if *trial == self.trial.number => {
                 let lasted = self.trial.ended.map_or(Nanos::MAX, |ended| ended - self.trial.begins);
                 if window.from + window.length() / 2 > lasted {
-                    // It heard late that it was over.
+                    // It learned late that the load was over.
                     return;
                 }
                 eye.until = window.to;
@@ -316,20 +315,20 @@ impl Watchers {
         }
     }
 
-    /// A trial begins, which is [`LEAD`] from now.
+    /// A trial begins in [`LEAD`].
     pub fn begin(&mut self, trial: u32) {
         self.await_news(Duration::ZERO);
         let begins = now() + LEAD;
         self.trial = WatchedTrial { number: trial, begins, ended: None };
         for (number, eye) in self.eyes.iter_mut().filter(|(_, eye)| eye.watches) {
-            // Of one that came a moment ago the clock is not known yet.
+            // Its clock is not known yet if it joined a moment ago.
             let Some(clock) = self.post.clock_reading(*number, begins) else { continue };
             (eye.until, eye.owes) = (Nanos::ZERO, false);
             self.post.send(*number, Instruction::WatchFrom { trial, at: clock.theirs(begins) });
         }
     }
 
-    /// Its load is over.
+    /// The load is over.
     pub fn end(&mut self) {
         if self.trial.number == 0 || self.trial.ended.is_some() {
             return;
@@ -342,7 +341,7 @@ impl Watchers {
         }
     }
 
-    /// All of them look more closely, once.
+    /// All take a closer look, once.
     pub fn look_closer(&self) {
         for (number, _) in self.eyes.iter().filter(|(_, eye)| eye.watches) {
             self.post.send(*number, Instruction::LookCloser);
@@ -355,13 +354,13 @@ impl Watchers {
         }
     }
 
-    /// What they have told since this was last asked, and where. It never waits.
+    /// Takes reports and their places, without waiting.
     pub fn take_sightings(&mut self) -> Vec<(String, WatchEvent)> {
         self.await_news(Duration::ZERO);
         std::mem::take(&mut self.told)
     }
 
-    /// Waits until all is told that was seen of the load that is over, but not for long.
+    /// Waits a limited time until everything seen of the finished load is reported.
     pub fn settle(&mut self) {
         let until = Instant::now() + TOLD;
         while self.eyes.values().any(|eye| eye.owes) && Instant::now() < until {
@@ -370,7 +369,7 @@ impl Watchers {
     }
 }
 
-/// What they look at. No secret leaves this machine.
+/// What to watch, without secrets.
 fn duty(plan: &Plan, target: &Target) -> Result<WatchAssignment, Error> {
     let (asked, _) = plan.watch.split_secrets();
     let duty =
@@ -382,7 +381,7 @@ fn duty(plan: &Plan, target: &Target) -> Result<WatchAssignment, Error> {
             path: endpoint.path().map(ToOwned::to_owned),
             ..duty
         }),
-        // It need not be known here.
+        // It need not resolve here.
         Err(engine::Error::Resolve { .. }) => {
             let port = match target {
                 Target::Http(origin) => Some(origin.port),

@@ -1,11 +1,11 @@
-//! Loads as planned, in virtual time.
+//! Planned loads in virtual time.
 
 use super::*;
 use crate::simulated::{EventCollector, OverloadCollapse, SimulatedTarget, plan};
 use plan::Arrivals;
 use record::{Event, Failure, Recovery};
 
-/// `"2s:100 1s:100-200"`.
+/// Parses `"2s:100 1s:100-200"`.
 fn stages(text: &str) -> Planned {
     let stage = |word: &str| {
         let (duration, rates) = word.split_once(':').expect("seconds and rates");
@@ -16,7 +16,7 @@ fn stages(text: &str) -> Planned {
     Planned::Open { stages: text.split_whitespace().map(stage).collect(), arrivals: Arrivals::Even }
 }
 
-/// One load; the code, the trial and what was said of it.
+/// One load: exit code, trial and judgement.
 fn load(target: SimulatedTarget, planned: &Planned, goal: &str) -> (u8, TrialResult, record::Judgement) {
     let mut plan = plan();
     plan.objective = goal.parse().expect("a goal");
@@ -68,8 +68,8 @@ fn stages_make_as_many_arrivals_as_lie_under_their_lines() {
     assert!((trial.rate.0 - due / 3.6).abs() < 1e-9, "{:?}", trial.rate);
 }
 
-/// A load of 50, 100, 200 and 300/s was once called a queue that grows: all stages were taken for one, and twice the rate is twice
-/// as much under way.
+/// A load of 50, 100, 200 and 300/s was once called a growing queue: all stages were taken for one, and twice the rate
+/// means twice as much in flight.
 #[test]
 fn a_step_is_no_growing_queue() {
     for held in [Nanos::from_millis(20), Nanos::from_millis(500), Nanos::from_secs(2)] {
@@ -78,13 +78,13 @@ fn a_step_is_no_growing_queue() {
             assert_eq!((judgement.growth_per_second, code), (None, exit::MET), "{planned} of {held}");
         }
     }
-    // Of stages of one rate none is left out, and a real queue is seen behind a step.
+    // Stages of equal rate all count, and a real queue after a step is seen.
     let judged = |planned| load(SimulatedTarget::queue(), &stages(planned), "zero-drop").2.growth_per_second;
     for planned in ["5s:2200 5s:2200", "4s:100 8s:2200", "4s:100 2s:100-2200 4s:2200 4s:2200"] {
         let growth = judged(planned).unwrap_or_else(|| panic!("{planned} grows"));
         assert!((growth - 200.0).abs() < 10.0, "{planned}: {growth}");
     }
-    // Of a ramp nothing is said: what is outstanding grows with the rate.
+    // A ramp gives no value: what is outstanding grows with the rate.
     assert_eq!(judged("8s:100-1900"), None);
 }
 

@@ -1,4 +1,4 @@
-//! Where the time of one process goes: on a sample, one after the other, after the storm.
+//! Where one process's time goes: from a sample, one after the other, after the storm.
 
 use super::{measured, note};
 use crate::{Sink, StopFlag};
@@ -13,25 +13,25 @@ use storm::{MinimalProgram, ProgramCommand, Storm, StormOptions, StormStats};
 use trace::TraceLimits;
 use units::{Nanos, Share};
 
-/// One process in so many is looked at,
+/// Sample size as a fraction of the storm (1/n).
 const ONE_IN: u64 = 100;
-/// but no fewer than this, for a median,
+/// Smallest sample, for a median.
 const LEAST: u64 = 10;
-/// no more than this,
+/// Largest sample.
 const MOST: u64 = 50;
-/// and for no longer than this by any of the ways.
+/// Time limit per method.
 const TIME: Duration = Duration::from_secs(3);
-/// So many are recorded by the kernel's tracepoints, which slow them little.
+/// Processes recorded by the kernel's tracepoints, which slow them little.
 const RECORDED: u64 = 200;
-/// System calls that are shown.
+/// System calls shown.
 const SHOWN: usize = 12;
-/// A traced program stops so often at most, and a program that is stepped through takes so many steps.
+/// Most stops of a traced program, and most steps of a single-stepped one.
 const STOPS: u64 = 1_000_000;
 const STEPS: u64 = 3_000_000;
-/// The loader of glibc says what it has loaded and ends, instead of running the program (ld.so(8)).
+/// Makes glibc's loader list what it has loaded and exit, instead of running the program (ld.so(8)).
 const ONLY_LOAD: &str = "LD_TRACE_LOADED_OBJECTS";
 
-/// Tells where the time of one process goes. What cannot be seen is said, and the rest told.
+/// Reports where one process's time goes. What cannot be measured is noted, and the rest reported.
 pub(super) fn split(asked: &super::StormRequest, account: &StormStats, sink: &mut dyn Sink, stop: &StopFlag) {
     let sample = (account.started / ONE_IN).clamp(LEAST, MOST);
     if let Err(why) = parts(asked, sample, sink, stop) {
@@ -51,7 +51,7 @@ pub(super) fn split(asked: &super::StormRequest, account: &StormStats, sink: &mu
     }
 }
 
-/// Spawn, loader, run, exit: from three programs that share some of them.
+/// Spawn, loader, run, exit: derived from three programs that share some of them.
 fn parts(
     asked: &super::StormRequest,
     sample: u64,
@@ -94,7 +94,7 @@ fn parts(
     Ok(())
 }
 
-/// Medians of some processes, so many at once.
+/// Medians over processes, this many at once.
 struct SpawnMedians {
     spawn: Nanos,
     whole: Nanos,
@@ -125,7 +125,7 @@ fn measure_medians(
     })
 }
 
-/// System calls as the kernel's tracepoints record them, of processes that run as many at once as in the storm.
+/// System calls from the kernel's tracepoints, with as many processes at once as in the storm.
 ///
 /// Fails, saying why, where that is not permitted.
 fn recorded(asked: &super::StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(), String> {
@@ -162,7 +162,7 @@ fn recorded(asked: &super::StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -
     Ok(())
 }
 
-/// The same of a sample under ptrace(2), one process after the other; why it is not the kernel's record is said.
+/// The same for a sample under ptrace(2), one process after the other; notes why it is not the kernel's record.
 fn traced_one_by_one(
     command: &ProgramCommand,
     sample: u64,
@@ -199,7 +199,7 @@ fn traced_one_by_one(
 struct CallCost {
     name: String,
     counts: Vec<f64>,
-    /// None where only shares are known.
+    /// Empty where only shares are known.
     times: Vec<f64>,
     shares: Vec<f64>,
 }
@@ -235,13 +235,13 @@ fn tell(calls: Vec<CallCost>, processes: u64, how: &str, sink: &mut dyn Sink) {
     }
 }
 
-/// The table of system calls.
+/// Name of the table of system calls.
 const CALLS: &str = "system calls";
 
-/// What a hypervisor adds to each start: every CPUID is an exit to it.
+/// What a hypervisor adds to each start: every CPUID exits to it.
 fn cpuids(command: &ProgramCommand, account: &StormStats, sink: &mut dyn Sink) {
     let limits = TraceLimits { time: TIME * 2, stops: STEPS };
-    // On other processors there is none.
+    // Other architectures have none.
     let Ok(steps) = trace::count_instructions(traced(command), limits) else { return };
     let Some(each) = storm::cpuid_time().filter(|_| steps.cpuid > 0) else { return };
     let count = if steps.complete { steps.cpuid.to_string() } else { format!("at least {}", steps.cpuid) };
@@ -263,7 +263,7 @@ fn cpuids(command: &ProgramCommand, account: &StormStats, sink: &mut dyn Sink) {
     note(text, sink);
 }
 
-/// The program as whoever traces it starts it.
+/// The program as the tracer starts it.
 fn traced(command: &ProgramCommand) -> Traced {
     let mut traced = Traced::new(&command.path);
     traced.args(command.words.iter().skip(1));

@@ -1,6 +1,6 @@
-//! A target in virtual time, so that what a runner decides is seen without spending any.
+//! A target in virtual time, to test a runner's decisions without spending any.
 //!
-//! First come, first served: when a request arrives, it is certain when it will be done.
+//! First come, first served: when a request arrives, its completion time is already certain.
 
 use crate::Sink;
 use crate::stop_flag::StopFlag;
@@ -17,53 +17,52 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sys::Ticks;
 use units::Nanos;
 
-/// An arrival taken up later than this is unsent, as by the engine.
+/// An arrival later than this is unsent, as in the engine.
 const UNSENT_AFTER: Nanos = Nanos::from_millis(100);
-/// How often a caller is asked whether to stop, as by the engine.
+/// How often to check for a stop, as in the engine.
 const ASK: Nanos = Nanos::from_millis(50);
 
-/// A target, the machine that makes the load, and a user at its keys.
+/// A target, the machine that makes the load, and a user who may interrupt.
 pub(crate) struct SimulatedTarget {
-    /// How many requests are served at once; none: all.
+    /// Requests served at once; `None`: all.
     pub servers: Option<usize>,
-    /// How long each takes.
+    /// Service time of each.
     pub service: Nanos,
     /// When a request is given up.
     pub timeout: Nanos,
     /// When an answer is late.
     pub deadline: Option<Nanos>,
-    /// How many connections there are; what finds none waits.
+    /// Number of connections; requests beyond them wait.
     pub connections: u64,
-    /// What becomes of the target under too much load.
+    /// How the target breaks under too much load.
     pub breaks: Option<OverloadCollapse>,
-    /// Every so-manieth request fails, for this reason.
+    /// Every n-th request fails, for this reason.
     pub fails: Option<(u64, Failure)>,
     /// Share of the machine that the hypervisor gives to others.
     pub stolen: f64,
     /// Share of its time that the generator works.
     pub busy: f64,
-    /// How many requests a second the generator can make; none: all. From a moment on, until the next.
+    /// Requests a second the generator can make, each from a moment on; empty: unlimited.
     pub makes: Vec<(Nanos, f64)>,
-    /// The same once there is another worker, each time that more are wanted.
+    /// The same with each further worker.
     pub more: Vec<f64>,
-    /// At first it takes three times as long as in the end; each time so long later half of that is gone.
+    /// Half-life of the warm-up: service starts three times as slow as in the end.
     pub warms: Option<Nanos>,
-    /// When the user asks for the end.
+    /// When the user interrupts.
     pub asks: Option<Nanos>,
-    /// The trials in which a worker is lost after a second, counted from 1.
+    /// Trials in which a worker is lost after a second, counted from 1.
     pub loses: Vec<u32>,
-    /// What became of it so far.
     pub past: SimulatedState,
 }
 
-/// What became of a target so far.
+/// State of a target so far.
 #[derive(Default)]
 pub(crate) struct SimulatedState {
     key: Arc<AtomicBool>,
     now: Nanos,
     /// When the first request came.
     born: Option<Nanos>,
-    /// When each server that was busy is free again.
+    /// When each busy server is free again.
     free: BinaryHeap<Reverse<Nanos>>,
     /// When the last request is done.
     last: Nanos,
@@ -72,14 +71,14 @@ pub(crate) struct SimulatedState {
     trials: u32,
 }
 
-/// A target that gets slow once so many are outstanding.
+/// A target that gets slow once too many requests are outstanding.
 #[derive(Clone, Copy)]
 pub(crate) struct OverloadCollapse {
-    /// So many.
+    /// Threshold of outstanding requests.
     pub beyond: usize,
-    /// By this factor.
+    /// Slowdown factor.
     pub times: u64,
-    /// For so long.
+    /// How long it stays slow.
     pub lasts: Nanos,
 }
 
@@ -105,23 +104,22 @@ impl SimulatedTarget {
         }
     }
 
-    /// Answers everything after so long.
+    /// Answers everything after this delay.
     pub fn delay(service: Nanos) -> Self {
         Self { servers: None, service, timeout: Nanos::from_secs(30), ..Self::queue() }
     }
 
-    /// The user's key.
     pub fn stop(&self) -> StopFlag {
         StopFlag::new(Arc::clone(&self.past.key))
     }
 
-    /// How long the generator takes for a request at this moment.
+    /// Time the generator takes for a request at this moment.
     fn makes_one_in(&self, now: Nanos) -> Nanos {
         let rate = self.makes.iter().rfind(|(from, _)| *from <= now).map(|(_, rate)| *rate);
         rate.map_or(Nanos::ZERO, |rate| Nanos::from_secs_f64(1.0 / rate))
     }
 
-    /// The time that it is, from now on.
+    /// Moves virtual time to `to`.
     pub fn advance_to(&mut self, to: Nanos) {
         self.past.now = to;
         if self.asks.is_some_and(|at| to >= at) {
@@ -129,7 +127,7 @@ impl SimulatedTarget {
         }
     }
 
-    /// How much longer a request takes that arrives at `at`, for the target is not warm yet.
+    /// How much longer a request that arrives at `at` takes because the target is still cold.
     fn cold(&mut self, at: Nanos) -> Nanos {
         let Some(warms) = self.warms else { return Nanos::ZERO };
         let since = at - *self.past.born.get_or_insert(at);
@@ -137,7 +135,7 @@ impl SimulatedTarget {
         Nanos::from_secs_f64(2.0 * self.service.as_secs_f64() * (-halvings).exp2())
     }
 
-    /// When a request that arrives at `at` will be done, with so many before it.
+    /// When a request that arrives at `at` will be done, with this many before it.
     fn serve(&mut self, at: Nanos, outstanding: usize) -> Nanos {
         if let Some(breaks) = self.breaks.filter(|breaks| outstanding > breaks.beyond) {
             self.past.slow_until = Nanos(at.0.saturating_add(breaks.lasts.0));
@@ -200,7 +198,7 @@ impl LoadGenerator for SimulatedTarget {
                         self.past.served += 1;
                         let failure =
                             self.fails.as_ref().filter(|(each, _)| self.past.served.is_multiple_of(*each));
-                        // It is taken up when the generator has done with the one before.
+                        // It starts when the generator is done with the one before.
                         let taken = at.max(idle);
                         let unsent = !due.again && taken - at > UNSENT_AFTER;
                         if unsent {
@@ -280,7 +278,7 @@ impl LoadGenerator for SimulatedTarget {
     }
 }
 
-/// When requests come due: all at moments known before, or each as soon as another is answered.
+/// When requests come due: at times known in advance, or each as soon as another is answered.
 struct DueQueue {
     at: BinaryHeap<Reverse<Nanos>>,
     again: bool,
@@ -310,7 +308,7 @@ impl DueQueue {
     }
 }
 
-/// What is counted of a trial, in the trial's own time.
+/// A trial's counts, in its own time.
 struct TrialCounter {
     at: Nanos,
     load_ends: Nanos,
@@ -372,7 +370,7 @@ impl TrialCounter {
         *self.slice.failures.entry(why.clone()).or_default() += 1;
     }
 
-    /// The next one is decided.
+    /// Decides the next one.
     fn decide(&mut self, at: Nanos) {
         self.advance(at);
         let Some(Reverse((_, due))) = self.open.pop() else { return };
@@ -389,7 +387,7 @@ impl TrialCounter {
         self.slice.waited_ns += waited.0;
     }
 
-    /// What is still open is not waited for any longer.
+    /// Stops waiting for what is still open.
     fn give_up(&mut self) {
         for Reverse((_, due)) in std::mem::take(&mut self.open) {
             self.slice.outcomes.add(Outcome::Unfinished, 1);
@@ -398,7 +396,6 @@ impl TrialCounter {
         }
     }
 
-    /// Ends the slice.
     fn cut(&mut self) -> Slice {
         let index = self.slice.index;
         let mut slice = std::mem::take(&mut self.slice);
@@ -415,7 +412,6 @@ impl TrialCounter {
     }
 }
 
-/// Keeps what it hears.
 #[derive(Default)]
 pub(crate) struct EventCollector(pub Vec<Event>);
 
@@ -425,7 +421,7 @@ impl Sink for EventCollector {
     }
 }
 
-/// A plan to find a limit, of no matter what.
+/// Any plan that searches for a limit.
 pub(crate) fn plan() -> Plan {
     let mut draft = plan::Draft::default();
     draft.set(plan::Key::Url, "TARGET", "null");

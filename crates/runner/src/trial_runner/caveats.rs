@@ -1,24 +1,25 @@
-//! What voids a trial, or is a reason to doubt it, by the account of those who made it and of their machines.
+//! What voids a trial, or is a caveat, by the figures of the generators and their machines.
 
 use record::{Caveat, CaveatDetails, CaveatKind, Failure, MemberFigures, TrialCounts};
 use units::{Nanos, Share};
 
-/// A loop that works, or waits for a processor, more than this share of the time has no room left:
+/// A loop that works, or waits for a processor, more than this share of the time has no headroom.
 const BUSY_SHARE: f64 = 0.95;
-/// if most of that is work of its own. Where it mostly waits, the target uses up the machine that
+/// It is overloaded only if it works more than this share itself: where it mostly waits, the target uses up the machine
 /// both share, and is the limit after all.
 const WORKING_SHARE: f64 = 0.8;
-/// With more processor time than this taken by the hypervisor a trial measures the neighbours.
+/// If the hypervisor steals more than this, a trial measures the neighbours.
 const STEAL_SHARE: f64 = 0.10;
-/// A worker whose slowest hundredth is so many times as slow as that of the median worker
+/// A worker whose p99 is this many times the median worker's has another path to the target.
 const UNEVEN_TIMES: u64 = 2;
-/// and by this much, while it is in time itself, has another way to the target;
+/// Least difference for that, while the worker itself is on time.
 const UNEVEN_LEAST: Nanos = Nanos::from_millis(1);
-/// if it sent so many, and there are so many to compare.
+/// Least requests a worker must have sent for that.
 const UNEVEN_SENT: u64 = 1000;
 const UNEVEN_MEMBERS: usize = 3;
 
-/// Each is asked by itself, for a mean over many hides the one that drowns; of all to whom the same happened the worst is told.
+/// Each worker is judged by itself, since a mean over many hides an overloaded one; of equal caveats the worst is
+/// reported.
 pub(super) fn find_caveats(counted: &TrialCounts) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     for lost in &counted.lost {
@@ -73,7 +74,7 @@ pub(super) fn find_caveats(counted: &TrialCounts) -> Vec<Caveat> {
     caveats
 }
 
-/// Of the members' slowest hundredths the one in the middle, if there are enough to have one.
+/// Median of the members' p99, if enough of them have one.
 fn median_p99(members: &[MemberFigures]) -> Option<Nanos> {
     let mut all: Vec<Nanos> = members.iter().filter_map(|worked| worked.response_p99).collect();
     all.sort_unstable();
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(names, ["generator-busy", "uneven"]);
         assert!(found[0].1.starts_with("worker 2: "), "{}", found[0].1);
         assert!(found[1].1.starts_with("worker 1: "), "{}", found[1].1);
-        // A mean over all of them would be 58 % busy; by itself it has no name.
+        // A mean over all would be 58 % busy; a single one has no name.
         let alone = fleet(vec![MemberFigures { cpu: Nanos::from_millis(970), ..calm(0) }]);
         assert!(alone[0].1.starts_with("torment itself worked 97 %"), "{}", alone[0].1);
     }

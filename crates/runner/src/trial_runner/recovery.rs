@@ -1,4 +1,4 @@
-//! Whether a target comes back after an overload.
+//! Recovery of a target after an overload.
 
 use super::{PlannedTrial, RECOVERY_LIMIT, TrialRunner};
 use engine::{LoadGenerator, OfferedLoad};
@@ -6,26 +6,28 @@ use record::{Caveat, CaveatDetails, CaveatKind, Judgement, Purpose};
 use schedule::Schedule;
 use units::{Nanos, Rate, Share};
 
-/// Rate and length of one look at a target after an overload, at most and at least.
+/// Rate and length of one recovery probe, at most and at least.
 const PROBE_RATE: Rate = Rate(20.0);
 const PROBE_TIME: Nanos = Nanos::from_millis(500);
-/// Of a target that takes few, a look is at so large a part of what it held, and lasts for so many requests: it shall be no overload itself.
+/// For a slow target, a probe's share of the rate it held, and its number of requests: it must not be an overload
+/// itself.
 const PROBE_PART: f64 = 0.25;
 const PROBE_LEAST: f64 = 5.0;
-/// A target is back once its median is below so many calm medians, and this much.
+/// A target has recovered once its median is below this many calm medians, and this much.
 const BAND: f64 = 3.0;
 const FLOOR: Nanos = Nanos::from_millis(2);
-/// Or once so many looks in a row differ by no more than this factor, and are no slower than it was, while calm, at another rate: what few requests
-/// meet may be slower than what many do, or than what connections do that were hardly used (an acknowledgement that the kernel delays by 40 ms).
+/// Or once this many probes in a row differ by no more than this factor, and are no slower than it was, while calm, at
+/// another rate: a few requests may be slower than many, or than those on rarely used connections (the kernel delays an
+/// acknowledgement by 40 ms).
 const LEVEL: usize = 4;
 const LEVEL_FACTOR: f64 = 1.25;
-/// Up to this share of the highest rate that was good a target is taken to be calm.
+/// Up to this share of the highest good rate a target counts as calm.
 const CALM: f64 = 0.5;
 
-/// How quick the target was where it was well.
+/// Response times of the target while it was well.
 #[derive(Debug, Default)]
 pub(super) struct CalmBaseline {
-    /// Each rate, with the median response time.
+    /// Each rate with its median response time.
     seen: Vec<(Rate, Nanos)>,
 }
 
@@ -34,18 +36,18 @@ impl CalmBaseline {
         self.seen.push((rate, median));
     }
 
-    /// The highest rate that was good.
+    /// The highest good rate.
     fn highest(&self) -> f64 {
         self.seen.iter().map(|(rate, _)| rate.0).fold(0.0, f64::max)
     }
 
-    /// A look at it: how fast, and how long.
+    /// Rate and length of a probe.
     fn look(&self) -> (Rate, Nanos) {
         let rate = PROBE_RATE.0.min(self.highest() * PROBE_PART);
         (Rate(rate), PROBE_TIME.max(Nanos::from_secs_f64(PROBE_LEAST / rate)))
     }
 
-    /// Below what a median says that it is back, and below what several do.
+    /// Recovered below the first for a single median, below the second for several.
     fn bands(&self) -> Option<(Nanos, Nanos)> {
         let band = |median: Nanos| Nanos::from_secs_f64(median.as_secs_f64() * BAND) + FLOOR;
         let quickest = band(self.seen.iter().map(|(_, median)| *median).min()?);
@@ -54,7 +56,7 @@ impl CalmBaseline {
     }
 }
 
-/// Whether the last looks were all alike, and within the band.
+/// Whether the last probes were alike, and within the band.
 fn level(medians: &[Option<Nanos>], band: Nanos) -> bool {
     let last: Option<Vec<Nanos>> =
         medians.len().checked_sub(LEVEL).and_then(|from| medians[from..].iter().copied().collect());
@@ -69,9 +71,9 @@ impl<C: LoadGenerator> TrialRunner<'_, C> {
         !self.calm.seen.is_empty()
     }
 
-    /// After an overload: looks with a few requests at a time until the target is as quick as it was
-    /// while calm. False if it is not within the limit: the target is metastable. A look that is slow because torment
-    /// itself was late tells nothing of the target.
+    /// After an overload, probes with a few requests at a time until the target is as quick as while calm. False if it
+    /// is not within the limit: the target is metastable. A probe that is slow because torment itself was late tells
+    /// nothing.
     pub fn await_recovery(&mut self) -> bool {
         let Some((band, usual)) = self.calm.bands() else { return true };
         let since = self.now();
@@ -112,7 +114,7 @@ impl<C: LoadGenerator> TrialRunner<'_, C> {
             if back || self.stop.is_requested() {
                 return true;
             }
-            // What a look asks may be left unanswered for as long as the limit.
+            // A probe's requests may stay unanswered for as long as the limit.
             if self.now() - since > RECOVERY_LIMIT * 2 {
                 break;
             }

@@ -1,4 +1,4 @@
-//! What a conductor does with a load, in virtual time.
+//! How a trial runner handles a load, in virtual time.
 
 use super::*;
 use crate::simulated::{EventCollector, OverloadCollapse, SimulatedTarget};
@@ -19,7 +19,7 @@ fn open(rate: f64, seconds: u64, drain: Nanos) -> PlannedTrial {
 
 const SHORT: Nanos = Nanos::from_millis(100);
 
-/// One load on a target; what it left behind and what was told.
+/// One load on a target; its result and events.
 fn trial(
     target: SimulatedTarget,
     load: &PlannedTrial,
@@ -56,12 +56,12 @@ fn a_trial_is_told_second_by_second_and_nothing_is_lost() {
 
 #[test]
 fn a_load_of_which_much_is_left_is_waited_for() {
-    // Two seconds of twice what it holds leave two seconds of work, of which the drain sees a tenth.
+    // Two seconds of twice its capacity leave two seconds of work, of which the drain sees a tenth.
     let (done, _) = trial(SimulatedTarget::queue(), &open(4000.0, 2, SHORT), &|_| false);
     let Recovery::After(after) = done.result.recovery else { panic!("{:?}", done.result.recovery) };
     assert!((1.85..=1.95).contains(&after.as_secs_f64()), "{after}");
     assert!(done.result.total.outcomes.unfinished > 3000);
-    // Drained to its end, all is answered, and there is nothing to come back from.
+    // Fully drained, all is answered, and there is nothing to recover from.
     let (done, _) = trial(SimulatedTarget::queue(), &open(4000.0, 2, Nanos::from_secs(5)), &|_| false);
     assert_eq!((done.result.recovery, done.result.total.outcomes.ok), (Recovery::NotNeeded, 8000));
     assert!(done.answered < 4001, "only while the load lasted: {}", done.answered);
@@ -127,12 +127,12 @@ fn who_asks_for_the_end_gets_it_and_keeps_what_was_measured() {
     assert!(mid.interrupted && !mid.result.hopeless);
     assert_eq!((mid.result.loaded, mid.result.total.due), (Nanos::from_millis(1500), 1500));
     assert_eq!(mid.result.total.outcomes.total(), 1500, "each has an outcome");
-    // The load is over and only the answers are waited for: the trial is whole.
+    // The load is over and only answers are pending: the trial is complete.
     let much = open(4000.0, 2, Nanos::from_secs(5));
     let draining = at(3.0, &much);
     assert!(!draining.interrupted);
     assert_eq!(draining.result.loaded, Nanos::from_secs(2));
-    // While the target comes back nobody says that it does not.
+    // While the target recovers, nobody says that it does not.
     let recovering = at(3.0, &open(4000.0, 2, SHORT));
     assert!(!recovering.interrupted);
     assert_eq!(recovering.result.recovery, Recovery::NotNeeded);
@@ -161,8 +161,8 @@ fn the_state_is_put_back_before_each_trial_or_that_is_told() {
     assert_eq!(caveat.to_string(), "the state was not restored before trial 3: it is locked");
 }
 
-/// After a calm trial and an overload that broke the target for so long: whether it comes back, how often it was looked at,
-/// and how much time that took.
+/// After a calm trial and an overload that broke the target for `lasts`: whether it recovers, the number of probes, and
+/// the time that took.
 fn recovers(lasts: Nanos, asks: Option<Nanos>) -> (bool, usize, f64) {
     let breaks = Some(OverloadCollapse { beyond: 400, times: 10, lasts });
     let target = SimulatedTarget { breaks, asks, ..SimulatedTarget::queue() };
@@ -186,7 +186,7 @@ fn recovers(lasts: Nanos, asks: Option<Nanos>) -> (bool, usize, f64) {
 
 #[test]
 fn a_target_is_not_blamed_for_looks_that_were_late() {
-    // After the first load the generator makes half of what a look asks for.
+    // After the first load the generator makes half of a probe's rate.
     let makes = vec![(Nanos::from_secs(2), 10.0)];
     let target = SimulatedTarget { makes, ..SimulatedTarget::queue() };
     let (mut told, stop) = (EventCollector::default(), target.stop());
@@ -204,8 +204,8 @@ fn a_target_is_not_blamed_for_looks_that_were_late() {
     assert!(looks.into_iter().all(|look| !look.good && look.invalid[0].doubt == CaveatKind::GeneratorLate));
 }
 
-/// Once its connections were used often, Django's server took 43 ms instead of 2 (Nagle's algorithm, and an acknowledgement that is delayed by 40 ms):
-/// from 80/s on, and after an overload. It was said not to recover.
+/// Once its connections were used often, Django's server took 43 ms instead of 2 (Nagle's algorithm, and an
+/// acknowledgement delayed by 40 ms): from 80/s on, and after an overload. It was said not to recover.
 #[test]
 fn a_target_is_back_once_it_is_as_quick_as_it_was_at_other_rates() {
     let recovers = |slow_before: bool| {
@@ -242,12 +242,12 @@ fn a_target_is_back_once_it_is_as_quick_as_before() {
     let (back, looks, took) = recovers(Nanos::from_secs(1000), None);
     assert_eq!((back, looks), (false, 60));
     assert!(took >= RECOVERY_LIMIT.as_secs_f64(), "{took} s");
-    // Nobody says that it does not come back where nobody waited for that.
+    // Without waiting, nobody says that it does not recover.
     let (back, looks, _) = recovers(Nanos::from_secs(1000), Some(Nanos::from_secs(25)));
     assert!(back && (2..60).contains(&looks), "{looks} looks");
 }
 
-/// Two of a second are all that it takes: a look of twenty a second was an overload of its own, and it never came back.
+/// Its capacity is two a second: a probe of twenty a second was an overload itself, and it never recovered.
 #[test]
 fn a_look_is_no_overload() {
     let (mut told, service) = (EventCollector::default(), Nanos::from_millis(400));

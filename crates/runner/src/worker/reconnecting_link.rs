@@ -1,4 +1,4 @@
-//! The line of a worker to its coordinator: one that breaks is made again, and what was told and is not known to have arrived is told once more.
+//! A worker's link to its coordinator, which reconnects and resends reports that may not have arrived.
 
 use crate::worker::hello;
 use fleet::{FleetRole, Hello, Instruction, MemberReport};
@@ -8,31 +8,30 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// A coordinator that was not found again for so long is gone: it makes no load without us.
+/// A coordinator not found again within this is gone: it makes no load without us.
 const FOUND_AGAIN: Duration = Duration::from_secs(60);
-/// Between two tries.
+/// Interval between attempts.
 const PAUSE: Duration = Duration::from_millis(250);
-/// So much may be told that is not known to have arrived: two minutes of slices, and what else there is to say of a trial.
+/// Most unacknowledged reports: two minutes of slices, and the rest of a trial's.
 const KEPT: usize = 128;
 
-/// A wire, and how to come by another.
+/// A link, and how to open another.
 pub(super) struct ReconnectingLink {
     wire: Option<MemberLink>,
-    /// What lets in; none of a worker whose coordinator has started it: its only way is the one that it was given.
+    /// For reconnecting; `None` for a worker started by its coordinator, which has only the link it was given.
     file: Option<JoinFile>,
-    /// Its number, once it has been told.
+    /// Its number, once known.
     member: Option<u32>,
-    /// What was told since the last trial was ordered, less what is known to have arrived.
+    /// Reports since the last trial was ordered, less those acknowledged.
     kept: VecDeque<MemberReport>,
-    /// A wire that is being made.
+    /// A connection attempt under way.
     coming: Option<Receiver<Result<MemberLink, Error>>>,
     broken: Option<Outage>,
 }
 
-/// A line that is not there.
 struct Outage {
     since: Instant,
-    /// When it is tried again.
+    /// Time of the next attempt.
     next: Instant,
     /// How long the coordinator had been silent before.
     silent: Nanos,
@@ -44,10 +43,10 @@ impl ReconnectingLink {
         Self { wire: Some(wire), file, member: None, kept: VecDeque::new(), coming: None, broken: None }
     }
 
-    /// What the coordinator says next; none within this time, also while it is looked for.
+    /// The coordinator's next instruction; `None` if there is none within this time, also while reconnecting.
     ///
     /// # Errors
-    /// Once it is gone, and is not found again.
+    /// Once it is gone, and not found again.
     pub fn next(&mut self, within: Duration) -> Result<Option<Instruction>, Error> {
         if let Some(wire) = &mut self.wire {
             match wire.next(within) {
@@ -68,21 +67,21 @@ impl ReconnectingLink {
         Ok(None)
     }
 
-    /// Tells the coordinator something, now or once there is a line again.
+    /// Sends a report, now or once reconnected.
     pub fn send(&mut self, what: MemberReport) {
         if self.file.is_some() && self.kept.len() < KEPT {
             self.kept.push_back(what.clone());
         }
-        // That it is gone is heard where something is waited for.
+        // A failure shows when something is next received.
         let _ = self.wire.as_ref().map(|wire| wire.send(what));
     }
 
-    /// Whether no more can be told before something of it has arrived.
+    /// Whether nothing more can be sent before an acknowledgement.
     pub fn is_full(&self) -> bool {
         self.kept.len() >= KEPT
     }
 
-    /// So long nothing was heard of the coordinator.
+    /// Time since the coordinator was last heard.
     pub fn silent_for(&self) -> Nanos {
         match (&self.wire, &self.broken) {
             (Some(wire), _) => wire.silent_for(),
@@ -91,7 +90,7 @@ impl ReconnectingLink {
         }
     }
 
-    /// What was told before some orders is known to have arrived, or is no longer asked for.
+    /// Drops reports that an instruction acknowledges or makes obsolete.
     fn understand(&mut self, said: Option<&Instruction>) {
         match said {
             Some(Instruction::Welcome { member, .. }) => {
@@ -116,13 +115,13 @@ impl ReconnectingLink {
                 self.coming = None;
                 self.broken = None;
                 for told in &self.kept {
-                    // One that breaks again is heard to.
+                    // If it breaks again, that shows when receiving.
                     wire.send(told.clone());
                 }
                 self.wire = Some(wire);
                 return Ok(());
             }
-            // It is there, and does not want us any more.
+            // It is there, and rejects us.
             Some(Ok(Err(why @ Error::Refused(_)))) => return Err(why),
             Some(Ok(Err(_)) | Err(TryRecvError::Disconnected)) => {
                 self.coming = None;
@@ -136,7 +135,7 @@ impl ReconnectingLink {
         if self.coming.is_none() && now >= broken.next {
             let hello = Hello { member: self.member, ..hello(FleetRole::Worker) };
             let (file, (tell, told)) = (file.clone(), sync_channel(1));
-            // Whoever makes a load does not wait for a connection.
+            // A worker under load does not wait for a connection.
             let join = move || drop(tell.send(MemberLink::join(&file, hello, &[])));
             std::thread::Builder::new().name("rejoining".to_owned()).spawn(join).map_err(Error::Start)?;
             self.coming = Some(told);

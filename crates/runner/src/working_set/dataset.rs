@@ -1,4 +1,4 @@
-//! What is read, made ready: memory, a file or a table, behind a cache that is made small.
+//! The data to read: memory, a file or a table, behind a cache made small.
 
 use super::{CacheKind, WorkingSetRequest};
 use crate::{Error, StopFlag};
@@ -11,53 +11,52 @@ use std::path::{Path, PathBuf};
 use units::{Bytes, Nanos};
 use workingset::{BLOCK, PostgresTable, ReadMeasurement, ReadSource, ReaderProcess, RereadTimes};
 
-/// Sizes, as parts of the limit: enough below it to see what a hit takes, and far enough above it for a miss.
+/// Sizes as multiples of the limit: enough below it to measure hits, and far enough above it for misses.
 const PARTS: [f64; 11] = [0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 2.8, 4.0, 5.6, 8.0];
-/// In less time. Two below the limit and three above it are the least for three parameters.
+/// For quick runs. Two below the limit and three above it are the fewest for three parameters.
 const QUICK: [f64; 6] = [0.5, 0.75, 1.25, 2.0, 3.0, 4.0];
-/// A table is longer in the making.
+/// Largest multiple for a table, which takes longer to create.
 const PARTS_OF_TABLE: f64 = 4.0;
-/// A server of our own leaves so much of its memory to the kernel's cache; the rest is its processes', and its shared buffers',
-/// which hold once more what that cache holds.
+/// Share of its memory that our own server leaves to the page cache; the rest is for its processes and its shared
+/// buffers, which duplicate that cache.
 const LEFT_BY_SERVER: f64 = 0.5;
-/// Sizes are whole numbers of this.
+/// Sizes are multiples of this.
 const GRAIN: u64 = 1 << 20;
-/// The smallest set of memory, which fits the first cache of every processor,
+/// The smallest set in memory, which fits every processor's first cache.
 const MEMORY_LEAST: Bytes = Bytes(16 << 10);
-/// the largest, unless the last cache is larger than most,
+/// The largest set in memory, unless the last cache is unusually large.
 const MEMORY_MOST: u64 = 512 << 20;
-/// and the part of what is available that may be taken.
+/// The part of the available memory that may be taken (1/n).
 const MEMORY_PART: u64 = 4;
-/// A set of so many times a cache is hardly in it any more.
+/// A set this many times a cache's size is hardly in it any more.
 const BEYOND: u64 = 4;
-/// A server of our own may take this long to start.
+/// Start timeout of our own server.
 const SERVER: Nanos = Nanos::from_secs(120);
 
-/// What reads, and how far.
+/// The readers, and how far they can read.
 pub struct Dataset {
-    /// What it is called where there are several, and who reads. The last is the one that is explained.
+    /// Readers, named if there are several. The last is the one that is explained.
     pub ways: Vec<(Option<String>, DatasetReader)>,
     pub sizes: Vec<Bytes>,
-    /// Where the curve may begin: smaller sizes are shown, and no part of it. Of several the one with the best fit counts.
+    /// Where the curve may begin: smaller sizes are shown, but are not part of it. Of several, the best fit counts.
     pub curve_from: Vec<Bytes>,
     /// The most that can be read.
     pub most: Bytes,
     pub grain: Bytes,
     pub is_memory: bool,
-    /// What is to be said before.
+    /// Notes to show first.
     pub notes: Vec<String>,
-    /// Holds the control group and the file; dropped after those that read.
+    /// Holds the control group and the file; dropped after the readers.
     _guard: Option<Guard>,
 }
 
-/// Who reads.
 pub enum DatasetReader {
     Reader(ReaderProcess),
     Table(Box<PostgresTable>),
 }
 
 impl Dataset {
-    /// As asked, but for a table in a server of our own.
+    /// As requested, except a table in our own server.
     pub fn of(asked: &WorkingSetRequest, stop: &StopFlag) -> Result<Self, Error> {
         match &asked.cached {
             CacheKind::Memory => memory(asked),
@@ -113,7 +112,7 @@ impl Dataset {
         })
     }
 
-    /// None where there is nothing below.
+    /// `None` where there is nothing below.
     pub fn measure_reread(&mut self) -> Option<Result<RereadTimes, workingset::Error>> {
         match self.ways.last_mut() {
             Some((_, DatasetReader::Reader(reader))) if !self.is_memory => Some(reader.read_twice()),
@@ -122,7 +121,7 @@ impl Dataset {
     }
 }
 
-/// Those of a table: around what is left to cache it.
+/// Sizes for a table: around the memory left to cache it.
 fn table_sizes(asked: &WorkingSetRequest) -> Vec<Bytes> {
     let own = matches!(asked.cached, CacheKind::Postgres { url: None });
     let part = if own { LEFT_BY_SERVER } else { 1.0 };
@@ -130,7 +129,7 @@ fn table_sizes(asked: &WorkingSetRequest) -> Vec<Bytes> {
     sizes(&WorkingSetRequest { limit, ..asked.clone() }, PARTS_OF_TABLE)
 }
 
-/// The sizes asked for, or parts of the limit up to `most` of it; from the smallest.
+/// The sizes asked for, or multiples of the limit up to `most`; ascending.
 fn sizes(asked: &WorkingSetRequest, most: f64) -> Vec<Bytes> {
     let whole = |part: &f64| Bytes(((asked.limit.0 as f64 * part) as u64 / GRAIN).max(1) * GRAIN);
     let parts: &[f64] = if asked.quick { &QUICK } else { &PARTS };
@@ -168,7 +167,7 @@ fn memory(asked: &WorkingSetRequest) -> Result<Dataset, Error> {
     let ways = vec![start("each, small pages", false)?, start("each, huge pages", true)?];
     let known: Vec<String> = caches.iter().map(|(level, size)| format!("L{level} of {size}")).collect();
     let known = if known.is_empty() { "unknown caches".to_owned() } else { known.join(", ") };
-    // The curve is of one cache, and behind each but the last is another; in a virtual machine the last is also others'.
+    // The curve describes one cache, and behind each but the last is another; in a virtual machine the last is shared.
     let beyond = caches.iter().rev().skip(1).map(|(_, size)| Bytes(BEYOND * size.0));
     let curve_from = beyond.chain([Bytes(0)]).collect();
     let notes = vec![format!(
@@ -185,7 +184,7 @@ fn memory(asked: &WorkingSetRequest) -> Result<Dataset, Error> {
     })
 }
 
-/// A file behind the kernel's cache if a depth is given, else past it behind one of our own.
+/// A file behind the kernel's cache if a depth is given, else bypassing it behind our own.
 fn file(
     asked: &WorkingSetRequest,
     path: Option<&Path>,
@@ -194,7 +193,7 @@ fn file(
 ) -> Result<Dataset, Error> {
     let mut guard = Guard::start(&asked.program)?;
     let mut notes = Vec::new();
-    // Past the kernel's cache it needs no control group.
+    // Bypassing the kernel's cache needs no control group.
     let (mut depth, mut groups) = (depth, Vec::new());
     if depth.is_some() {
         match group(&mut guard, asked.limit) {
@@ -262,7 +261,7 @@ fn file(
     Ok(Dataset { notes, ..Dataset::with(vec![(None, DatasetReader::Reader(reader))], sizes, Some(guard)) })
 }
 
-/// A control group with so much memory: open, to be entered.
+/// Opens a control group with this much memory, to be entered.
 fn group(guard: &mut Guard, limit: Bytes) -> Result<Vec<OwnedFd>, String> {
     let limits = ResourceLimits { memory: Some(limit), ..ResourceLimits::default() };
     let files = guard.make_group(&limits).map_err(|why| why.to_string())?;
@@ -278,7 +277,7 @@ fn copies(open: &[OwnedFd]) -> Result<Vec<OwnedFd>, Error> {
     copies.map_err(|why| Error::Machine(format!("no descriptor is left: {why}; raise ulimit -n")))
 }
 
-/// Of a file of the user's, in whole steps.
+/// Length of the user's file in whole steps.
 fn length(path: &Path) -> Result<Bytes, Error> {
     let failed = |why: std::io::Error| {
         Error::Machine(format!("{}: {why}; --file names a file that can be read", path.display()))
@@ -297,12 +296,12 @@ fn length(path: &Path) -> Result<Bytes, Error> {
     Ok(Bytes(length))
 }
 
-/// Memory that can be had without taking others' (MemAvailable of proc_meminfo(5)).
+/// Memory available without taking others' (MemAvailable of proc_meminfo(5)).
 fn available() -> Option<u64> {
     procfs::kib_field(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
 }
 
-/// The server to be started, and its address, if the asked needs one of our own.
+/// The server to start, and its address, if our own is needed.
 pub fn server(asked: &WorkingSetRequest) -> Result<Option<(Setup, String)>, Error> {
     let CacheKind::Postgres { url: None } = asked.cached else { return Ok(None) };
     let largest = table_sizes(asked).last().copied().unwrap_or(asked.limit);
@@ -310,7 +309,7 @@ pub fn server(asked: &WorkingSetRequest) -> Result<Option<(Setup, String)>, Erro
     let folder = workingset::find_folder(Bytes(largest.0 * 2))?;
     let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     let port = free.map_err(|why| Error::Machine(format!("no port of 127.0.0.1 is free: {why}")))?.port();
-    // Small, for the kernel's cache is behind it and holds the same again.
+    // Small, since the kernel's cache behind it holds the same.
     let shared = format!("{}kB", (asked.limit.0 / 8 / 1024).max(128));
     let settings = [
         ("shared_buffers", shared.as_str()),

@@ -1,4 +1,4 @@
-//! Figures and sentences.
+//! Figures and sentences of `find working-set`.
 
 use record::{Figure, FigureUnit, OperationTimes};
 use stats::{CacheFit, CacheFitError, CachePoint, Median};
@@ -7,14 +7,14 @@ use workingset::{ReadMeasurement, RereadTimes};
 
 /// The figures of all sizes.
 pub const TABLE: &str = "working set";
-/// Those of the search for half the rate.
+/// The figures of the search for half the rate.
 pub const HALF: &str = "half the rate";
-/// Figures of a size, where reads are timed one by one.
+/// Figures of a size where reads are timed one by one.
 pub const COLUMNS: u32 = 5;
-/// Reading again is quicker by so much if something keeps what was read.
+/// Rereading below this share of the first time means that something caches the data.
 const KEPT: f64 = 0.7;
 
-/// The figures of one size; the rate leads. `way` says through what, where there are several.
+/// The figures of one size, the rate first. `way` names the cache where there are several.
 pub fn figures(table: &str, size: Bytes, way: Option<&str>, reading: &ReadMeasurement) -> Vec<Figure> {
     let one = |column: &str, unit, values: &[f64]| figure(table, size, column, unit, values, reading);
     if let Some(way) = way {
@@ -32,7 +32,7 @@ pub fn figures(table: &str, size: Bytes, way: Option<&str>, reading: &ReadMeasur
     [rate, p50, p99, missed].into_iter().flatten().collect()
 }
 
-/// The share of reads that took longer than this.
+/// The share of reads that took longer than `valley`.
 pub fn misses(size: Bytes, reading: &ReadMeasurement, valley: Nanos) -> Figure {
     let share = Share::of(reading.times.count_above(valley), reading.times.count()).0;
     figure(TABLE, size, "misses, by time", FigureUnit::Share, &[share], reading).expect("there is a value")

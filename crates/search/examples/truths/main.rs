@@ -1,8 +1,8 @@
-//! Searches simulated targets whose breaking point is known, and prints how often it was found.
+//! Searches simulated targets of known capacity, and prints how often it was found.
 //!
-//! `cargo run --release -p torment-search --example truths -- --seeds 200` prints the table of
-//! `docs/method/search.md`; `-- --show ROW SEED` prints every trial of one search, `-- --held ROW NEAR` the truth of a random target by brute force:
-//! the rates near NEAR that nine of ten trials hold, and half of them.
+//! `cargo run --release -p torment-search --example truths -- --seeds 200` prints the table of `docs/method/search.md`; `-- --show ROW
+//! SEED` prints every trial of one search; `-- --held ROW NEAR` finds the truth of a random target by brute force: the rates near NEAR
+//! that nine in ten trials hold, and half of them.
 
 mod noise;
 #[allow(dead_code, reason = "the tests read what the table does not print")]
@@ -17,7 +17,7 @@ use rows::rows;
 use system::{Service, System};
 use table::{Row, SearchResult, Truth, find, held};
 
-/// So many trials at each rate tell the truth of a random target.
+/// Trials at each rate that establish the truth of a random target.
 const TIMES: usize = 300;
 
 fn main() {
@@ -101,7 +101,7 @@ fn line(row: &Row, found: &[SearchResult]) -> String {
     )
 }
 
-/// How well both limits are known.
+/// How narrow both limits' intervals are.
 fn widths(found: &[SearchResult]) -> String {
     let of = |place: usize| {
         let mut all: Vec<f64> = found
@@ -117,7 +117,7 @@ fn widths(found: &[SearchResult]) -> String {
     format!("{}, {}", of(0), of(1))
 }
 
-/// What the servers of a system can do if nothing else is the matter, requests a second; none if they are without end.
+/// What the servers of a system can do if nothing else interferes, in requests per second; none if they are unlimited.
 fn capacity(system: &System) -> Option<f64> {
     let (Service::Fixed(seconds) | Service::Exponential(seconds)) = system.service;
     system.servers.map(|servers| servers as f64 / seconds)

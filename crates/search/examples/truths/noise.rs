@@ -1,6 +1,6 @@
-//! Answers a second of real services at their limit, second by second: one processor, loaded from the other.
+//! Answers per second of real services at their limit: one processor, loaded from another.
 
-/// A web application on the JVM before PostgreSQL, reads.
+/// A JVM web application on PostgreSQL, reads.
 pub const JVM_READS: &[u16] = &[
     409, 402, 370, 372, 674, 689, 703, 659, 711, 710, 733, 736, 779, 780, 775, 745, 766, 721, 750, 764, 740,
     766, 774, 705, 526, 404, 528, 650, 689, 705, 745, 710, 648, 665, 651, 679, 700, 759, 753, 644, 687, 710,

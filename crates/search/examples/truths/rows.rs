@@ -1,4 +1,4 @@
-//! The rows of the table: a system, and what a search should say of it.
+//! The rows of the table: a system, and what a search should find.
 
 use crate::noise::{ASGI_READS, JVM_READS, JVM_WRITES};
 use crate::system::Arrivals::{self, Even, Poisson};
@@ -8,7 +8,6 @@ use crate::table::{PATIENT, Row, TIMEOUT, Truth};
 
 const MS: f64 = 1e-3;
 
-/// All rows.
 pub fn rows() -> Vec<Row> {
     [steady(), changing(), generator(), patient(), moving(), freezing(), losing(), sinking(), few()].concat()
 }
@@ -40,7 +39,7 @@ pub fn steady() -> Vec<Row> {
     ]
 }
 
-/// Who is not what it was when the search began.
+/// Targets that change during the search.
 pub fn changing() -> Vec<Row> {
     vec![
         random("M/M/16 warming five-fold over 40,000 requests", Truth::Warm(2000.0))
@@ -54,7 +53,7 @@ pub fn changing() -> Vec<Row> {
     ]
 }
 
-/// Where the generator is the limit.
+/// The generator is the limit.
 pub fn generator() -> Vec<Row> {
     let held_up = "M/M/16 under a generator that makes 1,500/s, and is held up every 3 s for 5 to 50 ms";
     vec![
@@ -64,7 +63,7 @@ pub fn generator() -> Vec<Row> {
     ]
 }
 
-/// Who takes long, and is waited for.
+/// Slow targets, with patience.
 pub fn patient() -> Vec<Row> {
     let random = "random delay of 2 s in the mean, no limit, `max` 300/s";
     let servers = |name, truth| row(name, Even, 2000, Fixed(2.0), truth).patient();
@@ -73,14 +72,14 @@ pub fn patient() -> Vec<Row> {
             .patient()
             .max(3000.0),
         row("delay of 8 s, no limit, `max` 300/s", Even, None, Fixed(8.0), Truth::Max).patient().max(300.0),
-        // Now and then an answer takes longer than the drain, and that rate is not clean.
+        // Now and then an answer takes longer than the drain, so that rate is not clean.
         row(random, Poisson, None, Exponential(2.0), Truth::Max).patient().max(300.0).asked(0.8),
         servers("2,000 servers of 2 s, even arrivals, trials of 40 s", Truth::Held(1004.0, 1006.0)).trial(40),
         servers("the same, trials of 10 s: too short for the width", Truth::Capacity(1000.0)).asked(None),
     ]
 }
 
-/// Whose capacity is another every few seconds.
+/// Targets whose capacity changes every few seconds.
 pub fn moving() -> Vec<Row> {
     vec![
         even("16 servers of 8 ms, as a JVM reads", Truth::Held(1588.0, 2023.0))
@@ -127,7 +126,7 @@ pub fn freezing() -> Vec<Row> {
     ]
 }
 
-/// Who fails some at any rate.
+/// Targets that fail some requests at any rate.
 pub fn losing() -> Vec<Row> {
     let truth = Truth::Held(2001.0, 2005.0);
     vec![
@@ -137,7 +136,7 @@ pub fn losing() -> Vec<Row> {
     ]
 }
 
-/// Who does less under a queue, or for what it has done before.
+/// Targets that slow down under a queue, or with the work done so far.
 pub fn sinking() -> Vec<Row> {
     let (sinks, random_sinks) = (Truth::Held(2002.0, 2012.0), Truth::Held(1855.0, 1910.0));
     let unequal = "2 workers of 8 servers of 100 ms, one of which takes more of the connections";
@@ -165,8 +164,8 @@ pub fn few() -> Vec<Row> {
     vec![row(name, Poisson, 4, Exponential(20.0 * MS), Truth::Capacity(200.0)).asked(None)]
 }
 
-/// Steady targets on machines that others use, too: by how much that makes them faster or slower, for how many seconds on average, and how often
-/// a second it holds them up. They lose a tenth at most.
+/// Steady targets on shared machines: how much faster or slower that makes them, for how many seconds on average, and how often per
+/// second they are held up. They lose a tenth at most.
 pub fn shared() -> Vec<Row> {
     let machines = [
         ("±1 %, 8 s", 1, 0.01, 8.0, 1.0),
@@ -184,12 +183,12 @@ pub fn shared() -> Vec<Row> {
     machines.into_iter().map(target).collect()
 }
 
-/// A system with 16 servers of 8 ms each under an even load.
+/// 16 servers of 8 ms each, under an even load.
 fn even(name: &'static str, truth: Truth) -> Row {
     row(name, Even, 16, Fixed(8.0 * MS), truth)
 }
 
-/// One with random service times under a random load.
+/// Random service times under a random load.
 fn random(name: &'static str, truth: Truth) -> Row {
     row(name, Poisson, 16, Exponential(8.0 * MS), truth)
 }
@@ -206,7 +205,7 @@ fn row(
 }
 
 impl Row {
-    /// Whether chance has a part in it, beside what the search tosses coins for.
+    /// Whether chance plays a part beyond the search's own coin tosses.
     pub fn is_random(&self) -> bool {
         let System { arrivals, service, special, .. } = self.system;
         let certain = matches!(

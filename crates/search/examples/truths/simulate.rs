@@ -1,7 +1,7 @@
-//! Simulated targets whose breaking point is known, on a clock of their own.
+//! Simulated targets of known capacity, on a clock of their own.
 //!
-//! First come, first served, without preemption: when a request arrives, the moment it will be done is
-//! already certain, so a heap of the moments at which servers become free is the whole queue.
+//! First come, first served, without preemption: when a request arrives, the moment it will be done is already certain, so a heap of the
+//! moments at which servers become free is the whole queue.
 
 use crate::system::{Arrivals, Flaw, Service, System};
 use record::{CatchUp, Failure, Outcome, Recovery, Silence, Slice, SteadyResponse, TrialResult};
@@ -13,13 +13,13 @@ use units::{Nanos, Rate};
 
 const SECOND: u64 = 1_000_000_000;
 const BLOCK: u64 = record::BLOCK.0;
-/// What a trial costs beside load and drain.
+/// Time a trial takes besides load and drain.
 const PAUSE: u64 = SECOND / 5;
-/// The recovery gate's patience.
+/// How long to wait for recovery.
 const RECOVERY_MOST: u64 = 60 * SECOND;
 /// The in-flight cap.
 const CAP: usize = 10_000;
-/// A generator this late does not send at all.
+/// A request this late is not sent at all.
 const UNSENT_AFTER: u64 = SECOND / 10;
 
 #[derive(Clone)]
@@ -41,14 +41,14 @@ impl Dice {
     }
 }
 
-/// A system in time.
+/// A system's state over time.
 #[derive(Clone)]
 pub struct Target {
     system: System,
     random: Dice,
     now: u64,
     free: BinaryHeap<Reverse<u64>>,
-    /// Of a target that keeps connections: until when each is taken, and by which worker.
+    /// For a target with keep-alive connections: until when each is busy, and its worker.
     connections: Vec<(u64, usize)>,
     behind: BinaryHeap<Reverse<u64>>,
     served: u64,
@@ -56,17 +56,16 @@ pub struct Target {
     offset: f64,
     slow: bool,
     until: u64,
-    /// How many times slower a shared machine makes it, until then.
+    /// Slowdown factor of a shared machine, until then.
     pace: f64,
-    /// The hiccup that comes next, or is on: from when until when.
+    /// The next or current hiccup: start and end.
     hiccup: (u64, u64),
 }
 
-/// A request on its way: when its outcome is decided, when it was due, when taken up, and the outcome.
+/// A request in flight: when its outcome is decided, when it was due, when it was taken up, and its outcome.
 type OpenRequest = (u64, u64, u64, u8);
 
 impl Target {
-    /// A fresh one.
     pub fn new(system: System, seed: u64) -> Self {
         let mut random = Dice(Random(seed));
         let offset = random.uniform();
@@ -97,17 +96,17 @@ impl Target {
         }
     }
 
-    /// Some time passes.
+    /// Lets some time pass.
     pub fn wait(&mut self) {
         self.now += (self.random.exponential(20.0) * 1e9) as u64;
     }
 
-    /// Seconds since it was started.
+    /// Seconds since the start.
     pub fn age(&self) -> f64 {
         self.now as f64 / 1e9
     }
 
-    /// How many of its threads compile now.
+    /// Threads compiling now.
     pub fn compiling(&self) -> f64 {
         match self.system.special {
             Some(Flaw::MovesOnceCompiled(_, cold)) if self.age() < cold => 1.0,
@@ -115,7 +114,7 @@ impl Target {
         }
     }
 
-    /// Service takes so many times its mean now.
+    /// Service time now, as a multiple of its mean.
     fn factor(&mut self, at: u64) -> f64 {
         match self.system.special {
             Some(Flaw::Warms(times, requests)) => {
@@ -155,7 +154,7 @@ impl Target {
         }
     }
 
-    /// When a shared machine lets it go on that was to run from `start`.
+    /// When work that was to run from `start` may go on, after hiccups of a shared machine.
     fn after_hiccup(&mut self, start: u64, often: f64) -> u64 {
         while self.hiccup.1 <= start {
             let from = self.hiccup.1.saturating_add((self.random.exponential(1.0 / often) * 1e9) as u64);
@@ -165,7 +164,7 @@ impl Target {
         if start >= self.hiccup.0 { self.hiccup.1 } else { start }
     }
 
-    /// When work begun at `start` is done, given that the world may stand still.
+    /// When work begun at `start` is done, stalls included.
     fn finish(&self, start: u64, work: f64) -> u64 {
         let mut work = (work * 1e9) as u64;
         let Some(Flaw::Stalls(every, length)) = self.system.special else { return start + work };
@@ -186,7 +185,7 @@ impl Target {
         }
     }
 
-    /// The same, of a worker that keeps connections.
+    /// As [`Self::serve`], for workers that own connections.
     fn serve_kept(&mut self, at: u64, idle: u64) -> u64 {
         self.connections.retain(|(free, _)| *free + idle > at);
         let warm = self.connections.iter_mut().filter(|(free, _)| *free <= at).max_by_key(|(free, _)| *free);
@@ -232,7 +231,7 @@ impl Target {
         done
     }
 
-    /// Makes a trial as the runner would for this search, and lets its time pass.
+    /// Runs a trial as the runner would for this search, and advances the time.
     pub fn trial(&mut self, search: &Search, p: &Proposal, deadline: Option<Nanos>) -> TrialResult {
         if let Some(users) = p.closed {
             return self.closed(users, p);
@@ -308,7 +307,7 @@ impl Target {
             held.add(taken, end);
             open.push(Reverse((end, at, taken, index(outcome))));
         }
-        // As the engine does: the drain lasts at least as long as the target was silent, with some air, and a silence is waited for.
+        // As in the engine: the drain lasts at least as long as the target was silent, with some margin, and a silence is waited out.
         heard.second_is(stop, p.duration);
         let drain = if gave_up { drain } else { heard.steady.drain(drain) };
         let mut last = stop + drain.0;
@@ -344,7 +343,7 @@ impl Target {
         }
     }
 
-    /// A closed loop of so many, each of which asks again as soon as it is answered.
+    /// A closed loop: each user sends again as soon as it is answered.
     fn closed(&mut self, users: u32, p: &Proposal) -> TrialResult {
         let mut total = Slice { loops: 1, elapsed: p.duration, ..Slice::default() };
         let mut asks: BinaryHeap<Reverse<u64>> = (0..users).map(|_| Reverse(0)).collect();
@@ -416,22 +415,22 @@ fn index(outcome: Outcome) -> u8 {
     Outcome::ALL.iter().position(|o| *o == outcome).expect("ALL lists every outcome") as u8
 }
 
-/// When something was answered last, and the stretches in which nothing was.
+/// When the last answer came, and the gaps between answers.
 #[derive(Default)]
 struct AnswerGaps {
     last: u64,
     silences: Vec<Silence>,
     is_closed: bool,
     catch_up: CatchUp,
-    /// Until when those who waited in the last silence are counted.
+    /// Until when requests that waited in the last silence are counted.
     until: u64,
-    /// The answers of this second, and how slow those before were.
+    /// Answers of this second, and how slow earlier ones were.
     second: Slice,
     steady: SteadyResponse,
 }
 
 impl AnswerGaps {
-    /// The seconds of a load of `load` that are over by then count.
+    /// Counts the seconds of a load of `load` that are over by then.
     fn second_is(&mut self, at: u64, load: Nanos) {
         while u64::from(self.second.index) < at / SECOND {
             self.steady.take(&self.second, load);
@@ -439,7 +438,7 @@ impl AnswerGaps {
         }
     }
 
-    /// A request that was sent at `sent` is answered.
+    /// A request sent at `sent` is answered.
     fn answer(&mut self, at: u64, sent: u64) {
         let from = self.last.max(sent);
         self.last = at;
@@ -458,7 +457,7 @@ impl AnswerGaps {
     }
 }
 
-/// Decides everything that ends up to `until`.
+/// Decides every request that ends by `until`.
 fn decide(
     total: &mut Slice,
     open: &mut BinaryHeap<Reverse<OpenRequest>>,
@@ -480,7 +479,7 @@ fn decide(
 
 fn close(total: &mut Slice, end: u64, at: u64, taken: u64, outcome: Outcome) {
     total.outcomes.add(outcome, 1);
-    // Both sides of Little's law count from when the engine took the request up.
+    // Both sides of Little's law count from when the engine took up the request.
     total.outstanding_ns += end - taken;
     total.waited_ns += end - taken;
     if outcome != Outcome::Failed {

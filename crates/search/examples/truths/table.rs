@@ -1,4 +1,4 @@
-//! What counts as right for a system, and what a search makes of it.
+//! The expected result for a system, and what a search finds.
 
 use crate::simulate::Target;
 use crate::system::System;
@@ -10,34 +10,34 @@ use units::{Nanos, Rate, Share};
 /// The goals' width in all rows.
 pub const WIDTH: f64 = 0.02;
 
-/// When a simulated request is usually given up.
+/// Usual timeout of a simulated request.
 pub const TIMEOUT: Nanos = Nanos::from_secs(5);
-/// When one is that takes long.
+/// Timeout for slow targets.
 pub const PATIENT: Nanos = Nanos::from_secs(30);
 
-/// How long a target is asked after a bad trial whether it has recovered, at least.
+/// Least time for which a target is probed for recovery after a bad trial.
 const RECOVERS: Nanos = Nanos::from_millis(500);
 
-/// The share of trials that must be right at the rate that is held.
+/// Share of trials that must be right at the held rate.
 const MOST: f64 = 0.9;
 
-/// What a search should say.
+/// The result a search should give.
 #[derive(Debug, Clone, Copy)]
 pub enum Truth {
     /// Both lower bounds within a width of this rate.
     Capacity(f64),
-    /// What nine of ten trials hold, and half of them, are between these rates.
+    /// What nine in ten trials hold, and half of them, lies between these rates.
     Between(f64, f64),
-    /// The lower bounds at least 0.95 of this rate and at most a width above, or `NonStationary`.
+    /// Lower bounds at least 0.95 of this rate and at most a width above, or `NonStationary`.
     Warm(f64),
-    /// The lower bounds within a width of what the target could do from the first trial at that rate
-    /// until the search ended, or `NonStationary`.
+    /// Lower bounds within a width of what the target could do, from the first trial at that rate until the search ended; or
+    /// `NonStationary`.
     Fading(f64),
-    /// The rates that nine of ten trials hold, and half of them: both intervals contain them, give or take a quarter of the width.
+    /// The rates that nine in ten trials hold, and half of them: both intervals contain them, give or take a quarter of the width.
     Held(f64, f64),
     /// `MaxReached` with the lower bounds at the largest rate.
     Max,
-    /// `GeneratorLimit` with the lower bounds between this share of this rate and this rate.
+    /// `GeneratorLimit`, with the lower bounds between this share of this rate and this rate.
     Generator(f64, f64),
     /// `NotRecovered`.
     Broken,
@@ -46,40 +46,35 @@ pub enum Truth {
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// The target.
     pub system: System,
-    /// What is right.
     pub truth: Truth,
-    /// The largest rate tried.
     pub max: f64,
-    /// How long a trial lasts, in seconds.
+    /// Trial duration, in seconds.
     pub trial: u64,
-    /// The share of seeds that must be right; none where the row shows what does not hold.
+    /// The share of seeds that must be right; none if the row shows a known weakness.
     pub asked: Option<f64>,
 }
 
-/// What one search came to.
+/// The result of one search.
 #[derive(Debug, Clone)]
 pub struct SearchResult {
-    /// Whether it is right.
     pub right: bool,
-    /// What was published.
+    /// The published limits.
     pub limits: Vec<Limit>,
-    /// Lower bound of what nine of ten trials hold.
+    /// Lower bound of what nine in ten trials hold.
     pub most: Option<f64>,
     /// Why it ended.
     pub ended: SearchEnd,
-    /// Whether it was taken for one that moves.
+    /// Whether the target was taken for one that moves.
     pub moves: bool,
-    /// Whether it was said to do less and less.
+    /// Whether it was reported to slow down.
     pub slows: bool,
-    /// Trials made.
     pub trials: u32,
     /// Seconds under load, without those before the first warm-up and those of warm-ups.
     pub loaded: f64,
 }
 
-/// What `torment find` asks for if nothing is typed.
+/// The defaults of `torment find`.
 pub fn usual(max: f64, seed: u64) -> SearchConfig {
     let (objective, width) = (Objective::ZERO_DROP, Share(WIDTH));
     SearchConfig {
@@ -99,14 +94,13 @@ pub fn usual(max: f64, seed: u64) -> SearchConfig {
     }
 }
 
-/// The same for a row.
 pub fn config(row: &Row, seed: u64) -> SearchConfig {
     let (trial, width) = (Nanos::from_secs(row.trial), Share(WIDTH));
     let goals = Goal::default_goals(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
     SearchConfig { goals, timeout: row.system.timeout, ..usual(row.max, seed) }
 }
 
-/// Searches `row` once. With `show`, every trial is printed.
+/// Searches `row` once; `show` prints every trial.
 pub fn find(row: &Row, seed: u64, show: bool) -> SearchResult {
     let config = config(row, seed);
     let deadline = config.objective.deadline;
@@ -207,8 +201,8 @@ fn right(row: &Row, limits: &[Limit], ended: &SearchEnd, fade: (f64, f64)) -> bo
     }
 }
 
-/// The rates that nine of ten trials hold, and half of them, by brute force: `times` trials at each rate, of a target that has been
-/// warmed up, each a while after the one before.
+/// The rates that nine in ten trials hold, and half of them, by brute force: `times` trials at each rate of a warmed-up target, each a
+/// while after the last.
 pub fn held(row: &Row, near: f64, times: usize) -> (f64, f64) {
     let config = config(row, 1);
     let deadline = config.objective.deadline;
@@ -252,9 +246,9 @@ pub fn held(row: &Row, near: f64, times: usize) -> (f64, f64) {
     (at(MOST), at(0.5))
 }
 
-/// The falling shares that are nearest to these: neighbours that rise by chance are pooled.
+/// The nearest decreasing shares: neighbours that rise by chance are pooled.
 fn falling(shares: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    // Each pool: the sum of its rates and of its shares, and how many there are.
+    // Each pool: sum of rates, sum of shares, count.
     let mut pools: Vec<(f64, f64, f64)> = Vec::new();
     for (rate, share) in shares {
         pools.push((rate, share, 1.0));

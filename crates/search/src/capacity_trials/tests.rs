@@ -9,7 +9,7 @@ fn with(said: &[(f64, Observation)]) -> CapacityTrials {
     for (rate, said) in said {
         let mut result = calm();
         result.total.due = (rate * 10.0) as u64;
-        // What it lacks piles up from the first tenth of a second to the last.
+        // The deficit piles up from the first tenth of a second to the last.
         let lacks = rate - said.rate();
         result.total.outstanding = (0..100).map(|tenth| lacks * f64::from(tenth) / 10.0).collect();
         trials.push(FullTrial::new(*rate, *said, true, &result), 0.0);
@@ -24,7 +24,8 @@ fn wanted(trials: &CapacityTrials) -> f64 {
     trials.next_trial(&goals, width.0, range).rate().expect("it is not known to two hundredths")
 }
 
-/// uvicorn "held 9,100" while eight overloads measured 12,100 to 13,400: no more is published than was held once, and nothing in between had been tried.
+/// uvicorn "held 9,100" while eight overloads measured 12,100 to 13,400: only what was held once is published, and nothing in between had
+/// been tried.
 #[test]
 fn what_is_known_to_be_held_is_tried_once_it_is_known() {
     let measured =

@@ -22,7 +22,7 @@ pub(crate) fn calm() -> TrialResult {
     }
 }
 
-/// The same with `count` of the good ones ended so instead.
+/// The same, with `count` of the good ones ended so instead.
 fn with(outcome: Outcome, count: u64) -> TrialResult {
     let mut r = calm();
     r.total.outcomes.ok -= count;
@@ -156,13 +156,13 @@ fn an_overloaded_target_shows_what_it_keeps_up() {
     assert_eq!(sustained_rate(&with(Outcome::Failed, 10_000), None), None);
 }
 
-/// Said once of a target that answers everything after eight seconds that it fails at 20/s: before the first could be answered,
-/// what was under way grew by the rate, which was read as a queue.
+/// Once reported of a target that answers everything after eight seconds, that it fails at 20/s: before the first could be answered, the
+/// in-flight count grew by the rate, which was read as a queue.
 #[test]
 fn what_is_under_way_before_the_first_can_be_answered_is_no_queue() {
     const RATE: f64 = 1000.0;
     let (second, zero_drop) = (Nanos::from_secs(1), Objective::ZERO_DROP);
-    // What was seen after so many seconds of what is outstanding so long after the start, and of the fastest answer.
+    // What was seen after so many seconds, given what is outstanding so long after the start, and the fastest answer.
     let seen = |held: &dyn Fn(f64) -> f64, fastest: Option<f64>, seconds: usize| {
         let outstanding = (0..seconds * 10).map(|i| RATE * held((i as f64 + 0.5) / 10.0)).collect();
         let mut total = Slice { due: seconds as u64 * 1000, outstanding, ..Slice::default() };
@@ -182,15 +182,15 @@ fn what_is_under_way_before_the_first_can_be_answered_is_no_queue() {
         assert_eq!(ends_at(&delay(8.0), 8.0, calm), None, "calm: {calm:?}");
         assert_eq!(ends_at(&|t| t, 100.0, calm).is_some(), calm.is_some(), "nothing comes: {calm:?}");
     }
-    // An eighth too much for a target that takes two seconds: seen once that is over.
+    // An eighth too much for a target that takes two seconds: seen once those are over.
     let overload = |t: f64| if t < 2.0 { t } else { 2.0 + (t - 2.0) / 8.0 };
     for calm in [None, Some(2.0)] {
         assert!(ends_at(&overload, 2.0, calm).is_some_and(|seconds| (3..=7).contains(&seconds)), "{calm:?}");
     }
-    // A quick target is given up as soon as ever, and so is one that suddenly says nothing.
+    // A quick target is given up at the earliest, and so is one that suddenly goes silent.
     assert_eq!(ends_at(&|t| t / 8.0, 0.001, Some(0.001)), Some(3));
     assert_eq!(ends_at(&|t| t, 100.0, Some(0.001)), Some(3));
-    // Answers that take two seconds in the mean, some next to nothing: the slope ends where nobody waits longer.
+    // Answers that take two seconds on average, some next to nothing: the slope ends where nobody waits longer.
     let random = |t: f64| 2.0 * (1.0 - (-t / 2.0).exp());
     assert_eq!(ends_at(&random, 0.001, Some(2.0)), None);
     let whole = |held: &dyn Fn(f64) -> f64, mean: f64| {
@@ -202,7 +202,7 @@ fn what_is_under_way_before_the_first_can_be_answered_is_no_queue() {
     assert!(whole(&|t| random(t) + t / 50.0, 1.0).is_some(), "and more than that is a queue");
 }
 
-/// While users come to their later steps the load rises, and with it what is outstanding: that is no queue that grows.
+/// While users reach their later steps the load rises, and with it the number outstanding: that is no growing queue.
 #[test]
 fn a_load_that_rises_is_not_asked_whether_its_queue_grows() {
     let outstanding: Vec<f64> = (0..40).map(f64::from).collect();
@@ -213,7 +213,7 @@ fn a_load_that_rises_is_not_asked_whether_its_queue_grows() {
     assert!(settled_slice(&total, Nanos::from_secs(60)).outstanding.is_empty());
 }
 
-/// It stands still from the fifth second to the sixth, and is `by` a second too slow otherwise.
+/// Frozen from the fifth second to the sixth, and otherwise `by` per second too slow.
 fn frozen(by: f64, freed: u64) -> TrialResult {
     let mut r = growing(by);
     for (place, outstanding) in r.total.outstanding.iter_mut().enumerate() {
@@ -230,16 +230,16 @@ fn what_gathers_in_a_freeze_is_no_overload() {
     let judged = |by, freed| judge(&frozen(by, freed), &goal("zero-drop"), Share(0.02), None);
     let kept = |by, freed| sustained_rate(&frozen(by, freed), None).expect("it answered").rate;
     assert!(judged(0.0, 500).good && (kept(0.0, 500) - 1000.0).abs() < 1.0);
-    // A small overload is seen in spite of it, and measured.
+    // A small overload is seen and measured nevertheless.
     let growth = judged(20.0, 500).growth_per_second.expect("its queue grows");
     assert!((growth - 20.0).abs() < 0.5, "{growth}");
     assert!((kept(20.0, 500) - 980.0).abs() < 1.0, "{}", kept(20.0, 500));
-    // Nobody had an answer soon after: a lull and no freeze, which hides a small overload.
+    // Nobody was answered soon after: a lull, no freeze, and a lull hides a small overload.
     assert_eq!(judged(20.0, 10).growth_per_second, None);
 }
 
-/// Redis answers all that waits in a connection at once: over its limit a queue of ever larger batches grew, and each silence excused what had gathered
-/// in the longest. 253 a second were held, of 220.
+/// Redis answers all that waits in a connection at once: over its limit a queue of ever larger batches grew, and each silence excused
+/// what had gathered in the longest. It was said to hold 253 a second, of 220.
 #[test]
 fn a_queue_that_grows_before_a_freeze_is_overload() {
     let mut r = frozen(33.0, 500);
@@ -250,7 +250,7 @@ fn a_queue_that_grows_before_a_freeze_is_overload() {
     assert!(judged.growth_per_second.is_some_and(|growth| (growth - 33.0).abs() < 1.0), "{judged:?}");
 }
 
-/// What is unsent because a worker was lost once read as a generator that needs more cores, and a good trial stayed good.
+/// Requests unsent because a worker was lost once read as a generator that needs more cores, and a good trial stayed good.
 #[test]
 fn a_trial_that_lost_a_worker_says_nothing() {
     for result in [calm(), with(Outcome::Unsent, 900), with(Outcome::Timeout, 900), growing(20.0)] {
@@ -279,7 +279,7 @@ fn of_a_fleet_the_latest_is_asked() {
         CaveatDetails::OfMember { member: 1, place: String::new(), grounds },
     );
     assert_eq!(judged(vec![late(100), late(9_000), late(6_000)]), vec![expected.clone()]);
-    // By a clock that is known to a millisecond it may have been as late as that.
+    // With a clock known to a millisecond it may have been that late.
     let clock = |us| MemberFigures { clock: Nanos::from_millis(1), ..late(us) };
     assert_eq!(judged(vec![late(100), clock(8_000)]), [expected]);
     assert_eq!(judged(vec![late(100), MemberFigures { due: 100, ..late(9_000) }]), [], "it sent few");

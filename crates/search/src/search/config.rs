@@ -1,13 +1,13 @@
-//! What a search is asked, and what it asks for.
+//! Configuration and steps of a search.
 
 use plan::{Goal, Objective};
 use record::{LimitUnit, Purpose, Verdict};
 use units::{Nanos, Rate, Share};
 
-/// What to search for.
+/// A search's configuration.
 #[derive(Debug, Clone)]
 pub struct SearchConfig {
-    /// All are searched together; exceed ratios below 1.
+    /// Searched together; exceed ratios below 1.
     pub goals: Vec<Goal>,
     /// What makes a request bad.
     pub objective: Objective,
@@ -17,41 +17,41 @@ pub struct SearchConfig {
     pub max: Rate,
     /// The goals' width: how close the bounds must be.
     pub width: Share,
-    /// No trial is shorter: users who pause come to every step of their flow only in one that is longer than their pauses.
+    /// Shortest trial: users who pause reach every step of their flow only in one longer than their pauses.
     pub least: Nanos,
-    /// How long a user may pause altogether: not before does a load stand still, and what is outstanding is no queue that grows.
+    /// Total pauses of a user: until then a load is not steady, and what is outstanding is no growing queue.
     pub pauses: Nanos,
     /// Time under load after which the search ends with what it has.
     pub budget: Option<Nanos>,
-    /// When a request is given up.
+    /// When a request times out.
     pub timeout: Nanos,
     /// Orders the confirming trials.
     pub seed: u64,
-    /// Whether to measure response times at shares of the capacity at the end.
+    /// Whether to end by measuring response times at shares of the capacity.
     pub curve: bool,
-    /// Time under load that its caller needs afterwards: without a budget the search leaves it.
+    /// Time under load that the caller needs afterwards: without a budget the search leaves it.
     pub reserved: Nanos,
-    /// What the limits count.
+    /// Unit of the limits.
     pub unit: LimitUnit,
 }
 
-/// A load to be tried.
+/// A proposed load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Proposal {
-    /// Why.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// Offered rate; what is expected of a closed loop.
+    /// Offered rate; for a closed loop, the expected one.
     pub rate: Rate,
-    /// How long.
+    /// Its duration.
     pub duration: Nanos,
-    /// So many requests are outstanding all the time, instead of arrivals at a rate.
+    /// Closed loop: this many requests outstanding all the time, instead of arrivals at a rate.
     pub closed: Option<u32>,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchStep {
-    /// Make this trial and hand in its result.
+    /// Run this trial and hand in its result.
     Try(Proposal),
     /// The search is over.
     Done(Box<Verdict>),

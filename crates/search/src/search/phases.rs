@@ -17,40 +17,40 @@ use units::Nanos;
 
 /// Change points before a target is called non-stationary.
 const CHANGES_MOST: u32 = 8;
-/// Those to the slower among them: a target that warms up comes to an end, one that tires does not.
+/// Slowdowns among them: a target that warms up comes to an end, one that tires does not.
 const SLOWER_MOST: u32 = 2;
-/// Warm-ups begun again because the target turned out faster, or the load too high.
+/// Warm-ups repeated because the target turned out faster, or the load too high.
 const REWARMS_MOST: u32 = 8;
-/// Upper bounds taken back because they passed when repeated.
+/// Upper bounds withdrawn because they passed when repeated.
 const ROUNDS_MOST: u32 = 2;
 /// A shift this large (as a logarithm) needs no second opinion.
 const PLAIN: f64 = 0.15;
-/// A target that stands still while it is looked at is looked at again, so many times.
+/// Most repeated looks at a target that freezes in them.
 const FROZEN_MOST: u32 = 2;
-/// So is a short trial that held although it stood still for more than this part of it,
+/// So is a short trial that held despite a freeze of more than this share of it,
 const FROZEN_PART: f64 = 0.1;
-/// and a window of a warm-up in which it did little else.
+/// and a warm-up window that was frozen for more than this share.
 const FROZEN_WINDOW: f64 = 0.5;
-/// A median that has fallen by this much (as a logarithm) is that of a target that was not warm.
+/// A median that has fallen by this much (as a logarithm) means the target was not warm.
 const WARMER: f64 = 0.08;
-/// The first window of a warm-up that was over too early, in seconds.
+/// First window, in seconds, after a warm-up that ended too early.
 const WARM_AGAIN: u64 = 8;
-/// A warm-up has so many times as many requests outstanding as the target has in work when it does what it can: it is never idle, and nobody waits long.
+/// A warm-up keeps this many times the target's in-flight requests at capacity outstanding: never idle, and queueing little.
 const BUSY: f64 = 1.25;
-/// No more than that.
+/// At most.
 const BUSY_MOST: f64 = 10_000.0;
-/// A step of the climb that took so many times as long as the one before, on average, was answered out of a queue.
+/// A climb step whose mean response time is this many times the previous one's was answered out of a queue.
 const QUEUED: u64 = 4;
-/// The warmed-up target is first overloaded by this factor: its goodput there is the estimate.
+/// Overload factor of the first look at the warm target: its goodput there is the estimate.
 const PROBE: f64 = 1.1;
-/// A queue of a few requests cannot grow as a straight line does: so many more or less are none.
+/// A queue of a few requests cannot grow linearly: a change of this many is none.
 const FEW: f64 = 3.0;
 /// Trials with a smaller loss say little about the capacity.
 const TELLING: f64 = 0.03;
 
 impl Search {
-    /// Whether a trial proves nothing, for the target stood still in it: a short one that held, as it had the time to catch up afterwards, or
-    /// a window of a warm-up that was little else. Then it is made again.
+    /// Whether a trial proves nothing because the target froze in it: a short one that held, having had time to catch up afterwards, or a
+    /// warm-up window that was little else. It is then repeated.
     pub(super) fn is_frozen(&mut self, asked: Proposal, stood_still: Nanos, judgement: &Judgement) -> bool {
         let most = match asked.purpose {
             Purpose::Climb | Purpose::Measure if judgement.good && asked.duration < self.trial_duration() => {
@@ -119,13 +119,13 @@ impl Search {
         };
         (self.shown, self.fell, self.checked, self.looked_above) = (0.0, None, 0, false);
         let closed = self.busy_users(capacity);
-        // Without quantiles, every trial from the first on must be of a target that is warm.
+        // Without quantiles, every trial from the first on must be of a warm target.
         let warm = WarmUp::new(Nanos::from_secs(first), closed.is_none() && self.estimates());
         self.phase = Phase::Warm { warm, closed };
     }
 
-    /// How many outstanding requests keep a target of this capacity busy, by Little's law; none where users pause between them, where what is too
-    /// much is refused, or where no capacity is known.
+    /// How many outstanding requests keep a target of this capacity busy, by Little's law; none if users pause between them, excess load
+    /// is refused, or no capacity is known.
     fn busy_users(&self, capacity: f64) -> Option<u32> {
         let can_loop = self.config.pauses == Nanos::ZERO && self.estimates() && !self.refuses;
         let mean = self.calm_mean().filter(|_| can_loop)?;
@@ -160,7 +160,7 @@ impl Search {
         let first = warm.level().is_none();
         warm.push(result.loaded, median, std::mem::take(&mut self.compiling));
         if let Some(users) = closed {
-            // What was under way at the end may have been answered after it.
+            // What was in flight at the end may have been answered after it.
             let answered = result.total.outcomes.answered() as f64 / (1.0 + median.doubt);
             self.shown = self.shown.max((answered - f64::from(users)) / result.loaded.as_secs_f64());
         }
@@ -174,7 +174,7 @@ impl Search {
         self.warmed_up.times *= warm.speedup();
         match (closed, warm.level()) {
             (Some(_), Some((_, level))) => {
-                // What it does while it is never idle is nearly all that it can do.
+                // Throughput without idle time is nearly the capacity.
                 let goodput = 1.0 / level.value;
                 let before = self.warm_goodput.replace(goodput);
                 self.as_warm = before.is_some_and(|before| goodput.ln() - before.ln() < WARMER);
@@ -187,7 +187,7 @@ impl Search {
         }
     }
 
-    /// The warm target was looked at under a gentle load.
+    /// Takes a look at the warm target under a gentle load.
     pub(super) fn take_calm(&mut self, frozen: u32, result: &TrialResult) {
         if frozen < FROZEN_MOST && freeze(&result.total, result.rate.0).is_some() {
             self.phase = Phase::Calm { frozen: frozen + 1 };
@@ -200,7 +200,7 @@ impl Search {
         }
     }
 
-    /// The warm-up is over, and has ended in this.
+    /// Ends the warm-up with this window.
     fn finish_warm_up(&mut self, length: Nanos, median: WindowMedian, result: &TrialResult) {
         self.warm = self.spent;
         self.reference = Some(Reference::new(median, length.as_secs_f64(), &result.total.response));
@@ -208,7 +208,7 @@ impl Search {
         self.expire();
         let cold = std::mem::take(&mut self.cold);
         if self.estimate.is_some_and(|now| now.ln() - cold.highest_shown().ln() < WARMER) {
-            // It was quicker for a while, but can do no more than before: it moves, and was as warm as it is.
+            // It was quicker for a while, but can do no more than before: it moves, and was already as warm as it gets.
             (self.held, self.changes) = (cold, LOOKED_MOST);
         }
         self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
@@ -242,7 +242,7 @@ impl Search {
         let before = self.estimate.replace(now).unwrap_or(f64::INFINITY);
         self.doubt = kept.map_or(0.0, |k| k.doubt);
         self.phase = Phase::Narrow;
-        // Where warming up again brought nothing, it is no cold target that does more in the open than in a closed loop.
+        // If warming up again changed nothing, the target is not cold but faster in an open than in a closed loop.
         if now > before * FASTER && !self.as_warm && self.rewarms < REWARMS_MOST {
             self.rewarms += 1;
             self.warm_up(now);
@@ -272,12 +272,13 @@ impl Search {
         }
     }
 
-    /// What a full trial says of the capacity.
+    /// Adds what a full trial says of the capacity.
     fn add_full_trial(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
         if result.planned < self.trial_duration() {
             return;
         }
-        // An overload that is not looked for is none: so much above its capacity a trial is held. And what is lost at any rate is not lost by overload.
+        // An overload too small to be looked for is not seen: a trial that far above the capacity is held. And background loss is no
+        // overload.
         let (unseen, passed) = (1.0 + overload_threshold(self.config.width), 1.0 - self.loss.share());
         let kept = sustained_rate(result, self.calm_mean());
         let steadily = kept.is_some_and(|kept| kept.doubt < STEADILY * self.config.width.0);
@@ -289,7 +290,7 @@ impl Search {
             || result.total.outcomes.unfinished > 0;
         let said = match kept.filter(|_| measured) {
             _ if judgement.good => Observation::AtLeast(rate),
-            // What a target that moves did in a few seconds says little of what it does in a whole trial.
+            // A few seconds of a target that moves say little of a whole trial.
             Some(_) if result.hopeless && !steadily => Observation::Below(rate),
             Some(kept) => {
                 let held = would_have_held(result, self.calm_mean(), kept);
@@ -300,7 +301,7 @@ impl Search {
         self.held
             .push(FullTrial::new(rate, said, straight, result), self.shown.max(self.bounds.highest_held()));
         let looked_enough = self.held.moves() && self.changes >= LOOKED_MOST;
-        // Without time for another trial, what is known of it would be forgotten for nothing.
+        // Without time for another trial, what is known would be forgotten for nothing.
         let rises =
             self.held.speedup(self.config.width.0).filter(|_| !looked_enough && !self.is_out_of_time());
         if let Some(faster) = rises {
@@ -326,7 +327,7 @@ impl Search {
         }
     }
 
-    /// A quarter of the rate was looked at: whether as much is lost there.
+    /// Takes the look at a quarter of the rate: whether as much is lost there.
     pub(super) fn take_background_look(&mut self, rate: f64, result: &TrialResult) {
         self.loss.add_look(rate, result);
         self.phase = Phase::Narrow;
@@ -336,7 +337,7 @@ impl Search {
         }
     }
 
-    /// The sentinel has looked: a shift brings a bound under suspicion.
+    /// Takes the sentinel's look: a shift puts a bound under suspicion.
     pub(super) fn take_sentinel(&mut self, result: &TrialResult) {
         self.since_sentinel = 0;
         let now = WindowMedian::of(&result.total.response);
@@ -349,7 +350,7 @@ impl Search {
             return;
         };
         if self.estimates() {
-            // What a target does slower now is part of how it moves; one that was not warm has to be begun again.
+            // A slowdown is part of how a target moves; one that was not warm has to be restarted.
             let plainly = |ratio: f64| ratio.ln() < -self.held.noise().max(WARMER);
             let all = self
                 .reference
@@ -357,7 +358,7 @@ impl Search {
             if !matches!(shift, Shift::Faster(ratio) if plainly(ratio)) || !all {
                 return;
             }
-            // One whose overloads agree may only have fallen into step with the arrivals: does it take more than it did?
+            // A target whose overloads agree may only have fallen into step with the arrivals: does it take more than before?
             let rate = rounded(self.held.highest_shown() * shift.ratio().powf(-0.5).min(ABOVE));
             if self.held.is_surely_steady(self.config.width.0) && rate <= self.range().top {
                 self.phase = Phase::Suspect { rate, shift };
@@ -397,7 +398,7 @@ impl Search {
         }
     }
 
-    /// The target is not what it was: every bound expires and the search opens again, upwards.
+    /// The target has changed: every bound expires and the search opens again, upwards.
     fn change_point(&mut self, shift: Shift) {
         self.changes += 1;
         self.slower += u32::from(matches!(shift, Shift::Slower(_)));
@@ -412,14 +413,14 @@ impl Search {
         self.warm_up(self.calm / CALM * factor);
     }
 
-    /// No trial so far counts any more, for the target is not what it was.
+    /// All trials expire: the target has changed.
     fn expire(&mut self) {
         self.expired.give_way(std::mem::take(&mut self.bounds));
         self.held = CapacityTrials::default();
         self.points.clear();
     }
 
-    /// A rate above the limit was looked at. If the target kept it up for so long, a whole trial tells.
+    /// Takes a look above the limit. If the target kept up that long, a whole trial decides.
     pub(super) fn take_above(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
         self.add_to_bounds(rate, result, judgement);
         self.phase = Phase::Narrow;
@@ -429,14 +430,14 @@ impl Search {
         }
     }
 
-    /// It moves if no whole trial has shown what it did in a few seconds, however often that was tried.
+    /// The target moves if no whole trial has shown what a few seconds did, however often that was tried.
     fn conclude_checks(&mut self) {
         if self.checked == CHECKS_MOST && self.did_more() {
             self.held.mark_moving();
         }
     }
 
-    /// A step of the curve. If one was too much that is clearly below the limit, a whole trial tells.
+    /// Takes a step of the curve. If one clearly below the limit was too much, a whole trial decides.
     pub(super) fn take_curve(
         &mut self,
         rate: f64,
@@ -461,9 +462,8 @@ impl Search {
         self.phase = Phase::Narrow;
     }
 
-    /// Notes how long a calm target takes. The mean is that of the quickest of the windows of a warm-up, of which `anew` says
-    /// that it is the first: what a stall adds is none of it. Where it stood still in each of them, half of its answers tell. What the climb
-    /// brought in the end, a queue, is none of it either.
+    /// Records a calm target's response time. The mean is that of the fastest warm-up window, `anew` for the first: stalls do not count.
+    /// If it froze in each of them, half of its answers decide. The queue at the end of the climb does not count either.
     fn note_baseline(&mut self, result: &TrialResult, anew: bool) {
         let times = &result.total.response;
         let Some((q, mean)) = times.quantiles().zip(times.mean()) else { return };

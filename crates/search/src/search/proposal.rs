@@ -1,4 +1,4 @@
-//! Which load comes next, and how long.
+//! Which load comes next, and for how long.
 
 use super::{CALM, CHECKS_MOST, Phase, Proposal, Search};
 use crate::bounds::rounded;
@@ -9,37 +9,37 @@ use units::{Nanos, Rate};
 
 /// Trials between two looks at the reference load.
 const SENTINEL_EVERY: u32 = 8;
-/// Before publishing, one more look if the last is at least so many trials ago.
+/// One more look before publishing, if the last is at least this many trials ago.
 const SENTINEL_LAST: u32 = 3;
-/// A target that has changed so often moves, and is looked at for that no more.
+/// A target that has changed this often moves, and is no longer checked for change.
 pub(super) const LOOKED_MOST: u32 = 3;
-/// The smallest rate tried is this part of the first, but not below 1/s if the first is not.
+/// The smallest rate tried, as a share of the first, but not below 1/s unless the first is.
 const FLOOR: f64 = 1.0 / 1024.0;
-/// An estimate with a standard error above so many widths comes from a target that is random itself:
+/// An estimate with a standard error above this many widths comes from a random target:
 const NOISY: f64 = 0.4;
-/// single trials near its capacity then go either way, and the bounds are closed to this part of the width.
+/// single trials near its capacity then go either way, and the bounds are closed to this share of the width.
 const NARROWER: f64 = 0.5;
-/// A short trial lasts at least so many baseline medians, or a slow target only fills up in it.
+/// A short trial lasts at least this many baseline medians, or a slow target only fills up in it.
 const FILLS_UP: u64 = 10;
-/// A target that moves is worth so many full trials: three minutes with those of 10 s, those that were forgotten since included.
+/// Full trials that a target that moves is worth: three minutes with those of 10 s, including those forgotten since.
 const PATIENCE: u64 = 18;
-/// This part of it is left at most to what comes after the search.
+/// One in this many of it at most is reserved for what follows the search.
 const RESERVED_MOST: u64 = 10;
-/// Who did so many times more before than any trial shows may do so again: a whole trial tells.
+/// A target that did this many times more before than any trial shows may do so again: a whole trial decides.
 pub(super) const CONTRADICTED: f64 = 1.08;
-/// It should not do so many times the most that any did.
+/// It should not reach this many times the most that any did.
 pub(super) const ABOVE: f64 = 1.1;
-/// A step of the curve from this share on tells whether the limit is right, and has more time.
+/// A step of the curve from this share on tests whether the limit is right, and gets more time.
 const CLOSE: f64 = 0.9;
-/// The curve takes about so many seconds.
+/// Approximate duration of the curve, in seconds.
 const CURVE: f64 = 10.0;
-/// A width that needs so many times the patience is far away.
+/// A width that needs this many times the patience is far away.
 const FAR: f64 = 4.0;
-/// A limit that is known no better than this after half of the time is worth all of it.
+/// A limit known no better than this after half of the time gets all of it.
 const COARSE: f64 = 0.2;
 
 impl Search {
-    /// Seconds under load that a search takes at most, without its warm-ups and its curve.
+    /// Most seconds under load of a search, without its warm-ups and its curve.
     fn patience(&self) -> f64 {
         let usual = self.trial_duration() * PATIENCE;
         let left = usual - self.config.reserved.min(usual / RESERVED_MOST);
@@ -47,52 +47,53 @@ impl Search {
         (whole - CURVE).max(whole / 2.0)
     }
 
-    /// The share of the curve that there is time for, once the trials are over.
+    /// The share of the curve that there is time for, after the trials.
     pub(super) fn curve_in_time(&self) -> f64 {
         ((self.patience() - self.measured.as_secs_f64()) / CURVE + 1.0).clamp(0.0, 1.0)
     }
 
-    /// Whether one more full trial may last beyond the patience.
+    /// Whether one more full trial would exceed the patience.
     pub(super) fn is_out_of_time(&self) -> bool {
         self.is_out_of_time_by(0)
     }
 
-    /// Whether one more does although the patience is longer by so many.
+    /// Whether one would even with a patience longer by this many trials.
     fn is_out_of_time_by(&self, trials: u64) -> bool {
         let trial = self.trial_duration();
         (self.measured + trial).as_secs_f64() > self.patience() + (trial * trials).as_secs_f64()
     }
 
-    /// Whether one more full trial is more than the target's noise is worth: there is no time for it, or the width cannot be reached in that time.
+    /// Whether one more full trial is not worth it given the target's noise: there is no time for it, or the width is out of reach in
+    /// that time.
     fn is_late(&self) -> bool {
         if self.is_out_of_time() {
             return true;
         }
-        // Who gives a budget wants all of it used; and as long as it is open whether the target moves, so is which width can be reached.
+        // A given budget is to be used up; and while it is open whether the target moves, so is which width can be reached.
         self.config.budget.is_none() && !self.coarse && !self.held.may_sink() && self.is_half_over()
     }
 
-    /// Whether half of the time is over and all of it would not do.
+    /// Whether half of the time is over and all of it would not suffice.
     fn is_half_over(&self) -> bool {
         let (patience, trial) = (self.patience(), self.trial_duration().as_secs_f64());
-        // A warm-up that was begun again is part of how it moves.
+        // A repeated warm-up is part of how it moves.
         let loaded = if self.held.moves() { self.measured } else { self.spent - self.warm }.as_secs_f64();
         let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
-        // Where the width is far away, the curve is had within that half, too.
+        // If the width is far away, that half includes the curve.
         let half = patience / 2.0 - if needed > FAR * patience { CURVE / 2.0 } else { 0.0 };
         loaded + trial > half && needed > patience
     }
 
-    /// Whether it is known so badly by then that it is worth all of the time. Decided once: a search that ends when its interval looks narrow
-    /// sometimes ends on luck.
+    /// Whether the limit is then known so badly that it gets all of the time. Decided once: a search that ends when its interval looks
+    /// narrow sometimes ends on luck.
     fn is_coarse(&self) -> bool {
         let known_badly = |reached| reached > COARSE;
         self.held.width(&self.config.goals).is_some_and(known_badly) && self.is_half_over()
     }
 
     pub(super) fn propose(&mut self) -> Option<Proposal> {
-        // Half of the time may also end with a sentinel, or while the target recovers.
+        // Half of the time may also end with a sentinel, or during recovery.
         self.coarse |= self.estimates() && matches!(self.phase, Phase::Narrow) && self.is_coarse();
         loop {
             let secs = Nanos::from_secs;
@@ -116,7 +117,7 @@ impl Search {
                     });
                 }
                 Phase::Calm { frozen } => {
-                    // The shorter, the rather there is no freeze in it.
+                    // The shorter, the less likely it contains a freeze.
                     let requests = if *frozen == 0 { 2000.0 } else { 500.0 };
                     (Purpose::WarmUp, self.calm, self.short_duration(self.calm, secs(2), requests))
                 }
@@ -168,15 +169,15 @@ impl Search {
         }
     }
 
-    /// What a whole trial shall tell: whether the target can do what it did in a few seconds, or not what it did not.
+    /// A whole trial to settle a contradiction: whether the target can do what a few seconds showed, or cannot do what they did not.
     fn contradiction(&self) -> Option<f64> {
         let checks = self.checked < CHECKS_MOST && self.estimates() && self.held.is_known();
         let more = Some(self.shown).filter(|_| self.did_more());
         more.or(self.fell).filter(|_| checks && !self.is_out_of_time())
     }
 
-    /// The limit is known. Two trials that were stopped after a few seconds may both have met a target that moves while it did little: what is
-    /// clearly above the limit is looked at once, and then comes the curve.
+    /// The limit is known. Two trials stopped after a few seconds may both have met a moving target at a slow time: looks once clearly
+    /// above the limit, then comes the curve.
     fn once_known(&mut self) {
         let rate = rounded(self.held.highest_shown() * ABOVE);
         let looks = self.estimates() && self.held.is_straight() && !self.looked_above;
@@ -188,12 +189,12 @@ impl Search {
         }
     }
 
-    /// Whether it did clearly more before than any trial has shown.
+    /// Whether it clearly did more before than any trial has shown.
     pub(super) fn did_more(&self) -> bool {
         self.shown > self.held.highest_shown() * CONTRADICTED
     }
 
-    /// A trial of `seconds`, longer if that is few requests or short against the response time.
+    /// At least `least`; longer if that is few requests or short against the response time.
     fn short_duration(&self, rate: f64, least: Nanos, requests: f64) -> Nanos {
         let fills_up = self.baseline.map_or(Nanos::ZERO, |calm| calm.p50 * FILLS_UP);
         least.max(Nanos::from_secs_f64(requests / rate)).max(fills_up).min(self.trial_duration().max(least))
@@ -210,7 +211,7 @@ impl Search {
         RateRange { floor, top: self.config.max.0 }
     }
 
-    /// The main loop: the lowest level that any goal wants; between times the sentinel.
+    /// The main loop: the lowest level that any goal wants; the sentinel in between.
     fn narrow(&self) -> Option<(Purpose, f64, Nanos)> {
         let look = || {
             let seconds = self.reference.map_or(Nanos::ZERO, |r| Nanos::from_secs_f64(r.seconds().ceil()));
@@ -222,7 +223,7 @@ impl Search {
             let wanted = want.rate().filter(|_| !self.is_late());
             let looks = match wanted {
                 Some(_) => SENTINEL_EVERY,
-                // There is no time to warm it up again.
+                // There is no time for another warm-up.
                 None if self.is_out_of_time() => u32::MAX,
                 None => SENTINEL_LAST,
             };
@@ -231,7 +232,7 @@ impl Search {
             }
             return wanted.map(|rate| (Purpose::Measure, rate, self.trial_duration()));
         }
-        // Two bounds that are not close are worth a trial more: they may rest on short ones.
+        // Two bounds that are not close are worth another trial: they may rest on short ones.
         if self.is_out_of_time_by(1) {
             return None;
         }

@@ -11,7 +11,7 @@ use units::Rate;
 const NEAR: f64 = 0.02;
 
 impl Search {
-    /// The bounds as they stand, one for each goal.
+    /// The current bounds, one for each goal.
     pub fn limits(&self) -> Vec<Limit> {
         let limit = |goal: &Goal| {
             let estimated = self.held.limit(goal, self.range().top).filter(|_| self.estimates());
@@ -19,7 +19,7 @@ impl Search {
                 return limit;
             }
             let now = self.bounds.limit(goal);
-            // What was kept in a few seconds is no more than what was kept for a whole trial.
+            // A rate kept for a few seconds counts only up to one kept for a whole trial.
             let kept =
                 self.shown_to_keep().filter(|kept| self.proven(goal).is_none_or(|proven| proven < *kept));
             let whole =
@@ -46,8 +46,8 @@ impl Search {
         self.config.goals.iter().map(in_unit).collect()
     }
 
-    /// Whether torment, which is the limit itself, has shown clean trials above all that the target surely holds by the others: what stopped those
-    /// may have been its own.
+    /// Whether torment, itself the limit, has shown clean trials above all that the others prove: what stopped those may have been its
+    /// own doing.
     fn has_shown_more(&self, goal: &Goal, than: &Limit) -> bool {
         let shown = [self.proven(goal), self.shown_to_keep()].into_iter().flatten().max_by(f64::total_cmp);
         self.is_generator_limited() && shown.is_some_and(|shown| than.lower.is_none_or(|lower| shown > lower))
@@ -58,7 +58,7 @@ impl Search {
         self.bounds.proven(goal).0.map(|level| level.rate)
     }
 
-    /// Why no limit lasts, if the target surely did less and less.
+    /// A caveat that no limit lasts, if the target surely slowed down.
     pub fn slowing(&self) -> Option<Caveat> {
         let (first, last, due) = self.held.slowdown(self.config.width.0).filter(|_| self.estimates())?;
         Some(Caveat::with_details(
@@ -72,12 +72,12 @@ impl Search {
         Some(BackgroundLoss { bad: lost.bad, due: lost.due, at, seen, failure: self.failure.clone() })
     }
 
-    /// The capacity that the curve divides: the lower bound of the first goal that has one.
+    /// The capacity that the curve's shares refer to: the lower bound of the first goal that has one.
     pub(super) fn capacity(&self) -> Option<f64> {
         self.limits().iter().find_map(|l| l.held.or(l.lower))
     }
 
-    /// The bounds stand: says why, and lists the shares that no trial so far can serve.
+    /// The bounds hold: notes why, and lists the shares that no trial so far can serve.
     pub(super) fn begin_curve(&mut self) {
         let limits = self.limits();
         let at_top =
@@ -105,7 +105,7 @@ impl Search {
                 }
             }
         }
-        // What of it fits in the time that a last trial has left.
+        // What of it fits in the time left by a last trial.
         shares.truncate((self.curve_in_time() * SHARES.len() as f64).round() as usize);
         self.phase = Phase::Curve(shares);
     }

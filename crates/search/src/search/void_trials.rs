@@ -1,4 +1,4 @@
-//! Trials that must not be counted, for torment itself was too slow or the machine was taken from it; and what it can make then.
+//! Void trials: torment was too slow or was denied the machine; and what it can make then.
 
 use super::{Phase, Proposal, Search};
 use crate::ceiling::{Ceiling, CeilingStep, generator_capacity};
@@ -7,16 +7,16 @@ use crate::judge::sustained_rate;
 use record::{GeneratorCapacity, Judgement, Purpose, SearchEnd, TrialResult};
 use units::Nanos;
 
-/// A void trial weighs so much,
+/// A void trial adds this,
 const VOID: u32 = 2;
-/// a valid one takes one of it away, and more than this is too many: three in a row, or four of seven.
+/// a valid one subtracts one, and more than this is too many: three in a row, or four of seven.
 const VOID_MOST: u32 = 5;
-/// A generator that kept more before the warm-up is held up by something, which may last so many times as long.
+/// A generator that kept more before the warm-up is being held up, which may last this many times as long.
 const PATIENT: u32 = 4;
-/// So often the ceiling turns out to lie above what the target can do, or to have been a hiccup; then it is the answer.
+/// How often the ceiling may turn out to be above what the target can do, or a hiccup; then it is the answer.
 const CEILINGS_MOST: u32 = 2;
 
-/// After the time of so many trials, one that was kept is enough to say what torment makes at least: more of them tell nothing of the target.
+/// After the time of this many trials, one that was kept is enough for what torment makes at least: more say nothing of the target.
 const ENOUGH: f64 = 2.5;
 
 /// How often trials were void, and what is known of the generator's ceiling.
@@ -24,23 +24,23 @@ const ENOUGH: f64 = 2.5;
 pub(super) struct VoidTrials {
     weight: u32,
     begun: u32,
-    /// Time under load when the last ceiling was begun.
+    /// Time under load when the last ceiling search began.
     since: Nanos,
     /// While trials above it are void.
     pub ceiling: Option<Ceiling>,
-    /// What a generator made that was the limit.
+    /// What a limiting generator made.
     pub making: Option<GeneratorCapacity>,
 }
 
 impl VoidTrials {
-    /// A trial counted.
+    /// Counts a valid trial.
     pub fn valid(&mut self) {
         self.weight = self.weight.saturating_sub(1);
     }
 }
 
 impl Search {
-    /// Takes a trial that does not count.
+    /// Takes a void trial.
     pub(super) fn take_void(
         &mut self,
         purpose: Purpose,
@@ -98,7 +98,7 @@ impl Search {
         self.ours.ceiling = Some(Ceiling::new(rate, making, kept.or(self.climbed)));
     }
 
-    /// What to look at: a rate, and whether for as long as a trial takes. None where the ceiling is known, or is none.
+    /// The next look: a rate, and whether for a whole trial. None if the ceiling is known, or is none.
     pub(super) fn next_ceiling_look(&mut self) -> Option<(f64, bool)> {
         let aim = self.ours.ceiling.map_or(CeilingStep::Gone, |ceiling| ceiling.aim(self.range().floor));
         match aim {
@@ -121,18 +121,18 @@ impl Search {
         }
     }
 
-    /// Whether it has kept a rate for a whole trial, and was looked at for long enough.
+    /// Whether it kept a rate for a whole trial, and was looked at for long enough.
     fn shown_enough(&self) -> bool {
         let looked = (self.spent - self.ours.since).as_secs_f64();
         looked >= ENOUGH * self.trial_duration().as_secs_f64() && self.shown_to_keep().is_some()
     }
 
-    /// The highest rate that torment, which is the limit itself, kept for a whole trial.
+    /// The highest rate that torment, itself the limit, kept for a whole trial.
     pub(super) fn shown_to_keep(&self) -> Option<f64> {
         self.ours.ceiling.and_then(|ceiling| ceiling.shown())
     }
 
-    /// A look at the ceiling that counts, or a trial at the rate that was kept.
+    /// Takes a valid look at the ceiling, or a trial at the rate that was kept.
     pub(super) fn take_ceiling(&mut self, asked: Proposal, result: &TrialResult, judgement: &Judgement) {
         let rate = asked.rate.0;
         self.add_to_bounds(rate, result, judgement);
@@ -151,7 +151,7 @@ impl Search {
 
     /// The target is the limit, or nothing holds torment up any more.
     fn leave_ceiling(&mut self) {
-        // What was spent on the generator is none of the target's time.
+        // Time spent on the generator is not the target's.
         self.warm += self.spent - self.ours.since.max(self.warm);
         let low = self.ours.ceiling.take().and_then(|ceiling| ceiling.low());
         self.phase = match low {
@@ -160,19 +160,19 @@ impl Search {
         };
     }
 
-    /// Whether torment was the limit, for it is what it can make that is known.
+    /// Whether torment was the limit: what it can make is known.
     pub(super) fn is_generator_limited(&self) -> bool {
         self.ours.ceiling.is_some()
     }
 
-    /// How a search ends that knows, or still looks, what torment makes at most; none if that is not the limit.
+    /// How a search ends that knows, or is still looking for, torment's ceiling; none if that is not the limit.
     pub(super) fn generator_end(&mut self) -> Option<SearchEnd> {
         let ceiling = self.ours.ceiling?;
         self.ours.making = ceiling.most();
         Some(SearchEnd::GeneratorLimit)
     }
 
-    /// What torment makes at most, as far as is known: it has fallen behind again and again, and is the limit unless that is over.
+    /// The most that torment makes, as far as is known: it fell behind repeatedly, and is the limit unless that is over.
     pub fn generator_capacity(&self) -> Option<GeneratorCapacity> {
         self.ours.ceiling.and_then(|ceiling| ceiling.most())
     }

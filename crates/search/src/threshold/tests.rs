@@ -12,7 +12,7 @@ fn connections(from: f64, most: f64) -> ThresholdRange {
     }
 }
 
-/// Uniform numbers that are the same in every run.
+/// Uniform random numbers, the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -24,7 +24,7 @@ impl Dice {
     }
 }
 
-/// Makes the search against a truth; trials made, why it ended, what was found.
+/// Runs the search against a truth; returns trials made, why it ended, and the limit.
 fn search(range: ThresholdRange, mut truth: impl FnMut(f64) -> LevelResult) -> (u32, SearchEnd, Limit) {
     let mut threshold = ThresholdSearch::new(range);
     for trials in 0..200 {
@@ -93,7 +93,7 @@ fn what_is_not_ours_to_say_is_asked_again_three_times() {
     });
     assert_eq!((asked, ended, limit.lower, limit.upper), (4, SearchEnd::GeneratorLimit, Some(64.0), None));
     assert_eq!(trials, 7);
-    // One now and then changes nothing.
+    // An occasional one changes nothing.
     let mut dice = Dice(1);
     let (_, ended, limit) = search(connections(16.0, 1e6), |level| {
         if dice.roll() < 0.2 { LevelResult::Void } else { good(level <= 300.0) }
@@ -114,7 +114,7 @@ fn interrupted_it_tells_what_it_knows() {
     assert_eq!((limit.lower, limit.upper, limit.regular), (Some(32.0), None, false));
 }
 
-/// Each trial says the wrong thing with this chance, wherever it is.
+/// Each trial gives the wrong result with this probability, wherever it is.
 #[test]
 fn a_wrong_word_now_and_then_is_outvoted() {
     let (mut close, seeds) = (0, 200);
@@ -127,11 +127,11 @@ fn a_wrong_word_now_and_then_is_outvoted() {
             && limit.upper.is_some_and(|upper| (970.0..=1050.0).contains(&upper));
         close += u32::from(ended == SearchEnd::Converged && near);
     }
-    // A search of twenty trials meets a wrong word every second time; a bound needs two of them to be wrong.
+    // A search of twenty trials meets a wrong result every second time; a bound needs two of them to be wrong.
     assert!(close >= 150, "{close} of {seeds}");
 }
 
-/// The chance of good falls from 1 to 0 over a tenth of the level.
+/// The probability of good falls from 1 to 0 over a tenth of the level.
 #[test]
 fn a_soft_threshold_is_found_within_its_softness() {
     for seed in 1..=100 {
@@ -145,7 +145,7 @@ fn a_soft_threshold_is_found_within_its_softness() {
     }
 }
 
-/// Around a prediction the climb is by small steps, and the grain is a page.
+/// Around a prediction the climb has small steps, and the grain is a page.
 #[test]
 fn a_size_is_narrowed_around_a_guess() {
     let range = ThresholdRange {

@@ -11,7 +11,7 @@ use std::cell::Cell;
 use torment_search::{Search, SearchConfig, SearchStep, TRIALS_MOST};
 use units::{Nanos, Rate, Share};
 
-/// What a search came to, and the trials it made.
+/// The result of a search, and its trials.
 struct SearchRun {
     limits: Vec<Limit>,
     ended: SearchEnd,
@@ -70,7 +70,7 @@ fn search(config: SearchConfig, system: System, spoil: impl Fn(&mut TrialResult)
     }
 }
 
-/// One server that takes so long, even arrivals.
+/// One server with this service time, even arrivals.
 fn server(seconds: f64) -> System {
     System {
         name: "one server",
@@ -215,13 +215,13 @@ fn a_generator_at_its_end_is_never_taken_for_the_target() {
     let late = |r: &mut TrialResult| r.total.pacing.record_many(Nanos::from_secs(1), r.total.due);
     let c = search(usual(1e6, 1), server(0.0005), late);
     assert_eq!((c.ended, c.limits[0].lower), (SearchEnd::GeneratorLimit, None));
-    // A limit of the generator above that of the target does not matter.
+    // A generator limit above the target's does not matter.
     let c = search(usual(1e6, 1), server(0.0005), spoil(2400.0));
     assert_eq!(c.ended, SearchEnd::Converged);
     assert_near(&c, 2000.0);
 }
 
-/// "Holds 113,200/s; time ran out" was said of what torment made, for it was still looking how much that is.
+/// "Holds 113,200/s; time ran out" was reported of what torment made, for it was still looking for its ceiling.
 #[test]
 fn a_generator_at_its_end_is_named_when_the_time_runs_out_too() {
     let busy = |r: &mut TrialResult| {
@@ -236,7 +236,7 @@ fn a_generator_at_its_end_is_named_when_the_time_runs_out_too() {
     }
 }
 
-/// Of 500 a second 552 were said to hold: for 2 s, of which the target had stood still for one, and had the time to catch up afterwards.
+/// Of 500 a second 552 were reported as held: for 2 s, one of which the target was frozen for, with time to catch up afterwards.
 #[test]
 fn a_short_trial_with_a_freeze_proves_nothing() {
     let pool = System { servers: Some(10), special: Some(Flaw::Stalls(10.0, 1.0)), ..server(0.02) };
@@ -250,7 +250,7 @@ fn a_short_trial_with_a_freeze_proves_nothing() {
     }
 }
 
-/// A target that stands still now and then was never level: its warm-up went on in windows of up to half a minute.
+/// A target that freezes now and then was never level: its warm-up went on in windows of up to half a minute.
 #[test]
 fn a_warm_up_leaves_freezes_out() {
     let pool = System { servers: Some(10), special: Some(Flaw::Stalls(10.0, 1.0)), ..server(0.02) };
@@ -298,7 +298,7 @@ fn ctrl_c_keeps_what_was_found() {
 
 #[test]
 fn a_bound_once_said_is_said_until_the_end() {
-    // What becomes slower may fail where it was well before.
+    // A target that slows down may fail where it was well before.
     let slows = |system: &System| matches!(system.special, Some(Flaw::Slows(_) | Flaw::Breaks(_)));
     let steady = rows().into_iter().filter(|row| !slows(&row.system));
     for (row, seed) in steady.flat_map(|row| [(row, 0), (row, 1)]) {
@@ -332,7 +332,7 @@ fn what_a_warm_up_took_is_told() {
     assert!((warm.times - 1.0).abs() < 0.05, "{warm:?}");
 }
 
-/// What an event loop does once thousands of connections wait is not what it holds: no overload measures that.
+/// What an event loop does with thousands of connections waiting is not what it holds: overload does not measure that.
 #[test]
 fn what_a_target_does_under_a_queue_is_told_apart() {
     let queue = System {
@@ -358,8 +358,8 @@ fn who_turns_away_what_is_too_much_is_warmed_up_below_it() {
     assert_eq!(warming.map(|trial| trial.total.outcomes.bad()).sum::<u64>(), 0);
 }
 
-/// A target that holds for two seconds what it does not hold for ten, as one that a hiccup tips over: seen with an event loop that gets slower the
-/// more connections wait. Each short trial above the limit was believed, until all of them had been refuted one by one.
+/// A target that holds for two seconds what it does not hold for ten, as if tipped over by a hiccup: seen with an event loop that gets
+/// slower the more connections wait. Each short trial above the limit was believed, until all of them had been refuted one by one.
 #[test]
 fn what_holds_for_two_seconds_is_no_anchor() {
     let tips = |r: &mut TrialResult| {
@@ -381,7 +381,8 @@ fn what_holds_for_two_seconds_is_no_anchor() {
     assert!(c.loaded < 200.0 && c.trials.len() < 45, "{} s, {} trials", c.loaded, c.trials.len());
 }
 
-/// Go's last good step was answered out of a queue, in 28 ms instead of 0.15, and 1,734 connections were made of that, over which it did a third less.
+/// Go's last good step was answered out of a queue, in 28 ms instead of 0.15; 1,734 connections were derived from that, over which it did
+/// a third less.
 #[test]
 fn a_queue_at_the_end_of_the_climb_is_none_of_the_time_that_a_request_takes() {
     let queued = |r: &mut TrialResult| {
@@ -393,13 +394,13 @@ fn a_queue_at_the_end_of_the_climb_is_none_of_the_time_that_a_request_takes() {
     };
     let c = search(usual(1e6, 1), server(0.0005), queued);
     assert_near(&c, 2000.0);
-    // One at a time: as many are outstanding as an answer takes times its own half a millisecond.
+    // One at a time: the number outstanding is the response time over its own half a millisecond.
     let warming = c.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp);
     let longest = warming.filter_map(|trial| trial.total.response.quantile(0.5)).max();
     assert!(longest.is_some_and(|longest| longest < Nanos::from_millis(5)), "{longest:?}");
 }
 
-/// A search said that 1,991/s were held, and its own curve then failed at 1,792.
+/// A search reported 1,991/s as held, and its own curve then failed at 1,792.
 #[test]
 fn a_step_of_the_curve_that_fails_is_tried_for_a_whole_trial() {
     let failed = Cell::new(false);
@@ -414,7 +415,7 @@ fn a_step_of_the_curve_that_fails_is_tried_for_a_whole_trial() {
     assert_eq!((c.ended, c.curve.len()), (SearchEnd::Converged, 5));
 }
 
-/// Two overloads that were stopped after three seconds, and both met a target that moves while it did little, were taken for what it can do.
+/// Two overloads stopped after three seconds, both of which met a moving target at a slow time, were taken for its capacity.
 #[test]
 fn what_is_above_the_limit_is_looked_at() {
     let above = |r: &&TrialResult| {
@@ -424,7 +425,7 @@ fn what_is_above_the_limit_is_looked_at() {
     };
     let steady = search(usual(1e6, 1), server(0.0005), honest);
     assert!(above(&steady.trials.iter().rfind(|r| r.purpose == Purpose::Measure).expect("it measured")));
-    // Of what it does 1,600/s at times, and 2,000 at others, half of the trials hold 1,713.
+    // Of what does 1,600/s at times, and 2,000 at others, half of the trials hold 1,713.
     let pool = System { servers: Some(16), special: Some(Flaw::States(1.25, 0.5, 5.0)), ..server(0.008) };
     for seed in [63, 71, 94, 156] {
         let c = search(usual(1e6, seed), pool, honest);
@@ -432,8 +433,8 @@ fn what_is_above_the_limit_is_looked_at() {
     }
 }
 
-/// R's httpuv took 63 ms for most requests of a calm load when it came into step with the arrivals, and 28 ms later: it was warmed up once more for 42 s,
-/// and all that was known of it was forgotten. Its overloads had agreed, three of them: two may do so by chance.
+/// R's httpuv took 63 ms for most requests of a calm load when it fell into step with the arrivals, and 28 ms later: it was warmed up
+/// again for 42 s, and all that was known of it was forgotten. Its overloads had agreed, three of them: two may do so by chance.
 #[test]
 fn who_answers_sooner_and_takes_no_more_is_not_warmed_up_again() {
     let late = |result: &mut TrialResult| {

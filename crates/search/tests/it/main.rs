@@ -1,4 +1,4 @@
-//! Searches of systems that are simulated, so that their capacity is known.
+//! Searches of simulated systems with known capacity.
 
 mod course;
 #[path = "../../examples/truths/noise.rs"]

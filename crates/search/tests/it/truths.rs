@@ -1,4 +1,4 @@
-//! The rows of the table in `docs/method/search.md`, with fewer seeds: the limit is found where it is known.
+//! The rows of the table in `docs/method/search.md`, with fewer seeds.
 
 use crate::rows::{
     changing, few, freezing, generator, losing, moving, patient, rows, shared, sinking, steady,
@@ -6,20 +6,20 @@ use crate::rows::{
 use crate::system::Flaw;
 use crate::table::{Row, Truth, find};
 
-/// Seeds of each row; the table has more.
+/// Seeds per row; the table has more.
 const SEEDS: u64 = 20;
-/// Of a row in which hardly anything is left to chance.
+/// For a row with hardly any randomness.
 const SEEDS_CERTAIN: u64 = 4;
-/// Load that a search of a noiseless target may take, in seconds: a person waits for it.
+/// Most load of a search of a noiseless target, in seconds: a person is waiting.
 const PATIENCE: f64 = 85.0;
-/// Load after the warm-up that no search takes more of: three minutes, and what is left of a point of the curve.
+/// Most load of any search after the warm-up: three minutes, and the rest of a point of the curve.
 const MOST: f64 = 182.0;
-/// Load of a search that has had all of its time, at least.
+/// Least load of a search that has had all of its time.
 const ALL: f64 = 150.0;
-/// Who is known no better should have all of it.
+/// A limit known no better than this should have had all of it.
 const COARSE: f64 = 0.25;
 
-/// The limit is found where it is known; and that it does not last is said of a target that fills up, and of hardly any other.
+/// The limit is found; and that it does not last is reported of a target that fills up, and of hardly any other.
 fn found(rows: &[Row]) {
     for row in rows {
         let Some(asked) = row.asked else { continue };
@@ -47,7 +47,7 @@ fn of_those_that_change() {
     found(&[changing(), generator()].concat());
 }
 
-/// A fast server was loaded for 159 s until it was said that torment could do no more.
+/// A fast server was loaded for 159 s before torment was reported as the limit.
 #[test]
 fn where_torment_is_the_limit_a_minute_tells() {
     for row in generator() {
@@ -88,8 +88,8 @@ fn a_noiseless_target_is_found_while_a_person_waits() {
     }
 }
 
-/// A target that was taken for a moving one on a noisy machine took three minutes instead of one. Of the noisiest, by 4 % for 20 s, one in ten
-/// is: of 200 seeds 20.
+/// A target that was taken for a moving one on a noisy machine took three minutes instead of one. On the noisiest, by 4 % for 20 s, one
+/// in ten is: of 200 seeds 20.
 #[test]
 fn a_steady_target_on_a_shared_machine_hardly_ever_moves() {
     for row in shared() {
@@ -99,8 +99,8 @@ fn a_steady_target_on_a_shared_machine_hardly_ever_moves() {
     }
 }
 
-/// Trials of a target that moves may rise one after the other by chance. It was taken for one that had not been warm, and what they said was
-/// lost: three minutes without an answer, with 3 of 400 seeds.
+/// Trials of a moving target may rise one after another by chance. It was taken for one that had not been warm, and its trials were lost:
+/// three minutes without an answer, with 3 of 400 seeds.
 #[test]
 fn what_rises_by_chance_is_not_forgotten() {
     let fifth = "16 servers of 8 ms, a fifth slower for half of the time, 5 s each";
@@ -111,7 +111,7 @@ fn what_rises_by_chance_is_not_forgotten() {
     }
 }
 
-/// Half of the time may end with a look at the target, or while it recovers: a limit known no better than to a fifth has all of it nevertheless.
+/// Half of the time may end with a sentinel or during recovery: a limit known no better than to a fifth gets all of it nevertheless.
 /// Spring's was 65 % wide after 90 s.
 #[test]
 fn what_is_known_badly_has_all_of_the_time() {
@@ -127,7 +127,7 @@ fn what_is_known_badly_has_all_of_the_time() {
     }
 }
 
-/// A search whose last trial began late had its whole curve beside it: up to 198 s, seen of nginx.
+/// A search whose last trial began late had its whole curve on top: up to 198 s, seen with nginx.
 #[test]
 fn three_minutes_are_three_minutes() {
     let late = "M/M/16 warming five-fold over 400,000 requests";

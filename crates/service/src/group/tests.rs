@@ -8,7 +8,7 @@ fn text(path: PathBuf) -> String {
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// A hierarchy of version 2 as a machine with systemd shows it, with a session two groups deep.
+/// A version 2 hierarchy as on a machine with systemd, with a session two groups deep.
 fn unified() -> (tempfile::TempDir, String) {
     let root = tempfile::tempdir().expect("the temporary folder is writable");
     let session = root.path().join("user.slice/session-1.scope");
@@ -32,14 +32,14 @@ fn unified() -> (tempfile::TempDir, String) {
 fn version_2_uses_the_nearest_group_that_gives_the_controller_on() {
     let (root, mounts) = unified();
     let own = "0::/user.slice/session-1.scope\n";
-    // A process is in one group only: all from where all are given.
+    // A process is in one group only: all controllers in one group where possible.
     assert_eq!(one_place(places_of(Path::new("/"), &mounts, own, &all())).folder, root.path());
     let limits = ResourceLimits { cpus: None, ..all() };
     let place = one_place(places_of(Path::new("/"), &mounts, own, &limits));
     assert_eq!(place.folder, root.path().join("user.slice"));
     assert_eq!(place.controllers, ["memory", "pids"]);
     let group = place.group("torment-x");
-    // The kernel makes the files of a group with it.
+    // The kernel creates a group's files with it.
     let made = std::thread::spawn({
         let group = group.clone();
         move || {

@@ -1,4 +1,4 @@
-//! The second process: one thread that waits for orders, output and ends, and does nothing meanwhile.
+//! The second process: one thread that waits for requests, output and exits, and is idle meanwhile.
 
 use super::{KILLING, random};
 use crate::guard_protocol::{GuardReport, GuardRequest, LaunchError, LaunchSpec, ProgramEnd, User};
@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// All programs together, once nobody waits for them any longer.
+/// Grace of all programs together, once torment is gone.
 const GRACE_WHEN_GONE: Duration = Duration::from_secs(2);
 /// Lines of a program's output in a message.
 const LAST: usize = 10;
-/// Between two looks whether a process group is empty: nothing says so.
+/// Between two checks whether a process group is empty, which has no notification.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Starts and ends programs until torment says so or is gone, then undoes everything.
@@ -67,27 +67,27 @@ pub fn run_inner(folder: &Path) -> io::Result<()> {
 struct GuardState {
     talk: JsonSocket,
     wake: UnixStream,
-    /// Somebody sent a signal that means the end.
+    /// A terminating signal arrived.
     asked: Arc<AtomicBool>,
-    /// Since when nobody wants anything any longer.
+    /// Since when torment is gone or has asked to end.
     gone: Option<Instant>,
-    /// What torment has said, and nobody has followed yet.
+    /// Unhandled requests of torment.
     orders: VecDeque<GuardRequest>,
     children: Vec<GuardedProgram>,
     journal: UndoJournal,
     folder: PathBuf,
-    /// How many so far: part of the names of their groups.
+    /// How many so far: part of their groups' names.
     started: u64,
     stopping: bool,
 }
 
 impl GuardState {
-    /// Waits until something happens, at most for this time, and takes it up.
+    /// Waits for the next event, at most for this time, and handles it.
     fn turn(&mut self, at_most: Option<Duration>) {
         let now = Instant::now();
         let mut until = at_most.map(|time| now + time);
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
-        // A socket whose other end is closed would wake at once, again and again.
+        // A socket whose other end is closed would wake poll again and again.
         if self.gone.is_none() {
             fds.push(PollFd::new(&self.talk, PollFlags::IN));
         }
@@ -98,7 +98,7 @@ impl GuardState {
         }
         let wait = until.map(|until| until.saturating_duration_since(now));
         let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
-        // A signal interrupts it, which is then what happened.
+        // An interrupting signal is itself the event.
         let _ = poll(&mut fds, wait.as_ref());
         drop(fds);
         let mut noted = [0; 256];
@@ -115,7 +115,7 @@ impl GuardState {
         self.gone.get_or_insert_with(Instant::now);
     }
 
-    /// What torment has said. Whoever does not speak as we do is not the torment that started this.
+    /// Reads torment's requests. An unparsable one is not from the torment that started this.
     fn read_requests(&mut self) {
         while self.gone.is_none() {
             match self.talk.receive(Duration::ZERO) {
@@ -127,7 +127,7 @@ impl GuardState {
     }
 
     fn send(&mut self, told: &GuardReport) {
-        // If nobody listens, that shows when the next order is read.
+        // If nobody listens, the next read shows it.
         let _ = self.talk.send(told);
     }
 
@@ -167,7 +167,7 @@ impl GuardState {
         Ok(folder)
     }
 
-    /// Of the next control group.
+    /// The name of the next control group.
     fn group_name(&mut self) -> String {
         self.started += 1;
         format!("torment-{}-{}", std::process::id(), self.started)
@@ -182,7 +182,7 @@ impl GuardState {
         Ok(pid)
     }
 
-    /// What was printed.
+    /// Reads what was printed.
     fn read(&mut self) {
         let now = Instant::now();
         let mut said = Vec::new();
@@ -194,7 +194,7 @@ impl GuardState {
         said.iter().for_each(|told| self.send(told));
     }
 
-    /// Who has ended.
+    /// Reaps children that have ended.
     fn reap(&mut self) {
         let mut ends = Vec::new();
         process_tree::reap(&mut |pid, status| ends.push((pid, status)));
@@ -215,7 +215,7 @@ impl GuardState {
         }
     }
 
-    /// Ends everything in the opposite order, and undoes what was done.
+    /// Ends everything in reverse order, and undoes what was done.
     fn stop(&mut self) -> Vec<ProgramLog> {
         self.stopping = true;
         for at in (0..self.children.len()).rev() {

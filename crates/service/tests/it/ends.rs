@@ -14,7 +14,7 @@ pub const CHECKS: &[NamedTest] = &[
     ("ends::a_long_log_keeps_both_ends", a_long_log_keeps_both_ends),
 ];
 
-/// Starts what nobody waits for: a child, one in a session of its own, and one whose parents have all ended.
+/// Starts what nobody waits for: a child, one in its own session, and one whose parents have all ended.
 pub const DAEMONS: &str = "sleep 600 & setsid sh -c 'sleep 600; :' & \
     setsid sh -c 'setsid sh -c \"sleep 600; :\" & exit' & sleep 0.1; ";
 
@@ -70,7 +70,7 @@ fn a_drop_is_enough() {
     assert!(!scene.path("new").exists());
 }
 
-/// What a load is measured beside must not take part in it.
+/// The guard must not interfere with what is measured.
 fn the_guard_sleeps_meanwhile() {
     let scene = Scene::new();
     let mut guard = guard();
@@ -92,7 +92,7 @@ fn the_guard_sleeps_meanwhile() {
     std::thread::sleep(Duration::from_secs(2));
     let (after, took) = (woken(), since.elapsed().as_secs_f64());
     assert_eq!(after[0], before[0]);
-    // At most four times a second for what is printed, each with a pause after it, and one more at each end.
+    // At most four times a second for output, each followed by a pause, and one more at each end.
     let most = took * 4.0 * 2.0 + 4.0;
     assert!((after[1] - before[1]) as f64 <= most, "{before:?} {after:?} in {took} s");
     std::fs::remove_file(scene.path("talk")).expect("ours");
@@ -111,7 +111,7 @@ fn a_long_log_keeps_both_ends() {
     wait_until("it has printed everything", || scene.path("done").exists());
     let log = guard.down().remove(0);
     assert!(log.text.starts_with("1\n2\n3\n") && log.text.ends_with("\n1999999\n"));
-    // 6,888,896 bytes of the first numbers, 8,000,000 of the second, the two words' lines.
+    // 6,888,896 bytes of the first numbers, 8,000,000 of the second, and the lines of the two words.
     assert_eq!(log.left_out, 6_888_896 + 8_000_000 + 7 - 256 * 1024);
     assert!(log.text.len() < 257 * 1024);
 }

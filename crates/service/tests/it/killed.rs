@@ -1,4 +1,4 @@
-//! torment, and its guard, killed at any moment.
+//! torment and its guard, killed at any moment.
 
 use crate::ends::DAEMONS;
 use crate::scene::{MARK, Scene, alone, guard, left_groups, marked_processes, on, read, wait_until};
@@ -20,13 +20,13 @@ pub const CHECKS: &[NamedTest] = &[
     ("killed::the_guard_is_asked_to_end", the_guard_is_asked_to_end),
 ];
 
-/// A torment that starts and stops, until it is killed.
+/// A torment that starts and stops in a loop, until it is killed.
 pub fn victim(words: &[String]) -> ExitCode {
     let [mark, folder] = words else { return ExitCode::FAILURE };
     let scene = Scene { folder: tempfile::tempdir_in(folder).expect("ours"), mark: mark.clone() };
     let mut service =
         scene.script("service", &format!("trap '' TERM; {DAEMONS} sleep 600 & echo ready; wait"));
-    // Before the end of its grace torment does not stop it, but its guard does.
+    // Until its grace ends, torment does not stop it, but its guard does.
     service.grace = units::Nanos::from_millis(100);
     service.folder = folder.clone();
     service.files = ["there", "new/one"].map(|name| (name.to_owned(), Template::literal("during"))).to_vec();
@@ -44,7 +44,7 @@ pub fn victim(words: &[String]) -> ExitCode {
     }
 }
 
-/// The killed, and what it leaves.
+/// A killed torment, and what it leaves.
 struct KilledTorment {
     scene: Scene,
     victim: Child,
@@ -70,7 +70,7 @@ impl KilledTorment {
         wait_until(name, || self.scene.path(name).exists());
     }
 
-    /// Its guard's processes: the one that stands behind, then the one that holds.
+    /// Its guard's process ids: the outer, then the inner.
     fn guards(&self) -> [u32; 2] {
         let mut guards = None;
         wait_until("no child is about to become a program", || {
@@ -86,7 +86,7 @@ impl KilledTorment {
             line.split(|byte| *byte == 0).nth(1) == Some(b"guard")
         };
         let mut guards: Vec<u32> = self.scene.marked_processes().into_iter().filter(is_guard).collect();
-        // The second is told its folder.
+        // The inner one gets its folder in its environment.
         let has_folder = |pid: &u32| {
             fs::read_to_string(format!("/proc/{pid}/environ"))
                 .unwrap_or_default()
@@ -119,7 +119,7 @@ impl KilledTorment {
 
 impl Drop for KilledTorment {
     fn drop(&mut self) {
-        // For a check that failed.
+        // For a failed test.
         let _ = self.victim.kill();
         let _ = self.victim.wait();
         marked_processes(&self.scene.mark).into_iter().for_each(kill);
@@ -136,7 +136,7 @@ fn send(pid: u32, signal: Signal) {
     let _ = kill_process(pid, signal);
 }
 
-/// From a seed that is printed, so that a failure can be repeated.
+/// From a printed seed, so that a failure can be repeated.
 fn moments(count: u32) -> impl Iterator<Item = Duration> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let seed: u64 =
@@ -167,14 +167,14 @@ fn torment_and_either_process_of_the_guard() {
     }
 }
 
-/// Then nobody is left to do anything: those that were started directly end all the same, and the next guard does
-/// the rest, but for processes in no control group that their parents have left.
+/// Then nobody is left to act: directly started processes end all the same, and the next guard does the rest, except
+/// for orphans in no control group.
 fn all_of_them() {
     for moment in moments(6) {
         let mut murder = KilledTorment::new();
         murder.wait_for("started");
         std::thread::sleep(moment);
-        // Whichever is killed last could undo what it should not live to undo.
+        // The last one killed could undo what it should not live to undo.
         let all: Vec<u32> = murder.guards().into_iter().chain([murder.victim.id()]).collect();
         all.iter().for_each(|pid| send(*pid, Signal::STOP));
         all.iter().for_each(|pid| kill(*pid));
@@ -182,11 +182,11 @@ fn all_of_them() {
         let scene = &murder.scene;
         wait_until("what was started directly ends", || {
             let line = |pid: u32| crate::scene::command_line(pid);
-            // Also a child that was about to become a program, and so still holds the guard's lock.
+            // Also a child that was about to exec, and so still holds the guard's lock.
             murder.guards_now().is_empty()
                 && !scene.marked_processes().into_iter().any(|pid| line(pid).contains("trap"))
         });
-        // One that has nothing to do but what others left.
+        // A guard whose only work is what others left.
         let (theirs, ours) = UnixStream::pair().expect("descriptors are free");
         drop(ours);
         let next = Command::new(std::env::current_exe().expect("this is a program"))
@@ -205,6 +205,6 @@ fn the_guard_is_asked_to_end() {
     murder.wait_for("started");
     let guards = murder.guards();
     send(guards[1], Signal::TERM);
-    // torment goes on, and is told; here it gives up.
+    // torment survives, and is told; here it gives up.
     murder.assert_nothing_left();
 }

@@ -1,4 +1,4 @@
-//! Limits, as the kernel says they are.
+//! Limits, as the kernel reports them.
 
 use crate::scene::{Scene, alone, guard, left_groups, on, read, wait_until};
 use plan::ResourceLimits;
@@ -15,7 +15,7 @@ pub const CHECKS: &[NamedTest] = &[
     ("limits::groups_and_folders_for_torment_itself", groups_and_folders_for_torment_itself),
 ];
 
-/// Whether groups can be made here; if not, that is said.
+/// Whether groups can be made here; prints a message if not.
 fn permitted(setup: &plan::Setup) -> bool {
     match Guard::check(setup) {
         Err(why @ Error::Limits { .. }) => {
@@ -29,7 +29,7 @@ fn permitted(setup: &plan::Setup) -> bool {
     }
 }
 
-/// The group with this file in which the process is.
+/// The process's group that has this file.
 fn group_with(pid: u32, file: &str) -> Option<PathBuf> {
     let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
     while let Some(folder) = folders.pop() {
@@ -43,7 +43,7 @@ fn group_with(pid: u32, file: &str) -> Option<PathBuf> {
     None
 }
 
-/// What the file of the process's group says.
+/// The content of this file of the process's group.
 fn says(pid: u32, file: &str) -> Option<String> {
     Some(read(group_with(pid, file)?.join(file)).trim().to_owned())
 }
@@ -59,7 +59,7 @@ fn by_control_group() {
     }
     let mut guard = guard();
     guard.up(&setup, &on).expect("it starts");
-    // One that is just executing something has no environment to be known by.
+    // A process in the middle of exec has no environment to be recognised by.
     wait_until("both can be seen", || scene.marked_processes().len() >= 2);
     let all = scene.marked_processes();
     for pid in all {
@@ -134,7 +134,7 @@ fn groups_and_folders_for_torment_itself() {
         }
         other => other.expect("only limits may be refused"),
     };
-    // Whoever is in them ends with them.
+    // Processes in them end with them.
     let mut sleeper = std::process::Command::new("sleep").arg("600").spawn().expect("every Linux has it");
     for group in &groups {
         fs::write(group, sleeper.id().to_string()).expect("it is ours");

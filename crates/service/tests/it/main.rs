@@ -1,7 +1,7 @@
-//! The guard with real processes. This program is its own guard, and also the torment that is killed: its first word
-//! says which.
+//! The guard with real processes. This program is also its own guard, and the torment that is killed: its first
+//! argument selects which.
 
-// The name by which all others call it.
+// Under the name that all other crates use.
 extern crate torment_service as service;
 
 mod ends;

@@ -1,4 +1,4 @@
-//! A real PostgreSQL: from an empty folder to seeded, put back, and gone.
+//! A real PostgreSQL: from an empty folder to seeded, reset, and gone.
 
 use crate::scene::{Scene, free_port, guard, on};
 use ::postgres::{Client, NoTls};
@@ -36,7 +36,7 @@ fn setup(database: &PostgresSetup) -> Setup {
     Setup { needs: vec![Dependency::Postgres(database.clone())], service: None, reset: ResetMethod::Sql }
 }
 
-/// Whether it is there; if not, that is said.
+/// Whether it is installed; prints a message if not.
 fn installed() -> bool {
     let there = service::postgres::programs().is_some();
     if !there {
@@ -51,7 +51,7 @@ fn seeded_reset_and_gone() {
     }
     let scene = Scene::new();
     let mut database = database(&scene);
-    // Its user has to pass through to the folder, which is then given to it.
+    // Its user must be able to traverse the path to the folder, which is then given to it.
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(scene.folder.path(), fs::Permissions::from_mode(0o755)).expect("ours");
     fs::create_dir(scene.path("disk")).expect("ours");
@@ -117,7 +117,7 @@ fn refusals() {
     let error = refused(&wrong).to_string();
     assert!(error.contains("postgres ended with") && error.contains("no_such_setting"), "{error}");
 
-    // Longer than it may, and then no longer than it must.
+    // It takes longer than it may, and is then stopped early.
     let mut slow = good.clone();
     fs::write(scene.path("2.sql"), "SELECT pg_sleep(600);").expect("ours");
     slow.within = Nanos::from_secs(8);

@@ -1,4 +1,4 @@
-//! What the checks have in common: plans of shell scripts, and looks at what is left.
+//! Shared helpers: plans of shell scripts, and checks of what is left.
 
 use plan::{Program, ReadyCondition, ResourceLimits, Setup, Template};
 use service::{Error, Guard};
@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// The variable by which a check knows its own processes.
+/// The environment variable by which a test recognises its own processes.
 pub const MARK: &str = "TORMENT_TEST_MARK";
-/// What others had left behind before this program began; looked at first of all.
+/// What others left behind before this program began; evaluated before anything else.
 pub static BEFORE: LazyLock<Vec<PathBuf>> = LazyLock::new(all_left_groups);
-/// Until something that must happen has happened; a busy machine takes its time.
+/// How long to wait for something that must happen; a busy machine takes its time.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A place of one check's own.
+/// A folder and mark of one test's own.
 pub struct Scene {
     pub folder: tempfile::TempDir,
     pub mark: String,
@@ -56,14 +56,14 @@ impl Scene {
         marked_processes(&self.mark)
     }
 
-    /// No process is left; at once, for whoever has stopped everything has waited for it.
+    /// Asserts that no process is left; without waiting, since stopping everything already waited.
     pub fn assert_empty(&self) {
         let left: Vec<_> = self.marked_processes().into_iter().map(|pid| (pid, command_line(pid))).collect();
         assert!(left.is_empty(), "left behind: {left:?}");
     }
 }
 
-/// Processes that have this mark in their environment, but for those that have ended and are not yet waited for.
+/// Processes with this mark in their environment, except zombies.
 pub fn marked_processes(mark: &str) -> Vec<u32> {
     let entry = format!("{MARK}={mark}");
     let processes = fs::read_dir("/proc").expect("every Linux has it").flatten();
@@ -97,7 +97,7 @@ pub fn on() -> bool {
     false
 }
 
-/// What goes wrong at the start.
+/// The error at the start.
 pub fn refused(setup: &Setup) -> Error {
     guard().up(setup, &on).expect_err("it cannot start")
 }
@@ -120,7 +120,7 @@ pub fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Control groups that checks of this program have left: their guards run no longer.
+/// Control groups left by tests of this program whose guards no longer run.
 pub fn left_groups() -> Vec<PathBuf> {
     all_left_groups().into_iter().filter(|group| !BEFORE.contains(group)).collect()
 }

@@ -35,7 +35,7 @@ fn in_order_with_environment_folder_and_log() {
     assert!(took > Nanos::ZERO);
     let names: Vec<String> = guard.pids().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["store", "service"]);
-    // While a program becomes another one its environment cannot be read.
+    // During exec a process's environment cannot be read.
     wait_until("they are the services", || {
         guard.pids().iter().all(|(_, pid)| scene.marked_processes().contains(pid))
     });
@@ -133,7 +133,7 @@ fn an_early_end_is_said_with_its_last_lines() {
     assert!(error.to_string().ends_with("\n    no such pool"), "{error}");
     let error = refused(&alone(scene.script("service", "kill -9 $$")));
     assert!(error.to_string().contains("signal 9 (KILL"), "{error}");
-    // A need that ends while the service is waited for.
+    // A dependency that ends while the service is awaited.
     let need = scene.script("store", "echo ready; sleep 0.2; echo disk is full; exit 1");
     let error = refused(&setup(vec![need], scene.script("service", "exec sleep 600")));
     assert!(error.to_string().starts_with("store ended with exit status 1"), "{error}");

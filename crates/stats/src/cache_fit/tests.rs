@@ -1,7 +1,7 @@
 use super::*;
 
 const MIB: f64 = 1_048_576.0;
-/// Parts and multiples of the cache, as a ladder has them.
+/// Fractions and multiples of the cache size.
 const LADDER: [f64; 9] = [0.5, 0.71, 1.0, 1.41, 2.0, 2.83, 4.0, 5.66, 8.0];
 
 fn points(truth: &CacheFit, noise: f64) -> Vec<CachePoint> {
@@ -56,7 +56,7 @@ fn noise_of_three_percent_moves_the_half_by_less() {
     assert!(fit.error > 0.001 && fit.error < 0.05);
 }
 
-/// Rates of this project's own C program behind a control group of 256 MiB: the half was between 240 and 256 MiB.
+/// Rates of this project's own C program in a control group of 256 MiB: the half was between 240 and 256 MiB.
 #[test]
 fn a_measured_cliff() {
     let measured = [
@@ -77,7 +77,7 @@ fn a_measured_cliff() {
     near(fit.miss, 96e-6, 0.1);
 }
 
-/// A disk that takes three times as long in the middle of the ladder moves the times, and not what fits.
+/// A disk that takes three times as long in the middle of the ladder changes the times, not the size.
 #[test]
 fn counted_misses_say_what_fits() {
     let truth = truth(2.46e-6, 96e-6, 243.0);
@@ -141,7 +141,7 @@ fn one_heap_has_none() {
     times.record_many(Nanos(5), 1000);
     assert_eq!(super::hit_miss_threshold(&times), None);
     for i in 0..1000_u64 {
-        // A long tail is no second heap.
+        // A long tail is no second mode.
         times.record(Nanos(2000 + i * i / 10));
     }
     times.record(Nanos(3_000_000));

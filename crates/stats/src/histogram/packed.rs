@@ -1,27 +1,27 @@
 //! A histogram in the bytes of the HDR V2 format.
 //!
-//! A header, and then a number for every bucket from the shortest on, as LEB128 whose lowest bit is the sign: how many times the
-//! bucket holds, or, below zero, that so many in a row hold none.
+//! A header, then a number for every bucket in ascending order, as LEB128 whose lowest bit is the sign: the bucket's count, or, if
+//! negative, the number of consecutive empty ones.
 
 use super::{DIGITS, Hdr, add, empty};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// How the format begins where it is not compressed.
+/// Magic number of the uncompressed format.
 const COOKIE: u32 = 0x1c84_9313;
-/// Where its header has the length of what follows it.
+/// Payload length in the header.
 const LENGTH: Range<usize> = 4..8;
-/// What is the same in all of ours: no offset, the digits that are kept, and the least time;
+/// The fields that are the same in all of ours: no offset, digits, least time;
 const OURS: Range<usize> = 8..24;
-/// the largest that there is room for;
+/// the largest time there is room for;
 pub(super) const LARGEST: Range<usize> = 24..32;
 /// and the factor of all times, which is 1.
 const FACTOR: Range<usize> = 32..40;
-/// Its length.
+/// Header length.
 const HEADER: usize = 40;
 /// HDR reads no header with less.
 pub(super) const LARGEST_LEAST: u64 = 2;
-/// So many buckets are as wide as those of half their times, for three digits.
+/// This many buckets are as wide as those of half their times, for three digits.
 const EQUALLY_WIDE: u64 = 1024;
 /// One for every time up to `i64::MAX`.
 const BUCKETS: u64 = 54 * EQUALLY_WIDE;
@@ -29,15 +29,15 @@ const BUCKETS: u64 = 54 * EQUALLY_WIDE;
 /// One that was read, and can be opened.
 #[derive(Debug, Clone)]
 pub(super) struct PackedHistogram {
-    /// Its numbers.
+    /// Encoded counts.
     numbers: Vec<u8>,
     count: u64,
-    /// As it is once somebody asks for more than its buckets.
+    /// Opened once more than its buckets is needed.
     open: OnceLock<Hdr>,
 }
 
 impl PackedHistogram {
-    /// None if it is of another kind, cut short, or holds more times than can be counted. It takes as much memory as its bytes.
+    /// None if it is of another kind, truncated, or its counts overflow. Takes as much memory as its bytes.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (header, follows) = bytes.split_at_checked(HEADER)?;
         let ours = [[0; 4], u32::from(DIGITS).to_be_bytes(), [0; 4], 1_u32.to_be_bytes()];
@@ -55,12 +55,12 @@ impl PackedHistogram {
         is_whole.then(|| Self { numbers: numbers.to_vec(), count, open: OnceLock::new() })
     }
 
-    /// How many times it holds.
+    /// Number of times recorded.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Adds all that it holds.
+    /// Adds its counts to `to`.
     pub fn add_to(&self, to: &mut Hdr) {
         Buckets { rest: &self.numbers, nth: 0 }.for_each(|(nth, held)| add(to, least(nth), held));
     }
@@ -80,10 +80,10 @@ fn least(nth: u64) -> u64 {
     if nth < EQUALLY_WIDE { nth } else { (nth % EQUALLY_WIDE + EQUALLY_WIDE) << (nth / EQUALLY_WIDE - 1) }
 }
 
-/// The buckets that hold something: which, and how many times. It ends before a number that is cut short.
+/// The non-empty buckets: index and count. Ends before a truncated number.
 struct Buckets<'n> {
     rest: &'n [u8],
-    /// Of the next number.
+    /// Index of the next number.
     nth: u64,
 }
 
@@ -103,9 +103,9 @@ impl Iterator for Buckets<'_> {
     }
 }
 
-/// The first number, and what follows it; none if it is cut short.
+/// The first number, and what follows it; none if truncated.
 fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
-    // Nearly all are of a byte or two.
+    // Nearly all are one or two bytes.
     let (read, rest) = match bytes {
         [first @ ..0x80, rest @ ..] => (u64::from(*first), rest),
         [first, second @ ..0x80, rest @ ..] => (u64::from(first & 0x7f) | u64::from(*second) << 7, rest),
@@ -114,7 +114,7 @@ fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
     Some(((read >> 1) as i64 ^ -((read & 1) as i64), rest))
 }
 
-/// One of any length, its sign lowest. The ninth byte is whole.
+/// A number of any length, its sign lowest. All bits of the ninth byte count.
 fn long(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut read = 0;
     for (nth, byte) in bytes.iter().enumerate() {
@@ -149,7 +149,7 @@ mod tests {
         bytes
     }
 
-    /// Times of every length, and of many in one bucket.
+    /// Times of every length, and many in one bucket.
     fn times() -> impl Strategy<Value = Vec<u64>> {
         let time = (0_u32..64, any::<u64>()).prop_map(|(length, bits)| bits >> length);
         proptest::collection::vec((time, 1_usize..4), 0..200).prop_map(|times| {
@@ -199,15 +199,15 @@ mod tests {
         for (numbers, is_one) in [
             (vec![], true),
             (vec![2], true),
-            // 55,295 buckets without anything, and once the longest time; or a bucket more.
+            // 55,295 empty buckets, and once the longest time; or a bucket more.
             (vec![0xfd, 0xdf, 0x06, 2], true),
             (vec![0xff, 0xdf, 0x06, 2], false),
             (vec![0xff; 9], true),
             ([[0xff; 9], [0x02; 9]].concat(), false),
-            // More than can be counted.
+            // Overflows.
             (vec![0xfe; 18], true),
             (vec![0xfe; 27], false),
-            // A number that goes on and does not.
+            // Truncated in the middle of a number.
             (vec![2, 0x80], false),
         ] {
             assert_eq!(PackedHistogram::read(&bytes(&numbers)).is_some(), is_one, "{numbers:x?}");

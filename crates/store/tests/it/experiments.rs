@@ -1,4 +1,4 @@
-//! What the store does with experiments: they are one line, and their measurements belong to them.
+//! Experiments in the store: one entry each, with their measurements.
 
 use crate::run_started::run_started;
 use record::{

@@ -1,4 +1,4 @@
-//! Whether the target stood still, and what a load came to, is known from a run's row alone.
+//! Freezes, and a load's outcome, are known from a run's row alone.
 
 use crate::run_started::run_started;
 use record::{
@@ -8,7 +8,7 @@ use record::{
 use torment_store::{FreezeSummary, LoadOutcome, RunSummary, Store};
 use units::{Nanos, Rate};
 
-/// Each second of a load at 400/s, in which the target answers nothing from one millisecond of the load on for so many.
+/// Each second of a load at 400/s, with freezes given by start and length in milliseconds.
 fn load(seconds: u32, still: &[(u64, u64)]) -> Vec<Event> {
     let (purpose, duration) = (Purpose::Load, Some(Nanos::from_secs(u64::from(seconds))));
     let rate = Some(Rate(400.0));
@@ -56,7 +56,7 @@ fn store() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-/// A load whose target stood still for 900 ms every 7 s stood in the list as one that met its goal, and no word of that.
+/// A load whose target froze for 900 ms every 7 s was listed as one that met its goal, without a word of that.
 #[test]
 fn a_row_says_how_often_the_target_stood_still() {
     let (_folder, store) = store();
@@ -65,7 +65,7 @@ fn a_row_says_how_often_the_target_stood_still() {
     assert_eq!(kept(&store, "steady", &[]), None);
 }
 
-/// A list said of a load that its goal was met, and not how much it was.
+/// A list said that a load met its goal, but not how large it was.
 #[test]
 fn a_row_says_what_a_load_came_to() {
     let (_folder, store) = store();
@@ -75,7 +75,7 @@ fn a_row_says_what_a_load_came_to() {
         let Event::SliceDone { slice, .. } = event else { continue };
         total.merge_after(slice);
     }
-    // What is answered after the load is of no rate.
+    // What is answered after the load belongs to no rate.
     let mut late = Slice { index: 30, elapsed: SLICE, loops: 1, ..Slice::default() };
     late.outcomes.add(Outcome::Ok, 4_000);
     events.push(Event::SliceDone { trial: 1, slice: Box::new(late) });
@@ -99,7 +99,7 @@ fn a_row_says_what_a_load_came_to() {
     assert_eq!(row(&store, "load", &events).carried, Some(carried));
 }
 
-/// A probe came to "58 figures", of which none was told.
+/// A probe was listed as "58 figures", without any of them.
 #[test]
 fn a_row_says_what_a_probe_measured() {
     let (_folder, store) = store();

@@ -1,4 +1,4 @@
-//! Runs are found by what people call them, in stores of any age and size.
+//! Runs are found by name and tags, in stores of any age and size.
 
 use crate::run_started::run_started;
 use record::{Event, Label, Machine, RunId};
@@ -38,7 +38,7 @@ fn a_name_means_its_latest_run() {
         ("20261120-1", 1, Some("before")),
         ("20261120-2", 3, Some("before")),
         ("20261121-1", 2, Some("after <b>&")),
-        // Its name is the id of another, and the beginning of several: the id wins over the name, the name over beginnings.
+        // Its name is the id of another, and the prefix of several: the id precedes the name, the name precedes prefixes.
         ("20261121-2", 4, Some("20261120-1")),
         ("20261121-3", 5, Some("20261120")),
     ] {
@@ -129,7 +129,7 @@ fn a_run_can_be_named_afterwards() {
     assert!(matches!(store.label(&nobody, &Label::default()), Err(Error::NoRun { .. })));
 }
 
-/// The third schema knew no names, and kept the machine in the events alone.
+/// The third schema had no names, and the machine only in the events.
 #[test]
 fn a_store_of_the_third_schema_is_brought_up_to_date() {
     let folder = tempfile::tempdir().expect("a folder for the test");
@@ -143,7 +143,7 @@ fn a_store_of_the_third_schema_is_brought_up_to_date() {
     ] {
         db.execute_batch(sql).expect("is of the third schema");
     }
-    // What was written before a run could have a label has no such field.
+    // Events from before labels have no such field.
     let mut old = started("old", 1, None, &[]);
     let Event::RunStarted(begun) = &mut old else { panic!("it is a start") };
     begun.label = Label::default();
@@ -205,7 +205,7 @@ fn ten_thousand_runs_are_listed_from_their_rows_alone() {
         [RUNS],
     )
     .expect("adds runs");
-    // Whoever looked into the events would find no table.
+    // A query of the events would find no table.
     db.execute_batch("ALTER TABLE event RENAME TO elsewhere").expect("renames");
     let timed = |what: &str, filter: &Filter| {
         let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! The run before: which it is, and what is known of it from the row alone.
+//! The previous run: which it is, and what its row alone tells.
 
 use crate::run_started::run_started;
 use record::{Event, Limit, LimitUnit, RunId, RunStart, SearchEnd, Verdict};
@@ -7,7 +7,7 @@ use units::Nanos;
 
 const PLAN: &str = "[target]\nurl = \"demo\"\n";
 
-/// The beginning of a search, with something else about it.
+/// The start of a search, modified by `other`.
 fn started(id: &str, at_unix_ms: u64, other: impl FnOnce(&mut RunStart)) -> Event {
     let mut event = run_started("find", id, at_unix_ms);
     let Event::RunStarted(started) = &mut event else { panic!("it is a start") };
@@ -74,12 +74,12 @@ fn the_run_before_is_the_last_one_alike() {
     keep(&store, &started("other method", 3, |run| run.method = 1), Some(&found(1.0)));
     let part = |run: &mut RunStart| run.part_of = Some(RunId("a".to_owned()));
     keep(&store, &started("part", 3, part), Some(&found(1.0)));
-    // None of these came to a limit with both ends.
+    // None of these came to a limit with both bounds.
     keep(&store, &started("no end", 4, same), None);
     keep(&store, &started("no bound below", 5, same), Some(&ended(None, None, Some(10.0))));
     keep(&store, &started("no bound above", 6, same), Some(&ended(Some(800.0), None, None)));
     keep(&store, &started("c", 7, same), Some(&found(950.0)));
-    // Of two that began at once the one kept later is the later one.
+    // Of two begun at the same time, the one stored later is the later one.
     keep(&store, &started("d", 7, same), Some(&found(960.0)));
 
     for (id, expected) in [
@@ -118,7 +118,7 @@ fn the_run_before_is_the_last_one_alike() {
     assert!(plans.contains_key(&latest.alike.expect("its plan is known")));
 }
 
-/// The fourth schema kept plans in the events alone, and no rate that is held.
+/// The fourth schema had plans only in the events, and no held rate.
 #[test]
 fn a_store_of_the_fourth_schema_is_brought_up_to_date() {
     let folder = tempfile::tempdir().expect("a folder for the test");

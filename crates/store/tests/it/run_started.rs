@@ -2,7 +2,7 @@
 
 use record::{Event, Machine, RunId, RunKind};
 
-/// The beginning of `torment COMMAND`.
+/// The start of `torment COMMAND`.
 pub fn run_started(command: &str, id: &str, at_unix_ms: u64) -> Event {
     Event::RunStarted(Box::new(record::RunStart {
         id: RunId(id.to_owned()),

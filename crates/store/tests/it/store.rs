@@ -1,4 +1,4 @@
-//! The store from outside: what it keeps, finds, refuses, and how it bears company.
+//! The store from outside: storing, finding, refusing, and concurrent access.
 
 use crate::run_started::run_started;
 use record::{
@@ -228,7 +228,7 @@ fn a_store_that_fails_later_is_said_once_and_again_at_the_end() {
     let path = folder.path().join("t.db");
     let store = Store::open(&path).expect("opens");
     let mut recording = store.begin(&started("a", 1)).expect("begins");
-    // Somebody else breaks the table, which stands for any lasting failure of the disk.
+    // Another process breaks the table, as a stand-in for any lasting disk failure.
     let db = rusqlite::Connection::open(&path).expect("opens");
     db.execute_batch("ALTER TABLE event RENAME TO elsewhere").expect("renames");
     let begin = Instant::now();
@@ -244,7 +244,7 @@ fn a_store_that_fails_later_is_said_once_and_again_at_the_end() {
     assert_eq!(recording.finish(), Err(error), "but at the end it counts");
 }
 
-/// The load of a run once waited for its disk: what it counted meanwhile piled up in memory, and nobody heard Ctrl-C.
+/// A load once waited for its disk: its counts piled up in memory, and Ctrl-C was ignored.
 #[test]
 fn a_disk_that_stands_still_holds_no_load_up() {
     const SECONDS: u32 = 3_000;
@@ -253,7 +253,7 @@ fn a_disk_that_stands_still_holds_no_load_up() {
     let store = Store::open(&path).expect("opens");
     let first = started("a", 1);
     let mut recording = store.begin(&first).expect("begins");
-    // Nobody can write now, as if the disk did not answer.
+    // Nobody can write now, as if the disk did not respond.
     let db = rusqlite::Connection::open(&path).expect("opens");
     db.execute_batch("BEGIN IMMEDIATE").expect("locks");
     (0..SECONDS).for_each(|index| recording.append(&slice(index)).expect("is taken, or missed"));
@@ -264,7 +264,7 @@ fn a_disk_that_stands_still_holds_no_load_up() {
     recording.finish().expect("commits");
     let events = read(&store, &RunId("a".to_owned()));
     let kept = events.iter().filter(|event| matches!(event, Event::SliceDone { .. })).count();
-    // Each time that there was no room; more than once if the writer got some of it away meanwhile.
+    // Once for each time the queue was full; several if the writer made some progress meanwhile.
     let missed = |caveat: &Caveat| match caveat.grounds {
         Some(CaveatDetails::Missed { seconds }) => seconds,
         _ => panic!("{caveat}"),
@@ -382,8 +382,8 @@ fn a_killed_run_is_cut_short_and_keeps_what_it_had() {
     store.remove(&id).expect("nobody writes it");
 }
 
-/// Whoever came second once read "no version", then, after the first had made its tables, "some
-/// tables", and took the file for another program's.
+/// The second process once read "no version", then, after the first had created its tables, "some tables", and took the file for another
+/// program's.
 #[test]
 fn many_at_once_make_one_fresh_store() {
     for _ in 0..40 {

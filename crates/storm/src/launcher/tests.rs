@@ -11,8 +11,8 @@ use std::os::fd::AsFd;
 use sys::task::PreparedProgram;
 use units::Rate;
 
-/// A process whose end cannot be listened to, for want of resources of the kernel, was a panic, and the whole storm with it.
-/// Here epoll is none at all: every listening fails.
+/// When the kernel lacked resources to watch a process, the launcher panicked, and took the whole storm with
+/// it. Here the epoll is invalid, so every registration fails.
 #[test]
 fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
     let command = ProgramCommand::find(&[OsString::from("/bin/sleep"), OsString::from("60")], None)

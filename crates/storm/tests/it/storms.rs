@@ -1,4 +1,4 @@
-//! Real processes: what was asked for is what happens, and what is counted is what happened.
+//! Real processes: what was asked for happens, and the counts agree with it.
 
 use engine::{LoadCommand, LoadGenerator, OfferedLoad};
 use plan::{Arrivals, Stage};
@@ -25,7 +25,7 @@ fn open(rate: f64, duration: Nanos) -> OfferedLoad {
     OfferedLoad::Open(Schedule::new(&[stage], Arrivals::Even, 0))
 }
 
-/// One trial, to its end.
+/// Runs one trial to its end.
 fn once(words: &[&str], options: StormOptions, offer: &OfferedLoad) -> (TrialCounts, StormStats) {
     let drain = options.timeout;
     let mut storm = Storm::new(&command(words), options).expect("it can be executed");
@@ -61,7 +61,7 @@ fn a_number_is_that_number() {
     assert!(account.alive_most <= u64::from(parallel), "{} were alive", account.alive_most);
     assert!(account.alive_most >= 2, "they took turns: {}", account.alive_most);
     assert_eq!(account.spawn.count(), 300);
-    // Once processes were started before the trial began, at moments that it does not have.
+    // Processes were once started before the trial began, at times before its start.
     let quickest = account.spawn.quantile(0.0).expect("some were started");
     assert!(quickest > Nanos::from_micros(1), "{quickest}");
     let text = std::fs::read_to_string(output).expect("it was written");
@@ -80,7 +80,7 @@ fn a_number_is_that_number() {
     }
 }
 
-/// At no moment are more alive than asked for, as the log itself has it.
+/// According to the log itself, no more are ever alive than asked for.
 #[test]
 fn the_log_agrees_about_how_many_were_alive() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -103,7 +103,7 @@ fn the_log_agrees_about_how_many_were_alive() {
     assert!((2..=5).contains(&most), "{most} were alive");
 }
 
-/// Ten at a time that take 50 ms each are 200 a second, on every machine that can start that many.
+/// Ten at a time of 50 ms each are 200 a second, on every machine that can start that many.
 #[test]
 fn a_known_rate_is_found() {
     let options = StormOptions { parallel: 10, ..StormOptions::default() };
@@ -191,7 +191,7 @@ fn a_program_that_cannot_be_executed_is_said_once() {
     assert_eq!(storm.fault().as_deref(), Some("no such file or directory"));
 }
 
-/// Whoever asks for the end gets it at once, and nothing is left.
+/// A kill takes effect at once, and nothing is left.
 #[test]
 fn told_to_end_it_ends() {
     let mut storm =
@@ -209,7 +209,7 @@ fn told_to_end_it_ends() {
     assert_eq!(storm.trial_stats()[0].ended, 20);
 }
 
-/// Each trial of a search begins with nothing left of the one before.
+/// Each trial of a search begins with nothing left over from the one before.
 #[test]
 fn one_trial_after_the_other() {
     let mut storm = Storm::new(&command(&["true"]), StormOptions { parallel: 8, ..StormOptions::default() })

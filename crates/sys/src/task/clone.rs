@@ -4,45 +4,48 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use std::ffi::c_int;
 use std::io;
 
-/// Whose memory a child has.
+/// Whose memory a child uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChildMemory {
-    /// A copy of its parent's, made page by page when either writes.
+    /// A copy of its parent's, made page by page on write.
     Copied,
-    /// Its parent's (CLONE_VM); the thread that starts it waits until it has ended or become another program (CLONE_VFORK).
+    /// Its parent's (CLONE_VM); the starting thread waits until the child has ended or executed another program
+    /// (CLONE_VFORK).
     Shared,
 }
 
-/// All handlers of signals are forgotten in the child. The constant of the libc crate does not fit its own type.
+/// CLONE_CLEAR_SIGHAND: resets all signal handlers in the child. The libc crate's constant does not fit its own
+/// type.
 pub(super) const CLEAR_SIGHAND: u64 = 1 << 32;
 pub(super) const VM: u64 = libc::CLONE_VM as u64;
 pub(super) const VFORK: u64 = libc::CLONE_VFORK as u64;
 pub(super) const PIDFD: u64 = libc::CLONE_PIDFD as u64;
 
-/// A [`Step`] of this number is no call: it writes its second argument where its first one points.
+/// A [`ChildStep`] of this number is no system call: it writes its second argument to where its first one
+/// points.
 const WRITE: isize = -1;
-/// Every result is welcome that is no error.
+/// Any result but an error is accepted.
 const ANY: isize = -1;
 
-/// One thing that a child does.
+/// One action of a child.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct ChildStep {
     number: isize,
     arguments: [usize; 5],
-    /// Ends the child with ESRCH if the result is another.
+    /// Any other result ends the child with ESRCH.
     wanted: isize,
 }
 
 impl ChildStep {
-    /// A system call, which may give anything but an error.
+    /// A system call, which may return anything but an error.
     pub(super) fn call<const N: usize>(number: libc::c_long, given: [usize; N]) -> Self {
         let mut arguments = [0; 5];
         arguments[..N].copy_from_slice(&given);
         Self { number: number as isize, arguments, wanted: ANY }
     }
 
-    /// The same call, which must give this.
+    /// The same call, which must return `wanted`.
     pub(super) fn wants(self, wanted: isize) -> Self {
         Self { wanted, ..self }
     }
@@ -51,7 +54,7 @@ impl ChildStep {
         Self { number: WRITE, arguments: [to.expose_provenance(), value, 0, 0, 0], wanted: ANY }
     }
 
-    /// The last one, unless that is an execve(2).
+    /// The last step, unless that is an execve(2).
     pub(super) fn exit(status: usize) -> Self {
         Self::call(libc::SYS_exit_group, [status])
     }
@@ -71,13 +74,14 @@ struct CloneArgs {
     tls: u64,
 }
 
-/// A child of this process that takes these steps. The first of them that fails ends it with 127, and its negative error
-/// number is left at `failure` in the child's memory.
+/// Starts a child that takes these steps. The first that fails ends it with 127 and leaves its negative error
+/// number at `failure` in the child's memory.
 ///
 /// # Safety
-/// The last step does not return if it succeeds: it is an exit, or an execve. What the steps' arguments point to is there
-/// and may be read or written as they do; so may `failure`. With CLONE_VM there is CLONE_VFORK, so that all of it, and this
-/// thread's stack, is there as long as the child uses them. A `pidfd` is given if and only if the flags say so.
+/// The last step must not return on success: it is an exit, or an execve. What the steps' arguments point to
+/// must be valid for the steps' reads and writes; `failure` must be valid for writes. CLONE_VM requires
+/// CLONE_VFORK, so that all of it, and this thread's stack, outlives the child's use. A `pidfd` must be given
+/// if and only if the flags say so.
 pub(super) unsafe fn clone(
     flags: u64,
     pidfd: Option<&mut c_int>,
@@ -86,7 +90,7 @@ pub(super) unsafe fn clone(
 ) -> io::Result<Pid> {
     let pidfd = pidfd.map_or(0, |pidfd| (&raw mut *pidfd).expose_provenance() as u64);
     let arguments = CloneArgs { flags, pidfd, exit_signal: libc::SIGCHLD as u64, ..CloneArgs::default() };
-    // SAFETY: the arguments live until the call is made. The rest is what the caller sees to.
+    // SAFETY: the arguments live until the call is made; the caller guarantees the rest.
     let result = unsafe { enter(&arguments, failure, steps) };
     if result < 0 {
         return Err(io::Error::from_raw_os_error(-result as i32));
@@ -95,13 +99,14 @@ pub(super) unsafe fn clone(
 }
 
 /// # Safety
-/// As of [`clone`].
+/// As for [`clone`].
 #[cfg(target_arch = "x86_64")]
 unsafe fn enter(arguments: &CloneArgs, failure: *mut isize, steps: *const ChildStep) -> isize {
     let result;
-    // SAFETY: in the parent this is one system call, which changes the registers said below. The child never leaves the
-    // block: it uses registers and what the caller has prepared, and no stack, so that it does not matter whose that is. A
-    // handler of ours that a signal runs in it uses what is below, which is nobody's while the parent waits.
+    // SAFETY: in the parent this is one system call, which changes the registers listed below. The child never
+    // leaves the block: it uses registers, what the caller has prepared, and no stack, so it does not matter
+    // whose that is. If a signal runs a handler of ours in the child, it uses the stack below, which is free
+    // while the parent waits.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -151,14 +156,14 @@ unsafe fn enter(arguments: &CloneArgs, failure: *mut isize, steps: *const ChildS
 }
 
 /// # Safety
-/// As of [`clone`].
+/// As for [`clone`].
 #[cfg(target_arch = "aarch64")]
 unsafe fn enter(arguments: &CloneArgs, failure: *mut isize, steps: *const ChildStep) -> isize {
     let result;
-    // SAFETY: in the parent this is one system call, which changes the register of its result alone. The child never
-    // leaves the block: it uses registers and what the caller has prepared, and no stack, so that it does not matter
-    // whose that is. A handler of ours that a signal runs in it uses what is below, which is nobody's while the parent
-    // waits.
+    // SAFETY: in the parent this is one system call, which changes only its result register. The child never
+    // leaves the block: it uses registers, what the caller has prepared, and no stack, so it does not matter
+    // whose that is. If a signal runs a handler of ours in the child, it uses the stack below, which is free
+    // while the parent waits.
     unsafe {
         std::arch::asm!(
             "svc 0",
@@ -192,7 +197,7 @@ unsafe fn enter(arguments: &CloneArgs, failure: *mut isize, steps: *const ChildS
             exit = const libc::SYS_exit_group,
             in("x8") libc::SYS_clone3,
             inlateout("x0") (&raw const *arguments).expose_provenance() as isize => result,
-            in("x1") size_of::<Arguments>(),
+            in("x1") size_of::<CloneArgs>(),
             in("x20") steps,
             in("x21") failure,
         );
@@ -205,7 +210,7 @@ unsafe fn enter(_: &CloneArgs, _: *mut isize, _: *const ChildStep) -> isize {
     -(libc::ENOSYS as isize)
 }
 
-/// Waits for a child's end, through whatever interrupts.
+/// waitpid(2), retried when interrupted.
 pub(super) fn wait_for_child(pid: Pid) -> io::Result<WaitStatus> {
     loop {
         match waitpid(Some(pid), WaitOptions::empty()) {
@@ -216,7 +221,7 @@ pub(super) fn wait_for_child(pid: Pid) -> io::Result<WaitStatus> {
     }
 }
 
-/// clone3(2); the child ends at once.
+/// clone3(2); the child exits at once.
 pub fn clone3(memory: ChildMemory) -> io::Result<Pid> {
     let flags = match memory {
         ChildMemory::Copied => 0,
@@ -224,12 +229,13 @@ pub fn clone3(memory: ChildMemory) -> io::Result<Pid> {
     };
     let mut failure = 0;
     let steps = [ChildStep::exit(0)];
-    // SAFETY: the only step is an exit; shared memory goes with CLONE_VFORK.
+    // SAFETY: the only step is an exit; shared memory comes with CLONE_VFORK.
     unsafe { clone(flags, None, &raw mut failure, steps.as_ptr()) }
 }
 
-/// A variable holds `before`, and a child writes `written` into it. What the child then found there, and what this process finds
-/// once it has ended. The child is waited for as with CLONE_VFORK in either case, so that nothing but its memory differs.
+/// Has a child write `written` into a variable that holds `before`. Returns what the child then read there, and
+/// what this process reads after the child's end. CLONE_VFORK is used either way, so that only the memory
+/// differs.
 pub fn write_in_child(memory: ChildMemory, before: u8, written: u8) -> io::Result<(u8, u8)> {
     let flags = match memory {
         ChildMemory::Copied => VFORK,
@@ -238,15 +244,16 @@ pub fn write_in_child(memory: ChildMemory, before: u8, written: u8) -> io::Resul
     let mut failure = 0;
     let mut steps = [ChildStep::exit(0), ChildStep::exit(usize::from(before))];
     let steps_at = steps.as_mut_ptr();
-    // SAFETY: both are within the array. The variable is the argument of the child's exit: it ends with what it finds.
+    // SAFETY: both are within the array. The variable is the argument of the child's exit: its exit status is
+    // what it reads.
     let variable = unsafe { (&raw mut (*steps_at.add(1)).arguments).cast::<usize>() };
     // SAFETY: within the array, which nobody else borrows.
     unsafe { steps_at.write(ChildStep::write(variable, usize::from(written))) };
-    // SAFETY: the last step is an exit, and the first writes into the array, which is there. Shared memory goes with
-    // CLONE_VFORK.
+    // SAFETY: the last step is an exit, and the first writes into the array, which is alive. Shared memory
+    // comes with CLONE_VFORK.
     let pid = unsafe { clone(flags, None, &raw mut failure, steps_at) }?;
     let found = wait_for_child(pid)?.exit_status().ok_or_else(|| io::Error::other("the child was ended"))?;
-    // SAFETY: it is within the array; the child has ended. Volatile, for the compiler knows of no other writer.
+    // SAFETY: within the array; the child has ended. Volatile, as the compiler knows of no other writer.
     let seen = unsafe { variable.read_volatile() };
     let byte = |value: usize| {
         u8::try_from(value).map_err(|_| io::Error::other(format!("{value} was never written")))
@@ -277,10 +284,11 @@ mod tests {
         let tried = |step: ChildStep| {
             let mut failure = 0;
             let steps = [step, ChildStep::exit(0)];
-            // SAFETY: the last step is an exit, the first takes no memory, and shared memory goes with CLONE_VFORK.
+            // SAFETY: the last step is an exit, the first takes no memory, and shared memory comes with
+            // CLONE_VFORK.
             let pid = unsafe { clone(VM | VFORK | CLEAR_SIGHAND, None, &raw mut failure, steps.as_ptr()) };
             let status = ended(pid.expect("there is room for a process"));
-            // SAFETY: ours, and the child has ended. Volatile, for the compiler knows of no other writer.
+            // SAFETY: ours, and the child has ended. Volatile, as the compiler knows of no other writer.
             (status, unsafe { (&raw const failure).read_volatile() })
         };
         let parent = std::process::id() as isize;
@@ -296,7 +304,7 @@ mod tests {
     fn flags_that_contradict_each_other_are_refused() {
         let mut failure = 0;
         let steps = [ChildStep::exit(0)];
-        // CLONE_SIGHAND wants CLONE_VM (clone(2)).
+        // CLONE_SIGHAND requires CLONE_VM (clone(2)).
         // SAFETY: the only step is an exit; no memory is shared.
         let refused = unsafe { clone(libc::CLONE_SIGHAND as u64, None, &raw mut failure, steps.as_ptr()) };
         assert_eq!(refused.expect_err("it contradicts itself").raw_os_error(), Some(libc::EINVAL));

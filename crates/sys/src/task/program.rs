@@ -1,4 +1,4 @@
-//! Another program as a child.
+//! Starting another program as a child.
 
 use super::clone::{CLEAR_SIGHAND, ChildStep, PIDFD, VFORK, VM, clone, wait_for_child};
 use rustix::process::{Pid, getpid};
@@ -9,30 +9,30 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{null, null_mut};
 
-/// What rt_sigprocmask(2) and rt_sigaction(2) are told: no signal is blocked, and its default action is taken.
+/// Passed to rt_sigprocmask(2) and rt_sigaction(2): no signal blocked, default action.
 static ZEROS: [u64; 4] = [0; 4];
-/// Bytes of a set of signals in the kernel's form.
+/// Bytes of the kernel's signal set.
 const SIGNAL_SET: usize = 8;
 
-/// A program that is ready to be started, any number of times, by any thread.
+/// A program ready to be started, any number of times, by any thread.
 #[derive(Debug)]
 pub struct PreparedProgram {
     path: CString,
     arguments: Vec<CString>,
     environment: Vec<CString>,
-    /// Point to the above, whose buffers stay where they are; null at the end.
+    /// Pointers into the above, whose buffers do not move; null-terminated.
     argv: Vec<*mut c_char>,
     envp: Vec<*mut c_char>,
 }
 
-// SAFETY: what the pointers lead to is owned, stays where it is, and is never written to.
+// SAFETY: what the pointers lead to is owned, does not move, and is never written to.
 unsafe impl Send for PreparedProgram {}
 // SAFETY: as above.
 unsafe impl Sync for PreparedProgram {}
 
 impl PreparedProgram {
-    /// The program in this file, which is not searched for, with these arguments (the path itself is put before them) and
-    /// with nothing but this environment.
+    /// The program in this file (PATH is not searched), with these arguments after the path itself, and with
+    /// only this environment.
     ///
     /// # Errors
     /// If one of them contains a zero byte.
@@ -60,25 +60,25 @@ impl PreparedProgram {
         Ok(Self { path, arguments, environment, argv, envp })
     }
 
-    /// Starts it by clone3(2) with CLONE_VM | CLONE_VFORK | CLONE_CLEAR_SIGHAND | CLONE_PIDFD, so that it costs the same
-    /// however large this process is: its number, and a descriptor that becomes readable when it has ended.
-    /// The calling thread waits until it runs; nothing is allocated.
+    /// Starts it by clone3(2) with CLONE_VM | CLONE_VFORK | CLONE_CLEAR_SIGHAND | CLONE_PIDFD, so that the cost
+    /// does not depend on the size of this process. Returns its number, and a descriptor that becomes readable
+    /// when it has ended. The calling thread waits until it runs; nothing is allocated.
     ///
-    /// It has this process's descriptors but those that close on exec, every signal at its default and none blocked, and is
-    /// killed when the thread that started it ends (PR_SET_PDEATHSIG). It has to be waited for.
+    /// It inherits the descriptors that do not close on exec, has every signal at its default and none blocked,
+    /// and is killed when the thread that started it ends (PR_SET_PDEATHSIG). It has to be waited for.
     ///
     /// # Errors
-    /// What clone3 says (ENOSYS before Linux 5.3, and where a container forbids it; EINVAL before 5.5), or what execve says:
-    /// then there is no child.
+    /// Those of clone3 (ENOSYS before Linux 5.3, and where a container forbids it; EINVAL before 5.5), or of
+    /// execve: then there is no child.
     pub fn start(&self) -> io::Result<(Pid, OwnedFd)> {
         let (mut pidfd, mut failure) = (-1, 0);
         let none = (&raw const ZEROS).expose_provenance();
         let steps = [
             ChildStep::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, none, 0, SIGNAL_SET]),
-            // The one that Rust programs ignore, and what is ignored stays so.
+            // Rust programs ignore SIGPIPE, and an ignored signal stays ignored.
             ChildStep::call(libc::SYS_rt_sigaction, [libc::SIGPIPE as usize, none, 0, SIGNAL_SET]),
             ChildStep::call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize]),
-            // This process may have ended before the call above, which then never comes true.
+            // If this process ended before the call above, its signal never comes.
             ChildStep::call(libc::SYS_getppid, []).wants(getpid().as_raw_nonzero().get() as isize),
             ChildStep::call(
                 libc::SYS_execve,
@@ -90,12 +90,12 @@ impl PreparedProgram {
             ),
         ];
         let flags = VM | VFORK | CLEAR_SIGHAND | PIDFD;
-        // SAFETY: the last step is an execve; all that the steps read is owned by `self` or static; a descriptor is asked for
-        // and given a place; shared memory goes with CLONE_VFORK.
+        // SAFETY: the last step is an execve; all that the steps read is owned by `self` or static; a
+        // descriptor is requested and given a place; shared memory comes with CLONE_VFORK.
         let pid = unsafe { clone(flags, Some(&mut pidfd), &raw mut failure, steps.as_ptr()) }?;
         // SAFETY: the kernel has just opened it for us, and nobody else knows its number.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
-        // SAFETY: ours. Volatile, for the compiler knows of no other writer.
+        // SAFETY: ours. Volatile, as the compiler knows of no other writer.
         match unsafe { (&raw const failure).read_volatile() } {
             0 => Ok((pid, pidfd)),
             failed => {
@@ -105,14 +105,14 @@ impl PreparedProgram {
         }
     }
 
-    /// Starts it by posix_spawn(3), as libc does it, with this thread's signal mask. It has to be waited for.
+    /// Starts it by libc's posix_spawn(3), with this thread's signal mask. It has to be waited for.
     ///
     /// # Errors
-    /// What posix_spawn says: then there is no child.
+    /// Those of posix_spawn: then there is no child.
     pub fn posix_spawn(&self) -> io::Result<Pid> {
         let mut pid = 0;
-        // SAFETY: a path and two arrays of strings, all owned by `self`, each ended by a null; the two in between may be
-        // null (posix_spawn(3)).
+        // SAFETY: a path and two arrays of strings, all owned by `self`, each null-terminated; the two in
+        // between may be null (posix_spawn(3)).
         let failed = unsafe {
             libc::posix_spawn(
                 &raw mut pid,
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn signals_are_as_a_program_expects_them() {
-        // Rust ignores SIGPIPE, and every thread of ours may block what it likes.
+        // Rust ignores SIGPIPE, and any thread of ours may block signals.
         let (mut output, input) = std::io::pipe().expect("two descriptors");
         let fd = input.as_raw_fd();
         rustix::io::fcntl_setfd(&input, rustix::io::FdFlags::empty()).expect("it is open");

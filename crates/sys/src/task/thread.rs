@@ -5,15 +5,15 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-/// Above what glibc keeps of stacks that are not in use: 40 MiB (pthread_create, `nptl/allocatestack.c`). A thread with
-/// such a stack has it mapped when it starts, and it is unmapped after its end.
+/// Larger than glibc's cache of unused stacks, 40 MiB (pthread_create, `nptl/allocatestack.c`). Such a stack is
+/// mapped when its thread starts, and unmapped after its end.
 const NOT_KEPT: usize = 64 << 20;
 
-/// How threads are started: pthread_create(3).
+/// Starts threads by pthread_create(3).
 pub struct ThreadStarter(Option<Box<libc::pthread_attr_t>>);
 
 impl ThreadStarter {
-    /// With the stack that libc gives: the first thread's is mapped, and kept for the next one once it has ended.
+    /// With libc's default stacks: the first thread's is mapped, then cached and reused.
     pub fn usual() -> Self {
         Self(None)
     }
@@ -21,24 +21,25 @@ impl ThreadStarter {
     /// Each with a stack that has to be mapped first.
     pub fn with_new_stacks() -> io::Result<Self> {
         let mut attributes = Box::new(MaybeUninit::uninit());
-        // SAFETY: it makes a value in the memory that is given.
+        // SAFETY: it initialises the memory that it is given.
         check(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) })?;
-        // SAFETY: it was made above.
+        // SAFETY: initialised above.
         let mut this = Self(Some(unsafe { attributes.assume_init() }));
         if let Some(attributes) = &mut this.0 {
-            // SAFETY: such a value, borrowed for writing.
+            // SAFETY: initialised, and borrowed for writing.
             check(unsafe { libc::pthread_attr_setstacksize(&raw mut **attributes, NOT_KEPT) })?;
         }
         Ok(this)
     }
 
-    /// A thread that ends at once.
+    /// Starts a thread that ends at once.
     pub fn start(&self) -> io::Result<RawThread> {
         let mut thread = MaybeUninit::uninit();
         let attributes = self.0.as_deref().map_or(null(), |attributes| &raw const *attributes);
-        // SAFETY: a place for its name, attributes that are none or were made, and a function that touches nothing.
+        // SAFETY: room for the thread's handle, attributes that are null or initialised, and a function that
+        // touches nothing.
         check(unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, nothing, null_mut()) })?;
-        // SAFETY: it was started, so that its name was written.
+        // SAFETY: the thread was started, so its handle was written.
         Ok(RawThread(unsafe { thread.assume_init() }))
     }
 }
@@ -46,13 +47,13 @@ impl ThreadStarter {
 impl Drop for ThreadStarter {
     fn drop(&mut self) {
         if let Some(attributes) = &mut self.0 {
-            // SAFETY: it was made, and is not used any more.
+            // SAFETY: initialised, and not used any more.
             unsafe { libc::pthread_attr_destroy(&raw mut **attributes) };
         }
     }
 }
 
-/// A thread that was started. Unless it is joined its stack is lost.
+/// A started thread. Unless it is joined, its stack leaks.
 #[must_use]
 #[derive(Debug)]
 pub struct RawThread(libc::pthread_t);
@@ -60,7 +61,7 @@ pub struct RawThread(libc::pthread_t);
 impl RawThread {
     /// Waits for its end (pthread_join(3)).
     pub fn join(self) -> io::Result<()> {
-        // SAFETY: it was started joinable, and this is the only one who knows it and gives it up.
+        // SAFETY: it was started joinable, and this is its only handle, given up here.
         check(unsafe { libc::pthread_join(self.0, null_mut()) })
     }
 }
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
     use crate::{UsageScope, usage};
 
-    /// Page faults of this process for each of a few hundred threads.
+    /// Page faults of this process per thread, over a few hundred threads.
     fn faults(threads: &ThreadStarter) -> f64 {
         let run = || threads.start().expect("there is room").join().expect("it is ours");
         (0..10).for_each(|_| run());
@@ -92,7 +93,7 @@ mod tests {
     fn a_kept_stack_is_there_already_and_a_new_one_has_to_be_touched() {
         let new = faults(&ThreadStarter::with_new_stacks().expect("64 MiB is no extreme size"));
         assert!(new >= 1.0, "{new} faults for each thread: no stack was new");
-        // Other tests of this process fault meanwhile, and their threads take stacks of those kept.
+        // Other tests of this process fault meanwhile, and their threads take cached stacks.
         let kept = (0..20).map(|_| faults(&ThreadStarter::usual())).find(|kept| *kept < new / 2.0);
         assert!(kept.is_some(), "no kept stack was found: they fault as new ones do, {new} for each thread");
     }

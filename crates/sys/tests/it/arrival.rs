@@ -1,11 +1,11 @@
-//! The kernel's own record of when bytes arrive.
+//! The kernel's timestamps of when bytes arrive.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// The stamp is from before the read, however late that comes, and from after the writing.
+/// The timestamp precedes the read, however late that is, and follows the write.
 #[test]
 fn the_age_is_the_time_in_the_kernel() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
@@ -13,7 +13,7 @@ fn the_age_is_the_time_in_the_kernel() {
     let mut client = TcpStream::connect(listener.local_addr().expect("it is bound")).expect("it listens");
     let (server, _) = listener.accept().expect("somebody connects");
     let mut buffer = [0; 100];
-    // The kernel begins to stamp a moment after the first socket asks for it.
+    // The kernel starts timestamping a moment after the first socket asks for it.
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         let sending = Instant::now();
@@ -27,7 +27,7 @@ fn the_age_is_the_time_in_the_kernel() {
             assert!(Instant::now() < deadline, "no stamp");
             continue;
         };
-        // The age is by the wall clock, which may be slewed.
+        // The age is wall-clock time, which may be slewed.
         let slewed = Duration::from_millis(1);
         assert!(age <= sending.elapsed() + slewed, "{age:?}");
         assert!(age + slewed >= reading - sent, "{age:?} and {:?} between", reading - sent);

@@ -1,4 +1,4 @@
-//! A crowd of threads, in a process of its own: its threads and its memory are counted.
+//! Idle threads, in a process of its own: its threads and memory are counted.
 
 use std::fs::read_to_string;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ fn a_crowd_comes_and_goes() {
     assert_eq!(crowd.made(), 200);
     assert!(status("Threads:") >= 201, "they are there");
     crowd.release();
-    // Whatever the harness has of its own stays.
+    // The harness's own threads stay.
     wait_until("all are gone", || status("Threads:") < 50);
 }
 

@@ -1,4 +1,4 @@
-//! Tables of descriptors.
+//! Descriptor tables.
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, read, write};
@@ -25,8 +25,8 @@ fn open_all() -> Vec<OwnedFd> {
     }
 }
 
-/// Three threads open nearly the whole limit each, at the same time; the table of the others stays
-/// as it was, a descriptor kept works in both, and all others are really closed.
+/// Three threads each open nearly the whole limit at the same time; the others' table stays as it was, a kept
+/// descriptor works in both, and all others are really closed.
 #[test]
 fn each_table_has_the_whole_limit() {
     if !testbed::is_own_process("descriptors::each_table_has_the_whole_limit") {
@@ -74,7 +74,6 @@ fn each_table_has_the_whole_limit() {
     setrlimit(Resource::Nofile, before).expect("as it was");
 }
 
-/// A file without a name.
 fn tempfile() -> File {
     rustix::fs::memfd_create("table", rustix::fs::MemfdFlags::CLOEXEC).expect("a descriptor").into()
 }

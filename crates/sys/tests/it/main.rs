@@ -1,4 +1,4 @@
-//! What the kernel does when it is asked directly.
+//! What the kernel does when called directly.
 
 mod arrival;
 mod crowd;

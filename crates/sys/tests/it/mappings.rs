@@ -1,4 +1,4 @@
-//! Mappings until there are no more, in a process that nothing else maps in.
+//! Exhausting mappings, in a process where nothing else maps.
 
 use std::fs::read_to_string;
 use torment_sys::occupy_maps;

@@ -28,7 +28,7 @@ fn before() -> LimitReadings {
     }
 }
 
-/// With so many threads more.
+/// With this many more threads.
 fn later(before: &LimitReadings, threads: u64) -> LimitReadings {
     let mut after = before.clone();
     for used in [&mut after.seen, &mut after.of_user, &mut after.numbered] {
@@ -100,7 +100,7 @@ fn the_group_that_counted_it() {
     assert_eq!(room.now, "echo 599 > /sys/fs/cgroup/pids/a/b/pids.max", "for twice as many");
 }
 
-/// Version 1, and 2 before Linux 6.11, count in the group of the thread that was refused.
+/// Version 1, and 2 before Linux 6.11, count in the group of the refused thread.
 #[test]
 fn an_ancestor_gave_though_the_own_group_counted() {
     let before =
@@ -140,7 +140,7 @@ fn limits_that_no_group_counts() {
     let mut both = LimitReadings { nproc: ResourceLimit { soft: Some(400), hard: None }, ..before() };
     both.groups = vec![group("/a/b", 391, 1, 5)];
     is_limit(&judge(&both, &later(&both, 390), &refused()), "RLIMIT_NPROC", "");
-    // Where nothing is counted, the full one is.
+    // Without counters it is the full one.
     let silent = |mut readings: LimitReadings| {
         readings.refused_here = None;
         readings.groups[0].refused = None;
@@ -199,7 +199,7 @@ fn who_was_killed_and_why() {
     let (because, place) = is_killed(&own, vec![Some(memory("/m", 20, 1))], kills(2, 1));
     assert_eq!(because, "oom_kill counted 1 more in /m, and its limit was met 13 times");
     assert_eq!(place.as_deref(), Some("/sys/fs/cgroup/memory/m/memory.limit_in_bytes"));
-    // The limit of an ancestor, and the kill counted below it.
+    // The ancestor's limit, though the kill was counted below it.
     let outer = LimitReadings { memories: vec![memory("/", 7, 0)], ..before() };
     let (because, place) = is_killed(&outer, vec![Some(memory("/", 9, 0))], kills(2, 1));
     assert_eq!(because, "oom_kill counted 1 more in /, and its limit was met 2 times");
@@ -207,7 +207,7 @@ fn who_was_killed_and_why() {
     let (because, place) = is_killed(&before(), Vec::new(), kills(2, 0));
     assert!(because.contains("/proc/vmstat counted 1 more"), "{because}");
     assert_eq!(place.as_deref(), Some("MemAvailable in /proc/meminfo"));
-    // By hand, in a group that is gone by now.
+    // Killed by hand, in a group that is gone by now.
     let (because, place) = is_killed(&own, vec![None], kills(1, 0));
     assert!(because.contains("no kernel counter") && place.is_none(), "{because}");
 }

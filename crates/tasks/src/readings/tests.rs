@@ -65,7 +65,7 @@ fn a_user_without_groups() {
     assert_eq!((now.uid, now.user.as_str(), now.exempt), (1000, "ann", false));
     assert_eq!(now.nproc, ResourceLimit { soft: Some(4096), hard: Some(96365) });
     assert_eq!((now.stack.soft, now.data.soft, now.address_space.soft), (Some(8 << 20), None, Some(1 << 30)));
-    // The real user counts, whatever the effective one is; 9 has 19 further threads with numbers of their own.
+    // The real user counts, not the effective one; 9 has 19 further threads with numbers of their own.
     assert_eq!((now.seen, now.of_user, now.numbered), (28, 23, 2 + 19 + 5));
     assert_eq!((now.tasks, now.last_number), (Some(120), Some(7000)));
     assert_eq!((now.max_maps, now.maps, now.top), (Some(65530), Some(3), Some(1 << 47)));
@@ -161,7 +161,7 @@ fn what_is_not_there_is_none() {
     let now = take(&empty);
     let nothing = LimitReadings { user: "0".to_owned(), exempt: true, ..LimitReadings::default() };
     assert_eq!(now, nothing);
-    // Nonsense is no number.
+    // Malformed text is no number.
     let root = tree(&[
         ("proc/7/status", "Uid:\tx\nThreads: \n\u{0}"),
         ("proc/7/limits", "Max processes\n"),

@@ -5,7 +5,7 @@ use units::Bytes;
 
 const GIB: u64 = 1 << 30;
 
-/// A machine of 24 GiB whose only user has done nothing yet.
+/// A machine of 24 GiB whose only user is idle.
 fn readings() -> LimitReadings {
     LimitReadings {
         uid: 1000,
@@ -66,7 +66,7 @@ fn numbers_and_mappings_bind_together() {
     );
 }
 
-/// Each limit in turn made the least.
+/// Each limit in turn is the lowest.
 #[test]
 fn each_limit_binds() {
     let with = |change: &dyn Fn(&mut LimitReadings)| {

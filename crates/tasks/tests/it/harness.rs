@@ -1,4 +1,4 @@
-//! What the checks have in common: a limited torment, and control groups.
+//! Shared by the tests: a limited torment, and control groups.
 
 use record::{Event, RampEnd, SystemLimit, Verdict};
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use tasks::ThreadsWanted;
 use units::Bytes;
 
-/// Until something that must happen has happened; a busy machine takes its time.
+/// Until something that must happen has happened; a busy machine is slow.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// The variable by which a check knows its own processes.
+/// The variable by which a test recognises its own processes.
 pub const MARK: &str = "TORMENT_TEST_MARK";
 
 /// A limit that a torment sets itself before its ramp.
@@ -23,7 +23,7 @@ pub enum LimitSetting {
     Data(u64),
 }
 
-/// What a limited torment is told.
+/// Arguments of a limited torment.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RampArgs {
     pub limits: Vec<LimitSetting>,
@@ -47,7 +47,7 @@ impl RampArgs {
         }
     }
 
-    /// The torment that will do so.
+    /// The command that runs it.
     pub fn command(&self) -> Command {
         let mut command = Command::new(own());
         command.arg("ramp").arg(self.word());
@@ -63,11 +63,11 @@ pub fn own() -> PathBuf {
     std::env::current_exe().expect("this is a program")
 }
 
-/// What a ramp came to.
+/// Result of a ramp.
 #[derive(Debug)]
 pub struct RampResult {
     pub rooms: Vec<SystemLimit>,
-    /// Tasks told of, one after the other.
+    /// Task counts reported, in order.
     pub told: Vec<u64>,
     pub reached: u64,
     pub forecast: Option<u64>,
@@ -79,7 +79,7 @@ impl RampResult {
         Self::try_run(command).unwrap_or_else(|why| panic!("{why}"))
     }
 
-    /// What it says on its standard error, if there was none.
+    /// Its standard error if it gave no result.
     pub fn try_run(command: &mut Command) -> Result<Self, String> {
         let output = command.output().expect("it can be started");
         if !output.status.success() {
@@ -105,14 +105,14 @@ impl RampResult {
         Ok(Self { rooms, told, reached, forecast, gave })
     }
 
-    /// This limit was named, and no less than 99 % of what it allowed was reached.
+    /// Checks that this limit was named, and at least 99 % of what it allowed was reached.
     #[track_caller]
     pub fn is_limit(&self, name: &str, call: &str, allows: u64) -> &SystemLimit {
         let RampEnd::Limit { room, call: said, .. } = &self.gave else { panic!("{:?}", self.gave) };
         assert_eq!(room.name, name);
         assert!(said.starts_with(call), "{said}");
         assert!(self.reached as f64 >= allows as f64 * 0.99, "{} of {allows}", self.reached);
-        // It was foretold: by the same name, and within the few that others start and end meanwhile.
+        // It was forecast: by the same name, and within the few that others start and end meanwhile.
         assert_eq!(self.rooms[0].name, name);
         let forecast = self.forecast.expect("it is a limit");
         assert!(self.reached as f64 >= forecast as f64 * 0.99, "{} of {forecast}", self.reached);
@@ -127,16 +127,16 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Says why a check is not made.
+/// Prints why a test is skipped.
 pub fn skipped(why: impl std::fmt::Display) {
     eprintln!("SKIPPED: {why}");
 }
 
-/// A control group of a check's own, in version 1 or 2, with all that is made in it; it goes at the end, with who is in it.
+/// A test's own control group, in version 1 or 2, with all that is made in it; it is removed at the end, with its processes.
 pub struct TestGroup(PathBuf);
 
 impl TestGroup {
-    /// In the top group, if that may be done; if not, that is said.
+    /// In the top group, if permitted; otherwise says so.
     pub fn with(controller: &str) -> Option<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let place = [format!("/sys/fs/cgroup/{controller}"), "/sys/fs/cgroup".to_owned()];
@@ -163,9 +163,9 @@ impl TestGroup {
         }
     }
 
-    /// One within it.
+    /// A group within it.
     pub fn inner(&self, controller: &str) -> Self {
-        // Version 2 has to be told; version 1 does not have the file.
+        // Version 2 needs this; version 1 does not have the file.
         let _ = fs::write(self.0.join("cgroup.subtree_control"), format!("+{controller}"));
         let folder = self.0.join("inner");
         fs::create_dir(&folder).expect("it is in ours");
@@ -184,7 +184,7 @@ impl TestGroup {
         &self.0
     }
 
-    /// Whatever the command starts is in it.
+    /// Starts the command in the group.
     pub fn add_command(&self, command: &mut Command) {
         let procs = fs::OpenOptions::new().write(true).open(self.0.join("cgroup.procs")).expect("it is ours");
         sys::configure_child(command, rustix::process::Signal::KILL, &[], vec![procs.into()])
@@ -201,7 +201,7 @@ impl Drop for TestGroup {
     }
 }
 
-/// Processes that have this mark in their environment.
+/// Processes with this mark in their environment.
 pub fn marked(mark: &str) -> Vec<u32> {
     let entry = format!("{MARK}={mark}");
     let processes = fs::read_dir("/proc").expect("every Linux has it").flatten();
@@ -213,7 +213,6 @@ pub fn marked(mark: &str) -> Vec<u32> {
     numbers.filter(is_marked).collect()
 }
 
-/// Waits for something that must come true.
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !is_so() {

@@ -12,7 +12,7 @@ pub const CHECKS: &[NamedTest] = &[
     ("killed::and_so_does_the_group", and_so_does_the_group),
 ];
 
-/// A torment in the middle of a ramp that would go on for long, for each thread touches what it can.
+/// A torment in the middle of a long ramp: each thread touches what it can.
 fn ramping(mark: &str, wanted: RampArgs) -> (Child, BufReader<ChildStdout>) {
     let mut command = wanted.command();
     let mut torment = command
@@ -25,7 +25,7 @@ fn ramping(mark: &str, wanted: RampArgs) -> (Child, BufReader<ChildStdout>) {
     let mut lines = output.by_ref().lines().map_while(Result::ok);
     let ramped = lines.find(|line| line.contains("ramped"));
     assert!(ramped.is_some(), "it is told of while it goes on");
-    // Whoever no longer listened would end it.
+    // Dropping the output would end it.
     (torment, output)
 }
 
@@ -33,7 +33,7 @@ fn slow() -> RampArgs {
     RampArgs { most: Some(3000), touch: 256 << 10, ..RampArgs::default() }
 }
 
-/// What is seen of a ramp under way, after which torment is killed. On a busy machine the ramp may be over before it is looked at: then it is made again.
+/// Observes a running ramp, then kills torment. On a busy machine the ramp may be over before it is looked at: then it is repeated.
 fn killed<T>(mark: &str, wanted: impl Fn() -> RampArgs, look: impl Fn() -> Option<T>) -> Option<T> {
     (0..5).find_map(|_| {
         let (mut torment, _output) = ramping(mark, wanted());
@@ -66,7 +66,7 @@ fn and_so_does_the_group() {
     wait_until("the group goes", || groups.iter().all(|group| !group.exists()));
 }
 
-/// The control groups of the guard's making in which a process is.
+/// The control groups made by the guard that contain a process.
 fn groups_of(pid: u32) -> Vec<PathBuf> {
     let own = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let paths = own.lines().filter_map(|line| {

@@ -22,7 +22,7 @@ pub const CHECKS: &[NamedTest] = &[
 ];
 
 const GIB: u64 = 1 << 30;
-/// The number of nobody, on every Linux.
+/// The user nobody, on every Linux.
 const NOBODY: u32 = 65_534;
 
 fn as_many_as_asked() {
@@ -86,15 +86,15 @@ fn by_the_number_of_a_users_tasks() {
     let ramp = RampResult::run(wanted.command().uid(NOBODY).gid(NOBODY));
     let room = ramp.is_limit("RLIMIT_NPROC", "clone: EAGAIN", ramp.forecast.expect("it is a limit"));
     assert_eq!(room.limit, Some(400));
-    // What others of this user have is all that is missing.
+    // Only this user's other tasks are missing.
     assert!(ramp.reached > 350, "{}", ramp.reached);
-    // Root is not bound by it.
+    // Root is exempt.
     let free = RampArgs { most: Some(600), limits: vec![LimitSetting::Tasks(400)], ..RampArgs::default() };
     assert_eq!(RampResult::run(&mut free.command()).gave, RampEnd::Asked);
 }
 
-/// A torment in a process namespace with so many numbers of its own, so that the machine's are left alone; if that may be
-/// made. Before Linux 6.14 there is only one limit for all.
+/// A torment in its own PID namespace with this many numbers, so that the machine's are left alone; if
+/// permitted. Before Linux 6.14 there is only one limit for all.
 fn numbered(wanted: &RampArgs, numbers: u64) -> Option<Command> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let mut parts = release.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
@@ -135,7 +135,7 @@ fn the_reserve_is_left() {
     let ramp = RampResult::run(&mut command);
     let RampEnd::Reserve { room: Some(room) } = &ramp.gave else { panic!("{:?}", ramp.gave) };
     assert_eq!((room.name.as_str(), room.limit), ("kernel.pid_max", Some(3000)));
-    // A thousand, and none of those that are given once only.
+    // A thousand, without those that are given only once.
     let left = ramp.forecast.expect("it is a limit") - ramp.reached;
     assert!((1000..=1320).contains(&left), "{left}");
 }
@@ -147,7 +147,7 @@ fn by_mappings() {
     let ramp = RampResult::run(&mut wanted.command());
     let room = ramp.is_limit("vm.max_map_count", "mprotect: ENOMEM (pthread_create: EAGAIN)", 480);
     assert_eq!(room.limit, Some(limit));
-    // Threads that need no mappings are not bound by it.
+    // Threads without mappings are not limited by it.
     let raw = RampArgs { maps: limit - 1030, raw: true, most: Some(900), ..RampArgs::default() };
     assert_eq!(RampResult::run(&mut raw.command()).gave, RampEnd::Asked);
 }
@@ -177,7 +177,7 @@ fn by_memory_of_a_group() {
     let room = room.as_ref().expect("it is this one");
     assert_eq!((room.name.as_str(), room.limit), (file, Some(64 << 20)));
     assert!(room.place.starts_with(&group.folder().display().to_string()), "{}", room.place);
-    // What a thread takes is known to a tenth or so; another kernel takes another amount.
+    // A thread's memory is known to a tenth or so; it differs between kernels.
     let forecast = ramp.forecast.expect("it is a limit") as f64;
     assert!((0.7..1.4).contains(&(ramp.reached as f64 / forecast)), "{} of {forecast}", ramp.reached);
 }

@@ -1,6 +1,6 @@
-//! Every limit on threads, made to bind on purpose: it must be reached, and named. This program is also the torment that
-//! makes the ramp, the process that has the threads, and the guard: its first word says which. What may not be done here
-//! is skipped, and says so.
+//! Every limit on threads, made to bind on purpose: it must be reached and named. This program is also the torment that
+//! makes the ramp, the process that holds the threads, and the guard, as its first argument says. What is not permitted here
+//! is skipped, with a message.
 
 // The name by which all others call it.
 extern crate torment_tasks as tasks;
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     testbed::run_tests(&[limited::CHECKS, killed::CHECKS].concat())
 }
 
-/// A torment that is limited as it was told to be: prints its events and its verdict, a line of JSON each.
+/// A torment with the given limits: prints its events and its verdict, one JSON line each.
 fn ramp(wanted: &str) -> ExitCode {
     let wanted: RampArgs = serde_json::from_str(wanted).expect("written by a check");
     for limited in &wanted.limits {

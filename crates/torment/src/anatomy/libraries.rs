@@ -1,4 +1,4 @@
-//! The libraries of a program, found as its loader would find them.
+//! A program's libraries, found as its loader would.
 
 use crate::{CommandError, usage_error};
 use ::anatomy::{
@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 /// A script's interpreter may be a script; the kernel follows four (execve(2)).
 const SCRIPTS: usize = 4;
 
-/// Those of this program.
 pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
     let mut notes = Vec::new();
     let (path, bytes, binary) = program_of(program, &mut notes)?;
@@ -23,7 +22,7 @@ pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
     let mut found =
         Libraries { program: path, is_static, is_library, all: Vec::new(), missing: Vec::new(), notes };
     if is_static || is_library {
-        // What is asked about may be in itself.
+        // The function in question may be in the program itself.
         let soname = binary.soname.clone().unwrap_or_else(|| found.program.display().to_string());
         let names = binary.build_id.as_deref().and_then(names_for);
         found.all.push(Library { soname, path: found.program.clone(), bytes, names, binary: binary.clone() });
@@ -37,7 +36,7 @@ pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
     };
     waiting.extend(needs(&found.program, &binary));
     let mut next = 0;
-    // In the order of the loader: those of the program, then those of these.
+    // In the loader's order: the program's libraries, then theirs.
     while let Some((name, from, by)) = waiting.get(next).cloned() {
         next += 1;
         match places.find(&name, &from, &by) {
@@ -60,13 +59,12 @@ pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
     Ok(found)
 }
 
-/// Their code.
 pub fn images(libraries: &Libraries) -> Result<Vec<Image<'_>>, CommandError> {
     let image = |library| {
         let Library { path, bytes, names, .. }: &Library = library;
         let mut image = Image::read(bytes).with_context(|| format!("'{}'", path.display()))?;
         if let Some((_, names)) = names {
-            // Names of another build would be wrong; without names it is still right.
+            // Symbols of another build would be wrong; without symbols it is still right.
             let _ = image.add_names(names);
         }
         Ok(image)
@@ -74,7 +72,7 @@ pub fn images(libraries: &Libraries) -> Result<Vec<Image<'_>>, CommandError> {
     libraries.all.iter().map(image).collect()
 }
 
-/// A name without a slash is looked for in the search path, if there is no such file here.
+/// A name without a slash is looked up in the search path, unless there is such a file here.
 pub fn locate(program: &Path) -> PathBuf {
     let name_only = program.components().count() == 1 && !program.is_absolute() && !program.exists();
     let found = || {
@@ -84,7 +82,7 @@ pub fn locate(program: &Path) -> PathBuf {
     name_only.then(found).flatten().unwrap_or_else(|| program.to_owned())
 }
 
-/// Reads a file, with one message that says which.
+/// Reads a file; the error names it.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, CommandError> {
     let shown = path.display();
     let about = fs::metadata(path).with_context(|| format!("cannot read '{shown}'")).map_err(usage_error)?;
@@ -95,7 +93,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, CommandError> {
     fs::read(path).with_context(|| format!("cannot read '{shown}'")).map_err(usage_error)
 }
 
-/// The program itself, or the one that runs it if it is a script.
+/// The program itself, or a script's interpreter.
 fn program_of(program: &Path, notes: &mut Vec<String>) -> Result<(PathBuf, Vec<u8>, Binary), CommandError> {
     let mut path = locate(program);
     for _ in 0..=SCRIPTS {
@@ -131,7 +129,7 @@ pub struct LibraryPaths {
 }
 
 impl LibraryPaths {
-    /// For the program that asks for this loader. What cannot be read is as if it were not there, as for the loader.
+    /// For the program that asks for this loader. Unreadable entries count as absent, as for the loader.
     pub fn read(program: &Binary) -> Self {
         let interpreter = program.interpreter.clone();
         let musl = interpreter.as_deref().and_then(|loader| {
@@ -146,8 +144,8 @@ impl LibraryPaths {
         }
     }
 
-    /// The library of this name that the loader would take for `by`, which is at `from`: the first that is for the same
-    /// machine.
+    /// The library of this name that the loader would take for `by`, which is at `from`: the first for the same
+    /// architecture.
     pub fn find(&self, name: &str, from: &Path, by: &Binary) -> Option<Library> {
         let origin = from.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
         let at = LibrarySearch {
@@ -174,7 +172,7 @@ impl LibraryPaths {
     }
 }
 
-/// Where distributions put names for debuggers: by the build id, its first byte apart.
+/// Where distributions put debug symbols: by build ID, its first byte a folder.
 fn names_for(build_id: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
     let hexadecimal: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
     let (first, rest) = hexadecimal.split_at_checked(2)?;

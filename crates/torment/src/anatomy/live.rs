@@ -1,4 +1,4 @@
-//! The same call, made by a program that runs.
+//! The same call, made by a running program.
 
 use super::libraries::locate;
 use ::anatomy::{
@@ -14,11 +14,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use trace::{CreationCall, TraceLimits, trace_creations};
 
-/// A program that makes the call, if it is installed and was built that way; its arguments, and what of it makes the call, where
-/// that does not go without saying.
+/// A program that makes the call, if installed and built that way; its arguments; and which part of it makes the call,
+/// unless obvious.
 type Candidate = (&'static str, &'static [&'static str], &'static str);
 
-/// Programs that make the call, those that are nearly everywhere first. All they start is `env true`.
+/// Programs that make the call, the most common first. All they start is `env true`.
 fn candidates(call: CreationFunction) -> &'static [Candidate] {
     match call {
         CreationFunction::Fork => &[
@@ -48,14 +48,14 @@ fn candidates(call: CreationFunction) -> &'static [Candidate] {
     }
 }
 
-/// Those that start threads only for much to do.
+/// Programs that start threads only for much work.
 const BUSY: [&str; 3] = ["sort", "xz", "zstd"];
-/// What a candidate may take: each needs some 1,000 stops and a tenth of a second.
+/// Limits per candidate: each needs some 1,000 stops and a tenth of a second.
 const LIMITS: TraceLimits = TraceLimits { time: Duration::from_secs(10), stops: 400_000 };
 /// Below 131,072 lines, sort takes one thread.
 const LINES: usize = 1 << 18;
 
-/// Runs one program after the other until one makes the call from this very C library.
+/// Runs one candidate after another until one makes the call from this very C library.
 pub fn observe_call(
     call: CreationFunction,
     walk: &SyscallPaths,
@@ -86,7 +86,7 @@ fn command_of((program, arguments, _): &Candidate) -> Result<Command, String> {
     }
     let mut command = Command::new(path);
     command.args(*arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Another library must not take the place of the one that was read.
+    // No other library may replace the one that was read.
     command.env("LC_ALL", "C").env_remove("LD_PRELOAD").env_remove("LD_AUDIT").env_remove("MAKEFLAGS");
     if BUSY.contains(program) {
         command.stdin(lines().map_err(|why| format!("no memory for its input: {why}"))?);
@@ -150,7 +150,7 @@ fn run(
     }
 }
 
-/// vfork and posix_spawn ask for the same flags; only the child of the latter gets a stack of its own.
+/// vfork and posix_spawn pass the same flags; only the latter's child gets a stack of its own.
 fn is_meant(call: CreationFunction, made: &CreationCall) -> bool {
     match call {
         CreationFunction::Vfork => !made.new_stack,
@@ -173,7 +173,7 @@ fn compare(
         last == Some(library) && Some(chain.site.after) == after
     };
     let chain = walk.chains.iter().position(ends_here);
-    // Where it agrees with none, it is held against the first.
+    // If it matches none, it is compared with the first.
     let read = walk.chains.get(chain.unwrap_or(0));
     let length = read.map_or(0, |chain| chain.site.after - chain.site.address);
     let address = after.map(|after| after.saturating_sub(length));
@@ -225,8 +225,8 @@ fn compare(
     }
 }
 
-/// Each function on the way has left on the stack where it goes on after its call. Those in another library than the
-/// system call are left out: where that lies in memory is not asked.
+/// Return addresses found on the stack, of all functions on the path. Those outside the system call's library are left
+/// out: its location in memory is not read.
 fn returns(chain: &CallPath, made: &CreationCall) -> Option<(usize, usize)> {
     let library = chain.steps.last()?.library;
     let base = made.instruction.checked_sub(chain.site.after)?;

@@ -299,7 +299,7 @@ fn deadline(plan: &Plan) -> Nanos {
 /// Who watches the target of a plan, if that is not for this process. Where watchers are let in, that is open from now on.
 ///
 /// # Errors
-/// As [`fleet_of`].
+/// As [`fleet_config`].
 pub fn watchers_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<WatchersConfig>> {
     let fleet = &plan.fleet;
     Ok(match &fleet.watch_on {

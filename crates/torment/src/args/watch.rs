@@ -111,7 +111,7 @@ impl WatchCommand {
     /// What is meant of that.
     ///
     /// # Errors
-    /// As [`WatchCommand::watching`].
+    /// As [`WatchCommand::request`].
     pub fn join_request(&self, read: ReadFile<'_>) -> Result<JoinWatchRequest, Error> {
         let whom = self.whom.as_deref().map(|text| parse_watch_target(text, started)).transpose()?;
         let file = self.join.clone().unwrap_or_default();

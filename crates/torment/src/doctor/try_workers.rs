@@ -8,12 +8,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
-/// The row that says that there were some.
+/// Row for the workers found.
 pub const WORKERS: &str = "workers";
-/// Arrivals are then no longer where they were to be, beside each other.
+/// Clock offset beyond which arrivals are no longer where they should be relative to each other.
 const APART: Nanos = Nanos(1_000_000);
 
-/// What was heard of it.
 #[derive(Default)]
 struct TryRunSink {
     members: Vec<FleetMember>,
@@ -35,7 +34,7 @@ impl Sink for TryRunSink {
     }
 }
 
-/// Makes them, and says what they came to.
+/// Starts them, and reports the result.
 pub fn try_workers(place: Option<&str>, pods: &PodArgs) -> Result<Vec<Prerequisite>, CommandError> {
     let on = place.map_or("k8s".to_owned(), |place| format!("k8s:{place}"));
     let plan = null_plan(&on)?;

@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use view::tables::{CellValue, ColumnType, ExportColumn, ExportRow};
 
-/// Rows kept until they are written together: some 20 MB of the widest table.
+/// Rows per batch: some 20 MB of the widest table.
 const ROWS_AT_ONCE: usize = 16_384;
 
-/// Columns of values, each with a flag for every row that says whether it has one.
+/// Columns of values, with one definition level per row.
 pub struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     columns: Vec<ColumnBuffer>,
@@ -78,7 +78,7 @@ fn field(column: &ExportColumn) -> Result<Arc<Type>, ParquetError> {
         .map(Arc::new)
 }
 
-/// The values of a column that are there, and for every row 1 if it has one, else 0.
+/// A column's present values, and for every row 1 if it has one, else 0.
 struct ColumnBuffer {
     is_there: Vec<i16>,
     values: ColumnValues,
@@ -104,7 +104,7 @@ impl ColumnBuffer {
 
     fn push(&mut self, cell: CellValue) {
         let is_there = match (&mut self.values, cell) {
-            // The bits of a number without a sign: the field says so.
+            // The bits of an unsigned number: the schema says so.
             (
                 ColumnValues::Whole(values),
                 CellValue::Time(units::Moment(number)) | CellValue::Whole(number),
@@ -132,7 +132,7 @@ impl ColumnBuffer {
         self.is_there.push(i16::from(is_there));
     }
 
-    /// Writes all, and forgets it.
+    /// Writes and clears it.
     fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         let is_there = std::mem::take(&mut self.is_there);
         match &mut self.values {
@@ -152,7 +152,7 @@ fn batch<T: DataType>(
     writer.typed::<T>().write_batch(&std::mem::take(values), Some(is_there), None).map(|_| ())
 }
 
-/// The error of whatever was written to, if it was one.
+/// The error of the underlying writer, if it was one.
 fn into_io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => {
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// More rows than are kept at once come back as they were, nothing as nothing.
+    /// More rows than one batch survive, and nulls stay null.
     #[test]
     fn what_is_written_is_read_back() {
         let columns =

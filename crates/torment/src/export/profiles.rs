@@ -1,4 +1,4 @@
-//! A profile in the forms that other tools read: one file, or standard output.
+//! A profile in other tools' formats: one file, or standard output.
 
 use super::write_error;
 use crate::args::{CommonArgs, ProfileForm};

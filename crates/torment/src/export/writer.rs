@@ -1,7 +1,7 @@
-//! Rows of tables to files: CSV and Parquet.
+//! Writes table rows as CSV or Parquet.
 //!
-//! Rows are written as they come, so that a table of any length takes the same memory. It does not know what a column
-//! means, where a row comes from, or which file it goes to: it writes to whatever can be written to.
+//! Rows are streamed, so a table of any length takes the same memory. It knows neither a column's meaning nor the
+//! source of a row nor the file: it writes to any writer.
 
 use super::parquet;
 use std::io::{self, Write};
@@ -9,27 +9,24 @@ use view::csv_line;
 use view::tables::{CellValue, ExportColumn, ExportRow};
 
 units::named! {
-    /// How a table is written; named as its files end.
+    /// Format of a table; the name is the file extension.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum TableFormat {
-        /// As RFC 4180 has it, in UTF-8; times as RFC 3339.
+        /// RFC 4180, in UTF-8; times as RFC 3339.
         Csv = "csv",
         /// Apache Parquet; times in microseconds, UTC.
         Parquet = "parquet",
     }
 }
 
-/// A table that is being written.
+/// A table being written.
 pub enum TableWriter<W: Write + Send> {
     Csv(W),
     Parquet(Box<parquet::ParquetWriter<W>>),
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Begins a table of this name and these columns.
-    ///
-    /// # Errors
-    /// If it cannot be written.
+    /// Begins a table with this name and these columns.
     pub fn begin(format: TableFormat, name: &str, columns: &[ExportColumn], mut out: W) -> io::Result<Self> {
         Ok(match format {
             TableFormat::Csv => {
@@ -42,10 +39,7 @@ impl<W: Write + Send> TableWriter<W> {
         })
     }
 
-    /// Adds a row: a cell for each column, of its kind or nothing.
-    ///
-    /// # Errors
-    /// If it cannot be written.
+    /// Adds a row: for each column a cell of its type, or null.
     pub fn write_row(&mut self, row: ExportRow) -> io::Result<()> {
         match self {
             Self::Csv(out) => out.write_all(csv_line(row.iter().map(plain)).as_bytes()),
@@ -53,10 +47,7 @@ impl<W: Write + Send> TableWriter<W> {
         }
     }
 
-    /// Ends it; without this it cannot be read.
-    ///
-    /// # Errors
-    /// If it cannot be written.
+    /// Finishes it; without this it is unreadable.
     pub fn finish(self) -> io::Result<()> {
         match self {
             Self::Csv(mut out) => out.flush(),
@@ -65,7 +56,7 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// Numbers in as many digits as it takes to read them back.
+/// Numbers with as many digits as a round trip needs.
 fn plain(cell: &CellValue) -> String {
     match cell {
         CellValue::Nothing => String::new(),

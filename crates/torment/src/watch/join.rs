@@ -8,7 +8,7 @@ use observe::TargetLocation;
 use plan::{Error, ReadFile};
 use runner::{WatchOverride, exit};
 
-/// Watches until the run is over, or somebody asks for the end.
+/// Watches until the run is over, or is interrupted.
 pub fn join(
     watching: impl FnOnce(ReadFile<'_>) -> Result<JoinWatchRequest, Error>,
     common: &CommonArgs,
@@ -31,7 +31,7 @@ pub fn join(
     Ok(exit::MET)
 }
 
-/// Whom somebody named here, whatever the run says.
+/// What the user named here, overriding the run.
 fn own(whom: &WatchTarget, asked: plan::WatchPlan) -> Result<WatchOverride, CommandError> {
     Ok(match whom {
         WatchTarget::Process(pid) => {

@@ -1,12 +1,12 @@
-//! At which addresses of this machine somebody listens at a port.
+//! Local addresses with a listener at a port.
 
 use anyhow::{Result, bail};
 use std::net::SocketAddr;
 
-/// Every address at which somebody listens at the port.
+/// Every address with a listener at the port.
 ///
 /// # Errors
-/// If nobody does.
+/// If there is none.
 pub fn listening(port: u16) -> Result<Vec<SocketAddr>> {
     let found = service::addresses(port);
     if found.is_empty() {
@@ -30,7 +30,7 @@ mod tests {
             let at = socket.local_addr().expect("it is bound");
             assert_eq!(listening(at.port()).expect("somebody listens"), [at]);
             drop(socket);
-            // A program that another test starts has it for a moment.
+            // A program started by another test may hold it for a moment.
             let error = (0..1000).find_map(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(10));
                 listening(at.port()).err()

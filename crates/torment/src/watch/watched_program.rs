@@ -1,4 +1,4 @@
-//! A program that is started to be watched, and ended afterwards with all that it started.
+//! A program started to be watched, and ended afterwards with all that it started.
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -7,14 +7,14 @@ use std::os::unix::process::CommandExt;
 use std::process::{self, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// From the polite request to the end.
+/// Wait between the termination signal and the kill.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The running program, in a process group of its own; it ends when dropped.
+/// The running program, in its own process group; it ends on drop.
 pub(super) struct WatchedProgram(process::Child);
 
 impl WatchedProgram {
-    /// Starts it. What it prints goes to standard error: standard output is for the result.
+    /// Starts it with its output on standard error: standard output is for the result.
     pub fn start(words: &[String]) -> Result<Self> {
         let (program, arguments) = words.split_first().context("no program to start")?;
         let mut command = Command::new(program);
@@ -27,7 +27,6 @@ impl WatchedProgram {
         self.0.id()
     }
 
-    /// How it ended, if it did.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         self.0.try_wait()
     }

@@ -1,5 +1,5 @@
-//! What the C library really does, read from its machine code and held against a program that runs; and what a
-//! program is made of, without running it.
+//! What the C library really does, read from its machine code and compared with a running program; and what a program
+//! consists of, without running it.
 
 use crate::program::{Sandbox, binary};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Explains the call; the report, once its exit code is what its verdict means.
+/// Explains the call; the report, after checking that the exit code matches its verdict.
 fn explain(place: &Sandbox, what: &str) -> Value {
     let (ended, report) = place.json(["explain", what]);
     let expected = match report["verdict"].as_str() {
@@ -33,7 +33,7 @@ fn fork_read_and_seen() {
     }
     let place = Sandbox::new();
     let report = explain(&place, "fork");
-    // Every shell forks for a job in the background.
+    // Every shell forks for a background job.
     assert_eq!(report["verdict"], "pass", "{report:#}");
     let (chain, live) = (&report["chains"][0], &report["live"]);
     assert_eq!(chain["steps"][0]["names"][0]["symbol"], "fork");
@@ -82,7 +82,7 @@ fn torment_itself_is_static_and_the_shell_is_what_it_is() {
     assert_eq!((&own["needed"], &own["why_dynamic"]), (&Value::Array(vec![]), &Value::Array(vec![])));
     let text = place.torment(["explain", "binary", binary()]);
     assert!(text.stdout.contains("nothing: no loader, no library"), "{text}");
-    // A name without a slash is one of the search path.
+    // A name without a slash is looked up in the search path.
     let (_, shell) = place.json(["explain", "binary", "sh"]);
     if shell["kind"] == "dynamic" {
         assert!(shell["interpreter"].as_str().is_some_and(|loader| Path::new(loader).exists()), "{shell:#}");
@@ -94,7 +94,7 @@ fn torment_itself_is_static_and_the_shell_is_what_it_is() {
     }
 }
 
-/// Compiled here, so that all is known of it.
+/// Compiled here, so that everything about it is known.
 #[test]
 fn programs_made_for_it() {
     let place = Sandbox::new();

@@ -1,4 +1,4 @@
-//! What is wrong is said once, soon, and with what to do about it; nothing hangs.
+//! Errors are reported once, promptly, and with a remedy; nothing hangs.
 
 use crate::program::odd_servers::{closing, saying, silent, tls};
 use crate::program::target::{TargetProcess, free_port};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// `run` and `find` refuse alike, and each run that began is kept with its error.
+/// `run` and `find` fail alike, and each run that began is stored with its error.
 #[track_caller]
 fn both_complain(place: &Sandbox, url: &str, further: &[&str], words: &[&str]) {
     for command in [&["run", url, "-r", "10", "-d", "1s"][..], &["find", url]] {
@@ -18,7 +18,7 @@ fn both_complain(place: &Sandbox, url: &str, further: &[&str], words: &[&str]) {
         assert_eq!((&kept["state"], &kept["exit_code"]), (&"ended".into(), &1.into()), "{kept:#}");
         let error = kept["error"].as_str().expect("an error");
         assert_eq!(message.trim_end(), format!("torment: {error}"));
-        // Asked not to chat, it says nothing else at all.
+        // With --quiet it prints nothing else at all.
         let quiet = place.torment(arguments.iter().copied().chain(["--quiet"]));
         quiet.expect_error(1, words);
         assert!(quiet.stderr.starts_with("torment: ") && quiet.stderr.lines().count() == 1, "{quiet}");
@@ -30,8 +30,8 @@ fn targets_that_cannot_be_reached() {
     let place = Sandbox::new();
     let nobody = format!("http://127.0.0.1:{}/", free_port());
     both_complain(&place, &nobody, &[], &["refuses connections", "start the service", "check host and port"]);
-    // The resolver's words for its inner state used to be shown here. Where there is no name service
-    // at all, that is said instead; either way the name is.
+    // The resolver's internal errors used to be shown here. Without any name service, that is reported instead; the
+    // name is shown either way.
     both_complain(
         &place,
         "http://no-such-host.invalid/",
@@ -80,7 +80,7 @@ fn http_and_https_taken_for_one_another() {
         &[],
         &["does not speak HTTP", "http or https"],
     );
-    // A server that would have to speak first says nothing to a TLS greeting either.
+    // A server that would have to speak first does not answer a TLS greeting either.
     both_complain(&place, &format!("https://{}/", closing()), &[], &["no TLS session"]);
     both_complain(&place, &format!("https://{}/", silent()), &[], &["does not answer within"]);
 }
@@ -162,13 +162,13 @@ fn arguments_that_cannot_be_meant() {
     ] {
         place.write("names.csv", "id,name\n1,Ada\n");
         let ended = place.torment(arguments.iter().copied());
-        // A processor is looked for by the engine only.
+        // Only the engine looks for a processor.
         let code = if arguments.contains(&"--cores") { ended.code() } else { 2 };
         println!("{}", ended.expect_error(code, words));
     }
 }
 
-/// Unknown words are clap's to explain; help is not asked for in vain.
+/// clap explains unknown words; help always works.
 #[test]
 fn words_that_are_none_of_ours() {
     let place = Sandbox::new();
@@ -222,7 +222,7 @@ mod load {
         let other_name = format!("https://127.0.0.2:{}/", server.address.port());
         trusting(&other_name).expect_error(1, &["127.0.0.2", "certificate not valid for name", "right name"]);
 
-        // A file without a certificate used to be taken without a word, and every server refused.
+        // A file without a certificate used to be accepted silently, and then every server rejected.
         for (file, content) in [("missing.pem", None), ("empty.pem", Some("no certificate\n"))] {
             if let Some(content) = content {
                 place.write(file, content);
@@ -239,7 +239,7 @@ mod load {
         let place = Sandbox::new();
         let target = TargetProcess::start(&place, &[]);
         let gone = target.url("/status/404");
-        // Safe to ask once before any load.
+        // Safe to request once before any load.
         both_complain(
             &place,
             &gone,
@@ -301,13 +301,13 @@ mod load {
         let load = ["run", "null", "-r", "100", "-d", "1s"];
         limited(70, &load).expect_error(1, &["70 files", "ulimit -n"]);
 
-        // Each loop has a table of descriptors of its own; more than all of them hold is asked for.
+        // Each loop has its own descriptor table; more is asked for than all of them hold.
         let few = limited(90, &["run", "null", "-c", "10000", "-n", "100"]).measured();
         assert!(
             few.stdout.contains("at most 4736 connections") && few.stdout.contains("ulimit -Hn"),
             "{few}"
         );
-        // 800 at once, and neither generator nor service may have more than 300 files in one table.
+        // 800 at once, but neither generator nor service may have more than 300 files per table.
         let crowd = ["run", "demo/delay?ms=2000", "-r", "400", "-d", "2s", "--format", "json"];
         let run = limited(300, &crowd);
         println!("{run}");
@@ -331,7 +331,7 @@ mod load {
     fn a_target_that_stops_answering_under_load() {
         let _turn = LoadTurn::shared();
         let place = Sandbox::new();
-        // No look is sent before a POST, so the load itself meets the silence.
+        // No check precedes a POST, so the load itself meets the silence.
         let silence = format!("http://{}/", silent());
         let (ended, run) =
             place.load(["run", &silence, "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "500ms"]);
@@ -377,7 +377,7 @@ mod load {
             ("other.db", &["other.db", "another program", "--store"]),
         ] {
             with_store(store, &load).expect_error(1, words);
-            // What is not there has no runs.
+            // A missing store has no runs.
             if store != "/proc/no.db" {
                 with_store(store, &["list"]).expect_error(1, words);
             }
@@ -402,7 +402,7 @@ mod load {
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o500)).expect("it is ours");
             with_store("closed/no.db", &load).expect_error(1, &["closed/no.db", "--store"]);
         }
-        // Without a home there is no place to keep runs.
+        // Without a home there is no place for a store.
         let mut homeless = Command::new(binary());
         homeless.args(load).env_clear().current_dir(place.path("."));
         RunningProcess::start(homeless).end().expect_error(1, &["HOME", "--store"]);
@@ -418,7 +418,7 @@ mod load {
         assert_eq!(escapes(&plain), (false, false), "a pipe is no terminal: {plain}");
         let asked = place.torment(load.into_iter().chain(["--color", "always"])).measured();
         assert_eq!(escapes(&asked), (true, true), "{asked}");
-        // An explicit wish goes before the environment's.
+        // An explicit option overrides the environment.
         let mut command = place.command(load.into_iter().chain(["--color", "always"]));
         command.env("NO_COLOR", "1");
         assert_eq!(escapes(&RunningProcess::start(command).end().measured()), (true, true));

@@ -1,5 +1,5 @@
-//! `--on k8s` in a cluster that tests/cluster.sh makes: Kubernetes' own API server, controllers and scheduler, nodes without a kubelet. `make
-//! test-cluster` runs these; they want what it has started.
+//! `--on k8s` in a cluster created by tests/cluster.sh: Kubernetes' own API server, controllers and scheduler, nodes
+//! without a kubelet. Run by `make test-cluster`, which starts it.
 
 mod doctor;
 mod watched;
@@ -15,12 +15,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const URL: &str = "http://clinic.shop:8080/json";
-/// What finds all that runs have there.
+/// Selects the objects of all runs.
 const RUNS: &str = "app.kubernetes.io/name=torment";
-/// For pods to be made, placed and started.
+/// Timeout for pods to be created, scheduled and started.
 const STARTS: Duration = Duration::from_secs(60);
 
-/// What the script has made.
+/// What the script created.
 struct TestCluster {
     folder: PathBuf,
     place: Sandbox,
@@ -61,7 +61,7 @@ impl TestCluster {
         list["items"].as_array().expect("a list").clone()
     }
 
-    /// Waits until something holds of the pods in the load's namespace.
+    /// Waits until something holds for the pods in the load's namespace.
     fn until(&self, what: &str, holds: impl Fn(&[Value]) -> bool) {
         let began = Instant::now();
         loop {
@@ -74,7 +74,7 @@ impl TestCluster {
         }
     }
 
-    /// Nothing of a run is there any more, or soon will not be.
+    /// Nothing of a run is left, or soon will be.
     #[track_caller]
     fn assert_swept(&self) {
         let began = Instant::now();
@@ -89,7 +89,7 @@ impl TestCluster {
         }
     }
 
-    /// What the target counted, as it says itself.
+    /// The target's own count.
     fn received(&self) -> u64 {
         let address = self.kubectl(&["-n", "shop", "get", "pod", "clinic", "-o", "jsonpath={.status.podIP}"]);
         let mut stream = TcpStream::connect(format!("{address}:8080")).expect("it listens");
@@ -105,7 +105,7 @@ impl TestCluster {
         patterns.values().filter_map(|pattern| pattern["received"].as_u64()).sum()
     }
 
-    /// Waits until somebody sends to the target.
+    /// Waits until the target receives requests.
     fn until_loaded(&self) {
         let (began, before) = (Instant::now(), self.received());
         while self.received() < before + 10 {
@@ -128,7 +128,8 @@ fn pods_make_the_load_and_leave_nothing() {
     command.args(["-H", "X-Key: {env:TORMENT_TEST_KEY}"]).env("TORMENT_TEST_KEY", "open-sesame");
     let running = RunningProcess::start(command);
     lab.until("they run", is_running);
-    // Nothing of the plan's secrets is anywhere in the cluster, and nothing of the plan but in the workers; what lets in is in a Secret alone.
+    // None of the plan's secrets are in the cluster, nor the plan outside the workers; the join file is in a Secret
+    // alone.
     let shown = ["get", "jobs,pods,networkpolicies,events", "-A", "-o", "json"];
     let shown = lab.kubectl(&shown) + &lab.kubectl(&["-n", "load", "logs", "-l", RUNS, "--prefix"]);
     let secrets = lab.kubectl(&["get", "secrets", "-A", "-o", "json"]);
@@ -177,7 +178,7 @@ fn whoever_ends_torment_ends_all_of_it() {
         sleep(Duration::from_secs(1));
         assert_eq!(lab.received(), after, "somebody still sends");
     }
-    // Before anybody has come.
+    // Before anybody has joined.
     let running = RunningProcess::start(
         lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--image", "none:1"]),
     );
@@ -222,7 +223,7 @@ fn what_is_wrong_is_said_before_any_load() {
         1,
         &["there is no service none with pods in namespace shop"],
     );
-    // A file lets in where nobody listens.
+    // A join file for an address where nobody listens.
     wrong(&["--on", "k8s", "--reach", "10.99.0.250:7"], 1, &["cannot be reached", "--reach HOST:PORT"]);
     let home = "http://127.0.0.1:9/";
     println!(
@@ -239,11 +240,11 @@ fn what_is_wrong_is_said_before_any_load() {
     let mut command = lab.command(["run", URL, "-r", "9", "--on", "k8s"]);
     command.env("KUBECONFIG", "/dev/null");
     println!("{}", RunningProcess::start(command).end().expect_error(2, &["kubectl has no context"]));
-    // Where some of the workers had come, the first of them has made the first request.
+    // If some of the workers had joined, the first of them made the first request.
     assert!(lab.received() <= before + 2, "something was sent");
 }
 
-/// The process that a worker's pod is.
+/// The process that acts as a worker's pod.
 fn worker_of(pod: &str) -> u32 {
     let is_it = |status: &str| {
         let environment = std::fs::read(format!("/proc/{status}/cmdline")).unwrap_or_default();
@@ -287,7 +288,7 @@ fn a_lost_worker_is_replaced_and_the_search_goes_on() {
     let run = ended.json();
     let lost = run["fleet"]["lost"].as_array().expect("a list");
     println!("{lost:?}");
-    // A busy machine may lose others to itself.
+    // A busy machine may lose others by itself.
     let killed = lost.iter().filter(|lost| lost["why"] == "it was killed").count();
     assert_eq!(killed, 1, "{ended}");
     // Another pod of the same index has joined.
@@ -327,17 +328,17 @@ fn a_fleet_of_pods_grows_before_it_is_the_limit() {
     let (workers, ended) = grow("k8s");
     assert_eq!(workers, 2, "{ended}");
     assert!(ended.stderr.contains("1 worker on") && ended.stderr.contains("2 workers on"), "{ended}");
-    // Where there is no room for another it goes on with those that it has, and does not wait for what does not come.
+    // If there is no room for another, it goes on with those it has, without waiting.
     let (workers, ended) = grow("k8s:dev/tight");
     assert_eq!(workers, 1, "{ended}");
     assert!(ended.took < Duration::from_secs(60), "{ended}");
-    // Once, with what the cluster says.
+    // Once, with the cluster's reason.
     let said = "workers are needed from here on, but only 1 are available: the cluster makes no pods: ";
     assert_eq!(ended.stderr.matches(said).count(), 1, "{ended}");
     assert!(ended.stderr.contains("exceeded quota: few"), "{ended}");
 }
 
-/// The process that sweeps up after torment.
+/// torment's cleanup process.
 fn sweeper_of(torment: u32) -> Pid {
     let children =
         std::fs::read_to_string(format!("/proc/{torment}/task/{torment}/children")).unwrap_or_default();
@@ -348,7 +349,7 @@ fn sweeper_of(torment: u32) -> Pid {
     found.and_then(Pid::from_raw).unwrap_or_else(|| panic!("{torment} has no sweeper, only {children}"))
 }
 
-/// As if the machine had gone down. Nothing is left but what the cluster does by itself.
+/// As if the machine had gone down: only the cluster's own cleanup remains.
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn workers_end_without_anybody() {
@@ -369,7 +370,7 @@ fn workers_end_without_anybody() {
     let spec = &job["items"][0]["spec"];
     // The run's two minutes and half an hour, and an hour more.
     assert_eq!(number(spec, "/activeDeadlineSeconds") + number(spec, "/ttlSecondsAfterFinished"), 5520.0);
-    // The cluster keeps to both: it does not take that long if it is told a time that is over.
+    // The cluster honours both: patched to a time that is over, it does not take that long.
     let over = r#"{"spec": {"activeDeadlineSeconds": 1, "ttlSecondsAfterFinished": 1}}"#;
     let name = job["items"][0]["metadata"]["name"].as_str().expect("a name");
     lab.kubectl(&["-n", "load", "patch", "job", name, "--type=merge", "-p", over]);
@@ -404,7 +405,7 @@ fn by_hand_it_is_the_same() {
     lab.assert_swept();
 }
 
-/// What a run is called in the cluster, of what is said when it begins.
+/// ID of the run's objects, from the messages at its start.
 fn id(said: &str) -> String {
     let rest = said.split("torment attach ").nth(1).unwrap_or_else(|| panic!("no id: {said}"));
     rest.split_whitespace().next().expect("a word").to_owned()
@@ -429,7 +430,7 @@ fn a_run_conducted_there_needs_nobody_here() {
     );
     assert_eq!(number(&run, "/trial/sent") as u64, lab.received() - before - 1, "{ended}");
     lab.assert_swept();
-    // Ended in the middle, it goes on, and is read on to its end by whoever comes back.
+    // Killed in the middle, it goes on, and attaching follows it to its end.
     let before = lab.received();
     let there = ["run", URL, "-r", "100", "-d", "20s", "--on", "k8s", "--conduct-there"];
     let running = RunningProcess::start(lab.command(there));
@@ -448,14 +449,14 @@ fn a_run_conducted_there_needs_nobody_here() {
     adds_up(&run["trial"]);
     assert_eq!(number(&run, "/trial/sent") as u64, 2_000, "{ended}");
     assert_eq!(lab.received() - before - 1, 2_000);
-    // It is kept once, and whole.
+    // It is stored once, and complete.
     assert_eq!(lab.torment(["show", "last", "--format", "json"]).json()["id"], run["id"]);
     lab.assert_swept();
     println!(
         "{}",
         lab.torment(["attach", &id]).expect_last_error(1, &["there is no run", "removed after an hour"])
     );
-    // Whoever asks for the end has it ended, and all of it removed.
+    // An interrupt ends it, and everything is removed.
     let there = ["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--conduct-there"];
     let running = RunningProcess::start(lab.command(there));
     let before = lab.received();

@@ -1,4 +1,5 @@
-//! `torment doctor` on the machine that there is, against a second opinion; machines that there are not are in the tests of the crate `doctor`.
+//! `torment doctor` on the actual machine, against a second opinion; other machines are in the tests of the crate
+//! `doctor`.
 
 use crate::program::{ProcessOutput, RunningProcess, Sandbox, binary};
 use serde_json::Value;
@@ -15,7 +16,7 @@ fn number(line: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("{line}: '{text}' is no number"))
 }
 
-/// After these commands of a shell, in the same process.
+/// After these shell commands, in the same process.
 fn after(commands: &str, options: &str) -> ProcessOutput {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{commands}; exec {} doctor {options}", binary())]);
@@ -33,7 +34,7 @@ fn json_after(commands: &str) -> (i32, Value) {
     (ended.code(), ended.json())
 }
 
-/// What hinders is the machine's own affair; that the code says so is ours.
+/// The obstacles depend on the machine; that the exit code matches them is ours.
 #[track_caller]
 fn consistent(code: i32, json: &Value) {
     let rows = json["allows"].as_array().expect("a list");

@@ -1,13 +1,13 @@
-//! The house's rules, read off its manifests and sources: which floor may use which, and what is
-//! not there. The floors are those of the table in ARCHITECTURE.md, which is thereby kept true.
+//! Architecture rules, checked against manifests and sources: which floor may use which, and what is absent. The floors
+//! are those of the table in ARCHITECTURE.md, which is thereby kept true.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// From below to above. What stands on the last, in a folder of its own, is for tests and measurements alone: nobody below may use it
-/// but as a dev-dependency, which is not looked at here.
+/// From below to above. The last, in its own folder, is for tests and measurements alone: nobody below may use it but
+/// as a dev-dependency, which is not checked here.
 const FLOORS: [&str; 5] = ["ground", "first", "second", "roof", TESTING];
 const TESTING: &str = "testing";
 
@@ -16,8 +16,8 @@ pub fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Crate and number of its floor, from lines such as `| first | `engine` | … |`; the floor is said
-/// once, for the first crate on it.
+/// Crate and number of its floor, from lines such as `| first | `engine` | … |`; the floor is named once, for its first
+/// crate.
 fn floors() -> BTreeMap<String, usize> {
     let page = read(Path::new(ROOT).join("ARCHITECTURE.md"));
     let mut floors = BTreeMap::new();
@@ -54,12 +54,12 @@ pub fn crates() -> Vec<(String, PathBuf)> {
     crates
 }
 
-/// The folder of the crates of a floor.
+/// The folder of a floor's crates.
 fn folder_of(floor: usize) -> &'static str {
     if FLOORS[floor] == TESTING { TESTING } else { "crates" }
 }
 
-/// The manifest's tables of that name, those for single platforms included.
+/// The manifest's tables of that name, including those for single platforms.
 fn tables<'a>(manifest: &'a toml::Table, name: &str) -> Vec<&'a toml::Table> {
     let targets =
         manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::values);
@@ -82,7 +82,7 @@ fn no_crate_uses_one_above_it() {
             tables(&manifest, "dependencies").into_iter().chain(tables(&manifest, "build-dependencies"))
         {
             for (key, value) in table {
-                // Ours are called by their folder; a rename or a path must not hide one.
+                // Ours are named after their folder; a rename or a path must not hide one.
                 let package = value.get("package").and_then(toml::Value::as_str).unwrap_or(key);
                 let used = package.strip_prefix("torment-").unwrap_or(package);
                 let Some(&below) = floors.get(used) else {
@@ -150,7 +150,7 @@ fn nothing_below_the_roof_prints() {
             continue;
         }
         for file in sources(&folder.join("src")) {
-            // Tests may print; they stand at the end of a file, or in one of their own.
+            // Tests may print; they are at the end of a file, or in their own.
             if file.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests")) {
                 continue;
             }
@@ -165,7 +165,7 @@ fn nothing_below_the_roof_prints() {
     }
 }
 
-/// All Rust files in a folder and those below it.
+/// All Rust files in a folder and below.
 pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
@@ -179,7 +179,7 @@ pub fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Rust source without its comments and the content of its strings and characters.
+/// Rust source without comments and the content of strings and characters.
 pub fn without_words(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
@@ -206,7 +206,7 @@ pub fn without_words(source: &str) -> String {
     code
 }
 
-/// Length of a comment that may hold others.
+/// Length of a comment that may contain others.
 fn block_comment(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < text.len() {
@@ -225,7 +225,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// Length of a string whose opening quote stands at `from`.
+/// Length of a string whose opening quote is at `from`.
 fn string(text: &str, from: usize) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(from + 1) {

@@ -1,19 +1,19 @@
-//! What others wrote and torment brings along: under a licence that allows it, from the registry, and without what `deny.toml` bans.
-//! cargo-deny reads the same file and says the same; it takes a minute to be compiled, this a second.
+//! Third-party dependencies: under a permitted licence, from the registry, and without what `deny.toml` bans.
+//! cargo-deny checks the same file with the same result, but takes a minute to compile; this takes a second.
 
 use crate::program::repository;
 use spdx::{Expression, ParseMode};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The names in a list of `deny.toml`, whether they stand alone or in tables.
+/// The names in a list of `deny.toml`, plain or in tables.
 fn words<'a>(table: &'a toml::Value, key: &str) -> Vec<&'a str> {
     let all = table[key].as_array().unwrap_or_else(|| panic!("deny.toml has no list '{key}'"));
     all.iter().filter_map(|word| word.get("name").unwrap_or(word).as_str()).collect()
 }
 
-/// Lines of `NAME vVERSION (WHERE FROM)`, a tab, and the licence: all that ours use, and what that uses, on the machines that
-/// torment is built for. Where from is not said of what is from the registry.
+/// Lines of `NAME vVERSION (SOURCE)`, a tab, and the licence: all dependencies, transitively, on the platforms that
+/// torment is built for. Crates from the registry have no source.
 fn used() -> BTreeSet<String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args([

@@ -1,4 +1,4 @@
-//! What makes real loads, and takes its time: `cargo test -- --skip load::` leaves it out.
+//! Tests with real loads, which take their time: `cargo test -- --skip load::` leaves them out.
 
 mod attempts;
 mod clinic;

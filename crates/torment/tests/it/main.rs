@@ -1,4 +1,4 @@
-//! The binary as a user types it. `TORMENT_BIN` names another than the one that was built beside the tests.
+//! The binary as a user runs it. `TORMENT_BIN` names another than the one built with the tests.
 
 mod anatomy;
 mod bad_input;

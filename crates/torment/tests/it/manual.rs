@@ -1,18 +1,19 @@
-//! The manual says what is so: every output that it shows is what a command prints, every option is one, every command,
-//! exit code, link and page is there.
+//! The manual is true: every output shown is what a command prints, and every option, command, exit code, link and page
+//! exists.
 //!
-//! A block ```` ```console ```` begins with `$ torment …`. Its commands are run by the real binary, page by page, in an empty folder
-//! with the example plans and a store of its own, and what they print must be what is shown, but for numbers, times and ids
-//! (`alike.rs`). `…` leaves lines out, `^C` is Ctrl-C, `$ echo $?` shows the exit code of the command before it.
+//! A block ```` ```console ```` begins with `$ torment …`. Its commands are run by the real binary, page by page, in an
+//! empty folder with the example plans and their own store, and must print what is shown, except for numbers, times and
+//! IDs (`output_match.rs`). `…` leaves lines out, `^C` is Ctrl-C, `$ echo $?` shows the exit code of the command before
+//! it.
 //!
-//! `BLESS=1 cargo test -p torment-cli --test it manual` puts what came in the place of what no longer fits; look at the difference.
+//! `BLESS=1 cargo test -p torment-cli --test it manual` replaces outdated output by the actual one; check the diff.
 //!
-//! ```` ```console recorded=NAME ```` shows a command that takes too long, or needs too much, for a test: it was run once, and its
-//! events are kept in `tests/recorded/NAME.ndjson.gz`. `torment show NAME` must print what is shown. Such a run is in the store of
-//! every page, so that other commands may show it too. To make one anew, move its file to `tests/earlier`, or delete it, and run
-//! `cargo test -p torment-cli --test it record -- --ignored`.
+//! ```` ```console recorded=NAME ```` shows a command that takes too long, or needs too much, for a test: it was run
+//! once, and its events are kept in `tests/recorded/NAME.ndjson.gz`. `torment show NAME` must print what is shown. Such
+//! runs are in every page's store, so that other commands may show them too. To record one again, move its file to
+//! `tests/earlier`, or delete it, and run `cargo test -p torment-cli --test it record -- --ignored`.
 //!
-//! Blocks ```` ```sh ````, and commands quoted in a text, are only read, by the parser of the command line.
+//! Blocks ```` ```sh ````, and commands quoted in the text, are only parsed, by the command line's parser.
 
 mod coverage;
 mod images;
@@ -40,7 +41,7 @@ fn recordings() -> Vec<ShownCommand> {
     pages.iter().flat_map(shown).filter(|shown| shown.recorded.is_some()).collect()
 }
 
-/// Whether the parser of the command line takes it. Help ends it once all before it is read, so nothing is carried out.
+/// Whether the command line's parser accepts it. Help ends it once everything before it is parsed, so nothing is run.
 fn is_understood(command: &str) -> Result<(), String> {
     let mut words = shell_words::words(command);
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
@@ -58,7 +59,7 @@ mod load {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread::scope;
 
-    /// Pages wait for what they show most of their time: so many at once.
+    /// Pages checked at once: they mostly wait for their commands.
     const READERS: usize = 4;
 
     #[test]
@@ -83,7 +84,7 @@ mod load {
         assert!(wrong.is_empty(), "{} outputs are shown otherwise:\n\n{}", wrong.len(), wrong.join("\n"));
     }
 
-    /// What a page shows and is not so, each with what came instead.
+    /// A page's incorrect outputs, each with the actual one.
     fn shown_otherwise(page: &ManualPage) -> Vec<String> {
         let shown = shown(page);
         if shown.is_empty() {
@@ -103,7 +104,7 @@ mod load {
         wrong
     }
 
-    /// Those that are not there: each is made by the commands that the manual shows.
+    /// Records missing runs, each by the commands that the manual shows.
     #[test]
     #[ignore = "makes the recorded runs that are missing, which takes as long as they do"]
     fn record() {
@@ -115,7 +116,7 @@ mod load {
             }
             let desk = Shell::new();
             println!("{name}: {}", shown.command);
-            // What it started beside it has a second to be ready, and ends with it.
+            // A background process has a second to be ready, and ends with it.
             let script = shown.command.replace("&\n", "& started=\"$started $!\"\nsleep 1\n");
             let ended = desk
                 .shell(&format!("trap 'kill $started' EXIT\n{script}"))

@@ -1,6 +1,5 @@
-//! Circles among the modules of a crate: of modules that need each other none can be understood, moved or tried alone.
-//! Looked at are those that stand side by side in `src`, with all that is in them; that a module and what contains it name
-//! each other is how Rust is written.
+//! Module cycles within a crate: modules that need each other cannot be understood, moved or tested alone. Checked are
+//! siblings in `src`, with all their contents; that a module and its parent name each other is normal Rust.
 
 use crate::layers::{crates, read, sources, without_words};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,12 +44,12 @@ fn uses(src: &Path) -> ModuleUses {
     uses
 }
 
-/// What stands first in the paths from the root of the crate.
+/// The first segment of paths from the crate root.
 fn named(code: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (at, root) in code.match_indices("crate::") {
         let rest = &code[at + root.len()..];
-        // Of `{a::b, c::{d, e}}` it is a and c.
+        // For `{a::b, c::{d, e}}` it is a and c.
         let (mut depth, mut begins) = (0, true);
         for (at, c) in rest.char_indices() {
             match c {
@@ -76,7 +75,7 @@ fn named(code: &str) -> BTreeSet<String> {
     found
 }
 
-/// Modules that need themselves, by way of others.
+/// Modules that depend on themselves through others.
 fn in_circles(uses: &ModuleUses) -> Vec<String> {
     let needs_itself = |start: &&String| {
         let (mut reached, mut next) = (BTreeSet::new(), Vec::from_iter(&uses[*start]));

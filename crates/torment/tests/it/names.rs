@@ -1,17 +1,17 @@
-//! A public type's name stands in one crate: whoever reads it knows which is meant.
+//! A public type's name is unique over all crates, so that it is unambiguous.
 
 use crate::layers::{crates, read, sources};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Each crate has its own of these.
+/// Exceptions that each crate has.
 const EACH: [&str; 2] = ["Error", "Args"];
 
 fn is_test(file: &Path) -> bool {
     file.iter().any(|part| part == "tests" || part == "tests.rs")
 }
 
-/// The type that a line makes public, if it does: at its beginning, or an enum inside of `units::named!`.
+/// The public type that a line declares, if any: at its beginning, or an enum inside `units::named!`.
 fn public(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("    pub enum ").map_or(line, |_| &line[4..]).strip_prefix("pub ")?;
     let rest = ["struct ", "enum ", "trait ", "type "].iter().find_map(|kind| rest.strip_prefix(kind))?;

@@ -1,4 +1,4 @@
-//! What a run came to as an image: as SVG, and the same in pixels.
+//! A run's result as an image: as SVG, and rasterised.
 
 use crate::manual::recorded_runs;
 use crate::program::Sandbox;
@@ -6,20 +6,20 @@ use std::fs;
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Pixels across and down, as the head of a PNG has them.
+/// Width and height in pixels, from a PNG's header.
 fn size(png: &[u8]) -> [u32; 2] {
     assert!(png.starts_with(SIGNATURE), "no PNG");
     [16, 20].map(|at| png[at..at + 4].iter().fold(0, |size, byte| size << 8 | u32::from(*byte)))
 }
 
-/// The number that an attribute of an SVG has, where that stands first.
+/// The numeric value of an SVG attribute's first occurrence.
 fn number(svg: &str, attribute: &str) -> u32 {
     let (_, rest) = svg.split_once(&format!(" {attribute}=\"")).unwrap_or_else(|| panic!("no {attribute}"));
     let (number, _) = rest.split_once('"').expect("it ends");
     number.parse().unwrap_or_else(|e| panic!("{attribute}={number}: {e}"))
 }
 
-/// An SVG without what it says.
+/// An SVG without its texts.
 fn mute(svg: &str) -> String {
     let mut parts = svg.split("<text ");
     let mut mute = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! The real binary as a user types it, and the built-in service as its target.
+//! The real binary as a user runs it, and the built-in service as its target.
 
 pub mod odd_servers;
 pub mod serving;
@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The program under test: what cargo built beside the tests, or what `TORMENT_BIN` names.
+/// The program under test: what cargo built with the tests, or what `TORMENT_BIN` names.
 pub fn binary() -> &'static str {
     static NAMED: LazyLock<Option<String>> = LazyLock::new(|| {
         let path = PathBuf::from(std::env::var_os("TORMENT_BIN")?);
@@ -27,30 +27,30 @@ pub fn binary() -> &'static str {
 
 /// No search here takes this long; a torment that does hangs.
 const PATIENCE: Duration = Duration::from_secs(170);
-/// Whoever types something wrong must not wait. The longest limit of the program's own is 5 s,
-/// for a connection; the rest is for a busy machine.
+/// Usage errors must be quick. The program's own longest timeout is 5 s, for a connection; the rest is for a busy
+/// machine.
 pub const SOON: Duration = Duration::from_secs(15);
 
-/// So many loads side by side: they wait most of their time. The harness has more threads than that, so that whoever waits for its turn holds up
-/// nobody else.
+/// Loads in parallel: they mostly wait. The harness has more threads than that, so that a waiting test holds up nobody
+/// else.
 const SIDE_BY_SIDE: u32 = 5;
 
 /// Held by a test that makes a load.
 pub struct LoadTurn {
-    /// What it takes of all that there is.
+    /// Slots that it takes.
     part: u32,
 }
 
-/// What is taken, and who waits for that to change.
+/// Slots taken, and a condition to wait for changes.
 static TAKEN: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
 
 impl LoadTurn {
-    /// Beside others: what is counted must be right on a busy machine too.
+    /// Beside others: counts must be right on a busy machine too.
     pub fn shared() -> Self {
         Self::take(1)
     }
 
-    /// Without others, once none is left or waiting: what is measured is the machine's, or takes all of it.
+    /// Exclusive, once no other is running or waiting: it measures the machine, or takes all of it.
     pub fn alone() -> Self {
         Self::take(SIDE_BY_SIDE)
     }
@@ -96,8 +96,7 @@ impl Sandbox {
         self.path("store.db")
     }
 
-    /// torment with these arguments and this place's store; neither the user's own store nor their
-    /// environment can be touched or matter.
+    /// torment with these arguments and this sandbox's store; isolated from the user's own store and environment.
     pub fn command<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(binary());
         command.args(arguments).arg("--store").arg(self.store());
@@ -119,8 +118,7 @@ impl Sandbox {
         RunningProcess::start(self.command(arguments)).end()
     }
 
-    /// A load, and its result. One that the machine voided, being busy with something else, is made
-    /// again, as torment itself says.
+    /// A load, and its result. One voided because the machine was busy is repeated, as torment itself advises.
     pub fn load<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (ProcessOutput, Value) {
         const ATTEMPTS: u32 = 6;
         const PAUSE: Duration = Duration::from_secs(2);
@@ -131,14 +129,14 @@ impl Sandbox {
                 return (ended, json);
             }
             println!("once more, for the machine was busy: {}", ended.stderr);
-            // What was void is not one of the runs that the test knows of.
+            // The test does not expect the void run.
             self.torment(["rm", json["id"].as_str().expect("a run has an id")]).expect(0);
             sleep(PAUSE);
         }
         self.json(arguments)
     }
 
-    /// Runs torment to its end and reads its result.
+    /// Runs torment to its end and parses its result.
     pub fn json<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> (ProcessOutput, Value) {
         let ended = self.torment(arguments.into_iter().chain(["--format", "json"]));
         let json = ended.json();
@@ -146,7 +144,7 @@ impl Sandbox {
     }
 }
 
-/// A program that was started; killed if it is dropped before its end.
+/// A running program; killed on drop.
 pub struct RunningProcess {
     child: Child,
     began: Instant,
@@ -183,7 +181,7 @@ impl RunningProcess {
         rustix::process::kill_process(pid.expect("a process has an id"), signal).expect("it is our child");
     }
 
-    /// Waits for its end; panics if that does not come.
+    /// Waits for its end; panics if that takes too long.
     pub fn end(mut self) -> ProcessOutput {
         while self.is_running() {
             assert!(self.began.elapsed() < PATIENCE, "{} does not end", self.words);
@@ -215,7 +213,6 @@ fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// What a program left behind.
 #[derive(Debug)]
 pub struct ProcessOutput {
     status: ExitStatus,
@@ -247,23 +244,23 @@ impl ProcessOutput {
         self
     }
 
-    /// Panics unless it ended with a goal met, or with the load made and the machine too busy to judge
-    /// it, which is not the point of every test.
+    /// Panics unless it ended with the goal met, or with the load made on a machine too busy to judge it, which not
+    /// every test is about.
     #[track_caller]
     pub fn measured(self) -> Self {
         assert!([0, 92].contains(&self.code()), "{self}");
         self
     }
 
-    /// Panics unless torment refused: with this code, soon, with nothing on standard output, no
-    /// backtrace, and one message, which says these words. Returns the message.
+    /// Panics unless torment failed with this code, quickly, with nothing on standard output, no backtrace, and one
+    /// message that contains these words. Returns the message.
     #[track_caller]
     pub fn expect_error(&self, code: i32, words: &[&str]) -> String {
         assert!(self.took < SOON, "that took too long: {self}");
         self.expect_last_error(code, words)
     }
 
-    /// The same of what has to be waited for.
+    /// The same for an error that takes time.
     #[track_caller]
     pub fn expect_last_error(&self, code: i32, words: &[&str]) -> String {
         assert_eq!(self.code(), code, "{self}");
@@ -281,7 +278,7 @@ impl ProcessOutput {
         for word in words {
             assert!(message.contains(word), "'{word}' is missing: {self}");
         }
-        // Rust's own words for values are not for people.
+        // Rust's debug output is not for people.
         for debug in ["{ ", "Some(", "Os {", "Error("] {
             assert!(!message.contains(debug), "not for people: {self}");
         }
@@ -296,7 +293,7 @@ impl std::fmt::Display for ProcessOutput {
     }
 }
 
-/// What nine of ten trials hold in the result of a search.
+/// The rate held in nine of ten trials, in a search's result.
 pub fn held(find: &Value) -> &Value {
     let limit = &find["limits"][0];
     assert_eq!((&limit["goal"], &limit["unit"]), (&"nine-of-ten".into(), &"requests/s".into()), "{limit}");
@@ -309,13 +306,13 @@ pub fn number(json: &Value, path: &str) -> f64 {
     json.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no number {path} in {json:#}"))
 }
 
-/// How many arrivals of a trial ended in the outcome.
+/// How many of a trial's arrivals had this outcome.
 #[track_caller]
 pub fn outcome(trial: &Value, name: &str) -> u64 {
     trial["outcomes"][name].as_u64().unwrap_or_else(|| panic!("no outcome {name} in {trial:#}"))
 }
 
-/// All outcomes of a trial together.
+/// A trial's outcomes, summed.
 #[track_caller]
 pub fn outcomes(trial: &Value) -> u64 {
     let table = trial["outcomes"].as_object().unwrap_or_else(|| panic!("no outcomes in {trial:#}"));

@@ -1,5 +1,5 @@
-//! Pages of the manual that are made from the code, so that they cannot go stale. `TORMENT_BLESS=1 cargo test -p torment-cli
-//! --test it reference` writes them anew.
+//! Manual pages generated from the code, so that they cannot go stale. `BLESS=1 cargo test -p torment-cli
+//! --test it reference` rewrites them.
 
 use crate::program::{Sandbox, repository};
 use record::Cause;
@@ -8,21 +8,21 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use view::tables::ExportTable;
 
-/// A page as it should be.
+/// Checks or rewrites a page.
 fn check(page: &str, expected: &str) {
     let path = file(page);
-    if std::env::var_os("TORMENT_BLESS").is_some() {
+    if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, expected).expect("the manual can be written");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == expected, "docs/{page} is stale; TORMENT_BLESS=1 writes it anew as\n{expected}");
+    assert!(found == expected, "docs/{page} is stale; BLESS=1 writes it anew as\n{expected}");
 }
 
 fn file(page: &str) -> PathBuf {
     repository().join("docs").join(page)
 }
 
-/// The page with what stands between two marks replaced.
+/// The page with the text between two marks replaced.
 fn filled(page: &str, name: &str, with: &str) -> String {
     let begin = format!("<!-- {name} -->\n");
     let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no {begin}"));
@@ -56,7 +56,7 @@ fn the_page_of_tables_has_every_column() {
     check("export.md", &page);
 }
 
-/// Each cause is in a row of the method's table that says when it holds, and no row is of a cause that is none.
+/// Each cause is in a row of the method's table that says when it holds, and each row is of an existing cause.
 #[test]
 fn the_page_of_diagnosis_has_every_cause() {
     let page = std::fs::read_to_string(file("method/diagnosis.md")).expect("it is there");
@@ -68,12 +68,12 @@ fn the_page_of_diagnosis_has_every_cause() {
     assert_eq!(told, known);
 }
 
-/// What stands between grave accents.
+/// Text between backticks.
 fn names(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// A column that means two things, or whose name has no unit where it needs one, would be found too late.
+/// An ambiguous column, or one whose name lacks its unit, would be found too late.
 #[test]
 fn names_of_columns_are_plain_and_stand_once() {
     for table in ExportTable::ALL {

@@ -1,5 +1,4 @@
-//! The binary needs nothing beside itself: no loader, no library, no file. It runs in a root folder
-//! that holds nothing else.
+//! The binary needs nothing but itself: no loader, no library, no file. It runs in an otherwise empty root folder.
 
 use crate::manual::recorded_runs;
 use crate::program::target::free_port;
@@ -12,11 +11,10 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Of the ELF specification: the program header that names a loader, and the one that holds what
-/// a loader would have to do.
+/// From the ELF specification: the program header that names a loader, and the one with the dynamic section.
 const PT_INTERP: u32 = 3;
 const PT_DYNAMIC: u32 = 2;
-/// Tags in the latter: a library needed.
+/// Tag in the dynamic section: a needed library.
 const DT_NEEDED: u64 = 1;
 
 fn integer(bytes: &[u8], at: usize, length: usize) -> u64 {
@@ -48,15 +46,15 @@ fn the_binary_is_static() {
 fn root(place: &Sandbox) -> std::path::PathBuf {
     let root = place.path("root");
     fs::create_dir(&root).expect("the folder is ours");
-    // By a process of its own: what another test starts while a file of ours is open for writing keeps it so for a moment, and then it cannot be run.
+    // Copied by another process: what another test starts while we have the file open for writing inherits it for a
+    // moment, and then it cannot be run (ETXTBSY).
     let copied = Command::new("cp").arg(binary()).arg(root.join("torment")).status().expect("cp is there");
     assert!(copied.success(), "there is room for a copy");
     fs::set_permissions(root.join("torment"), fs::Permissions::from_mode(0o755)).expect("it is ours");
     root
 }
 
-/// Runs in that root folder with an empty environment. `None`, said aloud, where the machine does
-/// not let us change the root.
+/// Runs in that root folder with an empty environment. `None`, with a message, where chroot is not permitted.
 fn inside(root: &Path, arguments: &[&str]) -> Option<Command> {
     let is_root = rustix::process::geteuid().is_root();
     let mut command = Command::new(if is_root { "chroot" } else { "unshare" });
@@ -69,7 +67,7 @@ fn inside(root: &Path, arguments: &[&str]) -> Option<Command> {
         command.args(["-r", "chroot"]);
     }
     command.arg(root).arg("/torment").args(arguments);
-    // chroot itself is looked for by PATH, before the root is changed.
+    // chroot itself is looked up in PATH, before the root is changed.
     let path = std::env::var_os("PATH").unwrap_or_default();
     command.env_clear().env("PATH", path).current_dir("/");
     Some(command)
@@ -110,7 +108,7 @@ mod load {
             run(&["show", "--store", "/t.db", "--format", "json"]).expect("as before").expect(0).json();
         assert_eq!(shown, json);
 
-        // A name cannot be looked up without /etc/resolv.conf; that is said, and nothing crashes.
+        // A name cannot be resolved without /etc/resolv.conf; that is reported, and nothing crashes.
         let name = run(&["run", "http://name.invalid/", "-r", "1", "--store", "/t.db"]).expect("as before");
         name.expect_error(1, &["name.invalid"]);
         // Nor is there a home for a store, or a /proc.

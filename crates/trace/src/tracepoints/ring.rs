@@ -1,52 +1,51 @@
-//! The kernel's ring buffer of one processor, page by page (Documentation/trace/ring-buffer-map.rst, and the files `header_page`
-//! and `header_event` of tracefs).
+//! Reads the kernel's per-processor ring buffer, page by page (Documentation/trace/ring-buffer-map.rst, and
+//! tracefs's `header_page` and `header_event`).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Where a page's data begin: after its time stamp and its length.
+/// Offset of a page's data, after its time stamp and length.
 const DATA: usize = 16;
-/// Bits of the length that are one; above them are flags.
+/// Mask of the length; the bits above are flags.
 const LENGTH: u64 = (1 << 27) - 1;
-/// The header of a record, and each word that may follow it.
+/// Size of a record's header, and of each optional word after it.
 const WORD: usize = 4;
 
-/// The record of one processor.
+/// The ring of one processor.
 pub struct TraceRing {
     pages: File,
     size: usize,
 }
 
-/// One record.
 pub struct Record<'a> {
-    /// When, by the trace's clock.
+    /// Time on the trace's clock.
     pub at: u64,
     data: &'a [u8],
 }
 
 impl Record<'_> {
-    /// So many bytes at this offset.
+    /// The N bytes at this offset.
     pub fn number<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
         self.data.get(at..at + N)?.try_into().ok()
     }
 }
 
 impl TraceRing {
-    /// Of a processor's folder in a trace instance.
+    /// Opens the ring in a processor's folder of a trace instance.
     pub fn open(processor: &Path, instance: &Path) -> io::Result<Self> {
         let pages = rustix::fs::open(
             processor.join("trace_pipe_raw"),
             rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC,
             rustix::fs::Mode::empty(),
         )?;
-        // Kernels before 6.8 have pages of the machine's size only.
+        // Kernels before 6.8 use the machine's page size.
         let size = fs::read_to_string(instance.join("buffer_subbuf_size_kb")).ok();
         let size = size.and_then(|kib| kib.trim().parse::<usize>().ok()).map(|kib| kib << 10);
         Ok(Self { pages: File::from(pages), size: size.unwrap_or_else(rustix::param::page_size) })
     }
 
-    /// All that it holds.
+    /// Reads all records.
     pub fn read(mut self, mut on_record: impl FnMut(&Record<'_>)) -> io::Result<()> {
         let mut page = vec![0; self.size];
         loop {
@@ -61,7 +60,7 @@ impl TraceRing {
     }
 }
 
-/// The records of one page. One that does not fit into it ends it.
+/// The records of one page, up to the first one that does not fit.
 fn records(page: &[u8], on_record: &mut impl FnMut(&Record<'_>)) {
     let long =
         |at: usize| page.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_ne_bytes);
@@ -74,20 +73,20 @@ fn records(page: &[u8], on_record: &mut impl FnMut(&Record<'_>)) {
         let (Some(header), next) = (word(at), word(at + WORD).unwrap_or(0)) else { return };
         let (kind, delta) = split(header);
         let (data, size) = match kind {
-            // Nothing follows, or so much of nothing.
+            // Padding: to the end, or of a given length.
             29 if delta == 0 => return,
             29 => (None, WORD + next as usize),
-            // A delta that is too long for its field.
+            // A time delta too large for its field.
             30 => {
                 time += u64::from(delta) + (u64::from(next) << 27);
                 (None, 2 * WORD)
             }
-            // The time itself; its five highest bits stay.
+            // An absolute time stamp without its five highest bits.
             31 => {
                 time = (time & !((1 << 59) - 1)) | (u64::from(next) << 27) | u64::from(delta);
                 (None, 2 * WORD)
             }
-            // Its length in a word of its own, which counts too.
+            // The length is in a separate word, which it includes.
             0 => (Some(at + 2 * WORD), WORD + next as usize),
             words => (Some(at + WORD), WORD + words as usize * WORD),
         };
@@ -102,8 +101,8 @@ fn records(page: &[u8], on_record: &mut impl FnMut(&Record<'_>)) {
     }
 }
 
-/// Kind and time since the one before: the compiler puts the first bit field into the lowest bits, or on a big-endian machine
-/// into the highest.
+/// Type and time delta of a header: compilers put the first bit field into the lowest bits, or on
+/// big-endian machines into the highest.
 fn split(header: u32) -> (u32, u32) {
     if cfg!(target_endian = "little") {
         (header & 31, header >> 5)
@@ -118,7 +117,7 @@ mod tests {
 
     fn page(words: &[u32]) -> Vec<u8> {
         let mut page = 1_000_u64.to_ne_bytes().to_vec();
-        // A flag that says that records before it were lost.
+        // The flag for lost records.
         page.extend(((words.len() * WORD) as u64 | 1 << 31).to_ne_bytes());
         page.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
         page.extend([0xff; 64]);
@@ -144,12 +143,12 @@ mod tests {
             // 2^27 later, and one.
             (1 << 5) | 30,
             1,
-            // Its length in a word of its own: eight bytes of data.
+            // The length in a separate word: eight bytes of data.
             5 << 5,
             12,
             8,
             9,
-            // The time itself.
+            // An absolute time stamp.
             (3 << 5) | 31,
             2,
             (1 << 5) | 1,

@@ -1,11 +1,11 @@
-//! This machine's C library, read and seen.
+//! This machine's C library, parsed and traced.
 
 use anatomy::{CloneKind, CreationSyscall, Error, Executable, Image, Linkage, SyscallPaths};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The C library in use by `sh`, from its memory: not found as torment finds it, which is what is tested elsewhere. None,
-/// said aloud, where the shell is static.
+/// The C library of `sh`, from its memory: independent of torment's own search, which is tested elsewhere.
+/// None, with a message, where the shell is static.
 fn libc() -> Option<PathBuf> {
     let maps =
         Command::new("/bin/sh").args(["-c", "while read l; do echo \"$l\"; done < /proc/self/maps"]).output();
@@ -43,7 +43,7 @@ fn fork_ends_in_a_system_call_without_shared_memory() {
     let last = site.lines.last().expect("the call itself");
     assert_eq!(last.address, site.address);
     assert_eq!(site.address + last.bytes.len() as u64, site.after);
-    // Every call on the way is one of the next function, and lies in the one before.
+    // Every call on the path targets the next function and lies in the previous one.
     for pair in chain.steps.windows(2) {
         assert!(!pair[0].calls.is_empty(), "{pair:?}");
     }
@@ -67,7 +67,7 @@ fn the_others_end_in_one_too() {
     for symbol in ["vfork", "posix_spawn", "pthread_create"] {
         let image = Image::read(&bytes).expect("a library of this machine");
         let walk = match anatomy::find_syscall_paths(&[image], symbol) {
-            // Before glibc 2.34 threads were in a library of their own.
+            // Before glibc 2.34 threads had a separate library.
             Err(Error::NoSymbol { .. }) if symbol == "pthread_create" => continue,
             walk => walk.expect("every C library has it"),
         };
@@ -106,7 +106,7 @@ fn the_library_and_the_shell_are_what_they_are() {
     }
 }
 
-/// Real files with a byte changed here and there: from a fixed list of places, so that it is the same every time.
+/// Real files with single bytes changed, at fixed positions so that runs are reproducible.
 #[test]
 fn damaged_libraries_are_read_as_far_as_they_can_be() {
     let Some(path) = libc() else { return };

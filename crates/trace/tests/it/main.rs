@@ -1,4 +1,4 @@
-//! Programs seen from outside.
+//! Tests with real programs.
 
 mod library;
 mod points;

@@ -1,4 +1,4 @@
-//! The kernel's own record of system calls, beside what ptrace(2) sees of the same program.
+//! Compares the kernel's tracepoints with ptrace(2) on the same program.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

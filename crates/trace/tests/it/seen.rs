@@ -1,4 +1,4 @@
-//! Real programs under trace: what they do is known, so what is seen of them can be checked.
+//! Traces real programs whose behaviour is known.
 
 use anatomy::CloneKind;
 use std::io::Read;
@@ -19,7 +19,7 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// The descriptor on which a test hears when the last process that holds its other end has ended.
+/// A pipe whose read end closes when the last process that holds the other end has ended.
 fn with_pipe(command: &mut Command) -> std::io::PipeReader {
     let (reader, writer) = std::io::pipe().expect("descriptors are free");
     command.stdout(writer);
@@ -78,7 +78,7 @@ fn a_job_in_the_background_is_a_fork() {
     assert!(mapping.is_some_and(|mapping| mapping.path.is_absolute() && mapping.offset > 0));
 }
 
-/// Also those that have left their process group and their session.
+/// Including those that left their process group and session.
 #[test]
 fn when_the_time_is_up_nobody_is_left() {
     let mut command = shell("setsid /bin/sleep 600 & /bin/sleep 600");
@@ -108,7 +108,7 @@ fn what_is_no_program_is_told() {
     assert!(why.to_string().contains("'/no/such/program'"), "{why}");
 }
 
-/// Signals reach the program as if nobody looked.
+/// Signals reach the program as if untraced.
 #[test]
 fn signals_pass() {
     let followed =
@@ -119,7 +119,7 @@ fn signals_pass() {
 #[test]
 fn every_instruction_is_counted() {
     let mut command = Command::new("/bin/true");
-    // Its loader would look in each folder of this for each kind of processor.
+    // Its loader would search each folder of this for each kind of processor.
     command.arg0("true").env_remove("LD_LIBRARY_PATH").stdout(Stdio::null());
     let steps = count_instructions(command, ENOUGH);
     if !cfg!(target_arch = "x86_64") {
@@ -130,14 +130,14 @@ fn every_instruction_is_counted() {
     assert!(steps.complete);
     assert!(steps.calls >= 2 && steps.calls < 200, "{steps:?}");
     assert!(steps.instructions > 1000 && steps.instructions < 3_000_000, "{steps:?}");
-    // A loader asks the processor what it can do; how often depends on its version.
+    // A loader checks the processor's features; how often depends on its version.
     assert!(steps.cpuid >= 1 && steps.cpuid < 500, "{steps:?}");
     let few = TraceLimits { stops: 100, ..ENOUGH };
     let steps = count_instructions(Command::new("/bin/true"), few).expect("it can be traced");
     assert_eq!((steps.complete, steps.instructions), (false, 100));
 }
 
-/// Nine instructions, three of them CPUID, one a system call: nobody's loader, nobody's library.
+/// Nine instructions, three of them CPUID, one a system call: no loader, no library.
 #[test]
 fn a_program_of_which_every_instruction_is_known() {
     let folder = tempfile::tempdir().expect("a temporary folder");

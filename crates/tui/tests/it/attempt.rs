@@ -1,4 +1,4 @@
-//! The live view of an experiment, on a terminal made of memory.
+//! The live view of an experiment, on an in-memory terminal.
 
 use crate::terminal::{STARTED, of, screen, started};
 use plan::{ArmMeasure, Hypothesis, LoadLevel};

@@ -1,4 +1,4 @@
-//! The live view of runs that ask the machine itself.
+//! The live view of runs that measure the machine.
 
 use crate::terminal::{check, of, screen, screen_at, started};
 use record::{Event, Figure, FigureUnit, SystemLimit};

@@ -1,4 +1,4 @@
-//! The live view of services that were broken in known ways, from what was recorded of them.
+//! The live view of services broken in known ways, from recordings.
 
 use crate::terminal::{check, of, screen, started};
 use flate2::read::GzDecoder;

@@ -1,4 +1,4 @@
-//! The live view on a terminal made of memory.
+//! The live view on an in-memory terminal.
 
 use crate::terminal;
 use crate::terminal::{STARTED, check, of, screen, screen_at};
@@ -32,7 +32,7 @@ fn slice(index: u32, rate: f64, failed: u64) -> Slice {
     slice
 }
 
-/// A whole trial of two seconds, and then its bounds.
+/// A two-second trial, and then its bounds.
 fn trial(view: &mut LiveRun, number: u32, rate: f64, good: bool, bounds: (Option<f64>, Option<f64>)) {
     view.fold(&begin(number, Purpose::Measure, rate), STARTED);
     let mut total = Slice::default();
@@ -130,7 +130,7 @@ fn a_load_shows_its_loss() {
     check(&screen(&view, (80, 24)), &["doubt: target and generator share a processor", "7 resent"]);
 }
 
-/// The search, its target watched.
+/// The search, with its target watched.
 fn watched() -> LiveRun {
     let mut view = search();
     let subject = WatchedProcesses { pid: 7, cpus: 2.0, ..WatchedProcesses::default() };

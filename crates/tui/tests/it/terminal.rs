@@ -1,4 +1,4 @@
-//! A terminal made of memory.
+//! An in-memory terminal.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -25,12 +25,12 @@ pub fn started(command: &str, target: &str) -> Event {
     }))
 }
 
-/// What is known of a run at its beginning.
+/// A run's state at its beginning.
 pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> LiveRun {
     LiveRun::from_events(events, STARTED)
 }
 
-/// What is on the screen after so many milliseconds.
+/// The screen after so many milliseconds.
 pub fn screen_at(view: &LiveRun, (width, height): (u16, u16), after_ms: u64, stopping: bool) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("memory is a terminal");
     let palette = Palette { colour: true };

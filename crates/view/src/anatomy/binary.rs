@@ -9,7 +9,7 @@ use ::anatomy::{
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A file that is a script.
+/// Formats a script file.
 pub fn script_lines(path: &Path, script: &Script) -> Vec<Text> {
     let argument = script.argument.as_deref().map(|a| format!(" with {a}")).unwrap_or_default();
     let first =
@@ -27,7 +27,7 @@ pub fn script_lines(path: &Path, script: &Script) -> Vec<Text> {
     ]
 }
 
-/// The same for programs.
+/// Encodes the same as JSON.
 pub fn script_json(path: &Path, script: &Script) -> Value {
     json!({
         "schema": record::SCHEMA,
@@ -38,7 +38,7 @@ pub fn script_json(path: &Path, script: &Script) -> Value {
     })
 }
 
-/// A program or library.
+/// Formats a program or library.
 pub fn binary_lines(parts: &FileDependencies) -> Vec<Text> {
     let binary = &parts.binary;
     let order = if binary.big_endian { ", big-endian" } else { "" };
@@ -102,7 +102,7 @@ fn library(head: &str, needed: &NeededLibrary) -> Vec<Text> {
     lines
 }
 
-/// What a static program, or an object, asks for or does not.
+/// What a static program or an object file does without.
 fn unneeded(parts: &FileDependencies) -> Vec<Text> {
     let binary = &parts.binary;
     match (&binary.undefined, binary.kind) {
@@ -166,7 +166,7 @@ fn reason_json(reason: &DynamicReason) -> Value {
     }
 }
 
-/// The same for programs.
+/// Encodes the same as JSON.
 pub fn binary_json(parts: &FileDependencies) -> Value {
     let binary = &parts.binary;
     let undefined = binary.undefined.as_ref().map(|all| {
@@ -206,7 +206,6 @@ pub fn binary_json(parts: &FileDependencies) -> Value {
     })
 }
 
-/// As many are named as one reads.
 const NAMED: usize = 8;
 
 fn some(names: &[String]) -> String {

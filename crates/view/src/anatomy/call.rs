@@ -1,4 +1,4 @@
-//! The way from a function of the C library to its system call, as text.
+//! The call path from a C library function to its system call, as text.
 
 use crate::figure_tables::wrap;
 use crate::{Text, Tone};
@@ -6,12 +6,12 @@ use ::anatomy::{
     Agreement, CallCheck, CallPath, CloneFlags, CreationSyscall, FunctionReport, LiveCall, PathStep,
 };
 
-/// Columns of the text before what an instruction is.
+/// Columns before the instruction's text.
 const BYTES: usize = 30;
-/// Of a way that is not the first, only its last functions are named.
+/// Of paths after the first, only this many of the last functions are named.
 const PARTED: usize = 2;
 
-/// All that is known of one function.
+/// Formats everything known of one function.
 pub fn call_lines(report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = head(report);
     match report.walk.chains.first() {
@@ -56,7 +56,7 @@ fn head(report: &FunctionReport<'_>) -> Vec<Text> {
     lines
 }
 
-/// Each function with the call that leads on; then the straight code up to the system call.
+/// Each function with the call that leads on, then the straight-line code up to the system call.
 fn way(chain: &CallPath, report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for (n, step) in chain.steps.iter().enumerate() {
@@ -98,7 +98,7 @@ fn function(step: &PathStep, chain: &CallPath, report: &FunctionReport<'_>) -> T
     }
     let mut others: Vec<&str> = step.names.iter().skip(1).map(|name| name.symbol.as_str()).collect();
     others.retain(|other| step.names.first().is_some_and(|name| name.symbol != **other));
-    // The aliases by which glibc calls itself say nothing more.
+    // glibc's internal aliases add nothing.
     others.retain(|other| !other.starts_with("__GI_"));
     others.dedup();
     if !others.is_empty() {
@@ -123,7 +123,7 @@ fn instruction(from: Option<u64>, line: &::anatomy::DisassembledLine, text: &str
         .with_span(tone, text.to_owned())
 }
 
-/// The name of an instruction and what it works on, in two columns.
+/// Mnemonic and operands in two columns.
 fn spaced(text: &str) -> String {
     match text.split_once([' ', '\t']) {
         Some((name, rest)) => format!("{name:<7} {}", rest.trim_start()),
@@ -131,7 +131,7 @@ fn spaced(text: &str) -> String {
     }
 }
 
-/// What the kernel is asked for, and what that means.
+/// The system call and its meaning.
 fn kernel(chain: &CallPath, report: &FunctionReport<'_>) -> Vec<Text> {
     let site = &chain.site;
     let number = format!("number {} ({:#x})", site.number, site.number);
@@ -191,7 +191,7 @@ fn notes(report: &FunctionReport<'_>) -> Vec<Text> {
     }
     for other in report.walk.chains.iter().skip(1) {
         let names: Vec<String> = other.steps.iter().map(called).collect();
-        // Most of it is the same: where it parts is enough.
+        // Mostly the same: show only where they diverge.
         let from = names.len().saturating_sub(PARTED);
         let text = format!(
             "Also reachable: {}, number {}, by {} at {:#x}, in case the kernel refuses the first.",
@@ -208,7 +208,7 @@ fn notes(report: &FunctionReport<'_>) -> Vec<Text> {
     lines
 }
 
-/// The file of names for debuggers, if one of them is shown.
+/// The debug symbol file, if a shown name comes from it.
 fn names_from(report: &FunctionReport<'_>) -> Option<String> {
     let steps = report.walk.chains.iter().flat_map(|chain| &chain.steps);
     let hidden = steps.filter(|step| step.names.first().is_some_and(|name| !name.exported));
@@ -258,7 +258,7 @@ fn live(report: &FunctionReport<'_>) -> Vec<Text> {
             lines.push(Text::plain("  ").with_span(Tone::Warn, text));
         }
     }
-    // Once it was seen, those that did not show it matter to nobody.
+    // Once it was seen, runs that did not show it do not matter.
     if report.live.seen.is_none() {
         let other =
             |(program, why): &(String, String)| wrap("    ", &format!("{program}: {why}"), Tone::Faint);

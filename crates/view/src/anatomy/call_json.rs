@@ -1,4 +1,4 @@
-//! The report for programs. Addresses are texts in hexadecimal: many readers of JSON keep 53 bits of a number only.
+//! The report as JSON. Addresses are hexadecimal strings: many JSON readers keep only 53 bits of a number.
 
 use super::hexadecimal;
 use ::anatomy::{
@@ -7,7 +7,7 @@ use ::anatomy::{
 };
 use serde_json::{Value, json};
 
-/// All that is known of one function.
+/// Encodes everything known of one function.
 pub fn call_json(report: &FunctionReport<'_>) -> Value {
     let (walk, libraries) = (&report.walk, report.libraries);
     let library = |library: &Library| {

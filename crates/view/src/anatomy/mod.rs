@@ -1,4 +1,4 @@
-//! What is told of the C library's functions, and of what a program is made of.
+//! Reports on C library functions and on what a program is made of.
 
 mod binary;
 mod call;

@@ -3,19 +3,19 @@
 use crate::RunView;
 use stacks::{CodeChange, CodeScope, request_changes};
 
-/// How the functions of a run differ from those of the first one.
+/// How a run's functions differ from those of the first run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodeChanges {
-    /// In what they do themselves,
+    /// By self time.
     pub(super) itself: Vec<CodeChange>,
-    /// and with what they call.
+    /// By time including callees.
     pub(super) with_callees: Vec<CodeChange>,
 }
 
 impl CodeChanges {
-    /// None if one of the two has no profile under a load.
+    /// `None` if either run has no profile under load.
     pub(super) fn between(first: &RunView, other: &RunView) -> Option<Self> {
-        // A search has one of well below its limit first.
+        // A search's first profile is from well below its limit.
         let of = |view: &RunView| view.profiles.iter().find(|profile| profile.requests > Some(0)).cloned();
         let (first, other) = (of(first)?, of(other)?);
         let changes = |spent| request_changes(&first, &other, spent);

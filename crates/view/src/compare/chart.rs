@@ -1,4 +1,4 @@
-//! How runs differ from the first, as a picture: every difference with its interval, beside the stretch that does not matter.
+//! Differences from the first run as charts: each with its interval, beside the band that does not matter.
 
 use super::compared_run::ComparedRun;
 use super::difference::{Difference, Significance};
@@ -10,8 +10,7 @@ use crate::page::{DOWN, UP};
 use record::CaveatKind;
 
 impl RunComparison {
-    /// One for what is better if there is more of it, one for what is better if there is less, which runs from right to left: in both
-    /// the better lies to the right.
+    /// One chart where more is better, one, with a reversed axis, where less is better: better is always to the right.
     pub fn charts(&self) -> Vec<Chart> {
         let all = [false, true].map(|less_is_better| self.picture(less_is_better));
         all.into_iter().filter(|chart| chart.series.iter().any(|series| !series.points.is_empty())).collect()
@@ -44,7 +43,7 @@ impl RunComparison {
             _ => format!("how they differ from {against} ({direction})"),
         };
         let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
-        // Of another load nothing is better or worse, and no mark may stand in a zone that says so.
+        // At another load nothing is better or worse, and no mark may lie in a zone that says so.
         let judged = !self.doubts.iter().any(|doubt| doubt.doubt == CaveatKind::OtherLoad);
         let better = if less_is_better { DOWN } else { UP };
         let (x, note) = match judged {
@@ -67,7 +66,7 @@ impl RunComparison {
     }
 }
 
-/// None of what is no multiple: a share differs by points, a goal is met or not.
+/// `None` for what is no ratio: a share differs by points, a goal is met or not.
 fn point(measure: &ComparedMeasure, difference: &Difference) -> Option<ChartPoint> {
     let drawn = |value: f64| value.is_finite() && value > 0.0;
     if !measure.is_multiple() || !drawn(difference.by) {
@@ -84,7 +83,7 @@ fn point(measure: &ComparedMeasure, difference: &Difference) -> Option<ChartPoin
     })
 }
 
-/// What a difference means; by how much, where no mark shows it.
+/// What a difference means, and its size where no mark shows it.
 fn word(measure: &ComparedMeasure, difference: &Difference, is_drawn: bool) -> TextSpan {
     let by = if is_drawn { String::new() } else { measure.difference_words(difference) };
     let (means, tone) = measure.significance_words(difference);
@@ -95,7 +94,7 @@ fn word(measure: &ComparedMeasure, difference: &Difference, is_drawn: bool) -> T
         Significance::Unknown if is_drawn => "no interval",
         _ => means,
     };
-    // That neither lost any more than the other is no figure.
+    // That neither lost more than the other is no figure.
     let is_judged = difference.standing != Significance::Unknown;
     let alike = by.strip_prefix("0 % ").filter(|_| measure.unit == record::FigureUnit::Share && is_judged);
     if let Some(interval) = alike {
@@ -217,11 +216,11 @@ mod tests {
         assert_eq!(less.series[0].points[1].tone, Tone::Faint, "what only explains is no judgement");
     }
 
-    /// A load of 1,900/s was compared with one of 1,500/s: its goodput, called "other load", lay in the green zone of what is better.
+    /// A load of 1,900/s was compared with one of 1,500/s: its goodput, labelled "other load", lay in the green zone.
     #[test]
     fn of_another_load_nothing_is_drawn_as_better() {
         let goodput = difference(1.27, Some((1.26, 1.28)), Significance::Unknown);
-        // Both met it: of that there is nothing to see, and at another load nothing to say.
+        // Both met it: nothing to draw, and at another load nothing to say.
         let goal = difference(0.0, None, Significance::Unknown);
         let measures = vec![
             measure("goal", record::FigureUnit::Count, false, &[goal]),

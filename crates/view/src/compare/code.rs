@@ -1,4 +1,4 @@
-//! Which functions of two profiled runs cost more or less, in processor time of a request.
+//! Which functions of two profiled runs cost more or less processor time per request.
 
 use super::changes::CodeChanges;
 use super::compared_run::ComparedRun;
@@ -9,17 +9,16 @@ use serde_json::{Value, json};
 use stacks::CodeChange;
 use units::Nanos;
 
-/// Functions in a table.
 const SHOWN: usize = 10;
 
-/// Those that differ by more than chance, the largest difference first.
+/// Changes beyond chance, largest first.
 fn sure(changes: &[CodeChange]) -> Vec<&CodeChange> {
     let mut sure: Vec<&CodeChange> = changes.iter().filter(|change| change.is_sure()).collect();
     sure.sort_by(|a, b| b.by.value.abs().total_cmp(&a.by.value.abs()));
     sure
 }
 
-/// Those that are sure; none if there is none.
+/// A table of the significant changes; `None` if there are none.
 fn table(spent: &str, sure: &[&CodeChange]) -> Option<TextTable> {
     let mut table = TextTable::new(&[spent, "first", "here", "more", "95 %, all together"]);
     for change in sure.iter().take(SHOWN) {
@@ -36,7 +35,7 @@ fn table(spent: &str, sure: &[&CodeChange]) -> Option<TextTable> {
     (!sure.is_empty()).then_some(table)
 }
 
-/// Seconds of a request, with a sign if they are a difference.
+/// Seconds per request, signed if a difference.
 fn time(seconds: f64) -> String {
     Nanos((seconds.abs() * 1e9).round() as u64).to_string()
 }
@@ -46,7 +45,7 @@ fn signed(seconds: f64) -> String {
 }
 
 impl RunComparison {
-    /// For people, one for each run that has a profile as the first one has.
+    /// One section per run that was profiled like the first.
     pub fn code_sections(&self) -> Vec<Section> {
         let of = |(nth, (run, changes)): (usize, (&ComparedRun, &Option<CodeChanges>))| {
             let CodeChanges { itself, with_callees } = changes.as_ref()?;
@@ -67,7 +66,6 @@ impl RunComparison {
         self.runs.iter().zip(&self.code).enumerate().filter_map(of).collect()
     }
 
-    /// The same on a terminal.
     pub(super) fn code_lines(&self) -> Vec<Text> {
         let mut lines = Vec::new();
         for section in self.code_sections() {
@@ -78,7 +76,7 @@ impl RunComparison {
         lines
     }
 
-    /// For programs: of each run but the first every function that was compared, in nanoseconds of a request.
+    /// JSON for each run but the first: every compared function, in nanoseconds per request.
     pub(super) fn code_json(&self) -> Option<Value> {
         let ns = |seconds: f64| (seconds * 1e9).round();
         let function = |spent: &'static str, change: &CodeChange| {
@@ -103,7 +101,7 @@ impl RunComparison {
         (!all.is_empty()).then_some(Value::Array(all))
     }
 
-    /// For a pull request: what changed most, in a line for each run.
+    /// For a pull request: the largest changes, one line per run.
     pub(super) fn code_sentences(&self) -> Vec<String> {
         let of = |(run, changes): (&ComparedRun, &Option<CodeChanges>)| {
             let CodeChanges { itself, with_callees } = changes.as_ref()?;

@@ -1,4 +1,4 @@
-//! Why a difference between runs may come of something else.
+//! Why a difference between runs may have another cause.
 
 use super::compared_run::ComparedRun;
 use super::load_samples::LoadSamples;
@@ -8,7 +8,7 @@ use crate::{RunView, caveats, fleet};
 use record::{Caveat, CaveatKind, Machine};
 use units::Bytes;
 
-/// Everything that the runs do not have in common but should, and their own doubts: what makes them incomparable first.
+/// Everything the runs should have in common but do not, and their own caveats: what makes them incomparable first.
 pub(super) fn comparability_caveats(runs: &[RunInput<'_>], compared: &[ComparedRun]) -> Vec<Caveat> {
     let mut all = Vec::new();
     let mut note = |doubt: CaveatKind, text: String| all.push(Caveat::new(doubt, text));
@@ -87,7 +87,7 @@ pub(super) fn comparability_caveats(runs: &[RunInput<'_>], compared: &[ComparedR
     all
 }
 
-/// Two addresses without what both begin with, if that is more than a few letters.
+/// Strips the common prefix of two addresses if it is long enough to matter.
 pub fn strip_common_prefix(first: &str, other: &str) -> (String, String) {
     let same = first.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     let from = first.as_bytes()[..same].iter().rposition(|byte| matches!(byte, b'/' | b'?' | b'&'));
@@ -97,10 +97,10 @@ pub fn strip_common_prefix(first: &str, other: &str) -> (String, String) {
     }
 }
 
-/// Leaving out so many letters is worth it.
+/// The least number of characters worth stripping.
 const WORTH: usize = 12;
 
-/// What differs between two machines; none if nothing does.
+/// How two machines differ; `None` if they do not.
 fn machines(first: &Machine, other: &Machine) -> Option<String> {
     let mut words = Vec::new();
     let mut differs = |one: String, another: String| {
@@ -113,7 +113,7 @@ fn machines(first: &Machine, other: &Machine) -> Option<String> {
     let processors =
         |machine: &Machine| format!("{} processor{}", machine.cpus, if machine.cpus == 1 { "" } else { "s" });
     differs(processors(first), processors(other));
-    // Kernels give or keep a few MiB from boot to boot.
+    // Kernels reserve or release a few MiB from boot to boot.
     let near = first.memory_bytes.abs_diff(other.memory_bytes) <= first.memory_bytes / 50;
     if !near {
         differs(Bytes(first.memory_bytes).to_string(), Bytes(other.memory_bytes).to_string());

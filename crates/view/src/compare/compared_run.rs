@@ -1,31 +1,31 @@
-//! A run that is compared: which it is, and how it is called beside the others.
+//! A compared run: its identity, and its title beside the others.
 
 use crate::wording::quoted;
 use record::{Label, Machine, RunId, RunKind};
 
-/// One of the runs.
+/// A run in a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedRun {
-    /// Which.
+    /// Its id.
     pub id: RunId,
-    /// How it is called here: its name, if no other of them has the same, or its id.
+    /// Its name if unique among the runs, else its id.
     pub title: String,
     /// Its command.
     pub command: RunKind,
-    /// The target as shown to people.
+    /// The target, as displayed.
     pub target: String,
-    /// Milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// Where it was made.
+    /// The machine it ran on.
     pub machine: Machine,
-    /// What people call it.
+    /// Its user-given label.
     pub label: Label,
-    /// What gave first, in one sentence; none if nothing did, or nothing was watched.
+    /// What gave first, in one sentence; `None` if nothing did, or nothing was watched.
     pub gave: Option<String>,
 }
 
 impl ComparedRun {
-    /// How a sentence calls it.
+    /// Its name within a sentence.
     pub(super) fn display_name(&self) -> String {
         if self.title == self.id.0 { self.title.clone() } else { quoted(&self.title) }
     }

@@ -1,26 +1,26 @@
-//! How two runs differ in what is compared of them: by how much, and when that is a difference.
+//! How much two runs differ in a measure, and when that is significant.
 
 use crate::Tone;
 use stats::Estimate;
 
-/// What differs by a smaller share is the same, where nobody says otherwise.
+/// Default noise: a smaller relative difference counts as the same.
 pub const NOISE: f64 = 0.05;
-/// A share of lost arrivals that differs by less matters to nobody who compares.
+/// Smaller differences in loss do not matter.
 const LOST_FLOOR: f64 = 0.001;
 
 /// How a run differs from the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// What was found; of shares by how much it is more, of all else how many times it is as much.
+    /// The estimate: a difference for shares, a ratio for all else.
     pub by: f64,
-    /// With its interval; none if it has none.
+    /// Its interval, if known.
     pub interval: Option<Estimate>,
-    /// What that means.
+    /// Its significance.
     pub standing: Significance,
 }
 
 units::named! {
-    /// What a difference means.
+    /// The significance of a difference.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Significance {
         /// Better, by more than the noise.
@@ -29,15 +29,15 @@ units::named! {
         Worse = "worse",
         /// No difference beyond the noise.
         Same = "same",
-        /// The interval holds both.
+        /// The interval allows for both.
         Undecided = "undecided",
-        /// There is no interval, so nothing follows from it.
+        /// Without an interval nothing follows.
         Unknown = "unknown",
     }
 }
 
 impl Significance {
-    /// How it is to be seen.
+    /// The tone it is shown in.
     pub fn tone(self) -> Tone {
         match self {
             Self::Better => Tone::Good,
@@ -48,7 +48,7 @@ impl Significance {
         }
     }
 
-    /// Of how many times as bad something is: worse only if all of the interval is beyond the noise, the same only if all of it is within.
+    /// From a ratio of harm: worse only if the whole interval is beyond the noise, the same only if all of it is within.
     pub(super) fn from_ratio(harm: Estimate, noise: f64) -> Self {
         let (least, most) = (1.0 / (1.0 + noise), 1.0 + noise);
         match harm {
@@ -59,7 +59,7 @@ impl Significance {
         }
     }
 
-    /// Of by how much more is lost. Where about as much was, the interval's width says only how many requests there were.
+    /// From a difference of loss. If the loss is about equal, the interval's width only reflects the number of requests.
     pub(super) fn from_loss_difference(more: Estimate) -> Self {
         match more {
             _ if more.low > LOST_FLOOR => Self::Worse,
@@ -70,7 +70,7 @@ impl Significance {
     }
 }
 
-/// By how much a factor is more than one: in whole percents, below one of them with a decimal.
+/// A factor as a relative change: whole percent, with one decimal below 1 %.
 pub(crate) fn format_change(factor: f64) -> String {
     let more = (factor - 1.0) * 100.0;
     let more = if more.abs() < 0.95 { (more * 10.0).round() / 10.0 } else { more.round() };

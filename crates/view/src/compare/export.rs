@@ -1,4 +1,4 @@
-//! A comparison for programs, spreadsheets and pull requests.
+//! A comparison as JSON, a grid or Markdown.
 
 use super::difference::{Difference, Significance};
 use super::measure::ComparedMeasure;
@@ -10,7 +10,7 @@ use record::FigureUnit;
 use serde_json::{Value, json};
 use stats::Estimate;
 
-/// A number to six digits; none of what is not finite.
+/// A number to six digits; null if not finite.
 fn number(value: f64) -> Value {
     if !value.is_finite() {
         return Value::Null;
@@ -25,19 +25,19 @@ fn interval(estimate: Option<Estimate>) -> [Value; 2] {
 }
 
 impl ComparedMeasure {
-    /// What its figures are in.
+    /// The unit of its figures.
     fn unit_name(&self) -> &'static str {
         if self.unit == FigureUnit::Nanos { "ns" } else { self.unit.name() }
     }
 
-    /// What its differences are: points of a share, or a factor.
+    /// The unit of its differences: points of a share, or a factor.
     fn difference_name(&self) -> &'static str {
         if self.is_multiple() { "factor" } else { "more" }
     }
 }
 
 impl Difference {
-    /// For programs; `by` is what its number is called.
+    /// Encodes as JSON; `by` is the key of the number.
     pub(crate) fn json(&self, by: &str) -> Value {
         let [low, high] = interval(self.interval);
         json!({ (by): number(self.by), "low": low, "high": high, "standing": self.standing.name() })
@@ -45,7 +45,7 @@ impl Difference {
 }
 
 impl RunComparison {
-    /// For programs: an end of an interval that is open, or not known, is null.
+    /// Encodes as JSON; an interval end that is open or unknown is null.
     pub fn json(&self) -> Value {
         let runs = self.runs.iter().map(|run| {
             json!({
@@ -98,7 +98,7 @@ impl RunComparison {
         said
     }
 
-    /// A row for each figure of each run.
+    /// One row for each figure of each run.
     pub fn grid(&self) -> Grid {
         let mut grid = Grid::with_columns(
             "run name measure unit value low high difference by by_low by_high standing decides",
@@ -131,7 +131,7 @@ impl RunComparison {
         grid
     }
 
-    /// For a pull request: the verdicts, the doubts, and a table with a row for each measure.
+    /// Markdown for a pull request: verdicts, caveats, and a table with a row per measure.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
         for verdict in &self.verdicts {
@@ -169,7 +169,7 @@ impl RunComparison {
     }
 }
 
-/// A figure with all that is known of it: `1.9 ms (1.8 ms–2 ms), ×1.8 (1.5–2.1) worse`.
+/// A figure with its interval and difference: `1.9 ms (1.8 ms–2 ms), ×1.8 (1.5–2.1) worse`.
 fn cell(measure: &ComparedMeasure, index: usize) -> String {
     let mut text = measure.figure_words(index);
     if let Some(difference) = measure.differences[index] {

@@ -1,4 +1,4 @@
-//! A comparison as the test report that build servers read.
+//! A comparison as a JUnit test report for build servers.
 
 use super::difference::Significance;
 use super::run_comparison::RunComparison;
@@ -6,8 +6,8 @@ use crate::wording::escape_xml;
 use std::fmt::Write;
 
 impl RunComparison {
-    /// JUnit's XML: a suite for each run but the first, a case for each measure that decides. Worse has failed; what is undecided or
-    /// cannot be compared is skipped, with the reason.
+    /// JUnit XML: a suite for each run but the first, a case for each deciding measure. Worse is a failure; undecided or incomparable is
+    /// skipped, with the reason.
     pub fn junit(&self) -> String {
         let mut out = String::from(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"torment compare\">\n",

@@ -1,4 +1,4 @@
-//! How a load's seconds differ, as far as intervals need it: from the raw slices, once a first fold has told which load it is.
+//! Per-second samples of a load, from the raw slices, for intervals. Needs a first fold to know which load is compared.
 
 use crate::watched::cpu_of;
 use crate::{ReportKind, RunView, Trial};
@@ -6,35 +6,35 @@ use record::{Event, Purpose, Slice, Verdict};
 use stats::{Estimate, Histogram, clustered_share, quantile_bounds, ratio_of_sums};
 use units::Nanos;
 
-/// The quantiles that have an interval.
+/// The quantiles that get an interval.
 pub(super) const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
-/// Of a search the load at this share of its own limit is looked at: near it, and not yet at it.
+/// A search is compared at this share of its own limit: near it, but below.
 pub(super) const SHARE: f64 = 0.8;
-/// A window that ends so much later than the load is still of the load.
+/// A window that ends this much after the load still belongs to it.
 const LATE: Nanos = Nanos::from_millis(250);
 
-/// One load of a run, second by second. It is made in a second pass over the run's events, when the run's view is known: only then is
-/// known which load it is, and which times were above its quantiles.
+/// One load of a run, second by second. Needs a second pass over the events: only the complete view tells which load it is, and which
+/// times exceeded its quantiles.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadSamples {
     trial: Option<u32>,
     loaded: Nanos,
     thresholds: Option<[Nanos; 3]>,
     times: Histogram,
-    /// Of each second and quantile how many times were above it, and how many times there were.
+    /// For each quantile, per second: times above it, and all times.
     above: [Vec<(u64, u64)>; 3],
-    /// Bad ones, and those decided.
+    /// Per second: bad arrivals, and decided ones.
     lost: Vec<(u64, u64)>,
-    /// Good ones, and seconds.
+    /// Per second: good arrivals, and seconds.
     good: Vec<(f64, f64)>,
-    /// Processor time of the service, and time, both in nanoseconds.
+    /// The service's processor time, and elapsed time, in nanoseconds.
     cpu: Vec<(f64, f64)>,
     memory: Option<u64>,
-    /// Its queue grows: what is answered after it, however long that takes, is no rate of it.
+    /// The queue grows, so what is answered afterwards is no rate of the load.
     grows: bool,
 }
 
-/// The load that is compared: that of `torment run`; of a search the one at [`SHARE`] of its limit, if it was made.
+/// The load to compare: that of `torment run`, or that of a search at [`SHARE`] of its limit, if made.
 pub(super) fn compared_load(view: &RunView) -> Option<Trial> {
     if view.kind() == ReportKind::Load {
         return view.load();
@@ -46,7 +46,7 @@ pub(super) fn compared_load(view: &RunView) -> Option<Trial> {
 }
 
 impl LoadSamples {
-    /// Of the run with this view, before the first event.
+    /// Creates samples for the run with this view, before its first event.
     pub fn new(view: &RunView) -> Self {
         let Some(load) = compared_load(view) else { return Self::default() };
         let thresholds = load
@@ -57,14 +57,14 @@ impl LoadSamples {
         Self { trial: Some(load.number), loaded: load.loaded, thresholds, grows, ..Self::default() }
     }
 
-    /// All of a run that is in memory.
+    /// Folds all events of a run in memory.
     pub fn from_events<'a>(view: &RunView, events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut spread = Self::new(view);
         events.into_iter().for_each(|event| spread.fold(view, event));
         spread
     }
 
-    /// Takes the next event in.
+    /// Folds the next event.
     pub fn fold(&mut self, view: &RunView, event: &Event) {
         match event {
             Event::SliceDone { trial, slice } if Some(*trial) == self.trial => self.second(slice),
@@ -95,7 +95,7 @@ impl LoadSamples {
         if decided > 0 {
             self.lost.push((slice.outcomes.bad(), decided));
         }
-        // What is decided in the drain belongs to the load, whose last second it makes fuller.
+        // What is decided in the drain counts to the load's last second.
         if slice.due > 0 || self.good.is_empty() {
             self.good.push((slice.outcomes.ok as f64, slice.elapsed.as_secs_f64()));
         } else if let Some(last) = self.good.last_mut().filter(|_| !self.grows) {
@@ -103,7 +103,7 @@ impl LoadSamples {
         }
     }
 
-    /// Response time at one of the [`QUANTILES`], in nanoseconds; without an interval if there were too few seconds.
+    /// Response time in nanoseconds at one of the [`QUANTILES`]; without an interval if there were too few seconds.
     pub(super) fn quantile(&self, which: usize) -> Option<(f64, Option<Estimate>)> {
         let value = self.thresholds?[which].0 as f64;
         let at = |q: f64| self.times.quantile(q).map(|time| time.0 as f64);
@@ -114,17 +114,17 @@ impl LoadSamples {
         Some((value, interval))
     }
 
-    /// The share of arrivals that were lost.
+    /// The loss.
     pub(super) fn lost(&self) -> Option<Estimate> {
         clustered_share(&self.lost)
     }
 
-    /// Good answers a second.
+    /// Good answers per second.
     pub(super) fn goodput(&self) -> Option<Estimate> {
         ratio_of_sums(&self.good).map(|found| Estimate { low: found.low.max(0.0), ..found })
     }
 
-    /// Processor time of the service for each good or late answer, in nanoseconds; `answered` is how many there were.
+    /// The service's processor time, in nanoseconds per good or late answer; `answered` is their number.
     pub(super) fn cpu(&self, answered: u64) -> Option<Estimate> {
         if answered == 0 || self.loaded == Nanos::ZERO {
             return None;
@@ -133,7 +133,7 @@ impl LoadSamples {
         ratio_of_sums(&self.cpu).map(|used| used.map(|processors| processors.max(0.0) * gap))
     }
 
-    /// The most memory that the service was seen to hold, in bytes.
+    /// The service's peak memory, in bytes.
     pub(super) fn memory(&self) -> Option<u64> {
         self.memory
     }

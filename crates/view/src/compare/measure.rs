@@ -1,4 +1,4 @@
-//! Something that is compared of runs: its figures, how they differ, and both in words.
+//! A compared measure: each run's figure, their differences, and both in words.
 
 use super::difference::{Difference, Significance, format_change};
 use crate::Tone;
@@ -8,31 +8,31 @@ use record::FigureUnit;
 use stats::Estimate;
 use units::Share;
 
-/// Something that every run may have a figure of.
+/// A measure that each run may have a figure for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedMeasure {
-    /// Its name for programs: `capacity`, `response_p99`, …
+    /// Its id in exports: `capacity`, `response_p99`, …
     pub id: &'static str,
-    /// For people.
+    /// Its title.
     pub title: String,
-    /// What the figures are in.
+    /// The unit of its figures.
     pub unit: FigureUnit,
     /// Whether less is better.
     pub less_is_better: bool,
-    /// Whether it has a say in which run is worse; if not, it is there to explain.
+    /// Whether it decides which run is worse; otherwise it only explains.
     pub decides: bool,
-    /// One for each run; none where it was not measured.
+    /// One per run; `None` where not measured.
     pub figures: Vec<Option<RunFigure>>,
-    /// One for each run, against the first; none for the first itself and where one has no figure.
+    /// One per run, against the first; `None` for the first itself and where a figure is missing.
     pub differences: Vec<Option<Difference>>,
 }
 
 /// A run's figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunFigure {
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
-    /// With its interval; none if nothing can be said of how sure it is.
+    /// Its interval; `None` if its uncertainty is unknown.
     pub interval: Option<Estimate>,
 }
 
@@ -47,7 +47,7 @@ impl RunFigure {
 }
 
 impl ComparedMeasure {
-    /// A figure in words.
+    /// Formats a figure.
     pub fn words(&self, figure: f64) -> String {
         match self.id {
             "goal" => (if figure > 0.5 { "met" } else { "not met" }).to_owned(),
@@ -56,7 +56,7 @@ impl ComparedMeasure {
         }
     }
 
-    /// The interval of a figure in words; nothing if it has none, or none that is worth showing.
+    /// Formats a figure's interval; empty if there is none worth showing.
     pub fn interval_words(&self, figure: &RunFigure) -> String {
         match figure.interval {
             Some(interval) if interval.low < interval.high => {
@@ -66,7 +66,7 @@ impl ComparedMeasure {
         }
     }
 
-    /// A run's figure, with its interval if it has one.
+    /// Formats a run's figure, with its interval if any.
     pub(super) fn figure_words(&self, run: usize) -> String {
         let Some(figure) = self.figures[run] else { return "not measured".to_owned() };
         match self.interval_words(&figure) {
@@ -75,7 +75,7 @@ impl ComparedMeasure {
         }
     }
 
-    /// A run's against the first one's.
+    /// A run's difference from the first.
     pub(super) fn difference(&self, run: usize, noise: f64) -> Option<Difference> {
         let (first, other) = (self.figures[0]?, self.figures[run]?);
         if run == 0 {
@@ -99,7 +99,7 @@ impl ComparedMeasure {
             return Some(Difference { by: f64::NAN, interval: None, standing: Significance::Unknown });
         }
         let interval = both.and_then(|(first, other)| match self.id {
-            // Bounds are no intervals that miss now and then: the true limits are between them, so all quotients are possible.
+            // Bounds never miss, unlike intervals: the true limits lie between them, so every quotient is possible.
             "capacity" => Some(Estimate {
                 value: other.value / first.value,
                 low: other.low / first.high,
@@ -116,12 +116,12 @@ impl ComparedMeasure {
         Some(Difference { by: other.value / first.value, interval, standing })
     }
 
-    /// Whether its differences are factors.
+    /// Whether its differences are ratios.
     pub(super) fn is_multiple(&self) -> bool {
         self.unit != FigureUnit::Share && self.id != "goal"
     }
 
-    /// Whether a run's figure, and the ends of its interval, are near enough to the first one's to be told in percents.
+    /// Whether a run's figure and its interval are near enough to the first's to be given in percent.
     pub(super) fn is_near(&self, run: usize) -> bool {
         self.differences[run].filter(|difference| self.is_multiple() && difference.by.is_finite()).is_none_or(
             |difference| {
@@ -131,9 +131,9 @@ impl ComparedMeasure {
         )
     }
 
-    /// A run's figure against the first one's, and what that makes, with how sure that is:
-    /// `limit 1,800/s against 2,200/s (−18 %; 95 % interval −20 % to −16 %)`, or without: `response p99 41 ms against 2 ms (×20)`. In percents or
-    /// as factors: all in a sentence in one form.
+    /// A run's figure against the first's, with the change and its confidence:
+    /// `limit 1,800/s against 2,200/s (−18 %; 95 % interval −20 % to −16 %)`, or without: `response p99 41 ms against 2 ms (×20)`. A sentence
+    /// uses either percent or factors throughout.
     pub(super) fn change_words(&self, run: usize, sure: bool, percents: bool) -> String {
         let Some((difference, (first, other))) =
             self.differences[run].zip(self.figures[0].zip(self.figures[run]))
@@ -165,7 +165,7 @@ impl ComparedMeasure {
         }
     }
 
-    /// What a difference means, as a reader sees it: nothing where nothing follows, and no judgement of what only explains.
+    /// What a difference means to a reader: empty where nothing follows; no judgement for measures that only explain.
     pub(super) fn significance_words(&self, difference: &Difference) -> (&'static str, Tone) {
         match difference.standing {
             Significance::Unknown => ("", Tone::Faint),
@@ -174,7 +174,7 @@ impl ComparedMeasure {
         }
     }
 
-    /// By how much a run differs, in words: `×1.8 (1.5–2.1)`, `+0.4 % (0.1 %–0.7 %)`.
+    /// Formats a difference: `×1.8 (1.5–2.1)`, `+0.4 % (0.1 %–0.7 %)`.
     pub fn difference_words(&self, difference: &Difference) -> String {
         if self.id == "goal" {
             return match difference.by {
@@ -207,7 +207,7 @@ impl ComparedMeasure {
         let by = if is_share { one(difference.by) } else { format!("×{}", one(difference.by)) };
         let ends = difference.interval.map(|interval| (one(interval.low), one(interval.high)));
         match ends {
-            // One that is narrower than the digits tells nothing.
+            // An interval narrower than the digits shown says nothing.
             Some((low, high)) if low != high => format!("{by} ({low}–{high})"),
             _ => by,
         }

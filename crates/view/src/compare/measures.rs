@@ -1,4 +1,4 @@
-//! What is compared of runs.
+//! The measures that runs are compared by.
 
 use super::difference::{Difference, NOISE, Significance};
 use super::load_samples::{LoadSamples, SHARE, compared_load};
@@ -9,10 +9,10 @@ use record::{FigureUnit, Limit, LimitUnit};
 use stats::Estimate;
 use units::Share;
 
-/// A run and its seconds.
+/// A run and its samples.
 pub(super) type RunInput<'a> = (&'a RunView, &'a LoadSamples);
 
-/// All that at least one of the runs has. Of a run with another load than the first nothing is judged.
+/// Every measure that at least one run has. A run whose load differs from the first's is not judged.
 pub(super) fn compare_measures(runs: &[RunInput<'_>], noise: f64) -> Vec<ComparedMeasure> {
     let other_loads: Vec<bool> = runs.iter().map(|run| load_difference(runs[0], *run).is_some()).collect();
     let is_search = runs.iter().any(|(view, _)| view.kind() == ReportKind::Search);
@@ -75,7 +75,7 @@ pub(super) fn compare_measures(runs: &[RunInput<'_>], noise: f64) -> Vec<Compare
     };
     add("goodput", text("goodput"), FigureUnit::PerSecond, false, true, &goodput);
     let lost = |(view, spread): RunInput<'_>| {
-        // Of a load whose queue grows nothing may be lost yet: what it loses in the long run is its verdict, and so it is here.
+        // If the queue grows nothing may be lost yet: use the long-run loss, as the verdict does.
         let judged = compared_load(view).filter(|_| view.kind() == ReportKind::Load)?.judgement;
         let grows = judged.filter(|judgement| judgement.growth_per_second.is_some());
         let found = grows.map(|judgement| Estimate::exact(judgement.loss)).or_else(|| spread.lost());
@@ -99,26 +99,26 @@ pub(super) fn compare_measures(runs: &[RunInput<'_>], noise: f64) -> Vec<Compare
     all
 }
 
-/// How the load of a run differs from that of the first, if it does: what differs then may be no merit and no fault of the target.
+/// How a run's load differs from the first's, if it does: differences may then not be due to the target.
 pub(super) fn load_difference(first: RunInput<'_>, other: RunInput<'_>) -> Option<String> {
     let [first, other] = [first, other].map(|(view, _)| view.started.as_ref().map(|started| &started.plan));
     rate_differences(first?, other?)
 }
 
-/// Whether a load met its goal, as 1 or 0.
+/// Whether the load met its goal, as 1 or 0.
 fn goal((view, _): RunInput<'_>) -> Option<RunFigure> {
     let met = view.goal_met()?;
     Some(RunFigure::with_interval(Estimate::exact(f64::from(u8::from(met)))))
 }
 
-/// What a search has found for its first goal: the rate that is held, and its interval; or the highest rate that was shown to hold, and at most
-/// the lowest that was shown not to.
+/// A search's limit for its first goal: the rate held, with its interval; else the highest rate shown to hold, and at most the lowest
+/// shown not to.
 fn capacity((view, _): RunInput<'_>) -> Option<RunFigure> {
     let Limit { held, lower, .. } = view.limits.first()?;
     limit_figure(*held, *lower, view.fails_at())
 }
 
-/// A limit as it is compared; none if neither end is known.
+/// A limit as a figure; `None` if neither end is known.
 pub(crate) fn limit_figure(held: Option<f64>, lower: Option<f64>, upper: Option<f64>) -> Option<RunFigure> {
     match (lower, upper) {
         (None, None) => None,
@@ -130,7 +130,7 @@ pub(crate) fn limit_figure(held: Option<f64>, lower: Option<f64>, upper: Option<
     }
 }
 
-/// How a limit differs from an earlier one: what a comparison of the two runs says of their limits.
+/// How a limit differs from an earlier one, as a comparison of the two runs has it.
 pub(crate) fn limit_difference(first: RunFigure, other: RunFigure) -> Option<Difference> {
     let limits = ComparedMeasure {
         id: "capacity",

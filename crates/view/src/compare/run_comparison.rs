@@ -1,4 +1,4 @@
-//! Several runs against the first of them: every figure with its interval, and what that means.
+//! Compares several runs with the first: each figure with its interval and meaning.
 
 use super::changes::CodeChanges;
 use super::comparability::comparability_caveats;
@@ -10,40 +10,40 @@ use super::measures::{RunInput, compare_measures, load_difference};
 use crate::{ReportKind, RunView, Text};
 use record::{Caveat, CaveatKind};
 
-/// More runs than this nobody compares at a glance.
+/// The most runs that can be compared at a glance.
 pub const MOST_COMPARED: usize = 8;
 
 /// Several runs, compared with the first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunComparison {
-    /// The runs, the one that the others are compared with first.
+    /// The runs; the baseline first.
     pub runs: Vec<ComparedRun>,
-    /// What differs by intention, and why the comparison may be none, the gravest reason first.
+    /// Intended differences, and why runs may be incomparable; gravest first.
     pub doubts: Vec<Caveat>,
-    /// Everything that at least one of them has a figure of.
+    /// Every measure that at least one run has.
     pub measures: Vec<ComparedMeasure>,
-    /// Of each run how its functions differ from those of the first one; none of the first, and of those without profiles.
+    /// Per run, how its functions differ from the first's; `None` for the first, and without profiles.
     pub code: Vec<Option<CodeChanges>>,
-    /// What came of each run but the first.
+    /// The verdict on each run but the first.
     pub verdicts: Vec<RunVerdict>,
-    /// What is noise: a figure that differs by a smaller share is the same.
+    /// The noise: a smaller relative difference counts as the same.
     pub noise: f64,
 }
 
-/// What came of a run.
+/// The verdict on a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunVerdict {
-    /// Of all that decides: worse if anything is, else undecided if anything is, else better if anything is.
+    /// Over all deciding measures: worse if any is, else undecided if any is, else better if any is.
     pub standing: Significance,
     /// In one sentence, with the run's title.
     pub words: String,
 }
 
-/// Compares runs with the first of them, each with its seconds ([`Spread`]); what differs by a smaller share than `noise` is the same.
-/// With a single run there are its figures and no difference.
+/// Compares runs with the first, each with its [`LoadSamples`]; relative differences below `noise` count as the same. A single run has
+/// figures but no differences.
 ///
 /// # Errors
-/// In words, if they are not of one kind, or of one that has nothing to compare.
+/// A message, if the runs are not of one kind, or of one that has nothing to compare.
 pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<RunComparison, String> {
     if runs.is_empty() || runs.len() > MOST_COMPARED {
         return Err(format!("{} runs; expected at most {MOST_COMPARED}, and one at least", runs.len()));
@@ -115,13 +115,13 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
     })
 }
 
-/// Whether a load may be judged: the generator itself was not the limit.
+/// Whether the load may be judged: the generator was not the limit.
 fn is_trustworthy(view: &RunView) -> bool {
     let judgement = view.load().and_then(|load| load.judgement);
     view.kind() != ReportKind::Load || judgement.is_none_or(|judgement| judgement.invalid.is_empty())
 }
 
-/// The name of each that no other has, or its id.
+/// Each run's name if unique, else its id.
 fn titles(runs: &[RunInput<'_>]) -> Vec<String> {
     let label = |view: &RunView| view.started.as_ref().and_then(|started| started.label.name.clone());
     let names: Vec<Option<String>> = runs.iter().map(|(view, _)| label(view)).collect();
@@ -133,12 +133,12 @@ fn titles(runs: &[RunInput<'_>]) -> Vec<String> {
     runs.iter().zip(&names).map(|((view, _), name)| title((*view, name))).collect()
 }
 
-/// Of how a run differs so many figures are said, and how sure the first of them is; the rest stands below.
+/// How many differences a sentence names, the first with its confidence.
 const SAID: usize = 3;
-/// And so many of what does not decide.
+/// The same for measures that do not decide.
 const ASIDE: usize = 1;
 
-/// What a reader looks for first in runs that nothing follows from.
+/// What to show first where nothing is significant.
 fn beside(run: usize, measures: &[ComparedMeasure]) -> String {
     let changed = |measure: &&ComparedMeasure| {
         measure.id == "response_p99"
@@ -176,7 +176,7 @@ fn verdict(title: &str, run: usize, measures: &[ComparedMeasure], noise: f64) ->
     };
     let beyond = units::Share(noise);
     let same = found(Significance::Same);
-    // That limits are the same is told with them: who compares searches asks for nothing else.
+    // Equal limits are stated with them: it is what a comparison of searches is for.
     let limit = same
         .iter()
         .find(|measure| measure.id == "capacity")
@@ -204,7 +204,7 @@ fn verdict(title: &str, run: usize, measures: &[ComparedMeasure], noise: f64) ->
     RunVerdict { standing, words: format!("{title}{verb} {words}") }
 }
 
-/// What a run is that differs most plainly in this.
+/// The adjective for a run that differs most in this measure.
 fn adjective(measure: &str, worse: bool) -> &'static str {
     match (measure.starts_with("response"), worse) {
         (true, true) => "slower",
@@ -214,25 +214,25 @@ fn adjective(measure: &str, worse: bool) -> &'static str {
     }
 }
 
-/// What to do before a difference of two runs is believed.
+/// Advice before a difference of two single runs is believed.
 const REPEAT: &str = "before you rely on it, repeat both with torment try, which alternates them";
-/// What is said of each run at the top: with what its load was, a verdict begins.
+/// The caveat that a verdict begins with.
 const TOLD: CaveatKind = CaveatKind::OtherLoad;
-/// What is said of runs that differ because somebody wanted to see what that does.
+/// Caveats for what was changed on purpose.
 const WANTED: [CaveatKind; 2] = [CaveatKind::OtherTarget, CaveatKind::OtherPlan];
 
 impl RunComparison {
-    /// What was changed from run to run, which is what most are compared for.
+    /// What was changed on purpose, usually the reason to compare.
     pub fn changes(&self) -> impl Iterator<Item = &Caveat> {
         self.doubts.iter().filter(|doubt| WANTED.contains(&doubt.doubt))
     }
 
-    /// Why the comparison may be none, the gravest reason first.
+    /// Why runs may be incomparable; gravest first.
     pub fn caveats(&self) -> impl Iterator<Item = &Caveat> {
         self.doubts.iter().filter(|doubt| doubt.doubt != TOLD && !WANTED.contains(&doubt.doubt))
     }
 
-    /// What to do next, by what came of it, and what that should bring; nothing where nothing is compared.
+    /// What to do next given the outcome, and what to expect from it; empty where nothing is compared.
     pub fn next_steps(&self) -> Vec<Text> {
         let next =
             |next: &str, expect: &str| vec![Text::labelled("next", next), Text::labelled("expect", expect)];
@@ -261,7 +261,7 @@ impl RunComparison {
         }
     }
 
-    /// Of all runs but the first: worse if one is, else undecided if one is, else the same, or better.
+    /// Over all runs but the first: worse if any is, else undecided if any is, else the same, or better.
     pub fn overall(&self) -> Significance {
         let any = |standing| self.verdicts.iter().any(|verdict| verdict.standing == standing);
         if any(Significance::Worse) {

@@ -1,13 +1,13 @@
 //! The settings by which the plans of runs differ.
 
-/// So many settings of two plans are said that differ.
+/// How many differing settings of two plans are named.
 const SETTINGS: usize = 4;
-/// The setting that is the target, and those that say at which rate requests come.
+/// The target's setting, and those of the request rate.
 const TARGET: &str = "target.url";
 const RATES: [&str; 2] = ["load.rate", "load.stages"];
 
-/// The settings by which two plans differ: `seed 1 → 2`; without the rates, with which a verdict begins, and without the target's address, if
-/// that is told already.
+/// The settings by which two plans differ: `seed 1 → 2`; without the rates, which a verdict begins with, and without the target's address
+/// if already told.
 pub(super) fn plan_differences(first: &str, other: &str, target_is_told: bool) -> Option<String> {
     let all = differing(first, other);
     let is_told = |key: &str| RATES.contains(&key) || (target_is_told && key == TARGET);
@@ -23,10 +23,9 @@ pub(super) fn plan_differences(first: &str, other: &str, target_is_told: bool) -
     (!all.is_empty()).then(|| shown + &more)
 }
 
-/// A key with its tables before it, and from what to what it changed.
+/// A key with its tables as prefix, and its change.
 type SettingChange = (String, String);
 
-/// Every setting by which two plans differ.
 fn differing(first: &str, other: &str) -> Vec<SettingChange> {
     let [first, other] = [first, other].map(settings);
     let find = |of: &[Setting], key: &str| {
@@ -41,7 +40,7 @@ fn differing(first: &str, other: &str) -> Vec<SettingChange> {
         .collect()
 }
 
-/// How the rates differ that two plans ask for, if they do: then what is measured may differ by what was asked. `rate 1500 → 1900`.
+/// How the rates of two plans differ, if they do, which may explain a difference of the results. `rate 1500 → 1900`.
 pub(super) fn rate_differences(first: &str, other: &str) -> Option<String> {
     let all = differing(first, other);
     let rates = all.iter().filter(|(key, _)| RATES.contains(&key.as_str()));
@@ -50,10 +49,10 @@ pub(super) fn rate_differences(first: &str, other: &str) -> Option<String> {
     (!said.is_empty()).then_some(said)
 }
 
-/// A key with its tables before it, and its value.
+/// A key with its tables as prefix, and its value.
 type Setting = (String, String);
 
-/// Every setting of a plan; of one that is no plan file, but what was typed, all of it.
+/// All settings of a plan; if it was typed rather than read from a file, the whole text.
 fn settings(plan: &str) -> Vec<Setting> {
     let mut found = Vec::new();
     match plan.parse::<toml::Table>() {

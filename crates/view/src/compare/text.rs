@@ -1,4 +1,4 @@
-//! A comparison for people.
+//! A comparison as text.
 
 use super::compared_run::ComparedRun;
 use super::measure::ComparedMeasure;
@@ -8,11 +8,11 @@ use crate::figure_tables::wrap;
 use crate::{Text, Tone};
 use record::CaveatKind;
 
-/// The doubt that every comparison of single runs has: it stands last, and is no warning.
+/// The caveat of every comparison of single runs: last, and no warning.
 const ALWAYS: CaveatKind = CaveatKind::SingleRuns;
 
 impl RunComparison {
-    /// For people: what was changed and the doubts first, then the verdicts, then the figures.
+    /// Changes and caveats first, then the verdicts, then the figures.
     pub fn lines(&self) -> Vec<Text> {
         let mut lines = self.names();
         let (always, doubts): (Vec<_>, Vec<_>) = self.caveats().partition(|doubt| doubt.doubt == ALWAYS);
@@ -48,7 +48,7 @@ impl RunComparison {
         lines
     }
 
-    /// The name of each that no other has, or its id.
+    /// Each run's name if unique, else its id.
     pub fn titles(&self) -> impl Iterator<Item = &str> {
         self.runs.iter().map(|run| run.title.as_str())
     }
@@ -57,7 +57,7 @@ impl RunComparison {
         self.titles().map(|title| title.chars().count()).max().unwrap_or(0)
     }
 
-    /// Which runs they are, one line each.
+    /// The runs, one line each.
     fn names(&self) -> Vec<Text> {
         let width = self.width();
         let line = |run: &ComparedRun| {
@@ -73,7 +73,7 @@ impl RunComparison {
         self.runs.iter().map(line).collect()
     }
 
-    /// What gave first in each of which that is known.
+    /// What gave first in each run where that is known.
     pub(super) fn causes(&self) -> Vec<(&ComparedRun, &str)> {
         self.runs.iter().filter_map(|run| Some((run, run.gave.as_deref()?))).collect()
     }

@@ -1,4 +1,4 @@
-//! What a chart shows, and how it is to be read.
+//! Charts, and how to read them.
 
 use super::{Phase, TextSpan, Tone, round};
 use serde::Serialize;
@@ -8,32 +8,32 @@ use serde::Serialize;
 pub struct Chart {
     /// Unique on the page.
     pub id: String,
-    /// What it shows, as a heading.
+    /// Its heading.
     pub title: String,
-    /// How to read it, in a sentence; empty if that is plain.
+    /// How to read it, in one sentence; empty if obvious.
     pub note: String,
     /// How it is drawn.
     pub form: ChartForm,
-    /// What runs from left to right; over time the points are those of the [`Timeline`].
+    /// The horizontal axis; over time the points are those of the [`Timeline`].
     pub x: Axis,
-    /// What runs upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn.
+    /// Its series.
     pub series: Vec<ChartSeries>,
-    /// Values that are drawn across: a goal, a quota, a bound.
+    /// Reference values drawn across: a goal, a quota, a bound.
     pub bounds: Vec<ReferenceLine>,
-    /// Stretches of the x axis that mean something.
+    /// Meaningful ranges of the x axis.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<Band>,
-    /// Only for [`Form::Intervals`] and [`Form::Bars`]: what stands one below the other.
+    /// The rows of [`ChartForm::Intervals`] and [`ChartForm::Bars`], top to bottom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<ChartRow>,
-    /// Only for [`Form::Heat`].
+    /// Only for [`ChartForm::Heat`].
     pub heat: Option<Heatmap>,
-    /// What happened for a while, marked along the lower edge of a chart over time.
+    /// Events with a duration, marked along the lower edge of a chart over time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Phase>,
-    /// What a hollow mark is, one with the tone [`Tone::Warn`]: `void`; empty: no more than doubtful.
+    /// What a hollow mark, one with [`Tone::Warn`], means: `void`; empty: merely doubtful.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub hollow: String,
 }
@@ -44,56 +44,55 @@ pub struct Chart {
 pub enum ChartForm {
     /// A line for each series.
     Lines,
-    /// Areas on top of each other.
+    /// Stacked areas.
     Stack,
-    /// Points, each with its interval if it has one.
+    /// Points, with their intervals if any.
     Points,
-    /// Values along x with their intervals, in [`Chart::rows`] one below the other. The first series has the values, any
-    /// other what they come from. y is the place of the row, and where in it a point stands: 1.2 is a fifth of a row below
-    /// the middle of the second.
+    /// Values along x with their intervals, one per entry of [`Chart::rows`]. The first series has the values, any other the data behind
+    /// them. y is the row plus an offset: 1.2 is a fifth of a row below the middle of the second.
     Intervals,
-    /// Bars along x, one in each of [`Chart::rows`]; rows of the same name stand together, and the label of a point tells its bar
-    /// from theirs. The first series has the values with their intervals, a second one what each should come to: its parts, one after the
-    /// other, with how much of it each is as x.
+    /// Horizontal bars, one per entry of [`Chart::rows`]; rows of the same name are grouped, and a point's label tells its bar from the
+    /// group's others. The first series has the values with their intervals; a second one the expected value of each as consecutive parts,
+    /// with the size of each part as x.
     Bars,
-    /// Cells whose shade says how many.
+    /// Cells shaded by count.
     Heat,
 }
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Axis {
-    /// What it is: `time`, `offered rate`, `response time`, `percentile`.
+    /// Its name: `time`, `offered rate`, `response time`, `percentile`.
     pub name: String,
     /// Its unit.
     pub unit: AxisUnit,
-    /// Equal steps are equal factors.
+    /// Logarithmic.
     pub log: bool,
 }
 
-/// Units that the page knows how to write.
+/// Units that the page can format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AxisUnit {
-    /// Seconds since the run began: only of the axis of time.
+    /// Seconds since the run began: only for the time axis.
     Time,
-    /// A length of time, in seconds.
+    /// A duration, in seconds.
     Seconds,
-    /// A second.
+    /// Per second.
     PerSecond,
-    /// A number of things.
+    /// A count.
     Count,
     /// Bytes.
     Bytes,
-    /// Bytes a second, in powers of ten as links and memory are.
+    /// Bytes per second, with decimal prefixes, as for links and memory.
     BytesPerSecond,
-    /// 0 to 1, written in percent.
+    /// 0 to 1, shown in percent.
     Share,
     /// A factor: ×1.4.
     Ratio,
     /// Processors busy.
     Processors,
-    /// 1 ÷ (1 − quantile), on a logarithmic axis: written as the percentile.
+    /// 1 ÷ (1 − quantile), on a logarithmic axis: shown as the percentile.
     Percentile,
 }
 
@@ -102,52 +101,52 @@ pub enum AxisUnit {
 pub struct ChartSeries {
     /// Its name in the legend.
     pub name: String,
-    /// What it is, so that the same thing has the same colour everywhere.
+    /// Its role, so that the same thing has the same colour everywhere.
     pub role: SeriesRole,
-    /// Over time: the id of its column in the [`Timeline`]; `points` is empty then.
+    /// Over time: the id of its [`Timeline`] column; `points` is then empty.
     pub column: Option<String>,
     /// Otherwise its points.
     pub points: Vec<ChartPoint>,
 }
 
-/// A point that is not of the timeline.
+/// A point outside the timeline.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ChartPoint {
-    /// From left to right.
+    /// Horizontal position.
     #[serde(serialize_with = "round::value")]
     pub x: f64,
-    /// Upwards; the row, counted downwards, for [`Form::Intervals`] and [`Form::Bars`].
+    /// Vertical position; the row, counted from the top, for [`ChartForm::Intervals`] and [`ChartForm::Bars`].
     #[serde(serialize_with = "round::value")]
     pub y: f64,
-    /// The lower end of its interval; along x for [`Form::Intervals`] and [`Form::Bars`], else along y.
+    /// Lower end of its interval; along x for [`ChartForm::Intervals`] and [`ChartForm::Bars`], else along y.
     #[serde(serialize_with = "round::maybe")]
     pub low: Option<f64>,
-    /// The upper.
+    /// Upper end.
     #[serde(serialize_with = "round::maybe")]
     pub high: Option<f64>,
-    /// What it is, where it has a name.
+    /// Its name, if any.
     pub label: String,
     /// What it means.
     pub tone: Tone,
 }
 
-/// What a series is.
+/// What a series shows; determines its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeriesRole {
-    /// What was asked for.
+    /// Asked for.
     Offered,
-    /// What was done.
+    /// Done.
     Achieved,
-    /// What was done well.
+    /// Done well.
     Good,
-    /// What went wrong.
+    /// Gone wrong.
     Bad,
     /// Waiting.
     Waiting,
     /// Working.
     Busy,
-    /// There, and idle.
+    /// Present but idle.
     Idle,
     /// The median.
     Half,
@@ -157,75 +156,75 @@ pub enum SeriesRole {
     NinetyNine,
     /// The largest.
     Largest,
-    /// One of several of a kind, told apart by their order: 0, 1, 2, …
+    /// One of several of a kind, by index: 0, 1, 2, …
     Nth(u8),
 }
 
-/// A value drawn across a chart.
+/// A reference value drawn across a chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReferenceLine {
     /// Its name.
     pub name: String,
-    /// Where: on the y axis, unless `along_x`.
+    /// Its position: on the y axis, unless `along_x`.
     #[serde(serialize_with = "round::value")]
     pub at: f64,
-    /// It stands upright, at this place of the x axis.
+    /// Vertical, at this position on the x axis.
     pub along_x: bool,
     /// What it means.
     pub tone: Tone,
 }
 
-/// A stretch of the x axis, shaded from top to bottom.
+/// A range of the x axis, shaded over the full height.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Band {
-    /// What holds there, to be written into it; empty if a bound within says it.
+    /// The name written into it; empty if a bound within says it.
     pub name: String,
-    /// What its shade means, for the legend; empty where none tells of it.
+    /// What its shade means, for the legend; empty if not listed there.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub means: String,
-    /// Where it begins; none: at the left edge.
+    /// Left end; `None`: the chart's edge.
     #[serde(serialize_with = "round::maybe")]
     pub from: Option<f64>,
-    /// Where it ends; none: at the right edge.
+    /// Right end; `None`: the chart's edge.
     #[serde(serialize_with = "round::maybe")]
     pub to: Option<f64>,
     /// What it means.
     pub tone: Tone,
 }
 
-/// One of several things that stand one below the other.
+/// One of several rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ChartRow {
     /// Its name.
     pub name: String,
-    /// What else there is to say of it, in a few words; may be empty.
+    /// A short remark; may be empty.
     pub note: String,
-    /// What became of it, in a word; may be empty.
+    /// Its outcome, in a word; may be empty.
     pub word: TextSpan,
 }
 
 /// Counts in a grid.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Heatmap {
-    /// Edges of the columns, one more than there are.
+    /// Column edges, one more than columns.
     #[serde(serialize_with = "round::times")]
     pub x: Vec<f64>,
-    /// Edges of the rows, one more than there are.
+    /// Row edges, one more than rows.
     #[serde(serialize_with = "round::values")]
     pub y: Vec<f64>,
-    /// How many, column by column from the lowest row upwards.
+    /// Counts, column by column, each from the lowest row up.
     pub counts: Vec<u32>,
 }
 
 impl ChartPoint {
-    /// The place of the row that it stands in.
+    /// Index of the row it belongs to.
     pub(crate) fn row(&self) -> usize {
         self.y.round().max(0.0) as usize
     }
 }
 
 impl ChartSeries {
-    /// Points that have neither names nor intervals are places of a line, which runs straight from one to the next.
+    /// Points with neither names nor intervals are vertices of a polyline.
     pub(crate) fn is_line(&self) -> bool {
         !self.points.is_empty()
             && self.points.iter().all(|point| point.label.is_empty() && point.low.is_none())
@@ -233,7 +232,7 @@ impl ChartSeries {
 }
 
 impl ChartRow {
-    /// One of which nothing is known but its name.
+    /// A row with only a name.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -246,7 +245,6 @@ impl Axis {
 }
 
 impl Chart {
-    /// A chart over time.
     pub(crate) fn over_time(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -256,7 +254,7 @@ impl Chart {
         Self::of(id, title, form, ("time", AxisUnit::Time), y)
     }
 
-    /// Any other.
+    /// A chart not over time.
     pub(crate) fn of(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -291,7 +289,7 @@ impl Chart {
         self
     }
 
-    /// What a hollow mark is.
+    /// Sets what a hollow mark means.
     pub(crate) fn hollow(mut self, hollow: &str) -> Self {
         hollow.clone_into(&mut self.hollow);
         self
@@ -302,7 +300,7 @@ impl Chart {
         self
     }
 
-    /// A column of the timeline.
+    /// Adds a timeline column as a series.
     pub(crate) fn column(
         mut self,
         name: impl Into<String>,
@@ -314,7 +312,7 @@ impl Chart {
         self
     }
 
-    /// Points of its own; numbers that no page could write are left out.
+    /// Adds a series of points; values that JSON cannot encode are dropped.
     pub(crate) fn points(
         mut self,
         name: impl Into<String>,
@@ -336,20 +334,19 @@ impl Chart {
         self
     }
 
-    /// A value drawn across, if there is one.
+    /// Adds a horizontal reference line, if there is a value.
     pub(crate) fn bound(mut self, name: impl Into<String>, at: Option<f64>, tone: Tone) -> Self {
         let bound = at.filter(|at| at.is_finite());
         self.bounds.extend(bound.map(|at| ReferenceLine { name: name.into(), at, along_x: false, tone }));
         self
     }
 
-    /// What happened for a while.
     pub(crate) fn marks(mut self, marks: Vec<Phase>) -> Self {
         self.marks = marks;
         self
     }
 
-    /// A stretch of the x axis, from and to wherever an end is known.
+    /// Adds a band; `None` is an open end.
     pub(crate) fn band(mut self, name: &str, from: Option<f64>, to: Option<f64>, tone: Tone) -> Self {
         let is_real = |end: Option<f64>| end.is_none_or(f64::is_finite);
         if (from.is_some() || to.is_some()) && is_real(from) && is_real(to) {
@@ -358,7 +355,7 @@ impl Chart {
         self
     }
 
-    /// What the shade of the last stretch means.
+    /// Sets what the last band's shade means.
     pub(crate) fn band_meaning(mut self, means: &str) -> Self {
         if let Some(band) = self.bands.last_mut() {
             means.clone_into(&mut band.means);
@@ -366,7 +363,7 @@ impl Chart {
         self
     }
 
-    /// A place of the x axis.
+    /// Adds a vertical reference line.
     pub(crate) fn vertical_line(mut self, name: impl Into<String>, at: Option<f64>, tone: Tone) -> Self {
         let bound = at.filter(|at| at.is_finite() && (!self.x.log || *at > 0.0));
         self.bounds.extend(bound.map(|at| ReferenceLine { name: name.into(), at, along_x: true, tone }));

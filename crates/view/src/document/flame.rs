@@ -1,34 +1,33 @@
-//! A flame graph: who called whom, and how much of the processor time that has.
+//! A flame graph: call stacks, and each call's share of the processor time.
 
 use serde::Serialize;
 use stacks::{FlameCall, FlameGraph};
 
-/// Letters of a name at most.
+/// Maximum length of a name.
 const LETTERS: usize = 90;
 
-/// A flame graph of one load, or of two.
+/// A flame graph of one load, or comparing two.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlameChart {
     /// Unique on the page.
     pub id: String,
-    /// What it shows, as a heading.
+    /// Its heading.
     pub title: String,
-    /// How to read it, and what is left out.
+    /// How to read it, and what is omitted.
     pub note: String,
-    /// What the samples are of: one load, or the first of two.
+    /// Where the samples come from: the only load, or the first of two.
     pub name: String,
-    /// The other load; none if there is none.
+    /// The other load, if any.
     pub beside_name: Option<String>,
-    /// All samples of the first.
+    /// Total samples of the first.
     pub samples: u64,
-    /// All samples of the other.
+    /// Total samples of the other.
     pub beside: u64,
-    /// Names of modules, with which colours go.
+    /// Module names, which determine the colours.
     pub modules: Vec<String>,
-    /// Name and module of each function; a thread has no module, and is -1.
+    /// Each function's name and module index; a thread has no module: -1.
     pub names: Vec<(String, i64)>,
-    /// Each call with how many callers it has, its name's place, and samples of both; callers before whom they call, each with all that it calls
-    /// before the next.
+    /// Each call's depth, name index, and samples of both loads, in preorder.
     pub calls: Vec<(u32, u32, u64, u64)>,
 }
 

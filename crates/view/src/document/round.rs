@@ -1,9 +1,9 @@
-//! Numbers as short as they may be: five significant digits, times to the millisecond, whole numbers without a point.
+//! Numbers as short as possible: five significant digits, times to the millisecond, integers without a decimal point.
 
 use serde::Serializer;
 use serde::ser::SerializeSeq;
 
-/// As the fields of the page give it: serde hands references over.
+/// Signature dictated by serde, which passes references.
 pub(super) fn value<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
     number(significant(*value), to)
 }
@@ -46,18 +46,18 @@ fn number<S: Serializer>(value: f64, to: S) -> Result<S::Ok, S::Error> {
     if is_whole(value) { to.serialize_i64(value as i64) } else { to.serialize_f64(value) }
 }
 
-/// Whole, and small enough that a float holds each of its neighbours.
+/// An integer small enough for a float to represent its neighbours.
 fn is_whole(value: f64) -> bool {
     value.fract() == 0.0 && value.abs() < 9e15
 }
 
-/// Five significant digits: no eye sees more in a chart.
+/// Five significant digits: a chart shows no more.
 fn significant(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
     let places = 4 - value.abs().log10().floor() as i32;
-    // Two factors: one alone would overflow for the smallest numbers. Dividing keeps decimal fractions short.
+    // Two factors: one would overflow for the smallest numbers. Division keeps decimal fractions short.
     match places {
         ..0 => {
             let scale = 10f64.powi(-places);

@@ -4,15 +4,15 @@ use serde::Serialize;
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct TextTable {
-    /// Its caption; empty if the section's heading says it.
+    /// Its caption; empty if the section's heading serves.
     pub title: String,
-    /// The heads of its columns; the first column is text, the others are figures unless `text` says so.
+    /// Column headings; the first column is text, the others are figures unless listed in `text`.
     pub head: Vec<String>,
-    /// Its rows, a piece for each column.
+    /// Its rows, one cell per column.
     pub rows: Vec<Vec<TextSpan>>,
-    /// Columns, beside the first, that hold text.
+    /// Columns other than the first that hold text.
     pub text: Vec<usize>,
-    /// A row that leads to another run: its id, for each row; empty if no row does.
+    /// For each row, the id of the run it links to; empty if none does.
     pub runs: Vec<Option<String>>,
 }
 
@@ -21,24 +21,22 @@ impl TextTable {
         Self { head: head.iter().map(|cell| (*cell).to_owned()).collect(), ..Self::default() }
     }
 
-    /// A table whose last column is text.
     pub(crate) fn with_text_last(head: &[&str]) -> Self {
         Self { text: vec![head.len() - 1], ..Self::new(head) }
     }
 
-    /// Under a caption.
     #[must_use]
     pub(crate) fn titled(mut self, title: impl Into<String>) -> Self {
         self.title = title.into();
         self
     }
 
-    /// Adds a row, which need not fill all columns.
+    /// Adds a row, which may have fewer cells than columns.
     pub(crate) fn push_row(&mut self, cells: impl IntoIterator<Item = impl Into<TextSpan>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// As a page has it: with an empty cell wherever a row has none, and nothing before what stands further back on a terminal.
+    /// As a page has it: rows filled up with empty cells, without the terminal's indentation.
     pub(super) fn padded(mut self) -> Self {
         let columns = self.head.len();
         for row in &mut self.rows {
@@ -48,18 +46,17 @@ impl TextTable {
         self
     }
 
-    /// Whether it has no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// For a terminal, under a faint head: every column as wide as its widest cell, the first to the left, the others to the right; a last
-    /// one of text to the left, and not filled up.
+    /// For a terminal, under a faint heading: columns as wide as their widest cell, the first left-aligned, the others right-aligned; a
+    /// final text column left-aligned and unpadded.
     pub(crate) fn lines(&self) -> Vec<Text> {
         self.indented_lines(0)
     }
 
-    /// The same, so many steps back.
+    /// The same, indented by this many steps.
     pub(crate) fn indented_lines(&self, depth: u8) -> Vec<Text> {
         let indent = Text::indent(depth);
         let columns = self.head.len();

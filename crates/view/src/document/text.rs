@@ -2,45 +2,45 @@ use crate::wording::collapse_blanks;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What a piece of text means.
+/// The meaning of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// Nothing special.
+    /// Neutral.
     #[default]
     Plain,
-    /// What the eye should find first.
+    /// Catches the eye first.
     Strong,
-    /// As hoped.
+    /// Desired.
     Good,
-    /// As feared.
+    /// Undesired.
     Bad,
-    /// Doubtful: to be read before the number is believed.
+    /// Doubtful: a warning to read before trusting a number.
     Warn,
-    /// There if wanted.
+    /// Secondary.
     Faint,
 }
 
-/// A piece of text with one tone.
+/// A span of text with one tone.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct TextSpan {
-    /// The text itself, never markup.
+    /// The text, never markup.
     pub text: String,
-    /// What it means.
+    /// Its tone.
     pub tone: Tone,
 }
 
-/// A line of text, without its line end: pieces with a tone each.
+/// A line of text without its line end, as spans.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
-    /// Its pieces, from left to right.
+    /// Its spans, left to right.
     pub pieces: Vec<TextSpan>,
-    /// How many steps it stands back, on a terminal.
+    /// Indentation steps on a terminal.
     pub depth: u8,
 }
 
 impl TextSpan {
-    /// A piece with that meaning.
+    /// Creates a span.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone }
     }
@@ -53,37 +53,37 @@ impl From<(String, Tone)> for TextSpan {
 }
 
 impl Text {
-    /// A line without anything.
+    /// An empty line.
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// A line of one piece; of none, if that is empty.
+    /// A line of one span, or of none if `text` is empty.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self::empty().with_span(tone, text)
     }
 
-    /// A faint label before what it is of.
+    /// Text after a faint label.
     pub fn labelled(label: &str, text: impl Into<String>) -> Self {
         Self::new(Tone::Faint, format!("{label}: ")).with_plain(text)
     }
 
-    /// A line without anything, so many steps back.
+    /// An empty line, indented by this many steps.
     pub fn empty_at_depth(depth: u8) -> Self {
         Self { depth, ..Self::default() }
     }
 
-    /// Whether nothing is said.
+    /// Whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// A line of one plain piece.
+    /// A line of one plain span.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(Tone::Plain, text)
     }
 
-    /// The line with one more piece at its end; an empty one is left out.
+    /// Appends a span, unless empty.
     #[must_use]
     pub fn with_span(mut self, tone: Tone, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -93,13 +93,13 @@ impl Text {
         self
     }
 
-    /// The line with one more plain piece at its end.
+    /// Appends a plain span.
     #[must_use]
     pub fn with_plain(self, text: impl Into<String>) -> Self {
         self.with_span(Tone::Plain, text)
     }
 
-    /// As a terminal shows it: two columns back, and two for each step.
+    /// As a terminal shows it: indented by two columns, plus two per step.
     #[must_use]
     pub fn indented(self) -> Self {
         if self.is_empty() {
@@ -114,23 +114,23 @@ impl Text {
         "  ".repeat(1 + usize::from(depth))
     }
 
-    /// The words alone, with one blank where a terminal has several.
+    /// The text alone, with runs of blanks collapsed.
     pub fn to_plain(&self) -> String {
         collapse_blanks(&self.to_string())
     }
 
-    /// How many characters wide it is.
+    /// Its width in characters.
     pub fn width(&self) -> usize {
         self.pieces.iter().map(|s| s.text.chars().count()).sum()
     }
 }
 
-/// Those of a document as a terminal shows them.
+/// Indents each as a terminal shows it.
 pub(crate) fn indent_all(texts: impl IntoIterator<Item = Text>) -> Vec<Text> {
     texts.into_iter().map(Text::indented).collect()
 }
 
-/// Its pieces as a list; gaps and steps back are for who has columns.
+/// Serializes as a list of spans; alignment gaps and indentation are for terminals.
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut gap = true;
@@ -144,7 +144,6 @@ impl Serialize for Text {
     }
 }
 
-/// The text alone.
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.pieces.iter().try_for_each(|piece| f.write_str(&piece.text))

@@ -1,4 +1,4 @@
-//! What each arm does, as tables: of each workload its limit and its rates, then its closed loops.
+//! Each arm's results as tables: per workload its limit and rates, then its closed loops.
 
 use super::causes::{NAME, first_cause, probed_arms};
 use super::design_lookup::figure;
@@ -9,7 +9,6 @@ use crate::wording::shortened;
 use crate::{Text, Tone};
 use plan::{ArmMeasure, LoadLevel};
 
-/// Each table with an empty line after it.
 pub(crate) fn lines(names: &DesignLookup<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for workload in workloads(names) {
@@ -22,7 +21,7 @@ pub(crate) fn lines(names: &DesignLookup<'_>) -> Vec<Text> {
     lines
 }
 
-/// Every table with all its columns, however wide.
+/// Every table with all columns, however wide.
 pub(crate) fn all(names: &DesignLookup<'_>) -> Vec<TextTable> {
     let mut tables = Vec::new();
     for workload in workloads(names) {
@@ -35,14 +34,14 @@ pub(crate) fn all(names: &DesignLookup<'_>) -> Vec<TextTable> {
     tables
 }
 
-/// The probes of a workload: those that are closed loops, and the others.
+/// A workload's probes: closed loops, and the others.
 fn of_workload(names: &DesignLookup<'_>, workload: &str) -> (Vec<usize>, Vec<usize>) {
     let probes = names.design.probes.iter().enumerate();
     let of_it = probes.filter(|(_, probe)| probe.workload == workload).map(|(index, _)| index);
     of_it.partition(|probe| matches!(names.design.probes[*probe].at, LoadLevel::Connections(_)))
 }
 
-/// In the order they are measured.
+/// In measuring order.
 fn workloads<'a>(names: &DesignLookup<'a>) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     for probe in &names.design.probes {
@@ -53,7 +52,7 @@ fn workloads<'a>(names: &DesignLookup<'a>) -> Vec<&'a str> {
     found
 }
 
-/// The limit and the first rate share a table; each other rate has its own.
+/// The limit and the first rate share a table; each further rate has its own.
 fn groups(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Vec<usize>> {
     let is_limit = |probe: &usize| names.design.probes[*probe].at == LoadLevel::Limit;
     let (mut first, rates): (Vec<usize>, Vec<usize>) = probes.iter().partition(|probe| is_limit(probe));
@@ -63,7 +62,7 @@ fn groups(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Vec<usize>> {
     first.into_iter().chain(rates.map(|probe| vec![probe])).collect()
 }
 
-/// A column: a figure of a probe.
+/// A column: a probe's measure.
 type ProbeMeasure = (usize, ArmMeasure);
 
 fn table(names: &DesignLookup<'_>, group: &[usize]) -> Vec<Text> {
@@ -72,7 +71,7 @@ fn table(names: &DesignLookup<'_>, group: &[usize]) -> Vec<Text> {
     loop {
         let mut lines = drawn(names, group, &columns).lines();
         let width = lines.iter().map(Text::width).max().unwrap_or(0);
-        // What nobody asked for goes first where there is no room for all.
+        // If space is short, drop first what no hypothesis asks for.
         let spare =
             [ArmMeasure::P50, ArmMeasure::Threads, ArmMeasure::Memory, ArmMeasure::Cpu, ArmMeasure::Max];
         let least = spare.into_iter().find_map(|measure| {
@@ -147,7 +146,7 @@ fn drawn(names: &DesignLookup<'_>, group: &[usize], columns: &[ProbeMeasure]) ->
     table
 }
 
-/// `writes, at 106/s`: what all columns but the capacity are of.
+/// `writes, at 106/s`: applies to all columns but the capacity.
 fn title(names: &DesignLookup<'_>, group: &[usize]) -> String {
     let load = group.iter().map(|probe| names.load(*probe)).find(|load| !load.is_empty());
     let workload = names.workload(group[0]);

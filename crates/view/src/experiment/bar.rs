@@ -1,26 +1,26 @@
-//! An interval on a line: `┊  │  ┊ ├──●──┤`. In the middle no effect, at the marks the smallest effect worth
-//! having, to the right the better.
+//! An interval as a line of text: `┊  │  ┊ ├──●──┤`. No effect in the middle, the smallest effect of interest at the marks, better to the
+//! right.
 
 use crate::{Text, Tone};
 use record::Interval;
 
-/// Characters to each side of the middle.
+/// Characters on each side of the middle.
 const HALF: i32 = 14;
-/// As wide as it is.
+/// Total width.
 pub(super) const BAR: usize = 2 * HALF as usize + 1;
 
-/// How many characters the smallest effect is wide, so that most of these intervals fit.
+/// Characters per smallest effect, so that most of these intervals fit.
 pub(super) fn unit(widest: f64) -> i32 {
     ((f64::from(HALF) / widest.max(1.0)) as i32).clamp(2, 4)
 }
 
-/// How many times the smallest effect a ratio is away from none, to the better.
+/// A ratio's distance from no effect, in smallest effects; positive is better.
 pub(super) fn distance_in_effects(ratio: f64, effect: f64, more_is_better: bool) -> f64 {
     let distance = ratio.ln() / effect.max(1e-4).ln_1p();
     if more_is_better { distance } else { -distance }
 }
 
-/// Draws the interval in its tone, and the marks faintly.
+/// Draws the interval in its tone, the marks faint.
 pub(super) fn draw(
     line: Text,
     interval: &Interval,
@@ -31,7 +31,7 @@ pub(super) fn draw(
 ) -> Text {
     let place = |ratio| {
         let place = distance_in_effects(ratio, effect, more_is_better) * f64::from(unit);
-        // A ratio of nothing, or of something to nothing, is beyond every edge.
+        // A ratio of zero, or to zero, is beyond every edge.
         if place.is_nan() { 0 } else { place.clamp(-1e6, 1e6).round() as i32 }
     };
     let ends = [place(interval.low), place(interval.high)];
@@ -52,7 +52,7 @@ pub(super) fn draw(
     })
 }
 
-/// The scale alone, with what its sides mean.
+/// The scale alone, with labels for its sides.
 pub(super) fn scale(line: Text, unit: i32) -> Text {
     let words = "worse".chars().zip(-HALF..).chain("better".chars().zip(HALF - 5..));
     let words: Vec<(char, i32)> = words.collect();

@@ -1,20 +1,20 @@
-//! What gave first at an arm's starts, and which arms a probe is for.
+//! What gave first at an arm's starts, and which arms a probe belongs to.
 
 use super::DesignLookup;
 use record::{Cause, MeasurementResult};
 use std::collections::BTreeMap;
 
-/// Room for an arm's name.
+/// Width of an arm's name.
 pub(super) const NAME: usize = 26;
 
-/// The arms that these probes are for.
+/// The arms that these probes measure.
 pub(super) fn probed_arms(names: &DesignLookup<'_>, group: &[usize]) -> Vec<usize> {
     let for_it = |arm: &usize| group.iter().any(|probe| names.design.probes[*probe].arms.contains(arm));
     (0..names.design.arms.len()).filter(for_it).collect()
 }
 
-/// What gave first at most of an arm's starts: at the limit, else at whatever load something gave. Why nothing
-/// is known if no valid start.
+/// What gave first at most of an arm's starts: at the limit, else at any load where something gave. If no start is valid, why nothing is
+/// known.
 pub(super) fn first_cause(names: &DesignLookup<'_>, arm: usize, group: &[usize]) -> String {
     if names.valid_starts(arm).next().is_none() {
         let void = names.visits.iter().rev().find(|visit| visit.arm == arm && visit.void.is_some());
@@ -23,12 +23,12 @@ pub(super) fn first_cause(names: &DesignLookup<'_>, arm: usize, group: &[usize])
     group.iter().find_map(|probe| cause_under_load(names, arm, *probe)).unwrap_or_default()
 }
 
-/// What gave first at most of an arm's starts, under the load of one probe.
+/// What gave first at most of an arm's starts, under one probe's load.
 pub(crate) fn cause_under_load(names: &DesignLookup<'_>, arm: usize, probe: usize) -> Option<String> {
     most(names.taken(arm, probe))
 }
 
-/// The cause named most often; how often, if that is not always.
+/// The most frequent cause, with its count unless it is every time.
 fn most<'a>(taken: impl Iterator<Item = &'a MeasurementResult>) -> Option<String> {
     let (mut counts, mut all) = (BTreeMap::<Cause, usize>::new(), 0);
     for cause in taken.map(|taken| taken.cause) {

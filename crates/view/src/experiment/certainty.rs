@@ -6,11 +6,11 @@ use crate::{Text, Tone};
 use record::{ArmStart, ExperimentState, HypothesisResult, Noise};
 use std::collections::BTreeMap;
 
-/// How sure the answers are: the noise, what the placebo says, and which starts do not count.
+/// How sure the answers are: noise, placebo, and void starts.
 pub(crate) fn lines(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
     let placebo: Vec<&HypothesisResult> = standing.judged.iter().filter(|j| j.hypothesis.is_none()).collect();
     let mut lines = Vec::new();
-    // One for each measure, as the noise: then they share a table.
+    // One per measure, like the noise: they share a table.
     let together = placebo.len() == standing.noise.len();
     if !standing.noise.is_empty() {
         lines.extend(noise(names, &standing.noise, if together { &placebo } else { &[] }).lines());
@@ -26,7 +26,7 @@ pub(crate) fn lines(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec
     lines
 }
 
-/// How far starts of the same differ, and how small an effect would be seen.
+/// The spread between identical starts, and the smallest effect that would show.
 pub(crate) fn noise_table(names: &DesignLookup<'_>, standing: &ExperimentState) -> TextTable {
     noise(names, &standing.noise, &[])
 }
@@ -48,7 +48,7 @@ fn noise(names: &DesignLookup<'_>, noise: &[Noise], placebo: &[&HypothesisResult
     table
 }
 
-/// What the placebo, which is the same, is found to be: anything but no difference is a warning.
+/// The placebo's answer: anything but no difference is a warning.
 pub(crate) fn placebo_answer(judged: &HypothesisResult) -> (String, Tone) {
     let (word, tone) = answer_word(judged.answer);
     let text = judged.ratio.as_ref().map_or_else(|| word.to_owned(), |r| format!("{word}, {}", ratio(r)));
@@ -61,17 +61,17 @@ pub(crate) fn placebo_answer(judged: &HypothesisResult) -> (String, Tone) {
     }
 }
 
-/// The standard deviation between starts of the same arm, as a share.
+/// Standard deviation between starts of one arm, as a share.
 pub(super) fn deviation_words(noise: &Noise) -> String {
     percent(noise.deviation.exp_m1())
 }
 
-/// The smallest effect that the planned blocks would show.
+/// The smallest effect the planned blocks would show.
 pub(super) fn visible_effect_words(noise: &Noise) -> String {
     percent(noise.visible - 1.0)
 }
 
-/// Noise in one line, for the log of a run.
+/// Noise in one line, for the log.
 pub(super) fn in_words(names: &DesignLookup<'_>, noise: &Noise) -> String {
     format!(
         "{}: starts of the same arm differ by {}; an effect of {} would be seen in {}",
@@ -82,7 +82,7 @@ pub(super) fn in_words(names: &DesignLookup<'_>, noise: &Noise) -> String {
     )
 }
 
-/// The starts that do not count, those of one arm and one reason together.
+/// The void starts, grouped by arm and reason.
 pub(crate) fn void_starts(names: &DesignLookup<'_>) -> Vec<Text> {
     let mut found: BTreeMap<(usize, &str), Vec<&ArmStart>> = BTreeMap::new();
     for visit in names.visits {

@@ -1,15 +1,15 @@
-//! What an arm changes, from what to what.
+//! What an arm changes, and how.
 
-/// Words around what differs of a command: a flag and its value are read together.
+/// Prefix of a flag, which is shown together with its value.
 const FLAG: char = '-';
 
-/// A change in words; of a command that is told whole only what is different from the plan's own: `--workers 10 → 20`.
+/// A change in words; a changed command is reduced to what differs from the plan's: `--workers 10 → 20`.
 pub(super) fn describe(change: &str, plan: &str) -> String {
     let Some(before) = command(plan) else { return change.to_owned() };
     differing(&before, change).unwrap_or_else(|| change.to_owned())
 }
 
-/// The command that the plan's own service is started with.
+/// The command of the plan's service.
 fn command(plan: &str) -> Option<String> {
     let plan: toml::Table = plan.parse().ok()?;
     let command = plan.get("service")?.get("command")?;
@@ -19,7 +19,7 @@ fn command(plan: &str) -> Option<String> {
     }
 }
 
-/// What two commands of the same program have not in common; none of other programs, and where that is nearly all.
+/// How two commands of one program differ; `None` for different programs, or if nearly everything differs.
 fn differing(before: &str, after: &str) -> Option<String> {
     let [before, after] = [before, after].map(|line| line.split_whitespace().collect::<Vec<_>>());
     let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
@@ -36,7 +36,7 @@ fn differing(before: &str, after: &str) -> Option<String> {
     }
     let part = |of: &[&str]| of[same..of.len() - ends].join(" ");
     let (from, to) = (part(&before), part(&after));
-    // The value of a flag says little without it.
+    // A value means little without its flag.
     let flag = before[..same].last().filter(|word| word.starts_with(FLAG)).map(|flag| format!("{flag} "));
     let flag = flag.filter(|_| !from.starts_with(FLAG) && !to.starts_with(FLAG)).unwrap_or_default();
     Some(match (from.is_empty(), to.is_empty()) {

@@ -1,4 +1,4 @@
-//! Closed loops: one small table for each figure, arms below each other, numbers of connections side by side.
+//! Closed loops: a small table for each measure, with arms as rows and numbers of connections as columns.
 
 use super::causes::{NAME, first_cause, probed_arms};
 use super::design_lookup::figure;
@@ -10,7 +10,7 @@ use crate::{Text, Tone};
 use plan::{ArmMeasure, LoadLevel};
 use units::{Bytes, grouped};
 
-/// What the probes of one workload gave that are closed loops.
+/// The results of a workload's closed-loop probes.
 pub(super) fn lines(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Text> {
     let mut lines = Vec::new();
     for (with_spread, without) in tables(names, probes) {
@@ -22,7 +22,7 @@ pub(super) fn lines(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Text> {
     lines
 }
 
-/// A table for each figure: with how far its starts are apart, and without.
+/// A table for each measure, with and without the spread between starts.
 pub(super) fn tables(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<(TextTable, TextTable)> {
     let mut probes: Vec<(u32, usize)> = probes.iter().map(|probe| (count(names, *probe), *probe)).collect();
     probes.sort_unstable();
@@ -53,7 +53,7 @@ pub(super) fn tables(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<(TextTab
             measure => measure_words(*measure).to_owned(),
         };
         let mut heads: Vec<String> = std::iter::once(title).chain(counts.clone()).collect();
-        // The narrowest table has room for it.
+        // Only the narrowest table has room.
         let causes = match shown.contains(&ArmMeasure::Threads) {
             true => *measure == ArmMeasure::Threads,
             false => *measure == ArmMeasure::Throughput,
@@ -93,7 +93,7 @@ fn any(names: &DesignLookup<'_>, arms: &[usize], probes: &[usize], measure: ArmM
     arms.iter().any(|arm| probes.iter().any(|probe| at(*arm, *probe)))
 }
 
-/// The median; of several starts with how far the farthest is from it, where there is room.
+/// The median, and where there is room the largest deviation among several starts.
 fn plain(names: &DesignLookup<'_>, arm: usize, probe: usize, measure: ArmMeasure, spread: bool) -> String {
     let mut figures: Vec<f64> = names.taken(arm, probe).filter_map(|t| figure(t, measure)).collect();
     let Some(middle) = median(&mut figures) else { return "–".to_owned() };
@@ -104,8 +104,8 @@ fn plain(names: &DesignLookup<'_>, arm: usize, probe: usize, measure: ArmMeasure
     value(measure, middle)
 }
 
-/// At the arm's fewest connections all of its memory; at more how much each connection beyond those adds. Both of
-/// one and the same start, for another begins with other memory.
+/// At the arm's fewest connections its total memory; above, the memory added per further connection. Both from the same start, as another
+/// begins with different memory.
 fn memory(names: &DesignLookup<'_>, arm: usize, probes: &[(u32, usize)], place: usize) -> String {
     let memory = |visit: &record::ArmStart, probe: usize| {
         visit

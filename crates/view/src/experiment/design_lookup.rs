@@ -6,18 +6,17 @@ use record::{ArmStart, Design, MeasurementResult};
 use std::collections::BTreeMap;
 use units::{Rate, grouped};
 
-/// What the numbers in an experiment's events stand for.
+/// Resolves the indices in an experiment's events.
 pub(crate) struct DesignLookup<'a> {
     pub design: &'a Design,
     pub visits: &'a [ArmStart],
-    /// What a share of the capacity comes to in all blocks, by the probe's place. In the pilot the capacity is only
-    /// what was known by then.
+    /// By probe index, the rate that a share of the capacity comes to in all blocks. During the pilot the capacity is an early estimate.
     rates: BTreeMap<usize, Rate>,
     plan: &'a str,
 }
 
 impl<'a> DesignLookup<'a> {
-    /// None before the design is known.
+    /// `None` before the design is known.
     pub fn of(view: &'a RunView) -> Option<Self> {
         let held = view.visits.iter().filter(|visit| visit.block > 0).flat_map(|visit| &visit.taken);
         let rates = held.filter_map(|taken| Some((taken.probe, taken.rate?))).collect();
@@ -30,13 +29,13 @@ impl<'a> DesignLookup<'a> {
         self.design.arms.get(arm).map_or("an arm that is not in the design", |arm| arm.name.as_str())
     }
 
-    /// What an arm changes, from what to what; nothing of the plan as it stands.
+    /// What an arm changes, as `before → after`; empty for the unchanged plan.
     pub fn changes(&self, arm: usize) -> Vec<String> {
         let of = self.design.arms.get(arm);
         of.into_iter().flat_map(|of| &of.changes).map(|change| changes::describe(change, self.plan)).collect()
     }
 
-    /// A probe's workload; nothing if the plan has only one.
+    /// A probe's workload; empty if the plan has only one.
     pub fn workload(&self, probe: usize) -> &'a str {
         match self.design.probes.get(probe).map(|probe| probe.workload.as_str()) {
             Some("all") | None => "",
@@ -44,17 +43,17 @@ impl<'a> DesignLookup<'a> {
         }
     }
 
-    /// A probe's load, to be said after a measure; nothing of the search for the limit.
+    /// A probe's load, to follow a measure; empty for the search for the limit.
     pub fn load(&self, probe: usize) -> String {
         self.load_at(probe, self.rates.get(&probe).copied())
     }
 
-    /// The load under which this was taken.
+    /// The load of this measurement.
     pub fn load_of(&self, taken: &MeasurementResult) -> String {
         self.load_at(taken.probe, taken.rate)
     }
 
-    /// Whether it was taken under the load that the blocks have.
+    /// Whether it was measured under the blocks' load.
     pub fn is_at_load(&self, taken: &MeasurementResult) -> bool {
         self.rates.get(&taken.probe).is_none_or(|rate| taken.rate == Some(*rate))
     }
@@ -86,7 +85,7 @@ impl<'a> DesignLookup<'a> {
         }
     }
 
-    /// Which arms a hypothesis compares, if that is more than two: `A, B against C, D`.
+    /// The arms a hypothesis compares, if more than two: `A, B against C, D`.
     pub fn contrast(&self, hypothesis: &Hypothesis) -> Option<String> {
         let side = |sign: f64| -> Vec<&str> {
             let on = hypothesis.contrast.iter().filter(|(_, weight)| weight * sign > 0.0);
@@ -96,19 +95,19 @@ impl<'a> DesignLookup<'a> {
             .then(|| format!("{} against {}", side(1.0).join(", "), side(-1.0).join(", ")))
     }
 
-    /// The figures that hypotheses ask for, each once.
+    /// The measures that hypotheses ask for, without duplicates.
     pub fn hypothesis_measures(&self) -> Vec<(usize, ArmMeasure)> {
         crate::figure_tables::distinct(
             self.design.hypotheses.iter().map(|asked| (asked.probe, asked.measure)),
         )
     }
 
-    /// Whether a hypothesis asks for this figure.
+    /// Whether a hypothesis asks for this measure.
     pub fn is_asked(&self, probe: usize, measure: ArmMeasure) -> bool {
         self.design.hypotheses.iter().any(|h| h.probe == probe && h.measure == measure)
     }
 
-    /// The starts of an arm that count: those of blocks, or of the pilot while there are no others.
+    /// The valid starts of an arm: of blocks, or of the pilot while there are no others.
     pub fn valid_starts(&self, arm: usize) -> impl Iterator<Item = &'a ArmStart> + Clone {
         let visits = self.visits;
         let counts = move |visit: &&ArmStart| visit.arm == arm && visit.void.is_none();
@@ -116,7 +115,7 @@ impl<'a> DesignLookup<'a> {
         visits.iter().filter(counts).filter(move |visit| visit.block > 0 || !in_blocks)
     }
 
-    /// The starts of an arm that count and measured this probe: in blocks, or in the pilot if it alone did.
+    /// An arm's valid starts that measured this probe: of blocks, or only of the pilot.
     pub fn starts(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a ArmStart> + Clone {
         let of = move |visit: &&ArmStart| {
             visit.arm == arm && visit.void.is_none() && visit.taken.iter().any(|taken| taken.probe == probe)
@@ -126,18 +125,17 @@ impl<'a> DesignLookup<'a> {
         visits.iter().filter(of).filter(move |visit| visit.block > 0 || !in_blocks)
     }
 
-    /// What a probe gave at each of them.
+    /// A probe's result at each of them.
     pub fn taken(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a MeasurementResult> + Clone {
         self.starts(arm, probe).flat_map(move |visit| visit.taken.iter().filter(move |t| t.probe == probe))
     }
 }
 
-/// A figure of a probe.
 pub(crate) fn figure(taken: &MeasurementResult, measure: ArmMeasure) -> Option<f64> {
     taken.figures.iter().find(|(found, _)| *found == measure).map(|(_, figure)| *figure)
 }
 
-/// The figure that says most of a load.
+/// The most telling measure of a load.
 pub(super) fn main_measure(at: LoadLevel) -> ArmMeasure {
     match at {
         LoadLevel::Limit => ArmMeasure::Capacity,

@@ -6,15 +6,14 @@ use crate::{RunView, Text, Tone};
 use plan::Hypothesis;
 use record::{Caveat, ExperimentState, HypothesisResult};
 
-/// Room for the longest answer.
+/// Width of the longest answer.
 const ANSWER: usize = 13;
-/// Room for a ratio with its interval.
+/// Width of a ratio with its interval.
 const RATIO: usize = 19;
-/// Room for what stands between the two.
+/// Width left for the name.
 const NAME: usize = WIDTH - 2 - ANSWER - 2 - 2 - RATIO - 2 - BAR;
 
-/// Every hypothesis in one line, under a scale: what is known so far. Where there is no room for both, the
-/// interval is drawn rather than written.
+/// One line per hypothesis under a scale: the results so far. Where there is no room for both, the interval is drawn rather than written.
 pub fn hypothesis_lines(view: &RunView, width: usize) -> Vec<Text> {
     let Some((names, standing)) = DesignLookup::of(view).zip(view.standing.as_ref()) else {
         return Vec::new();
@@ -27,7 +26,7 @@ pub fn hypothesis_lines(view: &RunView, width: usize) -> Vec<Text> {
     std::iter::once(scale(&rows, unit, room)).chain(each).collect()
 }
 
-/// Every hypothesis with what there is to say of it.
+/// Every hypothesis with its remarks.
 pub(crate) fn sentences(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
     let rows = hypothesis_rows(names, standing);
     let Some(unit) = unit(&rows) else { return Vec::new() };
@@ -62,19 +61,19 @@ pub(crate) fn sentences(names: &DesignLookup<'_>, standing: &ExperimentState) ->
     lines
 }
 
-/// A doubt about more than one hypothesis is one about the whole.
+/// A caveat of several hypotheses concerns the whole experiment.
 pub(crate) fn is_of_several(standing: &ExperimentState, caveat: &Caveat) -> bool {
     let of = |judged: &&HypothesisResult| judged.caveats.contains(caveat);
     standing.caveats.contains(caveat) || standing.judged.iter().filter(of).count() > 1
 }
 
-/// A hypothesis, and what became of it.
+/// A hypothesis and its result.
 pub(crate) struct HypothesisRow<'a> {
     pub judged: &'a HypothesisResult,
     pub asked: &'a Hypothesis,
 }
 
-/// Hypotheses only: the placebo says how sure all this is.
+/// Only hypotheses: the placebo is part of the certainty.
 pub(crate) fn hypothesis_rows<'a>(
     names: &DesignLookup<'a>,
     standing: &'a ExperimentState,
@@ -87,7 +86,7 @@ pub(crate) fn hypothesis_rows<'a>(
         .collect()
 }
 
-/// None without a row.
+/// `None` without rows.
 fn unit(rows: &[HypothesisRow<'_>]) -> Option<i32> {
     let away = |row: &HypothesisRow<'_>| {
         let interval = row.judged.ratio?;
@@ -105,7 +104,6 @@ fn answer(judged: &HypothesisResult) -> Text {
     Text::plain("  ").with_span(tone, format!("{word:ANSWER$}")).with_plain("  ")
 }
 
-/// Below a name.
 fn under(text: Text) -> Text {
     let mut line = Text::plain(" ".repeat(2 + ANSWER + 2));
     line.pieces.extend(text.pieces);
@@ -136,11 +134,11 @@ fn bar_of(
     line
 }
 
-/// What there is room for beside the bar.
+/// The room beside the bar.
 #[derive(Clone, Copy)]
 struct BarLayout {
     name: usize,
-    /// Whether the ratio is written.
+    /// Whether to write out the ratio.
     written: bool,
 }
 
@@ -168,7 +166,7 @@ fn scale(rows: &[HypothesisRow<'_>], unit: i32, room: BarLayout) -> Text {
     bar::scale(Text::new(Tone::Faint, format!("  {effect:before$}")), unit)
 }
 
-/// What the diagnosis of the baseline let expect, and whether it came so.
+/// What the baseline's diagnosis predicted, and whether it came true.
 pub(crate) fn prediction_line(judged: &HypothesisResult) -> Option<Text> {
     let expected = judged.expected.as_ref()?;
     let line = match (expected.answer, judged.held) {

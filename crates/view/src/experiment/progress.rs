@@ -1,4 +1,4 @@
-//! An experiment while it goes on.
+//! A running experiment.
 
 use super::DesignLookup;
 use super::causes::NAME;
@@ -11,7 +11,6 @@ use plan::ArmMeasure;
 use record::{ArmStart, Design, ExperimentState, MeasurementResult, OngoingStart};
 use units::{Nanos, grouped};
 
-/// What is going to be done.
 pub(crate) fn design_line(design: &Design) -> Text {
     let (arms, asked) = (design.arms.len(), design.hypotheses.len());
     let blocks = if design.least == design.most {
@@ -23,7 +22,7 @@ pub(crate) fn design_line(design: &Design) -> Text {
         0 => String::new(),
         n => format!("{} of the plan as it stands first, then ", number_of(n as usize, "start")),
     };
-    // The plan as it stands is started twice in each block: the second is the placebo.
+    // Each block starts the unchanged plan twice: the second is the placebo.
     let starts = number_of(design.starts_in_block() as usize, "start");
     let budget = design.budget.map(|budget| format!("; at most {budget}")).unwrap_or_default();
     Text::new(
@@ -37,7 +36,6 @@ pub(crate) fn design_line(design: &Design) -> Text {
     )
 }
 
-/// Which start begins.
 pub(crate) fn start_begun_line(names: &DesignLookup<'_>, visiting: &OngoingStart) -> Text {
     let about = visiting.expected.map(|time| format!(", about {}", whole(time))).unwrap_or_default();
     let again = if visiting.placebo { " again, as placebo" } else { "" };
@@ -56,17 +54,16 @@ fn block(names: &DesignLookup<'_>, block: u32) -> String {
     }
 }
 
-/// The block of a start that was made.
+/// The block of a completed start.
 pub(crate) fn block_of(visit: &ArmStart) -> String {
     if visit.block == 0 { "pilot".to_owned() } else { format!("block {}", visit.block) }
 }
 
-/// In whole seconds, minutes above two.
+/// Rounded to seconds; above two minutes to minutes.
 fn whole(time: Nanos) -> Nanos {
     Nanos::from_secs(time.as_secs_f64().round().max(1.0) as u64)
 }
 
-/// What a start gave.
 pub(crate) fn start_done_line(names: &DesignLookup<'_>, visit: &ArmStart) -> Text {
     if let Some(why) = &visit.void {
         return Text::new(Tone::Warn, "void").with_plain(format!(": {}", without_log_tail(why)));
@@ -115,7 +112,7 @@ fn of(names: &DesignLookup<'_>, taken: &MeasurementResult) -> Option<String> {
     (!found.is_empty()).then(|| format!("{}{cause}", text.trim_end()))
 }
 
-/// Where it stands: after the pilot the noise, after a block the answers.
+/// The state: noise after the pilot, answers after a block.
 pub(crate) fn standing_lines(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
     let arrow = || Text::plain("  → ");
     if standing.blocks == 0 {
@@ -135,7 +132,7 @@ pub(crate) fn standing_lines(names: &DesignLookup<'_>, standing: &ExperimentStat
         .collect()
 }
 
-/// The start that goes on, or what is between two.
+/// The current start, or what happens between two.
 pub fn current_start_line(view: &RunView) -> Text {
     match (DesignLookup::of(view), &view.visiting) {
         (Some(names), Some(visiting)) => start_begun_line(&names, visiting),
@@ -148,7 +145,7 @@ pub fn current_start_line(view: &RunView) -> Text {
     }
 }
 
-/// Every arm in one line, with what its last start gave.
+/// One line per arm, with the results of its last start.
 pub fn arm_lines(view: &RunView) -> Vec<Text> {
     let Some(names) = DesignLookup::of(view) else { return Vec::new() };
     let widest = names.design.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);

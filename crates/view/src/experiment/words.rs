@@ -3,7 +3,6 @@ use plan::ArmMeasure;
 use record::{HypothesisAnswer, HypothesisResult, Interval};
 use units::{Bytes, Nanos, Rate, grouped};
 
-/// An answer as a word.
 pub(crate) fn answer_word(answer: HypothesisAnswer) -> (&'static str, Tone) {
     match answer {
         HypothesisAnswer::Better => ("better", Tone::Good),
@@ -14,7 +13,6 @@ pub(crate) fn answer_word(answer: HypothesisAnswer) -> (&'static str, Tone) {
     }
 }
 
-/// An answer in a sentence.
 pub(crate) fn answer_in_full(answer: HypothesisAnswer) -> &'static str {
     match answer {
         HypothesisAnswer::NoDifference => "no difference that matters",
@@ -22,7 +20,7 @@ pub(crate) fn answer_in_full(answer: HypothesisAnswer) -> &'static str {
     }
 }
 
-/// How many hypotheses have each answer: `2 better, 1 undecided`.
+/// The number of hypotheses per answer: `2 better, 1 undecided`.
 pub(crate) fn answer_counts<'a>(judged: impl Iterator<Item = &'a HypothesisResult> + Clone) -> String {
     let all = [
         HypothesisAnswer::Better,
@@ -47,7 +45,7 @@ pub(crate) fn number_of(count: usize, thing: &str) -> String {
     format!("{} {}", grouped(count as u64), if count == 1 { thing } else { &plural })
 }
 
-/// Over a column of figures.
+/// A column heading.
 pub(super) fn head(measure: ArmMeasure) -> &'static str {
     match measure {
         ArmMeasure::Cpu => "CPU each",
@@ -55,7 +53,7 @@ pub(super) fn head(measure: ArmMeasure) -> &'static str {
     }
 }
 
-/// In a sentence.
+/// A measure's name in a sentence.
 pub(super) fn measure_words(measure: ArmMeasure) -> &'static str {
     match measure {
         ArmMeasure::Cpu => "CPU per request",
@@ -63,7 +61,7 @@ pub(super) fn measure_words(measure: ArmMeasure) -> &'static str {
     }
 }
 
-/// A figure with its unit.
+/// A value with its unit.
 pub(crate) fn value(measure: ArmMeasure, figure: f64) -> String {
     match measure {
         ArmMeasure::Capacity | ArmMeasure::Throughput => Rate(figure).to_string(),
@@ -75,7 +73,7 @@ pub(crate) fn value(measure: ArmMeasure, figure: f64) -> String {
     }
 }
 
-/// From the lowest to the highest: `205–220/s`, the unit once where it is the same.
+/// A range: `205–220/s`, with the unit once if it is the same.
 pub(super) fn range(measure: ArmMeasure, low: f64, high: f64) -> String {
     let (low, high) = (value(measure, low), value(measure, high));
     if low == high {
@@ -104,7 +102,7 @@ pub(crate) fn ratio(interval: &Interval) -> String {
     format!("×{} ({}–{})", factor(interval.value), factor(interval.low), factor(interval.high))
 }
 
-/// Why a start does not count, without the last lines of its log: `torment show RUN --logs` has all of them.
+/// Why a start is void, without its log tail: `torment show RUN --logs` has all of it.
 pub(crate) fn without_log_tail(why: &str) -> &str {
     why.split("; its last lines:").next().unwrap_or(why).lines().next().unwrap_or_default()
 }
@@ -116,7 +114,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// The middle of some figures; of an even number the mean of the two in the middle.
+/// The median; of an even number the mean of the middle two.
 pub(crate) fn median(figures: &mut [f64]) -> Option<f64> {
     figures.sort_by(f64::total_cmp);
     let upper = *figures.get(figures.len() / 2)?;

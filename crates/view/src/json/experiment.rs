@@ -7,7 +7,7 @@ use record::{
 use serde_json::{Map, Value, json};
 use units::Nanos;
 
-/// Design, answers and every start; null before the design is known.
+/// Design, answers and all starts; null before the design is known.
 pub(super) fn experiment(view: &RunView) -> Value {
     let Some(design) = &view.design else { return Value::Null };
     let nothing = ExperimentState::default();
@@ -58,7 +58,7 @@ fn load(at: LoadLevel) -> Value {
     }
 }
 
-/// A question with its answer; null where there is none yet.
+/// A hypothesis with its answer; null while there is none.
 fn hypothesis(design: &Design, standing: &ExperimentState, place: usize) -> Value {
     let asked = &design.hypotheses[place];
     let arm = |arm: usize| design.arms.get(arm).map(|arm| arm.name.as_str());
@@ -91,7 +91,7 @@ fn judged(judged: &HypothesisResult) -> Value {
     })
 }
 
-/// To five decimals: more says nothing of a ratio that is known to a percent.
+/// To five decimals: a ratio known to a percent has no more.
 fn interval(interval: Interval) -> Value {
     let digits = |ratio: f64| count((ratio * 1e5).round() / 1e5);
     json!({ "value": digits(interval.value), "low": digits(interval.low), "high": digits(interval.high) })
@@ -151,7 +151,7 @@ fn taken(taken: &MeasurementResult) -> Value {
     })
 }
 
-/// Its key with the unit, and the figure in it.
+/// Its key with the unit, and its value.
 fn figure(measure: ArmMeasure, figure: f64) -> (String, Value) {
     let time = || micros(Nanos::from_secs_f64(figure.max(0.0)));
     let (unit, value) = match measure {

@@ -1,4 +1,4 @@
-//! What ran on the processors, for programs: shares with their intervals. Its stacks are for `export`.
+//! On-CPU profiles as JSON: shares with their intervals. The stacks are left to `export`.
 
 use crate::RunView;
 use crate::values::seconds;
@@ -7,7 +7,7 @@ use record::watch::CloserLook;
 use serde_json::{Value, json};
 use stacks::{SampleCount, Tally};
 
-/// All functions and modules, those that ran most often themselves leading.
+/// All functions and modules, by self time in descending order.
 pub(super) fn profile(profile: &Profile) -> Value {
     let tally = Tally::of(profile);
     let module = |of: u32| profile.modules.get(of as usize);
@@ -56,7 +56,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
     })
 }
 
-/// Where threads waited, the most first.
+/// Where threads waited, most first.
 pub(super) fn waiting(view: &RunView) -> Value {
     let at = view.places.iter().flat_map(|place| &place.looks).filter_map(|look| match look {
         CloserLook::Stacks { at, .. } => Some(at),

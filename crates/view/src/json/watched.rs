@@ -1,4 +1,4 @@
-//! What was watched, and what gave first.
+//! What was watched, and what gave first, as JSON.
 
 use crate::values::{count, rate_value};
 use crate::watched::window_figures;
@@ -51,7 +51,6 @@ fn of_place(place: &WatchedPlace) -> Value {
     })
 }
 
-/// The figures of each trial.
 fn trials(place: &WatchedPlace) -> Vec<Value> {
     let average = |(what, number): &(String, f64)| json!({ "what": what, "average": rate_value(*number) });
     let of = |(trial, window): (&u32, &record::watch::Window)| {

@@ -1,18 +1,17 @@
-//! Lengths of time, counted between fixed bounds.
+//! Durations, counted in fixed buckets.
 
 use stats::Histogram;
 use units::Nanos;
 
-/// Within a decade: no bound is more than twice the one before, so that a quantile that is read off them is not far out.
+/// Within a decade: no bound is more than twice the previous, so that quantiles read from them are not far off.
 const STEPS: [u64; 6] = [100, 150, 200, 300, 500, 700];
-/// From 10 µs, in hundredths of it.
+/// 10 µs, in hundredths.
 const FIRST_NS: u64 = 100;
-/// To 100 s.
+/// Up to 100 s.
 const DECADES: usize = 7;
-/// How many bounds there are.
 const BOUNDS: usize = STEPS.len() * DECADES + 1;
 
-/// The bounds in nanoseconds, rising. They never change from run to run, or nothing could be summed.
+/// The bounds in nanoseconds, ascending. The same for every run, so that counts can be summed.
 const fn bounds_ns() -> [u64; BOUNDS] {
     let mut bounds = [0; BOUNDS];
     let mut unit = FIRST_NS;
@@ -29,7 +28,7 @@ const fn bounds_ns() -> [u64; BOUNDS] {
 
 const BOUNDS_NS: [u64; BOUNDS] = bounds_ns();
 
-/// How many times lay between which bounds. Whole numbers only: what is added in another order gives the same.
+/// Counts of durations between bounds. Integers only, so that the order of addition does not matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Buckets {
     counts: [u64; BOUNDS + 1],
@@ -37,7 +36,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// All times of a histogram; each is known within 0.1 %.
+    /// Counts a histogram's durations, each exact to 0.1 %.
     pub fn from_histogram(times: &Histogram) -> Self {
         let mut all = Self { counts: [0; BOUNDS + 1], sum_ns: 0 };
         for (time, count) in times.counts() {
@@ -48,22 +47,22 @@ impl Buckets {
         all
     }
 
-    /// The upper bounds, in seconds; times beyond the last have none.
+    /// The upper bounds, in seconds; the last bucket has none.
     pub fn bounds() -> impl Iterator<Item = f64> {
         BOUNDS_NS.iter().map(|bound| Nanos(*bound).as_secs_f64())
     }
 
-    /// How many lie at or below each bound and above the one before; the last: how many lie above all.
+    /// Counts per bucket, not cumulative: above the previous bound, up to and including its own; the last is unbounded.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// How many there are.
+    /// Total count.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// All together, in seconds.
+    /// Sum, in seconds.
     pub fn sum(&self) -> f64 {
         self.sum_ns as f64 / 1e9
     }
@@ -94,13 +93,13 @@ mod tests {
         }
         assert_eq!(Buckets::from_histogram(&parts), whole);
         assert_eq!(whole.count(), 11_999);
-        // Each is known within 0.1 %, also one that is exactly at a bound.
+        // Each is exact to 0.1 %, even at a bound.
         let above = |us: u64| (1..12_000u64).filter(|i| i * i > us).count() as u64;
         let beyond = whole.counts()[BOUNDS];
         assert!((above(100_100_000)..=above(99_900_000)).contains(&beyond), "{beyond} above 100 s");
         let exact: f64 = (1..12_000u64).map(|i| (i * i) as f64 / 1e6).sum();
         assert!((whole.sum() / exact - 1.0).abs() < 0.001, "{} {exact}", whole.sum());
-        // What is at or below 1 ms: 1 to 31 µs squared.
+        // Up to and including 1 ms: 1 to 31 µs squared.
         let below = Buckets::bounds().take_while(|bound| *bound <= 0.001).count();
         assert_eq!(whole.counts()[..below].iter().sum::<u64>(), 31);
     }

@@ -1,34 +1,34 @@
-//! Every family: the names that other people's tools know. One that was there once keeps its name, type and unit.
+//! All metric families: names that other tools rely on. A published family keeps its name, type and unit.
 
 use record::catalogue::{LOAD, LoadReader, LoadRow, Measure, Metric, catalogue_rows};
 use std::sync::LazyLock;
 
-/// What a kind of sample is called and means.
+/// A metric's name, type, unit and meaning.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MetricFamily {
-    /// Its name as Prometheus has it: unit and `_total` included.
+    /// Its Prometheus name, including unit and `_total`.
     pub name: &'static str,
-    /// What its samples are.
+    /// Its type.
     pub kind: MetricType,
-    /// Its unit as OpenTelemetry writes it (UCUM): `s`, `By`, `{request}/s`; empty if it has none.
+    /// Its unit in UCUM, as OpenTelemetry has it: `s`, `By`, `{request}/s`; empty if none.
     pub unit: &'static str,
-    /// Its own labels, beside [`super::LABELS`].
+    /// Its own labels, in addition to [`super::LABELS`].
     pub labels: &'static [&'static str],
-    /// What it means, in a sentence.
+    /// Its description, one sentence.
     pub help: &'static str,
 }
 
 units::named! {
-    /// What the samples of a family are; its name is the word of the text formats.
+    /// A metric type, named as in the text formats.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum MetricType {
-        /// Only grows, as long as the run lasts.
+        /// Never decreases during a run.
         Counter = "counter",
-        /// As it was last seen.
+        /// The last value seen.
         Gauge = "gauge",
-        /// Lengths of time in buckets; only grows.
+        /// Durations in buckets; never decreases.
         Histogram = "histogram",
-        /// Always 1: its labels say something.
+        /// Always 1: the labels carry the information.
         Info = "info",
     }
 }
@@ -53,7 +53,7 @@ impl MetricFamily {
         }
     }
 
-    /// Its name without what its type adds: OpenMetrics and OpenTelemetry call it so.
+    /// Its name without the type's suffix, as OpenMetrics and OpenTelemetry have it.
     pub fn stem(&self) -> &'static str {
         match self.kind {
             MetricType::Counter => self.name.strip_suffix("_total").unwrap_or(self.name),
@@ -62,7 +62,7 @@ impl MetricFamily {
         }
     }
 
-    /// The unit as a word that a name may end in.
+    /// The unit as a suffix for names.
     pub fn unit_word(&self) -> Option<&'static str> {
         match self.unit {
             "s" => Some("seconds"),
@@ -80,8 +80,7 @@ macro_rules! families {
     };
 }
 
-/// All of them, in the order in which they are told: those of the run, of its load as the catalogue has it, of its search, and of what
-/// is watched.
+/// All families in output order: those of the run, of its load as in the catalogue, of its search, and of what is watched.
 pub static FAMILIES: LazyLock<Vec<&'static MetricFamily>> = LazyLock::new(|| {
     let mut families = OF_THE_RUN.to_vec();
     for LoadRow { measure, read, .. } in LOAD {
@@ -108,12 +107,12 @@ fn add(
 ) {
     let Some(metric) = measure.metric else { return };
     if !families.iter().any(|family| family.name == metric.family) {
-        // Once in the life of the program.
+        // Once per process.
         families.push(Box::leak(Box::new(MetricFamily::of(measure, metric, labels, kind))));
     }
 }
 
-/// That of a measure of the catalogue.
+/// The family of a catalogue measure.
 pub(super) fn of_metric(name: &str) -> &'static MetricFamily {
     FAMILIES.iter().find(|family| family.name == name).expect("every metric of the catalogue is of a family")
 }
@@ -128,7 +127,7 @@ families! { OF_THE_RUN {
 } }
 
 families! { OF_THE_SEARCH {
-    // The search, the experiment.
+    // Search and experiment.
     TRIAL: Gauge "torment_trial_number" "" ["purpose"]
         "Number of the trial that goes on, or of the last one, and what it is for.";
     TRIAL_RATE: Gauge "torment_trial_planned_per_second" "{request}/s" []

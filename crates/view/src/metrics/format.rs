@@ -1,16 +1,16 @@
-//! Which of the two text formats is wanted.
+//! Negotiates the text format.
 
-/// A form of the text.
+/// A text format for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpositionFormat {
     /// OpenMetrics 1.0.
     OpenMetrics,
-    /// The text format of Prometheus, version 0.0.4: whatever reads metrics knows it.
+    /// Prometheus text format 0.0.4, which every scraper reads.
     Prometheus,
 }
 
 impl ExpositionFormat {
-    /// The one that whoever asks would rather have, by its `Accept` header; Prometheus' own if nothing is said.
+    /// The format preferred by an `Accept` header; Prometheus if it names none.
     pub fn from_accept(accept: &str) -> Self {
         let weight = |named: &[&str]| {
             let kinds = accept.split(',').filter_map(|kind| {
@@ -28,7 +28,7 @@ impl ExpositionFormat {
         if open > 0.0 && open >= plain { Self::OpenMetrics } else { Self::Prometheus }
     }
 
-    /// What it says of itself.
+    /// Its `Content-Type`.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",

@@ -1,4 +1,4 @@
-//! What became of the load: counters over all trials, gauges of the last second.
+//! Load metrics: counters over all trials, gauges of the last second.
 
 use super::families::of_metric;
 use super::watched::value;
@@ -8,7 +8,7 @@ use record::Slice;
 use record::catalogue::{LOAD, LoadReader, LoadRow};
 use units::Rate;
 
-/// Every measure of the load that has a metric, of all that was counted and of the last second.
+/// Adds all load measures that have a metric, from the total and the last second.
 pub(super) fn add_samples(total: &Slice, last: Option<&LastSecond>, samples: &mut Samples) {
     for (place, LoadRow { measure, read, .. }) in LOAD.iter().enumerate() {
         let Some(metric) = measure.metric else { continue };
@@ -27,12 +27,12 @@ pub(super) fn add_samples(total: &Slice, last: Option<&LastSecond>, samples: &mu
     }
 }
 
-/// The last second of load: a value for each row of the catalogue that is of a moment.
+/// The last second of load: a value for each instantaneous row of the catalogue.
 #[derive(Debug, Clone)]
 pub(super) struct LastSecond(Vec<Option<f64>>);
 
 impl LastSecond {
-    /// The rest of a second makes no rates: those of the second before it stay.
+    /// A partial second makes no rates: those of the second before stay.
     pub fn of(slice: &Slice, before: Option<&Self>) -> Self {
         let value = |(place, row): (usize, &LoadRow)| match row.read {
             LoadReader::Rate(get) if is_whole(slice.elapsed) => Some(Rate::of(get(slice), slice.elapsed).0),

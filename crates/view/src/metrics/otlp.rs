@@ -1,12 +1,12 @@
-//! Measures as OpenTelemetry has them over HTTP: the body of a push to `/v1/metrics`, in JSON.
+//! Metrics for OpenTelemetry over HTTP: the JSON body of a push to `/v1/metrics`.
 
 use super::{Buckets, FAMILIES, LABELS, MetricFamily, MetricType, Sample, SampleValue, Snapshot};
 use serde_json::{Map, Value as Json, json};
 
-/// What counts is given since the run began, not since the last push: one that is lost loses nothing.
+/// Counters are cumulative since the run began, not since the last push, so a lost push loses nothing.
 const CUMULATIVE: u8 = 2;
 
-/// All measures of some runs, as they stand now. Numbers of 64 bits are texts, as the protocol wants it.
+/// Current metrics of some runs. 64-bit integers are strings, as the protocol requires.
 pub fn otlp(runs: &[Snapshot], now_unix_ms: u64) -> Json {
     json!({ "resourceMetrics": runs.iter().map(|run| resource(run, now_unix_ms)).collect::<Vec<_>>() })
 }
@@ -28,14 +28,14 @@ fn resource(run: &Snapshot, now_unix_ms: u64) -> Json {
     })
 }
 
-/// A family, if the run has samples of it.
+/// A family's metric, if the run has samples of it.
 fn metric(run: &Snapshot, family: &'static MetricFamily, now_unix_ms: u64) -> Option<Json> {
     let samples = run.samples.iter().filter(|sample| sample.family == family);
     let points: Vec<Json> = samples.map(|sample| point(run, sample, now_unix_ms)).collect();
     if points.is_empty() {
         return None;
     }
-    // Whoever turns it into a metric of Prometheus adds `_total` again, and a unit that is not there yet.
+    // Converters to Prometheus append `_total`, and a unit that is missing.
     let name = if family.kind == MetricType::Counter { family.stem() } else { family.name };
     let (kind, data) = match family.kind {
         MetricType::Counter => (

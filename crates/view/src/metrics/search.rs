@@ -1,4 +1,4 @@
-//! Where a search, an experiment or a ramp stands.
+//! Progress of a search, an experiment or a ramp.
 
 use super::{Samples, families as family};
 use crate::{ArrivalKind, RunView, TrialState, caveats};
@@ -9,7 +9,7 @@ pub(super) fn add_samples(view: &RunView, samples: &mut Samples) {
     let now = view.current.as_ref().map(|current| (current.number, current.purpose, current.rate));
     if let Some((number, purpose, rate)) = now.or(last) {
         samples.count(&family::TRIAL, &[purpose.name()], u64::from(number));
-        // Of others it is no rate that is raised.
+        // A search for connections raises no rate.
         if let Some(rate) = rate.filter(|_| view.words() != ArrivalKind::Connections) {
             samples.number(&family::TRIAL_RATE, &[], rate.0);
         }
@@ -37,7 +37,6 @@ pub(super) fn add_samples(view: &RunView, samples: &mut Samples) {
     }
 }
 
-/// Says how often each occurs.
 fn count_each<'a, const N: usize>(
     labels: impl Iterator<Item = [&'a str; N]>,
     mut say: impl FnMut(&[&str], u64),
@@ -49,7 +48,7 @@ fn count_each<'a, const N: usize>(
 
 fn class(state: TrialState) -> &'static str {
     match state {
-        // It is drawn as a dash.
+        // Displayed as a dash.
         TrialState::Unjudged => "unjudged",
         state => state.name(),
     }

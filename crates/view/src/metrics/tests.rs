@@ -1,4 +1,4 @@
-//! The measures of made-up runs: what grows, what is told, and that nothing is told under a name that is not known.
+//! Metrics of synthetic runs: what grows, what is reported, and that no unknown name is.
 
 mod format;
 
@@ -41,7 +41,7 @@ fn trial(number: u32, purpose: Purpose) -> Event {
     }
 }
 
-/// A second in which so many were answered, each after so many milliseconds.
+/// A second with `ok` answers, each after `ms` milliseconds.
 fn slice(index: u32, ok: u64, ms: u64) -> Slice {
     let mut slice = Slice { index, due: ok, sent: ok, elapsed: record::SLICE, ..Slice::default() };
     slice.outcomes.add(Outcome::Ok, ok);
@@ -75,7 +75,7 @@ fn done(number: u32, purpose: Purpose, total: Slice, good: bool) -> Event {
     }
 }
 
-/// The only sample of that name with these labels of its own.
+/// The only sample with that name and these own labels.
 fn value(run: &Snapshot, name: &str, labels: &[&str]) -> SampleValue {
     let mut found = run.samples.iter().filter(|s| s.family.name == name && s.labels == labels);
     let one = found.next().unwrap_or_else(|| panic!("no {name} {labels:?} in {run:#?}"));
@@ -95,7 +95,7 @@ fn counters_only_grow_and_sum_to_the_account_of_all_trials() {
     let seconds = [slice(0, 200, 3), slice(1, 190, 700)];
     let mut total = seconds[0].clone();
     total.merge_after(&seconds[1]);
-    // What the drain brought to light.
+    // Decided in the drain.
     total.outcomes.add(Outcome::Unfinished, 10);
     total.response.record_many(Nanos::from_secs(2), 10);
     let events = [
@@ -106,7 +106,7 @@ fn counters_only_grow_and_sum_to_the_account_of_all_trials() {
         done(1, Purpose::Climb, total, false),
         trial(2, Purpose::Measure),
         second(2, &slice(0, 100, 1)),
-        // The second trial was cut short by something that left no result.
+        // The second trial was cut short without a result.
         trial(3, Purpose::Measure),
         second(3, &slice(0, 7, 1)),
         Event::RunEnded(Box::new(record::RunEnd {
@@ -156,7 +156,7 @@ fn the_rest_of_a_second_makes_no_rate() {
     assert_eq!(value(&run, "torment_requests_resent_total", &[]), SampleValue::Count(3));
 }
 
-/// A window with all that can be seen.
+/// A window with everything observable.
 fn window(group: &str) -> Window {
     let states =
         [ThreadWait::Running, ThreadWait::Client].map(|wait| ThreadState { wait, threads: 4.0 }).to_vec();
@@ -238,7 +238,7 @@ fn watched() -> Event {
     }
 }
 
-/// A run in which everything happens that can be told.
+/// A run with every reportable event.
 fn everything() -> Snapshot {
     let limit = Limit {
         held: None,
@@ -356,7 +356,7 @@ fn too_many_names_are_summed() {
     assert_eq!(groups.count(), 33);
     let others = ["java", "service", "others"];
     assert_eq!(value(&run, "torment_target_group_cpu_seconds_total", &others), SampleValue::Number(17.0));
-    // A program that is not watched any longer has no threads, but what it used was used.
+    // A program no longer watched has no threads, but its usage stays.
     measures.fold(&Event::WatchStarted { place: String::new(), watched: Box::default() });
     let run = measures.snapshot().expect("it has begun");
     assert!(!run.samples.iter().any(|s| s.family.name == "torment_target_threads"));

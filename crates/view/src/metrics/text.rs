@@ -1,11 +1,11 @@
-//! Measures as text, for whoever scrapes them.
+//! Metrics as text, for scrapers.
 
 use super::{
     Buckets, ExpositionFormat, FAMILIES, LABELS, MetricFamily, MetricType, Sample, SampleValue, Snapshot,
 };
 use std::fmt::Write;
 
-/// All measures of some runs. Families stand together, as both formats want it.
+/// All metrics of some runs, grouped by family as both formats require.
 pub fn text(runs: &[Snapshot], form: ExpositionFormat) -> String {
     let mut out = String::new();
     for family in FAMILIES.iter() {
@@ -30,7 +30,7 @@ pub fn text(runs: &[Snapshot], form: ExpositionFormat) -> String {
 fn head(out: &mut String, family: &MetricFamily, form: ExpositionFormat) {
     let (name, kind) = match (form, family.kind) {
         (ExpositionFormat::OpenMetrics, kind) => (family.stem(), kind.name()),
-        // It knows no such kind.
+        // Prometheus lacks this type.
         (ExpositionFormat::Prometheus, MetricType::Info) => (family.name, MetricType::Gauge.name()),
         (ExpositionFormat::Prometheus, kind) => (family.name, kind.name()),
     };
@@ -50,7 +50,7 @@ fn write_sample(out: &mut String, run: &Snapshot, sample: &Sample) {
             let mut below = 0;
             for (bound, count) in Buckets::bounds().zip(times.counts()) {
                 below += count;
-                // A whole number has a point as well: 1.0.
+                // Integers need a decimal point: 1.0.
                 line(out, &format!("{name}_bucket"), run, sample, Some(&format!("{bound:?}")), below);
             }
             line(out, &format!("{name}_bucket"), run, sample, Some("+Inf"), times.count());
@@ -79,7 +79,7 @@ fn line(
     let _ = writeln!(out, "}} {value}");
 }
 
-/// As it must stand in a label, and may stand in a help.
+/// Escaped as labels require, and help allows.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! What was seen of the target and around it: every measure of the catalogue that has a metric.
+//! Metrics of the target and its surroundings: every catalogue measure that has a metric.
 
 use super::families::{self as family, of_metric};
 use super::{SampleValue, Samples};
@@ -7,34 +7,33 @@ use record::catalogue::{Measure, Quantity};
 use record::watch::{TreeRole, WatchCoverage, Window};
 use std::collections::BTreeMap;
 
-/// Values of one family that only their last label tells apart; what is more is summed.
+/// Values of one family that differ only in the last label; the rest is summed.
 const MOST: usize = 32;
-/// What the sum of all others is called.
+/// Label of that sum.
 const OTHERS: &str = "others";
 
-/// Values by measure, which is one of a family, and by labels. As they were counted: nothing is rounded on the way.
+/// Values by measure and labels, as counted, without rounding.
 type LabelledValues = BTreeMap<(&'static str, Vec<String>), (&'static Measure, f64)>;
 
-/// Counters since the run began, and the rest as it was last seen.
+/// Counters since the run began, and the last values of all else.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TargetMetrics {
     trees: TreeRegistry,
-    /// Processors that each may use, by its machine.
+    /// Processors that each tree may use, by machine.
     allowed: BTreeMap<String, Vec<f64>>,
     sums: LabelledValues,
-    /// Of the programs under load, which may be gone a window later, by their machine.
+    /// Of programs under load, which may be gone a window later; by machine.
     programs: BTreeMap<String, LabelledValues>,
-    /// The first machine that told anything: of what is around programs, only what is there is told.
+    /// The first machine to report: what surrounds programs is reported only from there.
     machine: Option<String>,
-    /// Of what is around them, by source: what is not seen now is as it was.
+    /// Of the surroundings, by source: sources not seen now keep their values.
     around: BTreeMap<&'static str, LabelledValues>,
 }
 
-/// A value on its way.
 struct LabelledValue {
     source: &'static str,
     of_program: bool,
-    /// Whether its last label is the name of one of several.
+    /// Whether its last label names an item.
     is_named: bool,
     labels: Vec<String>,
     measure: &'static Measure,
@@ -42,7 +41,7 @@ struct LabelledValue {
 }
 
 impl TargetMetrics {
-    /// Who is watched on a machine from now on.
+    /// Sets who is watched on a machine.
     pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
         self.trees.set_watched(machine, watched);
         let allowed = watched.subjects.iter().map(|subject| subject.cpus).collect();
@@ -50,7 +49,6 @@ impl TargetMetrics {
         self.programs.remove(machine);
     }
 
-    /// What was seen there within a second.
     pub fn add_window(&mut self, machine: &str, window: &Window) {
         let is_first = self.machine.get_or_insert_with(|| machine.to_owned()) == machine;
         let mut programs = LabelledValues::new();
@@ -59,7 +57,7 @@ impl TargetMetrics {
             self.labelled_values(machine, window)
         {
             let Some(family) = measure.metric.map(|metric| metric.family) else { continue };
-            // One database is asked, from wherever that is.
+            // There is one database, wherever it is queried from.
             let is_asked = matches!(source, "postgres" | "sessions" | "metrics" | "series");
             if !of_program && !is_first && !is_asked {
                 continue;
@@ -80,7 +78,7 @@ impl TargetMetrics {
             values.entry((family, labels)).or_insert((measure, 0.0)).1 += counted;
         }
         self.programs.insert(machine.to_owned(), programs);
-        // Of a database that was seen, sessions that are gone do not stay as they were.
+        // If the database was seen, drop sessions that are gone.
         if window.postgres.is_some() {
             self.around.remove("sessions");
         }
@@ -118,7 +116,7 @@ impl TargetMetrics {
             all.iter().enumerate().map(of).collect::<Vec<_>>()
         };
         for (machine, index, cpus) in self.allowed.iter().flat_map(each).filter(|(.., cpus)| *cpus > 0.0) {
-            // Only of programs that are there.
+            // Only programs still there.
             let tree = self.trees.at(&machine, index).map(|tree| words(&self.trees.known()[tree]));
             if let Some(labels) = tree.filter(|labels| self.is_seen(labels)) {
                 samples.number(&family::CPU_ALLOWED, &labels.each_ref().map(String::as_str), cpus);
@@ -150,7 +148,7 @@ fn words(tree: &TreeIdentity) -> [String; 2] {
     [tree.title(), role.to_owned()]
 }
 
-/// As it is said: a number of things is a whole one.
+/// Counts are integers.
 pub(super) fn value(measure: &Measure, counted: f64) -> SampleValue {
     match measure.quantity {
         Quantity::Count(_) | Quantity::Bytes if measure.whole => SampleValue::Count(counted as u64),
@@ -158,9 +156,9 @@ pub(super) fn value(measure: &Measure, counted: f64) -> SampleValue {
     }
 }
 
-/// Of values that only their last label tells apart the largest, the rest as one sum.
+/// Of values that differ only in the last label, keeps the largest and sums the rest.
 fn largest(values: &LabelledValues) -> LabelledValues {
-    /// Name, what it is of, and how much.
+    /// Name, measure, and value.
     type NamedValue<'a> = (&'a String, &'static Measure, f64);
     let mut alike: BTreeMap<(&str, &[String]), Vec<NamedValue<'_>>> = BTreeMap::new();
     let mut kept = LabelledValues::new();

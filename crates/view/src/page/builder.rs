@@ -1,5 +1,5 @@
-//! Folds the events of a run into its page: beside the run itself what is drawn over time, which needs every slice and every
-//! window once, in bounded memory.
+//! Folds a run's events into its page: the run itself, and the data of charts over time, which need every slice and window once, in
+//! bounded memory.
 
 use super::distribution::Distribution;
 use super::heatmap::ResponseHeatmap;
@@ -11,36 +11,35 @@ use crate::trial_state::TrialState;
 use crate::{RunView, Trial};
 use record::{Event, Purpose};
 
-/// The strict goal's bounds after so many trials: shown to hold, and shown to fail.
+/// The strict goal's bounds after so many trials: shown to hold, shown to fail.
 pub(super) type GoalBounds = (usize, Option<f64>, Option<f64>);
 
-/// A run as a page: fold its events in their order, then ask for its parts. Memory has a bound however long the run is:
-/// of a long one neighbouring rows are joined.
+/// A run as a page: fold its events in order, then ask for its parts. Memory is bounded: in long runs neighbouring rows are joined.
 #[derive(Debug, Clone, Default)]
 pub struct PageBuilder {
-    /// What is known of the run; its `seconds` stay empty, for the rows have them.
+    /// The run's state; its `seconds` stay empty, as the rows have them.
     pub run: RunView,
     pub(super) rows: TimelineRows,
     pub(super) seen: TargetColumns,
     pub(super) answers: ResponseHeatmap,
-    /// How the bounds closed.
+    /// How the bounds converged.
     pub(super) bounds: Vec<GoalBounds>,
-    /// Of the load that says most, with how much it says.
+    /// The most telling load's distribution, with its rank.
     pub(super) main: Option<((u8, f64), Distribution)>,
     pub(super) wanted: Vec<PageColumn>,
-    /// Columns there were when they were last chosen.
+    /// The number of columns when they were last chosen.
     chosen_of: usize,
 }
 
 impl PageBuilder {
-    /// All of some events.
+    /// Folds all events.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut pages = Self::default();
         events.into_iter().for_each(|event| pages.fold(event));
         pages
     }
 
-    /// Takes the next event in.
+    /// Folds the next event.
     pub fn fold(&mut self, event: &Event) {
         self.run.fold(event);
         self.run.seconds.clear();
@@ -84,8 +83,7 @@ impl PageBuilder {
         }
     }
 
-    /// Keeps the distribution of a load that says more than the one kept: one that was judged good, at the highest rate;
-    /// then any other that counts.
+    /// Keeps the distribution of the most telling load: one judged good, at the highest rate; then any other that counts.
     fn judge(&mut self, result: &record::TrialResult) {
         let Some(trial) = self.run.trials.last() else { return };
         let rank = match (TrialState::from_trial(trial), trial.purpose) {
@@ -95,14 +93,14 @@ impl PageBuilder {
             (TrialState::Bad, _) => 2,
             (TrialState::Void | TrialState::Unjudged, _) => 1,
         };
-        // Of bad loads the lowest rate says most.
+        // Among bad loads the lowest rate is the most telling.
         let rate = result.rate.0 * if rank == 2 { -1.0 } else { 1.0 };
         if self.main.as_ref().is_none_or(|(known, _)| (rank, rate) >= *known) {
             self.main = Some(((rank, rate), Distribution::of(at(trial), &result.total)));
         }
     }
 
-    /// The distribution to show: of the load that says most, or of the one that goes on while there is none.
+    /// The distribution to show: of the most telling load, or of the current one while there is none.
     pub(super) fn distribution(&self) -> Option<Distribution> {
         let kept = self.main.as_ref().map(|(_, kept)| kept.clone());
         kept.or_else(|| {
@@ -111,37 +109,36 @@ impl PageBuilder {
         })
     }
 
-    /// Every column that is shown and was measured.
+    /// Every shown column with measurements.
     fn wanted(&self) -> Vec<PageColumn> {
         let load = load_columns::columns().map(|(id, _)| PageColumn { of: vec![id.clone()], id });
         let has = |wanted: &PageColumn| wanted.of.iter().any(|id| self.rows.has_column(id));
         load.chain(self.seen.wanted()).filter(has).collect()
     }
 
-    /// The columns that are kept of one that is shown.
+    /// The stored columns behind a shown one.
     pub(super) fn parts(&self, column: &str) -> impl Iterator<Item = &str> {
         let found = self.wanted.iter().find(|wanted| wanted.id == column);
         found.into_iter().flat_map(|wanted| &wanted.of).map(String::as_str)
     }
 
-    /// Rows that are settled: a page that holds so many needs only those from here on, as long as the
-    /// [`Pages::generation`] is the same.
+    /// Number of settled rows: a page with that many needs only later ones while [`PageBuilder::generation`] is unchanged.
     pub fn rows(&self) -> usize {
         self.rows.settled()
     }
 
-    /// Changes when rows that were settled have changed, or got columns: then a page needs all of them anew.
+    /// Changes when settled rows have changed, or gained columns: pages then need all of them again.
     pub fn generation(&self) -> u32 {
         self.rows.generation()
     }
 
-    /// The settled rows from one on.
+    /// The settled rows from index `first` on.
     pub fn rows_from(&self, first: usize) -> Timeline {
         self.rows.timeline(first, &self.wanted)
     }
 }
 
-/// `trial 4, 1,200/s`; of a load the rate alone.
+/// `trial 4, 1,200/s`; for a load the rate alone.
 fn at(trial: &Trial) -> String {
     let rate = trial.rate.map(|rate| rate.to_string());
     match (trial.purpose, rate) {

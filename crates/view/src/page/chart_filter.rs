@@ -1,10 +1,10 @@
-//! Charts that hold something.
+//! Drops empty charts.
 
 use super::builder::PageBuilder;
 use crate::document::{Chart, Section};
 
 impl Section {
-    /// With a chart, if it holds anything.
+    /// Adds a chart, unless empty.
     pub(super) fn chart(mut self, pages: &PageBuilder, chart: Chart) -> Self {
         self.charts.extend(pages.without_empty_series(chart));
         self
@@ -12,7 +12,7 @@ impl Section {
 }
 
 impl PageBuilder {
-    /// A chart without series that have no value; none if it holds nothing.
+    /// A chart without its empty series; `None` if nothing is left.
     pub(super) fn without_empty_series(&self, mut chart: Chart) -> Option<Chart> {
         chart.series.retain(|series| match &series.column {
             Some(column) => self.has_values(column),
@@ -21,12 +21,12 @@ impl PageBuilder {
         (!chart.series.is_empty() || chart.heat.is_some()).then_some(chart)
     }
 
-    /// Whether a column of the page has a value anywhere.
+    /// Whether a page column has any value.
     pub(super) fn has_values(&self, column: &str) -> bool {
         self.parts(column).any(|id| self.rows.has_values(id))
     }
 
-    /// Whether it is more than zero anywhere.
+    /// Whether it is above zero anywhere.
     pub(super) fn has_nonzero(&self, column: &str) -> bool {
         self.parts(column).any(|id| self.rows.has_nonzero(id))
     }

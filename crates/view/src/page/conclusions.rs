@@ -1,4 +1,4 @@
-//! What an experiment decided, and what to do about it.
+//! An experiment's conclusions, and what to do about them.
 
 use crate::RunView;
 use crate::document::{Text, Tone};
@@ -9,7 +9,7 @@ use crate::wording::quoted;
 use plan::ArmMeasure;
 use record::{Cause, CaveatKind, HypothesisAnswer, MeasurementResult};
 
-/// The hypotheses that are decided one way or the other, each with what was changed.
+/// The decided hypotheses, each with its change.
 pub(super) fn decided_line(view: &RunView) -> Option<Text> {
     let (names, standing) = DesignLookup::of(view).zip(view.standing.as_ref())?;
     let mut line = Text::empty();
@@ -32,7 +32,7 @@ pub(super) fn decided_line(view: &RunView) -> Option<Text> {
     (!line.pieces.is_empty()).then(|| line.with_span(Tone::Faint, sure))
 }
 
-/// What is changed where a hypothesis is about one arm alone.
+/// The change, if a hypothesis is about one arm alone.
 fn changed(names: &DesignLookup<'_>, row: &HypothesisRow<'_>) -> Option<String> {
     let mut raised = row.asked.contrast.iter().filter(|(_, weight)| *weight > 0.0);
     let (arm, _) = raised.next().filter(|_| row.asked.contrast.len() == 2)?;
@@ -40,7 +40,7 @@ fn changed(names: &DesignLookup<'_>, row: &HypothesisRow<'_>) -> Option<String> 
     (!changes.is_empty()).then(|| changes.join(", "))
 }
 
-/// That what a change relieved is still what gives first: then as much more of it is worth a try, if it is a number.
+/// Says that what a change relieved still gives first: then raising it as much again is worth a try, if it is a number.
 fn again(names: &DesignLookup<'_>, row: &HypothesisRow<'_>) -> Option<String> {
     let (arm, _) = row.asked.contrast.iter().find(|(_, weight)| *weight > 0.0)?;
     let taken: Vec<&MeasurementResult> = names.taken(*arm, row.asked.probe).collect();
@@ -48,7 +48,7 @@ fn again(names: &DesignLookup<'_>, row: &HypothesisRow<'_>) -> Option<String> {
     let still: Vec<&&MeasurementResult> =
         taken.iter().filter(|taken| taken.cause.is_some_and(is_relieved)).collect();
     let last = still.last().filter(|_| still.len() * 2 > taken.len())?;
-    // The first of what it says: `All 20 workers of app are taken`.
+    // The first clause: `All 20 workers of app are taken`.
     let says = last.says.split([',', ';']).next().unwrap_or_default().trim_end_matches('.');
     let says = match says.strip_prefix("All ") {
         Some(rest) => format!("even then all {rest}"),
@@ -64,7 +64,7 @@ fn again(names: &DesignLookup<'_>, row: &HypothesisRow<'_>) -> Option<String> {
     Some(format!(" ({says}{next})"))
 }
 
-/// As much more of what was raised: `--workers 40` behind `--workers 10 → 20`.
+/// The same step again: `--workers 40` after `--workers 10 → 20`.
 fn further(change: &str) -> Option<String> {
     let (before, to) = change.split_once(" → ")?;
     let (what, from) = before.rsplit_once(' ')?;
@@ -73,7 +73,7 @@ fn further(change: &str) -> Option<String> {
     (to > from).then(|| format!("{what} {further}"))
 }
 
-/// What to do now: what helped is to be kept, what is open wants more blocks, and otherwise the plan is as good as any of its variants.
+/// What to do next: keep what helped, run more blocks for what is open; otherwise the plan is as good as its variants.
 pub(super) fn next_step(view: &RunView) -> Option<Text> {
     let (names, standing) = DesignLookup::of(view).zip(view.standing.as_ref())?;
     view.end.as_ref()?;
@@ -101,8 +101,8 @@ pub(super) fn next_step(view: &RunView) -> Option<Text> {
     (!said.is_empty()).then(|| Text::labelled("next", said.join("; ")))
 }
 
-/// What to expect of what is adopted: as many times what it was compared with as the headline says, no finer than that is known. The median of
-/// its own starts may differ, for the ratio is within blocks.
+/// What to expect of the adopted change: the compared figure times the ratio in the headline, to its precision. The median of its own
+/// starts may differ, as the ratio is within blocks.
 pub(super) fn expected_gain(view: &RunView) -> Option<Text> {
     let (names, standing) = DesignLookup::of(view).zip(view.standing.as_ref())?;
     view.end.as_ref()?;
@@ -124,7 +124,7 @@ pub(super) fn expected_gain(view: &RunView) -> Option<Text> {
     (!said.is_empty()).then(|| Text::labelled("expect", said.join("; ")))
 }
 
-/// How quick answers are in what is adopted, or else as the plan stands, and whether any were missing: a change that answers more may answer
+/// Response times with the adopted change, else of the unchanged plan, and whether any are missing: a change that answers more may answer
 /// later.
 pub(super) fn quick(view: &RunView) -> Option<Text> {
     let (names, standing) = DesignLookup::of(view).zip(view.standing.as_ref())?;
@@ -163,7 +163,7 @@ pub(super) fn quick(view: &RunView) -> Option<Text> {
     Some(Text::labelled("response time", format!("{said} (medians of the starts); {lost}")))
 }
 
-/// Without the digits that half of its doubt makes meaningless: 953 ± 34 is 950.
+/// Drops digits that half the uncertainty makes meaningless: 953 ± 34 is 950.
 fn as_known(figure: f64, doubt: f64) -> f64 {
     if doubt <= 0.0 || !doubt.is_finite() {
         return figure;
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// "481/s × 1.98" came to "about 953/s".
+    /// "481/s × 1.98" gave "about 953/s".
     #[test]
     fn what_is_expected_is_said_no_finer_than_it_is_known() {
         for (figure, doubt, said) in [

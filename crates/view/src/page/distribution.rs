@@ -1,15 +1,15 @@
-//! The distribution of times as points of a percentile plot.
+//! Latency distributions as points of a percentile plot.
 
 use crate::Tone;
 use crate::document::ChartPoint;
 use stats::Histogram;
 
-/// Points for each factor of ten of 1 ÷ (1 − quantile).
+/// Points per decade of 1 ÷ (1 − quantile).
 const IN_TEN: i32 = 6;
-/// The last is the 99.999th percentile.
+/// Ends at the 99.999th percentile.
 const TENS: i32 = 5;
 
-/// Points at 1 ÷ (1 − quantile), from the median on and as far as there are times enough to tell.
+/// Points at 1 ÷ (1 − quantile), from the median as far as there are enough times.
 pub(super) fn points(times: &Histogram) -> Vec<ChartPoint> {
     let steps = (2..=TENS * IN_TEN).map(|step| 10f64.powf(f64::from(step) / f64::from(IN_TEN)));
     let known = std::iter::once(2.0).chain(steps).filter(|x| *x <= times.count() as f64);
@@ -30,7 +30,7 @@ pub(super) struct Distribution {
 }
 
 impl Distribution {
-    /// Of a load's merged slice.
+    /// From a load's merged slice.
     pub fn of(name: String, total: &record::Slice) -> Self {
         Self {
             name,

@@ -1,11 +1,10 @@
-//! Fewer rows, without losing an extreme: a load generator's page that smooths away the one slow second is worse
-//! than none.
+//! Downsampling that keeps extremes: a load generator's page that smooths away the one slow second is worse than none.
 
 use crate::document::{Timeline, TimelineColumn};
 use std::ops::Range;
 
-/// Two rows for some rows that are joined: of what adds up the mean in both, of all else the smallest and the largest
-/// value, in the order in which they happened. None where none of them has a value.
+/// Joins rows into two: the mean in both for columns that add up, else the minimum and maximum in order of occurrence. `None` if no row
+/// has a value.
 pub(super) fn join_rows(values: impl Iterator<Item = Option<f64>>, adds: bool) -> (Option<f64>, Option<f64>) {
     let (mut sum, mut count) = (0.0, 0u32);
     let mut least: Option<(usize, f64)> = None;
@@ -32,14 +31,14 @@ pub(super) fn join_rows(values: impl Iterator<Item = Option<f64>>, adds: bool) -
     }
 }
 
-/// When both rows of joined ones are: at the beginning, and in the middle.
+/// Times of the two joined rows: the beginning and the middle.
 pub(super) fn moments(at: &[f64]) -> (f64, f64) {
     (at[0], at[at.len() / 2])
 }
 
 impl Timeline {
-    /// The same in at most so many rows (but never fewer than two). Neighbours are joined so that of every column that
-    /// does not add up the smallest and the largest value of each stretch survive; what adds up is averaged.
+    /// Downsamples to at most `rows` rows (but at least two). Of columns that do not add up, each stretch keeps minimum and maximum;
+    /// others are averaged.
     #[must_use]
     pub fn downsampled(&self, rows: usize) -> Self {
         let all = self.at.len();

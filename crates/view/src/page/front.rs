@@ -1,4 +1,4 @@
-//! What is said at the top, and what went on when.
+//! The texts at the top, and the phases.
 
 use super::builder::PageBuilder;
 use super::{conclusions, pictures, request_path, rerun, response_advice, sections};
@@ -17,21 +17,21 @@ use plan::Objective;
 use record::{Cause, ExperimentState, Purpose, SearchEnd};
 use units::{Nanos, grouped};
 
-/// Phases at most, the last ones: more could not be told apart.
+/// Only the last phases: more would be indistinguishable.
 const PHASES: usize = 1_000;
 
 pub(super) fn build(pages: &PageBuilder) -> PageFront {
     let run = &pages.run;
     let mut verdict = front_headline(run);
-    // What stands above is not said again below.
+    // Nothing from above is repeated below.
     let mut chain = request_path::stations(run);
-    // What gave far above what torment can send did not give first, nor what the limit stays the same without.
+    // What gave far above what torment can send, or what the limit does not depend on, did not give first.
     let is_ours = run.is_generator_limited()
         && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator));
     if is_ours || freezes::unknown_cause_line(run).is_some() {
         chain.clear();
     }
-    // Where torment was the limit, that the target froze is all there is to know of it.
+    // If torment was the limit, the target's freezes are all there is to know of it.
     if run.is_generator_limited() && freezes::is_recurrent(run) {
         verdict.extend(freezes::line(run));
     }
@@ -40,14 +40,14 @@ pub(super) fn build(pages: &PageBuilder) -> PageFront {
     verdict.extend(next_steps(run));
     verdict.extend(response_advice::line(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
-    // That torment is the limit is told with what it makes; that its diagnosis says so too is no news.
+    // That torment is the limit is stated with its capacity; the diagnosis need not repeat it.
     let ours = run
         .diagnosis
         .as_ref()
         .filter(|_| run.is_generator_limited())
         .map(verdict::sentences)
         .unwrap_or_default();
-    // What gave first has its reckoning beside it.
+    // The arithmetic follows what gave first.
     let reckoned = run.diagnosis.iter().flat_map(verdict::arithmetic_sentences);
     let said: Vec<Text> = verdict.iter().cloned().chain(drawn).chain(ours).chain(reckoned).collect();
     let sections = sections::all(pages).into_iter().filter_map(|section| section.without_repeated(&said));
@@ -92,7 +92,7 @@ fn head(view: &RunView) -> PageHeader {
     head
 }
 
-/// A goal whose name does not say what it asks for is told with that. A search asks it of each trial, and its limit is what most trials meet.
+/// Explains a goal whose name does not. A search applies it to each trial, and its limit is what most trials meet.
 fn goal(view: &RunView, goal: &str) -> String {
     let name = Objective::ZERO_DROP.to_string();
     let (of, queue) = match view.kind() {
@@ -105,7 +105,7 @@ fn goal(view: &RunView, goal: &str) -> String {
     }
 }
 
-/// What goes on at this moment.
+/// What the run is doing now.
 fn now(view: &RunView) -> Option<String> {
     if view.kind() == ReportKind::Experiment {
         return Some(experiment::current_start_line(view).to_string());
@@ -132,14 +132,13 @@ fn name(number: u32, purpose: Purpose, rate: Option<units::Rate>) -> String {
     rate.map_or(what.clone(), |rate| format!("{what}: {rate}"))
 }
 
-/// What holds, and what gave first; where nothing is known of that, what else must be known at once. Between them why a load did not meet
-/// its goal.
+/// What holds, and what gave first; if that is unknown, what else matters most. In between, why a load missed its goal.
 fn front_headline(view: &RunView) -> Vec<Text> {
     if view.started.is_none() {
         return vec![no_events_line()];
     }
     let mut lines = headline(view).into_iter();
-    // What an experiment has found says more than how many answers it has.
+    // What an experiment found says more than the number of answers.
     let found = conclusions::decided_line(view);
     let is_found = found.is_some();
     let first = found.or_else(|| lines.next()).map(|first| match less_sure(view) {
@@ -147,7 +146,7 @@ fn front_headline(view: &RunView) -> Vec<Text> {
         None => first,
     });
     let why = if view.goal_met() == Some(false) { lines.next() } else { None };
-    // What to do where all was held is told with the way on.
+    // If all was held, what to do is stated with how to go on.
     let held_all = view.search_ended() == Some(&SearchEnd::MaxReached);
     let second = view
         .end
@@ -169,7 +168,7 @@ fn front_headline(view: &RunView) -> Vec<Text> {
     first.into_iter().chain(why).chain(second).chain(full_too(view)).chain(cost_beside(view)).collect()
 }
 
-/// What freezes cost beside a limit that stays the same without them, to stand below what sets that.
+/// The cost of freezes that do not affect the limit, to follow what sets it.
 fn cost_beside(view: &RunView) -> Vec<Text> {
     if view.is_generator_limited() || !freezes::is_recurrent(view) || !freezes::is_limit_unaffected(view) {
         return Vec::new();
@@ -195,7 +194,7 @@ fn less_sure(view: &RunView) -> Option<&'static str> {
     })
 }
 
-/// What to do about what gave first, and what that should give.
+/// What to do about what gave first, and the expected gain.
 fn next_steps(view: &RunView) -> Vec<Text> {
     if view.is_generator_limited() {
         return generator_next_steps(view);
@@ -219,7 +218,7 @@ fn next_steps(view: &RunView) -> Vec<Text> {
         let next = view.diagnosis.as_ref().and_then(|found| explain::recommendations(found).next());
         return next.into_iter().flat_map(|next| [next, verdict::how_to_measure(view)]).collect();
     };
-    // What sets the limit is the first thing to do, and freezes that leave it as it is the second.
+    // First what sets the limit, then freezes that do not affect it.
     let beside = view.freezes().filter(|_| freezes::is_recurrent(view) && freezes::is_limit_unaffected(view));
     let next = explain::recommendations(found).next().map(|next| match &beside {
         Some(froze) => next.with_plain(format!("; then, for the freezes, {}", froze.advice())),
@@ -233,7 +232,7 @@ fn next_steps(view: &RunView) -> Vec<Text> {
     next.into_iter().chain([brings]).collect()
 }
 
-/// Says of what gave first what it reckons to, and how sure that is.
+/// Adds to what gave first its arithmetic and confidence.
 fn hedge(view: &RunView, said: &mut [Text]) {
     if let Some((line, sure)) = freezes::line(view).zip(freezes::certainty_words(view))
         && let Some(line) = said.iter_mut().find(|said| **said == line)
@@ -244,14 +243,14 @@ fn hedge(view: &RunView, said: &mut [Text]) {
     let Some(first) = found.findings.first() else { return };
     let sentence = verdict::sentences(found).into_iter().next();
     let line = match view.is_generator_limited() {
-        // That torment fell behind stands for it.
+        // It stands for torment falling behind.
         true if first.cause == Cause::Generator => said.get_mut(1),
         true => None,
         false => said.iter_mut().find(|line| Some(&**line) == sentence.as_ref()),
     };
     if let Some(line) = line {
         let word = first.confidence.word();
-        // That it froze is sure.
+        // Freezes are certain.
         let sure = match first.cause {
             Cause::Freeze if freezes::unknown_cause_line(view).is_some() => {
                 freezes::limit_unaffected_words(view)
@@ -266,7 +265,7 @@ fn hedge(view: &RunView, said: &mut [Text]) {
     }
 }
 
-/// Every reason for doubt, with the section it is about.
+/// All caveats, each with its section.
 pub(super) fn page_caveats(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<PageCaveat> {
     let about =
         |doubt: &record::CaveatKind| section(doubt, view.kind()).filter(|id| there(id)).map(str::to_owned);
@@ -298,7 +297,7 @@ pub(super) fn page_caveats(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<
     doubts
 }
 
-/// Placebos that are found to be different from what they are the same as.
+/// Placebos found to differ from the identical plan.
 fn placebo(standing: &ExperimentState) -> impl Iterator<Item = String> {
     let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none());
     placebos.filter_map(|judged| {
@@ -307,7 +306,7 @@ fn placebo(standing: &ExperimentState) -> impl Iterator<Item = String> {
     })
 }
 
-/// What a caveat is about, as far as its code tells.
+/// A caveat's section, by its kind.
 fn section(doubt: &record::CaveatKind, kind: ReportKind) -> Option<&'static str> {
     use record::CaveatKind::*;
     match doubt {
@@ -320,9 +319,9 @@ fn section(doubt: &record::CaveatKind, kind: ReportKind) -> Option<&'static str>
     }
 }
 
-/// The trials of a search, or the starts of an experiment; the last so many.
+/// The last trials of a search, or starts of an experiment.
 pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
-    // Of a single load there is nothing to tell apart.
+    // A single load has nothing to tell apart.
     if run.kind() == ReportKind::Load {
         return Vec::new();
     }

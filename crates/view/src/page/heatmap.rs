@@ -1,19 +1,19 @@
-//! How many answers took how long, over time.
+//! Response times over time, as counts.
 
 use crate::document::Heatmap;
 use stats::Histogram;
 
-/// Columns at most: more cells than points of a narrow screen say nothing more.
+/// Maximum columns: narrow screens cannot show more.
 const COLUMNS: usize = 240;
-/// Rows at most.
+/// Maximum rows.
 const ROWS: usize = 48;
-/// Rows kept for each factor of ten: two of them are joined where the times spread widely.
+/// Stored rows per decade; pairs are joined where times spread widely.
 const IN_TEN: f64 = 12.0;
-/// From a microsecond to a hundred seconds; what is beyond counts in the outermost rows.
+/// From a microsecond to a hundred seconds; outliers count in the outermost rows.
 const KEPT: usize = 96;
 const LEAST_S: f64 = 1e-6;
 
-/// Counts over the whole run, in columns as wide as need be.
+/// Counts over the whole run, in columns as wide as necessary.
 #[derive(Debug, Clone)]
 pub(super) struct ResponseHeatmap {
     /// Seconds.
@@ -28,7 +28,7 @@ impl Default for ResponseHeatmap {
 }
 
 impl ResponseHeatmap {
-    /// Adds what was answered in the second at `at`.
+    /// Adds the answers of the second at `at`.
     pub fn add(&mut self, at: f64, response: &Histogram) {
         if response.is_empty() || !(0.0..1e12).contains(&at) {
             return;
@@ -56,7 +56,7 @@ impl ResponseHeatmap {
         }
     }
 
-    /// The grid as far as it is filled; none if nothing was answered.
+    /// The filled part of the grid; `None` if nothing was answered.
     pub fn grid(&self) -> Option<Heatmap> {
         let used = |row: &usize| self.columns.iter().any(|column| column[*row] > 0);
         let low = (0..KEPT).find(used)?;

@@ -1,4 +1,4 @@
-//! The columns of a second of load.
+//! The timeline columns of a load.
 
 use super::rows::{Cells, TimelineRows};
 use crate::Outstanding;
@@ -7,11 +7,11 @@ use record::catalogue::{LOAD, LoadReader};
 use record::{Outcome, Slice};
 use units::Nanos;
 
-/// Columns that every load has, but for those of the outcomes.
+/// Every load's columns, except outcomes.
 const COLUMNS: &str = "offered achieved goodput resent outstanding_max outstanding_mean backlog connections response_p50 \
                        response_p90 response_p99 response_max lateness_p99 service_p99 generator_cpu";
 
-/// The column of an outcome.
+/// The column id of an outcome.
 pub(super) fn outcome(outcome: Outcome) -> String {
     format!("outcomes.{}", outcome.name())
 }
@@ -31,9 +31,9 @@ pub(super) fn cells(rows: &mut TimelineRows, slice: &Slice) -> Cells {
     columns().filter_map(cell).collect()
 }
 
-/// A measure of the catalogue by its name or field, a percentile of one that is a time, or the mean or the most of one that is known of each
-/// tenth: what comes and goes within a second is not to be seen at its end. Of what grows it is how much a second; one that was cut off too
-/// early makes no rate, and the drain after a load offers nothing.
+/// The value of a catalogue measure, by name or field: a percentile if it is a time, the mean or maximum if known per tenth, since what
+/// comes and goes within a second is not visible at its end. Counters are per second; partial seconds make no rates, and the drain offers
+/// nothing.
 fn value(id: &str, slice: &Slice) -> Option<f64> {
     let rate = |counted: f64| is_whole(slice.elapsed).then(|| counted / slice.elapsed.as_secs_f64());
     if let Some(row) = LOAD.iter().find(|row| [row.measure.name, row.measure.field].contains(&id)) {
@@ -61,7 +61,7 @@ fn value(id: &str, slice: &Slice) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A name that is of nothing would draw nothing.
+    /// An unknown name would draw nothing.
     #[test]
     fn every_column_has_a_value() {
         let mut slice =

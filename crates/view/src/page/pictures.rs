@@ -1,4 +1,4 @@
-//! What a run came to, as a picture: its first screen shows it beside the verdict.
+//! A run's result as a chart, shown on the first screen beside the verdict.
 
 mod bars;
 mod current_trial;
@@ -13,8 +13,8 @@ pub(crate) use limit::knee;
 use crate::document::Chart;
 use crate::{ReportKind, RunView};
 
-/// Of a run that found a limit, what was tried and what became of it; of an experiment the effects, of the machine its figures. Of a
-/// load nothing, but of one of processes where the time of one goes.
+/// For a run that found a limit, what was tried and its outcome; for an experiment the effects, for the machine its figures. None for a
+/// load, except of processes: where their time goes.
 pub(crate) fn charts(view: &RunView) -> Vec<Chart> {
     match view.kind() {
         ReportKind::Search => [limit::charts(view), bars::process_charts(view)].concat(),

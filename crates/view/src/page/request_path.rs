@@ -1,4 +1,4 @@
-//! The way of a request, from its arrival to what gave first and what that waits for: how full each place was.
+//! A request's path from arrival to what gave first and what that waits for, with the occupancy of each station.
 
 use crate::document::{Occupancy, StationBox, Text};
 use crate::verdict::evidence;
@@ -6,14 +6,14 @@ use crate::wording::format_rate;
 use crate::{RunView, Tone};
 use record::{Cause, Diagnosis, Finding, StationKind, StationUse};
 
-/// Facts of the station that gave first: more are in the evidence.
+/// Facts shown for the station that gave first; the evidence has more.
 const FACTS: usize = 2;
-/// The links that only say that something arrives.
+/// Links that merely say that requests arrive.
 const ARRIVALS: &str = "requests";
-/// Where all is shown that a verdict rests on.
+/// The section with everything a verdict rests on.
 const EVIDENCE: &str = "evidence";
 
-/// Nothing if nothing is known to have given. The sections that stations lead to need not be there.
+/// Empty if nothing is known to have given. Linked sections may not exist.
 pub(super) fn stations(run: &RunView) -> Vec<StationBox> {
     let Some(diagnosis) = &run.diagnosis else { return Vec::new() };
     let Some(first) = diagnosis.findings.first() else { return Vec::new() };
@@ -31,7 +31,7 @@ pub(super) fn stations(run: &RunView) -> Vec<StationBox> {
     std::iter::once(arrivals).chain(behind).collect()
 }
 
-/// Leads only to what is there; what gave first leads to its evidence, if nothing else shows it.
+/// Removes links to missing sections; what gave first links to its evidence if nothing else shows it.
 pub(super) fn link_sections(stations: &mut [StationBox], there: impl Fn(&str) -> bool) {
     for station in stations {
         let evidence = (station.tone == Tone::Bad).then(|| EVIDENCE.to_owned());
@@ -69,7 +69,7 @@ fn full(there: StationUse, size: Option<f64>) -> Occupancy {
     }
 }
 
-/// At what rate all was well, and at what it was not.
+/// The rate at which all was well, and the degraded one.
 fn arrivals(diagnosis: &Diagnosis) -> Vec<Text> {
     let bad = diagnosis
         .degraded_at
@@ -80,14 +80,14 @@ fn arrivals(diagnosis: &Diagnosis) -> Vec<Text> {
     well.into_iter().chain(bad).collect()
 }
 
-/// Earlier versions kept the names alone.
+/// Earlier versions stored only the names.
 fn named(diagnosis: &Diagnosis, cause: Cause) -> Vec<record::Station> {
     let links = diagnosis.chain.iter().filter(|link| *link != ARRIVALS).cloned();
     let mut stations: Vec<record::Station> = links.map(record::Station::from).collect();
     if stations.is_empty() {
         stations.push(cause.words().to_owned().into());
     }
-    // Behind workers, a pool or a lock the chain goes on to what these wait for.
+    // Behind workers, a pool or a lock follows what these wait for.
     let gave = match cause {
         Cause::Workers => 0,
         Cause::Pool | Cause::Lock => 1,
@@ -99,7 +99,7 @@ fn named(diagnosis: &Diagnosis, cause: Cause) -> Vec<record::Station> {
     stations
 }
 
-/// The section with the charts of a station.
+/// The section with a station's charts.
 fn section(station: &record::Station, cause: Cause) -> Option<&'static str> {
     Some(match station.place {
         StationKind::Generator => "machine",
@@ -112,7 +112,7 @@ fn section(station: &record::Station, cause: Cause) -> Option<&'static str> {
     })
 }
 
-/// The section with the charts of what gave.
+/// The section with a cause's charts.
 fn charts(cause: Cause) -> &'static str {
     use Cause::*;
     match cause {

@@ -1,13 +1,13 @@
-//! A run once more: what to type in a shell, from what is kept of it.
+//! The shell command that repeats a run, from its stored data.
 
 use crate::{WatchedPlace, fleet};
 use record::{FleetMember, RunKind, RunStart};
 
-/// The line that ends a plan in a shell.
+/// Heredoc delimiter for a plan.
 const END: &str = "TORMENT";
 
-/// What makes the run again, by such a fleet and watched from there; none where what is kept does not tell, or where a shell would take it for
-/// something else.
+/// The command that repeats the run, with this fleet and these watchers; `None` if the stored data do not tell, or a shell would misread
+/// it.
 pub(super) fn rerun_command(
     started: &RunStart,
     members: &[FleetMember],
@@ -19,29 +19,29 @@ pub(super) fn rerun_command(
             let ends = plan.lines().any(|line| line == END);
             let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
             let file = format!("{}.toml", started.id);
-            // Earlier versions did not keep it in the plan.
+            // Earlier versions did not store it in the plan.
             let fleet = match plan.lines().any(|line| line == "[fleet]") {
                 true => String::new(),
                 false => fleet::fleet_arguments(members) + &fleet::watcher_arguments(places),
             };
-            // A context of a cluster may be called anything.
+            // A cluster's context may have any name.
             let is_typed = fleet.split(' ').all(|word| is_plain(&word.replace(['[', ']'], "")));
             (!plan.is_empty() && !ends && is_text && is_typed && is_plain(&started.id.0)).then(|| {
                 format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}{fleet}", started.command)
             })
         }
-        // Their plan is what was typed, but without its quotes.
+        // Their plan is the command line, without its quotes.
         RunKind::Probe | RunKind::Profile | RunKind::FindThreads | RunKind::FindWorkingSet => {
             let words: Vec<&str> = plan.split_whitespace().collect();
             let line = || format!("torment {} {}", started.command, words.join(" ")).trim_end().to_owned();
             words.iter().all(|word| is_plain(word)).then(line)
         }
-        // A plan in words, or only a part of what was asked.
+        // A plan in words, or only part of the command line.
         RunKind::RunProcesses | RunKind::FindProcesses | RunKind::FindConnections | RunKind::Other(_) => None,
     }
 }
 
-/// Whether a shell leaves a word as it is.
+/// Whether a word needs no shell quoting.
 fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c))
 }

@@ -1,4 +1,4 @@
-//! How quick answers are, where the goal does not ask for that.
+//! How quick answers are, if the goal does not ask for that.
 
 use super::pictures::knee;
 use crate::contrary_trials::PLACE;
@@ -9,17 +9,17 @@ use plan::Objective;
 use std::ops::RangeInclusive;
 use units::{Nanos, Rate};
 
-/// Trials near a limit, and those at what to plan for, as shares of it.
+/// Trials near a limit, and near the planned load, as shares of it.
 const NEAR: RangeInclusive<f64> = 0.97..=1.03;
 const EASY: RangeInclusive<f64> = 0.78..=0.82;
-/// What to plan for, as a share of what holds, whether or not that is the limit: the rest is for what a search does not see.
+/// The planned load, as a share of what holds, whether or not that is the limit: the rest is for what a search does not see.
 const EASILY: f64 = 0.8;
-/// A rate that differs by more than this from the share is about that share.
+/// A rate that differs from the share by more is called about that share.
 const ROUNDED: f64 = 0.01;
-/// A figure of a rate this much lower is told with that rate.
+/// A figure measured at a rate this much lower is given with that rate.
 const THERE: f64 = 0.98;
 
-/// What to plan for, how quick answers are then, and how to ask for quick ones.
+/// What to plan for, the response time at that load, and how to ask for quick answers.
 pub(super) fn line(view: &RunView) -> Option<Text> {
     let goal = &view.started.as_ref()?.goal;
     let objective: Objective = goal.parse().ok()?;
@@ -48,10 +48,10 @@ fn p99(trial: &Trial) -> Option<Nanos> {
     trial.figures.response().map(|times| times.quantiles.p99)
 }
 
-/// What was asked, with how quick answers were then: of more nothing is known, and of a rate that was too much no figure is one to plan with.
+/// The offered load and its response time: nothing is known of higher rates, and too high a rate gives no figure to plan with.
 fn of_load(view: &RunView) -> Option<(&'static str, String)> {
     let load = view.load()?;
-    // In a closed loop nothing is late, and the rate is what it got through.
+    // In a closed loop nothing is late, and the rate is its throughput.
     let is_late = |late: &TimeSummary| late.quantiles.max > Nanos(1);
     let is_open = load.figures.times().nth(LATENESS).flatten().as_ref().is_none_or(is_late);
     let rate = load.rate.filter(|_| is_open);
@@ -76,16 +76,16 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
     }
 }
 
-/// What to plan for, and why that.
+/// The rate to plan for, and why.
 struct PlanningRate {
     rate: f64,
     why: String,
-    /// It is a share of something, and a rate near to it does as well.
+    /// A share of something: nearby rates do as well.
     is_share: bool,
 }
 
 impl PlanningRate {
-    /// Four fifths of what holds; less where answers take longer already, or where the limit may be lower than that.
+    /// Four fifths of what holds; less if answers take longer already, or if the limit may be lower.
     fn of(view: &RunView, held: f64) -> Self {
         let (holds, longer) = match freezes::sustained_rate(view) {
             Some(rate) => (rate.0, " for longer than a trial"),
@@ -104,13 +104,13 @@ impl PlanningRate {
     }
 }
 
-/// Good trials, with their rates.
+/// Good trials with their rates.
 fn good(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
     let good = view.trials.iter().filter(|trial| TrialState::from_trial(trial) == TrialState::Good);
     good.filter_map(|trial| Some((trial.rate?.0, trial)))
 }
 
-/// What to plan for, with how quick answers are there, or at the highest rate below that was measured, and next to what holds.
+/// What to plan for, with the response time there or at the highest measured rate below, and near what holds.
 pub(super) fn of_search(view: &RunView) -> Option<String> {
     let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
     let plan = PlanningRate::of(view, held);
@@ -127,7 +127,7 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
         let there = move |trial: &&Trial| trial.rate.is_some_and(|rate| shares.contains(&(rate.0 / held)));
         view.trials.iter().filter(move |trial| TrialState::from_trial(trial) == state).filter(there)
     };
-    // At four fifths one was made on purpose.
+    // At four fifths a trial was made on purpose.
     let is_easy = |at: f64| EASY.contains(&(plan.rate / held)) && EASY.contains(&(at / held));
     let easy = good(view).filter(|(at, _)| is_easy(*at)).max_by_key(|(_, trial)| p99(trial));
     let below = || {
@@ -139,7 +139,7 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
     let there = measured.map(|(at, _)| at).filter(|at| is_easy(*at) || *at == plan.rate);
     let rate = there.map_or_else(|| rounded(Rate(plan.rate)), Rate);
     let near = within(NEAR, TrialState::Good).filter_map(p99).max();
-    // Who sees a bad mark there would find the figure wrong.
+    // A bad mark there would seem to contradict the figure.
     let bad =
         |near: Nanos| within(NEAR, TrialState::Bad).filter_map(p99).max().filter(|bad| bad.0 > 2 * near.0);
     let in_bad =
@@ -160,5 +160,5 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
     Some(format!("{rate}, {about}{}{}{}", plan.why, quick.unwrap_or_default(), near.unwrap_or_default()))
 }
 
-/// Where lateness stands among the times of a load.
+/// Index of lateness among a load's times.
 const LATENESS: usize = 2;

@@ -1,6 +1,5 @@
-//! The rows of the timeline as they come: a few of the last are open, for what was seen of a second comes a little later
-//! than what was done in it; those before are settled. Of a long run neighbours are joined, so that its memory has a
-//! bound.
+//! The timeline's rows as they arrive: the last few are open, since observations of a second arrive a little after its load; earlier ones
+//! are settled. Long runs join neighbours to bound memory.
 
 mod latest;
 #[cfg(test)]
@@ -12,36 +11,34 @@ use super::downsample::{join_rows, moments};
 use crate::document::{Timeline, TimelineColumn};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Rows kept at most: an hour of load by the second, and four times as many as a wide screen has columns of points.
+/// Maximum rows: an hour of load by the second, and four times the pixel columns of a wide screen.
 pub(super) const KEPT: usize = 4_000;
-/// Rows that stay open.
 const OPEN: usize = 2;
-/// Sights that wait for the second they belong to.
+/// Observations waiting for their second.
 const WAITING: usize = 16;
-/// A row that lasts less is the rest of a load or the drain after it, and makes no rates: the second before it reaches
-/// as far as its beginning, so that also a load of a single second has a length to be seen.
+/// Shorter rows, the rest of a load or its drain, make no rates: the second before extends to their beginning, so that even a one-second
+/// load has a visible length.
 const WHOLE_S: f64 = 0.75;
-/// From the end of a load to where nothing was measured any longer.
+/// From a load's end to the first point without measurements.
 const AFTER_S: f64 = 0.001;
-/// A row that begins so much later than the last ended has a gap before it.
+/// A row that begins this long after the previous one's end is preceded by a gap.
 const GAP_S: f64 = 0.5;
-/// Width of the first stretches that are joined, in seconds: each becomes two rows.
+/// Initial width of joined stretches, in seconds: each becomes two rows.
 const FIRST_WIDTH_S: f64 = 4.0;
 
-/// Values of some columns at one moment.
+/// Column indices and values at one moment.
 pub(super) type Cells = Vec<(usize, f32)>;
 
-/// A column by its place.
 #[derive(Debug, Clone)]
 struct StoredColumn {
     adds: bool,
-    /// The column that says whether this was looked at: where that has a value and this has none, it is zero.
+    /// The column that says whether this was observed: if that has a value and this has none, it is zero.
     whole: Option<usize>,
-    /// A value for each settled row; not a number where nothing was measured. Seven digits are enough.
+    /// One value per settled row; NaN where nothing was measured. Seven digits suffice.
     values: Vec<f32>,
-    /// It has a value somewhere.
+    /// Has a value somewhere.
     used: bool,
-    /// It has one that is not zero.
+    /// Has a nonzero value somewhere.
     moved: bool,
 }
 
@@ -50,7 +47,7 @@ struct Row {
     from: f64,
     to: f64,
     cells: Cells,
-    /// What it lacks is what the row before it has.
+    /// Missing values are those of the row before.
     closes: bool,
 }
 
@@ -68,16 +65,16 @@ pub(super) struct TimelineRows {
     columns: Vec<StoredColumn>,
     places: BTreeMap<String, usize>,
     open: VecDeque<Row>,
-    /// What the last settled row has of its own.
+    /// Values set by the last settled row itself.
     last: Vec<f32>,
     waiting: VecDeque<Row>,
-    /// Of the stretches that are joined, in seconds; zero while none is.
+    /// Width of joined stretches, in seconds; zero while there are none.
     width: f64,
     generation: u32,
 }
 
 impl TimelineRows {
-    /// A column's place; it is made where there is none. `whole` is a column that was made before.
+    /// A column's index; created if missing. `whole` is the index of an earlier column.
     pub fn column(&mut self, id: &str, adds: bool, whole: Option<usize>) -> usize {
         if let Some(place) = self.places.get(id) {
             return *place;
@@ -93,51 +90,49 @@ impl TimelineRows {
         self.columns.len() - 1
     }
 
-    /// Columns there are.
     pub fn column_count(&self) -> usize {
         self.columns.len()
     }
 
-    /// Changes whenever rows that were settled are no longer what they were.
+    /// Changes whenever settled rows have changed.
     pub fn generation(&self) -> u32 {
         self.generation
     }
 
-    /// What was settled is another now.
+    /// Marks settled rows as changed.
     pub fn renew(&mut self) {
         self.generation += u32::from(!self.at.is_empty());
     }
 
-    /// Settled rows.
+    /// Number of settled rows.
     pub fn settled(&self) -> usize {
         self.at.len()
     }
 
-    /// Where the last row ends.
+    /// End of the last row.
     pub fn end(&self) -> f64 {
         self.open.back().map(|row| row.to).or(self.at.last().copied()).unwrap_or(0.0)
     }
 
-    /// Whether there is such a column.
     pub fn has_column(&self, id: &str) -> bool {
         self.places.contains_key(id)
     }
 
-    /// Whether a column has a value anywhere.
+    /// Whether a column has any value.
     pub fn has_values(&self, id: &str) -> bool {
         let Some(place) = self.places.get(id) else { return false };
         let mut open = self.open.iter().flat_map(|row| &row.cells);
         self.columns[*place].used || open.any(|(column, _)| column == place)
     }
 
-    /// Whether it has one that is not zero.
+    /// Whether it has a nonzero value.
     pub fn has_nonzero(&self, id: &str) -> bool {
         let Some(place) = self.places.get(id) else { return false };
         let mut open = self.open.iter().flat_map(|row| &row.cells);
         self.columns[*place].moved || open.any(|(column, value)| column == place && *value != 0.0)
     }
 
-    /// A second of load.
+    /// Adds a second of load.
     pub fn push(&mut self, from: f64, to: f64, cells: Cells) {
         let from = from.max(self.end());
         self.early(from);
@@ -160,8 +155,8 @@ impl TimelineRows {
         self.settle(OPEN);
     }
 
-    /// What was seen from outside: it belongs to the second that covers its middle. `expected`: that second is not over
-    /// yet, and its row will come.
+    /// Adds an observation: it belongs to the second that covers its middle. `expected`: that second is not over yet, and its row will
+    /// come.
     pub fn push_observed(&mut self, from: f64, to: f64, cells: Cells, expected: bool) {
         let middle = (from + to) / 2.0;
         let covers = |row: &&mut Row| row.from <= middle && middle < row.to;
@@ -176,13 +171,13 @@ impl TimelineRows {
         }
     }
 
-    /// All that waits becomes rows, and all rows are settled.
+    /// Turns waiting observations into rows, and settles all rows.
     pub fn flush(&mut self) {
         self.early(f64::INFINITY);
         self.settle(0);
     }
 
-    /// Sights whose second never came become rows of their own.
+    /// Observations whose second never came become their own rows.
     fn early(&mut self, before: f64) {
         while self.waiting.front().is_some_and(|sight| (sight.from + sight.to) / 2.0 < before) {
             let sight = self.waiting.pop_front().expect("there is a first");
@@ -191,7 +186,7 @@ impl TimelineRows {
         }
     }
 
-    /// A sight of a second that was settled long ago.
+    /// Adds an observation to a second settled long ago.
     fn late(&mut self, middle: f64, cells: Cells) {
         let Some(row) = self.at.partition_point(|at| *at <= middle).checked_sub(1) else { return };
         for (place, value) in &cells {
@@ -209,7 +204,7 @@ impl TimelineRows {
         self.renew();
     }
 
-    /// Settles the rows before the last so many; of joined ones only whole stretches.
+    /// Settles all but the last `open` rows; if rows are joined, only whole stretches.
     fn settle(&mut self, open: usize) {
         while self.open.len() > open {
             let count = if self.width > 0.0 { self.stretch() } else { 1 };
@@ -224,14 +219,14 @@ impl TimelineRows {
         }
     }
 
-    /// Open rows of the first stretch.
+    /// Number of open rows in the first stretch.
     fn stretch(&self) -> usize {
         let stretch = |row: &Row| (row.from / self.width).floor();
         let first = self.open.front().map(stretch);
         self.open.iter().take_while(|row| Some(stretch(row)) == first).count()
     }
 
-    /// One row as it is, several as two.
+    /// Appends one row as it is, several as two.
     fn append(&mut self, rows: &[Row]) {
         let moments = if let [one] = rows {
             vec![one.from]
@@ -270,7 +265,7 @@ impl TimelineRows {
         self.at.extend(moments);
     }
 
-    /// Doubles the width of what is joined until about half of the rows are enough.
+    /// Doubles the joined width until about half of the rows suffice.
     fn join(&mut self) {
         while self.at.len() > KEPT / 4 * 3 {
             self.width = if self.width > 0.0 { self.width * 2.0 } else { FIRST_WIDTH_S };
@@ -308,8 +303,7 @@ impl TimelineRows {
         }
     }
 
-    /// These columns of the settled rows from one on. The values of those that are a sum are the sums of their parts;
-    /// a column that is not there is left out.
+    /// These columns of the settled rows from index `first` on. Summed columns add up their parts; missing columns are left out.
     pub fn timeline(&self, first: usize, wanted: &[PageColumn]) -> Timeline {
         let first = first.min(self.at.len());
         let column = |wanted: &PageColumn| {
@@ -328,7 +322,7 @@ impl TimelineRows {
     }
 }
 
-/// A column of the page: one that is kept, or the sum of several.
+/// A page's column: a stored one, or the sum of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageColumn {
     pub id: String,

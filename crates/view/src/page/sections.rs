@@ -1,4 +1,4 @@
-//! The parts of the page below the verdict, from the most important to the rest.
+//! The page's sections below the verdict, most important first.
 
 mod database;
 mod evidence;
@@ -18,7 +18,7 @@ use crate::document::Section;
 
 pub(super) use load::picture;
 
-/// Those that have anything to say or to show.
+/// All sections that are not empty.
 pub(super) fn all(pages: &PageBuilder) -> Vec<Section> {
     let all = [
         evidence::section(&pages.run),

@@ -1,4 +1,4 @@
-//! What the target does at this moment, of what the page draws over time: for a face that has no room for that.
+//! The target's current state, from the page's charts: for front ends without room for these.
 
 use super::builder::PageBuilder;
 use super::front;
@@ -7,54 +7,54 @@ use super::target_columns::TreeColumns;
 use crate::document::{PageCaveat, Phase, SeriesRole, Timeline};
 use record::watch::ThreadWait;
 
-/// Fewer of anything than this on average are not worth a word.
+/// Smaller averages are not mentioned.
 const FEW: f64 = 0.05;
 
-/// A process tree that is watched.
+/// A watched process tree.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TreeStatus {
-    /// What it is to the run.
+    /// Its role in the run.
     pub role: record::watch::TreeRole,
     /// Its name.
     pub name: String,
-    /// Processors that it uses.
+    /// Processors used.
     pub cpus: f64,
-    /// Processors that it may use: its quota, or those there are; none if not known.
+    /// Processors allowed: its quota, or the machine's; `None` if unknown.
     pub allowed: Option<f64>,
-    /// Its threads that are ready and wait for a processor.
+    /// Number of ready threads.
     pub ready: Option<f64>,
-    /// Share of periods in which its quota was used up.
+    /// Share of periods throttled.
     pub throttled: Option<f64>,
-    /// Its groups of threads, the one with the most of threads and work first.
+    /// Its thread groups, those with most threads and work first.
     pub groups: Vec<ThreadGroupStatus>,
 }
 
-/// Threads of one name.
+/// Threads that share a name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThreadGroupStatus {
     /// Their name.
     pub name: String,
-    /// How many, on average.
+    /// Average number.
     pub threads: f64,
-    /// Processors that they use.
+    /// Processors used.
     pub cpus: f64,
-    /// Where they are, the most first.
+    /// What they do or wait for, most first.
     pub states: Vec<StackPart>,
 }
 
 /// A part of a stack.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackPart {
-    /// What they do.
+    /// What they do or wait for.
     pub words: String,
-    /// As the page colours it.
+    /// Determines the colour, as on the page.
     pub role: SeriesRole,
-    /// How many, on average.
+    /// Average number.
     pub count: f64,
 }
 
 impl PageBuilder {
-    /// Whoever is watched, as of the last second in which it was seen; nobody who was not.
+    /// Who is watched, as last observed; omits who never was.
     pub fn trees(&self) -> Vec<TreeStatus> {
         let trees = self.seen.subjects.iter().enumerate();
         trees.filter_map(|(place, tree)| self.tree(place, tree)).collect()
@@ -65,7 +65,7 @@ impl PageBuilder {
         let of = |id: &str| sight.of(&format!("{id}.{place}"));
         let allowed = (tree.allowed > 0.0).then_some(tree.allowed);
         let quota = tree.limit("cgroup.cpu_quota").into_iter().chain(allowed).reduce(f64::min);
-        // Threads are seen less often than processors are counted.
+        // Threads are observed less often than processors.
         let threads = self.rows.latest_row(&format!("threads.{place}"));
         let group = |sight: &LatestRow<'_>| {
             let groups = tree.groups.by_amount().into_iter();
@@ -105,7 +105,7 @@ impl PageBuilder {
         (threads >= FEW).then(|| ThreadGroupStatus { name: name.to_owned(), threads, cpus, states })
     }
 
-    /// What sessions of the database do, but for those that idle, the most first.
+    /// Activity of the database's sessions except idling, most first.
     pub fn sessions(&self) -> Vec<StackPart> {
         let Some(sight) = self.rows.latest_row("postgres.connections") else { return Vec::new() };
         let part = |(nth, words): (usize, &str)| {
@@ -115,17 +115,17 @@ impl PageBuilder {
         largest(self.seen.sessions.shown().filter_map(part))
     }
 
-    /// The last so many seconds of some columns, up to this moment.
+    /// The last `seconds` of some columns, up to now.
     pub fn recent(&self, seconds: f64, ids: &[&str]) -> Timeline {
         self.rows.recent(self.rows.end() - seconds, ids)
     }
 
-    /// Every reason for doubt.
+    /// All caveats.
     pub fn caveats(&self) -> Vec<PageCaveat> {
         front::page_caveats(&self.run, |_| false)
     }
 
-    /// What went on when, the last so many.
+    /// The last phases, at most `most`.
     pub fn phases(&self, most: usize) -> Vec<Phase> {
         front::phases(&self.run, most)
     }

@@ -1,4 +1,4 @@
-//! What was seen of the target, by the second: the columns, and which of many names are shown.
+//! Timeline columns for the target, and the choice of which of many names to show.
 
 use super::rows::{Cells, PageColumn, TimelineRows};
 use super::top_names::TopNames;
@@ -7,20 +7,20 @@ use record::watch::{ThreadGroup, ThreadWait, TreeWindow, WatchCoverage, Window};
 use std::collections::BTreeMap;
 use units::Nanos;
 
-/// Groups of threads kept of one, and shown.
+/// Thread groups stored per process tree, and shown.
 const GROUPS: (usize, usize) = (32, 6);
-/// States kept of a group, and shown.
+/// States stored per group, and shown.
 const STATES: (usize, usize) = (16, 8);
-/// What sessions of a database do: kept, and shown.
+/// Session states: stored, and shown.
 const SESSIONS: (usize, usize) = (24, 7);
-/// Other ends of connections, listening sockets and disks: kept, and shown.
+/// Remote ends of connections, listening sockets and disks: stored, and shown.
 const FEW: (usize, usize) = (16, 4);
-/// Words for states over the whole run, so that the same state has the same colour everywhere.
+/// State names over the whole run, so that a state keeps its colour everywhere.
 const WORDS: usize = 64;
-/// A thread that works says more than one that sleeps: by so many of them when groups are ranked.
+/// Weight of a running thread over a sleeping one when ranking groups.
 const BUSY: f64 = 10.0;
 
-/// Measures of the catalogue that are drawn, of those that are there once.
+/// Charted catalogue measures that exist once.
 const CHARTED: [&str; 26] = units::texts![
     "process.resident" "process.clients" "cgroup.cpu_throttled_share" "cgroup.memory_without_cache"
     "jvm.heap" "jvm.pause" "jvm.safepoint" "jvm.compiles" "postgres.connections" "postgres.commits"
@@ -29,38 +29,37 @@ const CHARTED: [&str; 26] = units::texts![
     "host.steal" "host.pace" "host.neighbours_cpu" "host.memory_available" "torment.cpu" "torment.watch_cpu"
     "torment.loops_ready"
 ];
-/// Those that bound what is drawn of a process tree: the last known.
+/// Limits of what is drawn of a process tree: the last known.
 const LIMITS: [&str; 3] = ["cgroup.cpu_quota", "cgroup.memory_limit", "jvm.heap_max"];
-/// Sources of which each machine has its own.
+/// Sources that each machine has of its own.
 const MACHINE: [&str; 3] = ["host", "network", "torment"];
-/// Those that are parts of one stack.
+/// Parts of one stack.
 const STACKED: [&str; 4] = ["host.user", "host.system", "host.iowait", "host.steal"];
 
-/// Everything that is known of who was watched, but for the values.
+/// Everything known of what is watched, except the values.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TargetColumns {
     pub subjects: Vec<TreeColumns>,
     pub sessions: TopNames,
     pub disks: TopNames,
-    /// What any thread was seen to do, in the order in which that was first seen.
+    /// Thread states, in the order first seen.
     pub words: Vec<String>,
-    /// Those on which somebody watches, in the order in which they were first told of.
+    /// Watched machines, in the order first reported.
     pub machines: Vec<WatchedMachine>,
     trees: TreeRegistry,
 }
 
-/// A machine on which somebody watches.
+/// A watched machine.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WatchedMachine {
-    /// Its name; empty: where torment is.
+    /// Its name; empty: torment's own.
     pub name: String,
-    /// Its processors, once they were counted.
+    /// Its processors, once counted.
     pub cpus: Option<f64>,
-    /// What stands behind the names of its columns: nothing of the first.
+    /// Suffix of its column ids; empty for the first.
     pub behind: String,
 }
 
-/// A process tree.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TreeColumns {
     pub who: watched::TreeIdentity,
@@ -68,22 +67,22 @@ pub(super) struct TreeColumns {
     pub states: Vec<TopNames>,
     pub peers: TopNames,
     pub listeners: TopNames,
-    /// Processors it may use.
+    /// Processors allowed.
     pub allowed: f64,
-    /// As they were seen last, by name.
+    /// The last seen values, by name.
     limits: BTreeMap<String, f64>,
     pub backlog: Option<f64>,
 }
 
 impl WatchedMachine {
-    /// A column or chart of this machine.
+    /// The id of this machine's column or chart.
     pub fn id(&self, of: &str) -> String {
         format!("{of}{}", self.behind)
     }
 }
 
 impl TargetColumns {
-    /// Who is watched on a machine from now on.
+    /// Sets who is watched on a machine.
     pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
         self.machine(machine);
         self.trees.set_watched(machine, watched);
@@ -97,7 +96,7 @@ impl TargetColumns {
         }
     }
 
-    /// The number of a machine.
+    /// A machine's index.
     fn machine(&mut self, name: &str) -> usize {
         let known = self.machines.iter().position(|known| known.name == name);
         known.unwrap_or_else(|| {
@@ -110,7 +109,7 @@ impl TargetColumns {
         })
     }
 
-    /// The values of a window of a machine.
+    /// The values of a machine's window.
     pub fn cells(&mut self, rows: &mut TimelineRows, machine: &str, window: &Window) -> Cells {
         let length = window.length();
         let mut put = CellWriter { rows, cells: Cells::new(), seconds: length.as_secs_f64() };
@@ -144,7 +143,7 @@ impl TargetColumns {
         put.cells
     }
 
-    /// What there is once, of a process tree or at all: of what grows how much a second, and so of a time which share.
+    /// Measures that exist once, per process tree or at all: counters per second, and so times as shares.
     fn singles(&mut self, put: &mut CellWriter<'_>, machine: usize, window: &Window) {
         let WatchedMachine { name, behind, .. } = &self.machines[machine];
         let (name, behind) = (name.clone(), behind.clone());
@@ -192,7 +191,7 @@ impl TargetColumns {
             }
         }
         for listener in &seen.listeners {
-            // One that never waits has an amount too, or it would not be shown.
+            // One that never queues needs an amount too, or it would not be shown.
             if let Some(nth) = tree.listeners.add(&listener.address, f64::from(listener.queued) + 1e-3, FEW.0)
             {
                 put.one(&format!("queue.{place}.{nth}"), f64::from(listener.queued));
@@ -201,7 +200,7 @@ impl TargetColumns {
         }
     }
 
-    /// Chooses anew what is shown; true if that changed.
+    /// Chooses again what is shown; true if that changed.
     pub fn choose_shown(&mut self) -> bool {
         let mut changed = self.sessions.choose(SESSIONS.1) | self.disks.choose(FEW.1);
         for tree in &mut self.subjects {
@@ -213,7 +212,7 @@ impl TargetColumns {
         changed
     }
 
-    /// Every column that is shown.
+    /// All shown columns.
     pub fn wanted(&self) -> Vec<PageColumn> {
         let mut wanted = PageColumns::default();
         for (place, tree) in self.subjects.iter().enumerate() {
@@ -244,7 +243,7 @@ impl TargetColumns {
         wanted.0
     }
 
-    /// The place of a state among all words, for its colour.
+    /// A state's index, for its colour.
     pub fn word(&self, word: &str) -> u8 {
         self.words.iter().position(|known| known == word).unwrap_or(WORDS) as u8
     }
@@ -266,11 +265,11 @@ impl PageColumns {
     }
 }
 
-/// Where values go.
+/// Receives values.
 struct CellWriter<'a> {
     rows: &'a mut TimelineRows,
     cells: Cells,
-    /// How long the window is.
+    /// The window's length.
     seconds: f64,
 }
 
@@ -281,7 +280,7 @@ impl CellWriter<'_> {
         column
     }
 
-    /// A part of a stack: zero where the whole was seen and it was not.
+    /// A part of a stack: zero if the whole was observed and it was not.
     fn part(&mut self, id: &str, whole: usize, value: f64) {
         let column = self.rows.column(id, true, Some(whole));
         self.cells.push((column, value as f32));
@@ -289,12 +288,11 @@ impl CellWriter<'_> {
 }
 
 impl TreeColumns {
-    /// A limit of its own, as it was seen last: `jvm.heap_max`.
+    /// A limit's last seen value: `jvm.heap_max`.
     pub fn limit(&self, name: &str) -> Option<f64> {
         self.limits.get(name).copied()
     }
 
-    /// Its name for people.
     pub fn title(&self) -> String {
         self.who.title()
     }
@@ -330,7 +328,7 @@ impl TreeColumns {
 mod tests {
     use super::*;
 
-    /// A name that is of nothing would draw nothing.
+    /// An unknown name would draw nothing.
     #[test]
     fn what_is_drawn_is_in_the_catalogue() {
         let known = record::catalogue::catalogue_rows();

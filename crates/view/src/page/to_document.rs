@@ -7,12 +7,12 @@ use crate::document::{Document, PageFront, SCHEMA};
 use std::collections::BTreeSet;
 
 impl PageBuilder {
-    /// What is said, and every chart.
+    /// Texts, and all charts.
     pub fn front(&self) -> PageFront {
         front::build(self)
     }
 
-    /// All of it as it stands, its timeline in at most so many rows, with only the columns that are drawn.
+    /// The complete document, with at most so many timeline rows, and only columns that are drawn.
     pub fn document(&self, rows_at_most: usize) -> Document {
         let front = self.front();
         let mut rows = self.rows.clone();

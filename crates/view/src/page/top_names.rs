@@ -1,19 +1,19 @@
-//! The largest few of many names, as they are known so far.
+//! The top few of many names, as known so far.
 
-/// One that is not shown must be so much larger than one that is, or they would change places all the time.
+/// A hidden name replaces a shown one only if this much larger, or they would swap all the time.
 const MARGIN: f64 = 1.2;
 
-/// Names with how much there was of each; some of them are shown, the rest is summed by whoever draws.
+/// Names with their amounts; some are shown, the rest is summed by whoever draws.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TopNames {
     names: Vec<String>,
     amounts: Vec<f64>,
-    /// Those shown, in the order of their first appearance.
+    /// The shown ones, in order of first appearance.
     shown: Vec<usize>,
 }
 
 impl TopNames {
-    /// Adds so much to a name and gives its place; none if as many names are kept as may be.
+    /// Adds to a name and returns its index; `None` if the maximum number is stored.
     pub fn add(&mut self, name: &str, amount: f64, kept: usize) -> Option<usize> {
         let place = match self.names.iter().position(|known| known == name) {
             Some(place) => place,
@@ -28,7 +28,7 @@ impl TopNames {
         Some(place)
     }
 
-    /// Chooses anew which are shown; true if others are than before.
+    /// Chooses again which to show; true if that changed.
     pub fn choose(&mut self, most: usize) -> bool {
         let weight =
             |place: &usize| self.amounts[*place] * if self.shown.contains(place) { MARGIN } else { 1.0 };
@@ -42,19 +42,19 @@ impl TopNames {
         changed
     }
 
-    /// Place and name of those shown.
+    /// Index and name of each shown one.
     pub fn shown(&self) -> impl Iterator<Item = (usize, &str)> {
         self.shown.iter().map(move |place| (*place, self.names[*place].as_str()))
     }
 
-    /// The same, the largest first.
+    /// The same, largest first.
     pub fn by_amount(&self) -> Vec<(usize, &str)> {
         let mut shown: Vec<_> = self.shown().collect();
         shown.sort_by(|a, b| self.amounts[b.0].total_cmp(&self.amounts[a.0]));
         shown
     }
 
-    /// Places of those that are not.
+    /// Indices of the hidden ones.
     pub fn hidden(&self) -> impl Iterator<Item = usize> {
         (0..self.names.len()).filter(move |place| !self.shown.contains(place))
     }

@@ -1,16 +1,16 @@
-//! What each event adds to what is known of a run: the one fold that knows every event. Whatever else is folded, here and on other
-//! floors, says in its first lines what it needs that does not stand in a [`RunView`].
+//! Applies each event to a [`RunView`]: the one fold that handles every event. All other folds, here and in other crates, state at their
+//! top what they need that a [`RunView`] lacks.
 
 use super::{CurrentLoad, RunView, TimeSpan, WatchedPlace};
 use crate::{LoadSecond, Trial};
 use record::{Event, Slice, Verdict};
 use units::Nanos;
 
-/// Seconds kept for charts: a day of load is some 15 MB, no more.
+/// Seconds kept for charts: a day of load takes at most some 15 MB.
 const SECONDS_KEPT: usize = 86_400;
 
 impl RunView {
-    /// Takes the next event in.
+    /// Folds the next event.
     pub fn fold(&mut self, event: &Event) {
         self.stillness.fold(event);
         match event {
@@ -68,7 +68,7 @@ impl RunView {
             Event::Probing(probing) => self.probing.push(probing.clone()),
             Event::FleetStands { members } => self.fleet.clone_from(members),
             Event::WorkerLost { trial, lost } => self.lost.push((*trial, lost.clone())),
-            // It is told where it explains something.
+            // Shown where it explains something.
             Event::Known { .. } => {}
             Event::Measured { figure } => self.measured.push((**figure).clone()),
             Event::Noted { table, text } => self.notes.push((table.clone(), text.clone())),
@@ -97,7 +97,7 @@ impl RunView {
         &mut self.places[index]
     }
 
-    /// All of some events.
+    /// Folds all events.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut view = Self::default();
         events.into_iter().for_each(|event| view.fold(event));

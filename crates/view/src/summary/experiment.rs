@@ -8,7 +8,7 @@ use crate::{RunView, Text, Tone, fleet};
 use record::{ArmStart, ExperimentEnd, ExperimentState, HypothesisAnswer, RunId, StartTimes};
 use units::Nanos;
 
-/// What takes less of a start is left out.
+/// Shorter parts of a start are left out.
 const SHOWN: Nanos = Nanos::from_millis(50);
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
@@ -41,7 +41,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// What became of the questions and why it is over, or how it stands.
+/// The answers and why it ended, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let Some(names) = DesignLookup::of(view) else {
         let none = view.end.as_ref().map(|_| Text::new(Tone::Bad, "no verdict"));
@@ -52,7 +52,7 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     headline(view, &names, standing).into_iter().chain(unfinished(view)).collect()
 }
 
-/// What became of the questions, and why it is over.
+/// The answers, and why it ended.
 fn headline(view: &RunView, names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
     let asked = standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
     let mut lines = Vec::new();
@@ -90,7 +90,7 @@ fn headline(view: &RunView, names: &DesignLookup<'_>, standing: &ExperimentState
     lines
 }
 
-/// How many starts in what time, and in what order.
+/// Number of starts, time taken, and order.
 fn spent(names: &DesignLookup<'_>, standing: &ExperimentState) -> Text {
     let time = names.visits.iter().fold(Nanos::ZERO, |sum, visit| sum + visit.took);
     let time = whole_seconds(time);
@@ -111,7 +111,7 @@ fn spent(names: &DesignLookup<'_>, standing: &ExperimentState) -> Text {
     )
 }
 
-/// Where the time of a start goes, on average; nothing of runs that did not keep it.
+/// Where a start's time goes, on average; `None` if the run did not store it.
 fn a_start(names: &DesignLookup<'_>) -> Option<Text> {
     let visits: Vec<&ArmStart> = names.visits.iter().filter(|visit| visit.void.is_none()).collect();
     let count = u64::try_from(visits.len()).ok().filter(|count| *count > 0)?;
@@ -143,7 +143,7 @@ fn a_start(names: &DesignLookup<'_>) -> Option<Text> {
     Some(Text::labelled("a start", text))
 }
 
-/// Every measurement is a run of its own. Of each arm the middle one is named.
+/// Every measurement is its own run. Names each arm's middle one.
 fn kept(names: &DesignLookup<'_>) -> Vec<Text> {
     let count: usize = names.visits.iter().map(|visit| visit.taken.len()).sum();
     if count == 0 {
@@ -170,7 +170,7 @@ fn logs(id: &RunId) -> Text {
     Text::labelled("logs", format!("torment show {id} --logs"))
 }
 
-/// How it goes on, if it was not brought to its end.
+/// How to resume it, if unfinished.
 fn resume(view: &RunView, standing: &ExperimentState) -> Option<Text> {
     let id = &view.started.as_ref()?.id;
     let cut = view.end.is_none() && !view.running || standing.over == Some(ExperimentEnd::Interrupted);

@@ -1,4 +1,4 @@
-//! What the generator makes where it was the limit itself, what it spends on a request, and what helps.
+//! The generator's capacity where it was the limit, its cost per request, and what helps.
 
 use crate::contrary_trials::ContraryTrials;
 use crate::experiment::number_of;
@@ -9,7 +9,7 @@ use crate::{RunView, Text, Tone};
 use record::GeneratorCapacity;
 use units::{Rate, Share};
 
-/// Where it fell behind, what a request costs it, what helps, and what that should bring.
+/// Where it fell behind, its cost per request, what helps, and the expected gain.
 pub(super) fn lines(view: &RunView, making: &GeneratorCapacity, held: Option<f64>) -> Vec<Text> {
     let GeneratorCapacity { most, user, kernel, worked, waited, .. } = *making;
     let each = view.words().arrival();
@@ -28,7 +28,7 @@ pub(super) fn lines(view: &RunView, making: &GeneratorCapacity, held: Option<f64
         None => ("the warm-up".to_owned(), strays.warm),
     };
     let fell = match asked {
-        // Where it once sent more than in the trials it fell behind in, that figure would contradict what holds.
+        // If it once sent more than in the trials it fell behind in, that figure would contradict what holds.
         Some(asked) if most < asked.1 && held.is_none_or(|held| held <= most) => {
             format!(" in {count} at {} {unit}, and sent at most {} a second", rates(asked), format_rate(most))
         }
@@ -45,7 +45,7 @@ pub(super) fn lines(view: &RunView, making: &GeneratorCapacity, held: Option<f64
     [limit, spends].into_iter().chain(full_too(view)).chain(way_on).collect()
 }
 
-/// The same while the search goes on, after `lead`.
+/// The same during the search, after `lead`.
 pub(crate) fn so_far(lead: Text, view: &RunView, making: &GeneratorCapacity) -> Text {
     let (most, unit) = (format_rate(making.most), view.words().unit());
     lead.with_span(Tone::Warn, "so far torment is the limit").with_plain(format!(
@@ -53,7 +53,7 @@ pub(crate) fn so_far(lead: Text, view: &RunView, making: &GeneratorCapacity) -> 
     ))
 }
 
-/// What the target had next to nothing left of, where torment was the limit: then it is near its own.
+/// What the target had nearly exhausted although torment was the limit: its own limit is near.
 pub(crate) fn full_too(view: &RunView) -> Option<Text> {
     let full = view.diagnosis.as_ref().filter(|_| view.is_generator_limited())?.also_saturated()?;
     let is = if full.confidence.word() == "high" { "is" } else { "may be" };
@@ -61,13 +61,12 @@ pub(crate) fn full_too(view: &RunView) -> Option<Text> {
     Some(said.with_plain(format!(": {}", full.sentence)))
 }
 
-/// What helps.
 pub(super) fn next_step(view: &RunView, making: Option<&GeneratorCapacity>) -> Text {
     let relieve = if full_too(view).is_some() { "; and relieve the target, as said above" } else { "" };
     Text::labelled("next", format!("{}{relieve}", remedy(view, making)))
 }
 
-/// What that should bring: by what a request costs, a processor makes so many.
+/// The expected gain: requests per processor, from the cost of one.
 pub(super) fn expected_gain(view: &RunView, making: Option<&GeneratorCapacity>) -> Text {
     let each = making.filter(|making| !is_of_connections(making)).map(|making| making.user + making.kernel);
     let Some(each) = each.filter(|each| each.0 > 0) else { return how_to_measure(view) };

@@ -1,4 +1,4 @@
-//! How a limit is told: who reads the number alone must not take it for more than it is.
+//! How to present a limit: the number alone must not be taken for more than it is.
 
 use super::LITTLE;
 use crate::contrary_trials::{BRIEF, SupportingTrials, good_at, good_trials};
@@ -7,12 +7,12 @@ use crate::{ArrivalKind, RunView, Text, Tone, Trial, freezes};
 use record::{Limit, SearchEnd};
 use units::{Nanos, grouped};
 
-/// Two rates whose quotient is below this are alike to a reader.
+/// Two rates with a lower quotient look the same to a reader.
 const ALIKE: f64 = 1.01;
-/// An interval wider than this part of its upper end is no figure to quote.
+/// A wider interval, relative to its upper end, is not worth quoting.
 const WIDE: f64 = 0.1;
 
-/// What holds, from a search that ended so.
+/// What holds, given how the search ended.
 pub(super) fn limit_line(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd, tone: Tone) -> Text {
     let verb = holds(ended, limit.held, limit.lower, limit.upper);
     let longer = freezes::sustained_rate(view);
@@ -45,7 +45,7 @@ pub(super) fn limit_line(view: &RunView, limit: &Limit, held: f64, ended: &Searc
     }
 }
 
-/// How a limit is told: who reads the number alone must not take it for more than it is.
+/// How to present a limit: the number alone must not be taken for more than it is.
 pub(crate) fn holds(
     ended: &SearchEnd,
     held: Option<f64>,
@@ -64,13 +64,12 @@ pub(crate) fn holds(
     }
 }
 
-/// What the eye is to make of what a search came to: on its page, in its picture and in the list of runs. `freezes`: the target froze now and
-/// then.
+/// The tone of a search's result on its page, in its chart and in the list of runs. `freezes`: the target froze now and then.
 pub(crate) fn tone(ended: &SearchEnd, freezes: bool) -> Tone {
     match ended {
         SearchEnd::Converged if freezes => Tone::Warn,
         SearchEnd::Converged => Tone::Good,
-        // As far as it was asked to look all is well.
+        // All is well as far as the search was allowed to go.
         SearchEnd::MaxReached => Tone::Strong,
         SearchEnd::BelowMin | SearchEnd::TargetFails => Tone::Bad,
         SearchEnd::BudgetSpent
@@ -83,15 +82,15 @@ pub(crate) fn tone(ended: &SearchEnd, freezes: bool) -> Tone {
     }
 }
 
-/// Between what and what a limit lies; none if it was not found, or not both are known.
+/// A limit's bounds; `None` if it was not found, or not both are known.
 pub(crate) fn between(ended: Option<&SearchEnd>, lower: Option<f64>, upper: Option<f64>) -> Option<String> {
     let found = !ended.is_some_and(SearchEnd::is_at_least);
     let (lower, upper) = lower.zip(upper).filter(|_| found)?;
     Some(format!("between {} and {}", format_rate(lower), format_rate(upper)))
 }
 
-/// What is to be said of a limit that was not found, behind the number: read alone it would be taken for one of the target. `ours`: torment
-/// fell behind by itself, and not only where the target stood still; none where that is not known.
+/// Follows the number of a limit that was not found, which alone would be taken for the target's. `ours`: torment fell behind by itself,
+/// not only while the target froze; `None` if unknown.
 pub(crate) fn open_limit_words(
     ended: &SearchEnd,
     held: Option<f64>,
@@ -118,14 +117,14 @@ pub(crate) fn open_limit_words(
     })
 }
 
-/// Where it was not torment's own fault.
+/// If it was not torment's own fault.
 const HELD_UP: &str = "torment fell behind whenever the target froze";
 
-/// How much stands behind what holds.
+/// The evidence for what holds.
 enum EvidenceWeight {
-    /// So few requests that nothing is to be said.
+    /// Too few requests to say anything.
     Little(u64),
-    /// A single short trial, which is so long.
+    /// A single short trial, of this length.
     Weak(Nanos),
     Full,
 }
@@ -147,17 +146,17 @@ fn weight(view: &RunView, limit: &Limit) -> EvidenceWeight {
     }
 }
 
-/// ` in trials of 10 s`, of what holds no longer than that.
+/// ` in trials of 10 s`, if what holds does so no longer.
 fn in_trials(view: &RunView) -> String {
     let longest = good_trials(view).map(|trial| trial.loaded).max();
     longest.map(|longest| format!(" in trials of {}", whole_seconds(longest))).unwrap_or_default()
 }
 
-/// Between what and what, from how many trials: ` (between …; 3 trials of 10 s, …)`.
+/// Bounds, and the trials behind them: ` (between …; 3 trials of 10 s, …)`.
 fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd) -> String {
     let fails =
         limit.upper.filter(|_| limit.lower.is_none()).map(|upper| format!("fails at {}", format_rate(upper)));
-    // Of a limit that was estimated it is the 95 % interval.
+    // An estimated limit has a 95 % interval.
     let sure = if limit.held.is_some() { "95 % sure: " } else { "" };
     let between =
         between(Some(ended), limit.lower, limit.upper).map(|between| format!("{sure}{between}")).or(fails);
@@ -165,7 +164,7 @@ fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd) -> Stri
         limit.lower.and_then(|lower| length_at(view, lower)).map(|t| format!(" of {t}")).unwrap_or_default();
     let stood = SupportingTrials::from_limit(view, limit);
     let trials = match stood {
-        // What nine in ten hold one may fail: that none of the others' requests was bad would not be seen in the picture.
+        // One trial may fail what nine in ten hold: that the others had no bad request would not match the picture.
         Some(stood) if stood.bad > 0 => {
             let (at, all) = (stood.at(held), stood.good + stood.bad);
             let hold = if median_limit(&view.limits).is_some() { "" } else { "nine in ten trials hold it: " };
@@ -189,15 +188,15 @@ fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd) -> Stri
     if parts.is_empty() { String::new() } else { format!("   ({})", parts.join("; ")) }
 }
 
-/// How many good trials stand for a bound, with how many requests were due in them and how many of those were bad: short looks at it, which
-/// are seen in the picture, count too.
+/// The good trials that support a bound: how many, their requests due, and how many of those were bad; counts short trials too, which are
+/// in the picture.
 pub(super) fn at_bound(view: &RunView, limit: &Limit) -> (u64, (u64, u64)) {
     let counted = (u64::from(limit.good_trials), (limit.lower_due, limit.lower_bad));
     let drawn = limit.lower.filter(|_| limit.held.is_none()).map(|lower| good_at(view, lower));
     drawn.filter(|drawn| drawn.0 > counted.0).unwrap_or(counted)
 }
 
-/// Good trials in words, with how many requests were due in them and how many of those were bad.
+/// Good trials in words, with their requests due, and how many of those were bad.
 fn counted(words: ArrivalKind, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
     let s = if trials == 1 { "" } else { "s" };
     let (good, bad) = match lost {
@@ -207,13 +206,13 @@ fn counted(words: ArrivalKind, trials: u64, length: &str, at: &str, (due, lost):
     format!("{trials} {good}trial{s}{length}{at}, {}, {bad}", words.count(due))
 }
 
-/// What half of the trials hold, if that is another rate than what nine of ten hold.
+/// What half of the trials hold, if that differs from what nine in ten hold.
 pub(super) fn median_limit(limits: &[Limit]) -> Option<&Limit> {
     let (most, half) = (limits.first()?.held?, limits.get(1)?.held?);
     (half > most * ALIKE).then(|| &limits[1])
 }
 
-/// How long the good trials at a rate lasted, if all lasted the same to the second. Of a limit that was estimated, those at any rate.
+/// The good trials' length at a rate, if equal to the second. For an estimated limit, at any rate.
 fn length_at(view: &RunView, rate: f64) -> Option<Nanos> {
     let seconds = |t: &Trial| t.loaded.as_secs_f64().round() as u64;
     let estimated = view.limits.first().is_some_and(|limit| limit.held.is_some());

@@ -29,7 +29,6 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// What a load came to.
 pub(crate) fn figures(view: &RunView, load: &Trial) -> Section {
     let texts = counts(view.words(), &load.figures).into_iter().chain([rates(load)]).chain(outstanding(load));
     let texts = texts.chain(fleet::lines(view, "fleet      "));
@@ -71,7 +70,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         let why = load.and_then(why_bad_without_rate);
         let (bad, all) = (outcomes.bad(), view.words().count(due));
         let counted = match why {
-            // Lost is what a queue that grows would come to.
+            // The loss is that implied by a growing queue.
             Some(why) if bad == 0 => {
                 format!("{why}, so that share would be lost in the long run; none of {all} has been yet")
             }
@@ -86,7 +85,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
     lines
 }
 
-/// Why a load lasted less than planned, if it did.
+/// Why a load was shorter than planned, if so.
 fn shortened(load: &Trial) -> String {
     match load.planned {
         Some(planned) if load.hopeless => {
@@ -101,8 +100,7 @@ fn whole(time: Nanos) -> Nanos {
     if time.0 < 10_000_000_000 { time } else { Nanos::from_secs(time.as_secs_f64().round() as u64) }
 }
 
-/// What became of the arrivals: every outcome that happened, then the reasons of the failed ones, and how many were sent
-/// twice.
+/// The arrivals: every outcome that happened, the failures by reason, and how many were resent.
 fn counts(words: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
     let mut line = Text::new(Tone::Faint, format!("{:<9}  ", words.arrivals()))
         .with_plain(format!("{} due", grouped(figures.due)));
@@ -126,7 +124,7 @@ fn counts(words: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
     let mut failures: Vec<(&Failure, &u64)> = figures.failures.iter().collect();
     failures.sort_by(|a, b| b.1.cmp(a.1));
     let mut lines = vec![line];
-    /// More are in the JSON.
+    /// The JSON has more.
     const SHOWN: usize = 5;
     for (failure, count) in failures.iter().take(SHOWN) {
         lines.push(Text::plain(format!("{:11}{} × {failure}", "", grouped(**count))));
@@ -142,7 +140,6 @@ fn counts(words: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
     lines
 }
 
-/// Rates over the whole load.
 fn rates(load: &Trial) -> Text {
     let figures = &load.figures;
     let per_second = |count| Rate::of(count, load.loaded);
@@ -172,7 +169,6 @@ fn outstanding(load: &Trial) -> Option<Text> {
     })
 }
 
-/// Quantiles of response, service and lateness.
 fn times(figures: &LoadFigures) -> TextTable {
     let mut table = TextTable::new(&["", "p50", "p90", "p95", "p99", "p99.9", "max", "mean"]);
     let mut row = |name: &str, times: Option<TimeSummary>| {
@@ -190,7 +186,7 @@ fn times(figures: &LoadFigures) -> TextTable {
     table
 }
 
-/// A row for each step, if there are several.
+/// One row per step, if several.
 fn parts(view: &RunView, load: &Trial) -> TextTable {
     let mut table = TextTable::new(&["", "sent", "ok", "bad", "p50", "p95", "p99", "max"]);
     for (name, part) in view.steps(load) {

@@ -1,4 +1,4 @@
-//! `torment probe`: what the machine is like, and every figure with what explains it.
+//! `torment probe`: the machine, and every figure with its explanation.
 
 use super::unfinished;
 use crate::document::indent_all;
@@ -17,7 +17,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// How many figures there are, or how it stands.
+/// The number of figures, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     blocks(view)
         .into_iter()
@@ -27,7 +27,7 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
         .collect()
 }
 
-/// What a design is reckoned with, as far as it was measured: a thread, a process, a switch from one to another.
+/// Basic costs for a design, as far as measured: thread, process, context switch.
 fn blocks(view: &RunView) -> Option<Text> {
     let find = |row: &str, column: &str| {
         view.measured.iter().find(|figure| figure.row == row && figure.column == column)
@@ -48,11 +48,11 @@ fn blocks(view: &RunView) -> Option<Text> {
     (!said.is_empty()).then(|| Text::new(tone, format!("{cost}: {}", said.join(", "))))
 }
 
-/// What a launch is measured with, and the same with its join.
+/// How launches are measured, here including the join.
 const JOINED: &str = "launch and join";
 const JOINED_EMPTY: &str = "0 MiB, launch and join";
 
-/// Of what each table measures first the least that it costs, and the most; what is launched is not joined in that.
+/// The least and greatest cost of what each table measures first; launches without join.
 fn ranges(view: &RunView) -> Option<Text> {
     let range = |range: &CostRange| {
         let joined = view.measured.iter().find(|figure| {
@@ -67,14 +67,14 @@ fn ranges(view: &RunView) -> Option<Text> {
     (!ranges.is_empty()).then(|| Text::plain(ranges.join("; ")))
 }
 
-/// What such figures are good for.
+/// What the figures are good for.
 pub(crate) fn usage_line(view: &RunView) -> Option<Text> {
     let text = "estimate a design before you build it (a thread for each request costs a launch and two switches), see how near a \
                 service comes to what its machine can do, compare machines: torment compare A B";
     (!view.measured.is_empty()).then(|| Text::labelled("use it to", text))
 }
 
-/// `how`: the figures are to be read, which differs between a table and a picture.
+/// `how`: how the figures are read, which differs between table and picture.
 fn headline(view: &RunView, how: &str) -> Text {
     let all = view.measured.len() as u64;
     let doubtful = view.measured.iter().filter(|figure| !figure.caveats.is_empty()).count() as u64;
@@ -120,7 +120,7 @@ pub(crate) fn machine_words(machine: &Machine) -> String {
     )
 }
 
-/// How quiet the machine was, and what else is to be known of it.
+/// How quiet the machine was, and other conditions.
 pub(crate) fn conditions_words(conditions: &Conditions) -> String {
     let facts: Vec<String> = conditions.facts.iter().map(|(name, value)| format!("{name} {value}")).collect();
     format!(

@@ -1,4 +1,4 @@
-//! `torment profile`: what ran most, then the tables.
+//! `torment profile`: the function that ran most, then the tables.
 
 use super::unfinished;
 use crate::document::indent_all;
@@ -17,7 +17,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         .collect()
 }
 
-/// The function that ran most often, or how it stands.
+/// The most frequent function, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let most = match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Profiled { most: Some((name, share)), .. }) => {

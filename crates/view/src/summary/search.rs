@@ -1,4 +1,4 @@
-//! A search: what holds, why no more, what else is known of it, and how sure all that is.
+//! A search: what holds, why no more, other findings, and the certainty.
 
 mod headline;
 
@@ -14,7 +14,7 @@ use headline::{headline, known};
 use record::{BackgroundLoss, CurvePoint, Limit, SearchEnd, Verdict, WarmUpResult};
 use units::{Nanos, Share, grouped};
 
-/// A warm-up that made a target so much quicker is worth a line.
+/// A smaller speed-up by the warm-up is not mentioned.
 const QUICKER: f64 = 1.2;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
@@ -50,7 +50,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     }
 }
 
-/// What holds or is known so far, then why no more and what else is to be known.
+/// What holds so far or in the end, why no more, and other findings.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let strict = view.limits.first();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
@@ -79,7 +79,7 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     }
 }
 
-/// How sure a search is, and what it took.
+/// A search's certainty and cost.
 pub(crate) fn certainty_lines(view: &RunView) -> Vec<Text> {
     let strict = view.limits.first();
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
@@ -97,12 +97,12 @@ pub(crate) fn certainty_lines(view: &RunView) -> Vec<Text> {
     }
 }
 
-/// That torment is the limit itself, where a search has no end yet.
+/// Says that torment is the limit, while a search has no end yet.
 pub(super) fn generator_limited_line(view: &RunView) -> Option<Text> {
     view.making.as_ref().map(|making| super::generator_limit::so_far(Text::empty(), view, making))
 }
 
-/// The verdict, if there is one, with an empty line before it.
+/// The verdict, if any, preceded by an empty line.
 fn verdict_apart(view: &RunView) -> Vec<Text> {
     let mut lines = verdict::lines(view);
     if !lines.is_empty() {
@@ -111,7 +111,7 @@ fn verdict_apart(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// What is lost at any rate.
+/// The background loss.
 fn lost_anyway(words: ArrivalKind, lost: &BackgroundLoss) -> Text {
     let each = (lost.due as f64 / lost.bad.max(1) as f64).round() as u64;
     let how = lost.failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default();
@@ -131,13 +131,13 @@ fn lost_anyway(words: ArrivalKind, lost: &BackgroundLoss) -> Text {
     Text::new(Tone::Bad, text).with_plain(rest)
 }
 
-/// Why no more.
 pub(crate) fn why_no_more_line(view: &RunView) -> Option<Text> {
     let words = if view.search_ended() == Some(&SearchEnd::BelowMin) { "there" } else { "above that" };
     Some(Text::plain(format!("{words} ")).with_span(Tone::Strong, why_no_more(view)?))
 }
 
-/// As a clause: what the last bad trial at the upper bound did wrong, or at the next rate above; or that it is bad where the target froze.
+/// A clause: what the last bad trial at the upper bound, or at the next higher rate, did wrong; or that it is bad because the target
+/// froze.
 pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
     if view.search_ended() == Some(&SearchEnd::TargetFails) {
         return None;
@@ -153,7 +153,7 @@ pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
     why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)
 }
 
-/// What went wrong at what is said to hold or below, where no limit was found: who sees it in the picture is to know whether it was the target.
+/// If no limit was found, what failed at or below what is said to hold: a reader of the picture should know whether it was the target.
 pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
     let failed = bad_below_limit(view);
     let loss = |trial: &&&Trial| trial.judgement.as_ref().map_or(0.0, |judged| judged.loss);
@@ -171,10 +171,10 @@ pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
     Some(Text::new(Tone::Warn, below).with_plain(format!(" {}; {whose}", why_bad(worst)?)))
 }
 
-/// What a target does once a queue has formed, if that is less than it holds.
+/// The target's throughput once a queue has formed, if below what it holds.
 fn sinks(strict: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
     let (limit, did) = strict.zip(overloaded)?;
-    // Earlier versions also told it where it was no less.
+    // Earlier versions stored it even if not below.
     let share = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005).map(percent)?;
     let sinks = format!(
         "once a queue has formed it does only about {} {}, {share} less",
@@ -186,7 +186,7 @@ fn sinks(strict: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
     )
 }
 
-/// How the target was warmed up, if that made a difference.
+/// The warm-up, if it made a difference.
 fn warm(words: ArrivalKind, warmed_up: Option<WarmUpResult>) -> Option<Text> {
     let WarmUpResult { loaded, answered, times } = warmed_up.filter(|warm| warm.times >= QUICKER)?;
     let times = if times < 10.0 { format!("{times:.1}") } else { format!("{times:.0}") };
@@ -196,7 +196,7 @@ fn warm(words: ArrivalKind, warmed_up: Option<WarmUpResult>) -> Option<Text> {
     )))
 }
 
-/// The second goal, if it tells anything that the first does not.
+/// The second goal, if it adds anything to the first.
 fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
     let (strict, typical) = (limits.first()?, limits.get(1)?);
     if strict.held.is_some() {
@@ -231,7 +231,7 @@ fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
     Some(Text::plain(format!("the typical trial holds {} {}{upper}{gap}", format_rate(lower), typical.unit)))
 }
 
-/// A share in whole percent, for speech.
+/// A share in whole percent, for use in sentences.
 fn percent(share: f64) -> String {
     Share((share * 100.0).round() / 100.0).to_string()
 }
@@ -246,7 +246,7 @@ fn curve_lines(view: &RunView, curve: &[CurvePoint]) -> Vec<Text> {
     lines
 }
 
-/// Response time at fixed shares of the capacity.
+/// Response times at fixed shares of the capacity.
 pub(crate) fn curve_table(curve: &[CurvePoint]) -> TextTable {
     let mut table = TextTable::new(&["response time", "p50", "p99", "max", "waiting"]);
     for point in curve {
@@ -279,10 +279,10 @@ fn doubt(view: &RunView, strict: Option<&Limit>, detection_limit: f64) -> Option
     (!text.is_empty()).then(|| Text::labelled("how sure", format!("{}.", text.join("; "))))
 }
 
-/// From this share on it is no race with a server's idle limit any more.
+/// From this share on it is no longer a race with a server's idle timeout.
 const OFTEN_RESENT: f64 = 0.1;
 
-/// Requests of all trials that were sent twice.
+/// Requests resent, over all trials.
 fn resent(view: &RunView) -> Option<Text> {
     let (resent, due) = view
         .trials

@@ -1,4 +1,4 @@
-//! `torment find threads`: how many there were, what gave, and every limit beside it.
+//! `torment find threads`: how many there were, what gave, and all other limits.
 
 use super::unfinished;
 use crate::document::{TextTable, indent_all};
@@ -7,7 +7,7 @@ use crate::{RunView, Text, Tone};
 use record::{RampEnd, SystemLimit, SystemLimitUnit, Verdict};
 use units::{Bytes, grouped};
 
-/// Moments of a ramp that are shown.
+/// Rows shown of a ramp.
 const MOMENTS: usize = 8;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
@@ -27,7 +27,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// How many there were and what gave, or how it stands.
+/// The number of threads and what gave, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     let Some(Verdict::Tasks { reached, gave, .. }) = verdict else {
@@ -38,7 +38,7 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     std::iter::once(head).chain(why).collect()
 }
 
-/// How many there were, then what shows why there were no more, each under a word.
+/// The number of threads, then why there were no more, as labelled facts.
 fn told(reached: u64, gave: &RampEnd) -> (Text, Vec<(&'static str, String, Tone)>) {
     let head = |text: &str| Text::new(Tone::Strong, format!("{} threads", grouped(reached))).with_plain(text);
     match gave {
@@ -103,7 +103,7 @@ fn allows(room: &SystemLimit) -> String {
     }
 }
 
-/// Threads and free memory as they went up, and down again.
+/// Threads and free memory on the way up and down.
 pub(crate) fn ramp_table(view: &RunView) -> TextTable {
     let mut table = TextTable::new(&["after", "threads", "free memory"]);
     let step = view.ramp.len().div_ceil(MOMENTS).max(1);
@@ -120,7 +120,7 @@ pub(crate) fn ramp_table(view: &RunView) -> TextTable {
     table
 }
 
-/// Limits that allow no more than this many times what the first allows are worth raising with it.
+/// Limits within this factor of the first are worth raising with it.
 const NEAR: u64 = 2;
 
 /// The limits as a table, then how to raise those that bind first.
@@ -138,7 +138,7 @@ pub fn thread_limit_lines(all: &[SystemLimit]) -> Vec<Text> {
     lines
 }
 
-/// Those that bind first, each with how many more threads it allows.
+/// The limits that bind first, each with how many more threads it allows.
 pub(crate) fn near(all: &[SystemLimit]) -> impl Iterator<Item = (&SystemLimit, u64)> {
     let first = all.iter().find_map(|room| room.threads);
     all.iter().filter_map(move |room| {
@@ -147,7 +147,7 @@ pub(crate) fn near(all: &[SystemLimit]) -> impl Iterator<Item = (&SystemLimit, u
     })
 }
 
-/// The limits, the one that binds first leading.
+/// All limits, the first to bind on top.
 pub(crate) fn limit_table(rooms: &[SystemLimit]) -> TextTable {
     let mut table = TextTable::with_text_last(&["limit", "allows", "in use", "threads more", "set in"]);
     let amount = |room: &SystemLimit, amount: u64| match room.unit {

@@ -21,7 +21,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// Where the cliff is, or how it stands.
+/// Where the cliff is, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     unfinished(view).into_iter().chain(verdict(view)).collect()
 }
@@ -48,7 +48,7 @@ fn verdict(view: &RunView) -> Vec<Text> {
     lines
 }
 
-/// At which size reads are half as fast as from the cache: between the largest with more than half, and the smallest with less.
+/// The size at which reads are half as fast as from the cache: between the largest with more than half, and the smallest with less.
 pub(crate) fn half_as_fast((more, less): (Bytes, Bytes)) -> String {
     format!("half as fast between {more} and {less} of working set")
 }

@@ -1,5 +1,5 @@
-//! Bars one below the other: what they are of above them, what tells them apart to the left, their values to the right, and thin below
-//! each what it should come to, part by part.
+//! Bar charts: group names above, what tells bars apart on the left, values on the right, and the expected value, part by part, as a thin
+//! bar below each.
 
 use super::cut;
 use super::plot_area::{BOTTOM, PlotArea, Rect};
@@ -10,34 +10,34 @@ use crate::scale::Scale;
 use crate::wording::escape_xml;
 use std::fmt::Write;
 
-/// Above the first bar: the heading.
+/// Height of the heading.
 const HEAD: f64 = 26.0;
-/// How high is the name of the bars below it, a bar, what stands thin below it, and a line of what else there is to say.
+/// Heights of a group's name, a bar, the thin bar below it, and a note.
 const NAME: f64 = 22.0;
 const BAR: f64 = 17.0;
 const THIN: f64 = 6.0;
 const NOTE: f64 = 15.0;
-/// Left free above and below a bar, and below what is thin.
+/// Space above and below a bar, and below a thin one.
 const AIR: f64 = 2.0;
-/// Room for what tells bars of one name apart, and for values.
+/// Width of bar labels, and of values.
 const LABELS: f64 = 130.0;
 const VALUES: f64 = 210.0;
-/// Letters that there is room for in a name, in what tells bars apart, and in a note.
+/// Maximum characters of a name, a bar label, and a note.
 const LETTERS: (usize, usize, usize) = (110, 18, 140);
-/// From a line's upper edge down to its letters.
+/// From a line's upper edge to its baseline.
 const LINE: f64 = 12.0;
-/// The least that can be seen of a bar.
+/// Minimum visible length of a bar.
 const LEAST: f64 = 1.0;
 
-/// A row with all that stands in it.
+/// A row with its contents.
 struct PlacedRow<'a> {
     row: &'a ChartRow,
-    /// Another one than that of the row above.
+    /// Begins a new group.
     is_named: bool,
-    /// None where its value has no place on the axis.
+    /// `None` if its value is off the axis.
     value: Option<&'a ChartPoint>,
     parts: Vec<&'a ChartPoint>,
-    /// Below the first row's upper edge.
+    /// Offset from the first row's upper edge.
     top: f64,
 }
 
@@ -49,7 +49,7 @@ impl PlacedRow<'_> {
         name + BAR + thin + note
     }
 
-    /// What all its parts come to; none if it has none.
+    /// Sum of its parts, if any.
     fn sum(&self) -> Option<f64> {
         (!self.parts.is_empty()).then(|| self.parts.iter().map(|part| part.x).sum())
     }
@@ -75,7 +75,7 @@ fn placed(chart: &Chart) -> Vec<PlacedRow<'_>> {
     all
 }
 
-/// How high all bars of a chart are together, with what stands above them.
+/// Height of a chart's bars, including what is above them.
 pub(super) fn height(chart: &Chart) -> f64 {
     HEAD + placed(chart).last().map_or(0.0, |last| last.top + last.height())
 }
@@ -104,7 +104,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Rect) {
     text(out, "faint", (frame.left - LABELS + MARGIN, frame.bottom + 32.0), &key.join(", "));
 }
 
-/// From zero, or on a logarithmic axis from half of the least, so that there is something to see of that.
+/// From zero; on a logarithmic axis from half the minimum, so that its bar is visible.
 fn reach(chart: &Chart, rows: &[PlacedRow<'_>]) -> Scale {
     let values = rows.iter().filter_map(|row| row.value);
     let ends = values.clone().flat_map(|point| [Some(point.x), point.low, point.high]).flatten();
@@ -148,7 +148,7 @@ impl PlotArea<'_> {
         for (nth, part) in placed.parts.iter().enumerate() {
             let to = from + part.x;
             let across = (if nth == 0 { zero } else { self.at_x(from) }, self.at_x(to));
-            // One full, one hollow: beside each other they are told apart without colour.
+            // Alternately filled and hollow: distinguishable without colour.
             let class = if nth % 2 == 0 { "start" } else { "plain" };
             let amount = self.value(part);
             titled(out, &[name.as_str(), part.label.as_str(), amount.as_str()], |out| {
@@ -173,19 +173,18 @@ impl PlotArea<'_> {
     }
 }
 
-/// Without what says nothing.
 fn filled<'a>(said: &[&'a str]) -> Vec<&'a str> {
     said.iter().copied().filter(|said| !said.is_empty()).collect()
 }
 
-/// What says all of this where one points at it.
+/// Adds a tooltip.
 fn titled(out: &mut String, said: &[&str], draw: impl FnOnce(&mut String)) {
     let _ = writeln!(out, "<g><title>{}</title>", escape_xml(&filled(said).join(", ")));
     draw(out);
     let _ = writeln!(out, "</g>");
 }
 
-/// From one place to another, whichever is further left; from an upper edge so far down.
+/// A rectangle between two x positions in either order; y is the upper edge.
 fn rect(out: &mut String, class: &str, (from, to): (f64, f64), (y, height): (f64, f64)) {
     let (x, width) = (from.min(to), (to - from).abs().max(LEAST));
     let _ = writeln!(

@@ -1,31 +1,31 @@
-//! Names within the axes: each where it lies on as little as possible.
+//! Labels within the axes, each placed to cover as little as possible.
 
 use super::plot_area::{PlotArea, Rect, text_class};
 use crate::Tone;
 use crate::wording::escape_xml;
 use std::fmt::Write;
 
-/// Room for a letter, and for letters above and below the line that they stand on.
+/// Width of a character, and heights above and below the baseline.
 const LETTER: f64 = 6.3;
 const UP: f64 = 10.0;
 const DOWN: f64 = 3.0;
-/// Left free between a name and what it names.
+/// Gap between a label and its object.
 const AIR: f64 = 5.0;
-/// From the upper edge down to the first line of names, and from a line of them to the next, of which there are so many.
+/// From the upper edge to the first line of labels, the line spacing, and the number of lines.
 const FIRST: f64 = 14.0;
 const LINE: f64 = 15.0;
 const LINES: u32 = 4;
-/// From the middle of a mark to its ends, and from the middle of a line.
+/// Half a mark's size, and half a line's width.
 const MARK: f64 = 4.5;
 const STROKE: f64 = 1.0;
-/// How bad it is to lie on a line, on a mark, on another name, or beyond the axes, where a place that is a little worse counts one.
+/// Penalties for covering a line, a mark, another label, or leaving the axes; a slightly worse place costs one.
 const ON_LINE: u32 = 3;
 const ON_MARK: u32 = 4;
 const ON_NAME: u32 = 90;
 const BEYOND: u32 = 100;
 
 units::named! {
-    /// Which part of a name stands at its place.
+    /// Which part of a label is at its position.
     #[derive(Clone, Copy, PartialEq)]
     enum Anchor {
         Start = "start",
@@ -34,14 +34,14 @@ units::named! {
     }
 }
 
-/// Where a name may stand, and how much worse that is than elsewhere.
+/// A candidate position, with its penalty.
 type LabelPlace = (f64, f64, Anchor, u32);
 
-/// What is there already, and how bad it is to lie on it.
+/// An occupied area, with the penalty for covering it.
 type OccupiedRect = (Rect, u32);
 
 impl PlotArea<'_> {
-    /// The names of bounds and bands, over all else.
+    /// Labels of bounds and bands, above everything else.
     pub(super) fn names(&self, out: &mut String) {
         let has_rows = !self.chart.rows.is_empty();
         let mut taken = if has_rows { Vec::new() } else { self.taken() };
@@ -69,7 +69,7 @@ impl PlotArea<'_> {
         }
     }
 
-    /// Marks with their intervals, and what stands upright.
+    /// Marks with their intervals, and vertical lines.
     fn taken(&self) -> Vec<OccupiedRect> {
         let Rect { top, bottom, .. } = self.frame;
         let upright = self.chart.bounds.iter().filter(|bound| bound.along_x).map(|bound| {
@@ -88,7 +88,7 @@ impl PlotArea<'_> {
         upright.chain(marks).collect()
     }
 
-    /// Where something upright may have its name: beside its upper end, rather towards the middle.
+    /// Candidates for a vertical line's label: beside its upper end, preferably towards the middle.
     fn beside(&self, x: f64) -> Vec<LabelPlace> {
         let Rect { left, right, top, .. } = self.frame;
         let sides = [(x + AIR, Anchor::Start), (x - AIR, Anchor::End)];
@@ -101,7 +101,7 @@ impl PlotArea<'_> {
             .collect()
     }
 
-    /// Where something that runs across may have its name: at an end, above it or below.
+    /// Candidates for a horizontal line's label: at either end, above or below.
     fn along(&self, y: f64) -> Vec<LabelPlace> {
         let Rect { left, right, .. } = self.frame;
         let (above, below) = (y - AIR, y + UP + AIR);
@@ -113,7 +113,7 @@ impl PlotArea<'_> {
         ]
     }
 
-    /// Where a stretch may have its name: below, above, or half way, where it begins or where it ends.
+    /// Candidates for a band's label: bottom, top or middle, at its start or end.
     fn within(&self, from: f64, to: f64) -> Vec<LabelPlace> {
         let Rect { top, bottom, .. } = self.frame;
         let heights = [bottom - AIR, top + FIRST, f64::midpoint(top, bottom)];
@@ -126,7 +126,7 @@ impl PlotArea<'_> {
             .collect()
     }
 
-    /// Writes it at the best of these places, the first of equals; there is one at least.
+    /// Draws a label at the best place, the first of equals; `places` is never empty.
     fn name(
         &self,
         out: &mut String,
@@ -160,7 +160,7 @@ pub(super) fn text_width(words: &str) -> f64 {
     LETTER * words.chars().count() as f64
 }
 
-/// What a name would lie on.
+/// The area a label would cover.
 fn covered((x, y, anchor, _): LabelPlace, words: &str) -> Rect {
     let wide = text_width(words);
     let left = match anchor {
@@ -192,7 +192,7 @@ mod tests {
         )
     }
 
-    /// Each name with its place and how it stands there.
+    /// Each label with its position and anchor.
     fn names(chart: &Chart) -> Vec<(String, f64, f64, String)> {
         let mut out = String::new();
         panel(&mut out, chart, Rect { left: 0.0, right: 600.0, top: 0.0, bottom: 300.0 });

@@ -1,4 +1,4 @@
-//! One chart within a frame: of points, of rows, or of bars.
+//! One chart within a frame: points, rows, or bars.
 
 use super::bars;
 use super::labels::text_width;
@@ -11,15 +11,15 @@ use crate::scale::Scale;
 use crate::wording::escape_xml;
 use std::fmt::Write;
 
-/// Around the axes: room for the names of values, and for the heading.
+/// Margins around the axes for tick labels and heading.
 const LEFT: f64 = 74.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 22.0;
-/// What is open to the right has at least so much of an axis.
+/// What is open to the right gets at least this share of the axis.
 const BEYOND: f64 = 0.12;
-/// In a legend, room for the mark before a name, and for a short name with it.
+/// In a legend, widths of a mark, and of a mark with a short name.
 const KEY: (f64, f64) = (24.0, 60.0);
-/// How high a panel of rows or bars must be.
+/// Minimum height of a panel of rows or bars.
 pub(super) fn height(chart: &Chart) -> f64 {
     BOTTOM + if chart.form == ChartForm::Bars { bars::height(chart) } else { height_of_rows(chart) }
 }
@@ -43,7 +43,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Rect) {
         let x = Scale::of(&chart.x, places.chain(ends).chain(edges));
         (x, Scale::downwards(chart.rows.len() as f64 + LANE), NAMES, WORDS)
     } else {
-        // What runs along the time is seen for what it is beside nothing.
+        // Charts over time include zero for scale.
         let nothing = (time_chart::is_over_time(chart) && !chart.y.log).then_some(0.0);
         let heights = points().map(|point| point.y).chain(ends).chain(across).chain(nothing);
         (Scale::of(&chart.x, places.chain(beyond)), Scale::of(&chart.y, heights), LEFT, RIGHT)
@@ -60,7 +60,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Rect) {
     area.bounds(out);
     if has_rows {
         area.rows(out);
-        // What a value comes from stands behind it.
+        // Underlying data go behind the values.
         for (nth, series) in chart.series.iter().enumerate().rev() {
             series.points.iter().for_each(|point| area.in_row(out, nth == 0, point));
         }
@@ -93,7 +93,7 @@ impl PlotArea<'_> {
         }
     }
 
-    /// What a shade means into which no name is written, below the axis if there is room beside its name.
+    /// Legend below the axis for shades without a name written in, if there is room beside the axis name.
     fn key(&self, out: &mut String) {
         let Rect { left, right, bottom, .. } = self.frame;
         let unnamed = |band: &&Band| band.name.is_empty() && !band.means.is_empty();
@@ -110,7 +110,7 @@ impl PlotArea<'_> {
         }
     }
 
-    /// What runs upwards; of several series what their marks look like.
+    /// The y axis; with several series also their marks.
     fn heading(&self, out: &mut String) {
         let Rect { left, right, top, .. } = self.frame;
         let y = top - 8.0;
@@ -131,7 +131,7 @@ impl PlotArea<'_> {
         for (nth, series) in self.chart.series.iter().enumerate() {
             let (class, mark) = match series.is_line() {
                 true => (time_chart::class(self.chart, series), "M-6 0H6"),
-                // Hollow would be taken for one of the meanings.
+                // A hollow mark would look like one of the meanings.
                 false => ("start", OUTLINES[nth % OUTLINES.len()]),
             };
             let _ = writeln!(
@@ -152,7 +152,7 @@ impl PlotArea<'_> {
         }
     }
 
-    /// What a mark says that is judged.
+    /// The tooltip of a judged mark.
     fn judged(&self) -> String {
         let mut points = self.chart.series.iter().flat_map(|series| &series.points);
         let is_hollow = points.any(|point| point.tone == Tone::Warn);
@@ -161,7 +161,7 @@ impl PlotArea<'_> {
         format!("full: good, crossed: bad{}", escape_xml(&hollow))
     }
 
-    /// A line from point to point; where one has no height, it is broken.
+    /// A polyline, broken at points without a value.
     fn line(&self, out: &mut String, series: &ChartSeries) {
         let (mut path, mut to) = (String::new(), 'M');
         for point in &series.points {
@@ -206,7 +206,6 @@ impl PlotArea<'_> {
     }
 }
 
-/// Of a stretch.
 fn shade(tone: Tone) -> &'static str {
     match tone {
         Tone::Bad => "beyond",

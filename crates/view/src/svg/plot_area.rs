@@ -1,4 +1,4 @@
-//! The frame of a chart's axes, and what stands where in it.
+//! A chart's plot area, and positions within it.
 
 use crate::Tone;
 use crate::document::{AxisUnit, Band, Chart};
@@ -6,20 +6,20 @@ use crate::scale::Scale;
 use crate::wording::escape_xml;
 use std::fmt::Write;
 
-/// Below the axes: room for the names of values.
+/// Height below the axes for tick labels.
 pub(super) const BOTTOM: f64 = 42.0;
-/// A named value for each so many units.
+/// Units per tick label.
 const EACH_X: f64 = 80.0;
 const EACH_Y: f64 = 34.0;
-/// The limit may be known more sharply than the picture shows.
+/// Minimum width of a band: a limit may be known more sharply than can be drawn.
 const LEAST: f64 = 2.0;
-/// Outlines around zero, one for each series in turn: round, square, on its tip.
+/// Mark outlines around the origin, one per series in turn: circle, square, diamond.
 pub(super) const OUTLINES: [&str; 3] =
     ["M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z", "M-3.5-3.5H3.5V3.5H-3.5Z", "M0-5 5 0 0 5-5 0Z"];
 
 pub(super) const CROSS: &str = "M-4-4 4 4M-4 4 4-4";
 
-/// Where on the picture.
+/// A rectangle in the picture.
 #[derive(Clone, Copy)]
 pub(super) struct Rect {
     pub left: f64,
@@ -28,7 +28,7 @@ pub(super) struct Rect {
     pub bottom: f64,
 }
 
-/// The frame of the axes, and what stands where in it.
+/// A chart's plot area, and positions within it.
 pub(super) struct PlotArea<'a> {
     pub chart: &'a Chart,
     pub x: Scale,
@@ -47,7 +47,7 @@ impl PlotArea<'_> {
         bottom - self.y.place(value) * (bottom - top)
     }
 
-    /// From where to where a band reaches.
+    /// A band's left and right edge.
     pub(super) fn across(&self, band: &Band) -> (f64, f64) {
         let Rect { left, right, .. } = self.frame;
         let from = band.from.map_or(left, |at| self.at_x(at));
@@ -85,7 +85,7 @@ impl PlotArea<'_> {
     }
 }
 
-/// Of a mark.
+/// A mark's CSS class.
 pub(super) fn class(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
@@ -95,7 +95,7 @@ pub(super) fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// Of a text.
+/// A text's CSS class.
 pub(super) fn text_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Faint => "faint",

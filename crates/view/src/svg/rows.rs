@@ -1,4 +1,4 @@
-//! What stands one below the other: names to the left, what became of each to the right.
+//! Charts of rows: names on the left, outcomes on the right.
 
 use super::cut;
 use super::plot_area::{CROSS, OUTLINES, PlotArea, Rect, class, text_class};
@@ -7,24 +7,24 @@ use crate::document::{Chart, ChartPoint};
 use crate::wording::escape_xml;
 use std::fmt::Write;
 
-/// How high a row is; and, in rows, what is left free below the last, where bands have their names.
+/// Row height, and space below the last row, for the names of bands.
 pub(super) const ROW: f64 = 46.0;
 pub(super) const LANE: f64 = 0.5;
-/// Above the first: the heading, and below it the names of bounds.
+/// Space above the first row: the heading, and the names of bounds.
 pub(super) const HEAD: f64 = 40.0;
-/// Room for the names, and for what became of each.
+/// Widths of names and of outcomes.
 pub(super) const NAMES: f64 = 262.0;
 pub(super) const WORDS: f64 = 200.0;
-/// Beside all texts.
+/// Margin beside texts.
 pub(super) const MARGIN: f64 = 20.0;
-/// Letters that there is room for in a name and in a note.
+/// Maximum characters of a name, and of a note.
 const LETTERS: (usize, usize) = (34, 41);
-/// From the middle of a row down to its two lines of text.
+/// From a row's middle to its two baselines.
 const LINES: (f64, f64) = (-3.0, 12.0);
 const TRIANGLE: &str = "M0-5 4.5 4H-4.5Z";
 const SMALL: &str = "M3 0A3 3 0 1 1-3 0A3 3 0 1 1 3 0Z";
 
-/// Nothing where there is nothing to say.
+/// Draws text, unless empty.
 pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &str) {
     if !words.is_empty() {
         let _ =
@@ -32,10 +32,10 @@ pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &st
     }
 }
 
-/// What lies between the parts of a note.
+/// Separates parts of a note.
 const BETWEEN: &str = " · ";
 
-/// As many whole parts of a note as there is room for; of one that alone is too long what fits.
+/// As many whole parts of a note as fit; a single part that is too long is cut.
 fn fitting(note: &str, letters: usize) -> String {
     let parts: Vec<&str> = note.split(BETWEEN).collect();
     let fits = |count: &usize| parts[..*count].join(BETWEEN).chars().count() <= letters;
@@ -45,13 +45,13 @@ fn fitting(note: &str, letters: usize) -> String {
     }
 }
 
-/// How high the rows of a chart are together, with what stands above them.
+/// Height of a chart's rows, including what is above them.
 pub(super) fn height(chart: &Chart) -> f64 {
     HEAD + ROW * (chart.rows.len() as f64 + LANE)
 }
 
 impl PlotArea<'_> {
-    /// The heading, the texts of each row, and what its small marks are.
+    /// The heading, each row's texts, and a legend for small marks.
     pub fn rows(&self, out: &mut String) {
         let Rect { left, right, top, bottom } = self.frame;
         let (names, words) = (left - NAMES + MARGIN, right + 12.0);
@@ -88,7 +88,7 @@ impl PlotArea<'_> {
         }
     }
 
-    /// A value with its interval, in the shape of its tone; small what it comes from, hollow what does not count.
+    /// A value with its interval, shaped by its tone; small for underlying data, hollow for what does not count.
     pub fn in_row(&self, out: &mut String, is_value: bool, point: &ChartPoint) {
         let Some(row) = self.chart.rows.get(point.row()) else { return };
         let (x, y) = (self.at_x(point.x), self.at_y(point.y));

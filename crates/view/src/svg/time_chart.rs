@@ -1,19 +1,19 @@
-//! What runs along the time: columns of the timeline as lines, and what is marked below them.
+//! Charts over time: timeline columns as lines, with events marked below.
 
 use super::plot_area::{PlotArea, Rect};
 use crate::document::{AxisUnit, Chart, ChartPoint, ChartSeries, SeriesRole, Timeline};
 use crate::wording::escape_xml;
 use std::fmt::Write;
 
-/// Rows at most: about as many as a panel has units of width.
+/// Maximum rows: about one per unit of a panel's width.
 const ROWS: usize = 400;
-/// Lines at most in one panel; a chart begins with those that say most.
+/// Maximum lines per panel; a chart begins with the most telling.
 const LINES: usize = 4;
-/// How high the strip of marks is, and the least that can be seen of one.
+/// Height of the strip of marks, and minimum width of a mark.
 const STRIP: f64 = 7.0;
 const LEAST: f64 = 3.0;
 
-/// The chart with the values of its columns as points; where nothing was measured is a point without a height.
+/// Replaces a chart's columns by points; where nothing was measured, one without a y value.
 pub(super) fn drawn(chart: &Chart, timeline: &Timeline) -> Chart {
     let timeline = timeline.downsampled(ROWS);
     let has_place = |value: &f64| !chart.y.log || *value > 0.0;
@@ -29,19 +29,18 @@ pub(super) fn drawn(chart: &Chart, timeline: &Timeline) -> Chart {
     Chart { series: series.collect(), ..chart.clone() }
 }
 
-/// The middle of each row, which begins there and is of all the time to the next: what happened within it is drawn where it did.
+/// The middle of each row, which lasts until the next: events are drawn where they happened.
 fn middles(at: &[f64]) -> impl Iterator<Item = f64> {
     let last = at.windows(2).last().map_or(0.0, |pair| pair[1] - pair[0]);
     let next = at.iter().skip(1).copied().chain(at.last().map(|at| at + last));
     at.iter().zip(next).map(|(from, to)| f64::midpoint(*from, to))
 }
 
-/// Whether a chart is of this kind.
 pub(super) fn is_over_time(chart: &Chart) -> bool {
     chart.x.unit == AxisUnit::Time
 }
 
-/// How a line is drawn, by what it is: as the page has it.
+/// A line's CSS class, by its role: same as on the page.
 pub(super) fn class(chart: &Chart, series: &ChartSeries) -> &'static str {
     if !is_over_time(chart) {
         return "line";
@@ -59,7 +58,7 @@ pub(super) fn class(chart: &Chart, series: &ChartSeries) -> &'static str {
 }
 
 impl PlotArea<'_> {
-    /// What happened for a while.
+    /// Events with a duration.
     pub(super) fn marks(&self, out: &mut String) {
         let Rect { left, right, top, bottom } = self.frame;
         for mark in &self.chart.marks {

@@ -6,21 +6,21 @@ use units::Moment;
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportColumn {
-    /// Its name, with the unit in it.
+    /// Its name, including the unit.
     pub name: String,
-    /// What its cells are.
+    /// Its cell type.
     pub kind: ColumnType,
-    /// What it says, as a part of a sentence.
+    /// Its meaning, as a part of a sentence.
     pub about: String,
 }
 
 units::named! {
-    /// What the cells of a column are, if they are anything.
+    /// The cell type of a column; any cell may also be empty.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum ColumnType {
-        /// A moment.
+        /// A timestamp.
         Time = "timestamp",
-        /// A whole number from 0.
+        /// An unsigned integer.
         Whole = "u64",
         /// A number.
         Number = "f64",
@@ -31,16 +31,16 @@ units::named! {
     }
 }
 
-/// A value in a row; of its column's [`Kind`], or nothing.
+/// A cell; of its column's [`ColumnType`], or empty.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CellValue {
-    /// Not measured, or not known.
+    /// Not measured, or unknown.
     Nothing,
-    /// A moment.
+    /// A timestamp.
     Time(Moment),
-    /// A whole number from 0.
+    /// An unsigned integer.
     Whole(u64),
-    /// A number, and a finite one.
+    /// A finite number.
     Number(f64),
     /// True or false.
     Flag(bool),
@@ -50,7 +50,7 @@ pub enum CellValue {
 
 type CellReader<R> = Box<dyn Fn(&R) -> CellValue>;
 
-/// The columns of a table, each with how it is had from what a row is of.
+/// A table's columns, each with its reader for a row's source.
 pub(super) struct Columns<R>(Vec<(ExportColumn, CellReader<R>)>);
 
 impl<R: 'static> Columns<R> {
@@ -101,7 +101,7 @@ impl<R: 'static> Columns<R> {
         self.with(name, ColumnType::Text, about, Box::new(value))
     }
 
-    /// When it was, and of which trial.
+    /// Timestamp and trial.
     pub fn at(self, at: fn(&R) -> &RowOrigin) -> Self {
         self.text("run", "id of the run", move |of| Some(at(of).run.clone()))
             .moment("time", "when it began", move |of| at(of).time)
@@ -118,7 +118,7 @@ impl<R: 'static> Columns<R> {
         about: &str,
         times: impl Fn(&R) -> Option<TimeSummary> + Copy + 'static,
     ) -> Self {
-        /// Part of a name, what it means, and where it is.
+        /// Name part, meaning, and accessor.
         type Quantile = (&'static str, &'static str, fn(&TimeSummary) -> units::Nanos);
         let get: [Quantile; 7] = [
             ("p50", "half of it is at or below", |t| t.quantiles.p50),

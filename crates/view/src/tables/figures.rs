@@ -2,7 +2,7 @@ use super::columns::Columns;
 use record::{Figure, FigureUnit, OperationTimes};
 use units::Nanos;
 
-/// Of each the run, and the figure itself.
+/// From the run's id and the figure.
 pub(super) fn columns() -> Columns<(String, Figure)> {
     let columns = Columns::new()
         .text("run", "id of the run", |of: &(String, Figure)| Some(of.0.clone()))
@@ -20,7 +20,7 @@ pub(super) fn columns() -> Columns<(String, Figure)> {
             Some(format!("[{}]", blocks.join(",")))
         })
         .whole("operations", "operations in all blocks", |(_, f)| Some(f.operations));
-    /// Its name, and where it is.
+    /// Name and accessor.
     type Time = (&'static str, fn(&OperationTimes) -> Nanos);
     let times: [Time; 5] =
         [("min", |s| s.min), ("p50", |s| s.p50), ("p90", |s| s.p90), ("p99", |s| s.p99), ("max", |s| s.max)];
@@ -44,7 +44,7 @@ pub(super) fn columns() -> Columns<(String, Figure)> {
         })
 }
 
-/// Times are seconds in all tables.
+/// All tables have times in seconds.
 fn unit(unit: FigureUnit) -> &'static str {
     if unit == FigureUnit::Nanos { "seconds" } else { unit.name() }
 }

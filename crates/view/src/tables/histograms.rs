@@ -4,7 +4,7 @@ use record::Slice;
 use record::catalogue::{LOAD, LoadReader};
 use units::Nanos;
 
-/// Times that are counted as one.
+/// A histogram bucket.
 pub(super) struct Bucket {
     at: RowOrigin,
     of: &'static str,
@@ -22,7 +22,7 @@ pub(super) fn columns() -> Columns<Bucket> {
         .whole("count", "how many times are in it", |b| Some(b.count))
 }
 
-/// All that a trial's times came to.
+/// All buckets of a trial.
 pub(super) fn of(at: &RowOrigin, total: &Slice) -> Vec<Bucket> {
     let times = LOAD.iter().filter_map(|row| match row.read {
         LoadReader::Times(get) => Some((row.measure.name, get(total))),

@@ -1,4 +1,4 @@
-//! The seconds of a load, and the trials they make up.
+//! The seconds of a load, and its trials.
 
 use super::RowOrigin;
 use super::columns::{CellValue, ColumnType, Columns};
@@ -10,7 +10,6 @@ use record::{Limit, Purpose, Recovery, Slice};
 use std::fmt::Display;
 use units::{Nanos, Rate};
 
-/// A second of a load.
 pub(super) struct SliceRow {
     at: RowOrigin,
     purpose: Option<Purpose>,
@@ -32,7 +31,6 @@ impl SliceRow {
     }
 }
 
-/// A trial.
 pub(super) struct TrialRow {
     at: RowOrigin,
     trial: Trial,
@@ -45,11 +43,11 @@ impl TrialRow {
     }
 }
 
-/// What a search had shown after a trial.
+/// The bounds of a search after a trial.
 #[derive(Default)]
 pub(super) struct BoundsRow {
     unit: Option<String>,
-    /// Of the first goal and of the second: what is held, and between which bounds.
+    /// For the first and second goal: the rate held, and its bounds.
     goals: [[Option<f64>; 3]; 2],
 }
 
@@ -141,12 +139,12 @@ pub(super) fn trials() -> Columns<TrialRow> {
         .text("bounds_unit", "unit of these six, such as `requests/s`", |t| t.bounds.unit.clone())
 }
 
-/// Columns keep their places; those that are not among these come after them.
+/// Fixed column positions; columns not listed follow these.
 const PLACES: &str = "due sent ok late failed timeout refused unsent unfinished response service lateness pacing statuses \
                       failures outstanding connections connects resent received generator_cpu generator_wait \
                       generator_loops in_flight backlog";
 
-/// Those rows of the catalogue that are told of a second, or of a trial.
+/// The catalogue rows that apply to a second, or to a trial.
 fn counted<R: 'static>(
     columns: Columns<R>,
     of: fn(&R) -> &LoadFigures,
@@ -189,7 +187,7 @@ fn seconds(time: Nanos) -> f64 {
     time.as_secs_f64()
 }
 
-/// `200=59490; 503=12`; nothing of nothing.
+/// `200=59490; 503=12`; `None` if empty.
 fn joined<T: Display>(all: impl Iterator<Item = T>) -> Option<String> {
     let all: Vec<String> = all.map(|each| each.to_string()).collect();
     (!all.is_empty()).then(|| all.join("; "))

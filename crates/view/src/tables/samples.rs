@@ -1,4 +1,4 @@
-//! What was seen in a window, a row for each measure of the catalogue.
+//! A window's observations: one row per measure of the catalogue.
 
 use super::RowOrigin;
 use super::columns::Columns;
@@ -7,7 +7,6 @@ use record::catalogue::{Measure, ValueLabels};
 use record::watch::{WatchCoverage, Window};
 use std::rc::Rc;
 
-/// One measure of a window.
 pub(super) struct SampleRow {
     at: Rc<(RowOrigin, f64, Option<String>)>,
     subject: Option<String>,
@@ -40,7 +39,7 @@ pub(super) fn columns() -> Columns<SampleRow> {
         .number("value", "how much; of a counter, by how much it grew within the window", |s| Some(s.value))
 }
 
-/// All that a window holds.
+/// All rows of a window.
 pub(super) fn of(
     at: &RowOrigin,
     place: &str,
@@ -52,7 +51,7 @@ pub(super) fn of(
     let mut samples = Vec::new();
     window.visit(&mut |of, measure, counted| {
         let subject = of.subject.and_then(|place| watched?.subjects.get(place));
-        // The one label that is no state is that of an item.
+        // The one label other than the state is the item's.
         let item = of.names.first().filter(|(label, _)| *label != "state").map(|(_, name)| name.to_string());
         samples.push(SampleRow {
             at: Rc::clone(&at),

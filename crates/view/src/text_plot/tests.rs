@@ -1,7 +1,7 @@
 use super::*;
 use crate::document::{AxisUnit, ChartForm, ChartPoint};
 
-/// A trial: its rate, its median and 99th percentile in milliseconds, and what it came to.
+/// A trial: rate, median and 99th percentile in milliseconds, and result.
 type TrialMark = (f64, f64, f64, Tone);
 
 fn chart(trials: &[TrialMark]) -> Chart {
@@ -126,7 +126,7 @@ fn where_there_is_no_room_or_no_curve_nothing_is_drawn() {
     assert!(sketch(&RunView::default(), Glyphs::Blocks, None).is_empty());
 }
 
-/// Among marks the name of what lies beyond the limit read `fa●ls○too○of✖en`.
+/// Among marks the label beyond the limit read `fa●ls○too○of✖en`.
 #[test]
 fn a_name_has_no_marks_in_it() {
     let among =

@@ -3,23 +3,22 @@ use record::watch::{ThreadWait, TreeWindow, WatchCoverage, Window};
 use std::collections::BTreeMap;
 use units::Nanos;
 
-/// What a window comes to, in a few figures.
+/// A window's key figures.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WindowFigures {
-    /// Processors that the service used.
+    /// Processors used by the service.
     pub cpus: f64,
-    /// Processors that it may use; 0 if not known.
+    /// Processors allowed; 0 if unknown.
     pub allowed: f64,
-    /// Its threads that were ready and waited for a processor, on average; none if not observable.
+    /// Average number of ready threads; `None` if not observable.
     pub ready: Option<f64>,
-    /// What its threads wait for, with average numbers, the most first; threads that idle by their nature
-    /// are among them.
+    /// What its threads wait for, with average numbers, most first; includes idle threads.
     pub waits: Vec<(String, f64)>,
-    /// What sessions of the database do but for idling, with average numbers, the most first.
+    /// Activity of the database's sessions except idling, with average numbers, most first.
     pub sessions: Vec<(String, f64)>,
 }
 
-/// The figures of a window; none if no process is watched.
+/// A window's figures; `None` if no process is watched.
 pub fn window_figures(window: &Window, watched: &WatchCoverage) -> Option<WindowFigures> {
     let service = window.subjects.first().filter(|_| watched.has_processes())?;
     let length = window.length();
@@ -35,18 +34,18 @@ pub fn window_figures(window: &Window, watched: &WatchCoverage) -> Option<Window
     })
 }
 
-/// Processors used: by the threads where they were seen, else by the processes' own account.
+/// Processors used: by the threads if observed, else as the processes report.
 pub(crate) fn cpu_of(subject: &TreeWindow, length: Nanos) -> f64 {
     let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
     average_over(threads.max(subject.cpu_ns), length)
 }
 
-/// A sum of nanoseconds as an average number.
+/// A sum of nanoseconds as an average count.
 pub(crate) fn average_over(ns: u64, length: Nanos) -> f64 {
     ns as f64 / (length.0 as f64).max(1.0)
 }
 
-/// How many threads of a process tree wait for what, in words, the most first; without what hardly any thread does.
+/// How many threads of a process tree wait for what, most first; without negligible waits.
 fn waits(subject: &TreeWindow) -> Vec<(String, f64)> {
     let mut waits: BTreeMap<&ThreadWait, f64> = BTreeMap::new();
     for state in subject.groups.iter().flat_map(|group| &group.states) {

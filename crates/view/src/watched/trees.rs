@@ -1,33 +1,32 @@
-//! Which process tree is which, while services end and come again.
+//! Identifies process trees across restarts of services.
 
 use crate::wording::place_suffix;
 use record::watch::{TreeRole, WatchCoverage, WatchedProcesses};
 use std::collections::BTreeMap;
 
-/// Process trees told apart at one place.
+/// Maximum process trees per place.
 const MOST: usize = 6;
 
-/// The process trees of a run, in the order in which they were first watched.
+/// A run's process trees, in the order first watched.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TreeRegistry {
     known: Vec<TreeIdentity>,
-    /// Which of them the watch on a machine means by the numbers of its subjects; none of one too many.
+    /// Per machine, the tree that each subject index refers to; `None` beyond the maximum.
     meant: BTreeMap<String, Vec<Option<usize>>>,
 }
 
-/// The same name in the same role is the same tree, even after a restart.
+/// Same name and role mean the same tree, even after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct TreeIdentity {
     pub role: TreeRole,
     pub name: String,
-    /// The machine on which it is; empty: where torment is.
+    /// Its machine; empty: torment's own.
     pub machine: String,
-    /// Of several of one name.
+    /// Index among trees of one name.
     nth: usize,
 }
 
 impl TreeIdentity {
-    /// Its name for people.
     pub fn title(&self) -> String {
         let name = if self.name.is_empty() { "process" } else { &self.name };
         let on = place_suffix(&self.machine);
@@ -39,7 +38,7 @@ impl TreeIdentity {
 }
 
 impl TreeRegistry {
-    /// Who is watched on a machine from now on.
+    /// Sets who is watched on a machine.
     pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
         let subjects = &watched.subjects;
         let meant = (0..subjects.len()).map(|index| self.tree(machine, subjects, index)).collect();
@@ -61,12 +60,12 @@ impl TreeRegistry {
         })
     }
 
-    /// The number of the tree that the watch on a machine means by this subject.
+    /// The tree index for a machine's subject.
     pub fn at(&self, machine: &str, index: usize) -> Option<usize> {
         self.meant.get(machine)?.get(index).copied().flatten()
     }
 
-    /// Every one there ever was, by its number.
+    /// All trees ever watched, by index.
     pub fn known(&self) -> &[TreeIdentity] {
         &self.known
     }
@@ -95,7 +94,7 @@ mod tests {
         trees.set_watched("", &watched(&["a", "b", "c", "java"]));
         assert_eq!(trees.at("", 2), None, "one too many");
         assert_eq!(trees.at("", 3), Some(0));
-        // Of the same name on another machine is another.
+        // The same name on another machine is another tree.
         trees.set_watched("web", &watched(&["java"]));
         let web = trees.at("web", 0).expect("there is room");
         assert_eq!(trees.known()[web].title(), "java on web");

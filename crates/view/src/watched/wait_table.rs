@@ -13,19 +13,18 @@ use record::watch::{
 use serde_json::{Value, json};
 use units::{Bytes, Nanos, Rate, Share, grouped};
 
-/// Groups of threads shown in full; those beyond are shown if they use a processor.
+/// Thread groups shown in full; beyond, only those that use a processor.
 const GROUPS: usize = 8;
-/// A group that uses so much of a processor is shown.
+/// Groups that use this much of a processor are shown.
 const BUSY: f64 = 0.05;
-/// Waits of one group that are shown.
+/// Waits shown per group.
 const WAITS: usize = 4;
-/// Fewer threads than this on average are not worth a word.
+/// Fewer threads on average are not mentioned.
 const FEW: f64 = 0.05;
-/// A limit is near its end from here on.
+/// From this share on a limit is nearly exhausted.
 const NEAR: f64 = 0.8;
 
-/// Who waits for what: each process tree with its threads, limits and queues, then the database and the
-/// machine, then what is not observable.
+/// Who waits for what: each process tree with its threads, limits and queues, the database, the machine, and what is not observable.
 pub fn who_waits(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     let merged = Window::merged(windows);
     let mut lines = Vec::new();
@@ -58,7 +57,7 @@ pub fn who_waits(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     lines
 }
 
-/// The same for programs: what is watched, and what was seen as one window, whose keys say their units.
+/// The same as JSON: what is watched, and the observations as one window; keys include units.
 pub fn who_json(windows: &[Window], watched: &WatchCoverage) -> Value {
     let merged = Window::merged(windows);
     json!({
@@ -69,7 +68,7 @@ pub fn who_json(windows: &[Window], watched: &WatchCoverage) -> Value {
     })
 }
 
-/// What cannot be seen, one line each.
+/// What is not observable, one line each.
 pub fn not_observable(watched: &WatchCoverage) -> Vec<Text> {
     let mut lines = Vec::new();
     for missing in &watched.missing {
@@ -153,7 +152,7 @@ fn header(subject: &WatchedProcesses, seen: &TreeWindow, length: Nanos) -> Text 
         .with_plain(format!(" · {}", parts.join(" · ")))
 }
 
-/// Two decimals at most, and none that say nothing.
+/// At most two decimals, without trailing zeros.
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -214,7 +213,7 @@ fn where_they_are(group: &ThreadGroup) -> String {
     parts.join(" · ")
 }
 
-/// Looks that could not be made, and threads that could not be looked at.
+/// Inspections that failed, and threads not inspected.
 fn coverage(seen: &TreeWindow) -> Option<Text> {
     let sweep = seen.sweep?;
     let mut parts = Vec::new();
@@ -233,7 +232,7 @@ fn coverage(seen: &TreeWindow) -> Option<Text> {
     (!parts.is_empty()).then(|| fact("  seen", parts.join(" · "), Tone::Warn))
 }
 
-/// Limits that are near, or were run into.
+/// Limits nearly exhausted, or hit.
 fn limits(seen: &TreeWindow) -> Option<Text> {
     let mut parts: Vec<(String, bool)> = Vec::new();
     let mut near = |name: &str, usage: Option<LimitUsage>| {
@@ -370,7 +369,7 @@ fn host_line(host: &Host, length: Nanos) -> Text {
     fact("machine", parts.join(" · "), Tone::Plain)
 }
 
-/// Only what is wrong.
+/// Only problems.
 fn network_line(network: &Network) -> Option<Text> {
     let mut parts = Vec::new();
     let mut note = |count: u64, what: &str| {

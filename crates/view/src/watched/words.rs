@@ -2,10 +2,10 @@ use crate::wording::format_rate;
 use record::watch::{SessionCount, WatchedProcesses};
 use units::Share;
 
-/// What sessions of a database do; an empty text stands for nothing that they wait for.
+/// The activity of database sessions; an empty wait type: they do not wait.
 pub fn session_words(state: &str, wait_type: &str, wait_event: &str) -> String {
     match (wait_type, wait_event) {
-        // An idle session always waits for its client: that says nothing.
+        // Idle sessions always wait for their client, which says nothing.
         _ if state.starts_with("idle") => state.to_owned(),
         ("", _) => format!("{state} on a processor, or ready for one"),
         (kind, "") => format!("{state}, waits: {kind}"),
@@ -13,13 +13,12 @@ pub fn session_words(state: &str, wait_type: &str, wait_event: &str) -> String {
     }
 }
 
-/// The same of one row of them.
 pub(crate) fn sessions_words(sessions: &SessionCount) -> String {
     let word = |word: &Option<String>| word.clone().unwrap_or_default();
     session_words(&sessions.state, &word(&sessions.wait_type), &word(&sessions.wait_event))
 }
 
-/// Name and number of a process tree: `java 4711`.
+/// A process tree's name and number: `java 4711`.
 pub(crate) fn subject_name(subject: &WatchedProcesses) -> String {
     match subject.name.as_str() {
         "" => format!("process {}", subject.pid),
@@ -27,12 +26,11 @@ pub(crate) fn subject_name(subject: &WatchedProcesses) -> String {
     }
 }
 
-/// An average number of threads: one decimal, two below a tenth.
+/// An average number of threads: one decimal, two below 0.1.
 pub(crate) fn average(count: f64) -> String {
     if count == 0.0 || count >= 0.095 { format!("{count:.1}") } else { format!("{count:.2}") }
 }
 
-/// A value of evidence with its unit.
 pub(crate) fn amount(value: f64, unit: &str) -> String {
     match unit {
         "share" => Share((value * 1000.0).round() / 1000.0).to_string(),

@@ -1,4 +1,4 @@
-//! Comparisons of runs made by hand, word for word. `TORMENT_BLESS=1` writes the golden files anew.
+//! Comparisons of synthetic runs, word for word. `BLESS=1` rewrites the golden files.
 
 #[allow(dead_code, unused_imports, reason = "the makers of runs serve other tests too")]
 use crate::synthetic;
@@ -11,15 +11,15 @@ use record::{
 use torment_view::{LoadSamples, RunComparison, RunView, Significance, compare_runs, sparklines};
 use units::{Nanos, Rate};
 
-/// What a load is to be like.
+/// A synthetic load.
 struct LoadSpec {
     id: &'static str,
     name: Option<&'static str>,
     seconds: u32,
     rate: u64,
-    /// Response times are so many times as long.
+    /// Factor on response times.
     slow: f64,
-    /// So many of each second are answered wrongly.
+    /// Wrong answers per second.
     failed: u64,
     /// Processors used by the service.
     cpus: f64,
@@ -42,7 +42,7 @@ fn slice(wanted: &LoadSpec, index: u32) -> Slice {
         Slice { index, due: wanted.rate, sent: wanted.rate, elapsed: record::SLICE, ..Slice::default() };
     slice.outcomes.add(Outcome::Failed, wanted.failed);
     slice.outcomes.add(Outcome::Ok, wanted.rate - wanted.failed);
-    // Seconds differ by up to six percent, requests within one by far more.
+    // Seconds vary by up to six percent, requests within one by far more.
     let second = 1.0 + f64::from(index * 7 % 13) / 200.0;
     for request in 0..wanted.rate - wanted.failed {
         let rank = (request as f64 + 0.5) / wanted.rate as f64;
@@ -189,7 +189,7 @@ fn every_interval_holds_what_it_is_of() {
         }
         for difference in measure.differences.iter().flatten() {
             if let Some(interval) = difference.interval {
-                // One is a quotient, the others come from logarithms.
+                // One is a quotient, the others are from logarithms.
                 let hair = difference.by.abs() * 1e-9;
                 let holds = interval.low <= difference.by + hair && difference.by - hair <= interval.high;
                 assert!(holds, "{}: {difference:?}", measure.id);
@@ -221,7 +221,7 @@ fn what_is_the_same_is_said_to_be() {
         "{}",
         found.verdicts[0].words
     );
-    // Two of one name are told apart by their ids.
+    // Ids tell runs of one name apart.
     assert_eq!(found.runs[0].title, USUAL.id);
     assert!(found.doubts.iter().all(|doubt| doubt.doubt == CaveatKind::SingleRuns), "{:?}", found.doubts);
 }
@@ -384,8 +384,8 @@ fn charts_of_a_load_and_of_a_search() {
     assert!(drawn(&events(&USUAL), Glyphs::Plain).is_ascii());
 }
 
-/// A load of 2,200/s at a service that makes 2,000/s lost 9 % by its verdict and nothing by its comparison, which found its goodput to be
-/// the 2,200/s that were answered in the end.
+/// A load of 2,200/s at a service with a capacity of 2,000/s lost 9 % by its verdict and nothing by its comparison, whose goodput was the
+/// 2,200/s answered in the end.
 #[test]
 fn a_load_whose_queue_grows_has_lost_what_its_verdict_says() {
     let mut growing = events(&LoadSpec { name: Some("after"), ..slower() });
@@ -404,7 +404,7 @@ fn a_load_whose_queue_grows_has_lost_what_its_verdict_says() {
     assert!((goodput - 500.0).abs() < 1.0, "{goodput}: of the load, not of what came after it");
 }
 
-/// Who raises the rate knows that the rate is another, and that more is answered then is no merit of the second.
+/// Whoever raises the rate knows that, and that more answers are then no merit of the second.
 #[test]
 fn what_was_changed_on_purpose_is_no_doubt_and_more_asked_no_merit() {
     let with = |wanted: &LoadSpec, rate: u32| {

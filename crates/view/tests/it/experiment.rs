@@ -1,5 +1,5 @@
-//! What the reader of an experiment sees, word for word. `TORMENT_BLESS=1 cargo test -p torment-view` writes the
-//! golden files anew; read the difference before you keep it.
+//! An experiment's output, word for word. `BLESS=1 cargo test -p torment-view` rewrites the golden files; read the diff before
+//! keeping it.
 
 #[allow(dead_code, reason = "loads and watches are shown by the other test")]
 use crate::synthetic::check;
@@ -11,7 +11,7 @@ use torment_view::{
 };
 use units::{Rate, Share};
 
-/// As wide as tables and bars may be; sentences are wrapped by whoever prints them.
+/// Maximum width of tables and bars; sentences are wrapped when printed.
 const WIDTH: usize = 100;
 
 fn text(lines: &[Text]) -> String {
@@ -151,7 +151,7 @@ fn answers() -> ExperimentState {
 
 const NEVER_READY: &str = "not ready within 60 s; its log ends in: Killed";
 
-/// As far as the third block.
+/// Up to the third block.
 fn course() -> ExperimentBuilder {
     let mut pilot = answers();
     pilot.judged.clear();
@@ -206,7 +206,7 @@ fn an_experiment_that_goes_on_or_was_cut_short() {
     );
 }
 
-/// Two factors of two levels: main effects and the interaction.
+/// Two factors at two levels: main effects and the interaction.
 #[test]
 fn a_factorial_experiment() {
     let both = |name, change, capacity, cause| {

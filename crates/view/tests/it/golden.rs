@@ -1,5 +1,4 @@
-//! What a run's reader sees, word for word. `TORMENT_BLESS=1 cargo test -p torment-view` writes the
-//! golden files anew; read the difference before you keep it.
+//! A run's output, word for word. `BLESS=1 cargo test -p torment-view` rewrites the golden files; read the diff before keeping it.
 
 use crate::synthetic;
 use crate::synthetic::{LoadBuilder, RunBuilder, check, curve, limit, load, pair};
@@ -25,7 +24,7 @@ fn good(rate: f64) -> LoadBuilder {
     load(Purpose::Measure, rate, 10)
 }
 
-/// A search as far as three clean trials at 1,984/s and a bad one above.
+/// A search up to three clean trials at 1,984/s and a bad one above.
 fn climbed() -> RunBuilder {
     RunBuilder::start("find")
         .trial(load(Purpose::Climb, 1000.0, 2))
@@ -264,7 +263,7 @@ fn what_was_resent_is_said() {
     let search = said(&search.found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
     assert!(search.contains("resent: 7 of "), "{search}");
     assert!(search.contains(" requests hit a connection that the server was closing\n"), "{search}");
-    // Hypercorn closed each connection after its answer: a third of all requests met that.
+    // Hypercorn closed each connection after its answer, which affected a third of all requests.
     let often = climbed().trial(good(1984.0).resent(90_000));
     let often = said(&often.found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new()));
     assert!(often.contains("the server was closing: it often closes one right after an answer"), "{often}");
@@ -484,7 +483,7 @@ fn text(lines: &[torment_view::Text]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// A search whose target was watched and judged.
+/// A search with a watched and diagnosed target.
 fn judged(diagnosis: Diagnosis) -> RunBuilder {
     let windows = |waiting| (0..3).map(move |index| synthetic::watched::window(index, waiting));
     climbed()

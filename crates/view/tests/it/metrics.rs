@@ -1,4 +1,4 @@
-//! Names that other people's tools know must be those of the code: in the manual, and on the dashboard.
+//! Names that other tools rely on must match the code: in the manual, and on the dashboard.
 
 use std::collections::BTreeSet;
 use torment_view::metrics::{FAMILIES, LABELS, MetricFamily, MetricType};
@@ -38,7 +38,7 @@ fn the_manual_has_every_family_as_it_is() {
     assert_eq!(rows.len(), expected.len(), "docs/metrics.md has rows of no family: {rows:#?}");
 }
 
-/// Every name in a query.
+/// All names in a query.
 fn names(text: &str) -> BTreeSet<&str> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter(|word| word.starts_with("torment_")).collect()

@@ -1,5 +1,5 @@
-//! A run's page, from its events. `TORMENT_BLESS=1 cargo test -p torment-view` writes the golden documents anew; read the
-//! difference before you keep it.
+//! A run's page, from its events. `BLESS=1 cargo test -p torment-view` rewrites the golden documents; read the diff before keeping
+//! it.
 
 #[allow(dead_code, reason = "other tests make other runs")]
 mod experiment;

@@ -1,4 +1,4 @@
-//! Runs made by hand: the events a search or a load would have emitted.
+//! Synthetic runs: the events a search or a load would have emitted.
 
 #[allow(dead_code, reason = "not every test makes experiments, nor loads")]
 pub mod experiment;
@@ -13,13 +13,13 @@ use std::path::PathBuf;
 use torment_view::{ProgressLog, RunView, Text};
 use units::{Nanos, Rate};
 
-/// Events in the making.
+/// Builds a run's events.
 pub struct RunBuilder {
     pub events: Vec<Event>,
     trial: u32,
 }
 
-/// What a trial is to look like.
+/// A synthetic trial.
 #[derive(Clone)]
 pub struct LoadBuilder {
     pub purpose: Purpose,
@@ -69,14 +69,14 @@ impl LoadBuilder {
         self.failures.push((failure, count));
         self.bad(Outcome::Failed, count)
     }
-    /// For so many milliseconds from one on it answered nothing.
+    /// Freezes for `length` milliseconds from `from` on.
     pub fn still(mut self, from: u64, length: u64) -> Self {
         let waiting = (self.rate * length as f64 / 1e3) as u64;
         let [from, to] = [from, from + length].map(Nanos::from_millis);
         self.still.push(Silence { from, to, waiting, freed: Some(waiting) });
         self
     }
-    /// So many are outstanding all the time.
+    /// So many are outstanding throughout.
     pub fn left(mut self, waiting: u64) -> Self {
         self.left = waiting;
         self
@@ -126,7 +126,7 @@ impl LoadBuilder {
             // One in a hundred is slower, one in a thousand much slower.
             let us =
                 500 + i % 100 + if i % 100 == 99 { 200 } else { 0 } + if i % 1000 == 999 { 3000 } else { 0 };
-            // Who comes after the first second waits for those that are left.
+            // Arrivals after the first second wait for the outstanding ones.
             let us = us + if index > 0 { self.left * 1_000_000 / slice.due } else { 0 };
             slice.response.record(Nanos::from_micros(us));
             slice.service.record(Nanos::from_micros(us - 20));
@@ -173,7 +173,7 @@ impl RunBuilder {
         Self { events: vec![started], trial: 0 }
     }
 
-    /// What is said of it while it goes on.
+    /// The progress log.
     pub fn progress(&self) -> Vec<Text> {
         let (mut progress, mut view) = (ProgressLog::default(), RunView::default());
         let say = |event: &Event| {
@@ -244,7 +244,7 @@ impl RunBuilder {
         self.made(ended, limits, curve, None)
     }
 
-    /// With what the generator made.
+    /// With the generator's capacity.
     pub fn made(
         self,
         ended: SearchEnd,
@@ -268,7 +268,7 @@ impl RunBuilder {
         self.end(Some(verdict), 0, None)
     }
 
-    /// Ends a load by what its trial came to.
+    /// Ends a load with its trial's result.
     pub fn judged(self, met: Option<bool>) -> Self {
         let Some(Event::TrialDone { result, judgement, .. }) = self.events.last() else {
             panic!("no trial yet")
@@ -330,9 +330,9 @@ pub fn curve(capacity: f64) -> Vec<CurvePoint> {
 /// Compares with a golden file, or writes it.
 pub fn check(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("TORMENT_BLESS").is_some() {
+    if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, text).expect("the folder of golden files can be written");
     }
     let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == golden, "{name} differs; TORMENT_BLESS=1 accepts this:\n{text}");
+    assert!(text == golden, "{name} differs; BLESS=1 accepts this:\n{text}");
 }

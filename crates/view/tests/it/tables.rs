@@ -1,4 +1,4 @@
-//! A run's tables, from events made by hand.
+//! A run's tables, from synthetic events.
 
 #[allow(dead_code, reason = "other tests make other runs")]
 use crate::synthetic::watched::{watched, window};
@@ -82,7 +82,7 @@ fn a_second_is_where_and_when_it_was() {
     for (second, row) in (0u64..).zip(&found) {
         let at = |name| cell(ExportTable::Slices, row, name);
         assert_eq!(at("second"), &CellValue::Whole(second));
-        // The trial began 13 s after the run.
+        // The trial began 13 s into the run.
         assert_eq!(at("run_seconds"), &CellValue::Number(13.0 + second as f64));
         assert_eq!(at("time"), &CellValue::Time(Moment((BEGAN_MS + 13_000 + second * 1000) * 1000)));
         assert_eq!(
@@ -96,7 +96,7 @@ fn a_second_is_where_and_when_it_was() {
     assert_eq!(found.len(), 3);
 }
 
-/// Nothing came back, so nothing was timed: that is not 0.
+/// Without answers nothing was timed: that is not 0.
 #[test]
 fn what_was_not_measured_is_nothing() {
     let run = RunBuilder::start("run").trial(load(Purpose::Load, 10.0, 1).bad(Outcome::Failed, 10));
@@ -111,7 +111,7 @@ fn what_was_not_measured_is_nothing() {
     assert_eq!(rows(ExportTable::Samples, &run.events), Vec::<ExportRow>::new());
 }
 
-/// The trial that was cut short has its row, its buckets, and no class.
+/// A trial that was cut short has its row and buckets, but no class.
 #[test]
 fn a_run_without_an_end_has_what_there_is() {
     let run = RunBuilder::start("run").begin(&load(Purpose::Load, 500.0, 10), 4);
@@ -127,7 +127,7 @@ fn a_run_without_an_end_has_what_there_is() {
         _ => 0,
     };
     assert_eq!(rows(ExportTable::Histograms, &run.events).iter().map(count).sum::<u64>(), 2000);
-    // A second of a trial nobody began: an event was not understood.
+    // A second of a trial that never began: an event was not understood.
     let stray = [run.events[0].clone(), run.events[2].clone()];
     let [slice] = &rows(ExportTable::Slices, &stray)[..] else { panic!("one second") };
     assert_eq!(cell(ExportTable::Slices, slice, "purpose"), &CellValue::Nothing);

@@ -1,4 +1,4 @@
-//! The process that reads, as torment starts it: this program is its own reader, its first word says so.
+//! The reader process as torment starts it: this program is its own reader if its first argument says so.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -85,7 +85,7 @@ fn table() {
     let url = server.url();
     assert!(matches!(PostgresTable::create(&url, Bytes(MIB), true, 1, &|| true), Err(Error::Interrupted)));
     for own in [false, true] {
-        // What the one that was interrupted has left, if it was no temporary one.
+        // What the interrupted one left, if it was not temporary.
         let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("it runs");
         client.batch_execute("drop table if exists torment_working_set").expect("it is ours");
         let mut table = PostgresTable::create(&url, Bytes(4 * MIB), own, 1, &|| false).expect("it runs");
@@ -95,7 +95,7 @@ fn table() {
         assert!(reading.missed_share().is_none(), "a server reads more at once than it is asked for");
         drop(table);
         let left = "select count(*) from pg_class where relname = 'torment_working_set'";
-        // The server ends a session after whoever had it has left.
+        // The server ends a session after its client has left.
         let gone = (0..100).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(50));
             client.query_one(left, &[]).expect("it runs").get::<_, i64>(0) == 0

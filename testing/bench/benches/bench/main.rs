@@ -1,6 +1,6 @@
-//! `make bench`: torment beside the other load generators, into the table of docs/method/engine.md.
+//! `make bench`: compares torment with other load generators, and updates the table of docs/method/engine.md.
 //!
-//! Says what is missing and how to get it, and measures the rest. With `--only` the page is left alone.
+//! Says what is missing and how to get it, and measures the rest. With `--only` the page is not changed.
 
 mod report;
 mod servers;
@@ -67,17 +67,17 @@ fn main() -> anyhow::Result<()> {
     let root = fs::canonicalize(ROOT).context(ROOT)?;
     let page = args.page.unwrap_or_else(|| root.join("docs/method/engine.md"));
     let text = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
-    // Now, rather than when everything has been measured.
+    // Fails now, rather than after all measurements.
     page::with_section(&text, "").map_err(anyhow::Error::msg).with_context(|| page.display().to_string())?;
     let ours = built_torment(args.torment)?;
     let before = args.before.map(|path| built_tool(&BEFORE, &path)).transpose()?;
-    // 10,000 connections, and what a program opens beside; the children inherit it.
+    // 10,000 connections, and what a program opens besides; children inherit the limit.
     sys::raise_nofile();
 
     let scratch = tempfile::tempdir().context("no temporary folder")?;
     let bench = ProcessRunner::new(for_generator, scratch.path());
     for signal in [SIGINT, SIGTERM] {
-        // Servers are ended when dropped, which a signal alone would not do.
+        // Servers are stopped when dropped, which a signal alone would not do.
         signal_hook::flag::register(signal, bench.stop.clone()).context("cannot wait for signals")?;
     }
     let measured = RoundSettings { rounds: args.rounds, seconds: args.seconds, seed: args.seed };
@@ -125,7 +125,7 @@ fn write(path: &Path, content: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Cargo puts this program into `deps`, beside which the binary lies.
+/// Cargo puts this program into `deps`, next to the binary.
 fn built_torment(given: Option<PathBuf>) -> anyhow::Result<InstalledGenerator> {
     let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("torment"));
     let path =
@@ -140,7 +140,7 @@ fn built_tool(peer: &'static GeneratorProgram, path: &Path) -> anyhow::Result<In
     Ok(InstalledGenerator::at(peer, fs::canonicalize(path).with_context(|| path.display().to_string())?))
 }
 
-/// Those that are here and can make the loads of the case; says which are not.
+/// The installed contestants that can make the loads of the case; prints which are missing.
 fn entries(
     case: &BenchCase,
     ours: &InstalledGenerator,

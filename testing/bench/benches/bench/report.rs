@@ -1,4 +1,4 @@
-//! What is said of a bench on the page: where, when, with what, of whom not, and the tables.
+//! The bench's section of the page: where, when, with what, what is missing, and the tables.
 
 use serde_json::json;
 use torment_bench::cases::BenchCase;
@@ -7,10 +7,10 @@ use torment_bench::generators::{InstalledGenerator, find_program, first_number, 
 use torment_bench::machine::{self, CpuTicks};
 use torment_bench::rounds::{CaseRuns, RoundSettings};
 
-/// So many doubts are told in full; a machine that is not quiet gives one for every run.
+/// Doubts shown in full; a machine that is not quiet gives one per run.
 const DOUBTS: usize = 3;
 
-/// One case, told.
+/// The section of one case.
 pub struct CaseSection {
     pub title: &'static str,
     pub words: &'static str,
@@ -18,7 +18,7 @@ pub struct CaseSection {
     pub doubts: Vec<String>,
 }
 
-/// A bench, from its beginning.
+/// The report of a bench.
 pub struct BenchReport {
     measure: RoundSettings,
     machine: String,
@@ -32,7 +32,7 @@ pub struct BenchReport {
 }
 
 impl BenchReport {
-    /// Looks whether the machine is quiet, and waits a little until it is.
+    /// Checks whether the machine is quiet, and waits a little until it is.
     pub fn begin(measure: RoundSettings, ours: &InstalledGenerator) -> Self {
         let mut story = Self {
             measure,
@@ -58,14 +58,14 @@ impl BenchReport {
         story
     }
 
-    /// A program takes part.
+    /// Adds a program that takes part.
     pub fn add_tool(&mut self, tool: &InstalledGenerator) {
         if !self.versions.iter().any(|(name, _)| *name == tool.peer.name) {
             self.versions.push((tool.peer.name, tool.version.clone()));
         }
     }
 
-    /// Something does not.
+    /// Adds one that does not.
     pub fn add_missing(&mut self, why: String) {
         if !self.missing.contains(&why) {
             super::print_progress(format!("SKIPPED: {why}"));
@@ -73,7 +73,7 @@ impl BenchReport {
         }
     }
 
-    /// A case is measured.
+    /// Adds a measured case.
     pub fn add_section(&mut self, told: CaseSection) {
         self.told.push(told);
     }
@@ -110,7 +110,7 @@ impl BenchReport {
         serde_json::to_string_pretty(&json)
     }
 
-    /// The section of the page.
+    /// Renders the section of the page.
     pub fn render(self) -> String {
         let stolen = self.began.zip(CpuTicks::of_all()).map_or(0.0, |(began, now)| now.since(&began).stolen);
         let versions: Vec<String> =

@@ -1,4 +1,4 @@
-//! What is loaded, each on the processor of the servers, ended when dropped.
+//! Servers under load, each on the servers' processor, stopped when dropped.
 
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -14,9 +14,9 @@ use torment_bench::child::on_processor;
 use torment_bench::generators::{find_program, output_of};
 use torment_bench::load_run::ServerUnderLoad;
 
-/// A server that does not answer a question this soon has died.
+/// A server that does not answer this soon has died.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// pgbench's: a million accounts.
+/// pgbench's scale: a million accounts.
 const SCALE: &str = "10";
 
 /// The server of a case.
@@ -29,7 +29,7 @@ pub enum CaseServer {
     Postgres(TestPostgres),
 }
 
-/// What to say where a server cannot be started.
+/// What to do where a server cannot be started.
 pub fn install_hint(service: ServiceUnderLoad) -> &'static str {
     match service {
         ServiceUnderLoad::Nginx => "nginx is not installed (`apt-get install nginx-light`)",
@@ -61,7 +61,7 @@ impl CaseServer {
         on_processor(cpu, start).context("cannot bind a server to its processor")?
     }
 
-    /// What `torment target` has written down of the page that is loaded.
+    /// The record that `torment target` keeps of the page under load.
     fn record(&self) -> Option<Value> {
         let Self::Target { address, .. } = self else { return None };
         let truth: Value = serde_json::from_str(&get(address, "/truth").ok()?).ok()?;
@@ -90,7 +90,7 @@ impl ServerUnderLoad for CaseServer {
 
     fn answered(&self) -> Option<u64> {
         match self {
-            // The question itself is counted after it was answered: one more.
+            // The query itself is counted after it was answered: one more.
             Self::Nginx { nginx, before, .. } => Some(nginx.requests().saturating_sub(before.get().1 + 1)),
             Self::Target { .. } => self.record()?["answered"].as_u64(),
             Self::Postgres(_) => None,
@@ -99,7 +99,7 @@ impl ServerUnderLoad for CaseServer {
 
     fn accepted(&self) -> Option<u64> {
         match self {
-            // Two questions came in between.
+            // Two queries came in between.
             Self::Nginx { nginx, before, .. } => Some(nginx.connections().saturating_sub(before.get().0 + 3)),
             Self::Target { .. } | Self::Postgres(_) => None,
         }

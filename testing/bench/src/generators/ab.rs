@@ -9,7 +9,7 @@ use crate::child::ProcessResult;
 /// More than it makes; without -n a time ends at 50,000 requests, and much more takes much memory.
 const MORE_PER_SECOND: u32 = 300_000;
 
-/// Closed loop only; it keeps a list of all its results, as long as -n says.
+/// Closed loop only; it keeps a list of all its results, sized by -n.
 pub const AB: GeneratorProgram = GeneratorProgram {
     name: "ab",
     program: "ab",

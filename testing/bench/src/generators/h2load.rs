@@ -4,7 +4,7 @@ use super::{GeneratorLoad, GeneratorProgram, GeneratorReport, InstalledGenerator
 use crate::child::{ProcessResult, read_output};
 use std::path::PathBuf;
 
-/// HTTP/1.1 and HTTP/2; without a file of every answer its older versions know no quantiles.
+/// HTTP/1.1 and HTTP/2; older versions give quantiles only through a file of every answer.
 pub const H2LOAD: GeneratorProgram = GeneratorProgram {
     name: "h2load",
     program: "h2load",
@@ -37,7 +37,7 @@ fn log(load: &GeneratorLoad) -> PathBuf {
     load.scratch.join("h2load.log")
 }
 
-/// Its lines are start, status, and the time taken in microseconds. Sorted.
+/// Parses lines of start, status, and time taken in microseconds. Sorted.
 fn times(log: &str) -> Vec<f64> {
     let mut times: Vec<f64> =
         log.lines().filter_map(|line| line.split('\t').nth(2)?.trim().parse().ok()).collect();
@@ -49,7 +49,7 @@ fn parse_report(ended: &ProcessResult, times: &[f64]) -> Option<GeneratorReport>
     let line = ended.stdout.lines().find(|line| line.starts_with("requests:"))?;
     let before = |word: &str| line.split_once(word)?.0.trim_end().rsplit(' ').next()?.parse::<u64>().ok();
     let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied();
-    // A status of 400 and more is among the failed; with -D it measures exactly as long as asked.
+    // A status of 400 or more counts as failed; with -D it measures exactly as long as requested.
     Some(GeneratorReport {
         answered: before(" succeeded,")?,
         failed: before(" failed,")?,

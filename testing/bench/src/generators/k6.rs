@@ -5,7 +5,7 @@ use crate::child::ProcessResult;
 use serde_json::{Value, json};
 use std::fs;
 
-/// Its least: one request without its body kept, no checks, no thresholds; its summary as JSON.
+/// A minimal script: one request, body discarded, no checks, no thresholds; summary as JSON.
 const SCRIPT: &str = "import http from 'k6/http';
 export const options = {
   discardResponseBodies: true,
@@ -16,7 +16,7 @@ export default function () { http.get(__ENV.TARGET); }
 export function handleSummary(data) { return { stdout: JSON.stringify(data.metrics) }; }
 ";
 
-/// With as many users as connections are allowed: a user has one.
+/// As many users as connections are allowed: a user has one.
 pub const K6: GeneratorProgram = GeneratorProgram {
     name: "k6",
     program: "k6",
@@ -48,7 +48,7 @@ fn parse_report(_: &GeneratorLoad, _: &InstalledGenerator, ended: &ProcessResult
     let summary: Value = serde_json::from_str(ended.stdout.trim()).ok()?;
     let value = |metric: &str, name: &str| summary[metric]["values"][name].as_f64();
     let requests = value("http_reqs", "count")?;
-    // Of a metric called "failed" the passes are the failures.
+    // For a metric called "failed" the passes are the failures.
     let failed = value("http_req_failed", "passes").unwrap_or(0.0);
     let rate = value("http_reqs", "rate").filter(|rate| *rate > 0.0);
     Some(GeneratorReport {

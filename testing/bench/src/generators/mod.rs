@@ -1,4 +1,4 @@
-//! The programs: how each is found, told what to do, and understood. One file for each.
+//! The load generators: how each is found, run, and its output parsed. One file each.
 
 mod ab;
 mod h2load;
@@ -25,114 +25,114 @@ pub use torment::{BEFORE, TORMENT};
 pub use vegeta::VEGETA;
 pub use wrk::{WRK, WRK2};
 
-/// What is asked of every program of a case.
+/// The load requested from every program of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadShape {
-    /// As fast as these connections go, each waiting for its answer.
+    /// A closed loop on these connections.
     Closed {
         /// How many.
         connections: u32,
     },
-    /// So many requests a second.
+    /// A constant rate.
     Constant {
-        /// Of all connections together.
+        /// Requests per second over all connections.
         rate: u32,
-        /// At most.
+        /// Maximum.
         connections: u32,
-        /// Whether a file of every answer may be kept where there are no quantiles without.
+        /// Whether a file of every answer may be kept where quantiles need it.
         every_answer: bool,
     },
-    /// As fast as these HTTP/2 connections go, spoken without TLS or upgrade.
+    /// A closed loop on these HTTP/2 connections, without TLS or upgrade.
     Streams {
         /// How many.
         connections: u32,
-        /// Requests under way on each.
+        /// Requests in flight on each.
         streams: u32,
     },
-    /// As fast as these connections to PostgreSQL select one of a million accounts.
+    /// A closed loop on these connections to PostgreSQL, selecting one of a million accounts.
     Select {
         /// How many.
         connections: u32,
     },
 }
 
-/// A shape, on a server, for a time.
+/// A shape, a server, and a duration.
 #[derive(Debug, Clone)]
 pub struct GeneratorLoad {
-    /// Where.
+    /// Target.
     pub url: String,
-    /// For how long.
+    /// Duration.
     pub seconds: u32,
-    /// What.
+    /// The shape.
     pub shape: LoadShape,
     /// Further arguments for this program.
     pub extra: &'static [&'static str],
-    /// A folder of ours.
+    /// A scratch folder.
     pub scratch: PathBuf,
 }
 
-/// What a program says it did.
+/// A program's own report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct GeneratorReport {
-    /// Requests answered as they should be.
+    /// Requests answered as expected.
     pub answered: u64,
     /// All others.
     pub failed: u64,
-    /// For how long, if it says so.
+    /// Duration, if reported.
     pub seconds: Option<f64>,
-    /// Half of the requests took at most this long.
+    /// Median response time.
     pub p50_us: Option<f64>,
-    /// All but one in a hundred.
+    /// 99th percentile.
     pub p99_us: Option<f64>,
 }
 
-/// A program that makes load.
+/// A load generator.
 #[derive(Debug)]
 pub struct GeneratorProgram {
-    /// As its users call it.
+    /// Its usual name.
     pub name: &'static str,
-    /// The file's name.
+    /// Its file name.
     pub program: &'static str,
     /// How to get it.
     pub get: &'static str,
-    /// What makes it say its version.
+    /// The option that prints its version.
     pub version: &'static str,
-    /// Its arguments for a load; none for a shape that it cannot make. May write to the scratch folder.
+    /// Its arguments for a load; none for an unsupported shape. May write to the scratch folder.
     pub arguments: fn(&GeneratorLoad) -> Option<Vec<String>>,
-    /// What it says of a load that has ended.
+    /// Parses its report after a load.
     pub said: fn(&GeneratorLoad, &InstalledGenerator, &ProcessResult) -> Option<GeneratorReport>,
 }
 
-/// A program that is here.
+/// An installed program.
 #[derive(Debug, Clone)]
 pub struct InstalledGenerator {
     /// Which.
     pub peer: &'static GeneratorProgram,
     /// Its file.
     pub path: PathBuf,
-    /// What it calls itself, such as `4.1.0`.
+    /// Its version, such as `4.1.0`.
     pub version: String,
 }
 
 impl InstalledGenerator {
-    /// Looks where programs lie. `None` if it is not there.
+    /// Searches the usual folders. `None` if it is not installed.
     pub fn find(peer: &'static GeneratorProgram) -> Option<Self> {
         Some(Self::at(peer, find_program(peer.program)?))
     }
 
-    /// This file, whatever it is called.
+    /// This file, whatever its name.
     pub fn at(peer: &'static GeneratorProgram, path: PathBuf) -> Self {
         let version = first_number(&output_of(&path, &[peer.version])).unwrap_or_default();
         Self { peer, path, version }
     }
 
-    /// Whether `torment run` knows an option; other programs are taken as they are.
+    /// Whether `torment run` knows an option; other programs are assumed to.
     pub fn has_option(&self, option: &str) -> bool {
         output_of(&self.path, &["run", "--help"]).split_whitespace().any(|word| word == option)
     }
 }
 
-/// A program's file: in PATH, or where Debian keeps what ordinary users do not look for.
+/// A program's file: in PATH, or in Debian's folders for administrators.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let postgres = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -144,13 +144,13 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// All that a program prints, to either side; nothing if it cannot be run.
+/// Standard output and error of a program; empty if it cannot be run.
 pub fn output_of(program: &Path, arguments: &[&str]) -> String {
     let Ok(output) = Command::new(program).args(arguments).output() else { return String::new() };
     [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
 }
 
-/// The first word with a number and a point in it, from its first digit: `4.1.0-3` of `wrk debian/4.1.0-3`.
+/// The first word with a digit and a dot, from its first digit: `4.1.0-3` of `wrk debian/4.1.0-3`.
 pub fn first_number(text: &str) -> Option<String> {
     let word = text
         .split_whitespace()
@@ -159,26 +159,26 @@ pub fn first_number(text: &str) -> Option<String> {
     Some(word.trim_start_matches(|c: char| !c.is_ascii_digit()).to_owned())
 }
 
-/// The arguments of a command line without anything to quote.
+/// Splits a command line without quoting.
 fn split(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The number that follows `after`, with digits and one point, anywhere in a text.
+/// The number that follows `after` anywhere in a text, with digits and one dot.
 fn number_after(text: &str, after: &str) -> Option<f64> {
     let rest = text.split_once(after)?.1.trim_start();
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
 
-/// A count, as [`number`].
+/// A count, like [`number_after`].
 fn count_after(text: &str, after: &str) -> Option<u64> {
     let rest = text.split_once(after)?.1.trim_start();
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
 
-/// A time such as `512.00us`, `1.02ms`, `1.5s` or `2m` in microseconds.
+/// Parses a time such as `512.00us`, `1.02ms`, `1.5s` or `2m` to microseconds.
 fn microseconds(text: &str) -> Option<f64> {
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let value: f64 = text[..at].parse().ok()?;
@@ -192,7 +192,7 @@ fn microseconds(text: &str) -> Option<f64> {
     Some(value * unit)
 }
 
-/// How long a program may take for a load before it is ended: some are slow to begin or to sum up.
+/// Time limit of a program: some are slow to start or to summarise.
 pub fn time_limit(seconds: u32) -> Duration {
     Duration::from_secs(u64::from(seconds) * 3 + 20)
 }

@@ -4,7 +4,7 @@ use super::{GeneratorLoad, GeneratorProgram, GeneratorReport, InstalledGenerator
 use crate::child::ProcessResult;
 use serde_json::Value;
 
-/// Its times count from when a request was sent; what it asks for at the end is cut off.
+/// Its times count from sending; what is in flight at the end is aborted.
 pub const OHA: GeneratorProgram = GeneratorProgram {
     name: "oha",
     program: "oha",
@@ -23,7 +23,7 @@ pub const OHA: GeneratorProgram = GeneratorProgram {
     said: parse_report,
 };
 
-/// What it calls the requests that it cut off itself.
+/// Its name for the requests that it aborted itself.
 const CUT_OFF: &str = "aborted due to deadline";
 
 fn parse_report(_: &GeneratorLoad, _: &InstalledGenerator, ended: &ProcessResult) -> Option<GeneratorReport> {

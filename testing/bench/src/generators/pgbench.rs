@@ -26,7 +26,7 @@ fn parse_report(_: &GeneratorLoad, _: &InstalledGenerator, ended: &ProcessResult
     Some(GeneratorReport {
         answered,
         failed: count_after(&ended.stdout, "number of failed transactions:").unwrap_or(0),
-        // Its rate leaves out the time that it took to connect.
+        // Its rate excludes the time for connecting.
         seconds: rate.map(|rate| answered as f64 / rate),
         p50_us: None,
         p99_us: None,

@@ -32,13 +32,13 @@ pub const TORMENT: GeneratorProgram = GeneratorProgram {
     said: parse_report,
 };
 
-/// An earlier build of it, to see whether anything got worse.
+/// An earlier build, to detect regressions.
 pub const BEFORE: GeneratorProgram = GeneratorProgram { name: "torment before", ..TORMENT };
 
-/// What pgbench's select-only script asks, at the scale that it was initialised with.
+/// The query of pgbench's select-only script, at the scale used to initialise it.
 const SELECT: &str = "select abalance from pgbench_accounts where aid = {random:1..1000000}";
 
-/// The options of `torment run` without which it cannot make a load.
+/// The options of `torment run` that a load needs.
 pub fn required_options(shape: LoadShape, extra: &[&'static str]) -> Vec<&'static str> {
     let of_shape: &[&str] = match shape {
         LoadShape::Closed { .. } | LoadShape::Constant { .. } => &[],
@@ -67,7 +67,7 @@ fn parse_report(_: &GeneratorLoad, _: &InstalledGenerator, ended: &ProcessResult
 pub(super) mod tests {
     use super::*;
 
-    /// A load of that shape, for tests of what programs say.
+    /// A load of that shape, for tests of report parsing.
     pub fn load(shape: LoadShape) -> GeneratorLoad {
         GeneratorLoad {
             url: "http://127.0.0.1:1/".to_owned(),

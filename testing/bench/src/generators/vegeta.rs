@@ -1,4 +1,4 @@
-//! vegeta: an attack writes down every answer, a report reads that.
+//! vegeta: an attack records every answer, a report summarises the record.
 
 use super::{GeneratorLoad, GeneratorProgram, GeneratorReport, LoadShape};
 use crate::child::ProcessResult;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Only the attack is counted as its cost, not the report.
+/// Only the attack counts as its cost, not the report.
 pub const VEGETA: GeneratorProgram = GeneratorProgram {
     name: "vegeta",
     program: "vegeta",
@@ -60,7 +60,7 @@ fn parse_report(report: &str) -> Option<GeneratorReport> {
 mod tests {
     use super::*;
 
-    /// As its manual shows it.
+    /// From its manual.
     const REPORT: &str = r#"{"latencies":{"total":237119463,"mean":2371194,"50th":2854306,"95th":3478629,
 "99th":3530000,"max":3660505},"bytes_in":{"total":606700,"mean":6067},"bytes_out":{"total":0,"mean":0},
 "earliest":"2015-09-19T14:45:50.645818631+02:00","latest":"2015-09-19T14:45:51.635818575+02:00",

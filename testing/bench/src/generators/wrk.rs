@@ -6,7 +6,7 @@ use super::{
 };
 use crate::child::ProcessResult;
 
-/// As fast as it goes.
+/// Closed loop.
 pub const WRK: GeneratorProgram = GeneratorProgram {
     name: "wrk",
     program: "wrk",
@@ -19,10 +19,10 @@ pub const WRK: GeneratorProgram = GeneratorProgram {
     said: parse_report,
 };
 
-/// More than any server here answers: with it wrk2 is as closed a loop as wrk.
+/// More than any server here answers: it makes wrk2 as closed a loop as wrk.
 const UNREACHED_RATE: u32 = 1_000_000;
 
-/// At a rate. Its record counts from the due time; of the first 10 s it is that of its calibration.
+/// At a rate. Its record counts from the due time; the first 10 s are its calibration.
 pub const WRK2: GeneratorProgram = GeneratorProgram {
     name: "wrk2",
     program: "wrk2",

@@ -1,4 +1,4 @@
-//! One side of a comparison: a worker of torment's, or a program.
+//! One side of a comparison: a prober of torment's, or a program.
 
 use probe::launch::{LaunchMethod, LaunchProbe};
 use probe::{AnyProbe, Prober};
@@ -9,48 +9,48 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Where the reference programs are.
+/// Folder of the reference programs.
 pub(super) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reference");
 
-/// Who makes the blocks.
+/// What makes the blocks.
 #[derive(Debug, Clone)]
 pub enum BlockSource {
-    /// torment's own worker.
+    /// torment's own prober.
     Worker(AnyProbe),
-    /// A C program of the folder `reference/`, compiled now. In its arguments `{first}` and `{last}` are the first and the last
-    /// processor, `{pages}` and `{mappings}` what the worker that stands beside it has of its own.
+    /// A C program of the folder `reference/`, compiled on demand. In its arguments `{first}` and `{last}` are the first and last
+    /// processor, `{pages}` and `{mappings}` those of the paired prober.
     Program {
-        /// Its file.
+        /// Its source file.
         source: &'static str,
         /// Its arguments.
         arguments: Vec<String>,
     },
-    /// A program that is run anew for each block. Its arguments as above; `{torment}` is torment's own.
+    /// A program that is run once per block. Its arguments as above; `{torment}` is torment's executable.
     Command {
-        /// Its name, looked for in PATH; or `{torment}`.
+        /// Its name, looked up in PATH; or `{torment}`.
         program: &'static str,
         /// Its arguments.
         arguments: Vec<String>,
         /// How to get it.
         get: &'static str,
-        /// What it says, with the time that it took.
+        /// Parses its output, with the time that it took.
         read: fn(&Output, Duration) -> Option<Vec<f64>>,
     },
 }
 
-/// What the sides are made of here.
+/// What the sides are built from.
 #[derive(Debug)]
 pub struct BuildContext {
-    /// torment's program, of which the workers are made.
+    /// torment's executable, from which the probers are started.
     pub torment: PathBuf,
-    /// A folder for what is compiled.
+    /// Folder for compiled programs.
     pub scratch: PathBuf,
-    /// Sources that are compiled already, or why they cannot be.
+    /// Sources compiled already, or why they cannot be.
     compiled: HashMap<&'static str, Result<PathBuf, String>>,
 }
 
 impl BuildContext {
-    /// Nothing is compiled yet.
+    /// With nothing compiled yet.
     pub fn new(torment: PathBuf, scratch: PathBuf) -> Self {
         Self { torment, scratch, compiled: HashMap::new() }
     }
@@ -61,7 +61,7 @@ impl BuildContext {
     }
 }
 
-/// Static where it can be, as torment is: a dynamic program has more mappings.
+/// Static if possible, like torment: a dynamic program has more mappings.
 fn compile(source: &str, into: &Path) -> Result<(), String> {
     let path = Path::new(SOURCES).join(source);
     let cc = |extra: &[&str]| {
@@ -77,7 +77,7 @@ fn compile(source: &str, into: &Path) -> Result<(), String> {
     if made.status.success() { Ok(()) } else { Err(format!("{source} does not compile: {}", said())) }
 }
 
-/// A side that is ready.
+/// A side ready to measure.
 pub(super) enum RunningSource {
     Worker(Box<Prober>, AnyProbe),
     Program(ReferenceProcess),
@@ -99,7 +99,7 @@ impl Drop for ReferenceProcess {
 }
 
 impl RunningSource {
-    /// Makes a side ready; `own` is how many pages and mappings the worker on the other side has, if there is one.
+    /// Makes a side ready; `own` is the number of pages and mappings of the prober on the other side, if there is one.
     pub(super) fn new(
         side: &BlockSource,
         here: &mut BuildContext,
@@ -130,7 +130,7 @@ impl RunningSource {
         }
     }
 
-    /// The least operations that a block of it has.
+    /// Minimum operations per block.
     pub(super) fn min_operations(&self) -> u64 {
         match self {
             Self::Worker(_, what) => what.min_operations(),
@@ -138,12 +138,12 @@ impl RunningSource {
         }
     }
 
-    /// Whether a block of it takes as many operations as it is told.
+    /// Whether the number of operations per block can be chosen.
     pub(super) fn takes_operations(&self) -> bool {
         !matches!(self, Self::Command(..))
     }
 
-    /// Pages that the worker has touched, beyond those it was asked to, and its mappings.
+    /// Pages that the prober touched beyond those requested, and its mappings.
     pub(super) fn own(&mut self) -> Option<(u64, u64)> {
         let Self::Worker(worker, _) = self else { return None };
         let block = worker
@@ -193,7 +193,7 @@ impl RunningSource {
     }
 }
 
-/// Arguments with what is known now in place of its names.
+/// Fills in the placeholders of arguments.
 fn filled(arguments: &[String], here: &BuildContext, own: Option<(u64, u64)>) -> Result<Vec<String>, String> {
     let processors = crate::machine::processors();
     let [first, .., last] = match processors.as_slice() {

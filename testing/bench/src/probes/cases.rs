@@ -1,7 +1,8 @@
-//! What is compared with what. A row more is one [`Case`] more in [`cases`], and, if nobody's program does the same, a small C
+//! What is compared with what. A new row is a new [`ReferenceComparison`] in [`cases`], and, if no existing program
+//! measures the same, a small C
 //! file in the folder `reference/`.
 //!
-//! Such a file reads a number of operations from each line of its standard input, makes so many, and prints a line of values
+//! Such a file reads a number of operations from each line of its standard input, performs them, and prints a line of values
 //! in nanoseconds (or whatever both sides count in), one for each figure, in the order of the block's values. It ends when
 //! its input ends.
 
@@ -12,33 +13,33 @@ use probe::launch::{LaunchMethod, LaunchProbe};
 /// One comparison.
 #[derive(Debug, Clone)]
 pub struct ReferenceComparison {
-    /// What `--only` calls it and its like.
+    /// The table, as named by `--only`.
     pub table: &'static str,
     /// Its name in the table.
     pub name: String,
-    /// What the values of both sides are, in their order.
+    /// Names of the values of both sides, in order.
     pub figures: &'static [&'static str],
     /// torment's side.
     pub ours: BlockSource,
-    /// What it is held against.
+    /// The reference.
     pub reference: BlockSource,
-    /// What must be reached.
+    /// Required ratio.
     pub goal: RatioGoal,
 }
 
-/// What a ratio, torment ÷ reference, must be.
+/// Requirement on the ratio torment ÷ reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RatioGoal {
-    /// Within so much of 1: both measure the same.
+    /// Within this distance of 1: both measure the same.
     Within(f64),
-    /// At least this: of rates.
+    /// At least this: for rates.
     AtLeast(f64),
-    /// Anything: it is only shown.
+    /// None: only shown.
     Shown,
 }
 
 impl RatioGoal {
-    /// Whether this ratio reaches it.
+    /// Whether this ratio meets it.
     pub fn reached(self, ratio: f64) -> bool {
         match self {
             Self::Within(share) => (ratio - 1.0).abs() <= share,
@@ -48,10 +49,10 @@ impl RatioGoal {
     }
 }
 
-/// As near as two programs of the same protocol come.
+/// As close as two programs of the same protocol come.
 const SAME: RatioGoal = RatioGoal::Within(0.05);
 
-/// All of them, in the order of telling.
+/// All comparisons, in display order.
 pub fn cases() -> Vec<ReferenceComparison> {
     let mut all = Vec::new();
     for (method, name) in [
@@ -65,7 +66,7 @@ pub fn cases() -> Vec<ReferenceComparison> {
     }
     for kind in ["threads", "processes"] {
         all.extend(["pipe", "eventfd", "futex"].map(|medium| switch(medium, medium, kind, SAME)));
-        // One that sleeps twice, one with a buffer for each byte, one that nobody waits in: they are shown.
+        // One that sleeps twice, one with a buffer for each byte, one without waiting: only shown.
         all.push(switch("condition variable", "condition", kind, RatioGoal::Shown));
         all.extend(["socketpair", "yield"].map(|medium| switch(medium, medium, kind, RatioGoal::Shown)));
         all.push(perf(kind));
@@ -98,7 +99,7 @@ fn switch(medium: &str, word: &str, kind: &str, goal: RatioGoal) -> ReferenceCom
     }
 }
 
-/// The same as people know it: a round of `perf bench sched pipe` is two handovers.
+/// The well-known counterpart: a round of `perf bench sched pipe` is two handovers.
 fn perf(kind: &'static str) -> ReferenceComparison {
     let words = ["-c", "{last}", "perf", "bench", "sched", "pipe", "-l", "20000"].into_iter();
     let arguments = words.chain((kind == "threads").then_some("-T")).map(str::to_owned).collect();
@@ -116,7 +117,7 @@ fn perf(kind: &'static str) -> ReferenceComparison {
                 Some(vec![line.trim().parse::<f64>().ok()? * 1000.0 / 2.0])
             },
         },
-        // It is another program, which calls the kernel through the C library's functions: only to be seen beside ours.
+        // Another program, which calls the kernel through the C library's functions: only shown beside ours.
         ..switch("pipe", "pipe", kind, RatioGoal::Shown)
     }
 }
@@ -136,7 +137,7 @@ fn ipc(medium: &str, word: &str) -> ReferenceComparison {
     }
 }
 
-/// What a table of `torment probe` measures for this row and column.
+/// The probe of `torment probe` for this table, row and column.
 fn find_probe(table: &str, row: &str, column: &str) -> AnyProbe {
     let table = probe::tables(probe::ProbeOptions::default())
         .into_iter()

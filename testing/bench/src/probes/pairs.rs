@@ -1,4 +1,4 @@
-//! Blocks of both sides, in turns.
+//! Alternating blocks of both sides.
 
 use super::block_source::{BuildContext, RunningSource};
 use super::cases::ReferenceComparison;
@@ -6,38 +6,38 @@ use crate::estimate::{MedianEstimate, estimate_median};
 use crate::machine::CpuTicks;
 use std::time::Duration;
 
-/// Blocks that are thrown away, of each side, once their size is known.
+/// Warm-up blocks of each side, once their size is known.
 const WARM: u32 = 2;
-/// Looks for the number of operations that makes a block.
+/// Steps to find the number of operations per block.
 const LOOKS: u32 = 8;
-/// Operations grow at most by this factor from one look to the next.
+/// Maximum growth of the operations from one step to the next.
 const GROWTH: f64 = 10.0;
-/// More of the machine given away by the hypervisor, and the pairs are doubtful.
+/// With a larger share of the machine stolen by the hypervisor the pairs are doubtful.
 const STOLEN: f64 = 0.01;
 
-/// One figure of a case.
+/// One figure of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FigureRatio {
-    /// Of all blocks of torment's.
+    /// Median of torment's blocks.
     pub ours: f64,
-    /// Of all blocks of the reference.
+    /// Median of the reference's blocks.
     pub reference: f64,
     /// torment ÷ reference, pair by pair.
     pub ratio: MedianEstimate,
 }
 
-/// What came of a case.
+/// Result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairedResult {
-    /// One for each of the case's figures.
+    /// One per figure of the comparison.
     pub figures: Vec<FigureRatio>,
-    /// The share of the machine that the hypervisor gave away meanwhile, if that is too large.
+    /// The share of the machine stolen by the hypervisor, if too large.
     pub stolen: Option<f64>,
 }
 
-/// Measures so many pairs of blocks, each of about this length.
+/// Measures this many pairs of blocks, each of about this length.
 ///
-/// Fails, saying why, if a side cannot be had or does not answer.
+/// Fails, saying why, if a side is unavailable or does not answer.
 pub fn measure(
     case: &ReferenceComparison,
     here: &mut BuildContext,
@@ -46,7 +46,7 @@ pub fn measure(
 ) -> Result<PairedResult, String> {
     let mut ours = RunningSource::new(&case.ours, here, None)?;
     let operations = if ours.takes_operations() { operations(&mut ours, block)? } else { 1 };
-    // What it has of its own once it is warm.
+    // Its own pages and mappings once it is warm.
     let own = ours.own();
     let mut reference = RunningSource::new(&case.reference, here, own)?;
     if ours.takes_operations() && reference.takes_operations() {
@@ -76,7 +76,7 @@ pub fn measure(
     })
 }
 
-/// How many of them make a block.
+/// Operations per block.
 fn operations(side: &mut RunningSource, block: Duration) -> Result<u64, String> {
     let mut operations = side.min_operations();
     for _ in 0..LOOKS {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn ratios_are_of_pairs() {
-        // A machine that slows down by half touches both.
+        // A machine that slows down by half affects both.
         let values = [(vec![8.0], vec![10.0]), (vec![16.0], vec![20.0]), (vec![8.0], vec![10.0])];
         let found = figure(&values, 0).expect("three pairs");
         assert_eq!((found.ours, found.reference, found.ratio.median, found.ratio.low), (8.0, 10.0, 0.8, 0.8));

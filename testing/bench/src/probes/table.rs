@@ -1,15 +1,15 @@
-//! What came of the comparisons, as a table in Markdown.
+//! Results of the comparisons as a Markdown table.
 
 use super::cases::{RatioGoal, ReferenceComparison};
 use super::pairs::PairedResult;
 use units::{Nanos, grouped};
 
-/// The head of the table.
+/// The table's header.
 pub fn table_header() -> String {
     "| | | torment | reference | torment ÷ reference | expected | |\n|---|---|---|---|---|---|---|".to_owned()
 }
 
-/// The rows of a case.
+/// The rows of a comparison.
 pub fn table_rows(case: &ReferenceComparison, measured: &PairedResult) -> String {
     let rows = case.figures.iter().zip(&measured.figures).map(|(name, figure)| {
         let ratio = figure.ratio;
@@ -21,7 +21,7 @@ pub fn table_rows(case: &ReferenceComparison, measured: &PairedResult) -> String
         let reached = match case.goal {
             RatioGoal::Shown => "",
             goal if goal.reached(ratio.median) => "yes",
-            // The interval still holds what was expected.
+            // The interval still includes the goal.
             goal if goal.reached(ratio.low) || goal.reached(ratio.high) => "not sure",
             _ => "**no**",
         };
@@ -39,7 +39,7 @@ pub fn table_rows(case: &ReferenceComparison, measured: &PairedResult) -> String
     rows.collect::<Vec<String>>().join("\n")
 }
 
-/// Rates have to be at least something; all else here is time.
+/// Rates have to be at least something; everything else here is a time.
 fn value_of(goal: RatioGoal, value: f64) -> String {
     match goal {
         RatioGoal::AtLeast(_) => format!("{}/s", grouped(value.round() as u64)),
@@ -47,7 +47,7 @@ fn value_of(goal: RatioGoal, value: f64) -> String {
     }
 }
 
-/// What has to be known beside the table.
+/// Notes on the table.
 pub fn table_note(pairs: u32) -> String {
     format!(
         "Medians of {pairs} blocks each, taken in pairs, first one side first and then the other; the ratio is the median of the pairs' \

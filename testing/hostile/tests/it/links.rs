@@ -1,4 +1,4 @@
-//! A link whose other side says nearly what a member or a coordinator says, from its first byte on.
+//! A link whose peer sends almost what a member or a coordinator sends, from its first byte on.
 
 use crate::memory;
 use crate::mutants::mutant;
@@ -29,10 +29,10 @@ fn post() -> CoordinatorLink {
         .expect("there is room for a thread")
 }
 
-/// What was said in each direction.
+/// The bytes sent in each direction.
 type Transcript = Arc<Mutex<Vec<u8>>>;
 
-/// Passes on what comes, and keeps it.
+/// Forwards and records the bytes.
 fn pass(mut from: UnixStream, mut to: UnixStream, said: Transcript) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -44,7 +44,7 @@ fn pass(mut from: UnixStream, mut to: UnixStream, said: Transcript) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// All that a member says to its coordinator in a short trial, and what that says to it.
+/// Everything a member sends its coordinator in a short trial, and the replies.
 fn conversation() -> [Vec<u8>; 2] {
     let mut post = post();
     let near = UnixStream::from(post.socket_for(0).expect("a descriptor is free"));
@@ -79,7 +79,7 @@ fn conversation() -> [Vec<u8>; 2] {
     said.map(|said| said.lock().expect("nobody panics here").clone())
 }
 
-/// A socket on which somebody says this, and no more.
+/// A socket whose peer sends exactly these bytes.
 fn socket_with(bytes: Vec<u8>) -> UnixStream {
     let (mut theirs, ours) = UnixStream::pair().expect("a descriptor is free");
     std::thread::spawn(move || {
@@ -90,7 +90,7 @@ fn socket_with(bytes: Vec<u8>) -> UnixStream {
     ours
 }
 
-/// A panic of a task ends its stream as if the other side had; so they are counted.
+/// Counts panics: a panicking task ends its stream just as the peer would.
 fn panics() -> &'static AtomicUsize {
     static PANICS: AtomicUsize = AtomicUsize::new(0);
     let before = std::panic::take_hook();
@@ -127,7 +127,7 @@ fn whoever_nearly_speaks_as_the_other_side_is_gone_and_harms_nobody() {
         };
         while wire.next(SOON).is_ok_and(|said| said.is_some()) {}
     }
-    // The coordinator has not suffered.
+    // The coordinator still works.
     let theirs = post.socket_for(8).expect("a descriptor is free");
     let wire = std::thread::spawn(|| MemberLink::connect(theirs, hello(), &[]));
     assert_eq!(post.next(SOON), Some((8, MemberEvent::Joined(hello()))));

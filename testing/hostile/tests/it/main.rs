@@ -1,5 +1,5 @@
-//! What the fuzzers have kept: real samples, what reaches a part of a reader that nothing else does, and
-//! whatever once broke a promise.
+//! Replays the fuzzers' corpus: real samples, inputs that reach otherwise unreached parts of a reader, and
+//! those that once broke a promise.
 
 mod links;
 mod mutants;
@@ -11,7 +11,7 @@ use torment_hostile::READERS;
 
 const FUZZ: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz");
 
-/// What is in a folder, by name.
+/// The entries of a folder, by name.
 fn list(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
@@ -23,20 +23,20 @@ fn names(paths: &[PathBuf]) -> BTreeSet<&str> {
     paths.iter().filter_map(|path| path.file_stem()?.to_str()).collect()
 }
 
-/// What is kept for a reader.
+/// A reader's corpus.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let files = list(&Path::new(FUZZ).join("corpus").join(name));
     files.iter().map(|file| fs::read(file).expect("it is there")).collect()
 }
 
-/// The most memory that this process has had so far, in bytes.
+/// Peak memory of this process so far, in bytes.
 fn memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("it is there");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it is told");
     peak.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number") << 10
 }
 
-/// Says which bytes it was, if they make a reader panic.
+/// Prints which file it was if a reader panics.
 struct NamesFileOnPanic<'a>(&'a Path);
 
 impl Drop for NamesFileOnPanic<'_> {

@@ -1,26 +1,26 @@
-//! What a fleet's members and the files that let them in really say, with something changed in it: of the bytes that nobody sends on purpose, those
-//! nearest to what is sent. The same ones every time; the fuzzers find others.
+//! Mutations of real fleet messages and join files: of all invalid bytes, those
+//! nearest to valid ones. The same every time; the fuzzers find others.
 
 use crate::{corpus, memory};
 use torment_hostile::{READERS, reader};
 use units::random::{Random, one_of};
 
-/// So many of each.
+/// Mutants of each,
 const EACH: u64 = 400;
-/// And of what is kept for each reader, whatever it reads.
+/// and of each corpus file, for any reader.
 const EACH_READER: u64 = 100;
 /// More than all of it takes, whatever lengths are named.
 const ROOM: u64 = 256 << 20;
-/// How something long begins, of which the length follows: bytes, words, lists and maps of MessagePack; and numbers of histograms.
+/// Prefixes of long values, followed by a length: bytes, strings, arrays and maps of MessagePack; and numbers of histograms.
 const LONG: [u8; 6] = [0xc6, 0xdb, 0xdd, 0xdf, 0xff, 0x7f];
 
-/// One of a count.
+/// An index below `count`.
 fn one(random: &mut Random, count: usize) -> usize {
     one_of(random.draw(), count as u128) as usize
 }
 
-/// Bytes of which up to four places are changed: a bit, a byte, a length that is larger than all there is, something said twice or left out, an end
-/// that comes too early.
+/// The bytes with up to four mutations: a bit, a byte, a length beyond all there is, a part repeated or left out, an
+/// early end.
 pub fn mutant(real: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = real.to_vec();
     for _ in 0..=one(random, 4) {
@@ -42,7 +42,7 @@ pub fn mutant(real: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Says from which seed it was, if it makes a reader panic.
+/// Prints the seed if a reader panics.
 struct NamesSeedOnPanic(&'static str, u64);
 
 impl Drop for NamesSeedOnPanic {

@@ -1,4 +1,4 @@
-//! A target that is at work after a load.
+//! A target that works on after a load.
 
 use crate::builders::*;
 use record::watch::{ThreadWait, WatchCoverage};
@@ -6,12 +6,12 @@ use record::{Caveat, CaveatDetails, CaveatKind, Purpose, SearchEnd};
 use torment_diagnosis::caveats;
 use units::{Nanos, Rate};
 
-/// What is said of a target that uses so many processors in looks of five seconds each, after an overload.
+/// The caveat for a target that uses this many processors in looks of five seconds each, after an overload.
 fn said(watched: WatchCoverage, looks: &[f64]) -> Option<Caveat> {
     said_of(watched, looks, 5, 7_000.0)
 }
 
-/// The same if those looks are answered in so many milliseconds, and it can do so many a second.
+/// The same with this response time in the looks, and this capacity.
 fn said_of(watched: WatchCoverage, looks: &[f64], response_ms: u64, rate: f64) -> Option<Caveat> {
     let window = |used: f64| second(vec![workers(used, 0.0, &[(ThreadWait::Running, used)])]);
     let look =
@@ -29,7 +29,8 @@ fn other_than_java() -> WatchCoverage {
     watched
 }
 
-/// PocketBase wrote its log for half a minute after 10 s at 15,810/s, and "holds" that much; its first overloads had measured half of that.
+/// PocketBase wrote its log for half a minute after 10 s at 15,810/s, and "holds" that much; its first overloads had measured half of
+/// that.
 #[test]
 fn who_works_on_puts_off_work() {
     let caveat = said(other_than_java(), &[0.9, 0.84, 0.02, 0.9]).expect("it was at work");

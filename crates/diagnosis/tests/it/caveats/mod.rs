@@ -1,4 +1,4 @@
-//! Why what a search came to may be doubted.
+//! Caveats about a search's result.
 
 mod continued_work;
 mod neighbours;

@@ -1,11 +1,12 @@
-//! Others on the target's machine that take a part of what it waits for.
+//! Neighbours that use part of what the target waits for.
 
 use crate::builders::*;
 use record::watch::{BusyThreads, Neighbour, ThreadGroup, ThreadWait, WatchCoverage};
 use record::{Cause, Caveat, CaveatDetails, CaveatKind, SearchEnd};
 use torment_diagnosis::{caveats, diagnose};
 
-/// What is said of an event loop with one processor, or with both, that has one for so long, waits for one for so long, and of others that use so many.
+/// The caveat for an event loop with one processor available, or both, that has one for so long, waits for one for so long, and
+/// neighbours that use this many.
 fn said(allowed: f64, had: f64, waited: f64, theirs: f64) -> Option<Caveat> {
     let mut watched = WatchCoverage { subjects: watched().subjects[..1].to_vec(), ..watched() };
     let about = &mut watched.subjects[0];
@@ -33,7 +34,8 @@ fn said(allowed: f64, had: f64, waited: f64, theirs: f64) -> Option<Caveat> {
     caveats(&recording, &came_to(SearchEnd::Converged, Vec::new()), Some(Cause::Cpu)).pop()
 }
 
-/// A uvicorn that shared its only processor with a compiler "keeps one processor busy all the time", of which it had 81 %; of the compiler no word.
+/// A uvicorn that shared its only processor with a compiler "keeps one processor busy all the time", of which it had 81 %; the compiler
+/// was not mentioned.
 #[test]
 fn who_takes_a_part_of_what_the_target_waits_for_is_named() {
     for allowed in [1.0, 2.0] {

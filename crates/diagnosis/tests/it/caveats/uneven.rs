@@ -1,11 +1,11 @@
-//! The machine's pace: whether it explains that a capacity varies.
+//! The machine's pace: whether it explains a varying capacity.
 
 use crate::builders::{came_to, load, recorded, second, watched};
 use record::watch::Host;
 use record::{Caveat, CaveatDetails, CaveatKind, SearchEnd};
 use torment_diagnosis::caveats;
 
-/// What is said of trials in which the same arithmetic took so long, in microseconds.
+/// The caveat for trials in which the same arithmetic took this long, in microseconds.
 fn said(took: &[Option<f64>], ended: SearchEnd) -> Option<Caveat> {
     let trial = |took: &Option<f64>| {
         let mut window = second(Vec::new());

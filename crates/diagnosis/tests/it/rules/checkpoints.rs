@@ -1,10 +1,10 @@
-//! PostgreSQL's checkpoints, and those that harm nobody.
+//! PostgreSQL's checkpoints, and harmless ones.
 
 use crate::builders::*;
 use record::watch::{PostgresServer, PostgresWindow, WatchCoverage, Window};
 use record::{Cause, Diagnosis};
 
-/// Five seconds of a database that writes: what grew in each.
+/// Five seconds of a database that writes, with the increase of its counters in each.
 fn seconds(writes: f64, grown: [PostgresWindow; 5]) -> Vec<Window> {
     let busy = |grown: PostgresWindow| {
         let waiting = sessions("active", Some(("IO", "DataFileSync")), writes);
@@ -55,7 +55,7 @@ fn named(diagnosis: &Diagnosis) -> bool {
 
 #[test]
 fn checkpoints_for_the_amount_written_while_sessions_wait_for_the_disk() {
-    // One that was asked for in the first second ends in the fourth, after 3.2 s; one more is asked for in the last.
+    // One requested in the first second ends in the fourth, after 3.2 s; another is requested in the last.
     let pressed = || [asked(), none(), none(), ended(3_200.0), asked()];
     let diagnosis = judged(quiet(), seconds(6.0, pressed()));
     expect(&diagnosis, Cause::PostgresCheckpoints);
@@ -76,7 +76,7 @@ fn checkpoints_for_the_amount_written_while_sessions_wait_for_the_disk() {
     }
 }
 
-/// Commits wait for the log because a checkpoint has the disk.
+/// Commits wait for the log because a checkpoint occupies the disk.
 #[test]
 fn what_waits_for_the_log_meanwhile_follows() {
     let mut bad = seconds(5.0, [asked(), none(), none(), ended(3_900.0), asked()]);

@@ -1,4 +1,4 @@
-//! What gives is behind the service, which shows nothing: proxies.
+//! The cause is behind a service that shows nothing: proxies.
 
 use crate::builders::*;
 use record::watch::{
@@ -14,7 +14,7 @@ fn group(name: &str, used: f64, states: &[(ThreadWait, f64)]) -> ThreadGroup {
     ThreadGroup { name: name.to_owned(), threads, on_cpu_ns: ns(used), states, ..ThreadGroup::default() }
 }
 
-/// nginx, and one behind it of these threads, with so many connections.
+/// nginx, and a downstream with these threads and connections.
 fn nginx_before(behind: ThreadGroup, connections: u32) -> Window {
     let signal = ThreadWait::Other { what: "rt_sigsuspend".to_owned() };
     let mut window = second(vec![group("nginx", 0.02, &[(signal, 1.0), (ThreadWait::Events, 1.0)])]);
@@ -52,7 +52,7 @@ fn watched_behind_nginx(name: &str) -> WatchCoverage {
     }
 }
 
-/// PHP-FPM with four children of 50 ms each, as it was seen behind nginx: nothing was named, or what nginx serves "at a time".
+/// PHP-FPM with four children of 50 ms each, as observed behind nginx: nothing was named, or what nginx serves "at a time".
 fn php(asleep: f64, connections: u32) -> Window {
     nginx_before(
         group(
@@ -88,14 +88,14 @@ fn all_workers_behind_a_proxy_are_taken() {
     assert!(inside.is_none_or(|finding| finding.follows_from == Some(Cause::Workers)), "{diagnosis:#?}");
 }
 
-/// As many are busy there as the service has connections to it: it could take more, and something before it holds them back.
+/// As many are busy there as the service has connections to it: it could take more, and something before it holds requests back.
 #[test]
 fn who_has_a_worker_for_each_connection_is_not_what_gave() {
     let diagnosis = judge_php(4);
     assert_ne!(diagnosis.cause(), Some(Cause::Workers), "{diagnosis:#?}");
 }
 
-/// Their stacks tell that they sleep in SQLite; those of the service, in threads of the same name, do not.
+/// Their stacks show that they sleep in SQLite; those of the service, in threads of the same name, do not.
 #[test]
 fn who_sleeps_in_sqlite_behind_a_proxy() {
     let mut watched = watched_behind_nginx("python3.11");
@@ -116,7 +116,7 @@ fn who_sleeps_in_sqlite_behind_a_proxy() {
             threads: 3,
         };
         let look = CloserLook::Stacks { pid, took_ns: 1, at: vec![at] };
-        // At a moment of a trial that was good in the end.
+        // At a moment of a trial that turned out good.
         recording.fold(&Event::Looked { trial: 1, place: String::new(), look });
         let diagnosis = torment_diagnosis::diagnose(&recording);
         expect(&diagnosis, cause);
@@ -146,7 +146,7 @@ fn one_event_loop_behind_a_proxy_has_no_rest() {
     assert!(said.contains("one event loop of node behind nginx, which keeps one processor busy"), "{said}");
 }
 
-/// Caddy before eight threads of gunicorn, as it was seen: "6.6 of caddy's 7.1 workers wait for one lock". Go's threads wait so for work.
+/// Caddy before eight threads of gunicorn, as observed: "6.6 of caddy's 7.1 workers wait for one lock". Go's threads wait so for work.
 #[test]
 fn threads_of_go_that_have_no_work_wait_for_no_lock() {
     let caddy = |waiting: f64, behind: f64, connections: u32| {
@@ -179,7 +179,8 @@ fn threads_of_go_that_have_no_work_wait_for_no_lock() {
     assert!(diagnosis.findings.iter().all(|finding| finding.cause != Cause::Lock), "{diagnosis:#?}");
 }
 
-/// PgBouncer with ten connections to PostgreSQL, behind a service with fifty to it: requests were said to wait in the service, which "serves 10 at a time".
+/// PgBouncer with ten connections to PostgreSQL, behind a service with fifty to it: requests were reported to wait in the service, which
+/// "serves 10 at a time".
 #[test]
 fn a_pool_behind_the_service_is_full() {
     let pooler = || {

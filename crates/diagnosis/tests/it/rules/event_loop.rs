@@ -1,4 +1,4 @@
-//! One event loop that uses a processor alone.
+//! A single event loop that saturates a processor.
 
 use crate::builders::*;
 use record::watch::{
@@ -23,7 +23,7 @@ fn service(name: &str, command: &str, cpus: f64) -> WatchCoverage {
     }
 }
 
-/// A group of which some threads had no rest.
+/// A group with some always busy threads.
 fn threads(name: &str, on_cpu: f64, full: f64, states: &[(ThreadWait, f64)]) -> ThreadGroup {
     let had = if full > 0.0 { on_cpu } else { 0.0 };
     let group = workers(on_cpu, 0.05, states);
@@ -38,10 +38,10 @@ fn judged(about: WatchCoverage, well: Window, bad: Window) -> Diagnosis {
     judge(about, vec![load(600.0, 600.0, 0.4, 1, well), load(2000.0, 1000.0, 300.0, 900, bad)])
 }
 
-/// "A pool of 1 permits", for five of Node's seven threads wait for work that never comes; and of nginx "I do not know".
+/// "A pool of 1 permits", because five of Node's seven threads wait for work that never comes; and for nginx "I do not know".
 #[test]
 fn it_is_named_and_given_more_processes_in_its_own_words() {
-    // As they were seen: those that wait do so at any load.
+    // As observed: the waiting ones wait at any load.
     let node = |run: f64, full: f64| {
         let states = [(futex(None), 5.0), (ThreadWait::Events, 2.0 - run), (ThreadWait::Running, run)];
         second(vec![threads("node", run, full, &states)])
@@ -92,7 +92,7 @@ fn it_is_named_and_given_more_processes_in_its_own_words() {
     }
 }
 
-/// As Node was seen at 800/s, 20 looks a second: "running" in 19 of 20 looks, and on a processor for a quarter of the time.
+/// As Node was observed at 800/s, 20 looks a second: "running" in 19 of 20 looks, and on a processor for a quarter of the time.
 #[test]
 fn a_loop_that_was_always_looked_at_in_the_same_moment() {
     let at = |on: f64, full: f64, run: f64| {
@@ -104,7 +104,7 @@ fn a_loop_that_was_always_looked_at_in_the_same_moment() {
     assert!(diagnosis.sentences[0].contains("one event loop of node"), "{:?}", diagnosis.sentences);
 }
 
-/// Redis, begun by the service, was told to be more processes by node:cluster.
+/// Redis, started by the service, was advised to use node:cluster.
 #[test]
 fn a_loop_of_another_program_is_told_what_that_needs() {
     let redis = |run: f64, full: f64| {
@@ -116,7 +116,7 @@ fn a_loop_of_another_program_is_told_what_that_needs() {
     assert!(diagnosis.next[0].contains("2 of it, as a cluster"), "{:?}", diagnosis.next);
 }
 
-/// Held to one processor it has none to give to more processes.
+/// Confined to one processor it has none to give to more processes.
 #[test]
 fn a_loop_with_one_processor_needs_both() {
     let run = |run: f64, full: f64| {
@@ -127,18 +127,18 @@ fn a_loop_with_one_processor_needs_both() {
             &[(ThreadWait::Events, 1.0 - run), (ThreadWait::Running, run)],
         )])
     };
-    // Alone on it, and with another thread that is ready.
+    // Alone on it, and with another ready thread.
     for delay in [0.05, 1.1] {
         let mut bad = run(0.99, 1.0);
         bad.subjects[0].groups[0].run_delay_ns = ns(delay);
         let diagnosis = judged(service("python3.11", "uvicorn asgi:app", 1.0), run(0.6, 0.0), bad);
         expect(&diagnosis, Cause::Cpu);
-        // What is said twice of a service whose threads have its name.
+        // The name is not repeated for a service whose threads bear it.
         assert!(!diagnosis.sentences[0].contains("uvicorn (uvicorn)"), "{:?}", diagnosis.sentences);
         let prediction = diagnosis.prediction.expect("there is one");
         let times = prediction.capacity.zip(prediction.from).map(|(gives, from)| gives.0 / from.0);
         assert_eq!(times, Some(2.0), "{prediction:?}");
-        // Whoever follows it has no processor left to make the load with.
+        // Following the advice leaves no processor to make the load.
         let ends = "that is all 2 processors of this machine, so the load has to come from another one";
         assert!(prediction.then.starts_with(ends), "{prediction:?}");
         let next = diagnosis.next.join("; ");
@@ -146,7 +146,8 @@ fn a_loop_with_one_processor_needs_both() {
     }
 }
 
-/// Next.js and npm's http-server: "twice the processors: 13,600/s" was expected of a loop that can use one, for V8's collector took a fifth of that.
+/// Next.js and npm's http-server: "twice the processors: 13,600/s" was expected of a loop that can use one, because V8's collector took a
+/// fifth of that.
 #[test]
 fn a_loop_whose_collector_works_beside_it_is_still_one() {
     let node = |main: f64, full: f64, others: f64| {
@@ -179,7 +180,8 @@ fn a_loop_whose_collector_works_beside_it_is_still_one() {
     );
 }
 
-/// Two of uvicorn beside torment on two processors: each "keeps a processor busy all the time", of which it had 71 %, and --workers 3 was advised.
+/// Two uvicorn processes beside torment on two processors: each "keeps a processor busy all the time", of which it had 71 %, and
+/// --workers 3 was advised.
 #[test]
 fn loops_that_torment_crowds_out_are_given_the_machine() {
     let uvicorn = |run: f64, full: f64| {
@@ -229,7 +231,7 @@ fn several_loops_are_counted_and_one_that_rests_is_none() {
     assert_ne!(rests.cause(), Some(Cause::Cpu), "each rests 40 % of its time: {rests:#?}");
 }
 
-/// "Others use 58 % of the processors in use" was said of a loop that had its processor nearly all the time.
+/// "Others use 58 % of the processors in use" was reported for a loop that had its processor nearly all the time.
 #[test]
 fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
     let uvicorn = |run: f64, full: f64, delay: f64| {
@@ -247,7 +249,7 @@ fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
     };
     let about = || service("python3.11", "uvicorn asgi:app", 2.0);
     expect(&judged(about(), well(), uvicorn(0.93, 1.0, 0.06)), Cause::Cpu);
-    // Of several threads of its name the one that has no rest is starved, though the queue of new connections is full as well.
+    // Of several threads of its name the always busy one is starved, though the accept queue is full as well.
     let states = [(futex(None), 5.0), (ThreadWait::Events, 1.0), (ThreadWait::Running, 1.0)];
     let mut node = uvicorn(0.34, 1.0, 0.7);
     node.subjects[0].groups[0] = ThreadGroup { run_delay_ns: ns(0.7), ..threads("node", 0.34, 1.0, &states) };
@@ -255,16 +257,16 @@ fn neighbours_take_nothing_from_a_loop_that_has_its_processor() {
         vec![ListenSocket { address: "127.0.0.1:80".to_owned(), queued: 512, backlog: 511 }];
     let diagnosis = judged(service("node", "node server.js", 2.0), well(), node);
     expect(&diagnosis, Cause::Neighbour);
-    // What it lacks is not told as what it has.
+    // What it lacks is not reported as what it has.
     let shared = judged(about(), well(), uvicorn(0.81, 1.0, 0.19));
     expect(&shared, Cause::Cpu);
     let sentence = "always wants a processor and has one 81 % of the time";
     assert!(shared.sentences[0].contains(sentence), "{:?}", shared.sentences);
-    // One that has it for two thirds of the time lacks the rest.
+    // One that has it two thirds of the time lacks the rest.
     expect(&judged(about(), well(), uvicorn(0.65, 1.0, 0.34)), Cause::Neighbour);
 }
 
-/// A thread that did not wait for events when well is no event loop, and two that pass the processor to each other are not one.
+/// A thread that did not wait for events when well is no event loop, and two that alternate on a processor are not one.
 #[test]
 fn what_is_no_loop_is_not_called_one() {
     let one = |run: f64, full: f64| {
@@ -273,7 +275,7 @@ fn what_is_no_loop_is_not_called_one() {
     let diagnosis = judged(service("crunch", "./crunch", 2.0), one(0.6, 0.0), one(0.99, 1.0));
     expect(&diagnosis, Cause::Cpu);
     assert!(!diagnosis.sentences[0].contains("loop"), "{:?}", diagnosis.sentences);
-    // Sixteen threads of Python share one interpreter: none of them has no rest.
+    // Sixteen Python threads share one interpreter: none of them is always busy.
     let shared = |run: f64| {
         let states = [(futex(Some(1)), 15.0), (ThreadWait::Running, run), (ThreadWait::Events, 2.0 - run)];
         second(vec![threads("python3", run, 0.0, &states)])
@@ -284,7 +286,7 @@ fn what_is_no_loop_is_not_called_one() {
     assert!(diagnosis.next[0].contains("more processes"), "{:?}", diagnosis.next);
 }
 
-/// Near its limit aiohttp rests for moments that nobody sees, which made it a thread that is running all the time.
+/// Near its limit aiohttp rests for moments that are not sampled, which made it an always running thread.
 #[test]
 fn a_loop_that_is_hardly_ever_seen_at_rest_is_one() {
     let aiohttp = |run: f64, full: f64, events: f64| {
@@ -298,8 +300,8 @@ fn a_loop_that_is_hardly_ever_seen_at_rest_is_one() {
     assert!(diagnosis.next[0].contains("more processes"), "{:?}", diagnosis.next);
 }
 
-/// Fastify's Node keeps a processor busy from half its limit on, and its collector's threads are seen now and then: it was said to be one thread that
-/// is running all the time.
+/// Fastify's Node keeps a processor busy from half its limit on, and its collector's threads are seen now and then: it was reported as
+/// one thread that is running all the time.
 #[test]
 fn what_is_known_to_be_a_loop_is_one_whatever_its_helpers_do() {
     let node = |helpers: f64, run: f64| {
@@ -313,7 +315,8 @@ fn what_is_known_to_be_a_loop_is_one_whatever_its_helpers_do() {
     assert!(evidence.iter().all(|text| !text.contains("waiting for events")), "{evidence:?}");
 }
 
-/// A process that only looks after others computes nothing: gunicorn's one worker with threads used half a processor "each", and nothing was said.
+/// A process that only supervises computes nothing: gunicorn's one worker with threads used half a processor "each", and nothing was
+/// reported.
 #[test]
 fn a_master_is_no_interpreter() {
     let gunicorn = |run: f64, waiting: f64| {
@@ -333,8 +336,8 @@ fn a_master_is_no_interpreter() {
     assert!(diagnosis.next[0].contains("gunicorn --workers 2"), "{:?}", diagnosis.next);
 }
 
-/// Puma's threads wait for Ruby's interpreter without a deadline; one computes, and another is in a system call or ready to compute. They were said to
-/// wait for one of two permits.
+/// Puma's threads wait for Ruby's interpreter without a deadline; one computes, and another is in a system call or ready to compute. They
+/// were reported to wait for one of two permits.
 #[test]
 fn threads_of_ruby_wait_for_its_interpreter() {
     let puma = |run: f64, ready: f64, states: &[(ThreadWait, f64)]| {
@@ -349,12 +352,12 @@ fn threads_of_ruby_wait_for_its_interpreter() {
     expect(&diagnosis, Cause::Lock);
     assert!(diagnosis.sentences[0].contains("the interpreter's lock"), "{:?}", diagnosis.sentences);
     assert!(diagnosis.next[0].contains("more processes instead of threads"), "{:?}", diagnosis.next);
-    // Where nobody computes they wait for something else.
+    // If nobody computes they wait for something else.
     let pool = puma(0.1, 0.0, &[(futex(None), 3.1), (peer(), 1.9)]);
     expect(&judged(about(), well, pool), Cause::Pool);
 }
 
-/// etcd, held to one processor: "one event loop … one process for each". Go has no event loop, and as many threads as it may use processors.
+/// etcd, confined to one processor: "one event loop … one process for each". Go has no event loop, and as many threads as processors.
 #[test]
 fn go_has_no_event_loop() {
     let window = |run: f64, full: f64| {

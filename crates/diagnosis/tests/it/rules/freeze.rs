@@ -1,15 +1,15 @@
-//! A service that stands still now and then.
+//! A service that freezes now and then.
 
 use crate::builders::*;
 use record::watch::{ListenSocket, Network, ThreadWait, Window};
 use record::{Cause, Diagnosis};
 
-/// One thread, which waits for events most of the time.
+/// One thread that mostly waits for events.
 fn idle() -> Window {
     second(vec![workers(0.05, 0.0, &[(ThreadWait::Events, 0.95), (ThreadWait::Running, 0.05)])])
 }
 
-/// As the service is seen in a second in which its queue of new connections is full.
+/// The service in a second in which its accept queue is full.
 fn full() -> Window {
     let mut full = idle();
     full.subjects[0].listeners =
@@ -18,12 +18,12 @@ fn full() -> Window {
     full
 }
 
-/// A trial at such a rate in which so many were outstanding.
+/// A trial at this rate with this many outstanding.
 fn trial(rate: f64, outstanding: f64) -> Load {
     load(rate, rate, outstanding, 20, idle())
 }
 
-/// One in which it stood still for a second, and where these wait since then.
+/// One with a freeze of a second, whose requests have waited since.
 fn froze(rate: f64) -> Load {
     Load { still: Some((200, 1_200)), ..trial(rate, 0.95 * rate) }
 }
@@ -36,7 +36,7 @@ fn followed(diagnosis: &Diagnosis) -> Option<Cause> {
     diagnosis.findings.iter().find(|found| found.cause == Cause::AcceptQueue)?.follows_from
 }
 
-/// Of a service that stood still for a second in every ten, the verdict was the queue of new connections that each freeze filled.
+/// The verdict for a service that froze for one second in ten was the accept queue that each freeze filled.
 #[test]
 fn a_freeze_outranks_the_full_queue_that_it_caused() {
     let found = judge(
@@ -48,7 +48,7 @@ fn a_freeze_outranks_the_full_queue_that_it_caused() {
     let said = &found.sentences[0];
     assert!(said.starts_with("java froze 4 times for 1 s each"), "{said}");
     assert!(said.contains("more than its queue of 511 new connections holds"), "{said}");
-    // The good trials next to the limit froze as often, so that is not why the others are bad.
+    // The good trials next to the limit froze as often, so freezes do not make the others bad.
     assert!(!said.contains("every bad trial"), "{said}");
     assert_eq!(found.findings[0].confidence.word(), "low", "{found:#?}");
 }
@@ -63,7 +63,7 @@ fn where_only_the_bad_trials_froze_it_is_what_makes_them_bad() {
     assert_ne!(found.findings[0].confidence.word(), "low", "{found:#?}");
 }
 
-/// Where most would wait all the same, freezes are none of the reasons; nor is one alone.
+/// If most would wait anyway, freezes are no cause; nor is a single one.
 #[test]
 fn an_overload_with_a_few_freezes_is_an_overload() {
     let crowd = |rate: f64| Load { outstanding: 5.0 * rate, ..froze(rate) };

@@ -1,4 +1,4 @@
-//! torment was the limit, or was not.
+//! Whether torment was the limit.
 
 use crate::builders::*;
 use record::watch::{PostgresServer, ThreadWait, WatchCoverage, WatchedProcesses, Window};
@@ -13,7 +13,7 @@ fn the_generator_is_suspected_first() {
     expect(&diagnosis, Cause::Generator);
 }
 
-/// A hiccup of the generator far above a limit that was found is no verdict.
+/// A hiccup of the generator far above a found limit is no verdict.
 #[test]
 fn a_generator_that_is_late_beyond_the_limit_is_not_the_limit() {
     let mut late = load(500.0, 190.0, 390.0, 1900, pool_of_ten());
@@ -22,7 +22,7 @@ fn a_generator_that_is_late_beyond_the_limit_is_not_the_limit() {
     expect(&judge(watched(), vec![calm(), late, bad]), Cause::Pool);
 }
 
-/// Nor is one below a rate that was held, nor one between the bounds of a limit that stands.
+/// Nor is one below a held rate, nor one between the bounds of a limit that holds.
 #[test]
 fn a_generator_that_is_late_for_once_is_not_the_limit() {
     for rate in [50.0, 150.0] {
@@ -39,8 +39,8 @@ fn a_generator_that_is_late_for_once_is_not_the_limit() {
     }
 }
 
-/// "1 connections could not be made" was said of thousands of arrivals, for void trials were counted; and "too many open
-/// files" of our own was taken for the words of a full PostgreSQL.
+/// "1 connections could not be made" was reported of thousands of arrivals, because void trials were counted; and our own "too many open
+/// files" was taken for the message of a full PostgreSQL.
 #[test]
 fn what_torment_lacks_is_its_own_and_counted_in_arrivals() {
     let about = || WatchCoverage {
@@ -66,7 +66,7 @@ fn what_torment_lacks_is_its_own_and_counted_in_arrivals() {
     }
 }
 
-/// "torment, not the target, high confidence" stood above a section that showed the only event loop of the target busy all the time.
+/// "torment, not the target, high confidence" stood above a section that showed the target's only event loop busy all the time.
 #[test]
 fn a_target_that_is_full_as_well_is_told_and_makes_it_less_sure() {
     let of = |used: f64, ready: f64| {

@@ -5,7 +5,7 @@ use record::watch::{PeerConnections, ThreadWait, Window};
 use record::{Cause, Diagnosis, Limit, LimitUnit, SearchEnd};
 use torment_diagnosis::diagnose;
 
-/// One thread, which waits for events most of the time.
+/// One thread that mostly waits for events.
 fn idle() -> Window {
     second(vec![workers(0.05, 0.0, &[(ThreadWait::Events, 0.95), (ThreadWait::Running, 0.05)])])
 }
@@ -14,7 +14,8 @@ fn at(rate: f64, answered: f64, outstanding: f64, response_ms: u64) -> Load {
     load(rate, answered, outstanding, response_ms, idle())
 }
 
-/// Of a pool of ten, each of which takes 20 ms, it was said that requests wait inside, and the reader had to reckon how many are served.
+/// For a pool of ten, each of which takes 20 ms, only "requests wait inside" was reported, and readers had to calculate how many are
+/// served.
 #[test]
 fn how_many_are_served_at_a_time_is_reckoned() {
     for (calm, bad, says) in [
@@ -28,7 +29,7 @@ fn how_many_are_served_at_a_time_is_reckoned() {
             at(104.0, 99.0, 120.0, 1_200),
             "serves 1 request at a time: 99/s is 10.1 ms each, and one alone takes 10 ms with its way there and back",
         ),
-        // Neither one nor two: each takes longer when there are more, or the rate is limited.
+        // Neither one nor two: each takes longer the more there are, or the rate is limited.
         (at(70.0, 70.0, 0.7, 10), at(160.0, 140.0, 120.0, 900), "threads do not show"),
     ] {
         let found = judge(watched(), vec![calm, bad]);
@@ -37,7 +38,7 @@ fn how_many_are_served_at_a_time_is_reckoned() {
     }
 }
 
-/// Go with GOMAXPROCS=1: its threads take turns, none is busy all the time, and "a lock, a single worker" was all that was advised.
+/// Go with GOMAXPROCS=1: its threads take turns, none is always busy, and "a lock, a single worker" was all the advice.
 #[test]
 fn one_at_a_time_that_computes_is_told() {
     let go = |uses: f64| {
@@ -55,14 +56,14 @@ fn one_at_a_time_that_computes_is_told() {
     assert!(diagnosis.next[0].contains("GOMAXPROCS"), "{:?}", diagnosis.next);
 }
 
-/// "A freeze, medium" was what gave first, beside a limit that freezes left as it is.
+/// "A freeze, medium" was what gave first, beside a limit that freezes did not lower.
 #[test]
 fn what_sets_the_limit_is_looked_for_beside_freezes_that_leave_it() {
     let froze = |load: Load| Load { still: Some((200, 1_200)), ..load };
     let (calm, well) = (at(250.0, 250.0, 5.0, 20), froze(at(490.0, 490.0, 300.0, 200)));
     let fails = |load: Load| Load { good: false, ..load };
     let queues = froze(fails(at(510.0, 495.0, 480.0, 200)));
-    // Too short a queue to tell what it answers meanwhile; but nothing else made it fail.
+    // The queue is too short to show its capacity meanwhile; but nothing else made it fail.
     let without = [fails(at(506.0, 499.0, 19.0, 40)), froze(fails(at(554.0, 300.0, 130.0, 200)))];
     let found = ten_at_a_time(vec![calm.clone(), well.clone(), queues]);
     let freeze = found.findings.iter().find(|finding| finding.cause == Cause::Freeze).expect("it did freeze");
@@ -106,7 +107,7 @@ fn ten_at_a_time(trials: Vec<Load>) -> Diagnosis {
     found
 }
 
-/// Node with mysql2, whose ten connections lead to a database that no rule knows: "10 at a time", and nobody said what those ten are.
+/// Node with mysql2, whose ten connections lead to a database without rules: "10 at a time", and nothing said what those ten are.
 #[test]
 fn as_many_connections_as_are_served_are_a_pool() {
     let connected = |connections: f64, mut load: Load| {
@@ -130,6 +131,6 @@ fn as_many_connections_as_are_served_are_a_pool() {
     assert!(diagnosis.arithmetic.as_ref().is_some_and(record::CapacityCheck::agrees), "{diagnosis:#?}");
     // Permits in front of them would look the same.
     assert_eq!(diagnosis.findings[0].confidence.word(), "medium", "{:#?}", diagnosis.findings[0]);
-    // Of more, some are idle.
+    // With more, some are idle.
     expect(&judged(20.0), Cause::Inside);
 }

@@ -1,4 +1,4 @@
-//! The virtual machine itself.
+//! The Java virtual machine itself.
 
 use crate::builders::*;
 use record::Cause;

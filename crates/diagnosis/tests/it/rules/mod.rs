@@ -1,4 +1,4 @@
-//! Each rule against windows made by hand: what it says, and that its neighbours keep quiet.
+//! Each rule against hand-made windows: what it reports, and that similar rules stay silent.
 
 mod checkpoints;
 mod downstream;

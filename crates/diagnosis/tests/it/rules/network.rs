@@ -1,4 +1,4 @@
-//! The network: what is lost, dropped, not tracked, and a link that is full.
+//! The network: loss, drops, connection tracking, and a saturated link.
 
 use crate::builders::*;
 use record::watch::{InterfaceTraffic, LimitUsage, Network, ThreadWait, Window};
@@ -66,7 +66,7 @@ fn packets_that_are_dropped_and_by_whom() {
     }
     assert!(!names(&judged(sent(), dropped(5, 0, 0)), Cause::PacketDrops), "1 of 2,000");
     assert!(!names(&judged(dropped(90, 0, 0), dropped(90, 0, 0)), Cause::PacketDrops), "as when well");
-    // What is dropped is sent again: that follows from it.
+    // Drops cause retransmissions.
     let lost = Network { segments_retransmitted: 300, ..dropped(90, 0, 0) };
     let diagnosis = judged(sent(), lost);
     expect(&diagnosis, Cause::PacketDrops);

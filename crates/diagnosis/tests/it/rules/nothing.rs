@@ -33,7 +33,7 @@ fn a_limit_that_was_not_reached_has_no_cause() {
         "Nothing gave: the target held the highest load allowed, 100/s; one bad trial at 100/s was chance.";
     assert_eq!(diagnosis.sentences, [said]);
 
-    // A trial that torment was too late for is void, and no bad moment of the target.
+    // A trial in which torment was late is void, not a bad moment of the target.
     let mut void = load(100.0, 50.0, 90.0, 900, odd.clone());
     void.invalid = vec![Caveat::new(CaveatKind::GeneratorLate, "late")];
     let mut recording = recorded(None, watched(), vec![void, load(100.0, 100.0, 1.0, 10, odd.clone())]);
@@ -54,7 +54,7 @@ fn what_is_not_known_is_said() {
     // Outside only.
     let diagnosis = judge(WatchCoverage::default(), vec![load(100.0, 50.0, 90.0, 900, Window::default())]);
     assert_eq!((diagnosis.cause(), diagnosis.none), (None, Some(NoFinding::NotObservable)));
-    // Seen, and nothing fits: half of the workers in some unknown call.
+    // Observed, and nothing fits: half of the workers are in some unknown call.
     let odd =
         second(vec![workers(0.1, 0.1, &[(ThreadWait::Other { what: "io_uring_enter".to_owned() }, 20.0)])]);
     let diagnosis = judge(watched(), vec![load(100.0, 50.0, 10.0, 900, odd)]);

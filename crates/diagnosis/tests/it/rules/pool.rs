@@ -1,4 +1,4 @@
-//! A crowd that waits for one of a few, or for one lock.
+//! Many that wait for one of a few, or for one lock.
 
 use crate::builders::*;
 use record::watch::{ApplicationFrame, CloserLook, Jvm, StackGroup, ThreadGroup, ThreadWait};
@@ -36,7 +36,8 @@ fn at(group: &str, threads: u32, state: &str, frame: &str) -> StackGroup {
     }
 }
 
-/// "All 4 workers sleep: 8 would do twice as much" was said of a service that writes to SQLite: whoever meets its lock sleeps, and asks again.
+/// "All 4 workers sleep: 8 would do twice as much" was reported of a service that writes to SQLite: a thread that meets its lock sleeps
+/// and retries.
 #[test]
 fn who_sleeps_in_sqlite_waits_for_its_lock() {
     let window = |asleep: f64| {
@@ -68,7 +69,7 @@ fn who_sleeps_in_sqlite_waits_for_its_lock() {
     }
 }
 
-/// Of 32 threads nine had a request, and eight of these waited for a lock of Java's, as those without one waited for work: "something inside".
+/// Of 32 threads nine had a request, eight of which waited for a Java lock just as those without one waited for work: "something inside".
 #[test]
 fn a_java_lock_before_threads_without_work() {
     let window = |held: f64| {
@@ -98,7 +99,7 @@ fn a_java_lock_before_threads_without_work() {
     }
 }
 
-/// Of threads that are no Java machine's, what was seen of their stacks.
+/// The observed stacks of non-Java threads.
 #[test]
 fn stacks_tell_which_function_waits() {
     let group = workers(0.0, 0.0, &[]).name;
@@ -134,7 +135,7 @@ fn a_larger_pool_brings_no_more_than_the_processors_do() {
     );
 }
 
-/// From the figures that the sentences have: how many are in use, how long each request stays by Little's law, how many wait.
+/// From the figures in the sentences: how many are in use, how long each request stays by Little's law, how many wait.
 #[test]
 fn every_place_on_the_way_says_how_full_it_was() {
     let sleeping = |n| sessions("active", Some(("Timeout", "PgSleep")), n);
@@ -190,7 +191,7 @@ fn one_lock() {
     );
 }
 
-/// Flask's own server makes a thread for each request; who accepts, and bears their name, was taken for one of four who held something.
+/// Flask's development server makes a thread for each request; the acceptor of the same name was taken for one of four holders.
 #[test]
 fn who_accepts_holds_nothing() {
     let flask = |held: f64, waiting: f64| {
@@ -205,13 +206,13 @@ fn who_accepts_holds_nothing() {
     let before = load(54.0, 54.0, 0.64, 12, flask(0.5, 0.1));
     let mut full = load(96.0, 91.0, 11.0, 120, flask(0.9, 9.8));
     expect(&judge(watched(), vec![before.clone(), full.clone()]), Cause::Lock);
-    // A second in which the watch was held up, and took few looks.
+    // A second in which the observer was delayed, and took few looks.
     full.each = vec![full.window.clone(); 4];
     full.each.push(flask(6.8, 26.0));
     expect(&judge(watched(), vec![before, full]), Cause::Lock);
 }
 
-/// Node's helpers wait for work under any load, while its one event loop has little to do: what gave is a queue of the program's own.
+/// Node's helpers wait for work under any load, while its one event loop has little to do: the cause is a queue in the program itself.
 #[test]
 fn helpers_that_wait_for_work_wait_for_no_lock() {
     let node = |at_work: f64| {
@@ -224,7 +225,7 @@ fn helpers_that_wait_for_work_wait_for_no_lock() {
     assert!(diagnosis.findings.iter().all(|found| found.cause != Cause::Lock), "{:#?}", diagnosis.findings);
 }
 
-/// A JVM is never quite done compiling; a pool that is exhausted meanwhile is exhausted all the same.
+/// A JVM is never quite done compiling; a pool exhausted meanwhile is exhausted nevertheless.
 #[test]
 fn a_pool_in_a_jvm_that_still_compiles() {
     let mut window = pool_of_ten();

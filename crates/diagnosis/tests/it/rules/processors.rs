@@ -59,7 +59,7 @@ fn processors() {
     expect(&diagnosis, Cause::Neighbour);
     assert!(diagnosis.sentences[0].contains("ffmpeg"), "{:?}", diagnosis.sentences);
 
-    // Who turns away what is too much, as quickly as ever, is held up by nobody.
+    // A service that refuses excess load as quickly as ever is not slowed down by anybody.
     let calm = well();
     let mut refusing = load(600.0, 130.0, calm.outstanding, calm.response_ms, crowded);
     refusing.failures = vec![(Failure::Status(503), 470)];
@@ -67,7 +67,7 @@ fn processors() {
     assert!(diagnosis.findings.iter().all(|found| found.cause != Cause::Neighbour), "{diagnosis:#?}");
 }
 
-/// Go's server held to one processor: one of its threads has that at a time, and the others sleep.
+/// A Go server confined to one processor: one of its threads runs at a time, and the others sleep.
 #[test]
 fn a_runtime_that_queues_by_itself() {
     let threads = |on_cpu, ready| {
@@ -93,8 +93,8 @@ fn a_runtime_that_queues_by_itself() {
     expect(&judged(0.94, 0.22), Cause::Cpu);
 }
 
-/// Caddy beside torment on two processors: of Go's threads two at most run or are ready to, and those that have nothing to do were said to wait for one of
-/// three permits.
+/// Caddy beside torment on two processors: at most two of Go's threads run or are ready to, and the idle ones were reported to wait for
+/// one of three permits.
 #[test]
 fn a_runtime_that_torment_leaves_too_few_processors() {
     let caddy = |on_cpu: f64, ready: f64, idle: f64| {
@@ -118,7 +118,7 @@ fn a_runtime_that_torment_leaves_too_few_processors() {
     assert!(diagnosis.sentences[0].contains("uses 1.3 of 2 while torment uses 0.7"), "{diagnosis:#?}");
     let unless = &diagnosis.unless[0];
     assert!(unless.starts_with("the machine has more than 0.14 of a processor to spare"), "{unless}");
-    // docker-registry: its two threads run or are ready to all of the time, and it was said that nobody knows what gave first.
+    // docker-registry: its two threads run or are ready to all the time, and the cause was reported as unknown.
     let diagnosis = judged(caddy(1.69, 0.25, 0.07));
     expect(&diagnosis, Cause::Cpu);
     let sentence = &diagnosis.sentences[0];
@@ -127,7 +127,7 @@ fn a_runtime_that_torment_leaves_too_few_processors() {
         "{sentence}"
     );
     assert_ne!(judged(caddy(1.5, 0.25, 0.07)).cause(), Some(Cause::Cpu), "one of the two has nothing to do");
-    // Where processors are left it is not that.
+    // With idle processors they are not the cause.
     assert_ne!(judged(caddy(0.6, 0.1, 0.7)).cause(), Some(Cause::Cpu));
 }
 
@@ -158,7 +158,7 @@ fn what_switches_take_is_told_where_it_is_known_and_matters() {
     assert_eq!(told(&judged(None, 100_000)), None, "nobody knows what one costs");
 }
 
-/// A Tomcat and its database held to one processor: the pool's waiters and the transactions that stay open are symptoms.
+/// A Tomcat and its database confined to one processor: the pool's waiters and the open transactions are symptoms.
 #[test]
 fn one_processor_for_the_service_and_its_database() {
     let threads = workers(0.58, 17.0, &[(futex(Some(30)), 180.0), (ThreadWait::Running, 17.0)]);

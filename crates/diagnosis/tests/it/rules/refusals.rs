@@ -1,4 +1,4 @@
-//! Something said no.
+//! Refusals.
 
 use crate::builders::*;
 use record::Cause;
@@ -40,7 +40,8 @@ fn refusals() {
     expect(&judge(watched(), vec![well(), load(100.0, 10.0, 60.0, 900, open)]), Cause::Descriptors);
 }
 
-/// Flask's own server makes a thread for each connection, and closes it behind the answer: more threads that accept would wait for the interpreter, too.
+/// Flask's development server makes a thread for each connection, and closes it after the answer: more acceptors would wait for the
+/// interpreter, too.
 #[test]
 fn who_accepts_waits_for_the_interpreter() {
     let flask = |run: f64, accept: f64| {

@@ -1,4 +1,4 @@
-//! All workers are taken; and who is one.
+//! All workers are busy; and which threads are workers.
 
 use crate::builders::*;
 use record::watch::{
@@ -6,8 +6,8 @@ use record::watch::{
 };
 use record::{Cause, Diagnosis};
 
-/// Puma's five threads, each asleep for 50 ms: Ruby sleeps as it waits for its interpreter, and "only one of 5 computes at a time" was said with high
-/// confidence of one that used 0.03 of a processor.
+/// Puma's five threads, each asleep for 50 ms: Ruby sleeps the way it waits for its interpreter, and "only one of 5 computes at a time"
+/// was reported with high confidence for one that used 0.03 of a processor.
 #[test]
 fn threads_of_ruby_that_sleep_do_not_wait_for_its_interpreter() {
     let puma = |asleep: f64| {
@@ -33,8 +33,8 @@ fn threads_of_ruby_that_sleep_do_not_wait_for_its_interpreter() {
     assert!(diagnosis.sentences[0].starts_with("All 5 workers of ruby3.1 are taken"), "{diagnosis:#?}");
 }
 
-/// The JDK's own HTTP server has one thread, and its clients wait in a queue of fifty: a longer queue was advised with high confidence, "the
-/// service is idle". A helper that sleeps all the time is no worker.
+/// The JDK's own HTTP server has one thread, and its clients wait in a queue of fifty: a longer queue was advised with high confidence,
+/// "the service is idle". A helper that sleeps all the time is no worker.
 #[test]
 fn the_only_worker_may_be_taken() {
     let dispatcher = |asleep: f64| {
@@ -88,7 +88,7 @@ fn workers_that_sleep_or_wait_for_another_service() {
     assert!(diagnosis.chain.contains(&"10.0.0.7:80".to_owned()));
 }
 
-/// Requests that take 100 ms each in a server of Python: a group of threads that bear its name.
+/// Requests of 100 ms each in a Python server: a group of threads with its name.
 fn python(states: &[(ThreadWait, f64)], processes: u32) -> Window {
     let states: Vec<ThreadState> =
         states.iter().map(|(wait, threads)| ThreadState { wait: wait.clone(), threads: *threads }).collect();
@@ -129,8 +129,8 @@ fn gunicorn(well: (f64, Window), bad: (f64, f64, Window)) -> Diagnosis {
     )
 }
 
-/// "All 6 workers are taken" was said of four, and "19" of sixteen: a supervisor, its helper and who accepts for a pool of
-/// threads have the same name. As they were seen.
+/// "All 6 workers are taken" was reported of four, and "19" of sixteen: a supervisor, its helper and the acceptor of a thread pool have
+/// the same name. As observed.
 #[test]
 fn who_does_the_same_at_any_load_is_no_worker() {
     let diagnosis = gunicorn(
@@ -191,8 +191,8 @@ fn who_does_the_same_at_any_load_is_no_worker() {
     assert_eq!((diagnosis.findings[0].confidence.word(), others(&diagnosis)), ("high", Some(3.0)));
 }
 
-/// CherryPy has ten threads; two more of their name sleep at any time, one accepts and one waits: twelve were counted, for no more than three were
-/// looked for.
+/// CherryPy has ten threads; two more of their name sleep at any time, one accepts and one waits: twelve were counted, because no more
+/// than three were looked for.
 #[test]
 fn who_looks_busy_with_more_requests_than_there_are_is_no_worker() {
     let window = |asleep: f64| {
@@ -204,8 +204,8 @@ fn who_looks_busy_with_more_requests_than_there_are_is_no_worker() {
     assert!(diagnosis.sentences[0].starts_with("All 10 workers of"), "{:?}", diagnosis.sentences);
 }
 
-/// Of Tomcat's 200 threads one is on its way from one request to the next most of the time, beside one that accepts and one that waits for events, of
-/// the same name: it was counted as a third of these.
+/// Of Tomcat's 200 threads one is usually between two requests, beside one that accepts and one that waits for events, of the same name:
+/// it was counted as a third of these.
 #[test]
 fn who_is_on_its_way_to_the_next_request_is_a_worker() {
     let window = |asleep: f64| {
@@ -219,8 +219,8 @@ fn who_is_on_its_way_to_the_next_request_is_a_worker() {
     assert!(diagnosis.sentences[0].starts_with("All 200 workers of"), "{:?}", diagnosis.sentences);
 }
 
-/// Hypercorn's worker serves ten at a time, and a helper of its name waits for a pipe, as at any load: it was counted, for averages of states came to
-/// a thread less than two by a last digit, and nothing was said.
+/// Hypercorn's worker serves ten at a time, and a helper of its name waits for a pipe at any load: it was counted, because averages of
+/// states came to a thread less than two by a last digit, and nothing was reported.
 #[test]
 fn who_stands_by_is_so_to_the_last_digit() {
     let states = [(ThreadWait::Events, 0.59), (ThreadWait::Running, 0.4), (ThreadWait::Pipe, 0.999)];
@@ -231,8 +231,8 @@ fn who_stands_by_is_so_to_the_last_digit() {
     assert!(diagnosis.sentences[0].contains("serves 10 requests at a time"), "{:?}", diagnosis.sentences);
 }
 
-/// Six workers, all of them asleep with a request when degraded and three of them when well, are six; and what is known of one
-/// side alone is not sure.
+/// Six workers, all of them asleep with a request when degraded and three of them when well, are six; and what is known of one side alone
+/// is not sure.
 #[test]
 fn who_is_busy_with_a_request_is_a_worker() {
     let full = || python(&[(ThreadWait::Sleep, 5.9), (ThreadWait::Running, 0.1)], 7);
@@ -242,7 +242,7 @@ fn who_is_busy_with_a_request_is_a_worker() {
     );
     expect(&diagnosis, Cause::Workers);
     assert!(diagnosis.sentences[0].starts_with("All 6 workers"), "{:?}", diagnosis.sentences);
-    // Near to the limit nothing can be reckoned from the two: those asleep count.
+    // Near the limit nothing can be extrapolated from the two: those asleep count.
     let near = python(&[(ThreadWait::Events, 1.0), (ThreadWait::Sleep, 5.0)], 7);
     let diagnosis = gunicorn((50.0, near), (90.0, 59.0, full()));
     assert!(diagnosis.sentences[0].starts_with("All 6 workers"), "{:?}", diagnosis.sentences);
@@ -251,7 +251,7 @@ fn who_is_busy_with_a_request_is_a_worker() {
     assert_ne!(alone.findings[0].confidence.word(), "high", "{:#?}", alone.findings[0]);
 }
 
-/// 199 of 200 wait for a lock as they waited for work: they look the same at any load, and are workers all the same.
+/// 199 of 200 wait for a lock the way they waited for work: they look the same at any load, and are still workers.
 #[test]
 fn a_crowd_that_looks_idle_is_no_crowd_of_bystanders() {
     let well = second(vec![workers(0.02, 0.01, &[(futex(None), 199.8), (ThreadWait::Sleep, 0.2)])]);
@@ -262,8 +262,8 @@ fn a_crowd_that_looks_idle_is_no_crowd_of_bystanders() {
     assert!(diagnosis.sentences[0].contains("200 workers"), "{:?}", diagnosis.sentences);
 }
 
-/// Three helpers of Python wait for a lock's word at any load, always three, beside FastAPI's forty threads: 43 were counted, for they were more than
-/// the one process that a helper each was believed of.
+/// Three Python helpers always wait for a lock at any load, beside FastAPI's forty threads: 43 were counted, because there were more than
+/// the one helper assumed per process.
 #[test]
 fn who_waits_alike_in_every_second_is_no_worker() {
     let window = |asleep: f64| {
@@ -276,8 +276,8 @@ fn who_waits_alike_in_every_second_is_no_worker() {
     assert!(diagnosis.sentences[0].starts_with("All 40 workers of"), "{:?}", diagnosis.sentences);
 }
 
-/// Django connects to its database for each request: of eight threads that waited for it three were seen at a connection that had closed before
-/// anybody could say where it led, and what gave first was unknown.
+/// Django connects to its database for each request: of eight threads that waited for it three were seen at a connection that had closed
+/// before it could be identified, and the cause was unknown.
 #[test]
 fn who_waits_at_a_connection_that_has_closed_waits_where_the_others_do() {
     let window = |reads: f64, closed: f64| {
@@ -292,8 +292,7 @@ fn who_waits_at_a_connection_that_has_closed_waits_where_the_others_do() {
     assert!(said.starts_with("All 8 workers of") && said.contains("127.0.0.1:5432"), "{said}");
 }
 
-/// Threads that are made when they are needed are no thread for each request once there are no more of them; those that grow to the
-/// end are.
+/// Threads created on demand are not thread-per-request once their number stops growing; those that grow to the end are.
 #[test]
 fn a_pool_that_fills_is_a_number_of_workers() {
     let window = |n: f64| second(vec![workers(0.1, 0.1, &[(ThreadWait::Sleep, n)])]);
@@ -307,7 +306,7 @@ fn a_pool_that_fills_is_a_number_of_workers() {
     }
 }
 
-/// One thread that writes for each request was told to be more, for "they only wait".
+/// One thread that writes for each request was advised to become more, because "they only wait".
 #[test]
 fn the_only_worker_may_wait_for_a_disk() {
     let disk = || ThreadWait::Disk { what: "/srv/log".to_owned() };

@@ -9,23 +9,23 @@ use super::primitives::{HeaderText, Malformed};
 use super::{Block, Http2, WINDOW};
 use record::Failure;
 
-/// Longer header blocks are not sent in good faith.
+/// Longer header blocks are abuse.
 pub(super) const BLOCK_LIMIT: usize = 64 * 1024;
-/// Names as the Huffman code writes them.
+/// Huffman-coded names.
 const STATUS: &[u8] = &[0xb8, 0x84, 0x8d, 0x36, 0xa3];
 const CONTENT_LENGTH: &[u8] = &[0x21, 0xea, 0x49, 0x6a, 0x4a, 0xd4, 0x16, 0xa9, 0x93, 0x3f];
 const CONTENT_TYPE: &[u8] = &[0x21, 0xea, 0x49, 0x6a, 0x4a, 0xc9, 0xf5, 0x59, 0x7f];
 const GRPC_STATUS: &[u8] = &[0x9a, 0xca, 0xc8, 0xb2, 0x12, 0x34, 0xda, 0x8f];
 const GRPC_MESSAGE: &[u8] = &[0x9a, 0xca, 0xc8, 0xb5, 0x25, 0x42, 0x07, 0x31, 0x7f];
 
-/// What a header block says that matters here.
+/// The relevant parts of a header block.
 #[derive(Default)]
 struct AnswerHead {
     status: Option<u16>,
     length: Option<u64>,
     is_grpc: bool,
     call: GrpcStatus,
-    /// What is wrong with it, though it can be read.
+    /// What is wrong with it, though it can be decoded.
     wrong: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// A whole header block. One that nobody waits for is read as well, for later ones refer to it.
+    /// Handles a whole header block. One that nobody waits for is decoded too, as later ones refer to it.
     fn handle_header_block(
         &mut self,
         stream: u32,
@@ -79,7 +79,7 @@ impl Http2 {
         teller: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
         let mut open = self.open.get(stream);
-        // Of several blocks the head is wanted: neither interim answers nor trailers.
+        // Of several blocks only the head is wanted: neither interim answers nor trailers.
         let content =
             open.as_mut().filter(|open| open.status.is_none()).and_then(|open| open.content.as_mut());
         let mut fields = content.map(|content| &mut content.headers);
@@ -157,11 +157,11 @@ impl Http2 {
         Ok(())
     }
 
-    /// Ends a stream whose answer is whole, or is none.
+    /// Ends a stream whose answer is complete, or malformed.
     fn end(&mut self, stream: u32, result: Result<Option<u16>, Malformed>, teller: &mut CompletionSink<'_>) {
         let (result, rest) = match result {
             Ok(None) => return,
-            // Who has answered does not want the rest of the question.
+            // A server that has answered does not want the rest of the request.
             Ok(status) => (Ok(status), ErrorCode::CANCEL),
             Err(why) => (Err(why), ErrorCode::PROTOCOL_ERROR),
         };
@@ -202,7 +202,7 @@ impl OpenStream {
         Ok(())
     }
 
-    /// The status, if the stream ends here and the answer is whole.
+    /// The status, if the stream ends here and the answer is complete.
     fn status_if_complete(&self, ends: bool) -> Result<Option<u16>, Malformed> {
         match (self.status, self.expected) {
             (None, _) if ends || self.received > 0 => {
@@ -240,7 +240,7 @@ fn shown(bytes: &[u8]) -> std::slice::EscapeAscii<'_> {
     bytes[..bytes.len().min(20)].escape_ascii()
 }
 
-/// Adds a field to those that are wanted, unless it is of the protocol's own.
+/// Adds a field that is wanted, unless it is a pseudo-header.
 fn push_field(
     fields: &mut Vec<(String, Vec<u8>)>,
     name: &HeaderText<'_>,

@@ -1,4 +1,4 @@
-//! What the server says, frame by frame; here what is about the connection, in `answers` the rest.
+//! Handles the server's frames: here those about the connection, in `answers` the rest.
 
 use super::super::{Answer, Completion, ServerHandling};
 use super::frame::{self, ConnectionError, ErrorCode, Frame, flag, kind, setting};
@@ -6,7 +6,7 @@ use super::open_streams::OpenStream;
 use super::{Http2, Phase, REPLIES_LIMIT};
 use record::Failure;
 
-/// Where ends of exchanges are told.
+/// Collects completed exchanges.
 pub(super) struct CompletionSink<'a> {
     pub told: &'a mut Vec<Completion>,
     pub received_ns: u64,
@@ -28,7 +28,6 @@ impl CompletionSink<'_> {
 }
 
 impl Http2 {
-    /// Takes in what has come.
     pub(super) fn handle_bytes(
         &mut self,
         mut bytes: &[u8],
@@ -74,7 +73,7 @@ impl Http2 {
             (kind::CONTINUATION, _) => self.continuation(frame, teller),
             (kind::RST_STREAM, _) => self.handle_reset(frame, teller),
             (kind::WINDOW_UPDATE, _) => self.handle_window_update(frame),
-            // Priorities, and what later standards add.
+            // Priorities, and additions of later standards.
             _ => Ok(()),
         }
     }
@@ -127,7 +126,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// No more streams; those above the last one named have not been looked at, and never will be.
+    /// No more streams; those above the last one named were not processed, and never will be.
     fn go_away(&mut self, frame: Frame<'_>, teller: &mut CompletionSink<'_>) -> Result<(), ConnectionError> {
         let Some(([a, b, c, d, e, f, g, h], _)) = frame.payload.split_first_chunk() else {
             return Err(ConnectionError::size("GOAWAY", frame.payload.len()));
@@ -136,8 +135,8 @@ impl Http2 {
         let code = ErrorCode(u32::from_be_bytes([*e, *f, *g, *h]));
         self.phase = Phase::Leaving(code);
         for OpenStream { exchange, .. } in self.open.above(last) {
-            // nginx, for one, leaves after every thousand requests, with others under way. Who goes in anger, or before it has
-            // taken any, says what is wrong: that is not passed over.
+            // nginx, for one, leaves after every thousand requests, with others in flight. A server that leaves
+            // with an error, or before it has processed any, says what is wrong: that counts as failure.
             let touch = match code {
                 ErrorCode::NO_ERROR if last > 0 => ServerHandling::Left,
                 ErrorCode::NO_ERROR => ServerHandling::Refused,

@@ -1,30 +1,30 @@
-//! What the peer remembers of our header blocks (RFC 7541 section 2.3.2): each constant field is said
-//! in full once on a connection, and by its number from then on.
+//! The peer's table for our header blocks (RFC 7541 section 2.3.2): each constant field is sent in full once
+//! per connection, and by its index from then on.
 
 use super::hpack::TABLE_SIZE;
 use super::primitives::put_integer;
 use std::sync::Arc;
 
-/// The number of the newest field remembered; older ones follow.
+/// The index of the newest entry; older ones follow.
 const NEWEST: usize = 62;
 
 /// A field that every arrival sends alike.
 pub(super) struct ConstantField {
-    /// The field for a peer that is to remember it.
+    /// Encoded for a peer that is to add it to its table.
     pub remember: Arc<[u8]>,
-    /// The field for a peer that is not.
+    /// Encoded for a peer that is not.
     pub forget: Vec<u8>,
-    /// What it takes of the peer's table.
+    /// Its size in the peer's table.
     pub size: usize,
 }
 
-/// The peer's table, of which nothing is ever pushed out: what has no room is said in full each time.
+/// The peer's table, from which nothing is ever evicted: what has no room is sent in full each time.
 pub(super) struct EncoderTable {
-    /// The oldest first.
+    /// Oldest first.
     known: Vec<Arc<[u8]>>,
     size: usize,
     limit: usize,
-    /// Whether the peer does not know yet that the limit has changed.
+    /// Whether the peer must still be told of a changed limit.
     changed: bool,
 }
 
@@ -33,7 +33,7 @@ impl EncoderTable {
         Self { known: Vec::new(), size: 0, limit: TABLE_SIZE, changed: false }
     }
 
-    /// The peer remembers at most so much.
+    /// The peer's limit has changed.
     pub fn set_limit(&mut self, size: u32) {
         let limit = TABLE_SIZE.min(size as usize);
         if limit != self.limit {
@@ -41,7 +41,7 @@ impl EncoderTable {
         }
     }
 
-    /// What a header block begins with: after a change the table is emptied, then as large as it may be.
+    /// Begins a header block: after a change the table is emptied, then set as large as allowed.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         if std::mem::take(&mut self.changed) {
             put_integer(0x20, 5, 0, out);
@@ -49,7 +49,7 @@ impl EncoderTable {
         }
     }
 
-    /// Appends the field, as briefly as the peer understands.
+    /// Appends the field, as short as the peer's table allows.
     pub fn put(&mut self, constant: &ConstantField, out: &mut Vec<u8>) {
         let same = |known: &Arc<[u8]>| Arc::ptr_eq(known, &constant.remember) || *known == constant.remember;
         if let Some(place) = self.known.iter().position(same) {

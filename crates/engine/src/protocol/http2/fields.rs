@@ -1,4 +1,4 @@
-//! The fields that both sides of every connection know.
+//! HPACK's static table.
 
 /// RFC 7541 appendix A.
 pub(super) const FIELDS: [(&str, &str); 61] = [
@@ -65,12 +65,12 @@ pub(super) const FIELDS: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// Number of the first field of this name among them.
+/// The index of the first field with this name.
 pub(super) fn static_name(name: &[u8]) -> Option<usize> {
     FIELDS.iter().position(|(known, _)| known.as_bytes() == name).map(|place| place + 1)
 }
 
-/// Number of this field among them.
+/// The index of this field.
 pub(super) fn static_field(name: &[u8], value: &[u8]) -> Option<usize> {
     let same = |(n, v): &(&str, &str)| n.as_bytes() == name && v.as_bytes() == value;
     FIELDS.iter().position(same).map(|place| place + 1)

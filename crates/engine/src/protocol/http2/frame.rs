@@ -1,20 +1,20 @@
-//! Frames: what an HTTP/2 connection is made of (RFC 9113 sections 4 and 6).
+//! HTTP/2 frames (RFC 9113 sections 4 and 6).
 
 use crate::protocol::framer::Framer;
 use std::fmt;
 
-/// What a client says first.
+/// What a client sends first.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Bytes before the payload of a frame.
 pub(super) const HEAD: usize = 9;
-/// Most payload of a frame, both ways, unless the other side has said more.
+/// Largest payload of a frame, both ways, unless the other side allows more.
 pub(super) const PAYLOAD: usize = 16_384;
-/// Most that we put into one, whatever the server has said.
+/// Largest payload that we send, whatever the server allows.
 pub(super) const PAYLOAD_SENT: usize = 256 * 1024;
-/// Highest number of a stream, and largest window.
+/// Highest stream number, and largest window.
 pub(super) const MOST: u32 = (1 << 31) - 1;
 
-/// What kinds of frames there are; others are passed over.
+/// Frame types; others are ignored.
 pub(super) mod kind {
     pub const DATA: u8 = 0;
     pub const HEADERS: u8 = 1;
@@ -27,7 +27,6 @@ pub(super) mod kind {
     pub const CONTINUATION: u8 = 9;
 }
 
-/// Flags of frames.
 pub(super) mod flag {
     pub const ACK: u8 = 1;
     pub const END_STREAM: u8 = 1;
@@ -36,7 +35,7 @@ pub(super) mod flag {
     pub const PRIORITY: u8 = 0x20;
 }
 
-/// What one side tells the other about itself.
+/// Identifiers of settings.
 pub(super) mod setting {
     pub const HEADER_TABLE_SIZE: u16 = 1;
     pub const ENABLE_PUSH: u16 = 2;
@@ -90,13 +89,11 @@ impl ConnectionError {
         Self::new(ErrorCode::PROTOCOL_ERROR, why)
     }
 
-    /// A frame of the wrong length.
     pub fn size(what: &str, length: usize) -> Self {
         Self::new(ErrorCode::FRAME_SIZE_ERROR, format!("{what} of {length} bytes"))
     }
 }
 
-/// A whole frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame<'a> {
     pub kind: u8,
@@ -111,7 +108,7 @@ impl<'a> Frame<'a> {
         self.flags & flag != 0
     }
 
-    /// The payload of DATA and HEADERS, without what only fills it up.
+    /// The payload of DATA and HEADERS, without padding.
     pub fn unpadded(&self) -> Result<&'a [u8], ConnectionError> {
         if !self.has(flag::PADDED) {
             return Ok(self.payload);
@@ -122,7 +119,7 @@ impl<'a> Frame<'a> {
             .ok_or_else(|| ConnectionError::protocol("a frame with more padding than payload"))
     }
 
-    /// The payload as a number of four bytes.
+    /// The payload as a four-byte number.
     pub fn number(&self, what: &str) -> Result<u32, ConnectionError> {
         let bytes = self.payload.try_into().map_err(|_| ConnectionError::size(what, self.payload.len()))?;
         Ok(u32::from_be_bytes(bytes))
@@ -142,7 +139,7 @@ pub(super) fn next_frame<'a, 'b: 'a>(
     Ok(pieces.next(bytes, needed)?.map(Frame::parse))
 }
 
-/// How many bytes the frame that begins so has, as far as can be told.
+/// The length of the frame that begins like this, as far as is known.
 fn needed(bytes: &[u8]) -> Result<usize, ConnectionError> {
     let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
     let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
@@ -152,12 +149,10 @@ fn needed(bytes: &[u8]) -> Result<usize, ConnectionError> {
     Ok(HEAD + length)
 }
 
-/// Appends the head of a frame.
 pub(super) fn put_head(length: usize, kind: u8, flags: u8, stream: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&head(length, kind, flags, stream));
 }
 
-/// The head of a frame.
 pub(super) fn head(length: usize, kind: u8, flags: u8, stream: u32) -> [u8; HEAD] {
     let [_, a, b, c] = (length as u32).to_be_bytes();
     let [d, e, f, g] = stream.to_be_bytes();
@@ -170,8 +165,8 @@ pub(super) fn put_number(kind: u8, stream: u32, number: u32, out: &mut Vec<u8>) 
     out.extend_from_slice(&number.to_be_bytes());
 }
 
-/// Makes a header block, written after room for a frame's head at `start`, what opens a stream: one
-/// frame, or several if it is longer than a frame may be.
+/// Completes a header block, written after room for a frame's head at `start`, into the frame that opens a
+/// stream, or several if it is longer than a frame may be.
 pub(super) fn finish_headers(out: &mut Vec<u8>, start: usize, stream: u32, ends: bool, most: usize) {
     let flags = if ends { flag::END_STREAM } else { 0 };
     let length = out.len() - start - HEAD;

@@ -1,28 +1,29 @@
-//! How a call of gRPC ended, which its answer says beside the HTTP status, mostly behind the body (gRPC over HTTP2,
-//! "Responses").
+//! How a gRPC call ended, which its answer says besides the HTTP status, mostly after the body (gRPC over
+//! HTTP2, "Responses").
 
 use super::super::error_text::{first_line, without_values};
 use record::Failure;
 
-/// Names of the codes (gRPC, "Status codes and their use in gRPC").
+/// Names of the status codes (gRPC, "Status codes and their use in gRPC").
 const NAMES: [&str; 17] = units::texts![
     "OK" "CANCELLED" "UNKNOWN" "INVALID_ARGUMENT" "DEADLINE_EXCEEDED" "NOT_FOUND" "ALREADY_EXISTS"
     "PERMISSION_DENIED" "RESOURCE_EXHAUSTED" "FAILED_PRECONDITION" "ABORTED" "OUT_OF_RANGE" "UNIMPLEMENTED"
     "INTERNAL" "UNAVAILABLE" "DATA_LOSS" "UNAUTHENTICATED"
 ];
-/// What a client takes for the code where there is none.
+/// The code that a client assumes if there is none.
 const UNKNOWN: u32 = 2;
 /// Bytes of a message that are kept: far more than is shown of it.
 const KEPT: usize = 1024;
 
-/// What the last header block has said of a call.
+/// The status of a call, from its last header block.
 #[derive(Default)]
 pub(super) struct GrpcStatus {
     code: Option<u32>,
     message: Vec<u8>,
 }
 
-/// Whether this is the content of gRPC over HTTP/2; gRPC-Web, whose type begins alike, ends within the body.
+/// Whether this is the content type of gRPC over HTTP/2; gRPC-Web, whose type begins alike, ends within the
+/// body.
 pub(super) fn is_grpc(content_type: &[u8]) -> bool {
     let rest = content_type.strip_prefix(b"application/grpc");
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';' | b' ')))
@@ -38,7 +39,6 @@ impl GrpcStatus {
         self.message = encoded[..encoded.len().min(KEPT)].to_vec();
     }
 
-    /// Why the call has failed, if it has.
     pub fn failure(self) -> Option<Failure> {
         let (code, message) = match self.code {
             Some(0) => return None,
@@ -51,7 +51,7 @@ impl GrpcStatus {
     }
 }
 
-/// The text without the percent signs that stand for what a header cannot hold.
+/// Decodes percent-encoded text.
 fn decoded(mut encoded: &[u8]) -> String {
     let mut out = Vec::with_capacity(encoded.len());
     while let Some((first, rest)) = encoded.split_first() {
@@ -61,7 +61,7 @@ fn decoded(mut encoded: &[u8]) -> String {
                 out.push((high << 4 | low) as u8);
                 encoded = &rest[2..];
             }
-            // What is encoded wrongly is better read as it came than not at all.
+            // Invalid encoding is better shown as it is than not at all.
             _ => {
                 out.push(*first);
                 encoded = rest;
@@ -71,8 +71,8 @@ fn decoded(mut encoded: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The same words for all failures of the same kind: without what is quoted, and without words with a digit, such as
-/// numbers and identifiers.
+/// The same text for all failures of one kind: without quotations, and without words that contain a digit, such
+/// as numbers and identifiers.
 fn without_details(message: &str) -> String {
     let line: String = first_line(message.trim()).chars().filter(|c| !c.is_control()).collect();
     let word = |word| if str::contains(word, |c: char| c.is_ascii_digit()) { "…" } else { word };

@@ -1,21 +1,21 @@
-//! Reads header blocks (HPACK, RFC 7541), each field only as far as somebody wants to know it.
+//! Decodes header blocks (HPACK, RFC 7541), each field only as far as needed.
 
 use super::fields::FIELDS;
 use super::huffman;
 use super::primitives::{HeaderText, Malformed, read_integer, read_string};
 use std::collections::VecDeque;
 
-/// What a peer may remember; the value that holds without a word about it, which is what browsers
-/// and other load generators let stand: a smaller one would make its answers dearer than in life.
+/// The table size offered to the peer: the protocol's default, which browsers and other load generators keep. A
+/// smaller one would make its answers costlier than in reality.
 pub(super) const TABLE_SIZE: usize = 4096;
-/// What an entry counts beside its text (RFC 7541 section 4.1).
+/// An entry's overhead in the table's size (RFC 7541 section 4.1).
 pub(super) const ENTRY_SIZE: usize = 32;
-/// A block that means more text than this, as it came, is not sent in good faith, however short it is.
+/// A block that expands to more text than this, before decompression, is abuse, however short it is.
 const FIELDS_LIMIT: usize = 256 * 1024;
 
-/// A field that the peer refers to by number.
+/// A field that the peer refers to by index.
 struct Entry {
-    /// Where its name begins, counted from the first byte ever kept; the value follows.
+    /// Offset of its name, counted from the first byte ever kept; the value follows.
     start: usize,
     name: usize,
     value: usize,
@@ -24,27 +24,26 @@ struct Entry {
 }
 
 impl Entry {
-    /// What it counts for the peer, or less: of a compressed text only the least possible length is known.
+    /// Its size for the peer, or less: of compressed text only the minimum length is known.
     fn size(&self) -> usize {
         let least = |length, huffman| if huffman { length * 8 / huffman::LONGEST } else { length };
         least(self.name, self.huffman.0) + least(self.value, self.huffman.1) + ENTRY_SIZE
     }
 }
 
-/// What the peer's header blocks refer to.
+/// The table that the peer's header blocks refer to.
 ///
-/// Kept as it came: nginx gives every field of every answer to be remembered, and never refers to one,
-/// so that decoding them all would cost more than the rest of the answer. What the entries count is
-/// then known only from below, and some stay longer than the peer keeps them. That does no harm, for
-/// their numbers are counted from the newest.
+/// Kept as received: nginx has every field of every answer added, and never refers to one, so decoding them all
+/// would cost more than the rest of the answer. Of the entries' size only a lower bound is then known, and some
+/// stay longer than the peer keeps them. That does no harm, as indices count from the newest.
 pub(super) struct Decoder {
-    /// The newest first.
+    /// Newest first.
     entries: VecDeque<Entry>,
-    /// The text of the entries, the oldest first, after some of entries that are gone.
+    /// The entries' text, oldest first, after some of removed entries.
     text: Vec<u8>,
-    /// Bytes kept once that are no longer in `text`.
+    /// Bytes already removed from `text`.
     dropped: usize,
-    /// What all entries count.
+    /// The size of all entries.
     size: usize,
     limit: usize,
 }
@@ -54,8 +53,8 @@ impl Decoder {
         Self { entries: VecDeque::new(), text: Vec::new(), dropped: 0, size: 0, limit: TABLE_SIZE }
     }
 
-    /// Calls `each` with the name and value of every field. Fails if there is more text than [`FIELDS_LIMIT`]: one
-    /// byte may mean a field of thousands.
+    /// Calls `each` with the name and value of every field. Fails if there is more text than [`FIELDS_LIMIT`]:
+    /// one byte may stand for a field of thousands.
     pub fn decode(
         &mut self,
         mut block: &[u8],
@@ -114,7 +113,7 @@ impl Decoder {
         }
     }
 
-    /// A field of the tables, which are counted on from each other.
+    /// A field by its index in the static table, continued by the dynamic one.
     fn field(&self, index: usize) -> Result<(HeaderText<'_>, HeaderText<'_>), Malformed> {
         let place = index.checked_sub(1).ok_or_else(|| unknown_index(index))?;
         if let Some((name, value)) = FIELDS.get(place) {
@@ -132,7 +131,7 @@ impl Decoder {
         )
     }
 
-    /// An entry that is larger than the table empties it and is no error.
+    /// An entry larger than the table empties it, which is no error.
     fn remember(&mut self, name: &FieldName<'_>, value: &HeaderText<'_>) {
         let text = self.name_text(name);
         let entry = Entry {
@@ -173,16 +172,16 @@ impl Decoder {
 
 #[cfg(any(test, feature = "fuzzing"))]
 impl Decoder {
-    /// Bytes kept for fields to come.
+    /// Bytes kept for later fields.
     pub fn held(&self) -> usize {
         self.text.len() + self.entries.len() * size_of::<Entry>()
     }
 }
 
-/// A name as a block gives it.
+/// A field name in a block: literal, or by reference.
 enum FieldName<'a> {
     Said(HeaderText<'a>),
-    /// Of the entry at this place.
+    /// The name of this entry of the dynamic table.
     Kept(usize),
 }
 
@@ -232,8 +231,8 @@ mod tests {
         assert_eq!((decoder.entries.len(), decoder.size), (3, 164));
     }
 
-    /// RFC 7541 appendix C.5 and C.6: answers with a table of 256 bytes that loses entries, without and
-    /// with compression.
+    /// RFC 7541 appendix C.5 and C.6: answers with a table of 256 bytes that evicts entries, without and with
+    /// compression.
     #[test]
     fn forgets_what_has_no_room() {
         let expected = [
@@ -267,7 +266,7 @@ mod tests {
         assert_eq!(counts, [(4, 222), (4, 222), (3, 215)]);
     }
 
-    /// What a long connection holds does not grow.
+    /// A long-lived connection's memory does not grow.
     #[test]
     fn text_that_is_gone_is_dropped() {
         let mut decoder = Decoder::new();
@@ -303,12 +302,12 @@ mod tests {
         }
     }
 
-    /// A block of one byte after another that each mean a field of 15 KB took seconds to read: a server could
-    /// have held up the loop with frames of 16 KB.
+    /// A block of bytes that each stand for a field of 15 KB took seconds to decode: a server could have held
+    /// up the loop with frames of 16 KB.
     #[test]
     fn a_short_block_that_means_a_lot_is_refused() {
         let mut block = b"\x48".to_vec();
-        // Ones are the end symbol: zeroes are `0`, of five bits.
+        // All ones are the end symbol; zeroes are `0`, five bits each.
         put_integer(0x80, 7, 15_000, &mut block);
         block.resize(block.len() + 15_000, 0);
         block.resize(block.len() + 40, 0xbe);

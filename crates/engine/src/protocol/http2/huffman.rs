@@ -1,7 +1,7 @@
-//! The Huffman code of HPACK (RFC 7541 appendix B), decoding only: what we send is not compressed.
+//! HPACK's Huffman code (RFC 7541 appendix B), decoding only: we send uncompressed.
 
-/// Bits of the code of each symbol; the last one ends a string and must not appear in one. The code
-/// is canonical, so that the lengths say all.
+/// Code length of each symbol, in bits; the last one ends a string and must not appear in one. The code is
+/// canonical, so the lengths define it.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28,
     28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6,
@@ -18,13 +18,12 @@ const END: u16 = 256;
 const SHORTEST: usize = 5;
 pub(super) const LONGEST: usize = 30;
 
-/// The code in the order of its codes, which is that of length, then symbol.
+/// The symbols in code order: by length, then symbol.
 struct CodeTable {
     symbols: [u16; 257],
-    /// For each length, what 32 bits stay below if they begin with a code of this length or a
-    /// shorter one.
+    /// For each length, the bound that 32 bits stay below if they begin with a code of at most this length.
     below: [u64; LONGEST + 1],
-    /// For each length, what turns a code into its place among the symbols.
+    /// For each length, what turns a code into an index into `symbols`.
     offset: [i64; LONGEST + 1],
 }
 
@@ -51,10 +50,10 @@ const fn code() -> CodeTable {
     made
 }
 
-/// Appends the text of a string.
+/// Appends the decoded string.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let mut bytes = bytes.iter();
-    // Bits not decoded yet, the next one topmost, and how many they are.
+    // Bits not yet decoded, the next one topmost, and their count.
     let (mut bits, mut count) = (0_u64, 0);
     loop {
         while count <= 56
@@ -66,7 +65,7 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str
         let window = bits >> 32;
         let length = (SHORTEST..LONGEST).find(|l| window < CODE.below[*l]).unwrap_or(LONGEST);
         if length > count {
-            // What fills the last byte up is the beginning of the end symbol: ones, fewer than eight.
+            // The last byte is padded with the start of the end symbol: ones, fewer than eight.
             let filled = count < 8 && bits == !(u64::MAX >> count);
             return if filled { Ok(()) } else { Err("a Huffman string that ends within a symbol") };
         }

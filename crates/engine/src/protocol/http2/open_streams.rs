@@ -6,30 +6,29 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-/// One stream.
 #[derive(Default)]
 pub(super) struct OpenStream {
     pub exchange: u32,
     /// Whether the request was HEAD.
     pub head_only: bool,
-    /// What headers and body are kept in, if they are wanted.
+    /// Keeps headers and body, if they are wanted.
     pub content: Option<Box<Content>>,
-    /// Whether any part of the answer has come.
+    /// Whether any part of the answer has arrived.
     pub heard: bool,
-    /// Of the head of the answer, once that has come.
+    /// The answer's status, once its head has arrived.
     pub status: Option<u16>,
-    /// How the call ended, if this is one of gRPC.
+    /// How the call ended, if it is gRPC.
     pub call: Option<GrpcStatus>,
-    /// How long the body of the answer is, if its head says so.
+    /// The length of the answer's body, if its head says so.
     pub expected: Option<u64>,
     pub received: u64,
-    /// Bytes received that the server has not been given back for the stream's window.
+    /// Bytes received but not yet returned to the stream's window.
     pub taken: u32,
-    /// Bytes of the body that may be sent; less than none after the server has thought better of it.
+    /// Bytes of the body that may be sent; negative after the server has reduced its window.
     pub window: i64,
-    /// The body of the request, and how much of it is sent, while there is more.
+    /// The request's body, and how much of it is sent, while there is more.
     pub body: Option<(Arc<Vec<u8>>, usize)>,
-    /// Whether the stream is among those that upload.
+    /// Whether the stream is queued for upload.
     pub queued: bool,
 }
 
@@ -39,7 +38,7 @@ impl OpenStream {
     }
 }
 
-/// The streams by their numbers.
+/// The streams by number.
 #[derive(Default)]
 pub(super) struct OpenStreams(HashMap<u32, OpenStream, BuildHasherDefault<StreamIdHasher>>);
 
@@ -60,12 +59,12 @@ impl OpenStreams {
         self.0.remove(&stream)
     }
 
-    /// Takes out those with a higher number.
+    /// Removes those with a higher number.
     pub fn above(&mut self, last: u32) -> impl Iterator<Item = OpenStream> {
         self.0.extract_if(move |stream, _| *stream > last).map(|(_, open)| open)
     }
 
-    /// The stream of an exchange: looks at all of them, as only those that give up do.
+    /// The stream of an exchange: a linear search, only for cancelling.
     pub fn find(&self, exchange: u32) -> Option<u32> {
         self.0.iter().find(|(_, open)| open.exchange == exchange).map(|(stream, _)| *stream)
     }
@@ -79,7 +78,7 @@ impl OpenStreams {
     }
 }
 
-/// Spreads numbers that we gave ourselves: nobody can choose them to collide.
+/// Hashes our own stream numbers: nobody can choose them to collide.
 #[derive(Default)]
 struct StreamIdHasher(u64);
 

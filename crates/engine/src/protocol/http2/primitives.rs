@@ -1,11 +1,11 @@
-//! What header blocks are made of: integers and strings (RFC 7541 section 5).
+//! The primitives of header blocks: integers and strings (RFC 7541 section 5).
 
 use super::huffman;
 
 /// Why the bytes are no header block, in a few words.
 pub(super) type Malformed = String;
 
-/// A name or a value as it came.
+/// A name or value as received.
 #[derive(Clone, Copy)]
 pub(super) struct HeaderText<'a> {
     pub bytes: &'a [u8],
@@ -17,7 +17,7 @@ impl<'a> HeaderText<'a> {
         Self { bytes, huffman: false }
     }
 
-    /// Its characters; `room` is where they are put if they have to be decoded.
+    /// Its characters; decoded into `room` if compressed.
     pub fn decode<'b>(&self, room: &'b mut Vec<u8>) -> Result<&'b [u8], Malformed>
     where
         'a: 'b,
@@ -30,13 +30,13 @@ impl<'a> HeaderText<'a> {
         Ok(room)
     }
 
-    /// Whether it is this name; `compressed` is how the Huffman code writes it.
+    /// Whether it equals this name; `compressed` is the name's Huffman code.
     pub fn matches(&self, name: &[u8], compressed: &[u8]) -> bool {
         self.bytes == if self.huffman { compressed } else { name }
     }
 }
 
-/// An integer that begins in the lowest `bits` of the first byte (RFC 7541 section 5.1).
+/// Reads an integer that begins in the lowest `bits` of the first byte (RFC 7541 section 5.1).
 pub(super) fn read_integer(block: &mut &[u8], bits: u32) -> Result<usize, Malformed> {
     let mut next = || {
         let (first, rest) = block.split_first().ok_or("a header block that ends within a field")?;
@@ -48,7 +48,7 @@ pub(super) fn read_integer(block: &mut &[u8], bits: u32) -> Result<usize, Malfor
     if value < most {
         return Ok(value);
     }
-    // Four more bytes hold more than any length that a block may have.
+    // Four more bytes hold more than any length allowed in a block.
     for shift in [0, 7, 14, 21] {
         let byte = next()?;
         value += usize::from(byte & 0x7f) << shift;
@@ -59,7 +59,7 @@ pub(super) fn read_integer(block: &mut &[u8], bits: u32) -> Result<usize, Malfor
     Err("an oversized number in a header block".to_owned())
 }
 
-/// A string as it is, compressed or not (RFC 7541 section 5.2).
+/// Reads a string, without decompressing it (RFC 7541 section 5.2).
 pub(super) fn read_string<'a>(block: &mut &'a [u8]) -> Result<HeaderText<'a>, Malformed> {
     let huffman = block.first().is_some_and(|first| first & 0x80 != 0);
     let length = read_integer(block, 7)?;
@@ -68,8 +68,8 @@ pub(super) fn read_string<'a>(block: &mut &'a [u8]) -> Result<HeaderText<'a>, Ma
     Ok(HeaderText { bytes, huffman })
 }
 
-/// Appends an integer in the lowest `bits` of a byte whose other bits are `first`, and as many bytes
-/// more as it takes.
+/// Appends an integer in the lowest `bits` of a byte whose other bits are `first`, and in as many further bytes
+/// as it takes.
 pub(super) fn put_integer(first: u8, bits: u32, value: usize, out: &mut Vec<u8>) {
     let most = (1 << bits) - 1;
     if value < most {
@@ -85,7 +85,7 @@ pub(super) fn put_integer(first: u8, bits: u32, value: usize, out: &mut Vec<u8>)
     out.push(rest as u8);
 }
 
-/// Appends a string as it is.
+/// Appends a string, uncompressed.
 pub(super) fn put_string(text: &[u8], out: &mut Vec<u8>) {
     put_integer(0, 7, text.len(), out);
     out.extend_from_slice(text);

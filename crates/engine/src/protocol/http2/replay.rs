@@ -1,4 +1,4 @@
-//! What comes of a server's words, without a socket: for the fuzzers.
+//! Replays a server's bytes without a socket: for the fuzzers.
 
 use super::control::CompletionSink;
 use super::frame::{self, kind};
@@ -8,10 +8,10 @@ use crate::protocol::{Completion, ServerHandling};
 use crate::stream::Stream;
 use plan::{RenderContext, Request, Template};
 
-/// Longer than the first windows: some of it waits for the server.
+/// Longer than the initial windows: some of it waits for the server.
 const BODY: usize = 100_000;
 
-/// Results of exchanges in their order, and how the connection ended if it did.
+/// The results of exchanges in order, and how the connection ended, if it did.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Http2Replay {
     told: Vec<(u32, ReplayedEnd)>,
@@ -21,7 +21,7 @@ pub(crate) struct Http2Replay {
 }
 
 impl Http2Replay {
-    /// Of words in pieces of this size, either from the first on or once all requests are sent.
+    /// Replays these bytes in pieces of this size, either from the start or once all requests are sent.
     pub fn of(said: &[u8], size: usize, sent: bool) -> Self {
         let mut talk = Http2::new(8);
         talk.phase = Phase::Greeted;
@@ -42,7 +42,7 @@ impl Http2Replay {
                 end = Some(broken.why);
                 break;
             }
-            // A server that reads all that it is told.
+            // A server that reads everything sent to it.
             talk.flush(&mut Stream::Null { answered: true }).expect("nobody is there to refuse it");
             talk.assert_bounded();
         }
@@ -52,13 +52,13 @@ impl Http2Replay {
         Self { told: told.into_iter().map(result).collect(), end, open }
     }
 
-    /// Whether it ended because the server allowed more than there is.
+    /// Whether it ended because the server overflowed a window.
     pub fn is_too_wide(&self) -> bool {
         self.end == Some(upload::window_overflow().why)
     }
 }
 
-/// Status and content or failure, and what the server did about it.
+/// Status and content or failure, and how the server handled it.
 type ReplayedEnd = (Result<(u16, Option<Box<Content>>), String>, ServerHandling);
 
 fn teller(told: &mut Vec<Completion>) -> CompletionSink<'_> {
@@ -86,7 +86,7 @@ fn request(method: &str, body: usize) -> RequestWriter {
 }
 
 impl Http2 {
-    /// What the server decides on stays small.
+    /// Memory that the server controls stays small.
     fn assert_bounded(&self) {
         assert!(self.pieces.held() <= frame::HEAD + frame::PAYLOAD);
         assert!(self.block.as_ref().is_none_or(|block| block.bytes.len() <= answers::BLOCK_LIMIT));

@@ -1,4 +1,4 @@
-//! The header block and body of a request, as HTTP/2 says them.
+//! A request's header block and body in HTTP/2.
 
 use super::super::http1_request::{METHODS_WITH_BODY, USER_AGENT};
 use super::encoder_table::{ConstantField, EncoderTable};
@@ -9,14 +9,14 @@ use plan::{RenderContext, Request};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Fields that speak of an HTTP/1.1 connection, and mean nothing here (RFC 9113 section 8.2.2).
+/// Fields about an HTTP/1.1 connection, meaningless here (RFC 9113 section 8.2.2).
 const OF_CONNECTIONS: [&str; 6] =
     ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"];
-/// How `cookie` and `content-length` begin that are not to be remembered.
+/// How `cookie` and `content-length` begin when not added to the table.
 const COOKIE: &[u8] = &[0x0f, 0x11];
 const CONTENT_LENGTH: &[u8] = &[0x0f, 0x0d];
 
-/// Writes the request of each arrival; whatever is the same for all of them is prepared once.
+/// Encodes each arrival's request; whatever they share is prepared once.
 pub(crate) struct RequestWriter {
     request: Request,
     fields: Vec<Field>,
@@ -28,18 +28,18 @@ pub(crate) struct RequestWriter {
 }
 
 enum Field {
-    /// These bytes, whoever is asked.
+    /// These bytes, for every arrival.
     Ready(Vec<u8>),
-    /// The same for every arrival, and worth remembering for the peer.
+    /// The same for every arrival, and worth adding to the peer's table.
     Constant(ConstantField),
-    /// The path follows this beginning of a field.
+    /// The path follows this prefix.
     Path(Vec<u8>),
-    /// The value of this header of the plan follows this beginning of a field.
+    /// The value of this header of the plan follows this prefix.
     Header(usize, Vec<u8>),
 }
 
 impl RequestWriter {
-    /// For requests to `authority`, through TLS or not.
+    /// For requests to `authority`, with or without TLS.
     pub fn new(request: &Request, authority: &str, tls: bool) -> Self {
         let given = |name: &str| request.headers.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
         let scheme = if tls { "https" } else { "http" };
@@ -79,7 +79,7 @@ impl RequestWriter {
         self.request.method == "HEAD"
     }
 
-    /// The body of this arrival, kept alive by whoever has it: a large one is sent in parts.
+    /// This arrival's body, shared: a large one is sent in parts.
     pub fn body(&mut self, who: &RenderContext<'_>) -> &Arc<Vec<u8>> {
         if !self.body_fixed {
             match Arc::get_mut(&mut self.body) {
@@ -92,7 +92,7 @@ impl RequestWriter {
         &self.body
     }
 
-    /// Appends the header block of this arrival, whose body has been asked for just before.
+    /// Appends this arrival's header block; call [`RequestWriter::body`] just before.
     pub(super) fn write_header_block(
         &mut self,
         who: &RenderContext<'_>,
@@ -130,7 +130,7 @@ impl RequestWriter {
 }
 
 impl Field {
-    /// A field that is not worth remembering: as short as a reference, or seldom the same.
+    /// A field not worth adding to the table: as short as a reference, or seldom the same.
     fn plain(name: &str, value: &[u8]) -> Self {
         let mut out = Vec::new();
         match static_field(name.as_bytes(), value) {
@@ -163,8 +163,7 @@ impl Field {
     }
 }
 
-/// The beginning of a field, up to its value; `first` and `bits` say what the peer does with it
-/// (RFC 7541 section 6.2).
+/// A field up to its value; `first` and `bits` say what the peer does with it (RFC 7541 section 6.2).
 fn field_prefix(name: &str, first: u8, bits: u32) -> Vec<u8> {
     let mut out = Vec::new();
     match static_name(name.as_bytes()) {

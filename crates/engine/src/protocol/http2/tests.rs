@@ -1,5 +1,5 @@
-//! One connection against servers of the test's own: the h2 library as the second opinion, and bytes
-//! written by hand for what no library says.
+//! One connection against test servers: the h2 library as a second opinion, and hand-written bytes for what no
+//! library sends.
 
 mod by_hand;
 mod garbage;
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what must come.
+/// The longest a test waits.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A connection, driven as a loop does, but without an epoll.
@@ -52,7 +52,7 @@ impl Client {
         self.begun += 1;
     }
 
-    /// Hears what there is until `enough` exchanges are told in all, or the connection ends.
+    /// Reads until `enough` exchanges have completed in all, or the connection ends.
     fn hear(&mut self, enough: usize) -> Result<(), Failure> {
         let until = Instant::now() + PATIENCE;
         while self.told.len() < enough {
@@ -66,12 +66,12 @@ impl Client {
         Ok(())
     }
 
-    /// How the connection ends when nothing more is asked.
+    /// How the connection ends if nothing more is sent.
     fn end(&mut self) -> Failure {
         self.hear(usize::MAX).expect_err("it hears until the end")
     }
 
-    /// What became of each exchange told so far: its status, or why it has none.
+    /// The status of each completed exchange, or why it has none.
     fn results(&mut self) -> Vec<String> {
         self.told.sort_by_key(|told| told.exchange);
         let result = |told: Completion| match told.result {
@@ -90,7 +90,7 @@ impl Client {
     }
 }
 
-/// Tries until there is something.
+/// Retries until there is something.
 fn patiently<T>(mut attempt: impl FnMut() -> io::Result<Option<T>>) -> io::Result<T> {
     let until = Instant::now() + PATIENCE;
     loop {

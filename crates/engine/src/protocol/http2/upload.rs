@@ -1,13 +1,13 @@
-//! Bodies of requests: sent as far as the server's windows allow, stream after stream in turns.
+//! Request bodies: sent as far as the server's windows allow, streams taking turns.
 
 use super::Http2;
 use super::frame::{self, ConnectionError, ErrorCode, Frame, MOST, flag, kind};
 
-/// Bytes that may wait to be written before more of the bodies is put after them.
+/// Bytes that may wait to be written before more body data is appended.
 const AHEAD: usize = 256 * 1024;
 
 impl Http2 {
-    /// Puts out what may be sent now.
+    /// Appends what may be sent now.
     pub(super) fn upload(&mut self) {
         while self.window > 0 && self.out.bytes.len() < AHEAD {
             let Some(stream) = self.uploads.pop_front() else { return };
@@ -17,7 +17,7 @@ impl Http2 {
             let most = rest.len().min(self.peer.payload);
             let length = most.min(usize::try_from(self.window.min(open.window)).unwrap_or(0));
             if length == 0 {
-                // The stream comes back with its window.
+                // It is queued again when its window grows.
                 open.queued = false;
                 continue;
             }
@@ -37,7 +37,7 @@ impl Http2 {
         }
     }
 
-    /// WINDOW_UPDATE: the server gives room for more, on a stream or on the connection.
+    /// WINDOW_UPDATE: more room, on a stream or on the connection.
     pub(super) fn handle_window_update(&mut self, frame: Frame<'_>) -> Result<(), ConnectionError> {
         let more = i64::from(frame.number("WINDOW_UPDATE")? & MOST);
         if more == 0 {
@@ -46,7 +46,7 @@ impl Http2 {
         let window = if frame.stream == 0 {
             &mut self.window
         } else {
-            // A stream that is over may still be spoken of.
+            // It may name a stream that is already over.
             let Some(open) = self.open.get(frame.stream) else { return Ok(()) };
             if open.body.is_some() && !open.queued {
                 open.queued = true;
@@ -62,7 +62,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// The server gives all streams another window than before, also those that are open.
+    /// The server changes the initial window of all streams, open ones included.
     pub(super) fn set_initial_window(&mut self, window: u32) -> Result<(), ConnectionError> {
         if window > MOST {
             return Err(window_overflow());

@@ -1,8 +1,8 @@
-//! What the server says is wrong, in words for people and in words to count by.
+//! A server's error, in words for display and in words to count by.
 
 use super::super::error_text::{first_line, is_word_char, without_values};
 
-/// Characters of a statement that are shown, from where its mistake is.
+/// Characters of a statement shown, from the position of the error.
 const SHOWN_PLACE: usize = 30;
 
 /// An ErrorResponse (PostgreSQL's documentation, 55.8 "Error and Notice Message Fields").
@@ -13,9 +13,9 @@ pub(crate) struct ErrorResponse {
     pub code: String,
     message: String,
     hint: String,
-    /// The character of the statement where the mistake is, from 1.
+    /// The position of the error in the statement, in characters from 1.
     position: Option<usize>,
-    /// What the server names beside the message: schema, table, column, type, constraint.
+    /// Schema, table, column, type, constraint, if given beside the message.
     names: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ impl ErrorResponse {
             let end = rest.iter().position(|&b| b == 0).unwrap_or(rest.len());
             let text = String::from_utf8_lossy(&rest[..end]).into_owned();
             match field {
-                // The one that is never translated comes later, from 9.6 on.
+                // The untranslated one comes later, from 9.6 on.
                 b'S' | b'V' => this.severity = text,
                 b'C' => this.code = text,
                 b'M' => this.message = text,
@@ -45,7 +45,7 @@ impl ErrorResponse {
         matches!(self.severity.as_str(), "FATAL" | "PANIC")
     }
 
-    /// All that helps the one who wrote the statement, if there is one.
+    /// All that helps the author of the statement, if there is one.
     pub fn describe(&self, statement: Option<&str>) -> String {
         let mut out = format!("{} ({})", first_line(&self.message), self.code);
         if let (Some(position), Some(statement)) = (self.position, statement) {
@@ -60,8 +60,8 @@ impl ErrorResponse {
         out
     }
 
-    /// The same words for all mistakes of the same kind. Values are left out: each arrival has
-    /// its own, and they are nobody's business. `statement`: what it names may be shown.
+    /// The same text for all errors of one kind. Values are left out: each arrival has its own, and they are
+    /// private. Names from `statement` may be shown.
     pub fn without_values(&self, statement: &str) -> String {
         let is_name =
             |text: &str| self.names.iter().any(|name| name == text) || contains_word(statement, text);
@@ -69,7 +69,7 @@ impl ErrorResponse {
     }
 }
 
-/// Whether the statement has this as a word of its own.
+/// Whether the statement has this as a separate word.
 fn contains_word(statement: &str, word: &str) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && statement.match_indices(word).any(|(at, _)| {

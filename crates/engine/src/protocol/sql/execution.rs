@@ -1,4 +1,4 @@
-//! The conversation after the login: what became of the statement that is under way.
+//! After the login: tracks the statement in flight.
 
 use super::super::{Answer, Completion, ServerHandling};
 use super::error_response::ErrorResponse;
@@ -10,7 +10,7 @@ use record::Failure;
 #[derive(Default)]
 pub(crate) struct ExecutionState {
     under_way: Option<ActiveStatement>,
-    /// What has become of it, once the server has said so; it is told when the server is ready.
+    /// Its result, once the server has sent it; reported when the server is ready.
     result: Option<Result<Option<Box<Content>>, Failure>>,
     /// Whether what the statement did is wanted.
     content: bool,
@@ -20,9 +20,9 @@ pub(crate) struct ExecutionState {
 /// A statement that the server has not ended.
 #[derive(Clone, Copy)]
 struct ActiveStatement {
-    /// None if nobody waits for it any longer.
+    /// `None` if no longer waited for.
     exchange: Option<u32>,
-    /// Which of the session's statements it is.
+    /// Its number among the session's statements.
     number: usize,
 }
 
@@ -36,7 +36,7 @@ impl ExecutionState {
         self.under_way.is_none()
     }
 
-    /// The exchange that is not told yet.
+    /// The exchange not yet reported.
     pub fn open_exchange(&self) -> Option<u32> {
         self.under_way.and_then(|statement| statement.exchange)
     }
@@ -55,7 +55,7 @@ impl ExecutionState {
         }
     }
 
-    /// Hears a message, and tells the exchange that it ends. An error breaks the connection: what it
+    /// Handles a message, and reports the exchange that it ends. An error breaks the connection: whatever it
     /// still carries has failed for that reason.
     pub fn handle_message(
         &mut self,
@@ -65,7 +65,7 @@ impl ExecutionState {
     ) -> Result<Option<Completion>, Failure> {
         match (message.kind, self.under_way) {
             (kind::BIND_COMPLETE | kind::DATA_ROW, Some(_)) => {}
-            // What the server says of itself, at any time.
+            // Asynchronous messages about the server, at any time.
             (kind::NOTICE_RESPONSE | kind::PARAMETER_STATUS | kind::NOTIFICATION_RESPONSE, _) => {}
             (kind::COMMAND_COMPLETE | kind::EMPTY_QUERY_RESPONSE, Some(_)) => {
                 if self.result.is_some() {
@@ -89,7 +89,7 @@ impl ExecutionState {
                     return Err(protocol_failure("the end of a statement before its result"));
                 };
                 if message.body != b"I" {
-                    // The next statement would run inside it, and what comes of it depend on chance.
+                    // The next statement would run inside this transaction, and its result depend on chance.
                     self.over = true;
                     let why =
                         "the statement leaves a transaction open; each statement is a transaction of its own";
@@ -111,7 +111,6 @@ impl ExecutionState {
     }
 }
 
-/// Not what the protocol allows.
 pub(crate) fn protocol_failure(what: &str) -> Failure {
     Failure::Protocol(what.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What is said before the first statement runs: who we are, that we may, and what we will ask.
+//! The login: authentication, and preparing the statements.
 
 use super::error_response::ErrorResponse;
 use super::message::{Message, MessageReader, kind, write_cstring, write_length_prefixed, write_message};
@@ -8,20 +8,20 @@ use md5::{Digest, Md5};
 use plan::{DatabaseAddress, RenderContext, Statement};
 use std::io;
 
-/// Version 3.0 of the protocol, which every server since 7.4 speaks.
+/// Protocol version 3.0, supported by every server since 7.4.
 const VERSION: u32 = 3 << 16;
-/// In the version's place: let us have TLS.
+/// Sent instead of the version to request TLS.
 const TLS_REQUEST: u32 = 1234 << 16 | 5679;
-/// The only mechanism that servers have, but for the one bound to TLS.
+/// The only mechanism that servers offer, besides the one bound to TLS.
 const SCRAM: &str = "SCRAM-SHA-256";
 
-/// What all connections of one pool say in the same words, made ready.
+/// What all connections of one pool send, prepared.
 pub(crate) struct SessionSetup {
     user: String,
     password: Option<Vec<u8>>,
     kept: KeyCache,
     startup: Vec<u8>,
-    /// Names every statement, and has the server parse it.
+    /// Has the server parse and name every statement.
     prepare: Vec<u8>,
     /// Texts of the statements, by number.
     statements: Vec<String>,
@@ -30,7 +30,7 @@ pub(crate) struct SessionSetup {
 }
 
 impl SessionSetup {
-    /// The statements are numbered as they come.
+    /// Statements are numbered in order.
     pub fn new<'a>(
         database: &DatabaseAddress,
         statements: impl IntoIterator<Item = &'a Statement>,
@@ -57,7 +57,7 @@ impl SessionSetup {
             write_message(b'P', &mut prepare, |out| {
                 write_cstring(&statement_name(number), out);
                 write_cstring(&statement.text, out);
-                // The server finds out the types of the parameters.
+                // The server infers the parameter types.
                 out.extend_from_slice(&0u16.to_be_bytes());
             });
             texts.push(statement.text.clone());
@@ -79,7 +79,6 @@ impl SessionSetup {
         }
     }
 
-    /// The text of a statement.
     pub fn statement(&self, number: usize) -> &str {
         self.statements.get(number).map_or("", String::as_str)
     }
@@ -95,7 +94,7 @@ impl SessionSetup {
         })
     }
 
-    /// Why there is no session, by what the server says.
+    /// Why there is no session, from the server's error.
     fn login_error(&self, complaint: &ErrorResponse) -> io::Error {
         let said = format!("the server says: {}", complaint.describe(None));
         match complaint.code.as_str() {
@@ -116,17 +115,17 @@ impl SessionSetup {
     }
 }
 
-/// No password in anything printed.
+/// Keeps the password out of debug output.
 impl std::fmt::Debug for SessionSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session")
+        f.debug_struct("SessionSetup")
             .field("user", &self.user)
             .field("statements", &self.statements)
             .finish_non_exhaustive()
     }
 }
 
-/// How far a connection's login is.
+/// The progress of a connection's login.
 pub(crate) struct Login {
     stage: LoginPhase,
     scram: Option<Scram>,
@@ -136,15 +135,14 @@ pub(crate) struct Login {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LoginPhase {
-    /// Connected.
     Start,
-    /// TLS is asked for.
+    /// TLS is requested.
     TlsAsked,
-    /// The TLS session is being made.
+    /// TLS handshake in progress.
     Securing,
-    /// We have said who we are.
+    /// The startup message is sent.
     Introduced,
-    /// The statements are with the server.
+    /// The statements are sent.
     Preparing,
     Ready,
 }
@@ -154,7 +152,7 @@ impl Login {
         Self { stage: LoginPhase::Start, scram: None, parsed: 0 }
     }
 
-    /// Whether nothing has been said.
+    /// Whether nothing has been sent.
     pub fn is_new(&self) -> bool {
         self.stage == LoginPhase::Start
     }
@@ -172,7 +170,7 @@ impl Login {
         self.stage == LoginPhase::Securing
     }
 
-    /// What is said without being asked.
+    /// Appends what is sent without waiting for the server.
     pub fn write_next(&mut self, session: &SessionSetup, tls: bool, out: &mut Vec<u8>) {
         match self.stage {
             LoginPhase::Start if tls => {
@@ -187,8 +185,8 @@ impl Login {
         }
     }
 
-    /// The server's answer to the wish for TLS. It is one byte: what follows unasked is not from the
-    /// server, but from somebody in between.
+    /// Handles the answer to the TLS request. It is one byte: anything after it comes not from the server, but
+    /// from somebody in between.
     pub fn handle_tls_answer(&mut self, answer: &[u8]) -> io::Result<()> {
         match answer {
             b"S" => {
@@ -204,7 +202,7 @@ impl Login {
         }
     }
 
-    /// Hears what has come, and appends what is to be said to it.
+    /// Handles received bytes, and appends the replies.
     pub fn handle_bytes(
         &mut self,
         mut bytes: &[u8],
@@ -218,7 +216,7 @@ impl Login {
         Ok(())
     }
 
-    /// Hears a message, and appends what is to be said to it.
+    /// Handles a message, and appends the reply.
     fn handle_message(
         &mut self,
         message: &Message<'_>,
@@ -227,7 +225,7 @@ impl Login {
     ) -> io::Result<()> {
         match (message.kind, self.stage) {
             (kind::PARAMETER_STATUS | kind::NOTICE_RESPONSE | kind::NOTIFICATION_RESPONSE, _) => {}
-            // Version and options are negotiated only by servers that know less than we ask for.
+            // Only servers that support less than we request negotiate version and options.
             (kind::KEY_DATA | kind::NEGOTIATE, LoginPhase::Introduced) => {}
             (kind::AUTHENTICATION, LoginPhase::Introduced) => {
                 self.authenticate(message.body, session, out)?
@@ -273,7 +271,7 @@ impl Login {
                 if !rest.split(|&b| b == 0).any(|name| name == SCRAM.as_bytes()) {
                     return Err(invalid_data(format!("the server asks for a login other than {SCRAM}")));
                 }
-                // No challenge is asked for that cannot be met.
+                // Fail before requesting a challenge that cannot be answered.
                 session.password()?;
                 let scram = Scram::new().map_err(|why| invalid_data(why.to_owned()))?;
                 write_secret(out, |out| {
@@ -310,14 +308,14 @@ impl Login {
     }
 }
 
-/// The md5 of the password and the user, and of that and the salt.
+/// md5 over salt and the md5 of password and user.
 fn md5(password: &[u8], user: &[u8], salt: [u8; 4]) -> String {
     let digest =
         |parts: &[&[u8]]| Md5::digest(parts.concat()).iter().map(|b| format!("{b:02x}")).collect::<String>();
     format!("md5{}", digest(&[digest(&[password, user]).as_bytes(), &salt]))
 }
 
-/// A message of kind `p`: all that proves who we are.
+/// A message of kind `p`, which carries all authentication data.
 fn write_secret(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     write_message(b'p', out, body);
 }
@@ -326,7 +324,6 @@ fn invalid_data(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Not what the protocol allows.
 fn protocol_error(what: &str) -> io::Error {
     invalid_data(format!("it does not speak PostgreSQL's protocol: {what}; check host and port"))
 }

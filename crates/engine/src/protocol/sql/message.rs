@@ -1,8 +1,8 @@
-//! PostgreSQL's messages: a kind, a length, a body (its documentation, 55.7 "Message Formats").
+//! PostgreSQL's messages: kind, length, body (its documentation, 55.7 "Message Formats").
 
 use crate::protocol::framer::Framer;
 
-/// What the server's messages are, by their first byte.
+/// Kinds of server messages, by their first byte.
 pub(crate) mod kind {
     pub const AUTHENTICATION: u8 = b'R';
     pub const BIND_COMPLETE: u8 = b'2';
@@ -15,7 +15,7 @@ pub(crate) mod kind {
     pub const EMPTY_QUERY_RESPONSE: u8 = b'I';
     pub const ERROR_RESPONSE: u8 = b'E';
     pub const KEY_DATA: u8 = b'K';
-    /// The server knows an older version of the protocol, or not every option.
+    /// The server knows only an older protocol version, or not every option.
     pub const NEGOTIATE: u8 = b'v';
     pub const NOTICE_RESPONSE: u8 = b'N';
     pub const NOTIFICATION_RESPONSE: u8 = b'A';
@@ -25,32 +25,31 @@ pub(crate) mod kind {
     pub const ROW_DESCRIPTION: u8 = b'T';
 }
 
-/// Kind and length of a message.
+/// Bytes of kind and length.
 const HEAD: usize = 5;
-/// Of a message that is looked at, this much is kept: an error may quote a whole statement, but what is wrong stands before
-/// that.
+/// Bytes kept of a message: an error may quote a whole statement, but its reason comes first.
 const KEPT: usize = 16 * 1024;
-/// Messages that hold nothing of the users' are no longer than this (as in libpq, `fe-protocol3.c`):
-/// what is longer is no message at all.
+/// Messages without user data are no longer than this (as in libpq, `fe-protocol3.c`): anything longer is no
+/// message.
 const SHORT: usize = 30_000;
 
-/// Finds the messages in what the server sends, however the network has cut it.
+/// Splits the server's bytes into messages, however the network has cut them.
 #[derive(Default)]
 pub(crate) struct MessageReader {
     pieces: Framer,
-    /// Bytes to pass over before the next message.
+    /// Bytes to skip before the next message.
     skip: usize,
 }
 
 /// One message from the server.
 pub(crate) struct Message<'a> {
     pub kind: u8,
-    /// Empty where nobody looks at it, as with rows, which are passed over as they come.
+    /// Empty if not needed, as for rows, which are skipped as they arrive.
     pub body: &'a [u8],
 }
 
 impl MessageReader {
-    /// Takes the next message from the front of `bytes`; none if there is no more to be seen in them.
+    /// Takes the next message from the front of `bytes`; `None` if there is no more in them.
     pub fn next<'a, 'b: 'a>(&'a mut self, bytes: &mut &'b [u8]) -> Result<Option<Message<'a>>, &'static str> {
         let passed = self.skip.min(bytes.len());
         self.skip -= passed;
@@ -62,7 +61,7 @@ impl MessageReader {
     }
 }
 
-/// How many bytes are kept of the message that begins so, as far as can be told.
+/// How many bytes to keep of the message that begins like this, as far as is known.
 fn needed(bytes: &[u8]) -> Result<usize, &'static str> {
     if bytes.len() < HEAD {
         return Ok(HEAD);
@@ -71,7 +70,7 @@ fn needed(bytes: &[u8]) -> Result<usize, &'static str> {
     Ok(HEAD + if is_kept(kind) { length.min(KEPT) } else { 0 })
 }
 
-/// The kind of the message that begins here, and the length of its body.
+/// The kind and body length of the message that begins here.
 fn head(bytes: &[u8]) -> Result<(u8, usize), &'static str> {
     let kind = bytes[0];
     let length = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]) as usize;
@@ -104,7 +103,7 @@ pub(crate) fn write_message(kind: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut 
     write_length_prefixed(out, true, body);
 }
 
-/// Appends what `body` writes, and before it its length, in which the length's own bytes may count.
+/// Appends what `body` writes, preceded by its length, which may include the length's own bytes.
 pub(crate) fn write_length_prefixed(out: &mut Vec<u8>, with_itself: bool, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -113,7 +112,7 @@ pub(crate) fn write_length_prefixed(out: &mut Vec<u8>, with_itself: bool, body: 
     out[start..start + 4].copy_from_slice(&(length as u32).to_be_bytes());
 }
 
-/// Appends a text and the NUL that ends it.
+/// Appends a NUL-terminated text.
 pub(crate) fn write_cstring(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
     out.push(0);

@@ -1,7 +1,7 @@
 //! PostgreSQL on one connection: one prepared statement at a time, each in a transaction of its own.
 //!
-//! What is read and said here follows PostgreSQL's documentation, chapter 55 "Frontend/Backend
-//! Protocol". What the kernel has to do with it is in this file; all else is told by bytes alone.
+//! Follows PostgreSQL's documentation, chapter 55 "Frontend/Backend Protocol". This file does the I/O;
+//! everything else works on bytes alone.
 
 mod error_response;
 mod execution;
@@ -28,8 +28,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A server that the network has lost is asked after so long whether it is there, and given up after
-/// twice as long: some statement may be waited for whose time is over.
+/// Keepalive: a silent server is probed after this long, and given up after twice as long: a statement may be
+/// waited for that has timed out.
 const LOST: Duration = Duration::from_secs(10);
 
 pub(crate) struct Sql {
@@ -52,10 +52,10 @@ impl Sql {
         }
     }
 
-    /// Carries the login on; true once statements may be sent. An error is final: its text is what
-    /// the server says, or what is wrong with what it says.
+    /// Continues the login; true once statements may be sent. An error is final: its text is what the server
+    /// says, or what is wrong with that.
     ///
-    /// `tls`: what the session is encrypted with, once the server has agreed.
+    /// `tls`: encrypts the session, once the server has agreed.
     pub fn continue_login(
         &mut self,
         tls: Option<&Tls>,
@@ -99,7 +99,7 @@ impl Sql {
         usize::from(self.talk.is_idle() && self.login.is_none())
     }
 
-    /// Sends a statement. `content`: what it did is told with its end.
+    /// Sends a statement. `content`: its completion includes what it did.
     pub fn send(
         &mut self,
         stream: &mut Stream,
@@ -119,14 +119,14 @@ impl Sql {
         news: Readiness,
         told: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
-        // A server that takes no more may have said why.
+        // A server that accepts no more may have said why.
         let refused = self.outbox.flush(stream).is_err();
         read_available(stream, inbox, news, refused, |_, bytes, received_ns| {
             self.handle_bytes(bytes, received_ns, told)
         })
     }
 
-    /// Hears what has come, and tells each exchange that ends.
+    /// Handles received bytes, and reports each exchange that ends.
     fn handle_bytes(
         &mut self,
         mut bytes: &[u8],
@@ -135,7 +135,7 @@ impl Sql {
     ) -> Result<(), Failure> {
         while let Some(message) = self.messages.next(&mut bytes).map_err(execution::protocol_failure)? {
             told.extend(self.talk.handle_message(&message, &self.session, received_ns)?);
-            // Answered before it was asked, the server is no longer in step.
+            // A server that answers before it was asked is out of step.
             let too_soon = self.talk.is_idle() && !self.outbox.is_empty();
             if self.talk.is_over() || too_soon {
                 return Err(Failure::Closed);
@@ -144,29 +144,28 @@ impl Sql {
         Ok(())
     }
 
-    /// The connection stays, and has no room until the server is done with the statement: that goes
-    /// on whatever we do, and a connection made in place of this one would be one more than the pool
-    /// has, on a server that is slow already.
+    /// The connection stays, without room until the server is done with the statement: that goes on regardless,
+    /// and a replacement connection would be one more than the pool has, on a server that is slow already.
     pub fn cancel(&mut self, exchange: u32) -> bool {
         self.talk.abandon(exchange);
         true
     }
 
-    /// Whether something waits until the socket has room.
+    /// Whether data waits for room in the socket.
     pub fn wants_write(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// A statement is never sent again: what it has done cannot be told.
+    /// A statement is never sent again: its effects are unknown.
     pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
         self.talk.open_exchange().into_iter().for_each(|exchange| each(exchange, ServerHandling::Answered));
     }
 }
 
-/// Has the kernel find out when the other end is gone.
+/// Has the kernel find out when the peer is gone.
 fn enable_keepalive(stream: &Stream) {
     let Some(socket) = stream.socket() else { return };
-    // A Unix socket knows, and says that it has no such options.
+    // A Unix socket notices by itself, and rejects these options.
     let _ = sockopt::set_socket_keepalive(socket, true);
     let _ = sockopt::set_tcp_keepidle(socket, LOST);
     let _ = sockopt::set_tcp_keepintvl(socket, LOST / 4);

@@ -1,10 +1,9 @@
-//! SCRAM-SHA-256 (RFC 5802 and RFC 7677), the client's side, without channel binding.
+//! SCRAM-SHA-256 (RFC 5802 and RFC 7677), client side, without channel binding.
 //!
-//! Written here and not taken from a client library for two reasons. What the password and the salt lead
-//! to is costly by intent, 4,096 rounds and more: a loop that made it anew for each connection would
-//! send nothing for a millisecond each time. And the nonce must come from the kernel without a
-//! descriptor kept between two calls: each loop has descriptors of its own, and what is `/dev/urandom`
-//! in one is a connection in another.
+//! Written here rather than taken from a client library for two reasons. Deriving keys from password and salt
+//! is expensive by design, 4,096 rounds and more: a loop that did it for each connection would send nothing for
+//! a millisecond each time. And the nonce must come from the kernel without a descriptor kept between calls:
+//! each loop has its own descriptor table, and what is `/dev/urandom` in one is a connection in another.
 
 use aws_lc_rs::{digest, hmac, pbkdf2, rand};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -12,12 +11,12 @@ use std::num::NonZeroU32;
 use std::sync::Mutex;
 
 const NONCE_BYTES: usize = 18;
-/// A server that asks for more rounds would stop a loop for a second, though only once.
+/// More rounds would stop a loop for a second, though only once.
 const MAX_ROUNDS: u32 = 5_000_000;
 /// The base64 form of `n,,`: no channel binding.
 const NO_BINDING: &str = "biws";
 
-/// What the last password, salt and count of rounds led to; the same for all connections of a user.
+/// The keys derived from the last password, salt and round count; the same for all connections of a user.
 pub(crate) type KeyCache = Mutex<Option<(Vec<u8>, NonZeroU32, ScramKeys)>>;
 
 #[derive(Clone)]
@@ -26,12 +25,11 @@ pub(crate) struct ScramKeys {
     server: [u8; digest::SHA256_OUTPUT_LEN],
 }
 
-/// One login.
 pub(crate) struct Scram {
     nonce: String,
-    /// The first message without what is said of the channel.
+    /// The first message without its channel-binding header.
     first: String,
-    /// With what the server proves that it knows the password too; and what it has to sign.
+    /// The key by which the server proves that it knows the password too, and the text that it has to sign.
     server: Option<(hmac::Key, String)>,
 }
 
@@ -40,7 +38,7 @@ impl Scram {
     pub fn new() -> Result<Self, &'static str> {
         let mut nonce = [0; NONCE_BYTES];
         rand::fill(&mut nonce).map_err(|_| "this machine gives no random numbers")?;
-        // Who logs in has been said before.
+        // The user name was sent before.
         Ok(Self::with("", BASE64_STANDARD.encode(nonce)))
     }
 
@@ -53,7 +51,7 @@ impl Scram {
         format!("n,,{}", self.first)
     }
 
-    /// What is said to the server's first message.
+    /// The reply to the server's first message.
     pub fn answer_challenge(
         &mut self,
         challenge: &[u8],
@@ -83,7 +81,7 @@ impl Scram {
         Ok(format!("{said},p={}", BASE64_STANDARD.encode(proof)))
     }
 
-    /// Whether the server's last message proves that it knows the password.
+    /// Checks that the server's last message proves that it knows the password.
     pub fn check(&self, last: &[u8]) -> Result<(), &'static str> {
         let proof = last.strip_prefix(b"v=").and_then(|proof| BASE64_STANDARD.decode(proof).ok());
         match (proof, &self.server) {
@@ -99,7 +97,7 @@ fn derive_keys(password: &[u8], salt: Vec<u8>, rounds: NonZeroU32, kept: &KeyCac
     match &*kept {
         Some((known, count, keys)) if *known == salt && *count == rounds => keys.clone(),
         _ => {
-            // As the server does: what is no text, or no permitted one, is taken as it is.
+            // As in the server: what is not text, or not permitted, is used unchanged.
             let prepared = str::from_utf8(password).ok().and_then(|text| stringprep::saslprep(text).ok());
             let password = prepared.as_deref().map_or(password, str::as_bytes);
             let mut salted = [0; digest::SHA256_OUTPUT_LEN];
@@ -147,7 +145,7 @@ mod tests {
                 assert!(scram.check(last).is_err());
             }
         }
-        // Another salt leads to other keys.
+        // Another salt yields other keys.
         let mut scram = Scram::with("user", NONCE.to_owned());
         let other = CHALLENGE.replace("W22Z", "W22a");
         let said = scram.answer_challenge(other.as_bytes(), b"pencil", &kept).expect("valid");

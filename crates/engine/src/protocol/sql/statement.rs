@@ -1,23 +1,23 @@
-//! The bytes of a statement's execution: Bind, Execute and Sync in one piece.
+//! Encodes a statement's execution: Bind, Execute and Sync in one piece.
 
 use super::message::{write_cstring, write_length_prefixed, write_message};
 use plan::{RenderContext, Statement};
 
-/// Writes what each arrival sends. Everything but the parameters is prepared once.
+/// Encodes each arrival's execution. Everything but the parameters is prepared once.
 pub(crate) struct StatementWriter {
     statement: Statement,
     number: usize,
-    /// All that the arrival before has sent; the start of it is the same for all.
+    /// All that the previous arrival sent; all share its prefix.
     bytes: Vec<u8>,
-    /// How long that start is: up to the first parameter.
+    /// The length of the shared prefix, up to the first parameter.
     start: usize,
     /// What follows the last parameter.
     end: Vec<u8>,
-    /// Whether `bytes` is what every arrival sends.
+    /// Whether every arrival sends the same `bytes`.
     fixed: bool,
 }
 
-/// The name that the statement of this number has on every connection.
+/// The statement's name on every connection.
 pub(crate) fn statement_name(number: usize) -> String {
     format!("s{number}")
 }
@@ -27,10 +27,10 @@ impl StatementWriter {
     pub fn new(statement: &Statement, number: usize) -> Self {
         let mut bytes = Vec::new();
         write_message(b'B', &mut bytes, |out| {
-            // The portal that lives until the next one.
+            // The unnamed portal, which lives until the next Bind.
             write_cstring("", out);
             write_cstring(&statement_name(number), out);
-            // No formats given: all parameters are text.
+            // No parameter formats: all text.
             out.extend_from_slice(&0u16.to_be_bytes());
             let count = u16::try_from(statement.parameters.len()).expect("the plan takes no more");
             out.extend_from_slice(&count.to_be_bytes());
@@ -51,12 +51,11 @@ impl StatementWriter {
         this
     }
 
-    /// Which of the session's statements it is.
+    /// Its number among the session's statements.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// What this arrival sends.
     pub fn encode(&mut self, who: &RenderContext<'_>) -> &[u8] {
         if !self.fixed {
             self.write(who);
@@ -70,13 +69,13 @@ impl StatementWriter {
         for index in 0..self.statement.parameters.len() {
             write_length_prefixed(out, false, |out| self.statement.render_parameter(index, who, out));
         }
-        // The message ends with the formats of what comes back, none given: all text.
+        // The message ends with the result formats, none given: all text.
         let length = (out.len() - 1 + 2) as u32;
         out[1..5].copy_from_slice(&length.to_be_bytes());
         out.extend_from_slice(&self.end);
     }
 
-    /// What this arrival sends, for people.
+    /// What this arrival sends, for display.
     pub fn preview(&self, who: &RenderContext<'_>) -> Vec<u8> {
         let mut out = self.statement.text.as_bytes().to_vec();
         for index in 0..self.statement.parameters.len() {

@@ -1,4 +1,4 @@
-//! What the server may say, cut wherever the network cuts it, and what it must not say.
+//! Valid server messages, split wherever the network splits them, and invalid ones.
 
 use super::message::{MessageReader, write_cstring, write_message};
 use super::*;
@@ -25,7 +25,6 @@ fn session(password: Option<&str>) -> SessionSetup {
     SessionSetup::new(&database, &[statement("select 1"), statement("select a from nowhere")], 7)
 }
 
-/// Messages by kind and body.
 fn said(messages: &[(u8, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     for (kind, body) in messages {
@@ -44,7 +43,7 @@ fn error(fields: &[(u8, &str)]) -> Vec<u8> {
     out
 }
 
-/// What a connection tells of exchange 5, given these pieces one after the other.
+/// The completions of exchange 5, given these pieces in sequence.
 fn told(pieces: &[&[u8]]) -> (Vec<Result<String, Failure>>, Result<(), Failure>) {
     let mut sql = Sql::new(Arc::new(session(None)));
     sql.login = None;
@@ -129,7 +128,7 @@ fn what_nobody_waits_for_keeps_the_connection_busy_until_it_is_over() {
     assert_eq!((sql.room(), told.len()), (1, 0));
 }
 
-/// Kinds and bodies, as far as they are looked at.
+/// Kinds and bodies, as far as kept.
 fn seen(pieces: &[&[u8]]) -> Result<Vec<(u8, Vec<u8>)>, &'static str> {
     let (mut messages, mut seen) = (MessageReader::default(), Vec::new());
     for mut piece in pieces.iter().copied() {
@@ -151,7 +150,8 @@ fn a_long_complaint_is_kept_in_part() {
     assert!(seen[0].1.len() < 20_000);
 }
 
-/// Logs in with what the server says in its turns; what was said to it, or why there is no session.
+/// Logs in, with one batch of server messages per turn; returns what the client sent, or why there is no
+/// session.
 fn login(session: &SessionSetup, turns: &[&[u8]]) -> Result<(Vec<u8>, bool), String> {
     let (mut login, mut messages, mut out) = (Login::new(), MessageReader::default(), Vec::new());
     login.write_next(session, false, &mut out);
@@ -258,7 +258,7 @@ fn tls_is_asked_for_first_and_nothing_comes_before_it() {
     assert_eq!(out[4..8], [0, 3, 0, 0]);
 }
 
-/// Messages of kinds that exist, with bodies that need not make sense.
+/// Messages of existing kinds, with bodies that need not make sense.
 fn messages() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop::sample::select(b"RSKZ123TDCIENAGHWncdst".to_vec());
     let body = prop_oneof![

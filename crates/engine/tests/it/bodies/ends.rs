@@ -1,4 +1,4 @@
-//! What a server says in the very moment in which it ends the conversation.
+//! What a server sends at the very moment it closes the connection.
 
 use super::front::config;
 use super::server::head;
@@ -17,14 +17,14 @@ const TOO_LARGE: &[u8] = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r
 trait ReadWrite: Read + Write {}
 impl<T: Read + Write> ReadWrite for T {}
 
-/// A server whose connections are served one after the other, in TLS or without.
+/// A server that handles its connections one after the other, with or without TLS.
 fn server(tls: bool, serve: impl Fn(&mut dyn ReadWrite) -> io::Result<()> + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     let config = Arc::new(config());
     std::thread::spawn(move || {
         while let Ok((mut stream, _)) = listener.accept() {
-            // Whatever the client does is its own affair.
+            // The client may do anything.
             let _ = if tls {
                 let session = ServerConnection::new(config.clone()).expect("the configuration is whole");
                 serve(&mut StreamOwned::new(session, stream))
@@ -36,8 +36,8 @@ fn server(tls: bool, serve: impl Fn(&mut dyn ReadWrite) -> io::Result<()> + Send
     address
 }
 
-/// A server that knows without the body that it does not want it answers and closes. What was left to be written
-/// then failed before the answer was read, and the answer was lost.
+/// A server that rejects a request before its body answers and closes. Writing the rest then failed before the
+/// answer was read, and the answer was lost.
 #[test]
 fn an_answer_to_half_a_request_is_heard() {
     for tls in [false, true] {
@@ -53,8 +53,9 @@ fn an_answer_to_half_a_request_is_heard() {
     }
 }
 
-/// TLS has an end of its own, which may come right behind an answer, long before that of the connection: seen with
-/// the answer, and passed over, no event told of it again, and the next request waited for its time-out.
+/// TLS has an end of its own, which may come right behind an answer, long before that of the connection: when
+/// it arrived with the answer and was ignored, no further event followed, and the next request ran into its
+/// timeout.
 #[test]
 fn a_farewell_right_behind_an_answer_is_heard() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");

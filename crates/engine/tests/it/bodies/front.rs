@@ -1,4 +1,4 @@
-//! TLS in front of a server that has none: passes on whatever comes, both ways.
+//! A TLS proxy in front of a server without TLS: forwards everything both ways.
 
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection};
@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The two libraries that nearly all servers have their TLS from, or none.
+/// The two TLS libraries of nearly all servers, or none.
 pub enum TlsFront {
     None,
     Rustls,
     OpenSsl,
 }
 
-/// Where it listens, as long as it lives.
+/// A running front; it stops when dropped.
 pub struct RunningFront {
     pub address: SocketAddr,
     pub tls: bool,
@@ -23,7 +23,7 @@ pub struct RunningFront {
 }
 
 impl TlsFront {
-    /// Before this server. `None`, said aloud, where there is no Python, whose TLS is OpenSSL's.
+    /// Starts in front of this server. `None`, with a message, without Python, whose TLS is OpenSSL's.
     pub fn open(&self, server: SocketAddr) -> Option<RunningFront> {
         match self {
             Self::None => Some(RunningFront { address: server, tls: false, child: None }),
@@ -42,7 +42,7 @@ impl Drop for RunningFront {
     }
 }
 
-/// What a server needs that anyone may trust.
+/// A server configuration with a self-signed certificate.
 pub fn config() -> ServerConfig {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -64,14 +64,14 @@ fn rustls(server: SocketAddr) -> SocketAddr {
     std::thread::spawn(move || {
         while let Ok((client, _)) = listener.accept() {
             let session = ServerConnection::new(config.clone()).expect("the configuration is whole");
-            // A client that goes is no affair of the front.
+            // A client may leave at any time.
             std::thread::spawn(move || pass(client, TcpStream::connect(server)?, session));
         }
     });
     address
 }
 
-/// As much as is kept of one direction before it is written on.
+/// Bytes buffered per direction before they are written.
 const KEPT: usize = 64 * 1024;
 
 fn pass(mut client: TcpStream, mut server: TcpStream, mut session: ServerConnection) -> io::Result<()> {
@@ -87,7 +87,7 @@ fn pass(mut client: TcpStream, mut server: TcpStream, mut session: ServerConnect
                 Ok(Some(0)) => return Ok(()),
                 Ok(Some(count)) => moved += count,
                 Ok(None) => {}
-                // There is plain text to take first.
+                // Plain text must be taken first.
                 Err(e) if e.kind() == io::ErrorKind::Other => {}
                 Err(e) => return Err(e),
             }

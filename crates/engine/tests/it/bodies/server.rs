@@ -1,4 +1,4 @@
-//! Servers that hold every byte of a body against what was to come, by HTTP/1.1 and by HTTP/2.
+//! Servers that check every byte of a body, over HTTP/1.1 and HTTP/2.
 
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -8,13 +8,13 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// The longest body; each shorter one is its beginning. No power of two divides its period.
+/// The longest body; each shorter one is its prefix. No power of two divides its period.
 pub static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| (0..16 << 20).map(|n: u32| (n % 251) as u8).collect());
 
-/// So long `/slow` lets a body wait: whatever the kernel keeps for it is full by then.
+/// How long `/slow` lets a body wait: by then all kernel buffers are full.
 const SLOW: Duration = Duration::from_millis(300);
 
-/// Where a server listens, of which each connection has a thread.
+/// The address of a server with a thread per connection.
 fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
@@ -28,10 +28,10 @@ fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
     address
 }
 
-/// `/answer/N` answers N bytes. Any other path takes a body, and answers 200 if it is as it should be, else 400.
+/// `/answer/N` answers N bytes. Any other path takes a body, and answers 200 if it is correct, else 400.
 pub fn http1() -> SocketAddr {
     listen(|stream| {
-        // A client that goes is its own affair.
+        // A client may leave at any time.
         let _ = converse(&stream);
     })
 }
@@ -63,7 +63,7 @@ fn converse(mut stream: &TcpStream) -> io::Result<()> {
     }
 }
 
-/// Path and length of the body of the next request.
+/// Path and body length of the next request.
 pub fn head(reader: &mut impl BufRead) -> io::Result<(String, usize)> {
     let (mut path, mut length, mut line) = (String::new(), 0, String::new());
     while reader.read_line(&mut line)? > 0 {
@@ -81,7 +81,7 @@ pub fn head(reader: &mut impl BufRead) -> io::Result<(String, usize)> {
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
-/// The same by HTTP/2, with these windows and frames.
+/// The same over HTTP/2, with these windows and frames.
 pub fn http2(window: u32, frame: u32) -> SocketAddr {
     listen(move |stream| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");

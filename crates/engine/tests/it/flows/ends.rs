@@ -1,4 +1,4 @@
-//! Flows that do not come to their end, and why.
+//! Flows that do not complete, and why.
 
 use super::{MS, counts, failures, job, offer, run, run_until};
 use crate::flows::server::{Reply, Server};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use torment_engine::{Engine, LoadCommand, LoadGenerator, OfferedLoad};
 use units::Rate;
 
-/// A flow ends where it fails, whatever comes later; what failed is said in the plan's words.
+/// A flow ends where it fails, whatever comes later; the failure is described in the plan's words.
 #[test]
 fn failed_checks_and_takes_are_counted_with_their_reasons() {
     let server = Server::start(|request| match request.path.as_str() {
@@ -32,7 +32,7 @@ fn failed_checks_and_takes_are_counted_with_their_reasons() {
         assert_eq!(counts(&total), [(20, 0, 20), (0, 0, 0)], "{keys}");
         assert!(total.response.is_empty(), "failures do not improve the response times");
         if keys.contains("expect") {
-            // One request alone is checked like a flow.
+            // A single request is checked like a flow.
             let total = offer(&job(server.address.port(), &format!("[request]\n{keys}")), 20);
             assert_eq!((total.outcomes.failed, failures(&total)), (20, vec![(why.to_owned(), 20)]), "{keys}");
         }
@@ -40,7 +40,7 @@ fn failed_checks_and_takes_are_counted_with_their_reasons() {
     assert!(server.requests().iter().all(|request| request.path != "/never"));
 }
 
-/// Silence at the second step: the flow is given up by that step's own time-out, others go on.
+/// Silence at the second step: the flow is given up by that step's own timeout, others go on.
 #[test]
 fn a_step_that_is_never_answered_ends_its_flow() {
     let server = Server::start(|request| match request.path.as_str() {
@@ -97,7 +97,7 @@ fn connections_that_end_within_a_flow() {
     assert_eq!(total.outcomes.failed, 20, "{:?}", total.failures);
 }
 
-/// A trial that is stopped while users think, wait and queue: all are accounted for, nobody's pause is waited for, and the
+/// A trial stopped while users pause, wait and queue: all are accounted for, no pause is waited for, and the
 /// next trial begins with new users.
 #[test]
 fn users_do_not_outlive_their_trial() {
@@ -129,8 +129,8 @@ fn users_do_not_outlive_their_trial() {
     }
 }
 
-/// Whoever paused when the load ended, a little longer than the drain, once counted as one whom the target had failed: of
-/// users with pauses of seconds, no load was without such.
+/// Users who paused when the load ended, a little longer than the drain, once counted as failed by the target:
+/// with pauses of seconds, every load had some.
 #[test]
 fn pauses_run_out_after_the_load() {
     let server = Server::start(|request| match request.path.as_str() {
@@ -153,13 +153,14 @@ fn pauses_run_out_after_the_load() {
     "#;
     let mut engine = Engine::start(&job(server.address.port(), plan)).expect("starts");
     let total = run(&mut engine, 40, MS * 500);
-    // The last request has a drain of its own, from when it is due; what is not answered then is unfinished as ever.
+    // The last request has a drain of its own, from its due time; what is not answered by then is unfinished as
+    // usual.
     assert_eq!((total.outcomes.ok, total.outcomes.unfinished), (20, 20), "{:?}", total.failures);
     assert_eq!(counts(&total), [(40, 40, 0), (40, 40, 0), (40, 20, 20)]);
     assert!(total.response.max().is_some_and(|longest| longest < MS * 1400), "{:?}", total.response.max());
 }
 
-/// A request that may wait for a moment once waited behind one that may wait for a minute, as long as that did.
+/// A request with a short timeout once waited behind one with a minute, as long as that did.
 #[test]
 fn each_request_that_waits_has_its_own_time() {
     let server = Server::start(|_| Reply::Silence);
@@ -177,7 +178,7 @@ fn each_request_that_waits_has_its_own_time() {
     let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 100));
     let total =
         engine.run_trial(&load, MS * 1500, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
-    // Which of the two an arrival is, is drawn: about half of them.
+    // Which of the two an arrival is, is random: about half each.
     let (hasty, patient) = (total.outcomes.timeout, total.outcomes.unfinished);
     assert!(hasty >= 8 && patient >= 8 && hasty + patient == 40, "{hasty} hasty, {patient} patient");
     let slower = total.response.count_above(MS * 1000);

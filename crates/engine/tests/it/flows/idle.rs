@@ -1,4 +1,4 @@
-//! Connections that a server keeps for some time only.
+//! Connections that a server keeps only for some time.
 
 use super::{MS, job};
 use crate::flows::server::{Reply, Server};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use torment_engine::{Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad};
 use units::{Nanos, Rate};
 
-/// So many requests, one in 1.2 s.
+/// `count` requests, one every 1.2 s.
 fn seldom(job: &EngineConfig, count: u64) -> Slice {
     let gap = MS * 1200;
     let load = OfferedLoad::Open(Schedule::constant(Rate(1.0 / gap.as_secs_f64()), gap * count));
@@ -31,7 +31,7 @@ fn what_the_server_says_of_its_limit_is_kept_to() {
     }
 }
 
-/// A server that closes its first connections after 600 ms, and keeps the others: nobody can know that.
+/// A server that closes its first connections after 600 ms, and keeps the others: that cannot be known.
 #[test]
 fn what_it_does_without_a_word_is_learned() {
     for (closed, connects) in [(2, 5), (1, 2)] {

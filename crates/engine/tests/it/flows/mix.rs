@@ -4,7 +4,7 @@ use super::{counts, job, offer};
 use crate::flows::server::{Reply, Server};
 use std::collections::BTreeMap;
 
-/// Shares of a mix are binomial: five deviations are exceeded once in two million.
+/// Shares of a mix are binomial: five standard deviations are exceeded once in two million.
 #[test]
 fn a_mix_hits_its_shares_and_a_seed_repeats_it() {
     let server = Server::start(|_| Reply::ok(&[], ""));

@@ -15,18 +15,18 @@ use std::time::Duration;
 use torment_engine::{Engine, EngineConfig, LoadCommand, LoadGenerator, OfferedLoad, ResolvedTarget};
 use units::Rate;
 
-/// Each of its connections has carried four answers when it is closed.
+/// Each connection has carried four answers when it is closed.
 const FIFTH: usize = 4;
 const PUT: &str = "[request]\nmethod = 'PUT'\nurl = '/{counter}'\nbody = 'it is {counter}'";
 
-/// By one connection at a time, so that all that happens has an order.
+/// With one connection at a time, so that events are ordered.
 fn one_by_one(server: &Server, plan: &str) -> EngineConfig {
     let mut job = job(server.address.port(), plan);
     job.generator.connections = 1;
     job
 }
 
-/// A server that does so with the fifth request on each connection.
+/// A server that treats the fifth request on each connection like this.
 fn fifth(odd: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Server {
     Server::start(move |request| match request.turn {
         FIFTH => odd(request),
@@ -96,7 +96,7 @@ fn nothing_is_sent_again_where_the_plan_says_so() {
     assert_eq!(server.requests().len(), 20);
 }
 
-/// Whoever closes a new connection has no room: that is overload, and not to be passed over.
+/// A server that closes a new connection has no room: that is overload, and must show.
 #[test]
 fn a_new_connection_that_is_closed_is_a_failure() {
     let server = Server::start(|_| Reply::Vanish);
@@ -113,8 +113,8 @@ fn half_an_answer_is_a_failure() {
     assert_eq!(server.requests().len(), 20);
 }
 
-/// A server closes all connections that have been idle for as long within a moment: of half a million requests one was said to be lost, for
-/// it had met two of them.
+/// A server closes all connections with the same idle time within a moment: of half a million requests one was
+/// said to be lost, as it had met two of them.
 #[test]
 fn a_request_may_meet_several_connections_that_close() {
     for (closing, failed) in [(2, 0), (3, 0), (4, 1)] {
@@ -143,7 +143,8 @@ fn a_request_may_meet_several_connections_that_close() {
     }
 }
 
-/// Answers `each` requests on a connection and closes it 5 ms later, without a word; connections beyond `most` are kept.
+/// Answers `each` requests on a connection and closes it 5 ms later, unannounced; connections beyond `most` are
+/// kept.
 fn close_silently(each: u32, most: usize) -> u16 {
     close(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", each, most)
 }
@@ -168,8 +169,8 @@ fn close(answer: &'static [u8], each: u32, most: usize) -> u16 {
     port
 }
 
-/// uWSGI's router closes each connection after its answer: a quarter of all requests met one that it was just closing, a few met two, and it was said to hold a
-/// quarter of what it does.
+/// uWSGI's router closes each connection after its answer: a quarter of all requests met one just being closed,
+/// a few met two, and it was said to hold a quarter of its capacity.
 #[test]
 fn who_closes_after_so_many_answers_is_asked_no_more() {
     for (each, connects) in [(1, 100), (3, 34)] {
@@ -186,7 +187,7 @@ fn who_closes_after_so_many_answers_is_asked_no_more() {
     }
 }
 
-/// Of PHP's own server, which says `Connection: close` and no length, it was said that it closes without announcing it.
+/// PHP's own server, which sends `Connection: close` and no length, was said to close unannounced.
 #[test]
 fn who_says_no_length_announces_the_end() {
     for answer in ["Connection: close\r\n\r\nok", "\r\nok"] {
@@ -219,7 +220,7 @@ fn one_that_stays_after_all_is_used_again() {
 
 #[test]
 fn a_request_is_sent_again_only_once() {
-    // Who was turned away once is so again, and then the connection is a new one.
+    // Turned away once, a request is so again, and then the connection is a new one.
     let turned_away = Mutex::new(HashSet::new());
     let server = Server::start(move |request| {
         let mut turned_away = turned_away.lock().expect("nobody panics");
@@ -236,7 +237,7 @@ fn a_request_is_sent_again_only_once() {
     assert_eq!((total.outcomes.ok, total.resent, server.requests().len()), (16, 4, 24));
 }
 
-/// Of a flow each request is one of its own, and the user who makes it stays the same.
+/// In a flow each request is resent by itself, and its user stays the same.
 #[test]
 fn a_flow_goes_on() {
     let server = fifth(|_| Reply::Vanish);
@@ -258,7 +259,7 @@ fn a_flow_goes_on() {
     assert_eq!((heard.len(), without.count()), (29, 0));
 }
 
-/// Sent once and then given up, it has come to something: the figures of its step once lacked it.
+/// Sent once and then given up, it has an outcome: the figures of its step once lacked it.
 #[test]
 fn who_finds_no_other_connection_has_failed() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");

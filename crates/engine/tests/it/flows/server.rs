@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 server that answers what a test tells it to, and remembers what it was asked.
+//! A small scripted HTTP/1.1 server that records the requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// A request as it came in.
 #[derive(Debug, Clone)]
 pub struct ReceivedRequest {
-    /// Its turn among all requests, from 0.
+    /// Its index among all requests, from 0.
     pub number: usize,
-    /// Its turn on its connection, from 0.
+    /// Its index on its connection, from 0.
     pub turn: usize,
     pub at: Instant,
     pub method: String,
@@ -28,15 +27,15 @@ impl ReceivedRequest {
     }
 }
 
-/// What the server does about a request.
+/// How the server handles a request.
 pub enum Reply {
     /// Answers: status, header lines, body.
     Answer(u16, Vec<String>, String),
     /// Closes the connection in the middle of the answer.
     Break,
-    /// Closes the connection without a byte of an answer.
+    /// Closes the connection without answering.
     Vanish,
-    /// Says nothing, as long as the client waits.
+    /// Sends nothing, as long as the client waits.
     Silence,
 }
 
@@ -73,7 +72,7 @@ impl Server {
         Self { address, heard, over }
     }
 
-    /// All requests so far, in the order they came.
+    /// All requests so far, in order of arrival.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.heard.lock().expect("no thread panics while it logs").clone()
     }
@@ -82,7 +81,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // The listener looks at that when somebody comes.
+        // The listener checks the flag when somebody connects.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -122,7 +121,7 @@ fn converse(
     Ok(())
 }
 
-/// The next request; none when the client has closed.
+/// The next request; `None` when the client has closed.
 fn read_request(lines: &mut impl BufRead) -> std::io::Result<Option<ReceivedRequest>> {
     let mut next = || {
         let mut line = String::new();

@@ -33,7 +33,7 @@ const SHOP: &str = r#"
     form = { csrf = "{csrf}", etag = "{etag}" }
 "#;
 
-/// Who logs in gets a number, and everything that comes later must be that user's own.
+/// A login returns a number, and everything later must be that user's own.
 fn shop(request: &ReceivedRequest) -> Reply {
     let number = request.number;
     match request.path.as_str() {
@@ -119,7 +119,7 @@ fn cookies_are_kept_only_if_the_plan_wants_it() {
     assert!(server.requests().iter().all(|request| request.header("cookie").is_empty()));
 }
 
-/// A user's row of data is the same in every place and in every step.
+/// A user's row of data is the same in every place and step.
 #[test]
 fn a_user_is_one_row_of_the_data() {
     for order in ["cycle", "random"] {
@@ -153,7 +153,7 @@ fn a_user_is_one_row_of_the_data() {
     }
 }
 
-/// A clinic that was not made for this: a form, a redirect not followed but read, a page, a count.
+/// A clinic that was not made for this: a form, a redirect read but not followed, a page, a count.
 #[test]
 fn a_flow_through_the_clinic() {
     let service =
@@ -183,7 +183,7 @@ fn a_flow_through_the_clinic() {
     assert_eq!((total.statuses[&302], total.statuses[&200]), (60, 120));
 }
 
-/// The pause is the user's: it is kept, and it is neither response time nor waiting.
+/// The user's pause is kept, and counts neither as response time nor as waiting.
 #[test]
 fn thinking_is_not_waiting() {
     once_quiet(|| {

@@ -28,7 +28,7 @@ fn makes_values_that_fit() {
         (json!({"type": "integer", "minimum": 3, "maximum": 3}), "3"),
         (json!({"type": "integer", "minimum": 0, "exclusiveMinimum": true, "maximum": 9}), "{random:1..9}"),
         (json!({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 10}), "{random:1..9}"),
-        // Bounds beyond all whole numbers there are; one more than the largest was an overflow.
+        // Bounds beyond the integer range; one more than the largest used to overflow.
         (json!({"type": "integer", "exclusiveMinimum": 1e300}), "9223372036854775807"),
         (json!({"type": "integer", "exclusiveMinimum": 5, "exclusiveMaximum": -1e300}), "6"),
         (json!({"type": "integer", "multipleOf": 10, "minimum": 11}), "20"),

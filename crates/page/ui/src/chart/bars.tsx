@@ -1,4 +1,4 @@
-/** Bars one below the other, each with its interval; thin below it what it should come to, part by part. */
+/** Bars one below the other, each with its interval; below it, thin, what it should come to, part by part. */
 
 import type { ComponentChildren, JSX } from 'preact';
 import type { Chart, Point } from '../document';
@@ -12,25 +12,25 @@ import { useWidth } from './width';
 import { wrapped } from './wrap';
 
 const FOOT = 34;
-/** Figures of the axis stand above, too: who sees the first bars does not see the last. */
+/** The axis's figures are repeated on top: the first bars and the last are not visible at once. */
 const HEAD = 20;
-/** The height of a line of a name or a note, of a bar, and of what stands thin below it. */
+/** Heights of a line of a name or note, of a bar, and of the thin bar below it. */
 const LINE = 15;
 const BAR = 18;
 const THIN = 7;
-/** Above a name that is another one; where it is narrow, above each bar. */
+/** Above a new name; on narrow screens, above each bar. */
 const GAP = 6;
-/** The width of a letter of a name, at most, and of a figure. */
+/** Maximum width of a letter of a name, and of a figure. */
 const LETTER = 7.2;
 const FIGURE = 6.4;
-/** Of the whole width, the most that what tells bars apart may take. */
+/** Maximum share of the width for labels. */
 const LABELS = 0.3;
 
 interface Placed extends BarRow {
   names: string[];
   notes: string[];
   top: number;
-  /** Where its bar begins, from above. */
+  /** Top of its bar. */
   bar: number;
 }
 
@@ -50,7 +50,7 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
     const names = named ? wrapped(row.row.name, letters(width - 8)) : [];
     const notes = row.row.note === '' ? [] : wrapped(row.row.note, letters(width - left - 4));
     const top = below + (index > 0 && (named || narrow) ? GAP : 0);
-    // Where it is narrow, what tells a bar apart and its value stand above it.
+    // On narrow screens, its labels and its value are above it.
     const bar = top + LINE * (names.length + (narrow ? 1 : 0));
     below = bar + BAR + (row.parts.length > 0 ? THIN : 0) + LINE * notes.length;
     return { ...row, names, notes, top, bar };
@@ -110,7 +110,7 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
                 )}
                 {parts.map(({ point, from, to }, nth) => (
                   <Titled key={nth} text={[row.row.name, point.label, format(point.x, chart.x.unit)].join(', ')}>
-                    {/* One full, one hollow: beside each other they are told apart without colour. */}
+                    {/* One filled, one hollow: distinguishable without colour. */}
                     <rect
                       x={nth === 0 ? zero : at(from)}
                       y={y + BAR - 1}
@@ -144,7 +144,7 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
   );
 }
 
-/** What each kind of bar means: hollow and full as they are drawn. */
+/** The legend of bars: hollow and filled as they are drawn. */
 function Keys({ rows }: { rows: BarRow[] }): JSX.Element {
   const colours = palette(scheme());
   const measured = look('achieved', scheme()).colour;
@@ -226,7 +226,7 @@ function Titled({ text, children }: { text: string; children: ComponentChildren 
   );
 }
 
-/** Its value, and what became of it. */
+/** Its value and outcome. */
 function said(chart: Chart, { row, value }: BarRow): string {
   return [value ? valued(chart, value) : '', row.word.text].filter((part) => part !== '').join(' · ');
 }

@@ -1,4 +1,4 @@
-/** A chart with its heading, its legend and its figures as a table. It is drawn when it is first seen, not before. */
+/** A chart with its heading, legend and figures as a table. It is drawn only when it first becomes visible. */
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -19,11 +19,11 @@ interface Props {
   chart: Chart;
   timeline: Timeline;
   phases: readonly Phase[];
-  /** Of the charts over time. */
+  /** The group of charts over time. */
   group: Group;
 }
 
-/** A chart is the same as before if only its figures changed. */
+/** A key of the chart that stays the same if only its figures change. */
 function shapeOf(chart: Chart): string {
   const series = chart.series.map(({ name, role, column }) => [name, role, column]);
   return JSON.stringify([chart.form, chart.x, chart.y, series]);
@@ -87,7 +87,7 @@ function Figures({ chart, timeline, phases }: Omit<Props, 'group'>): JSX.Element
   );
 }
 
-/** What is drawn on a canvas, with cursor and keys. */
+/** The canvas, with cursor and keys. */
 function Canvas({ drawn, group: shared }: { drawn: Drawn; group: Group }): JSX.Element {
   const { chart, data } = drawn;
   const host = useRef<HTMLDivElement>(null);
@@ -177,7 +177,7 @@ function Canvas({ drawn, group: shared }: { drawn: Drawn; group: Group }): JSX.E
     const act = keys[event.key];
     if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    // Whoever comes by keyboard may be faster than whoever watches what is seen.
+    // A keyboard user may be faster than the visibility observer.
     drawNow.current();
     act();
   };

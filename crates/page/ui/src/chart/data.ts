@@ -1,19 +1,19 @@
-/** From what a document holds to what can be drawn: every series in one list of places from left to right. */
+/** From a document's content to what can be drawn: every series on one list of x positions. */
 
 import { format } from '../format';
 import { overTime, type Chart, type Document, type Heat, type Phase, type Point, type Timeline } from '../document';
 
 /** A chart's figures, in rows. */
 export interface Data {
-  /** Rising; where two series have a point at the same place, the place is there twice. Over time the middle of each row. */
+  /** Rising; where two series points share an x, it is repeated. Over time, the middle of each row. */
   x: number[];
-  /** Over time where each row begins; elsewhere the places themselves. */
+  /** Over time, the beginning of each row; elsewhere the same as `x`. */
   from: readonly number[];
-  /** For each series a value or nothing at each place. */
+  /** For each series, a value or null at each x. */
   values: (number | null)[][];
-  /** The points themselves, where the series has points of its own. */
+  /** The points themselves, for series with points of their own. */
   points: (Point | null)[][];
-  /** All values come from the timeline: nothing in between means that nothing was measured. */
+  /** All values come from the timeline: null means that nothing was measured. */
   measured: boolean;
 }
 
@@ -33,8 +33,8 @@ export function chartData(chart: Chart, timeline: Timeline): Data {
 const halfways = new WeakMap<Timeline, number[]>();
 
 /**
- * The middle of each row of a timeline: a row is of all the time up to the next, so that what happened within it is drawn where it did, as
- * marks and phases are. Of the last row nothing says how long it is: it is taken to be as long as the one before.
+ * The middle of each row of a timeline: a row covers the time up to the next, so that events within it are drawn where they
+ * happened, as are marks and phases. The last row's length is unknown, and taken to be that of the one before.
  */
 export function middles(timeline: Timeline): number[] {
   const known = halfways.get(timeline);
@@ -67,14 +67,14 @@ function pointData(chart: Chart, timeline: Timeline): Data {
       column.forEach((value, row) => all.push({ x: middles(timeline)[row]!, series: index, turn: 0, value, point: null }));
     }
   });
-  // The first of every series at a place come before the second of any.
+  // At each x, the first point of every series comes before the second of any.
   all.sort((a, b) => a.x - b.x || a.series - b.series);
   all.forEach((one, index) => {
     const before = all[index - 1];
     one.turn = before && before.x === one.x && before.series === one.series ? before.turn + 1 : 0;
   });
   all.sort((a, b) => a.x - b.x || a.turn - b.turn || a.series - b.series);
-  // One row for all series that have a value at the same place; a second of the same series opens another.
+  // One row for all series with a value at the same x; a second point of a series opens another.
   const rows: { x: number; at: Map<number, (typeof all)[number]> }[] = [];
   for (const one of all) {
     const last = rows.at(-1);
@@ -91,12 +91,12 @@ function pointData(chart: Chart, timeline: Timeline): Data {
   };
 }
 
-/** On a logarithmic axis nothing at or below zero has a place. */
+/** A logarithmic axis has no place for values at or below zero. */
 function positive(column: (number | null)[]): (number | null)[] {
   return column.map((value) => (value !== null && value > 0 ? value : null));
 }
 
-/** Each series on top of those before it; hidden ones add nothing. */
+/** Each series stacked on those before it; hidden ones add nothing. */
 export function stacked(values: (number | null)[][], hidden: ReadonlySet<number>): (number | null)[][] {
   const length = values[0]?.length ?? 0;
   const below = new Float64Array(length);
@@ -113,7 +113,7 @@ export function stacked(values: (number | null)[][], hidden: ReadonlySet<number>
   });
 }
 
-/** The row to read for a series at a place: the nearest that has a value; the place itself if none is there. */
+/** The row to read for a series at an x: the nearest with a value; the row itself if there is none. */
 export function nearestRow(values: readonly (number | null)[], row: number): number {
   for (let away = 0; away < values.length; away++) {
     if (hasValue(values, row - away)) return row - away;
@@ -126,12 +126,12 @@ function hasValue(values: readonly (number | null)[], row: number): boolean {
   return values[row] !== null && values[row] !== undefined;
 }
 
-/** The phase that holds a moment; of two that overlap the later. */
+/** The phase at a time; of two that overlap, the later. */
 export function phaseAt(phases: readonly Phase[], at: number): Phase | null {
   return phases.findLast((phase) => at >= phase.from && at <= phase.to) ?? null;
 }
 
-/** The marks of a row, told where each begins: what happened between it and the next. */
+/** The marks of a row, given where each row begins: what happened between it and the next. */
 export function marksAt(marks: readonly Phase[], begins: readonly number[], row: number): string {
   const from = begins[row]!;
   const to = begins[row + 1] ?? from + 1;
@@ -141,7 +141,7 @@ export function marksAt(marks: readonly Phase[], begins: readonly number[], row:
     .join(', ');
 }
 
-/** From the start of the run to the last that any chart over time shows, so that all have one axis. */
+/** From the start of the run to the end of any chart over time, so that all share one axis. */
 export function timeRange(document: Document): [number, number] {
   let last = middles(document.timeline).at(-1) ?? 0;
   let first = Math.min(0, document.timeline.at[0] ?? 0);
@@ -160,12 +160,12 @@ export function timeRange(document: Document): [number, number] {
   return last > first ? [first, last] : [first, first + 1];
 }
 
-/** What a column of a heat map comes to. */
+/** Summary of a column of a heat map. */
 export interface HeatColumn {
   total: number;
-  /** The cell with the most; −1 if all are empty. */
+  /** The fullest cell; −1 if all are empty. */
   most: number;
-  /** The lowest and the highest cell that is not empty. */
+  /** The lowest and the highest non-empty cell. */
   lowest: number;
   highest: number;
 }
@@ -184,7 +184,7 @@ export function heatColumn(heat: Heat, column: number): HeatColumn {
   return found;
 }
 
-/** The place of a value between rising edges; −1 outside. */
+/** The index of the cell between rising edges that contains a value; −1 outside. */
 export function cellOf(edges: readonly number[], value: number): number {
   for (let i = 0; i + 1 < edges.length; i++) if (value >= edges[i]! && value < edges[i + 1]!) return i;
   return -1;

@@ -1,11 +1,11 @@
-/** Charts that show the same stretch: whoever zooms one zooms all. */
+/** Charts that show the same range: zooming one zooms all. */
 
 export type Range = [number, number];
 
 export class Group {
-  /** Charts of one group follow each other's cursor by this name. */
+  /** Charts of one group synchronise their cursors under this key. */
   readonly key: string;
-  /** All there is; null: each chart takes its own. */
+  /** The full range; null: each chart uses its own. */
   full: Range | null;
   private zoomed: Range | null = null;
   private listeners = new Set<() => void>();
@@ -15,12 +15,12 @@ export class Group {
     this.full = full;
   }
 
-  /** What is shown of it; null: all. */
+  /** The visible range; null: everything. */
   get range(): Range | null {
     return this.zoomed;
   }
 
-  /** Shows a part, or all again. A part outside of what there is or without any width is left alone. */
+  /** Shows a range, or everything. A range outside the data or without width is ignored. */
   zoom(range: Range | null): void {
     if (range && !(range[1] > range[0])) return;
     if (range === null && this.zoomed === null) return;
@@ -28,7 +28,7 @@ export class Group {
     for (const listener of [...this.listeners]) listener();
   }
 
-  /** Calls `listener` whenever another part is shown; returns how to end that. */
+  /** Calls `listener` whenever the range changes; returns a function that unsubscribes. */
   onZoom(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

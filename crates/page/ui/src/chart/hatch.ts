@@ -7,7 +7,7 @@ const GROUND = 0.24;
 const LINES = 0.6;
 const known = new Map<string, CanvasPattern>();
 
-/** What to fill an area with on a canvas of so many pixels for each CSS pixel. */
+/** The fill of an area on a canvas with `ratio` pixels per CSS pixel. */
 export function hatched(colour: string, hatch: Hatch, ratio: number): CanvasPattern | string {
   if (hatch === 'none') return clear(colour, GROUND / 2);
   if (hatch === 'plain') return clear(colour, GROUND + 0.16);
@@ -43,7 +43,7 @@ export function hatched(colour: string, hatch: Hatch, ratio: number): CanvasPatt
   return pattern;
 }
 
-/** The lines of a tile, such that tiles beside each other join. */
+/** The lines of a tile, such that adjacent tiles join. */
 export function strokes(hatch: Hatch): [number, number, number, number][] {
   const rising: [number, number, number, number][] = [
     [0, 8, 8, 0],

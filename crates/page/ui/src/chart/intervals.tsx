@@ -1,4 +1,7 @@
-/** Intervals one below the other, each with its middle: where they are apart, the difference is no accident. Small beside them what they come from. */
+/**
+ * Intervals one below the other, each with its middle: if they do not overlap, the difference is no accident. Their underlying
+ * values are small beside them.
+ */
 
 import type { JSX } from 'preact';
 import type { Band, Chart, Point, Role, Tone } from '../document';
@@ -12,15 +15,15 @@ import { interval, rowOf, word } from './table';
 import { useWidth } from './width';
 import { wrapped } from './wrap';
 
-/** Narrower than this, a name and its value do not fit beside each other. */
+/** Below this width, a name and its value do not fit side by side. */
 export const NARROW = 560;
 const FOOT = 34;
-/** The height of a line of a name, and the width of a letter of it, at most. */
+/** Height of a line of a name, and maximum width of one of its letters. */
 const LINE = 15;
 const LETTER = 7.2;
 /** A line of names of bounds, and one of bands. */
 const LANE = 14;
-/** The height of what is drawn of a row: of its value alone, or of what that comes from as well. */
+/** Height of a row's drawing: for its value alone, or with underlying values. */
 const STRIP = [24, 44] as const;
 
 export function Intervals({ chart }: { chart: Chart }): JSX.Element {
@@ -36,13 +39,13 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
     const point = chart.series[0]?.points.find((point) => rowOf(chart, point) === row) ?? null;
     const value = point ? valued(chart, point) : '';
     const became = row.word.text || (point ? word(point.tone, chart.hollow) : '');
-    // Below the name, where it has no room beside it.
+    // Below the name, where there is no room beside it.
     const own = narrow && value + became !== '' ? 1 : 0;
     const middle = LINE * (lines.length + notes.length + own) + strip / 2;
     below += middle + strip / 2;
     return { row, lines, notes, value, became, own, top, middle: top + middle };
   });
-  // What a value comes from stands behind it.
+  // Underlying values are drawn behind the value.
   const points = chart.series
     .flatMap(({ points, role }, index) =>
       points.filter((point) => rowOf(chart, point)).map((point) => ({ point, role, small: index > 0 })),
@@ -53,7 +56,7 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
   const head = 6 + LANE * Math.max(1, ...bounds.map((bound) => bound.lane + 1));
   const named = chart.bands.some((band) => band.name !== '');
   const wide = (band: Band) => Math.abs(place.end(band.to, true) - place.end(band.from, false));
-  // Each name that its zone is too narrow for has a line of its own below.
+  // A name too wide for its zone has a line of its own below.
   const narrower = chart.bands.filter((band) => !fits(band, wide(band)));
   const lanes = named ? 1 + narrower.length : 0;
   const bottom = head + below + LANE * lanes;
@@ -72,7 +75,7 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
           const [colour, share] = bandLook(band.tone, scheme());
           return (
             <g key={index} fill={colour}>
-              {/* Behind what is drawn alone: a word that lay on a shade would be taken for what the shade says. */}
+              {/* Only behind the drawing: a word on a shade would be taken for its meaning. */}
               {rows.map(({ middle }, nth) => (
                 <rect key={nth} x={from} y={head + middle - strip / 2} width={Math.max(2, to - from)} height={strip} fill-opacity={share} />
               ))}
@@ -104,7 +107,7 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
           const colour = tone === 'plain' ? colours.text : toneColour(tone, scheme());
           return (
             <g key={index}>
-              {/* As the zones, beside what is drawn alone: not through names. */}
+              {/* As with zones, only beside the drawing: not through names. */}
               {[[LANE * lane + 4, head], ...rows.map(({ middle }) => [head + middle - strip / 2, head + middle + strip / 2])].map(([from, to]) => (
                 <line key={from} x1={x} x2={x} y1={from} y2={to} stroke={colour} stroke-dasharray="6 3" />
               ))}
@@ -151,7 +154,7 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
   );
 }
 
-/** Whether a name has room in its zone; none has always. */
+/** Whether a name fits into its zone; an empty one always does. */
 const fits = (band: Band, width: number) => band.name === '' || width > band.name.length * 6.2 + 12;
 
 const judged = (tone: Tone) => tone === 'good' || tone === 'bad' || tone === 'warn';
@@ -164,7 +167,7 @@ export function valued(chart: Chart, point: Point): string {
   return `${format(point.x, chart.x.unit)}${range && ` (${range})`}`;
 }
 
-/** The shape says what the tone does; a value that is not judged is round, and square if that is its answer. */
+/** The shape repeats the tone; a value without a judgement is round, and square if it is the chart's answer. */
 function outline(tone: Tone): string {
   if (tone === 'bad') return CROSS;
   return tone === 'warn' ? TRIANGLE : OUTLINES[tone === 'strong' ? 1 : 0]!;
@@ -185,7 +188,7 @@ function Mark({
 }): JSX.Element {
   const ends = [point.low, point.high].map((value) => (value === null || (log && value <= 0) ? null : at(value)));
   const [low, high] = ends;
-  // An end that is open runs off the picture.
+  // A half-open interval runs off the picture.
   const drawn = low !== null || high !== null;
   return (
     <g stroke={colour} fill={colour}>
@@ -196,7 +199,7 @@ function Mark({
   );
 }
 
-/** What a value comes from; hollow what does not count. */
+/** An underlying value; hollow if it does not count. */
 function Small({ chart, point, x, y }: { chart: Chart; point: Point; x: number; y: number }): JSX.Element {
   const hollow = point.tone === 'warn';
   const colours = palette(scheme());
@@ -216,7 +219,7 @@ interface Placed {
   lane: number;
 }
 
-/** Bounds with their names, such that no name lies on another. */
+/** Bounds with their names, placed without overlap. */
 function placed(chart: Chart, at: (value: number) => number, width: number): Placed[] {
   const ends: [number, number][][] = [];
   return chart.bounds.map((bound) => {
@@ -234,7 +237,7 @@ function placed(chart: Chart, at: (value: number) => number, width: number): Pla
 
 interface Places {
   at: (value: number) => number;
-  /** Where a band ends: one that is open at the edge. */
+  /** Where a band ends: a half-open one at the edge. */
   end: (value: number | null, most: boolean) => number;
   ticks: number[];
 }
@@ -254,7 +257,7 @@ function scale(chart: Chart, points: Point[], width: number): Places {
   }
   else {
     const air = (max - min) * 0.06 || Math.abs(max) * 0.1 || 1;
-    // Nothing is drawn below zero that cannot be below zero.
+    // Nothing is drawn below zero for quantities that cannot be negative.
     [min, max] = [min >= 0 ? Math.max(0, min - air) : min - air, max + air];
   }
   const side = 24;

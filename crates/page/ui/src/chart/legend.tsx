@@ -1,4 +1,4 @@
-/** What a chart draws, by name; under the cursor also how much. A press hides a series or shows it again. */
+/** What a chart draws, by name; at the cursor also its values. A click hides a series or shows it again. */
 
 import type { JSX } from 'preact';
 import { overTime, type Chart, type Phase, type Tone } from '../document';
@@ -26,7 +26,7 @@ export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
     <div class="legend">
       {chart.form === 'heat' && <HeatScale chart={chart} />}
       <ul>
-        {/* What the axis says of one series alone needs no key: the shapes of its points have one. */}
+        {/* The axis names a single series, so it needs no key: the shapes of its points have one. */}
         {(points && chart.series.length === 1 ? [] : chart.series).map((series, index) => {
           const value = at === null || points ? null : data.values[index]?.[at.rows[index] ?? at.row];
           return (
@@ -54,7 +54,7 @@ export function Legend({ drawn, at, hidden, toggle }: Props): JSX.Element {
   );
 }
 
-/** What is under the cursor, in words; also what a reader of screens hears. */
+/** The values at the cursor, in words; also for screen readers. */
 export function reading({ chart, data, phases }: Drawn, at: At | null): string {
   if (at === null || data.x.length === 0) return '';
   if (chart.form === 'heat') return heatReading(chart, at, overTime(chart) ? phases : []);
@@ -72,7 +72,7 @@ export function reading({ chart, data, phases }: Drawn, at: At | null): string {
   return parts.filter((part) => part !== '').join(' · ');
 }
 
-/** The same with the values of all series that are shown. */
+/** The same with the values of all visible series. */
 export function spoken(drawn: Drawn, at: At | null, hidden: ReadonlySet<number>): string {
   if (at === null) return 'nothing selected: move with the arrow keys';
   const where = reading(drawn, at);
@@ -120,7 +120,7 @@ function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element 
     const own = shape.toned ? toneColour(tone, scheme()) : colour;
     return (
       <svg class="swatch" width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true">
-        {/* Of several meanings none is meant: hollow would be taken for one. */}
+        {/* With several meanings show none: a hollow mark would be taken for one of them. */}
         <path d={shape.path} fill={shape.filled || tones.size > 1 ? own : 'none'} stroke={own} stroke-width="1.5" />
         {shape.crossed && <path d={CROSS} stroke={toneColour('bad', scheme())} stroke-width="2" />}
       </svg>
@@ -133,7 +133,7 @@ function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element 
   );
 }
 
-/** What points mean, by the very marks that mean it: the same shapes in the same colours. */
+/** The meaning of points, shown with the same shapes and colours. */
 function Shapes({ chart }: { chart: Chart }): JSX.Element {
   return (
     <>
@@ -151,7 +151,7 @@ function Shapes({ chart }: { chart: Chart }): JSX.Element {
   );
 }
 
-/** What the shades behind the points mean. */
+/** The meaning of the shades behind the points. */
 function Bands({ chart }: { chart: Chart }): JSX.Element {
   return (
     <>
@@ -184,7 +184,7 @@ function Mark({ chart, index, tone, x }: { chart: Chart; index: number; tone: To
   );
 }
 
-/** What a trial is that does not count. */
+/** A trial that does not count. */
 const VOID = 'void';
 
 /** What the strips above the axes say of the load at that time. */
@@ -223,7 +223,7 @@ function Marked({ marks }: { marks: readonly Phase[] }): JSX.Element {
   );
 }
 
-/** Shades of a heat map and how many each stands for: equal steps are equal factors. */
+/** The scale of a heat map: shades and their counts, in equal factors. */
 function HeatScale({ chart }: { chart: Chart }): JSX.Element | null {
   const most = largest(chart.heat?.counts ?? []);
   if (most === 0) return <p class="faint">nothing was counted</p>;

@@ -1,4 +1,4 @@
-/** What is drawn around a chart's lines: phases, bounds, points with their intervals, the cells of a heat map. */
+/** Everything drawn around a chart's lines: phases, bounds, points with their intervals, the cells of a heat map. */
 
 import type uPlot from 'uplot';
 import type { Band, Bound, Chart, Heat, Phase, Point, Tone } from '../document';
@@ -10,13 +10,13 @@ import { CROSS, isLine, shapes } from './shapes';
 
 const ratio = () => window.devicePixelRatio || 1;
 
-/** How the strip of a phase is broken: through for good. */
+/** The dash of a phase's strip: solid for good. */
 export const strip = (tone: Tone): readonly number[] => (tone === 'bad' ? [3, 2] : tone === 'warn' ? [8, 3] : []);
 
-/** How far above the axes the strips of phases lie, and how high they are, in CSS pixels: within the axes they would be taken for figures. */
+/** Distance of the phase strips above the axes, and their height, in CSS pixels: within the axes they would be taken for figures. */
 const STRIP = { away: 7, high: 4 };
 
-/** Faint bands from top to bottom, and above the axes a strip of the tone of each. */
+/** Faint bands from top to bottom, and above the axes a strip in the tone of each. */
 export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme): void {
   const { ctx, bbox } = plot;
   const px = ratio();
@@ -42,7 +42,7 @@ export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme
   ctx.restore();
 }
 
-/** Stretches of the x axis behind everything else. */
+/** Ranges of the x axis, behind everything else. */
 export function drawBands(plot: uPlot, chart: Chart, scheme: Scheme): void {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -55,26 +55,26 @@ export function drawBands(plot: uPlot, chart: Chart, scheme: Scheme): void {
   ctx.restore();
 }
 
-/** From where to where a band reaches. */
+/** The horizontal extent of a band. */
 function across(plot: uPlot, chart: Chart, band: Band): [number, number] {
   const { bbox } = plot;
   const end = bbox.left + bbox.width;
   const place = (at: number | null, edge: number) =>
     at === null || (chart.x.log && at <= 0) ? edge : Math.min(end, Math.max(bbox.left, plot.valToPos(at, 'x', true)));
   const left = place(band.from, bbox.left);
-  // The limit may be known more sharply than the picture shows.
+  // The limit may be known more precisely than the picture can show.
   return [left, Math.max(place(band.to, end), Math.min(end, left + 2 * ratio()))];
 }
 
-/** The colour of a band, and how much of it is let through. */
+/** The colour of a band, and its opacity. */
 export function bandLook(tone: Tone, scheme: Scheme): [string, number] {
   return tone === 'strong' ? [toneColour('warn', scheme), 0.3] : [toneColour(tone, scheme), 0.1];
 }
 
-/** How high the strip of marks is, in CSS pixels. */
+/** Height of the strip of marks, in CSS pixels. */
 const MARK = 7;
 
-/** Along the lower edge what happened for a while, each at least as wide as can be seen. */
+/** Marks with a duration along the lower edge, each at least as wide as can be seen. */
 export function drawMarks(plot: uPlot, marks: readonly Phase[], scheme: Scheme): void {
   const { ctx, bbox } = plot;
   const px = ratio();
@@ -92,7 +92,7 @@ export function drawMarks(plot: uPlot, marks: readonly Phase[], scheme: Scheme):
   ctx.restore();
 }
 
-/** A line for each bound that is not beyond the axis. */
+/** A line for each bound within the axis. */
 export function drawBounds(plot: uPlot, chart: Chart, scheme: Scheme): void {
   const { ctx, bbox } = plot;
   const px = ratio();
@@ -117,7 +117,7 @@ export function drawBounds(plot: uPlot, chart: Chart, scheme: Scheme): void {
   ctx.restore();
 }
 
-/** None where a logarithmic axis has no place for it. */
+/** Null where a logarithmic axis has no place for it. */
 function boundAt(plot: uPlot, chart: Chart, { at, along_x }: Bound): number | null {
   return (along_x ? chart.x : chart.y).log && at <= 0 ? null : plot.valToPos(at, along_x ? 'x' : 'y', true);
 }
@@ -130,7 +130,7 @@ function where({ bbox }: uPlot, bound: Bound, at: number): 'inside' | 'above' | 
 
 const boundColour = ({ tone }: Bound, scheme: Scheme) => (tone === 'plain' ? palette(scheme).text : toneColour(tone, scheme));
 
-/** The names of bounds and bands, over all else; of a bound that lies above the axis, at the upper edge. */
+/** The names of bounds and bands, on top of everything; for a bound above the axis, at the upper edge. */
 export function drawNames(plot: uPlot, chart: Chart, data: Data, hidden: ReadonlySet<number>, scheme: Scheme): void {
   if (chart.bounds.length === 0 && chart.bands.length === 0) return;
   const { ctx, bbox } = plot;
@@ -145,7 +145,7 @@ export function drawNames(plot: uPlot, chart: Chart, data: Data, hidden: Readonl
   };
   for (const bound of chart.bounds) {
     const axis = bound.along_x ? chart.x : chart.y;
-    // When something happened, the axis below says.
+    // The axis below shows dates.
     const text = axis.unit === 'date' ? bound.name : `${bound.name} ${format(bound.at, axis.unit)}`.trim();
     const at = boundAt(plot, chart, bound);
     const seen = at === null ? 'outside' : where(plot, bound, at);
@@ -162,7 +162,7 @@ export function drawNames(plot: uPlot, chart: Chart, data: Data, hidden: Readonl
   ctx.restore();
 }
 
-/** Points with their intervals, and what stands upright. */
+/** The space taken by points with their intervals, and by vertical lines. */
 function takenBy(plot: uPlot, chart: Chart, data: Data, hidden: ReadonlySet<number>): Taken[] {
   const { bbox } = plot;
   const px = ratio();
@@ -206,7 +206,7 @@ function label(
   ctx.fillText(text, x, y);
 }
 
-/** Points with their intervals; the shape says what the tone does. */
+/** Points with their intervals; the shape repeats the tone. */
 export function drawPoints(
   plot: uPlot,
   chart: Chart,
@@ -217,7 +217,7 @@ export function drawPoints(
   const { ctx } = plot;
   const px = ratio();
   ctx.save();
-  // A point on the edge is seen whole.
+  // A point on the edge is drawn whole.
   clip(plot, 7 * px);
   const shape = shapes(chart);
   data.points.forEach((points, index) => {
@@ -240,7 +240,7 @@ export function drawPoints(
         const low = plot.valToPos(point.low, 'y', true);
         const high = plot.valToPos(point.high, 'y', true);
         const cap = 3 * px;
-        // What was measured stands before how sure it is.
+        // Measured values are drawn over their uncertainty.
         ctx.globalAlpha = 0.5;
         ctx.beginPath();
         ctx.moveTo(x, low);
@@ -286,7 +286,7 @@ function drawLine(plot: uPlot, points: readonly (Point | null)[], { colour, dash
   ctx.setLineDash([]);
 }
 
-/** The point nearest to the pointer, if any is near; or, told a row, the one in it. */
+/** The point nearest to the pointer, if any is near; or, given a row, the one in it. */
 export function nearestPoint(
   plot: uPlot,
   data: Data,
@@ -312,7 +312,7 @@ export function nearestPoint(
   return found;
 }
 
-/** Cells shaded by the logarithm of how many there are; an empty one stays empty. */
+/** Cells shaded by the logarithm of their count; an empty one stays empty. */
 export function drawHeat(plot: uPlot, heat: Heat, scheme: Scheme): void {
   const { ctx, bbox } = plot;
   const height = heat.y.length - 1;
@@ -341,7 +341,7 @@ export function largest(counts: readonly number[]): number {
   return most;
 }
 
-/** Draws no further than the axes, or so much further; above them by so many CSS pixels more. */
+/** Clips to the axes, extended by `margin`, and by `above` more CSS pixels on top. */
 function clip(plot: uPlot, margin = 0, above = 0): void {
   const { left, top, width, height } = plot.bbox;
   const up = margin + above * ratio();

@@ -1,4 +1,7 @@
-/** Names within the axes, in CSS pixels: each where it lies on as little as possible. The image of a run places them alike. */
+/**
+ * Placement of names within the axes, in CSS pixels: each where it covers as little as possible. A run's picture places them the
+ * same way.
+ */
 
 export interface Box {
   left: number;
@@ -7,39 +10,39 @@ export interface Box {
   bottom: number;
 }
 
-/** Where a name may stand, and how much worse that is than elsewhere. */
+/** A possible place for a name, and its penalty. */
 export interface Place {
   x: number;
   y: number;
-  /** It ends there instead of beginning. */
+  /** The text ends there instead of beginning. */
   leftwards: boolean;
   worse: number;
 }
 
-/** What is there already, and how bad it is to lie on it. */
+/** An occupied box, and the penalty for covering it. */
 export type Taken = [box: Box, bad: number];
 
-/** How bad it is to lie on a line, on a mark, on another name, or beyond the axes, where a place that is a little worse counts one. */
+/** Penalties for covering a line, a mark, another name, or lying beyond the axes; a slightly worse place costs one. */
 export const ON_LINE = 3;
 export const ON_MARK = 4;
 export const ON_NAME = 90;
 const BEYOND = 100;
-/** How bad it is to stand aside from its place, for it would go beyond the axes there. */
+/** Penalty for moving aside to stay within the axes. */
 const ASIDE = 10;
 
-/** Above and below the line that letters stand on. */
+/** Extent above and below the baseline. */
 const UP = 10;
 const DOWN = 3;
 /** Between a name and what it names. */
 const AIR = 4;
-/** Between two names: nearer they read as one. */
+/** Between two names: closer together they read as one. */
 const APART = 6;
-/** From the upper edge down to the first line of names, and from one to the next, of which there are so many. */
+/** Distance from the upper edge to the first line of names, line height, and number of lines. */
 const FIRST = 12;
 const LINE = 14;
 const LINES = 5;
 
-/** Where something upright may have its name: beside its upper end, rather towards the middle. */
+/** Places for the name of something vertical: beside its upper end, preferably towards the middle. */
 export function beside(x: number, frame: Box): Place[] {
   const rightwards = { x: x + AIR, leftwards: false };
   const leftwards = { x: x - AIR, leftwards: true };
@@ -47,7 +50,7 @@ export function beside(x: number, frame: Box): Place[] {
   return lines().flatMap((line) => sides.map((side, worse) => ({ ...side, y: frame.top + FIRST + LINE * line, worse: line + worse })));
 }
 
-/** Where something that runs across may have its name: at an end, above it or further and further below. */
+/** Places for the name of something horizontal: at an end, above it or further and further below. */
 export function along(y: number, frame: Box): Place[] {
   const right = { x: frame.right - AIR, leftwards: true };
   const left = { x: frame.left + AIR, leftwards: false };
@@ -58,12 +61,12 @@ export function along(y: number, frame: Box): Place[] {
   ]);
 }
 
-/** Where something that runs beyond the upper edge may have its name. */
+/** Places for the name of something beyond the upper edge. */
 export function above(frame: Box): Place[] {
   return lines().map((line) => ({ x: frame.right - AIR, y: frame.top + FIRST + LINE * line, leftwards: true, worse: line }));
 }
 
-/** Where a stretch may have its name: below, above, or half way, where it begins or where it ends. */
+/** Places for the name of a range: at the bottom, top or middle, at its beginning or its end. */
 export function within(from: number, to: number, frame: Box): Place[] {
   const heights = [frame.bottom - AIR, frame.top + FIRST, (frame.top + frame.bottom) / 2];
   return heights.flatMap((y, worse) => [
@@ -72,7 +75,7 @@ export function within(from: number, to: number, frame: Box): Place[] {
   ]);
 }
 
-/** The best of these places, the first of equals; it is taken from now on. */
+/** The best of these places, the first of equals; it is then occupied. */
 export function place(places: readonly Place[], width: number, taken: Taken[], frame: Box): Place {
   const bad = (one: Place) => {
     const box = covered(one, width);
@@ -86,14 +89,14 @@ export function place(places: readonly Place[], width: number, taken: Taken[], f
   return best;
 }
 
-/** A name that would go beyond the axes stands at their edge: what is cut off cannot be read. One that is wider than they are goes on beyond. */
+/** Keeps a name within the axes: clipped text cannot be read. One wider than the axes still extends beyond. */
 function kept(one: Place, width: number, frame: Box): Place {
   const { left, right } = covered(one, width);
   const aside = left < frame.left ? frame.left - left : right > frame.right ? frame.right - right : 0;
   return aside === 0 || width > frame.right - frame.left ? one : { ...one, x: one.x + aside, worse: one.worse + ASIDE };
 }
 
-/** What a name would lie on. */
+/** The box that a name would cover. */
 function covered({ x, y, leftwards }: Place, width: number): Box {
   const left = leftwards ? x - width : x;
   return { left, right: left + width, top: y - UP, bottom: y + DOWN };

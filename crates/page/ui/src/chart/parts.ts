@@ -1,11 +1,11 @@
-/** What stands in the rows of a chart of bars, and how far its axis reaches. */
+/** The rows of a bar chart, and the range of its axis. */
 
 import type { Chart, Point, Row } from '../document';
 import { rowOf } from './table';
 
 export interface BarRow {
   row: Row;
-  /** Nothing where its value has no place on the axis. */
+  /** Null where its value has no place on the axis. */
   value: Point | null;
   /** What it should come to. */
   parts: Part[];
@@ -17,7 +17,7 @@ export interface Part {
   to: number;
 }
 
-/** What stands in each row: its value, and its parts one after the other from zero. */
+/** The content of each row: its value, and its parts stacked from zero. */
 export function barRows(chart: Chart): BarRow[] {
   const of = (series: number, row: Row) => chart.series[series]?.points.filter((point) => rowOf(chart, point) === row) ?? [];
   return chart.rows.map((row) => {
@@ -31,7 +31,7 @@ export function barRows(chart: Chart): BarRow[] {
   });
 }
 
-/** From zero; on a logarithmic axis from half of the least, so that there is something to see of that. */
+/** From zero; on a logarithmic axis from half the minimum, so that it is visible. */
 export function barRange(chart: Chart, rows: readonly BarRow[]): [number, number] {
   const points = rows.flatMap(({ value }) => (value ? [value] : []));
   const ends = [

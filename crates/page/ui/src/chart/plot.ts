@@ -1,4 +1,4 @@
-/** One chart on a canvas: what uPlot draws of a chart's series, and what is drawn by hand around them. */
+/** One chart on a canvas: what uPlot draws of its series, and what is drawn by hand around them. */
 
 import uPlot from 'uplot';
 import { overTime, type Chart, type Phase } from '../document';
@@ -12,9 +12,9 @@ import { hatched } from './hatch';
 import { drawBands, drawBounds, drawHeat, drawMarks, drawNames, drawPhases, drawPoints, nearestPoint } from './marks';
 import { onTouch } from './touch';
 
-/** What is open to the right has at least so much of an axis. */
+/** Minimum share of the axis for what is open to the right. */
 const BEYOND = 0.12;
-/** And of a narrow one as much as a name needs, in pixels. */
+/** And on a narrow axis, the pixels that a name needs. */
 const NAMED = 100;
 
 /** Where the cursor is. */
@@ -22,9 +22,9 @@ export interface At {
   row: number;
   /** The row to read for each series. */
   rows: number[];
-  /** Upwards, if the pointer is over this very chart. */
+  /** Vertical position, if the pointer is over this very chart. */
   y: number | null;
-  /** Of a chart of points: the one under the pointer. */
+  /** In a chart of points, the one under the pointer. */
   point: { series: number; row: number } | null;
 }
 
@@ -64,7 +64,7 @@ export class Plot {
     );
   }
 
-  /** Other figures of the same chart. */
+  /** New figures for the same chart. */
   update(drawn: Drawn): void {
     this.drawn = drawn;
     this.plot.setData(this.lines(), true);
@@ -88,7 +88,7 @@ export class Plot {
     this.plot.destroy();
   }
 
-  /** Moves the cursor by so many places, from the first or the last if it is nowhere yet. Returns where it is then. */
+  /** Moves the cursor by this many rows, starting at the first or last if it is nowhere yet. Returns its new row. */
   step(by: number): number | null {
     const x = this.drawn.data.x;
     if (x.length === 0) return null;
@@ -100,13 +100,13 @@ export class Plot {
     return row;
   }
 
-  /** Moves the cursor to the first or the last place shown. */
+  /** Moves the cursor to the first or last visible row. */
   jump(toLast: boolean): void {
     const [first, last] = this.shown();
     this.moveTo(toLast ? last : first);
   }
 
-  /** Shows half, or twice as much, around the cursor. */
+  /** Zooms around the cursor, to half or twice the range. */
   magnify(factor: number): void {
     const { min, max } = this.plot.scales.x!;
     const x = this.drawn.data.x;
@@ -116,7 +116,7 @@ export class Plot {
     this.show([middle - half, middle + half]);
   }
 
-  /** Shows as much of a stretch as there is. */
+  /** Shows a range as far as there is data. */
   private show(range: Range): void {
     const full = this.full();
     const from = Math.max(full[0], range[0]);
@@ -130,12 +130,12 @@ export class Plot {
 
   private moveCursor(left: number): void {
     const scale = window.devicePixelRatio || 1;
-    // The types of uPlot leave out that charts of the same group can be made to follow.
+    // uPlot's types omit that charts of the same group can be made to follow.
     const move = this.plot.setCursor as (at: { left: number; top: number }, tell: boolean, follow: boolean) => void;
     move({ left, top: this.plot.bbox.height / scale / 2 }, true, true);
   }
 
-  /** The first and the last row within what is shown. */
+  /** The first and the last visible row. */
   private shown(): [number, number] {
     const x = this.drawn.data.x;
     const { min, max } = this.plot.scales.x!;
@@ -152,7 +152,7 @@ export class Plot {
     });
   }
 
-  /** From left to right as far as there is anything. */
+  /** The full horizontal range of the data. */
   private full(): [number, number] {
     if (this.group.full) return this.group.full;
     const { chart, data } = this.drawn;
@@ -178,7 +178,7 @@ export class Plot {
     return niceRange(chart.x.log, least, most);
   }
 
-  /** Upwards as far as there is anything in the part shown; a bound belongs to it unless it is far away. */
+  /** The vertical range of the visible data; bounds are included unless far away. */
   private upwards(plot: uPlot, min: number | null, max: number | null): [number, number] {
     const { chart, data } = this.drawn;
     if (chart.form === 'heat') return heatRange(chart);
@@ -214,9 +214,9 @@ export class Plot {
 
   private made(width = this.host.clientWidth): uPlot {
     const plot = new uPlot(this.options(width || 600), this.lines(), this.host);
-    // Drawn at once rather than when all else is done: a key that was pressed meanwhile asks where things are.
+    // Drawn immediately: a key pressed meanwhile asks for positions.
     plot.batch(() => {});
-    // It goes with the element that it listens to.
+    // Its listeners go with the element.
     onTouch(plot.over, {
       width: () => plot.over.clientWidth,
       range: () => this.group.range ?? this.full(),
@@ -239,7 +239,7 @@ export class Plot {
       cursor: {
         y: false,
         drag: { x: true, y: false, setScale: false, dist: 5 },
-        // Others follow the cursor; a stretch that is chosen reaches them by the group.
+        // The cursor is synchronised; a selected range reaches other charts through the group.
         sync: time
           ? {
               key: this.group.key,
@@ -339,13 +339,13 @@ export class Plot {
         own.width = 1;
         own.dash = [];
         own.fill = () => hatched(looks().colour, looks().hatch, window.devicePixelRatio || 1);
-        // Areas of a single row have no width.
+        // An area of a single row has no width.
         own.points = { show: false, size: 4, fill: () => looks().colour, filter: () => lonely(data.values) };
       } else if (chart.form === 'points') {
         own.paths = () => null;
         own.points = { show: false };
       } else {
-        // A value with nothing beside it has no line: it shows as a point.
+        // A value without neighbours has no line: it is drawn as a point.
         own.points = { size: 5, fill: () => looks().colour, filter: (_, i, show) => (show || !data.measured ? null : lonely([data.values[i - 1] ?? []])) };
       }
       return own;
@@ -369,7 +369,7 @@ export class Plot {
   }
 }
 
-/** Rows with a value, and none in the row before or after: no line leads there. */
+/** Rows with a value but without neighbours: no line leads there. */
 function lonely(columns: (number | null)[][]): number[] | null {
   const has = (row: number) => columns.some((values) => (values[row] ?? null) !== null);
   const alone: number[] = [];

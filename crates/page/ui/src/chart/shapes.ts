@@ -2,7 +2,7 @@
 
 import type { Chart, Series, Tone } from '../document';
 
-/** One for each series, where there are several. */
+/** One for each series, if there are several. */
 export const OUTLINES = [
   'M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z',
   'M-3.5-3.5H3.5V3.5H-3.5Z',
@@ -17,20 +17,20 @@ export const TRIANGLE = 'M0-5 4.5 4H-4.5Z';
 export interface Shape {
   path: string;
   filled: boolean;
-  /** A cross over it. */
+  /** With a cross over it. */
   crossed: boolean;
   /** It has the colour of its tone, not of its series. */
   toned: boolean;
 }
 
-/** Points that have neither names nor intervals are places of a line, which runs straight from one to the next. */
+/** Points with neither names nor intervals form a line, straight from one to the next. */
 export function isLine(series: Series): boolean {
   return series.points.length > 0 && series.points.every((point) => point.label === '' && point.low === null);
 }
 
 /**
- * Of one series alone, or of one that is all of one tone and the only such: round and filled for good, a cross for bad, a
- * triangle for doubtful. Of other series each has its own outline; it is filled for good and crossed for bad.
+ * For a single series, or the only one with a single tone: round and filled for good, a cross for bad, a triangle for doubtful.
+ * Other series have an outline each, filled for good and crossed for bad.
  */
 export function shapes(chart: Chart): (series: number, tone: Tone) => Shape {
   const dots = chart.series.map((series) => (isLine(series) ? null : series));
@@ -52,12 +52,12 @@ export function shapes(chart: Chart): (series: number, tone: Tone) => Shape {
   };
 }
 
-/** What is to be told of points that mean different things, and which series are drawn so. */
+/** The legend of points with different meanings, and which series are drawn so. */
 export function keys(chart: Chart): { tone: Tone; series: number[] }[] {
   const shape = shapes(chart);
   const judged = chart.series.map((series) => new Set(isLine(series) ? [] : series.points.map((point) => point.tone)));
   const several = judged.findIndex((tones) => tones.size > 1);
-  // What is all good needs no key; what is all hollow does, unless its own name says it.
+  // All good needs no key; all hollow does, unless the series' name says it.
   const mixed = several >= 0 ? several : judged.findIndex((tones, series) => tones.has('warn') && !shape(series, 'warn').toned);
   const told = (['good', 'bad', 'warn'] as const).filter((tone) => judged[mixed]?.has(tone));
   return told.map((tone) => {

@@ -5,13 +5,13 @@ import { format } from '../format';
 import { thinRows } from '../thin';
 import { chartData, heatColumn, marksAt, phaseAt } from './data';
 
-/** As many rows as one looks through. */
+/** Maximum number of rows that people look through. */
 const ROOM = 60;
 
 export interface Figures {
   head: string[];
   rows: string[][];
-  /** The columns that hold text. */
+  /** Columns of text. */
   text: number[];
   /** Rows of the chart that are not in the table. */
   left: number;
@@ -48,7 +48,7 @@ function pointTable(chart: Chart): Figures {
     series.points.map((point) => {
       const row = rowOf(chart, point);
       const what = [row?.name ?? '', point.label].filter((part) => part !== '').join(', ');
-      // What became of a row and what else there is to say of it stands beside its value, not at all it comes from.
+      // A row's outcome and notes are shown beside its value, not beside every underlying one.
       const of = index === 0 ? row : undefined;
       return { series: series.name, point, what, meaning: of?.word.text || word(point.tone, chart.hollow), note: of?.note ?? '' };
     }),
@@ -112,28 +112,28 @@ function heatTable(chart: Chart): Figures {
   };
 }
 
-/** Whether values lie along x, in rows one below the other. */
+/** Whether values lie along x, in rows from top to bottom. */
 export function isAlong(chart: Chart): boolean {
   return chart.form === 'intervals' || chart.form === 'bars';
 }
 
-/** The row of a chart of intervals or bars that a point stands in. */
+/** The row of a point in a chart of intervals or bars. */
 export function rowOf(chart: Chart, point: Point): Row | undefined {
   return chart.rows[Math.round(point.y)];
 }
 
-/** `1.2 ms – 1.5 ms`, or `1.2 ms or more`; nothing if it has none. */
+/** `1.2 ms – 1.5 ms`, or `1.2 ms or more`; empty if it has none. */
 export function interval({ low, high }: Point, unit: Chart['y']['unit']): string {
   if (low !== null && high !== null) {
     const [from, to] = [format(low, unit), format(high, unit)];
-    // One that is narrower than the digits tells nothing.
+    // An interval narrower than the displayed digits says nothing.
     return from === to ? '' : `${from} – ${to}`;
   }
   if (low !== null) return `${format(low, unit)} or more`;
   return high === null ? '' : `${format(high, unit)} or less`;
 }
 
-/** A tone that is a judgement, as a word; what is hollow has one of its own in some charts. */
+/** The word for a tone that is a judgement; some charts have their own word for hollow marks. */
 export function word(tone: Tone, hollow: string): string {
   return tone === 'good' ? 'good' : tone === 'bad' ? 'bad' : tone === 'warn' ? hollow || 'doubtful' : '';
 }

@@ -1,21 +1,21 @@
-/** Fingers on a chart: a tap or one finger moves the cursor, two zoom and shift. Upwards the page scrolls as ever. */
+/** Touch on a chart: a tap or one finger moves the cursor, two zoom and pan. Vertical scrolling of the page is unaffected. */
 
 import type { Range } from './group';
 
-/** What fingers can do to a chart. Places are in CSS pixels from the left edge of what is drawn. */
+/** What touch can do to a chart. Positions are in CSS pixels from the left edge of the plot. */
 export interface Touched {
   width: () => number;
-  /** What is shown at this moment. */
+  /** The visible range. */
   range: () => Range;
   log: () => boolean;
   moveTo: (left: number) => void;
   zoom: (range: Range) => void;
 }
 
-/** Fingers nearer to each other than this tell no width. */
+/** Fingers closer than this, in CSS pixels, give no usable width. */
 const LEAST = 16;
 
-/** What is shown if what was under two fingers stays under them. */
+/** The range that keeps what was under two fingers under them. */
 export function pinched(shown: Range, width: number, log: boolean, before: Range, after: Range): Range | null {
   const apart = after[1] - after[0];
   if (!(width > 0) || Math.abs(before[1] - before[0]) < LEAST || Math.abs(apart) < LEAST) return null;
@@ -28,7 +28,7 @@ export function pinched(shown: Range, width: number, log: boolean, before: Range
   return [back(from), back(from + width * each)];
 }
 
-/** Listens to the fingers on an element; returns how to end that. */
+/** Listens to touches on an element; returns a function that unsubscribes. */
 export function onTouch(element: HTMLElement, touched: Touched): () => void {
   const fingers = new Map<number, number>();
   let begun: { shown: Range; places: Range } | null = null;

@@ -1,11 +1,11 @@
-/** How much room there is for what is drawn; of what is printed, how much paper. */
+/** The width available for a drawing; in print, the paper's. */
 
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { RefObject } from 'preact';
 import { onPrint, PRINT_WIDTH } from '../print';
 import { onScheme } from '../theme';
 
-/** The element to measure and its width; whoever asks is drawn anew when that changes, or the colours do. */
+/** The element to measure and its width; re-renders when the width or the colours change. */
 export function useWidth(): [RefObject<HTMLDivElement>, number] {
   const host = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(600);

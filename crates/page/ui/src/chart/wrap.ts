@@ -1,14 +1,14 @@
-/** Texts in a drawing, where nothing breaks lines by itself. */
+/** Text in drawings, which have no line breaking. */
 
 import { parted } from '../text';
 
 const KEPT = '\u00a0';
 
-/** A text in lines of so many letters; a word that is longer is cut. */
+/** A text in lines of at most this many letters; longer words are cut. */
 export function wrapped(text: string, room: number): string[] {
   const lines: string[] = [];
   let line = '';
-  // What is not to be broken keeps its blanks until then.
+  // Parts that must not be broken keep their blanks until then.
   const kept = parted(text).map((part, index) => (index % 2 === 0 ? part : part.replaceAll(' ', KEPT)));
   for (let word of kept.join('').split(/ +/)) {
     while (word.length > room) {

@@ -1,4 +1,4 @@
-//! Whatever can be started, and experiments with it.
+//! Any setup, and experiments with it.
 
 use super::{text, time};
 use crate::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::fmt::Write as _;
 use units::{Bytes, Nanos};
 
-/// A plan file with all that an experiment says.
+/// A plan file that uses all of an experiment.
 pub(super) const TRIED: &str = "
 [target]
 url = 'http://127.0.0.1:8080/'
@@ -53,7 +53,7 @@ fn limits() -> impl Strategy<Value = ResourceLimits> {
     })
 }
 
-/// As it is read: what is no placeholder for a program is text.
+/// As parsed: for a program, anything but its placeholders is text.
 fn value() -> impl Strategy<Value = Template> {
     text().prop_filter_map("no URL", |text| {
         let of = |text: &str| Template::parse(text).ok();
@@ -105,7 +105,7 @@ prop_compose! {
     }
 }
 
-/// What a plan can say: without a service nothing says how the state is put back but the database.
+/// What a plan can say: without a service only the database says how the state is reset.
 pub(super) fn setup() -> impl Strategy<Value = Setup> {
     let needs = (prop::option::of(postgres()), prop::option::of(program("cache")), any::<bool>());
     let reset = prop_oneof![Just(ResetMethod::Restart), Just(ResetMethod::Sql), Just(ResetMethod::None)];
@@ -132,7 +132,7 @@ pub(super) fn setup() -> impl Strategy<Value = Setup> {
     )
 }
 
-/// The file of an experiment in which everything is right.
+/// A valid experiment file.
 pub(super) fn experiment() -> impl Strategy<Value = String> {
     let variant = (any::<bool>(), 0_u32..4, prop::option::of(0.01..9.0_f64), any::<bool>());
     let at = prop_oneof![
@@ -208,7 +208,7 @@ pub(super) fn experiment() -> impl Strategy<Value = String> {
             if is_crossed {
                 let _ = writeln!(file, "measure = 'cpu'\neffect = 0.25");
             }
-            // Otherwise of some variants nothing might be asked.
+            // Otherwise some variants might not be asked about.
             let _ = writeln!(file, "capacity = {}", capacity || connections.is_empty() && at.is_empty());
             let (pilot, least, more, budget, hold, confidence) = rest;
             let Nanos(hold) = hold;

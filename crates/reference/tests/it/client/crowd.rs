@@ -1,5 +1,5 @@
-//! Many connections from a few threads, each with a table of descriptors of its own, in a closed
-//! loop: whoever has its answer asks again.
+//! Many connections from a few threads, each with its own descriptor table, in a closed
+//! loop.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -14,9 +14,9 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 
 use super::PATIENCE;
 
-/// Ports of one source address: fewer than there are between the usual 32,768 and 60,999.
+/// Ports per source address: fewer than there are between the usual 32,768 and 60,999.
 const PORTS: usize = 10_000;
-/// How often a thread looks whether to begin or to end.
+/// How often a thread checks whether to begin or to end.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const EVENTS: usize = 256;
 
@@ -24,16 +24,16 @@ pub struct ClientCrowd {
     pub address: SocketAddr,
     pub connections: usize,
     pub threads: usize,
-    /// Each answer must be of status 200 and as long as the first.
+    /// Each answer must have status 200 and the length of the first.
     pub request: &'static [u8],
     pub connected: AtomicUsize,
     pub asking: AtomicBool,
     pub recording: AtomicBool,
-    /// Nobody asks again; each waits for its last answer, a minute at most.
+    /// No more requests; each client waits for its last answer, a minute at most.
     pub ending: AtomicBool,
 }
 
-/// Ends the threads, also when what is done meanwhile panics: they would be waited for without end.
+/// Stops the threads even when the test panics: otherwise the join would never end.
 struct StopOnDrop<'a>(&'a ClientCrowd);
 
 impl Drop for StopOnDrop<'_> {
@@ -42,10 +42,10 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// What all threads have seen.
+/// Counts of all threads.
 pub struct CrowdCounts {
     pub answered: u64,
-    /// Connections refused, broken, or with another answer.
+    /// Connections refused, broken, or with a wrong answer.
     pub failed: u64,
     /// From sending to arrival at the socket, in nanoseconds, while recording.
     pub arrived: Histogram<u64>,
@@ -70,9 +70,9 @@ impl CrowdCounts {
 
 struct CrowdClient {
     socket: OwnedFd,
-    /// None while it waits for nothing.
+    /// None while no request is pending.
     sent: Option<Instant>,
-    /// Bytes of the answer that have come.
+    /// Bytes of the answer received.
     have: usize,
     is_connected: bool,
 }
@@ -91,8 +91,8 @@ impl ClientCrowd {
         }
     }
 
-    /// Connects all at once, asks once `asking` is set, and ends some time after `ending` is. What
-    /// `conduct` does meanwhile sets them.
+    /// Connects all at once, sends requests once `asking` is set, and ends some time after `ending` is.
+    /// `conduct` runs meanwhile and sets them.
     pub fn run(&self, conduct: impl FnOnce(&Self)) -> CrowdCounts {
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads).map(|n| scope.spawn(move || self.part(n))).collect();
@@ -207,7 +207,7 @@ impl ClientCrowd {
     }
 }
 
-/// How long an answer is, by its head, which must be in the first read.
+/// Length of an answer, by its head, which must be in the first read.
 fn whole(answer: &[u8]) -> usize {
     let text = std::str::from_utf8(answer).expect("the service writes text");
     let head = text.find("\r\n\r\n").expect("the head fits into a segment") + 4;

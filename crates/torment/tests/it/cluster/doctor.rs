@@ -1,4 +1,4 @@
-//! What the cluster allows, as it says itself.
+//! What the cluster reports to allow.
 
 use super::TestCluster;
 use serde_json::Value;
@@ -11,7 +11,7 @@ fn doctor_asks_the_cluster_and_tries_it() {
     println!("{}", asked.stdout);
     assert!(asked.stdout.contains("namespace load of dev") && asked.stdout.contains("not tried"), "{asked}");
     assert!(lab.pods().is_empty());
-    // Who may watch the target's pods, and whose rule forbids it.
+    // Who may watch the target's pods, and whose policy forbids it.
     assert!(
         asked.stdout.contains("namespace load forbids the pods") && asked.stdout.contains("hostPID"),
         "{asked}"
@@ -31,7 +31,7 @@ fn doctor_asks_the_cluster_and_tries_it() {
         ("inner/sealed", ["a rule of the cluster, sealed.lab, forbids it", "nobody looks into a sealed pod"]),
     ] {
         let asked = lab.torment(["doctor", "--on", "k8s", "--target-service", service]).expect(0);
-        // Long lines are broken.
+        // Long lines are wrapped.
         let said = asked.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.iter().all(|words| said.contains(words)), "{service}: {asked}");
     }

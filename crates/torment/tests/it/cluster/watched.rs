@@ -1,4 +1,4 @@
-//! Who looks at the target's pods: from their nodes, and from inside.
+//! Watching the target's pods: from their nodes, and from inside.
 
 use super::{STARTS, TestCluster};
 use crate::program::RunningProcess;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The load comes from here, for both pods: one of them by itself has not half of what the other is asked for.
+/// The load comes from here, for both pods: one of them alone has not half of what the other is asked for.
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn the_pods_behind_a_service_are_watched() {
@@ -24,7 +24,7 @@ fn the_pods_behind_a_service_are_watched() {
     let places: BTreeSet<&str> =
         others.chain([&run["watched"]]).filter_map(|place| place["place"].as_str()).collect();
     assert_eq!(places, BTreeSet::from(["a", "b"]), "{ended}");
-    // It has a tenth of a processor, which the watcher on its node alone knows.
+    // It has a tenth of a processor, known only to the watcher on its node.
     let cause = run["diagnosis"]["cause"].as_str().expect("one is named");
     assert!(["cpu", "cpu-quota"].contains(&cause), "{cause}: {ended}");
     assert_eq!(run["diagnosis"]["place"], "b", "{ended}");
@@ -43,7 +43,7 @@ fn the_pods_behind_a_service_are_watched() {
         &["--watch-on", "k8s:dev/watch"],
         &["names no service of the cluster", "--target-service NAMESPACE/NAME"],
     );
-    // An address of a service is as good as its name, for whoever may look everywhere.
+    // A service's address is as good as its name, for a user who may look everywhere.
     let ip = lab.kubectl(&["-n", "shop", "get", "service", "nobody", "-o", "jsonpath={.spec.clusterIP}"]);
     let url = format!("http://{ip}:8080/");
     let load = ["run", &url, "-r", "9", "--watch-on", "k8s:admin/watch"];
@@ -55,7 +55,7 @@ fn the_pods_behind_a_service_are_watched() {
     );
 }
 
-/// The watchers that were put into a pod: their names, and how each ended, if it did.
+/// Names of the watchers in a pod, and their exit codes if they ended.
 fn put_into(lab: &TestCluster, pod: &str) -> Vec<(String, Option<i64>)> {
     let pod = lab.kubectl(&["-n", "inner", "get", "pod", pod, "-o", "json"]);
     assert!(!pod.contains("PRIVATE KEY"), "{pod}");
@@ -65,7 +65,7 @@ fn put_into(lab: &TestCluster, pod: &str) -> Vec<(String, Option<i64>)> {
     all.map(|one| (one["name"].as_str().unwrap_or_default().to_owned(), ended(one))).collect()
 }
 
-/// Where no pod may see its node's processes: by containers that join the target's own.
+/// Where no pod may see its node's processes: by ephemeral containers in the target's own.
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn the_target_s_pods_are_watched_from_inside() {
@@ -83,20 +83,20 @@ fn the_target_s_pods_are_watched_from_inside() {
         .filter_map(|watched| Some((watched["place"].as_str()?, watched["level"].as_str()?)))
         .collect();
     assert_eq!(seen, BTreeSet::from([("inner-a", "full"), ("inner-b", "full")]), "{ended}");
-    // It has three tenths of a processor, which is seen by its own control group.
+    // It has three tenths of a processor, as its own control group shows.
     assert_eq!(
         (&run["diagnosis"]["cause"], &run["diagnosis"]["place"]),
         (&"cpu-quota".into(), &"inner-b".into()),
         "{ended}"
     );
     assert!(ended.stderr.contains("stays in its pod's record"), "{ended}");
-    // They have gone home, and are in the record for good.
+    // They have exited, and stay in the record for good.
     for pod in ["inner-a", "inner-b"] {
         let put = put_into(&lab, pod);
         assert!(matches!(put.as_slice(), [(name, Some(0))] if name.starts_with("torment-")), "{put:?}");
     }
 
-    // Nobody tells them to go: they go by themselves.
+    // Nobody tells them to exit: they do by themselves.
     let long = ["run", &url, "-r", "9", "-d", "2m", "--reach", "10.99.0.1"];
     let running = RunningProcess::start(lab.command([&long[..], &inside("inner/inner")].concat()));
     let until = |what: &str, holds: &dyn Fn() -> bool| {

@@ -1,4 +1,4 @@
-//! `torment try`: experiments on the built-in service, whose truth is known; cut short, gone on with, and wrong ones.
+//! `torment try`: experiments on the built-in service, whose truth is known; interrupted, resumed, and invalid ones.
 
 use super::join::{file, worker};
 use crate::program::target::free_port;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Four workers that each hold a request for 20 ms answer 200/s, eight answer 400/s, and how long the queue may get
+/// Four workers that each hold a request for 20 ms answer 200/s, eight answer 400/s, and the length limit of the queue
 /// changes nothing.
 fn workers(port: u16, more: &str) -> String {
     format!(
@@ -57,7 +57,7 @@ most = 4
     )
 }
 
-/// Processes whose environment or command line holds this port; none but the test itself should be left.
+/// Processes whose environment or command line contains this port; only the test itself should be left.
 fn left(port: u16) -> Vec<String> {
     let marks = [format!("MARK={port}"), format!("--listen\0{port}")];
     let all = std::fs::read_dir("/proc").expect("it is mounted").flatten();
@@ -87,7 +87,7 @@ fn hypothesis<'a>(result: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {name} in {result:#}"))
 }
 
-/// The truth, or that the machine is too busy with something else to tell.
+/// The truth, or that the machine is too busy to tell.
 #[track_caller]
 fn answers(judged: &Value, truth: &str) {
     let answer = judged["answer"].as_str().expect("a word");
@@ -104,7 +104,7 @@ fn what_helps_is_better_and_what_does_not_is_no_difference() {
     let helps = hypothesis(&result, "twice the workers help");
     answers(&helps["judged"], "better");
     let (low, high) = (&helps["judged"]["ratio"]["low"], &helps["judged"]["ratio"]["high"]);
-    // Without any noise the interval is a point: the truth, but for the rounding of a float.
+    // Without any noise the interval is a point: the truth, except for rounding.
     let (low, high) = (low.as_f64().expect("a number"), high.as_f64().expect("a number"));
     assert!(low < 2.0 + 1e-9 && high > 2.0 - 1e-9, "twice as many is twice: {ended}");
     answers(&hypothesis(&result, "a longer queue helps")["judged"], "no-difference");
@@ -113,7 +113,7 @@ fn what_helps_is_better_and_what_does_not_is_no_difference() {
     answers(placebo, "no-difference");
     nothing_left(port);
 
-    // Every measurement is a run of its own, which the list leaves out unless asked.
+    // Every measurement is a run of its own, which the list leaves out by default.
     let id = result["id"].as_str().expect("a name").to_owned();
     let list = place.torment(["list"]).expect(0);
     assert_eq!(list.stdout.matches("try").count(), 1, "{list}");
@@ -240,17 +240,17 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
         .expect_error(2, &["[service]"]);
     let nothing = place.torment(["try"]).expect(2);
     assert!(nothing.stderr.contains("<PLAN>"), "{nothing}");
-    // It goes on with the fleet that its plan has.
+    // It resumes with its plan's fleet.
     let other = place.torment(["try", "--resume", "last", "--on", "here"]).expect(2);
     assert!(other.stderr.contains("'--resume <RUN>' cannot be used with"), "{other}");
 
-    // Whose port it is.
+    // Who owns the port.
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let held = taken.local_addr().expect("it is bound").port();
     let told = attempt(workers(held, "")).expect_error(2, &[&held.to_string(), "process"]);
     assert!(told.contains(&std::process::id().to_string()), "it says who holds it: {told}");
 
-    // What only a start can show: its own last words are.
+    // What only a start can show: its own last output does.
     let ends = changed("torment target --listen", "sh -c 'echo the reason; exit 3' --listen");
     assert_eq!(ends.code(), 99, "{ends}");
     assert!(ends.stdout.contains("the reason"), "{ends}");
@@ -263,7 +263,7 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
     nothing_left(free);
 }
 
-/// The plans of this repository are read as they stand, quick and in full.
+/// This repository's plans are read as they are, quick and in full.
 #[test]
 fn the_plans_that_come_along_can_be_read() {
     let place = Sandbox::new();

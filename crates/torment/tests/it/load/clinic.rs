@@ -1,5 +1,4 @@
-//! Writes: every one that was acknowledged is a row afterwards, once. On SQLite, and on PostgreSQL
-//! where that is installed.
+//! Writes: every acknowledged one is a row afterwards, exactly once. On SQLite, and on PostgreSQL where installed.
 
 use crate::program::target::TargetProcess;
 use crate::program::{LoadTurn, ProcessOutput, Sandbox, adds_up, outcome};
@@ -11,10 +10,10 @@ use testbed::TestPostgres;
 /// Owners that the clinic has from the start.
 const SEEDED: u64 = 1_000;
 
-/// What was written, asked of the database itself.
+/// What was written, according to the database itself.
 struct WrittenRows {
     rows: u64,
-    /// Different last names among them; every request has a name of its own.
+    /// Distinct last names; every request has its own.
     names: u64,
 }
 
@@ -47,7 +46,7 @@ const FORM: [&str; 5] = [
     "--form=telephone={counter}",
 ];
 
-/// `command` on the form that makes owners, with further arguments.
+/// `command` on the form that creates owners, with further arguments.
 fn post(
     place: &Sandbox,
     command: &str,
@@ -61,8 +60,7 @@ fn post(
     (ended, json)
 }
 
-/// What the clinic counted, once it has written everything: requests whose client gave up are
-/// finished all the same.
+/// The clinic's counts, once it has written everything: requests whose client gave up are completed all the same.
 fn settled(target: &TargetProcess) -> Value {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
@@ -94,7 +92,7 @@ fn assert_agree(trials: &[Value], target: &TargetProcess, written: impl Fn() -> 
     assert_eq!(target.owners(), SEEDED + rows, "the clinic sees what the database holds");
     let truth = settled(target);
     let said = truth["statuses"]["302"].as_u64().unwrap_or(0);
-    // Whoever went away before the answer got none.
+    // A client that left before the answer got none.
     let away = truth["abandoned"].as_u64().unwrap_or(0);
     assert!(said <= rows && rows <= said + away, "a redirect for each row: {truth:#}");
     assert!(said >= acknowledged && away <= unknown, "torment and the clinic disagree: {truth:#}");
@@ -102,7 +100,7 @@ fn assert_agree(trials: &[Value], target: &TargetProcess, written: impl Fn() -> 
 
 #[track_caller]
 fn find(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRows) {
-    // What a disk takes moves on a busy machine, and a search with it: some of it will do.
+    // Disk times vary on a busy machine, and a search with them: some of it will do.
     let short = ["--from", "50", "--max", "100", "--trial", "1s", "--budget", "40s"];
     let (ended, found) = post(place, "find", target, &short);
     assert!([0, 91].contains(&ended.code()), "{ended}");
@@ -117,7 +115,8 @@ fn find(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRo
 
 #[track_caller]
 fn run(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRows) {
-    // Random arrivals come in crowds: several writes are under way at once. What a disk takes moves on a busy machine: half of them would do.
+    // Random arrivals come in bursts: several writes are in flight at once. Disk times vary on a busy machine: half of
+    // them would do.
     let load = ["-r", "100", "-d", "3s", "--arrivals", "poisson", "--goal", "loss<50%"];
     let (ended, run) = post(place, "run", target, &load);
     let ended = ended.measured();
@@ -168,8 +167,8 @@ fn a_load_loses_no_write_on_postgresql_in_any_model() {
     }
 }
 
-/// For a second somebody else has the database, and nobody has the patience: the clinic writes what
-/// its clients have given up long ago.
+/// For a second another client locks the database, beyond everybody's timeout: the clinic writes what its clients have
+/// long given up.
 #[test]
 fn what_was_given_up_may_be_written_but_nothing_else() {
     let _turn = LoadTurn::shared();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Answers on at most `room` connections at a time; one more is closed at once.
+/// Serves at most `room` connections at a time; one more is closed at once.
 fn serve(room: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
@@ -40,7 +40,6 @@ fn serve(room: usize) -> String {
     url
 }
 
-/// What was found.
 #[track_caller]
 fn limit(find: &Value) -> &Value {
     let limit = &find["limits"][0];
@@ -48,7 +47,7 @@ fn limit(find: &Value) -> &Value {
     limit
 }
 
-/// Both bounds, of a search that has converged.
+/// Both bounds of a search that has converged.
 #[track_caller]
 fn bounds(ended: &program::ProcessOutput, find: &Value) -> (f64, f64) {
     println!("{}", ended.stderr);
@@ -58,7 +57,7 @@ fn bounds(ended: &program::ProcessOutput, find: &Value) -> (f64, f64) {
     (number(limit, "/lower"), number(limit, "/upper"))
 }
 
-/// Half of them each: what one alone holds is not what is found.
+/// Half of them each: the result is not what one alone holds.
 #[test]
 fn several_hold_them_together() {
     let _turn = LoadTurn::shared();
@@ -84,7 +83,7 @@ fn a_service_that_closes_one_too_many() {
         let (lower, upper) = bounds(&ended, &find);
         assert!((98.0..=100.0).contains(&lower) && upper > 100.0 && upper <= 103.0, "{lower} to {upper}");
         assert_eq!(ended.code(), 0, "{ended}");
-        // A look whether the target has recovered may find it slow still: nothing was lost there.
+        // A recovery probe may still find the target slow: nothing was lost there.
         let trials = find["trials"].as_array().expect("trials").iter();
         let lost = trials.filter(|trial| trial["good"] == false && trial["purpose"] != "recovery");
         for trial in lost {
@@ -93,8 +92,8 @@ fn a_service_that_closes_one_too_many() {
     }
 }
 
-/// nginx closes idle connections for new ones once no more than a sixteenth of its 256 is free (older ones: once none is); some
-/// of them are its own.
+/// nginx closes idle connections for new ones once no more than a sixteenth of its 256 is free (older versions: once
+/// none is); some of them are its own.
 #[test]
 fn nginx_with_256_connections() {
     let _turn = LoadTurn::shared();
@@ -104,7 +103,7 @@ fn nginx_with_256_connections() {
     let (ended, find) =
         place.json(["find", "connections", &url, "--from", "128", "--trial", "1s", "--rate", "200"]);
     let (lower, upper) = bounds(&ended, &find);
-    // Its own: three listening sockets at most, and the channel to the master.
+    // Its own: at most three listening sockets, and the channel to the master.
     let truths = [236.0..=239.0, 252.0..=255.0];
     let near = |truth: &std::ops::RangeInclusive<f64>| {
         lower >= truth.start() * 0.98 && lower <= *truth.end() && upper <= truth.end() * 1.02 + 1.0
@@ -112,7 +111,7 @@ fn nginx_with_256_connections() {
     assert!(truths.iter().any(near), "{lower} to {upper}");
 }
 
-/// The built-in service, with so few descriptors.
+/// The built-in service with this many descriptors.
 struct LimitedTarget {
     child: Child,
     url: String,
@@ -163,7 +162,7 @@ fn a_service_that_runs_out_of_descriptors() {
     ];
     let (ended, find) = place.json(arguments);
     let (lower, upper) = bounds(&ended, &find);
-    // What is no connection of ours: standard streams, its socket, its event loops, its database.
+    // Descriptors other than our connections: standard streams, its socket, its event loops, its database.
     assert!((150.0..=197.0).contains(&lower) && upper <= 200.0, "{lower} to {upper}");
 }
 
@@ -178,7 +177,7 @@ fn as_many_as_are_asked_for() {
     assert!((number(limit(&find), "/lower") - 50.0).abs() < 1e-9);
 }
 
-/// While thousands of connections were being made, Ctrl-C was not heard.
+/// While thousands of connections were being opened, Ctrl-C was ignored.
 #[test]
 fn an_interrupt_is_heard_while_connections_are_made() {
     let _turn = LoadTurn::shared();
@@ -187,7 +186,7 @@ fn an_interrupt_is_heard_while_connections_are_made() {
     let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
     let running =
         RunningProcess::start(place.command(["find", "connections", &url, "--from", "5000", "--no-watch"]));
-    // One answer, to the look before; what comes then waits in the kernel's queue until that is full.
+    // One answer, to the check before the load; after that, requests wait in the kernel's queue until that is full.
     let (mut stream, _) = listener.accept().expect("it comes");
     let mut lines = BufReader::new(stream.try_clone().expect("a descriptor is free")).lines();
     while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}

@@ -1,4 +1,4 @@
-//! A run's tables, read back by somebody else's reader, hold what the run's own account says.
+//! A run's tables, read by a third-party reader, match the run's own figures.
 
 use crate::program::{LoadTurn, Sandbox, adds_up, number, outcome};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -6,7 +6,6 @@ use parquet::record::{Field, Row};
 use serde_json::Value;
 use std::fs::File;
 
-/// Rows of a table.
 fn rows(place: &Sandbox, file: &str) -> Vec<Row> {
     let file = File::open(place.path(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
     let reader = SerializedFileReader::new(file).expect("Parquet");
@@ -86,7 +85,7 @@ fn tables_hold_the_account_of_the_run() {
         );
     }
 
-    // What is derived from the buckets is what was told.
+    // What is derived from the buckets matches what was reported.
     let buckets = rows(&place, &format!("{folder}/histograms.parquet"));
     let responses: Vec<&Row> = buckets.iter().filter(|row| text(row, "of") == "response").collect();
     let all: u64 = responses.iter().map(|row| count(row, "count")).sum();
@@ -125,7 +124,7 @@ fn is_the_same_as_csv(place: &Sandbox, slices: &[Row], trial: &Value) {
             ["second", "due", "in_flight"].map(|name| count(row, name).to_string()).into();
         let in_lines: Vec<&str> = ["second", "due", "in_flight"].map(|name| line[column(name)]).into();
         assert_eq!(in_columns, in_lines);
-        // Nothing is nothing in both.
+        // A null is null in both.
         let is_null = matches!(cell(row, "response_p50_seconds"), Field::Null);
         assert_eq!(is_null, line[column("response_p50_seconds")].is_empty(), "{line:?}");
     }
@@ -146,7 +145,7 @@ fn complains(place: &Sandbox, id: &str) {
     ] {
         let ended = place.torment(arguments.iter().copied());
         if arguments.contains(&"seconds") {
-            // Clap's own message.
+            // clap's own message.
             assert!(ended.code() == 2 && words.iter().all(|word| ended.stderr.contains(word)), "{ended}");
         } else {
             ended.expect_error(code, words);

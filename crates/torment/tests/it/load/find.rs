@@ -8,7 +8,7 @@ fn trials(find: &Value) -> &Vec<Value> {
     find["trials"].as_array().unwrap_or_else(|| panic!("no trials in {find:#}"))
 }
 
-/// What holds of every search, however it ended.
+/// What holds for every search, however it ended.
 #[track_caller]
 fn assert_consistent(place: &Sandbox, ended: &ProcessOutput, find: &Value) {
     assert_eq!(find["state"], "ended", "{ended}");
@@ -17,14 +17,13 @@ fn assert_consistent(place: &Sandbox, ended: &ProcessOutput, find: &Value) {
     for trial in trials(find) {
         adds_up(trial);
     }
-    // Stored and read again it is the same run.
+    // Read back from the store, it is the same run.
     let (shown, again) = place.json(["show"]);
     shown.expect(0);
     assert_eq!(again, *find, "show tells another story");
 }
 
-/// What holds of a search that found its limit: bounds within the width, each with its trials,
-/// and the curve below it.
+/// What holds for a search that found its limit: bounds within the width, each with its trials, and the curve below it.
 #[track_caller]
 fn is_regular(ended: &ProcessOutput, find: &Value, width: f64) {
     let limit = held(find);
@@ -44,8 +43,8 @@ fn is_regular(ended: &ProcessOutput, find: &Value, width: f64) {
     assert_eq!(shares, [0.25, 0.5, 0.8, 0.9, 0.95]);
 }
 
-/// A search that was left alone. One that came to no limit, and of which torment itself says that the machine was given to others
-/// or too busy to make the load, is made again; if that is no better, nothing can be held against it.
+/// An undisturbed search. One without a limit, and for which torment reports stolen time or a generator limit, is
+/// repeated; if that is no better, there is nothing to check.
 fn undisturbed(search: impl Fn() -> (ProcessOutput, Value)) -> Option<(ProcessOutput, Value)> {
     const ATTEMPTS: u32 = 2;
     for _ in 0..ATTEMPTS {
@@ -71,7 +70,7 @@ fn the_demo_holds_two_thousand_a_second() {
     assert_consistent(&place, &ended, &find);
     let (lower, upper) = (number(held(&find), "/lower"), number(held(&find), "/upper"));
     if find["ended"] == "noisy" {
-        // Others took so much of this machine that the built-in service moved.
+        // Others took so much of this machine that the built-in service changed.
         assert!(lower <= 2_020.0 && upper >= 1_960.0, "{lower} to {upper}: {ended}");
         return;
     }
@@ -80,8 +79,8 @@ fn the_demo_holds_two_thousand_a_second() {
     assert!(upper <= 2_060.0, "below {upper}");
 }
 
-/// That the limit itself is found is seen in virtual time, in the crate `runner`; here that a search keeps to its time, and that
-/// it has sent what it says.
+/// That the right limit is found is tested in virtual time, in the crate `runner`; this tests that a search keeps to
+/// its budget, and sent what it reports.
 #[test]
 fn a_search_keeps_to_its_budget_and_sends_what_it_says() {
     let _turn = LoadTurn::shared();
@@ -90,20 +89,20 @@ fn a_search_keeps_to_its_budget_and_sends_what_it_says() {
     let url = target.url("/pool?size=10&ms=20");
     let (ended, find) = place.json(["find", &url, "--budget", "8s", "--trial", "2s"]);
     assert_consistent(&place, &ended, &find);
-    // And the look before the load.
+    // And the check before the load.
     let sent: f64 = trials(&find).iter().map(|trial| number(trial, "/sent")).sum();
     assert_eq!(target.truth("/pool")["received"], sent as u64 + 1);
     let seconds = (number(&find, "/ended_unix_ms") - number(&find, "/started_unix_ms")) / 1e3;
     assert!(seconds < 30.0, "a search of a minute with a budget of 8 s took {seconds} s");
     let limit = held(&find);
     match (find["ended"].as_str().expect("a reason"), ended.code()) {
-        // What is known by then is true, and is not called more than it is.
+        // What is known by then is true, and not overstated.
         ("budget_spent", 91) => {
             assert_eq!(limit["regular"], false, "{ended}");
             assert!(limit["lower"].as_f64().is_none_or(|lower| lower <= 510.0), "{limit}");
         }
         ("converged" | "budget_spent", 0) => assert_eq!(limit["regular"], true, "{ended}"),
-        // A machine that is busy with something else.
+        // The machine was busy with something else.
         ("non_stationary", 91) | ("generator_limit", 92) => {}
         other => panic!("{other:?}: {ended}"),
     }
@@ -142,8 +141,8 @@ fn a_goal_that_no_rate_meets_is_not_met() {
     assert!(text.contains("does not hold") && text.contains("--goal"), "{text}");
 }
 
-/// Where target and generator share a machine either may be the limit; whichever it was, torment
-/// says so, and says nothing that it has not seen.
+/// Where target and generator share a machine, either may be the limit; torment reports which, and only what it has
+/// seen.
 #[test]
 fn a_real_server_gets_an_honest_verdict() {
     let _turn = LoadTurn::shared();
@@ -155,7 +154,7 @@ fn a_real_server_gets_an_honest_verdict() {
     assert_consistent(&place, &ended, &find);
     let limit = held(&find);
     match (find["ended"].as_str().expect("a reason"), ended.code()) {
-        // The time may be up just when the bounds are close enough.
+        // The budget may end just when the bounds are close enough.
         ("converged" | "budget_spent", 0) => assert_eq!(limit["regular"], true, "{ended}"),
         ("budget_spent" | "non_stationary", 91) => {}
         ("generator_limit", 92) => {
@@ -165,7 +164,7 @@ fn a_real_server_gets_an_honest_verdict() {
         other => panic!("{other:?}: {ended}"),
     }
     assert!(number(limit, "/lower") >= 1_000.0, "nginx holds more than this: {ended}");
-    // Each request sent was one that nginx counted, but for those cut off after an overload.
+    // Each request sent was counted by nginx, except those cut off after an overload.
     let sum = |what: &dyn Fn(&Value) -> f64| trials(&find).iter().map(what).sum::<f64>() as u64;
     let answered = sum(&|trial| (outcome(trial, "ok") + outcome(trial, "late")) as f64);
     let sent = sum(&|trial| number(trial, "/sent"));

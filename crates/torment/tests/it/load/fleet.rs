@@ -1,5 +1,5 @@
-//! `--on here`: several processes make the load, and one of them is taken away. Whatever becomes of it, every arrival is accounted
-//! for, and held against what the target itself has counted.
+//! `--on here`: several processes make the load, and one of them is lost. Whatever happens, every arrival is accounted
+//! for, and compared with the target's own counts.
 
 use crate::program::target::TargetProcess;
 use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, adds_up, number, outcome};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-/// The workers of a torment, in the order in which they were started.
+/// A torment's workers, in the order they were started.
 fn workers(coordinator: u32) -> Vec<Pid> {
     let is_worker = |pid: &u32| {
         std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0worker\0"))
@@ -23,7 +23,7 @@ fn workers(coordinator: u32) -> Vec<Pid> {
     pids.into_iter().filter_map(|pid| Pid::from_raw(pid as i32)).collect()
 }
 
-/// Waits until the target has received so many requests.
+/// Waits until the target has received this many requests.
 fn wait_for(target: &TargetProcess, page: &str, requests: u64) {
     let began = Instant::now();
     while target.truth(page)["received"].as_u64().unwrap_or(0) < requests {
@@ -36,7 +36,8 @@ fn has(trial: &Value, code: &str) -> bool {
     trial["caveats"].as_array().into_iter().flatten().any(|caveat| caveat["code"] == code)
 }
 
-/// A load from two workers, of which one is sent `signals`, each after a pause. What came of it, and what the target received.
+/// A load from two workers, one of which is sent `signals`, each after a pause. The result, and what the target
+/// received.
 fn load_with(signals: &[(u64, Signal)]) -> (i32, Value, u64) {
     let _turn = LoadTurn::shared();
     let place = Sandbox::new();
@@ -61,7 +62,7 @@ fn load_with(signals: &[(u64, Signal)]) -> (i32, Value, u64) {
     let worker = workers(running.pid())[1];
     for (pause, signal) in signals {
         sleep(Duration::from_millis(*pause));
-        // It may have been ended by then.
+        // It may have ended by then.
         let _ = kill_process(worker, *signal);
     }
     let ended = running.end();
@@ -72,7 +73,7 @@ fn load_with(signals: &[(u64, Signal)]) -> (i32, Value, u64) {
     (code, run, received)
 }
 
-/// What a load came to that lost a worker.
+/// Checks the result of a load that lost a worker.
 #[track_caller]
 fn has_lost_one((code, run, received): &(i32, Value, u64), why: &str) {
     assert_eq!(*code, 92, "it cannot be trusted");
@@ -81,7 +82,7 @@ fn has_lost_one((code, run, received): &(i32, Value, u64), why: &str) {
     assert_eq!((lost.len(), &lost[0]["number"]), (1, &1.into()), "{lost:?}");
     assert!(lost[0]["why"].as_str().is_some_and(|said| said.contains(why)), "{lost:?}");
     assert!(has(trial, "worker-lost") && trial["valid"] == false, "{trial:#}");
-    // The first request of all is no part of the load.
+    // The very first request is not part of the load.
     let (sent, unaccounted) = (number(trial, "/sent") as u64, number(&lost[0], "/unaccounted") as u64);
     let reached = received - 1;
     assert!(
@@ -152,14 +153,14 @@ fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
     assert!([0, 91].contains(&ended.code()), "{ended}");
     let trials = found["trials"].as_array().expect("a list");
     trials.iter().for_each(adds_up);
-    // On a busy machine a later one may be spoiled too, by one that was late.
+    // On a busy machine a later one may be void too, because a worker was late.
     let spoiled = (0..trials.len()).find(|at| has(&trials[*at], "worker-lost")).expect("one was killed");
     let (lost, again) = (&trials[spoiled], &trials[spoiled + 1]);
     for same in ["purpose", "offered_per_second"] {
         assert_eq!(lost[same], again[same], "{again:#}");
     }
     assert!(!has(again, "worker-lost"), "{again:#}");
-    // Another has taken its place, once it was ready.
+    // Another has replaced it, once ready.
     assert!(ended.stderr.contains("3 workers"), "{ended}");
     let members = found["fleet"]["workers"].as_array().expect("a list");
     let pids = || members.iter().map(|member| number(member, "/pid") as i32);
@@ -204,7 +205,7 @@ fn without_a_coordinator_nobody_goes_on() {
     running.signal(Signal::KILL);
     let began = Instant::now();
     let alive = |pid: &Pid| {
-        // One that nobody has waited for yet is a zombie, and does nothing.
+        // One not yet reaped is a zombie, and does nothing.
         let status =
             std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
         status.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with('Z'))
@@ -237,7 +238,8 @@ fn of_a_coordinator_that_stands_still_nobody_waits_to_hear() {
     running.end().expect(92);
 }
 
-/// It hears late that all are ready, and that they go on: nobody is called late for that, and whatever reaches the target is in the account.
+/// It learns late that all are ready, and that they go on: nobody counts as late for that, and whatever reaches the
+/// target is accounted for.
 #[test]
 fn a_coordinator_that_is_held_up_leaves_nothing_unsaid() {
     let _turn = LoadTurn::shared();
@@ -302,7 +304,7 @@ fn however_many_make_the_load_the_limit_is_the_same() {
         let searches = ["1", "2", "4"].map(|count| scope.spawn(move || limit(count)));
         searches.map(|search| search.join().expect("it comes to a limit"))
     });
-    // It is 2,000/s; on a machine that others use a short search does not know it well.
+    // It is 2,000/s; on a shared machine a short search is imprecise.
     for (told, [lower, upper]) in limits {
         assert!(lower.is_none_or(|lower| lower < 2_100.0), "{lower:?}: {told}");
         assert!(upper.is_none_or(|upper| upper > 1_800.0), "{upper:?}: {told}");
@@ -310,7 +312,7 @@ fn however_many_make_the_load_the_limit_is_the_same() {
     }
 }
 
-/// Nothing answers as fast as nothing: one worker is the limit, until there are two.
+/// The null target is as fast as the generator: one worker is the limit, until there are two.
 #[test]
 fn a_fleet_grows_before_it_is_the_limit() {
     let _turn = LoadTurn::shared();

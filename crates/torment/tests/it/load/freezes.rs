@@ -1,4 +1,4 @@
-//! A target that stands still now and then, and what only looks like it.
+//! A target that freezes now and then, and what only looks like it.
 
 use super::store::wait_until;
 use crate::program::target::{TargetProcess, unix};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Frozen for 0.4 s in every two: told of at any rate, with length and period.
+/// Frozen for 0.4 s every two seconds: reported at any rate, with length and period.
 #[test]
 fn freezes_are_found_at_any_rate() {
     let _turn = LoadTurn::shared();
@@ -52,7 +52,7 @@ fn a_steady_target_never_stands_still() {
     assert!(off.len() < 3, "{off:?}");
 }
 
-/// A load of nine seconds, in which something is done; what it says of freezes.
+/// Acts during a load of nine seconds; returns its findings on freezes.
 fn meanwhile(place: &Sandbox, arguments: &[&str], act: impl Fn(&RunningProcess)) -> Value {
     let load = ["run", "-r", "200", "-d", "9s", "--format", "json"];
     let running = RunningProcess::start(place.command(load.iter().chain(arguments).copied()));
@@ -66,7 +66,7 @@ fn meanwhile(place: &Sandbox, arguments: &[&str], act: impl Fn(&RunningProcess))
 
 const PAUSE: Duration = Duration::from_millis(600);
 
-/// A Unix socket does not say when an answer came, so that only torment itself can know that it stood still.
+/// A Unix socket does not show when an answer came, so only torment itself can know that it stood still.
 #[test]
 fn that_torment_stood_still_is_not_laid_to_the_target() {
     let _turn = LoadTurn::shared();
@@ -83,16 +83,16 @@ fn that_torment_stood_still_is_not_laid_to_the_target() {
             sleep(PAUSE);
         }
     });
-    // On a busy machine the target itself may have to wait for a processor, for less than that.
+    // On a busy machine the target itself may have to wait for a processor, but for less than that.
     let longest = found["longest_seconds"].as_f64().unwrap_or(0.0);
     assert!(longest < PAUSE.as_secs_f64() / 2.0, "{found:#}");
 }
 
-/// Stopped as a debugger, a snapshot or a freezer of control groups does it.
+/// Stopped as by a debugger, a snapshot or the cgroup freezer.
 #[test]
 fn a_target_that_was_stopped_is_said_to_have_been() {
     let _turn = LoadTurn::shared();
-    // Where others take the processors, torment looks too seldom now and then, and says that nothing explains it.
+    // Where others take the processors, torment sometimes checks too rarely, and reports that nothing explains it.
     let off: Vec<String> = (0..3).map_while(|_| stopped().err()).collect();
     assert!(off.len() < 3, "{off:?}");
 }
@@ -105,7 +105,7 @@ fn stopped() -> Result<(), String> {
             target.signal(Signal::STOP);
             sleep(PAUSE);
             target.signal(Signal::CONT);
-            // Seconds without a freeze are what the others are compared with.
+            // Seconds without a freeze are the baseline for the others.
             sleep(2 * PAUSE);
         }
     });

@@ -1,4 +1,4 @@
-//! Ctrl-C, and what others send in its place: what was measured is told, once; whoever asks again gets out.
+//! Ctrl-C, and its equivalents: what was measured is reported, once; a second request exits.
 
 use crate::program::odd_servers;
 use crate::program::{LoadTurn, RunningProcess, Sandbox};
@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// As long as a busy machine may take for what needs no time.
+/// What needs no time may take this long on a busy machine.
 const SOON: Duration = Duration::from_secs(4);
 
-/// A service that answers the look before the load, and says nothing more. Its address, and how many requests came.
+/// A service that answers the check before the load, and then nothing. Its address, and the number of requests
+/// received.
 fn falls_silent() -> (String, Arc<AtomicUsize>) {
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&heard);
@@ -55,7 +56,7 @@ fn two_signals_at_once_are_one_request() {
     }
 }
 
-/// Requests that wait for their answers may take long: somebody who asks again, a second later or more, waits no longer.
+/// Draining may take long: a second request, at least a second later, stops it.
 #[test]
 fn who_asks_again_gets_out_at_once() {
     let _turn = LoadTurn::shared();

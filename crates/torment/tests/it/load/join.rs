@@ -1,4 +1,4 @@
-//! `--on join`: workers that others start, and a file that lets them in.
+//! `--on join`: workers that others start, and their join file.
 
 use crate::program::target::{TargetProcess, free_port};
 use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, adds_up, binary, number};
@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use testbed::TestRelay;
 
-/// Waits for what lets in.
+/// Waits for the join file.
 pub(super) fn file(place: &Sandbox, name: &str) -> String {
     let began = Instant::now();
     loop {
@@ -37,7 +37,7 @@ fn whoever_has_the_file_makes_a_part_of_the_load() {
     let text = file(&place, "run.join");
     let mode = std::fs::metadata(place.path("run.join")).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "others could read it");
-    // Another run keeps its hands off it.
+    // Another run does not touch it.
     let other = place.torment(["run", &url, "-r", "9", "--on", "join"]);
     other.expect_error(2, &["run.join", "another folder"]);
     // One by its file, one by standard input.
@@ -62,12 +62,12 @@ fn whoever_has_the_file_makes_a_part_of_the_load() {
     assert_eq!(pids, expected);
     let received = target.truth("/json")["received"].as_u64().expect("a count");
     assert_eq!(number(&run, "/trial/sent") as u64, received - 1, "{ended}");
-    // They go home with it, and the file is gone.
+    // They exit with it, and the file is gone.
     let first = first.end().expect(0);
     assert!(first.stderr.contains("joined the run at 127.0.0.1:"), "{first}");
     assert_eq!(second.end().expect(0).stderr, "");
     assert!(!place.path("run.join").exists());
-    // It lets nobody in any more.
+    // It admits nobody any more.
     let late = worker(&place, "copied").end();
     println!("{}", late.expect_error(1, &["cannot be reached", "as long as its run goes on"]));
 }
@@ -87,9 +87,9 @@ fn who_does_not_come_or_should_not_is_said() {
     assert!(old.contains(&format!("at 127.0.0.1:{port}\n")), "{old}");
     let alone = worker(&place, "run.join");
     println!("{}", running.end().expect_error(1, &["1 of 2 workers came in time", "--wait"]));
-    // The only one that was there hears that there is no run.
+    // The only worker that joined is told that there is no run.
     alone.end();
-    // The same place, another run: the file of the first does not let in.
+    // The same address, another run: the first one's file is not accepted.
     place.write("old.join", &old);
     let running = wait(&place);
     file(&place, "run.join");
@@ -101,13 +101,13 @@ fn who_does_not_come_or_should_not_is_said() {
         println!("{}", worker(&place, "none.join").end().expect_error(1, &[words]));
     }
     println!("{}", worker(&place, "missing.join").end().expect_error(1, &["missing.join", "No such file"]));
-    // What is not ours stays as it is.
+    // A file that is not ours is left alone.
     place.write("run.join", "mine");
     println!("{}", wait(&place).end().expect_error(2, &["run.join is another file"]));
     assert_eq!(std::fs::read_to_string(place.path("run.join")).expect("it is there"), "mine");
 }
 
-/// This program with another stamp, as its linker gives it when it is made from other sources.
+/// This program with another build ID, as if made from other sources.
 fn another_build(place: &Sandbox) -> std::path::PathBuf {
     let said = std::process::Command::new(binary()).arg("stamp").output().expect("it can be run").stdout;
     let said = String::from_utf8(said).expect("digits");
@@ -137,7 +137,7 @@ fn another_build_of_the_same_version_is_not_let_in() {
     command.args(["worker", "--join", "run.join"]);
     let refused = RunningProcess::start(place.homed(command)).end();
     println!("{}", refused.expect_error(1, &["another torment", "than the coordinator's", "the same file"]));
-    // Its place is free for one that is the same.
+    // Its number is free for a matching one.
     let worker = worker(&place, "run.join");
     running.end().measured();
     worker.end().expect(0);
@@ -166,7 +166,7 @@ fn through_a_relay(
     (running, relay, workers)
 }
 
-/// It makes another line, and hands over what it counted meanwhile.
+/// It reconnects, and reports what it counted meanwhile.
 #[test]
 fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
     let _turn = LoadTurn::shared();
@@ -188,7 +188,7 @@ fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
     }
 }
 
-/// How far its clock is away is known less well then, and nothing else is worse.
+/// Only its clock's offset is known less well then.
 #[test]
 fn a_long_and_uneven_way_to_the_coordinator_voids_nothing() {
     let _turn = LoadTurn::shared();

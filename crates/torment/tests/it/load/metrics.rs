@@ -1,4 +1,4 @@
-//! What a run tells other people's tools while it lasts: scraped, and pushed.
+//! A run's metrics in other tools while it lasts: scraped, and pushed.
 
 use crate::program::odd_servers::{server, silent, tls};
 use crate::program::serving::ServingTorment;
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What is counted of requests, by name and outcome where it has one, of a text of metrics.
+/// Request counters by name and outcome, if any, from a metrics text.
 fn counters(text: &str) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for line in text.lines().filter(|line| line.starts_with("torment_requests_")) {
@@ -27,7 +27,7 @@ fn counters(text: &str) -> BTreeMap<String, u64> {
     found
 }
 
-/// What a kept run's trials came to, all together.
+/// Totals over the trials of a stored run.
 fn account(run: &Value) -> BTreeMap<String, u64> {
     // A load is one trial, a search has several.
     let trials = match run["trials"].as_array() {
@@ -67,11 +67,11 @@ fn a_search_is_scraped_while_it_goes_on_and_sums_to_its_account() {
         before = now;
         sleep(Duration::from_millis(200));
     }
-    // Forty where nothing else goes on.
+    // Forty on an idle machine.
     assert!(scrapes > 2, "{scrapes} scrapes of a run of seconds");
     assert!(before["torment_requests_total ok"] > 0, "{before:?}");
 
-    // Whoever scrapes less often still gets all of it.
+    // A scraper that comes less often still gets everything.
     let (_, run) = place.json(["show"]);
     let expected = account(&run);
     let serving = ServingTorment::start(&place, &["serve", "--listen", "0"], false);
@@ -88,10 +88,10 @@ fn a_search_is_scraped_while_it_goes_on_and_sums_to_its_account() {
     assert!(count.is_some_and(|line| line.ends_with(&format!("}} {answered}"))), "{count:?} of {answered}");
 }
 
-/// A request that a collector got: its head, and its body.
+/// A request received by a collector: head and body.
 type PushRequest = (String, Value);
 
-/// A collector that takes everything, and hands it on.
+/// A collector that accepts everything, and passes it on.
 fn collector() -> (SocketAddr, Receiver<PushRequest>) {
     let (to, got) = channel();
     let to = Mutex::new(to);
@@ -102,7 +102,7 @@ fn collector() -> (SocketAddr, Receiver<PushRequest>) {
     (address, got)
 }
 
-/// Requests of one connection, one after the other.
+/// Receives one connection's requests, one after the other.
 fn take(mut stream: &TcpStream, to: &Sender<PushRequest>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     loop {
@@ -126,7 +126,7 @@ fn take(mut stream: &TcpStream, to: &Sender<PushRequest>) -> std::io::Result<()>
     }
 }
 
-/// The sum of a counter of a push, over one outcome.
+/// The sum of a pushed counter over one outcome.
 fn pushed(body: &Value, name: &str, outcome: &str) -> u64 {
     let metrics = body["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array().expect("metrics");
     let metric = metrics.iter().find(|metric| metric["name"] == name);
@@ -140,7 +140,7 @@ fn pushed(body: &Value, name: &str, outcome: &str) -> u64 {
     point["asInt"].as_str().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("no number: {point}"))
 }
 
-/// A load whose measures go to a collector.
+/// A load whose measures are pushed to a collector.
 fn load(place: &Sandbox, to: &str, seconds: &str, headers: Option<&str>) -> ProcessOutput {
     let mut command = place.command(["run", "null", "-r", "100", "-d", seconds, "--otlp", to]);
     if let Some(headers) = headers {
@@ -186,7 +186,7 @@ fn has_requests(body: &Value) -> bool {
     body["resourceMetrics"].as_array().is_some_and(|runs| !runs.is_empty())
 }
 
-/// A run once would have waited for whoever does not answer.
+/// A run once would have waited for a collector that does not answer.
 #[test]
 fn a_collector_that_hangs_or_is_away_costs_a_line() {
     let _turn = LoadTurn::shared();

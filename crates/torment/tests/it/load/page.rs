@@ -1,4 +1,4 @@
-//! The page of real runs: while they go on, afterwards, and as a file.
+//! The page of real runs: live, afterwards, and as a file.
 
 use crate::program::serving::ServingTorment;
 use crate::program::{LoadTurn, RunningProcess, Sandbox};
@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Where a document is put in.
+/// Where a document is inserted.
 const PLACE: &str = "id=\"document\">";
 
 #[test]
@@ -72,7 +72,7 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     assert!(html.contains("<meta property=\"og:title\" content=\"torment run demo"));
     assert!(document["timeline"]["at"].as_array().is_some_and(|at| at.len() >= 5), "{document}");
 
-    // Again, over the same file and to the usual one, and as the whole of the standard output.
+    // Again, over the same file, to the default one, and to standard output.
     place.torment(["report", &id, "-o", "run.html"]).expect(0);
     place.torment(["report"]).expect(0);
     assert!(place.path(&format!("run-{id}.html")).is_file());
@@ -82,7 +82,7 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     place
         .torment(["report", "-o", "folder"])
         .expect_error(2, &["'folder' is a folder", &format!("folder/run-{id}.html")]);
-    // The run is one load: its picture is how it went.
+    // The run is one load: its picture shows how it went.
     place.torment(["report", "-o", "load.svg"]).expect(0);
     let picture = std::fs::read_to_string(place.path("load.svg")).expect("it was written");
     assert!(picture.contains(">rate, a second</text>") && picture.contains("course achieved"), "{picture}");
@@ -90,7 +90,7 @@ fn a_run_is_seen_while_it_goes_on_and_kept_as_a_file() {
     place.torment(["report", "nothing"]).expect_error(1, &["no run 'nothing' among the 1 kept"]);
 }
 
-/// What a page shows, in words, with the picture beside it.
+/// The page's content in words, with the picture beside it.
 #[test]
 fn a_run_is_written_as_markdown() {
     let _turn = LoadTurn::shared();
@@ -182,7 +182,7 @@ fn others_need_a_token() {
 fn a_page_at_no_address_of_its_own_takes_any_port() {
     let _turn = LoadTurn::shared();
     let place = Sandbox::new();
-    // Whoever has the usual port meanwhile, this one or another.
+    // Occupies the default port, unless another process has it.
     let _usual = TcpListener::bind("127.0.0.1:7979");
     let running = RunningProcess::start(place.command(["run", "null", "-r", "100", "-d", "1s", "--page"]));
     let ended = running.end().measured();

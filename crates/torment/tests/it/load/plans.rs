@@ -1,4 +1,4 @@
-//! `torment plan`: what it makes of other things is a plan that runs; what it checks is what runs.
+//! `torment plan`: imports give plans that run; what it accepts runs.
 
 use crate::program::target::TargetProcess;
 use crate::program::{LoadTurn, ProcessOutput, RunningProcess, Sandbox, adds_up, binary};
@@ -27,7 +27,7 @@ fn a_curl_command_becomes_a_plan_that_runs() {
     assert!(made.stdout.is_empty() && made.stderr.contains("AUTHORIZATION"), "{made}");
     let text = std::fs::read_to_string(place.path("login.toml")).expect("it was written");
     assert!(!text.contains("geheim") && text.contains("{env:AUTHORIZATION}"), "{text}");
-    // Without the variable it is a plan all the same; it only cannot be run.
+    // Without the variable the plan is still valid; it only cannot be run.
     let checked = place.torment(["plan", "check", "login.toml"]).expect(0);
     assert!(
         checked.stdout.contains("POST /owners/new") && checked.stderr.contains("AUTHORIZATION="),
@@ -45,7 +45,7 @@ fn a_curl_command_becomes_a_plan_that_runs() {
     assert!(!ran.stdout.contains("geheim") && !ran.stderr.contains("geheim"), "{ran}");
     assert_eq!(target.owners(), before + 1);
 
-    // What exists is not written over.
+    // Existing files are not overwritten.
     place
         .torment(["plan", "from-curl", &curl(&target), "-o", "login.toml"])
         .expect_error(2, &["'login.toml' exists already"]);

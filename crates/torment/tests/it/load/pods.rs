@@ -1,4 +1,5 @@
-//! `--on k8s` with a kubectl of the tests, which is a script: what torment asks it for, and that all of it is taken back. In a cluster: `cluster.rs`.
+//! `--on k8s` with a fake kubectl, a script: what torment asks it for, and that everything is removed. In a real
+//! cluster: `cluster.rs`.
 
 use crate::program::target::TargetProcess;
 use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, adds_up, binary, number};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 const CONFIG: &str = r#"{"current-context": "lab", "contexts": [{"name": "lab", "context": {"cluster": "c", "namespace": "load"}}],
     "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:6443"}}]}"#;
 
-/// Starts two workers where a cluster would, and ends them where it would.
+/// Starts and ends two workers where a cluster would.
 const KUBECTL: &str = r#"
 echo "$*" >> asked
 worker() { setsid TORMENT worker --quiet --join pod.join > /dev/null 2>&1 < /dev/null & echo $! >> pids; }
@@ -59,7 +60,7 @@ fn pods_are_asked_for_and_taken_back() {
     let _turn = LoadTurn::shared();
     let place = Sandbox::new();
     cluster(&place);
-    // Nothing is sent there: it is all about who is started, and by what.
+    // Nothing is sent there: only who is started matters, and by what.
     let arguments = ["run", "null", "-r", "300", "-d", "2s", "--on", "k8s", "--format", "json"];
     let ended = RunningProcess::start(command(&place, &arguments)).end().measured();
     let run = ended.json();
@@ -72,13 +73,13 @@ fn pods_are_asked_for_and_taken_back() {
     assert!(read("rest.yaml").contains("uid: \"u-1\""));
     let asked = read("asked");
     assert!(asked.lines().skip(1).all(|line| line.starts_with("--context lab --namespace load ")), "{asked}");
-    // What lets in stands in the secret alone, and what is asked for in no argument.
+    // The join file is in the secret alone, and requests are in no argument.
     for name in ["asked", "pod.yaml", "job.yaml"] {
         assert!(!read(name).contains("PRIVATE KEY"), "{name}");
     }
 }
 
-/// Nothing answers as fast as nothing: one worker is the limit, until there are two.
+/// The null target is as fast as the generator: one worker is the limit, until there are two.
 #[test]
 fn more_pods_are_asked_for_before_one_is_the_limit() {
     let _turn = LoadTurn::shared();
@@ -147,7 +148,7 @@ fn what_the_cluster_says_is_told_before_anything_is_sent() {
             .expect_error(1, &["worker 0 on b cannot start: ImagePullBackOff", "torment image"])
     );
     assert!(place.path("deleted").exists());
-    // Nor is anything made for a target that no pod finds.
+    // Nor is anything created for a target that no pod can reach.
     std::fs::remove_file(place.path("asked")).expect("it was asked");
     let target = TargetProcess::start(&place, &["--model", "async"]);
     let ended =

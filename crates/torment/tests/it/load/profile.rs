@@ -1,4 +1,4 @@
-//! `torment profile` on code whose shares are known, beside `perf record`, and where it is not allowed.
+//! `torment profile` on code whose shares are known, compared with `perf record`, and where it is not permitted.
 
 use crate::program::target::TargetProcess;
 use crate::program::{LoadTurn, ProcessOutput, RunningProcess, Sandbox, binary};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Does this while a client asks for a page again and again.
+/// Runs `work` while a client requests a page in a loop.
 fn under_load<T>(target: &TargetProcess, page: &str, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -25,7 +25,7 @@ fn under_load<T>(target: &TargetProcess, page: &str, work: impl FnOnce() -> T) -
     })
 }
 
-/// Its profile; none where the kernel does not allow one, if that is said as it should be.
+/// Its profile; `None` where the kernel does not permit one, if that is reported properly.
 fn profile<'a>(
     place: &Sandbox,
     arguments: impl IntoIterator<Item = &'a str>,
@@ -41,7 +41,7 @@ fn profile<'a>(
     Some((ended.expect(0), profile))
 }
 
-/// Samples of functions whose name ends so, `own` or `total`.
+/// Samples of functions with this name suffix, `own` or `total`.
 fn samples(profile: &Value, which: &str, name: &str) -> f64 {
     let functions = profile["functions"].as_array().expect("it has functions");
     let its = functions.iter().filter(|function| {
@@ -50,8 +50,8 @@ fn samples(profile: &Value, which: &str, name: &str) -> f64 {
     its.map(|function| function[which]["samples"].as_f64().expect("a count")).sum()
 }
 
-/// Both functions have their shares, also behind a recursion that is deeper than what is copied of the stack is likely to be. The program has
-/// no frame pointers: every caller is found by its DWARF tables.
+/// Both functions have their shares, also behind a recursion probably deeper than the copied part of the stack. The
+/// program has no frame pointers: every caller is found by DWARF unwinding.
 #[test]
 fn two_functions_have_the_shares_that_they_were_given() {
     let _turn = LoadTurn::shared();
@@ -72,7 +72,7 @@ fn two_functions_have_the_shares_that_they_were_given() {
         assert!(both > 100.0, "only {both} of {all} samples\n{ended}");
         counted = profile["samples"].as_u64().expect("a count");
         let share = first / both;
-        // Three points; of fewer than 2,500 samples three standard errors.
+        // Three points; with fewer than 2,500 samples three standard errors.
         assert!((share - expected).abs() < 0.03_f64.max(3.0 * (0.25 / both).sqrt()), "{share}\n{ended}");
         assert!(both / all > 0.9, "the rest is the kernel's and the service's: {both} of {all}");
         let through = samples(&profile, "total", "burn_deeper");
@@ -80,7 +80,7 @@ fn two_functions_have_the_shares_that_they_were_given() {
         assert!(profile["truncated"].as_f64().expect("a count") < 0.05 * all, "{ended}");
         let ours = profile["processor_seconds"].as_f64().expect("it is measured");
         let by_kernel = profile["processor_seconds_by_kernel"].as_f64().expect("it is measured");
-        // Ours has what a hypervisor took meanwhile, and the kernel's has not.
+        // Ours includes stolen time, the kernel's does not.
         assert!((ours - by_kernel).abs() < 0.25 * by_kernel + 0.1, "{ours} s, by the kernel {by_kernel} s");
     }
     is_exported(&place, counted);
@@ -90,7 +90,7 @@ fn two_functions_have_the_shares_that_they_were_given() {
     }
 }
 
-/// What other tools read says the same; those that are here read it.
+/// Exports have the same content; checked with the tools that are installed.
 fn is_exported(place: &Sandbox, samples: u64) {
     place.torment(["export", "last", "--profile", "folded", "-o", "p.folded"]).expect(0);
     let folded = std::fs::read_to_string(place.path("p.folded")).expect("it was written");
@@ -107,7 +107,7 @@ fn is_exported(place: &Sandbox, samples: u64) {
     let stacks = speedscope["profiles"][0]["samples"].as_array().expect("it has stacks");
     assert_eq!(stacks.len(), folded.lines().count());
     place.torment(["export", "last", "--profile", "pprof", "-o", "p.pb.gz"]).expect(0);
-    // Since 1.25 Go builds the tool when it is first asked for: what is compiled already need not be compiled again.
+    // Since 1.25 Go builds the tool on first use; the build cache avoids compiling again.
     let cache =
         Command::new("go").args(["env", "GOCACHE"]).output().map(|said| said.stdout).unwrap_or_default();
     let mut go = place.homed(Command::new("go"));
@@ -123,7 +123,7 @@ fn is_exported(place: &Sandbox, samples: u64) {
     }
 }
 
-/// Workers that wait for one of two permits, half of a second each: each stands where it is made to wait.
+/// Workers that wait for one of two permits, half a second each: each shows where it waits.
 #[test]
 fn threads_that_wait_are_shown_where_they_do() {
     let _turn = LoadTurn::shared();
@@ -152,12 +152,12 @@ fn threads_that_wait_are_shown_where_they_do() {
     let shown = place.torment(["show", "last"]).expect(0).stdout;
     let waiting = shown.split_once("threads that wait, by their stacks").map(|(_, rest)| rest);
     let waiting = waiting.unwrap_or_else(|| panic!("{ended}\n{shown}"));
-    // One may have been on its way from one request to the next.
+    // One may have been between two requests.
     let in_line = ["4 × worker-N futex", "3 × worker-N futex"].iter().any(|words| waiting.contains(words));
     assert!(in_line && waiting.contains(" futex in torment_reference::fault"), "{shown}");
 }
 
-/// Beside a load, samples become the processor time of a request.
+/// During a load, samples become processor time per request.
 #[test]
 fn a_load_tells_what_a_request_costs_in_each_function() {
     let _turn = LoadTurn::shared();
@@ -182,7 +182,7 @@ fn a_load_tells_what_a_request_costs_in_each_function() {
     }
 }
 
-/// A search that is over looks at the code on both sides of its limit, and neither its verdict nor its exit code is any other for it.
+/// After a search the code on both sides of its limit is sampled, which changes neither verdict nor exit code.
 #[test]
 fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
     let _turn = LoadTurn::shared();
@@ -222,7 +222,7 @@ fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
     assert!(json["profiles"].is_null() && !ended.stdout.contains("not-profiled"), "{ended}");
 }
 
-/// perf(1) is the other program that knows: what it finds by itself agrees within five points, function by function.
+/// perf(1) is an independent check: it agrees within five points, function by function.
 #[test]
 fn perf_record_says_the_same() {
     if Command::new("perf").arg("--version").output().is_err() {
@@ -252,7 +252,7 @@ fn perf_record_says_the_same() {
     for line in report.lines() {
         let Some((share, rest)) = line.trim().split_once('%') else { continue };
         let share: f64 = share.parse().expect("a share in percent");
-        // `[.] name` or `[k] name`, by the types of its generics or without.
+        // `[.] name` or `[k] name`, with or without generic arguments.
         let name = rest.trim().trim_start_matches("[.]").trim_start_matches("[k]").trim();
         let last = name.rsplit("::").next().unwrap_or(name);
         if share < 10.0 || last.is_empty() {
@@ -272,7 +272,7 @@ fn samples_by(pid: u32) -> bool {
     held.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(is_event)
 }
 
-/// Neither a process nor an event nor a file stays behind a profile that is killed, and the target does not notice.
+/// Neither a process nor an event nor a file outlives a killed profile, and the target does not notice.
 #[test]
 fn nothing_stays_behind_a_profile_that_is_killed() {
     let _turn = LoadTurn::shared();
@@ -302,7 +302,7 @@ fn nothing_stays_behind_a_profile_that_is_killed() {
         assert!(!std::path::Path::new(&file).exists(), "{file}");
     }
     target.get("/burn?a=70&b=30&us=5000");
-    // What was kept of it says that it was cut short.
+    // What was stored of it says that it was cut short.
     place.torment(["show", "last"]).expect(0);
 }
 
@@ -332,7 +332,7 @@ fn who_may_not_be_sampled_is_told_what_to_change() {
     assert!(output.status.code() == Some(1) && is_told, "{said}");
 }
 
-/// A search by somebody who may not sample the target ends as it would have.
+/// A search by a user who may not sample the target ends as usual.
 #[test]
 fn who_may_not_sample_finds_the_limit_as_before() {
     if !rustix::process::geteuid().is_root() {

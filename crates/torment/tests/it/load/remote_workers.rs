@@ -1,5 +1,5 @@
-//! Workers that are really apart: each has two networks of its own, one to the coordinator and one to the target, and a clock that is a day
-//! ahead. They come over TLS. Only root can make such.
+//! Workers that are really apart: each has two networks of its own, to the coordinator and to the target, and a clock
+//! that is a day ahead. They join over TLS. Needs root.
 
 use super::join::file;
 use crate::program::sshd::is_root;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Runs `ip`, here or in the network of a process.
+/// Runs `ip`, here or in a process's network namespace.
 fn ip(within: Option<u32>, words: &str) {
     let mut command = match within {
         None => Command::new("ip"),
@@ -25,20 +25,21 @@ fn ip(within: Option<u32>, words: &str) {
     assert!(ended.status.success(), "ip {words}: {}", String::from_utf8_lossy(&ended.stderr));
 }
 
-/// A worker to be, with its networks, whose cables are at this end called by its number. All of it is gone when the process is.
+/// A future worker and its networks, with this end of the cables named by its number. All of it is gone when the
+/// process is.
 pub(super) struct RemoteWorker {
     pub process: RunningProcess,
     number: u32,
 }
 
-/// Those of one test: no other has the same addresses.
+/// The networks of one test, with unique addresses.
 pub(super) struct WorkerNetworks {
-    /// Of 198.18.0.0/15, which is for measurements (RFC 2544).
+    /// Third byte of 198.18.0.0/15, which is for benchmarks (RFC 2544).
     third: u32,
 }
 
 impl WorkerNetworks {
-    /// None, which is said, where there cannot be any.
+    /// `None`, with a message, where namespaces are impossible.
     pub fn new() -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let mut possible = Command::new("unshare");
@@ -51,17 +52,18 @@ impl WorkerNetworks {
         Some(Self { third: own % 256 })
     }
 
-    /// At this end of a cable of a worker: its first to the coordinator, its second to the target. The other end is the next address.
+    /// An address on a worker's cable: the first goes to the coordinator, the second to the target. The other end is
+    /// the next address.
     pub fn at(&self, worker: u32, cable: u32, end: u32) -> String {
         format!("198.18.{}.{}", self.third, worker * 8 + cable * 4 + 1 + end)
     }
 
-    /// What the cable is called here.
+    /// The cable's interface name at this end.
     fn cable(&self, worker: u32, cable: u32) -> String {
         format!("torment{}-{worker}{cable}", self.third)
     }
 
-    /// A worker that begins once its `file` is there and all is laid, and that does `first` in its network.
+    /// A worker that starts once its `file` exists and all cables are up; it first runs `first` in its network.
     pub fn far(&self, place: &Sandbox, worker: u32, first: &str, file: &str) -> RemoteWorker {
         let mut command = Command::new("unshare");
         command.args(["-n", "-T", "--monotonic", "86400", "--fork", "--kill-child", "sh", "-c"]).arg(
@@ -95,7 +97,7 @@ impl WorkerNetworks {
         RemoteWorker { process, number: worker }
     }
 
-    /// The cable of a worker to the coordinator is out for so long.
+    /// Takes a worker's cable to the coordinator down for this long.
     fn pulls_out(&self, far: &RemoteWorker, so_long: Duration) {
         let cable = self.cable(far.number, 0);
         ip(None, &format!("link set {cable} down"));
@@ -104,7 +106,7 @@ impl WorkerNetworks {
     }
 }
 
-/// A load by two workers that are apart, which has begun.
+/// A load by two such workers, which has begun.
 fn under_way(
     net: &WorkerNetworks,
     place: &Sandbox,
@@ -129,12 +131,12 @@ fn under_way(
 
 fn target(place: &Sandbox) -> TargetProcess {
     let mut target = TargetProcess::listen(place, "0.0.0.0:0", &["--model", "async"]);
-    // That is where it is asked what truly happened.
+    // The address for asking the target what truly happened.
     target.address = target.address.replace("0.0.0.0", "127.0.0.1");
     target
 }
 
-/// Whatever was sent has come, and nobody else sent anything but the first request of all.
+/// Whatever was sent has arrived, and nobody else sent anything but the very first request.
 #[track_caller]
 fn is_whole(run: &Value, target: &TargetProcess, due: u64) {
     adds_up(&run["trial"]);
@@ -191,7 +193,7 @@ fn a_cable_that_is_out_for_ten_seconds_loses_one_worker() {
     assert!(sent <= received && received <= sent + open, "{sent} sent, {received} came, {open} are open");
 }
 
-/// An address has so many ports: whose are few is the limit of all, and is named.
+/// An address has a limited number of ports: the worker with the fewest limits all, and is named.
 #[test]
 fn who_can_hold_no_more_is_named() {
     let Some(net) = WorkerNetworks::new() else { return };

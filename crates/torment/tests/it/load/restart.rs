@@ -1,5 +1,5 @@
-//! A service that crashes and comes back under load: every arrival is accounted for, what could not
-//! be answered says why, and the load finds the service again by itself.
+//! A service that crashes and restarts under load: every arrival is accounted for, failures say why, and the load finds
+//! the service again by itself.
 
 use crate::program::target::TargetProcess;
 use crate::program::{LoadTurn, RunningProcess, Sandbox, adds_up, outcome};
@@ -12,11 +12,11 @@ const DOWN: Duration = Duration::from_secs(2);
 #[test]
 fn a_service_that_crashes_and_comes_back_is_accounted_for() {
     let _turn = LoadTurn::shared();
-    // A load that the machine voided, being busy with something else, is made again.
+    // A load voided because the machine was busy is repeated.
     assert!((0..3).any(|_| crash_under_load()), "the generator was late three times");
 }
 
-/// One load on a service that crashes and comes back; false if the generator was late.
+/// One load on a service that crashes and restarts; false if the generator was late.
 fn crash_under_load() -> bool {
     let place = Sandbox::new();
     let target = TargetProcess::start(&place, &["--model", "async"]);
@@ -40,7 +40,7 @@ fn crash_under_load() -> bool {
     assert_eq!(json["exit_code"], 99, "{ended}");
     let (ok, failed) = (outcome(trial, "ok"), outcome(trial, "failed"));
     assert_eq!(trial["due"], 500 * 7, "a target that is gone does not stop the load");
-    // What the new service received is what was answered after the crash; the rest of ok was before.
+    // What the new service received is what was answered after the crash; the other ok ones were before.
     let after = again.truth("/delay")["received"].as_u64().expect("a count");
     assert!(after > 0, "the load does not find the service again: {trial:#}");
     assert!(ok > after, "nothing was answered before the crash: {ok} in all, {after} after it");

@@ -5,13 +5,13 @@ use crate::program::{LoadTurn, ProcessOutput, Sandbox, adds_up, number, outcome}
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Makes a load and checks what holds of every one. The trial and the exit code.
+/// Makes a load and checks what holds for all. The trial and the exit code.
 #[track_caller]
 fn load(place: &Sandbox, arguments: &[&str]) -> (Value, i32) {
     checked(place, place.load([&["run"], arguments].concat()))
 }
 
-/// The same where the target counts, so that nothing may be made twice.
+/// The same where the target counts, so that nothing may be repeated.
 #[track_caller]
 fn load_once(place: &Sandbox, arguments: &[&str]) -> (Value, i32) {
     checked(place, place.json([&["run"], arguments].concat()))
@@ -35,18 +35,18 @@ fn checked(place: &Sandbox, (ended, run): (ProcessOutput, Value)) -> (Value, i32
     (trial, ended.code())
 }
 
-/// A service that freezes for the last second of every ten: a tenth of the arrivals wait, evenly
-/// spread over that second. A generator that waits with it would not see them.
+/// A service that freezes for the last second of every ten: a tenth of the arrivals wait, evenly spread over that
+/// second. A generator that waits with it would not see them.
 #[test]
 fn a_frozen_target_is_not_flattered() {
     let _turn = LoadTurn::shared();
-    // The machine's own hiccups only add to the waits: one quiet run of three is enough, and a
-    // generator that forgets those that waited never has one.
+    // The machine's own hiccups only add to the waits: one quiet run of three is enough, and a generator that omits the
+    // waiting requests never has one.
     let off: Vec<String> = (0..3).map_while(|_| frozen_target().err()).collect();
     assert!(off.len() < 3, "{off:?}");
 }
 
-/// One load on a target that freezes; how far its quantiles are off, if they are.
+/// One load on a target that freezes; `Err` says how far its quantiles are off.
 fn frozen_target() -> Result<(), String> {
     let place = Sandbox::new();
     let target = TargetProcess::start(&place, &["--model", "async"]);
@@ -56,8 +56,7 @@ fn frozen_target() -> Result<(), String> {
     }
     assert_eq!((code, &trial["due"], outcome(&trial, "ok")), (0, &10_000.into(), 10_000), "{trial:#}");
     let truth = target.truth("/stall");
-    // To answer all that waited takes the target itself some milliseconds, more on a busy machine;
-    // it says how many.
+    // To answer all that waited takes the target itself some milliseconds, more on a busy machine; it reports how many.
     let own = number(&truth, "/late_us/p99");
     println!("the target answers up to {own} µs late");
     let calm = number(&trial, "/response/p50_us");
@@ -242,12 +241,12 @@ fn placeholders_reach_the_target() {
     let target =
         TargetProcess::start(&place, &["--database", database.to_str().expect("UTF-8"), "--model", "async"]);
 
-    // In the path: each of four statuses a quarter of the times.
+    // In the path: each of four statuses a quarter of the time.
     let path = target.url("/status/{200..203}");
     let (trial, code) = load(&place, &[&path, "-r", "100", "-d", "1s"]);
     assert_eq!((code, &trial["statuses"]), (0, &json!({ "200": 25, "201": 25, "202": 25, "203": 25 })));
 
-    // In a form, which is encoded: names from a file, and numbers.
+    // In a form, URL-encoded: names from a file, and numbers.
     place.write("names.csv", "id,name\n1,Ada\n2,\"O'Brien & Söhne\"\n3,Zoë\n");
     let (trial, _) = load_once(
         &place,
@@ -275,13 +274,13 @@ fn placeholders_reach_the_target() {
     assert_eq!(column(3), set(&["C1", "C2", "C3"]));
     assert_eq!(column(4), set(&["1000", "1001", "1002"]));
     for row in &rows {
-        // All of one request are of the same arrival: the file's and the range's turn go together.
+        // All placeholders of a request are of the same arrival: file and range advance together.
         let turn = ["Ada", "O'Brien & Söhne", "Zoë"].iter().position(|name| *name == row[0]);
         assert_eq!(row[4], format!("100{}", turn.expect("one of the names")), "{row:?}");
     }
 }
 
-/// The owners with an id above `after`.
+/// The owners with an ID above `after`.
 fn rows(database: &std::path::Path, after: u32) -> Vec<[String; 5]> {
     let db = rusqlite::Connection::open(database).expect("the clinic's database");
     let mut query = db
@@ -298,7 +297,7 @@ fn rows(database: &std::path::Path, after: u32) -> Vec<[String; 5]> {
 fn what_is_not_answered_in_time_is_counted_as_that() {
     let _turn = LoadTurn::shared();
     let place = Sandbox::new();
-    // A POST is not sent for a look, which would end the run before it begins.
+    // No check precedes a POST; it would end the run before it begins.
     let slow = ["demo/delay?ms=2000", "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "300ms"];
     let (trial, code) = load(&place, &slow);
     assert_eq!((code, outcome(&trial, "timeout")), (99, 50), "{trial:#}");

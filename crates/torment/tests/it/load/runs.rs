@@ -4,7 +4,7 @@ use crate::program::target::TargetProcess;
 use crate::program::{LoadTurn, Sandbox};
 use serde_json::Value;
 
-/// A short load that is called so.
+/// A short load with this name.
 fn run(place: &Sandbox, target: &str, name: &str) {
     let arguments =
         ["run", target, "-r", "200", "-d", "8s", "--name", name, "--tag", "pool=10", "--tag", "nightly"];
@@ -18,8 +18,8 @@ fn ids(list: &Value) -> Vec<String> {
     runs.iter().map(|run| run["id"].as_str().expect("an id").to_owned()).collect()
 }
 
-/// Whether it is one element of XML with all its elements closed and all its characters allowed; no more is needed to tell
-/// whether a name has broken out of its place.
+/// Whether it is a single XML element with all elements closed and all characters allowed; enough to tell whether a
+/// name has escaped its place.
 fn is_well_formed(xml: &str) -> bool {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").unwrap_or_default().trim();
@@ -38,7 +38,7 @@ fn is_well_formed(xml: &str) -> bool {
                 return false;
             }
         } else {
-            // Attributes: as many quotes as open and close them, and none holds the beginning of an element.
+            // Attributes: quotes are balanced, and none contains the beginning of an element.
             if tag.matches('"').count() % 2 != 0 || tag.contains('<') {
                 return false;
             }
@@ -52,7 +52,7 @@ fn is_well_formed(xml: &str) -> bool {
     open.is_empty() && rest.trim().is_empty() && elements > 0
 }
 
-/// Failed once for a single answer of 41 ms: ten times a tenth of a second is beyond whatever a busy machine adds to either.
+/// Failed once because of a single answer of 41 ms: ten times a tenth of a second exceeds whatever a busy machine adds.
 #[test]
 fn a_slower_target_is_worse_than_the_baseline() {
     let _turn = LoadTurn::shared();
@@ -62,7 +62,7 @@ fn a_slower_target_is_worse_than_the_baseline() {
     run(&place, &target.url("/delay?ms=100"), "again <b>&\"'|");
     run(&place, &target.url("/delay?ms=1000"), "after");
 
-    // Named, numbered and by their beginning they are the same runs.
+    // By name, by number and by prefix they are the same runs.
     let listed = place.torment(["list", "--format", "json"]).expect(0).json();
     let ids = ids(&listed);
     for (asked, expected) in
@@ -81,16 +81,16 @@ fn a_slower_target_is_worse_than_the_baseline() {
     assert!(is_well_formed(&xml), "{xml}");
     assert!(xml.contains("<failure message=\"worse: response p50 ×"), "{xml}");
 
-    // Without a baseline it is only said.
+    // Without a baseline it is only reported.
     let said = place.torment(["compare", "before", "after"]).expect(0);
     assert!(said.stdout.contains("slower"), "{said}");
-    // The other way round it is better, also if twice as much is called noise.
+    // The other way round it is better, even if twice as much counts as noise.
     let better = place.torment(["compare", "--baseline", "after", "last~2", "--tolerance", "100%"]);
-    // The first second of the slow one has no answer: how many a second there are may stay undecided.
+    // The first second of the slow one has no answer: its throughput may stay undecided.
     assert!([0, 91].contains(&better.code()), "{better}");
     assert!(better.stdout.contains("faster") || better.stdout.contains("better: p50"), "{better}");
 
-    // As much again is more than a busy machine adds: these two are the same, or not decided.
+    // As much again is more than a busy machine adds: these two are the same, or undecided.
     let same = place.torment([
         "compare",
         "--baseline",
@@ -135,7 +135,7 @@ fn a_slower_target_is_worse_than_the_baseline() {
     assert!(!plain.contains('█') && plain.contains('#'), "{plain}");
 }
 
-/// What was typed is refused before anything is done, by these words.
+/// Bad arguments are rejected, with these words, before anything is done.
 #[track_caller]
 fn refused(place: &Sandbox, arguments: &[&str], words: &[&str]) {
     let ended = place.torment(arguments.iter().copied());
@@ -143,7 +143,7 @@ fn refused(place: &Sandbox, arguments: &[&str], words: &[&str]) {
     assert!(words.iter().all(|word| ended.stderr.contains(word)), "{ended}");
 }
 
-/// The cells of a line of CSV.
+/// The cells of a CSV line.
 fn cells(line: &str) -> Vec<String> {
     let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = line.chars().peekable();
@@ -169,7 +169,7 @@ fn runs_are_named_tagged_and_listed() {
     let git = |words: &[&str]| {
         let mut git = std::process::Command::new("git");
         git.current_dir(place.path(".")).args(["-c", "user.name=n", "-c", "user.email=e"]).args(words);
-        // A hook of git's own that runs the tests means another repository.
+        // If a git hook runs the tests, these name another repository.
         git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
         Some(String::from_utf8(git.output().ok()?.stdout).expect("git says text").trim().to_owned())
     };

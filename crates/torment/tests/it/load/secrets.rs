@@ -7,14 +7,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// With everything that one place or another escapes.
+/// With everything that some format escapes.
 const SECRET: &str = "S3cr/et&\"Wört 9%+x";
-/// It in base64.
+/// The secret in base64.
 const CODED: &str = "UzNjci9ldCYiV8O2cnQgOSUreA==";
-/// A part of its base64 after nothing, one byte or two.
+/// Parts of its base64 at each of the three alignments.
 const PARTS: [&str; 3] = ["9ldCYiV8O2cn", "IvZXQmIlfDtn", "NyL2V0JiJXw7"];
 
-/// Answers every request with this status and all that the request was, as an error page would: head and body.
+/// Answers every request with this status and echoes the whole request, as an error page might: head and body.
 fn echo(status: &'static str) -> SocketAddr {
     server(move |mut stream| {
         let mut request = vec![0; 16 << 10];
@@ -32,7 +32,7 @@ fn echo(status: &'static str) -> SocketAddr {
     })
 }
 
-/// A server of PostgreSQL's protocol that asks for the password in clear, and says it in its refusal, as some poolers do.
+/// A PostgreSQL server that asks for the password in clear text, and repeats it in its rejection, as some poolers do.
 fn telling_postgres() -> SocketAddr {
     server(|mut stream| {
         let mut said = vec![0; 4096];
@@ -48,7 +48,7 @@ fn telling_postgres() -> SocketAddr {
     })
 }
 
-/// The ways in which a secret may stand somewhere: its pieces between what is escaped, and the base64 of all of it.
+/// The forms in which a secret may appear: its pieces between escaped characters, and the base64 of all of it.
 fn traces() -> Vec<Vec<u8>> {
     ["S3cr/et", "S3cr%2Fet", r"S3cr\/et", "t 9%+x", "rt%209%", "rt+9%25"]
         .into_iter()
@@ -64,8 +64,8 @@ fn holds(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes[at.saturating_sub(100)..(at + 100).min(bytes.len())]).into_owned())
 }
 
-/// "The first request, GET /missing?key=S3cr…, was answered 404" stood on the terminal, in the store, in JSON and on the
-/// page: only `--once` left secrets out.
+/// "The first request, GET /missing?key=S3cr…, was answered 404" used to be on the terminal, in the store, in JSON and
+/// on the page: only `--once` left secrets out.
 #[test]
 fn no_failure_tells_a_secret() {
     let found = echo("200 OK");
@@ -81,7 +81,7 @@ fn no_failure_tells_a_secret() {
     let load: &[&str] = &["--rate", "20", "--duration", "300ms", "--no-watch"];
     let once: &[&str] = &["--once"];
     let mut leaks = Vec::new();
-    // A way of failing, the target, what the plan says beside it, and more words.
+    // Name of the failure, the target, the rest of the plan, and more arguments.
     for (name, url, plan, words) in [
         ("status", http(missing), "", load),
         ("status, basic", format!("http://{missing}/"), basic, load),

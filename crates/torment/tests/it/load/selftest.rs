@@ -17,7 +17,7 @@ fn selftest(words: &[&str]) -> Child {
     command.spawn().expect("it has just been built")
 }
 
-/// The processes that a process has started, and those that they have.
+/// A process's descendants.
 fn below(pid: u32) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
@@ -30,7 +30,7 @@ fn below(pid: u32) -> BTreeSet<u32> {
     found
 }
 
-/// All processes that were ever seen below it until it ended.
+/// All descendants ever seen until it ended.
 fn watched_to_its_end(mut child: Child, until: impl Fn(&BTreeSet<u32>, &Child)) -> (BTreeSet<u32>, Output) {
     let (mut seen, began) = (BTreeSet::new(), Instant::now());
     while child.try_wait().expect("it is our child").is_none() {
@@ -45,7 +45,7 @@ fn watched_to_its_end(mut child: Child, until: impl Fn(&BTreeSet<u32>, &Child)) 
 fn nothing_is_left(seen: &BTreeSet<u32>, selftest: u32) {
     let is_there = |pid: &&u32| Path::new("/proc").join(pid.to_string()).exists();
     let ended = Instant::now();
-    // Who clears up behind it ends after it, and on a busy machine a while after.
+    // The process that cleans up ends after it, on a busy machine a while later.
     while seen.iter().any(|pid| is_there(&pid)) && ended.elapsed() < Duration::from_secs(5) {
         sleep(Duration::from_millis(20));
     }
@@ -121,8 +121,7 @@ fn ctrl_c_ends_all_of_it() {
     nothing_is_left(&seen, pid);
 }
 
-/// A part of the matrix that needs little time. Not every verdict has to be right on a machine that is busy
-/// with other things, but none may be wrong and sure.
+/// A quick part of the matrix. On a busy machine not every verdict has to be right, but none may be confidently wrong.
 #[test]
 fn faults_are_named() {
     let cells = [
@@ -144,7 +143,7 @@ fn faults_are_named() {
     let count = |name: &str| said[name].as_u64().unwrap_or_else(|| panic!("no {name} in {said:#}"));
     let failed = |cell: &serde_json::Value| cell["failed"].is_string();
     assert!(!said["cells"].as_array().is_some_and(|cells| cells.iter().any(failed)), "{said:#}");
-    // That torment was slower than the target, or that a neighbour took the processors, is true of a machine that others use, and no wrong verdict.
+    // A generator limit or a busy neighbour is true on a shared machine, and no wrong verdict.
     let of_the_machine = |cause: &serde_json::Value| cause == "generator" || cause == "neighbour";
     let own = |cell: &&serde_json::Value| cell["first_right"] == false && of_the_machine(&cell["causes"][0]);
     let own = said["cells"].as_array().map_or(0, |cells| cells.iter().filter(own).count() as u64);

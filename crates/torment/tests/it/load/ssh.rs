@@ -17,7 +17,7 @@ pub(super) fn wait_until(what: &str, limit: Duration, mut is_so: impl FnMut() ->
     }
 }
 
-/// Whatever becomes of them: 6 s without a word, and somewhat more.
+/// Everything is gone after this: 6 s of silence, and a little more.
 const GONE: Duration = Duration::from_secs(8);
 
 /// On either side.
@@ -56,7 +56,7 @@ fn two_hosts_make_the_load_as_one_and_nothing_stays_there() {
     let members = run["fleet"]["workers"].as_array().expect("a list");
     let pids: Vec<f64> = members.iter().map(|member| number(member, "/pid")).collect();
     assert!(pids.len() == 2 && pids[0] != pids[1], "{members:?}");
-    // The first request of all is no part of the load.
+    // The very first request is not part of the load.
     let received = target.truth("/json")["received"].as_u64().expect("a count");
     assert_eq!(number(&run, "/trial/sent") as u64, received - 1, "{ended}");
     let caveats = run["caveats"].as_array().expect("a list");
@@ -64,7 +64,7 @@ fn two_hosts_make_the_load_as_one_and_nothing_stays_there() {
     assert_nothing_left(&hosts);
 }
 
-/// The file of the authority is here alone.
+/// Only this machine has the authority's file.
 #[test]
 fn whom_the_coordinator_trusts_its_workers_trust() {
     let place = Sandbox::new();
@@ -78,7 +78,7 @@ fn whom_the_coordinator_trusts_its_workers_trust() {
     let mut command = hosts.command(load);
     command.env("SSL_CERT_FILE", place.write("authority.pem", &server.authority));
     let run = RunningProcess::start(command).end().measured().json();
-    // All that were sent: on a busy machine that need not be all of the 50.
+    // All that were sent: on a busy machine possibly fewer than 50.
     let (ok, sent) = (outcome(&run["trial"], "ok"), number(&run, "/trial/sent") as u64);
     assert!(ok > 0 && ok == sent, "{ok} of {sent}: {run:#}");
 }
@@ -128,7 +128,7 @@ fn without_its_coordinator_nothing_goes_on_there() {
     assert_eq!(target.truth("/json")["received"], received, "somebody goes on");
 }
 
-/// Another one is on its path: this one is copied, into a file that is gone when it begins.
+/// Another build is on its path: this one is copied, into a file that is unlinked when it starts.
 #[test]
 fn torment_takes_itself_along() {
     let place = Sandbox::new();
@@ -142,7 +142,7 @@ fn torment_takes_itself_along() {
         &format!("echo torment {version}; test \"$1\" != stamp || echo x86_64 00"),
     );
     hosts.add("old", "old", "", "");
-    // Without what only a debugger reads, if it is there: it is copied through a cipher.
+    // Without debug information, if possible: it is copied through a cipher.
     let small = place.path("torment-small");
     let stripped = Command::new("strip").arg("-o").arg(&small).arg(binary()).status();
     let program = if stripped.is_ok_and(|status| status.success()) { small } else { binary().into() };
@@ -221,9 +221,9 @@ fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
     } else {
         eprintln!("SKIPPED: only root has other networks to try");
     }
-    // Beside the first request of a worker that was ready.
+    // Only the first request, of a worker that was ready.
     assert!(target.truth("/json")["received"].as_u64().unwrap_or(0) <= 1, "somebody sent something");
-    // Nor is there ssh everywhere.
+    // Nor is ssh installed everywhere.
     let mut command = place.command(["run", &url, "-r", "9", "-d", "1s", "--on", "ssh:b"]);
     command.env("PATH", place.path("torment-bin"));
     println!(

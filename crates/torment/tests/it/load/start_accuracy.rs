@@ -1,5 +1,5 @@
-//! When workers that are apart begin, held against the instant that was agreed. Their coordinator is this test, which therefore knows that instant, and so
-//! is their target, which sees when they come. Clocks, link and workers are torment's own.
+//! When workers on different machines begin, compared with the agreed time. This test is their coordinator, so it knows
+//! that time, and their target, so it sees when requests arrive. Clocks, link and workers are torment's own.
 
 use super::remote_workers::WorkerNetworks;
 use crate::program::{LoadTurn, SOON, Sandbox, binary};
@@ -17,28 +17,28 @@ use std::time::{Duration, Instant};
 use testbed::TestRelay;
 use units::{Nanos, Rate};
 
-/// How many milliseconds each piece takes between a worker and the coordinator, at least and at most; none: as long as it takes by itself.
+/// Delay range in ms of each piece between a worker and the coordinator; `None`: no added delay.
 const WAYS: [Option<(u64, u64)>; 4] = [None, None, Some((1, 2)), Some((1, 4))];
 /// Each gives four starts.
 const TRIALS: usize = 25;
 /// From the order to the start.
 const LEAD: Nanos = Nanos::from_millis(60);
-/// Beside what is not known of its clock, a worker begins within this.
+/// A worker begins within this, beyond its clock's uncertainty.
 const SPARE: Nanos = Nanos(300_000);
-/// On a busy machine it is tried so often, with so many trials each.
+/// Attempts on a busy machine, with that many trials each.
 const ATTEMPTS: usize = 4;
 
 /// What the target saw of one request, by this machine's clock.
 #[derive(Debug, Clone, Copy)]
 struct ObservedRequest {
     number: u64,
-    /// Nobody read it before.
+    /// When it was read, at the latest.
     read: u64,
-    /// Of the time until then its reader waited so long for a processor.
+    /// How long the reader waited for a processor until then.
     waited: u64,
 }
 
-/// A target that tells when what comes. Gives its port.
+/// A target that reports the time of each request. Returns its port.
 fn listen() -> (u16, Receiver<ObservedRequest>) {
     let listener = TcpListener::bind("0.0.0.0:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
@@ -69,7 +69,8 @@ fn answer(mut stream: TcpStream, came: &Sender<ObservedRequest>) {
     }
 }
 
-/// How long this thread was ready and waited for a processor, in nanoseconds (the kernel's Documentation/scheduler/sched-stats.rst).
+/// How long this thread was ready and waited for a processor, in nanoseconds (the kernel's
+/// Documentation/scheduler/sched-stats.rst).
 fn waited() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     stat.split(' ').nth(1).and_then(|waited| waited.parse().ok()).unwrap_or(0)
@@ -86,18 +87,18 @@ fn stamp() -> BuildStamp {
 /// How one worker began.
 #[derive(Debug, Clone, Copy)]
 struct MeasuredStart {
-    /// Its first request was read so much later than it was due, in nanoseconds.
+    /// Delay in ns from its first request's due time until it was read.
     read: i64,
-    /// It came so much later.
+    /// The same, until it arrived.
     late: i64,
-    /// How well its clock was known.
+    /// Uncertainty of its clock.
     bound: Nanos,
-    /// What it says of its own delay.
+    /// Its own account of its delay.
     pacing: Nanos,
 }
 
 impl MeasuredStart {
-    /// What its clock does not explain of that.
+    /// The part that its clock does not explain.
     fn beyond(&self) -> i64 {
         self.late.abs() - self.bound.0 as i64
     }
@@ -112,7 +113,7 @@ struct TestFleet {
 }
 
 impl TestFleet {
-    /// Lets in as many as there are ways, and has them get ready.
+    /// Admits one worker per entry of [`WAYS`], and has them prepare.
     fn gather(mut post: CoordinatorLink, url: &str, came: Receiver<ObservedRequest>) -> Self {
         let text = format!("target.url = '{url}'\nload.rate = 1");
         let mut none = |_: &str| Err("there is none".to_owned());
@@ -137,7 +138,7 @@ impl TestFleet {
         Self { post, loops: LoopAssignment::dealt(loops), trial: 0, came }
     }
 
-    /// How each begins in one more trial, which is ordered as a fleet's coordinator does it.
+    /// How each begins in one more trial, which is ordered as by a fleet's coordinator.
     fn trial(&mut self) -> Vec<MeasuredStart> {
         self.trial += 1;
         let (trial, first_number, of) = (self.trial, 1_000 * self.trial, self.loops.total());
@@ -190,7 +191,7 @@ impl TestFleet {
     }
 }
 
-/// 99 of 100 are no larger, in milliseconds.
+/// 99th percentile in milliseconds.
 fn p99(values: impl Iterator<Item = i64>) -> f64 {
     let mut values: Vec<i64> = values.collect();
     values.sort_unstable();
@@ -223,16 +224,16 @@ fn workers_that_are_apart_begin_at_the_agreed_instant() {
     let (port, came) = listen();
     place.write("laid", "");
     let mut fleet = TestFleet::gather(post, &format!("http://{}:{port}/{{counter}}", net.at(0, 1, 0)), came);
-    // The first of all opens the connections.
+    // The first trial opens the connections.
     fleet.trial();
-    // Of those attempts that the machine had time for.
+    // Only attempts that the machine had time for.
     let (mut holds, mut fails) = (false, 0);
     for _ in 0..ATTEMPTS {
         let trials: Vec<Vec<MeasuredStart>> = (0..TRIALS).map(|_| fleet.trial()).collect();
         let starts = || trials.iter().flatten();
-        // However busy the machine is, nothing is read before it is sent.
+        // However busy the machine, nothing is read before it is sent.
         assert!(starts().all(|start| start.read >= -(start.bound.0 as i64)), "too early: {trials:#?}");
-        // Of whoever says so itself it is known: such a trial does not count.
+        // A worker that reports its own delay is excused: such a trial does not count.
         let in_time: Vec<&MeasuredStart> = starts().filter(|start| start.pacing < SPARE).collect();
         if in_time.len() * 2 < starts().count() {
             continue;

@@ -1,4 +1,4 @@
-//! Runs are kept: through crashes, interruptions, and two torments at once.
+//! Runs are stored: through crashes, interruptions, and two torments at once.
 
 use crate::program::target::{TargetProcess, free_port};
 use crate::program::{LoadTurn, RunningProcess, Sandbox, adds_up, held, number, outcome, outcomes};
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The runs kept, the newest first.
+/// Stored runs, the newest first.
 fn list(place: &Sandbox) -> Vec<Value> {
     let list = place.torment(["list", "--format", "json"]).expect(0).json();
     list["runs"].as_array().expect("a list").clone()
 }
 
-/// Waits until the run that goes on, not one before it, is such that `holds`, then returns it.
+/// Waits until the current run, not an earlier one, satisfies `holds`, then returns it.
 pub fn wait_until(place: &Sandbox, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
@@ -52,7 +52,7 @@ fn a_killed_run_is_kept_but_for_its_last_second() {
     assert_eq!((&run["state"], &run["exit_code"]), (&"cut_short".into(), &Value::Null), "{run:#}");
     assert_eq!((&run["skipped_events"], &run["goal_met"]), (&0.into(), &Value::Null), "{run:#}");
     let kept = number(&run, "/trial/due") / 1_000.0;
-    // The second under way, and the last one over, of which the store has up to a second to commit.
+    // The current second, and the last complete one, which the store has up to a second to commit.
     let least = loaded.as_secs_f64() - 2.5;
     assert!(kept >= least && kept <= loaded.as_secs_f64() + 0.1, "{kept} s of {loaded:?} are kept");
     assert_eq!(outcomes(&run["trial"]), outcome(&run["trial"], "ok"), "{run:#}");
@@ -102,7 +102,7 @@ fn an_interrupted_load_counts_what_came_due() {
     adds_up(trial);
     assert_eq!((&run["goal_met"], outcome(trial, "unsent")), (&Value::Null, 0), "{ended}");
     let due = number(trial, "/due");
-    // A loop that is late on a busy machine hears of the end a little later than the other.
+    // A loop that is late on a busy machine learns of the end a little later than the other.
     let late = (due - 200.0 * number(trial, "/loaded_seconds")).abs();
     assert!(due < 60.0 * 200.0 && late <= 20.0, "{trial:#}");
 }
@@ -128,7 +128,7 @@ fn two_torments_share_a_store() {
         assert!(ids.iter().any(|id| run["id"] == **id), "{run:#}");
         assert_eq!(run["state"], "ended", "{run:#}");
     }
-    // A new file, opened by many at the same moment, is made once.
+    // A new file, opened by many at once, is created once.
     let fresh = Sandbox::new();
     let many: Vec<RunningProcess> = (0..6).map(|_| RunningProcess::start(fresh.command(["list"]))).collect();
     for running in many {
@@ -168,7 +168,7 @@ fn runs_are_listed_shown_and_removed_by_name() {
     assert_eq!(list(&place).iter().map(id).collect::<Vec<_>>(), [id(&second)]);
     place.torment(["show", &id(&first)]).expect_error(1, &[&id(&first)]);
 
-    // Not asked to be kept, a run is not.
+    // A run is not stored if so requested.
     place.torment(["run", "null", "-d", "100ms", "-r", "100", "--no-store"]).measured();
     assert_eq!(list(&place).len(), 1);
 }

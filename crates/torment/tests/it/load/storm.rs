@@ -1,4 +1,5 @@
-//! `torment run --processes` and `torment find processes`: real programs, exactly as many as asked for, and nothing left.
+//! `torment run --processes` and `torment find processes`: real programs, exactly as many as asked for, and none left
+//! over.
 
 use crate::program::{LoadTurn, ProcessOutput, RunningProcess, Sandbox, adds_up, binary, number, outcome};
 use serde_json::Value;
@@ -15,14 +16,13 @@ fn storm(place: &Sandbox, arguments: &[&str], command: &[&str]) -> RunningProces
     RunningProcess::start(torment)
 }
 
-/// Its result, and how it ended.
 fn json(place: &Sandbox, arguments: &[&str], command: &[&str]) -> (ProcessOutput, Value) {
     let ended = storm(place, &[arguments, &["--format", "json"]].concat(), command).end();
     let json = ended.json();
     (ended, json)
 }
 
-/// A length of sleep that nobody else on this machine asks for.
+/// A sleep duration unique on this machine.
 fn own_sleep() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
     format!("6000.{}{:09}", std::process::id(), since.subsec_nanos())
@@ -97,7 +97,7 @@ fn programs_that_fail_fail_the_goal() {
     ended.expect(0);
     let slow = ["run", "--processes", "4", "--timeout", "100ms"];
     let (ended, run) = json(&place, &slow, &["sleep", "600"]);
-    // Too slow may be the machine, which is then said.
+    // The machine may be too slow, which is then reported.
     assert!([99, 92].contains(&ended.code()), "{ended}");
     assert_eq!(outcome(&run["trial"], "timeout"), 4);
 }
@@ -144,14 +144,14 @@ fn a_search_counts_in_processes() {
     println!("{}", ended.stderr);
     let limit = &run["limits"][0];
     assert_eq!((&limit["goal"], &limit["unit"]), (&"nine-of-ten".into(), &"processes/s".into()), "{ended}");
-    // A machine that is busy with something else changes under the search, which says so.
+    // A busy machine changes during the search, which reports it.
     assert!([0, 91, 92].contains(&ended.code()), "{ended}");
     if ended.code() == 0 {
         assert_eq!(run["ended"], "max_reached", "every machine starts 40 a second");
     }
 }
 
-/// A storm with five processes that sleep, each with this word.
+/// A storm with five sleeping processes, each with this word.
 fn five_asleep(place: &Sandbox) -> (RunningProcess, String) {
     let word = own_sleep();
     let storm_of = ["run", "--processes", "1000", "--parallel", "5", "--timeout", "1h"];

@@ -1,4 +1,5 @@
-//! `torment find threads` and `torment explain limits`. Each limit on its own is provoked in the tests of the crate `tasks`.
+//! `torment find threads` and `torment explain limits`. Each limit on its own is provoked in the tests of the crate
+//! `tasks`.
 
 use crate::program::{ProcessOutput, RunningProcess, Sandbox, number};
 use rustix::process::Signal;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Processes below this one that have threads for a ramp.
+/// Descendants that hold a ramp's threads.
 fn crowds(torment: u32) -> Vec<u32> {
     let children = read_to_string(format!("/proc/{torment}/task/{torment}/children")).unwrap_or_default();
     let is_crowd = |pid: &u32| {
@@ -46,7 +47,7 @@ fn as_many_as_asked_and_all_of_them_go_again() {
     assert!(names.contains(&&"kernel.threads-max".into()), "{names:?}");
     let ramp = ramp(&json);
     assert_eq!((ramp.first(), ramp.last(), ramp.iter().max()), (Some(&0), Some(&0), Some(&500)), "{ramp:?}");
-    // Stored and read again it is the same run.
+    // Read back from the store, it is the same run.
     let (shown, again) = place.json(["show"]);
     shown.expect(0);
     assert_eq!(again, json);
@@ -74,7 +75,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(ended.code(), 2, "{ended}");
 }
 
-/// A ramp that goes on for some time, for each thread touches what it can.
+/// A ramp that takes some time, since each thread touches all it can.
 fn slow(place: &Sandbox) -> (RunningProcess, u32) {
     let running = RunningProcess::start(
         place.command(["find", "threads", "--most", "3000", "--touch", "256KiB", "--quiet"]),
@@ -99,7 +100,7 @@ fn ctrl_c_ends_it_and_keeps_what_was_seen() {
     let (running, crowd) = slow(&place);
     running.signal(Signal::INT);
     let ended: ProcessOutput = running.end();
-    // It may have come to its end just then.
+    // It may have finished just then.
     assert!([0, 130].contains(&ended.code()), "{ended}");
     assert!(is_gone(crowd), "no thread outlives it");
     let (shown, json) = place.json(["show"]);

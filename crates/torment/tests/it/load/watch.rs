@@ -1,4 +1,4 @@
-//! `torment watch` on real processes: what it says of them, and what it says if they are not there.
+//! `torment watch` on real processes, and on missing ones.
 
 use crate::program::Sandbox;
 use crate::program::target::free_port;
@@ -14,7 +14,7 @@ fn whoever_is_not_there_is_said_so() {
         let message = place.torment(arguments).expect_error(code, words);
         assert_eq!(message.lines().count(), 1, "{message}");
     };
-    // No Linux process has this number: they end at 2²².
+    // No Linux process has this ID: they end at 2²².
     refuse("4194305", 1, &["there is no process 4194305", "torment watch :8080"]);
     let port = free_port();
     refuse(&format!(":{port}"), 1, &["nothing listens at port", "start the service first"]);
@@ -33,7 +33,7 @@ fn whoever_is_not_there_is_said_so() {
 fn a_program_is_started_seen_and_ended() {
     let place = Sandbox::new();
     let pids = place.path("pids");
-    // In quotes, so that the command line, which is shown, is not what it prints.
+    // Quoted, so that the command line, which is shown, differs from its output.
     let script = format!("sleep 1000 & echo $! $$ > '{}'; echo pri''nted; wait", pids.display());
     let ended = place.torment(["watch", "--for", "2s", "--", "sh", "-c", &script]);
     let ended = ended.expect(0);
@@ -61,7 +61,7 @@ fn whoever_listens_at_a_port_is_watched() {
     }
 }
 
-/// A warm-up goes on while these are busy, so they have to be seen under the names that HotSpot gives them.
+/// They are busy during a warm-up, so they must be recognised by HotSpot's names.
 #[test]
 fn the_compilers_of_a_java_machine_are_seen() {
     if Command::new("java").arg("-version").output().is_err() {

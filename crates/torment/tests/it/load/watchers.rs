@@ -8,7 +8,7 @@ use crate::program::{LoadTurn, RunningProcess, SOON, Sandbox, binary, number};
 use rustix::process::Signal;
 use std::path::Path;
 
-/// Ten permits, each held for 50 ms: 200 requests a second are what it can do.
+/// Ten permits, each held for 50 ms: at most 200 requests a second.
 const PERMITS: &str = "/fault/permit?size=10&us=50000";
 
 /// A service with many workers.
@@ -56,7 +56,7 @@ fn listens(pid: u32, port: u16) -> bool {
     links.map(|link| link.display().to_string()).any(|link| inodes.contains(&link))
 }
 
-/// All that goes there is written down on the way.
+/// Records all traffic there.
 fn overheard(hosts: &SshHosts<'_>, place: &Sandbox) {
     std::fs::create_dir(place.path("heard")).expect("the folder is ours");
     let (heard, real) = (place.path("heard.bytes"), binary());
@@ -89,17 +89,17 @@ fn what_gave_first_is_seen_where_the_target_is_and_no_secret_goes_there() {
     assert_eq!(number(&run, "/watched/subjects/0/pid"), pid(&target), "{ended}");
     assert!(number(&run, "/watched/trials/0/seen_seconds") > 3.0, "{:#}", run["watched"]);
     assert_eq!(run["watched"]["lost"], serde_json::Value::Null);
-    // The whole chain of evidence comes over.
+    // The whole chain of evidence is transferred.
     let found = &run["diagnosis"];
     assert_eq!(given(found)["place"], "web", "{ended}\n{found:#}");
     let said = found["sentences"][0].as_str().expect("it is said");
     assert!(found["place"] == "" || said.starts_with("On web: "), "{said}");
-    // What takes a password is asked from here.
+    // What needs a password is queried from here.
     assert_eq!(run["also_watched"][0]["place"], "", "{:#}", run["also_watched"]);
     let heard = std::fs::read(place.path("heard.bytes")).expect("something went there");
     let has = |word: &str| heard.windows(word.len()).any(|bytes| bytes == word.as_bytes());
     assert!(has("attach") && !has("geheim") && !has("clinic"), "{} bytes", heard.len());
-    // What is kept says it, too.
+    // The stored run says it, too.
     let explained = place.torment(["explain", "last"]).expect(0);
     for words in [" on web · ", "step by step, on web", "watched, on web"] {
         assert!(explained.stdout.contains(words), "{words}: {explained}");
@@ -200,7 +200,7 @@ fn watchers_come_by_their_own_file_and_each_place_is_told_apart() {
     let all = all.iter().map(String::as_str).chain(["--watch-on", "join", "--watchers", "2"]);
     let running = RunningProcess::start(place.command(all));
     file(&place, "watch.join");
-    // Its certificate says what it is for.
+    // Its certificate is for a watcher.
     let worker = RunningProcess::start(place.command(["worker", "--join", "watch.join"])).end();
     println!("{}", worker.expect_error(1, &["does not let in a worker"]));
     let nobody = watcher(&place, &["4194000"]).end();
@@ -219,7 +219,7 @@ fn watchers_come_by_their_own_file_and_each_place_is_told_apart() {
     assert_ne!(places[0]["place"], places[1]["place"]);
     let found = &run["diagnosis"];
     assert_eq!(given(found)["place"], places[0]["place"], "{found:#}");
-    // They go home with it, and the file is gone.
+    // They exit with it, and the file is gone.
     first.end().expect(0);
     second.end().expect(0);
     assert!(!place.path("watch.join").exists());
@@ -236,7 +236,7 @@ fn a_watcher_that_goes_early_says_why() {
     let running = RunningProcess::start(place.command(arguments));
     file(&place, "watch.join");
     let told = watcher(&place, &[]);
-    // The file need not be one.
+    // The environment will do, too.
     let text = std::fs::read_to_string(place.path("watch.join")).expect("it is there");
     let mut command = place.command(["watch", "--join", "env:LETS_IN", "--for", "5s"]);
     command.env("LETS_IN", text);

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 const MIB: f64 = 1_048_576.0;
 
-/// The values of a column of a table, by row.
+/// The values of a table's column, by row.
 fn column<'a>(run: &'a Value, table: &str, column: &str) -> Vec<(&'a str, f64)> {
     let figures = run["figures"].as_array().unwrap_or_else(|| panic!("no figures in {run:#}"));
     let of = figures.iter().filter(|f| f["table"] == table && f["column"] == column);
     of.map(|f| (f["row"].as_str().expect("a row"), number(f, "/median"))).collect()
 }
 
-/// Whatever is left of guards and readers in this temporary folder, and in the control groups.
+/// Leftovers of guards and readers in this temporary folder, and in the control groups.
 fn left(temporary: &Path) -> Vec<PathBuf> {
     let paths =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -25,8 +25,8 @@ fn left(temporary: &Path) -> Vec<PathBuf> {
     paths(temporary).chain(groups.into_iter().flatten().filter(is_ours)).collect()
 }
 
-/// Our own cache is a known truth: uniform draws miss it by the share that does not fit, and half the rate is where the
-/// times of hits and misses say.
+/// Our own cache has known behaviour: uniform reads miss by the share that does not fit, and half the rate is where the
+/// times of hits and misses put it.
 #[test]
 fn a_cache_of_our_own_is_found() {
     let _turn = LoadTurn::alone();
@@ -46,13 +46,13 @@ fn a_cache_of_our_own_is_found() {
     let model = &run["verdict"]["model"];
     let cache = number(model, "/cache") / MIB;
     assert!((28.0..=36.0).contains(&cache), "{cache} MiB fit 32");
-    // Where half the rate is depends on the disk, minutes later: it may be elsewhere than predicted, or not be found.
+    // Where half the rate is depends on the disk minutes later: possibly elsewhere than predicted, or not found.
     assert!([0, 91, 92].contains(&ended.code()), "{ended}");
     let predicted = number(&run["verdict"], "/half_predicted") / MIB;
     assert!((30.0..=42.0).contains(&predicted), "{predicted} MiB");
 }
 
-/// The processor's caches are there on any machine: beyond them a line takes longer.
+/// The processor's caches exist on any machine: beyond them a line takes longer.
 #[test]
 fn memory_is_slower_than_the_first_cache() {
     let _turn = LoadTurn::shared();
@@ -79,13 +79,13 @@ fn ones_own_file_is_only_read() {
     let (ended, run) = place.json(arguments);
     assert_eq!(column(&run, "working set", "rate").len(), 4, "{ended}");
     assert_eq!(fs::metadata(&file).and_then(|m| m.modified()).expect("it is there"), before);
-    // All of it fits: that is no cliff, and is said.
+    // All of it fits: there is no cliff, and that is reported.
     assert_eq!(run["verdict"]["model"], Value::Null, "{run:#}");
-    // Why there is none depends on how quiet the machine is, for rates go up and down; what to do is said in any case.
+    // The reason depends on how quiet the machine is, since rates fluctuate; the remedy is shown in any case.
     assert!(run["notes"].to_string().contains("with --sizes"), "{ended}");
 }
 
-/// Neither file nor group nor process stays, whether it is asked to end or killed.
+/// Neither file nor group nor process remains, whether it is interrupted or killed.
 #[test]
 fn nothing_is_left() {
     let _turn = LoadTurn::shared();

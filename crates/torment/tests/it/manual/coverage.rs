@@ -1,4 +1,4 @@
-//! Nothing is missing from the manual, and nothing in it is not there.
+//! The manual is complete, and describes nothing that does not exist.
 
 use super::is_understood;
 use crate::manual::pages::{ManualPage, pages};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Panics with all that is wrong, if anything is.
+/// Panics with all errors, if there are any.
 #[track_caller]
 fn none(wrong: &[String]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -32,7 +32,7 @@ fn commands(page: &ManualPage) -> Vec<(usize, String)> {
             _ => {}
         }
     }
-    // `torment COMMAND` stands for all of them, `torment --lateness 1ms` for those that take that.
+    // `torment COMMAND` stands for all of them, `torment --lateness 1ms` for those with that option.
     let is_one = |command: &str| {
         command.strip_prefix("torment ").is_some_and(|rest| rest.starts_with(char::is_lowercase))
     };
@@ -72,7 +72,7 @@ fn commands_are_shown_in_blocks_that_are_read() {
     none(&wrong);
 }
 
-/// All commands with those below them, as their help lists them.
+/// All commands and their subcommands, from their help.
 fn all_commands(above: &[String]) -> Vec<Vec<String>> {
     let help = Command::new(binary()).args(above).arg("-h").output().expect("torment can be started");
     let help = String::from_utf8(help.stdout).expect("torment prints UTF-8");
@@ -80,7 +80,7 @@ fn all_commands(above: &[String]) -> Vec<Vec<String>> {
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let mut all = Vec::new();
     for line in listed {
-        // What it does may take more than a line, which is indented further.
+        // A description may continue on further lines, with more indentation.
         let Some(name) = line.strip_prefix("  ").and_then(|line| line.split(' ').next()) else { continue };
         if name.is_empty() {
             continue;
@@ -154,7 +154,7 @@ fn follow(from: &ManualPage, link: &str, pages: &[ManualPage]) -> Result<(), &'s
     }
 }
 
-/// A path from a folder of the repository on, without `..`.
+/// A path relative to a folder of the repository, without `..`.
 fn joined(folder: &Path, file: &str) -> String {
     let mut parts: Vec<&str> =
         folder.to_str().expect("names are UTF-8").split('/').filter(|part| !part.is_empty()).collect();
@@ -196,7 +196,7 @@ fn every_exit_code_is_one() {
     assert_eq!(seen, known, "exit codes that the manual tells, and those that there are");
 }
 
-/// Numbers behind the words "exit code", and those that begin the rows of a table headed so.
+/// Numbers after the words "exit code", and those in the first column of a table with that heading.
 fn exit_codes(page: &ManualPage) -> Vec<(usize, u8)> {
     let mut codes = Vec::new();
     let mut in_table = false;
@@ -216,7 +216,7 @@ fn exit_codes(page: &ManualPage) -> Vec<(usize, u8)> {
     codes
 }
 
-/// More would not be learnt, and two meanings of one word would be two words.
+/// More would not be learnt, and a word with two meanings would be two words.
 #[test]
 fn the_glossary_is_short_and_says_each_word_once() {
     let page = std::fs::read_to_string(repository().join("docs/glossary.md")).expect("it is there");

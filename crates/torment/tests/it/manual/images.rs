@@ -1,7 +1,7 @@
-//! The images of the manual are made of the recorded runs, never by hand: `make pictures` makes all of them anew.
+//! The manual's images are made from the recorded runs, never by hand: `make pictures` remakes them all.
 //!
-//! A drawing is what torment draws of a run, to the byte, and so is held against that by a test. A photograph of the page differs with
-//! the browser and with the fonts of the machine: of those a test knows only that they are there, small, and shown.
+//! A drawing is exactly what torment draws of a run, and a test compares the bytes. A photograph of the page depends on
+//! the browser and the machine's fonts: a test only checks that it exists, is small, and is shown.
 
 use super::pages::pages;
 use super::recorded_runs;
@@ -11,11 +11,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Below the repository.
+/// Relative to the repository.
 const FOLDER: &str = "docs/images";
-/// What draws the page, and stores pictures of it in a folder: `PROGRAM TORMENT STORE FOLDER`.
+/// Renders the page and stores pictures of it in a folder: `PROGRAM TORMENT STORE FOLDER`.
 const CAMERA: &str = "crates/page/tests/browser/pictures.mjs";
-/// Drawings, each with the run that it is of.
+/// Drawings and their runs.
 const DRAWN: [(&str, &str); 5] = [
     ("limit.svg", "demo"),
     ("try.svg", "workers"),
@@ -23,9 +23,9 @@ const DRAWN: [(&str, &str); 5] = [
     ("threads.svg", "threads"),
     ("working-set.svg", "working-set"),
 ];
-/// Whoever opens a page waits for its images: a drawing may have so many bytes, a photograph so many.
+/// Readers wait for images: most bytes of a drawing, and of a photograph.
 const MOST: (u64, u64) = (60_000, 160_000);
-/// Words at least that say what an image shows to whoever does not see it.
+/// Least number of words in an image's alternative text.
 const FEWEST_WORDS: usize = 6;
 
 fn image(name: &str) -> PathBuf {
@@ -84,7 +84,7 @@ fn every_image_is_small_and_shown_with_what_it_says() {
     assert_eq!(shown, there, "images that pages show, and those in {FOLDER}");
 }
 
-/// Not with the other tests: without chromium and npm there is nothing to look with.
+/// Not part of the other tests: it needs chromium and npm.
 #[test]
 #[ignore = "makes the photographs of the page anew, which wants chromium and npm"]
 fn photographs() {

@@ -1,17 +1,17 @@
-//! Whether an output is the one that is shown, but for what differs by machine and moment: numbers, sizes, times, ids and
-//! drawings. A line `…` of its own stands for any lines, and ` …` at a line's end for the rest of it.
+//! Whether an output matches the one shown, except for what differs by machine and moment: numbers, sizes, times, IDs
+//! and drawings. A line `…` stands for any lines, and ` …` at a line's end for the rest of it.
 
-/// A line or the end of one that is left out.
+/// Marks a line, or its end, as left out.
 const LEFT_OUT: &str = "…";
 
-/// Units that may stand behind a number, and change with its size.
+/// Units that may follow a number, and change with its size.
 const UNITS: [&str; 17] =
     ["ns", "µs", "ms", "s", "min", "h", "d", "%", "B", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "times"];
 
-/// What may stand before a number that says how sure a verdict is.
+/// What may precede a number that states a verdict's confidence.
 const CONFIDENCE: [&str; 3] = ["low", "medium", "high"];
 
-/// `None` if the output is what is shown; otherwise the first shown line that it has not in its place.
+/// `None` if the output matches; otherwise the first shown line that does not.
 pub fn differs(shown: &[String], real: &[String]) -> Option<String> {
     let lines: Vec<String> = real.iter().map(|line| plain(line)).collect();
     let pieces: Vec<&[String]> = shown.split(|line| line.trim() == LEFT_OUT).collect();
@@ -23,7 +23,7 @@ pub fn differs(shown: &[String], real: &[String]) -> Option<String> {
             let part = lines.get(from..from + wanted.len());
             part.is_some_and(|part| part.iter().zip(&wanted).all(|(real, shown)| is(real, shown)))
         };
-        // Nothing is left out before the first piece, nor behind the last.
+        // Nothing is left out before the first piece, nor after the last.
         let end = lines.len().checked_sub(wanted.len());
         let found = match (number == 0, number == last) {
             (true, true) => Some(0).filter(|_| end == Some(0)),
@@ -39,7 +39,7 @@ pub fn differs(shown: &[String], real: &[String]) -> Option<String> {
     None
 }
 
-/// Of a piece that is not there: its first line that is nowhere, or else its first line.
+/// A missing piece's first line that is nowhere, or else its first line.
 fn first_missing(piece: &[String], wanted: &[String], lines: &[String]) -> String {
     let nowhere = wanted.iter().position(|shown| !lines.iter().any(|real| is(real, shown)));
     match (nowhere, piece.first()) {
@@ -63,13 +63,13 @@ pub fn plain(line: &str) -> String {
         let word = drawing(&numbers(word));
         let follows = words.last().map(String::as_str).unwrap_or_default();
         let bare = word.trim_end_matches([',', ';', ':', '.', ')']);
-        // `902 µs` and `1.2 ms`, `1 min 20 s` and `80 s` are numbers alike; so are three bars and two.
+        // `902 µs` and `1.2 ms`, `1 min 20 s` and `80 s` are equal; so are three bars and two.
         if follows.ends_with('#') && UNITS.contains(&bare) {
             let punctuation = &word[bare.len()..];
             words.last_mut().expect("it follows one").push_str(punctuation);
         } else if (word == "#" || word == "~") && follows == word {
         } else if word.starts_with('#') && CONFIDENCE.contains(&follows) {
-            // `high 0.98` and `medium 0.7` are one measure: a busy machine shows less of what it takes.
+            // `high 0.98` and `medium 0.7` are equal: a busy machine gives less evidence.
             *words.last_mut().expect("it follows one") = word;
         } else {
             words.push(word);
@@ -78,7 +78,7 @@ pub fn plain(line: &str) -> String {
     words.join(" ")
 }
 
-/// Every number, with a unit that clings to it, becomes one sign. Digits that belong to a name, as in p99, stay.
+/// Every number, with its attached unit, becomes one sign. Digits that belong to a name, as in p99, stay.
 fn numbers(word: &str) -> String {
     let letters: Vec<char> = word.chars().collect();
     let mut plain = String::new();
@@ -108,7 +108,7 @@ fn numbers(word: &str) -> String {
     plain
 }
 
-/// Whether this is a hyphen of a run's id, such as 20261120-161502-k3f.
+/// Whether this is a hyphen of a run's ID, such as 20261120-161502-k3f.
 fn is_of_an_id(letters: &[char], at: usize) -> bool {
     let digits = letters[..at].iter().rev().take_while(|c| c.is_ascii_digit()).count();
     letters[at] == '-' && digits >= 6

@@ -1,20 +1,19 @@
-//! The pages of the manual as text: their fenced blocks, their headings, what they link to, what they quote.
+//! The manual's pages as text: fenced blocks, headings, links, quotations.
 
 use crate::program::repository;
 use std::path::{Path, PathBuf};
 
-/// A page, read.
 pub struct ManualPage {
-    /// Below the repository, with `/` between folders.
+    /// Relative to the repository, with `/` between folders.
     pub name: String,
     pub text: String,
 }
 
-/// What stands between two fences.
+/// The lines between two fences.
 pub struct FencedBlock {
-    /// The words behind the opening fence: a language, and what else is said of it.
+    /// The words after the opening fence: a language and attributes.
     pub words: Vec<String>,
-    /// Counted from 0: the first line behind the opening fence, and the closing one.
+    /// 0-based: the first line after the opening fence, and the closing one.
     pub from: usize,
     pub to: usize,
     pub lines: Vec<String>,
@@ -25,7 +24,7 @@ impl FencedBlock {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// What is said of it behind `KEY=`.
+    /// The attribute `KEY=`.
     pub fn says(&self, key: &str) -> Option<&str> {
         self.words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
@@ -57,7 +56,7 @@ impl ManualPage {
         Self { name, text }
     }
 
-    /// Whether it belongs to the book; the others are read beside it.
+    /// Whether it is a page of the book.
     pub fn is_in_the_book(&self) -> bool {
         self.name.starts_with("docs/")
     }
@@ -88,7 +87,7 @@ impl ManualPage {
         blocks
     }
 
-    /// Its lines outside of blocks, each with its number, counted from 1.
+    /// Its lines outside blocks, each with its 1-based number.
     pub fn prose(&self) -> Vec<(usize, &str)> {
         let blocks = self.blocks();
         let is_prose = |at: usize| !blocks.iter().any(|block| (block.from - 1..=block.to).contains(&at));
@@ -107,7 +106,7 @@ impl ManualPage {
         self.prose().into_iter().filter_map(|(_, line)| heading(line)).collect()
     }
 
-    /// What its headings are called in links, as mdBook and GitHub make it of their text.
+    /// Anchors of its headings, as mdBook and GitHub derive them from the text.
     pub fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for heading in self.headings() {
@@ -120,7 +119,7 @@ impl ManualPage {
         anchors
     }
 
-    /// Where its links and images point to, each with its line.
+    /// Targets of its links and images, each with its line.
     pub fn links(&self) -> Vec<(usize, String)> {
         let mut links = Vec::new();
         for (at, line) in self.prose() {
@@ -134,7 +133,7 @@ impl ManualPage {
         links
     }
 
-    /// Its images, each with its line: what they say in words, and their file.
+    /// Its images, each with its line: alternative text, and file.
     pub fn images(&self) -> Vec<(usize, String, String)> {
         let mut images = Vec::new();
         for (at, line) in self.prose() {
@@ -147,7 +146,7 @@ impl ManualPage {
         images
     }
 
-    /// What stands between backticks within its prose, each with its line. A quotation does not pass a line's end.
+    /// Inline code in its prose, each with its line. It does not span lines.
     pub fn quoted(&self) -> Vec<(usize, String)> {
         let odd = |line: &str| -> Vec<String> {
             line.split('`').enumerate().filter(|(i, _)| i % 2 == 1).map(|(_, part)| part.to_owned()).collect()

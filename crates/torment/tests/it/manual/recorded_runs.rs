@@ -1,5 +1,5 @@
-//! Runs that take too long, or need too much, to be made in a test: made once, kept as their events, and put into a store, so
-//! that the manual shows what a real run came to, as torment shows it today.
+//! Runs that take too long, or need too much, for a test: made once, kept as their events, and put into a store, so
+//! that the manual shows real results as torment shows them today.
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use store::{RunWriter, Store};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
-/// Runs that others have taken the place of. The manual does not show what they came to, but its picture of the list does: it wants
-/// several of one target.
+/// Runs since replaced by others. The manual does not show their results, but its picture of the list needs several of
+/// one target.
 const EARLIER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/earlier");
 const ENDING: &str = ".ndjson.gz";
 
@@ -21,7 +21,6 @@ pub fn file(name: &str) -> PathBuf {
     Path::new(FOLDER).join(format!("{name}{ENDING}"))
 }
 
-/// The names of all that are kept.
 pub fn names() -> Vec<String> {
     names_in(FOLDER)
 }
@@ -42,7 +41,7 @@ pub fn put(store: &Path) {
     put_from(&[FOLDER], store);
 }
 
-/// And those that were recorded before them.
+/// And their predecessors.
 pub fn put_with_earlier(store: &Path) {
     put_from(&[FOLDER, EARLIER], store);
 }
@@ -86,15 +85,14 @@ pub fn keep(store: &Path, id: &RunId, name: &str) {
             started.machine.host = "example".to_owned();
         }
         let line = serde_json::to_string(&event).expect("an event can be written");
-        // Where it was built is nobody's concern.
+        // Without the path of the build.
         let line = line.replace(crate::program::binary(), "torment");
         writeln!(packed, "{line}").expect("the repository can be written");
     }
     packed.finish().expect("the repository can be written");
 }
 
-/// Every run that was ever kept for a test, of whatever kind and version, is still read whole: an event that was written again is
-/// the event that was read.
+/// Every run ever kept for a test, of whatever kind and version, can still be read completely: each event round-trips.
 #[test]
 fn runs_of_earlier_versions_are_still_read() {
     let faults = Path::new(FOLDER).join("../../../faults/tests/recorded");

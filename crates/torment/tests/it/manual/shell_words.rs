@@ -1,4 +1,4 @@
-//! The words of a command line, as a shell makes them, up to where the command ends.
+//! A command line's words, as a shell splits them, up to the end of the command.
 
 pub fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Commands that the manual shows with their output: run, and held against it.
+//! Commands shown in the manual with their output: run, and compared.
 
 use crate::manual::output_match::differs;
 use crate::manual::pages::{FencedBlock, ManualPage};
@@ -10,20 +10,20 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// A command that is interrupted has shown by then what it shows.
+/// By then an interrupted command has printed what is shown.
 const UNTIL_INTERRUPTED: Duration = Duration::from_secs(2);
-/// A machine that is busy with something else may give another answer: it is asked so often.
+/// Attempts, since a busy machine may give another result.
 const ATTEMPTS: u32 = 3;
-/// The exit code of a measurement in which torment, or the machine, was the limit.
+/// Exit code of a measurement in which torment, or the machine, was the limit.
 const NOT_TRUSTWORTHY: i32 = 92;
 /// Shown where Ctrl-C is pressed.
 const INTERRUPTED: &str = "^C";
 
-/// A command and what is shown below it.
+/// A command and the output shown below it.
 pub struct ShownCommand {
     pub command: String,
     pub output: Vec<String>,
-    /// Where the output stands on its page: from this line on, counted from 0.
+    /// Where the output begins on its page, as a 0-based line.
     pub from: usize,
     /// The recorded run whose output it is.
     pub recorded: Option<String>,
@@ -31,7 +31,7 @@ pub struct ShownCommand {
     pub code: Option<i32>,
 }
 
-/// All of a page, in their order.
+/// All of a page, in order.
 pub fn shown(page: &ManualPage) -> Vec<ShownCommand> {
     page.blocks()
         .iter()
@@ -61,11 +61,11 @@ fn of(page: &ManualPage, block: &FencedBlock) -> Vec<ShownCommand> {
     let mut commands: Vec<ShownCommand> = Vec::new();
     for shown in all {
         match (shown.command.as_str(), commands.last_mut()) {
-            // What it shows belongs to the command before it.
+            // It belongs to the command before it.
             ("echo $?", Some(before)) => {
                 before.code = shown.output.first().and_then(|code| code.parse().ok())
             }
-            // What a recorded run needed, and printed nothing, is a part of its command.
+            // Silent preparations of a recorded run are part of its command.
             (_, Some(before)) if shown.recorded.is_some() => {
                 let command = format!("{}\n{}", before.command, shown.command);
                 *before = ShownCommand { command, ..shown };
@@ -76,7 +76,7 @@ fn of(page: &ManualPage, block: &FencedBlock) -> Vec<ShownCommand> {
     commands
 }
 
-/// A place in which the commands of a page are run one after the other, as a reader would.
+/// A place in which a page's commands are run one after the other, as a reader would.
 pub struct Shell {
     place: Sandbox,
 }
@@ -98,7 +98,7 @@ impl Shell {
         self.place.path("torment/torment.db")
     }
 
-    /// A line of a shell, in this place.
+    /// A shell line, in this place.
     pub fn shell(&self, line: &str) -> Command {
         let mut shell = Command::new("sh");
         // `exec`, so that Ctrl-C is for the program and not for its shell.
@@ -113,7 +113,7 @@ impl Shell {
         shell
     }
 
-    /// Runs it; what it printed, or where that is nothing, what it complained of; and its exit code.
+    /// Runs it; returns its output, or else its error output, and its exit code.
     fn run(&self, line: &str, interrupt: bool) -> (Vec<String>, i32) {
         let running = RunningProcess::start(self.shell(line));
         if interrupt {
@@ -122,13 +122,13 @@ impl Shell {
         }
         let ended = running.end();
         let printed = if ended.stdout.is_empty() { &ended.stderr } else { &ended.stdout };
-        // The place is another one each time.
+        // The place differs each time.
         let here = self.place.path("");
         let printed = printed.replace(&*here.to_string_lossy(), "");
         (printed.lines().map(|line| line.trim_end().to_owned()).collect(), ended.code())
     }
 
-    /// Runs what is shown; `Err` with what came instead and in what it differs.
+    /// Runs what is shown; `Err` with the actual output and the difference.
     pub fn check(&self, shown: &ShownCommand) -> Result<(), (Vec<String>, String)> {
         let expected: Vec<String> =
             shown.output.iter().filter(|line| *line != INTERRUPTED).cloned().collect();
@@ -142,7 +142,7 @@ impl Shell {
             let (real, code) = self.run(&line, expected.len() < shown.output.len());
             distrusted &= code == NOT_TRUSTWORTHY;
             let wrong_code = shown.code.is_some_and(|expected| expected != code) && shown.recorded.is_none();
-            // Help says nothing of the machine: there every number counts.
+            // Help does not depend on the machine: there every number counts.
             let is_help = shown.command.ends_with(" -h") || shown.command.ends_with(" --help");
             let other = match is_help && !expected.iter().any(|line| line.contains('…')) {
                 true => (expected != real).then(|| "a word or a number of it".to_owned()),
@@ -165,7 +165,7 @@ impl Shell {
     }
 }
 
-/// Puts what came in the place of what is shown: of a page, from its end on, so that the lines before stay where they are.
+/// Replaces what is shown by the actual output, from the page's end on, so that earlier lines stay where they are.
 pub fn bless(page: &ManualPage, stale: &[(ShownCommand, Vec<String>)]) {
     let mut lines: Vec<String> = page.text.lines().map(str::to_owned).collect();
     for (shown, real) in stale.iter().rev() {

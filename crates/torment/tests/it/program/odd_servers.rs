@@ -8,8 +8,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// A server on a free port of all our addresses that does this with each connection, in a thread of its own, until the
-/// test ends.
+/// A server on a free port of all addresses that calls this for each connection, each in its own thread, until the test
+/// ends.
 pub fn server(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("0.0.0.0:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
@@ -24,7 +24,7 @@ pub fn server(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     address
 }
 
-/// Takes connections and requests, and never says anything.
+/// Accepts connections and requests, and never answers.
 pub fn silent() -> SocketAddr {
     server(|mut stream| while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {})
 }
@@ -49,7 +49,7 @@ pub struct TlsServer {
     pub authority: String,
 }
 
-/// Answers every request with `200 OK`, until the client goes away.
+/// Answers every request with `200 OK`, until the client disconnects.
 pub fn tls() -> TlsServer {
     let mut authority = CertificateParams::default();
     authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -75,7 +75,7 @@ pub fn tls() -> TlsServer {
     TlsServer { address, authority: authority.pem() }
 }
 
-/// One answer for each head of a request; ours have no body.
+/// One answer per request head; ours have no body.
 fn answer(mut stream: impl Read + Write) {
     let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = stream.read(&mut buffer) {

@@ -1,4 +1,4 @@
-//! A torment that serves its page, and a plain client to ask it.
+//! A torment that serves its page, and a plain client for it.
 
 use super::Sandbox;
 use serde_json::Value;
@@ -9,16 +9,16 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A torment that says where its page is; killed when dropped.
+/// A torment that prints its page's address; killed on drop.
 pub struct ServingTorment {
     child: Child,
-    /// Read no further, but open: whoever writes there must not fail.
+    /// Not read any further, but kept open: writes must not fail.
     _said: (Option<BufReader<ChildStdout>>, Option<BufReader<ChildStderr>>),
     at: String,
 }
 
 impl ServingTorment {
-    /// The page is where a line of its output says.
+    /// The page's address is in a line of its output.
     pub fn start(place: &Sandbox, arguments: &[&str], on_stderr: bool) -> Self {
         let mut command = place.command(arguments.iter().copied());
         let mut child =
@@ -48,7 +48,7 @@ impl ServingTorment {
         body.to_owned()
     }
 
-    /// Head and body of an answer; none if it has ended by now.
+    /// Head and body of an answer; `None` if it has ended by now.
     pub fn try_get(&self, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(&self.at).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;

@@ -1,11 +1,11 @@
-//! Hosts that are reached by ssh, and are this machine: each connection has an sshd of its own, without a port, by keys that are made for it.
+//! ssh hosts that are this machine: each connection has its own sshd, without a port, with keys generated for it.
 
 use super::{Sandbox, binary};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What hosts there are: names for ssh.
+/// The hosts, by ssh name.
 pub struct SshHosts<'a> {
     place: &'a Sandbox,
     sshd: PathBuf,
@@ -22,14 +22,14 @@ pub fn is_root() -> bool {
 }
 
 impl<'a> SshHosts<'a> {
-    /// None, which is said, where there is no OpenSSH.
+    /// `None`, with a message, where there is no OpenSSH.
     pub fn new(place: &'a Sandbox) -> Option<Self> {
         let (Some(ssh), Some(sshd), Some(keygen)) = (found("ssh"), found("sshd"), found("ssh-keygen")) else {
             eprintln!("SKIPPED: there is no OpenSSH server here: apt-get install openssh-server");
             return None;
         };
         if is_root() {
-            // Where sshd, as root, shuts itself in.
+            // sshd's privilege separation folder, needed when root.
             std::fs::create_dir_all("/run/sshd").expect("root may");
         }
         for key in ["host", "key", "other"] {
@@ -62,12 +62,12 @@ impl<'a> SshHosts<'a> {
         std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).expect("it is ours");
     }
 
-    /// A program there, in this folder.
+    /// Creates a program there, in this folder.
     pub fn program(&self, folder: &str, name: &str, text: &str) {
         self.script(&format!("{folder}/{name}"), text);
     }
 
-    /// A host on whose path is this folder; its sshd is started by `before`, and ssh knows more of it.
+    /// A host with this folder on its path; `before` starts its sshd, and `more` is added to ssh's configuration.
     pub fn add(&self, name: &str, folder: &str, before: &str, more: &str) {
         let path = |name: &str| self.place.path(name).display().to_string();
         let config = format!(
@@ -84,7 +84,7 @@ impl<'a> SshHosts<'a> {
         self.script(&format!("{name}.start"), &format!("exec {sshd} 2>>{}", path("sshd.log")));
         let mut hosts = std::fs::read_to_string(self.place.path("hosts")).expect("it was written");
         let key = if more.contains("IdentityFile") { "other" } else { "key" };
-        // What is said first holds.
+        // ssh uses the first value of an option.
         hosts += &format!(
             "Host {name}\n  {more}\n  ProxyCommand {}\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  \
              StrictHostKeyChecking accept-new\n  LogLevel ERROR\n",
@@ -100,7 +100,7 @@ impl<'a> SshHosts<'a> {
         self.homed(self.place.command(arguments))
     }
 
-    /// The same of any command.
+    /// The same for any command.
     pub fn homed(&self, mut command: Command) -> Command {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::iter::once(self.place.path("bin")).chain(std::env::split_paths(&path));
@@ -125,12 +125,10 @@ impl<'a> SshHosts<'a> {
         .collect()
     }
 
-    /// Workers there.
     pub fn workers(&self) -> Vec<u32> {
         self.members("worker")
     }
 
-    /// Watchers there.
     pub fn watchers(&self) -> Vec<u32> {
         self.members("watcher")
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// A target that has not ended by then is killed.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
-/// The built-in service; ended when dropped, and it ends by itself if the test does.
+/// The built-in service; ended on drop, and it ends by itself if the test does.
 pub struct TargetProcess {
     child: Child,
     /// `http://127.0.0.1:PORT`, or `unix:PATH`.
@@ -45,7 +45,6 @@ impl TargetProcess {
         self.child.id()
     }
 
-    /// The URL of a page.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }
@@ -54,7 +53,6 @@ impl TargetProcess {
         self.address.strip_prefix("http://").and_then(|a| a.parse().ok()).expect("it listens on TCP")
     }
 
-    /// The body of a page.
     pub fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(self.socket_address()).expect("it listens");
         stream.set_read_timeout(Some(SOON)).expect("not zero");
@@ -66,13 +64,13 @@ impl TargetProcess {
         body.to_owned()
     }
 
-    /// What the service itself counted for a page.
+    /// The service's own counts for a page.
     pub fn truth(&self, page: &str) -> Value {
         let truth: Value = serde_json::from_str(&self.get("/truth")).expect("JSON");
         truth["patterns"][page].clone()
     }
 
-    /// Rows of the clinic's owners.
+    /// Number of the clinic's owners.
     pub fn owners(&self) -> u64 {
         let count: Value = serde_json::from_str(&self.get("/owners/count")).expect("JSON");
         count["owners"].as_u64().expect("a count")
@@ -92,7 +90,7 @@ impl TargetProcess {
 
 impl Drop for TargetProcess {
     fn drop(&mut self) {
-        // At the end of its input it ends by itself, and takes its database along.
+        // At the end of its input it ends by itself, with its database.
         drop(self.child.stdin.take());
         let until = Instant::now() + ENDS_WITHIN;
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
@@ -103,7 +101,7 @@ impl Drop for TargetProcess {
     }
 }
 
-/// A port that nobody listens at, outside of those that the kernel gives to whoever asks for any.
+/// An unused port outside the ephemeral range.
 pub fn free_port() -> u16 {
     static TRIED: AtomicU32 = AtomicU32::new(0);
     let next = || 20_000 + (std::process::id() * 61 + TRIED.fetch_add(1, Relaxed)) % 10_000;

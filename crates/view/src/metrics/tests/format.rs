@@ -1,4 +1,4 @@
-//! What stands in the families, and how measures are written.
+//! The family table, and the output formats.
 
 use super::everything;
 use crate::metrics::{
@@ -19,7 +19,7 @@ fn every_family_has_a_name_as_its_type_and_unit_want_it() {
         );
         assert_eq!(name.ends_with("_total"), *kind == MetricType::Counter, "{name}");
         assert_eq!(name.ends_with("_info"), *kind == MetricType::Info, "{name}");
-        // Whoever takes in a push adds the unit to the name, unless that ends in it.
+        // Receivers of pushes append the unit to the name unless present.
         if let Some(word) = family.unit_word() {
             assert!(family.stem().ends_with(&format!("_{word}")), "{name}");
         }

@@ -1,30 +1,30 @@
-//! Figures of the machine: each a bar, and thin below it what it should come to by what else was measured.
+//! The machine's figures as bars, each with a thin bar for the value expected from other figures.
 
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
 use crate::figure_tables::{distinct, value};
 use crate::{RunView, Tone};
 use record::Figure;
 
-/// What differs by more than this stands on a logarithmic axis: on another the smaller ones could not be seen.
+/// Larger ratios need a logarithmic axis: otherwise the smaller bars would be invisible.
 const SPREAD: f64 = 30.0;
-/// A sum that differs by more than this from what was measured is seen to.
+/// A larger relative difference between sum and measurement is visible.
 const UNLIKE: f64 = 0.02;
-/// One alone has nothing to be seen beside.
+/// A single bar has nothing to compare with.
 const FEWEST: usize = 2;
-/// What the figures of a storm are of that say where the time of one process goes.
+/// The subject of a storm's figures on where a process's time goes.
 const ALONE: &str = "one alone";
 
-/// One for each table, as the tables below are divided.
+/// One per table, divided as the tables below.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     pictures(&view.measured.iter().collect::<Vec<_>>())
 }
 
-/// Where the time of a process goes.
+/// Where a process's time goes.
 pub(super) fn process_charts(view: &RunView) -> Vec<Chart> {
     pictures(&view.measured.iter().filter(|figure| figure.circumstances().1 == ALONE).collect::<Vec<_>>())
 }
 
-/// What stands in one picture: figures of a table that are of the same thing, in the same unit.
+/// What shares a chart: figures of one table, subject and unit.
 fn kind(figure: &Figure) -> (&str, &str, record::FigureUnit) {
     (figure.table.as_str(), figure.circumstances().1, figure.unit)
 }
@@ -52,7 +52,7 @@ fn pictures(all: &[&Figure]) -> Vec<Chart> {
     drawn
 }
 
-/// What is counted in a unit, which is better, what the page calls it, and how many of the page's one of it is.
+/// A unit's quantity, its better direction, its axis unit, and the factor to convert to that.
 fn quantity(unit: record::FigureUnit) -> (&'static str, &'static str, AxisUnit, f64) {
     let (less, more) = (" (less is better)", " (more is better)");
     match unit {
@@ -76,19 +76,19 @@ fn picture(id: String, title: String, unit: record::FigureUnit, figures: &[&Figu
         let (circumstances, _) = figure.circumstances();
         let label = if several { circumstances } else { "" };
         let doubtful = !figure.caveats.is_empty();
-        // What is so of all is said above.
+        // What applies to all is said above.
         let word = if doubtful && !all_doubtful {
             TextSpan::new(Tone::Warn, "doubtful")
         } else {
             TextSpan::default()
         };
-        // What several in a row have in common is said once.
+        // What several in a row share is said once.
         let argument = figure.argument.as_ref().filter(|argument| said != Some(*argument));
         let note: Vec<String> = argument.cloned().into_iter().chain(unlike(figure)).collect();
         let row = ChartRow { note: note.join("; "), word, ..ChartRow::named(&figure.row) };
         said = figure.argument.as_ref();
         if is_log && figure.median <= 0.0 {
-            // On such an axis it has no place: its value stands there alone.
+            // Off the logarithmic axis: show the value alone.
             let name = if several { format!("{}, {label}", figure.row) } else { figure.row.clone() };
             rows.push(ChartRow {
                 name,
@@ -136,7 +136,7 @@ fn picture(id: String, title: String, unit: record::FigureUnit, figures: &[&Figu
     Chart { rows, ..chart }
 }
 
-/// By how much what the parts add up to is not what was measured, where that can be seen.
+/// How much the sum of the parts differs from the measurement, if visible.
 fn unlike(figure: &Figure) -> Option<String> {
     let sum: f64 = figure.parts.iter().map(|part| part.amount).sum();
     let more = sum - figure.median;
@@ -145,7 +145,7 @@ fn unlike(figure: &Figure) -> Option<String> {
     is_seen.then(|| format!("that is {} {word} than was measured", value(figure.unit, more.abs())))
 }
 
-/// Whether the largest of these is so many times the smallest that only a logarithmic axis shows both.
+/// Whether the ratio of largest to smallest requires a logarithmic axis.
 pub(super) fn needs_log_axis(values: impl Iterator<Item = f64>) -> bool {
     let positive = values.filter(|value| value.is_finite() && *value > 0.0);
     let (least, most) =

@@ -1,9 +1,9 @@
-//! What a search that goes on asks at this moment, and why.
+//! What a running search is trying, and why.
 
 use crate::{ArrivalKind, RunView};
 use record::Purpose;
 
-/// In a few words; none between two trials, and of a search that does not go on.
+/// `None` between trials, and unless a search is running.
 pub(super) fn current_trial_words(view: &RunView) -> Option<String> {
     let current = view.current.as_ref().filter(|_| view.running)?;
     let why = match current.purpose {

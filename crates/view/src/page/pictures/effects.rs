@@ -1,4 +1,4 @@
-//! What an experiment came to: every start, and what all of them say together.
+//! An experiment's result: every start, and the combined estimates.
 
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
 use crate::experiment::{
@@ -10,15 +10,15 @@ use crate::{RunView, Tone};
 use plan::{ArmMeasure, Hypothesis};
 use record::{ArmStart, ExperimentState, HypothesisAnswer, HypothesisResult};
 
-/// Where in its row the estimate stands, and between which places its starts do, the first at the top.
+/// Vertical offset of the estimate within its row, and the range of its starts, the first at the top.
 const ESTIMATE: f64 = -0.2;
 const STARTS: (f64, f64) = (0.04, 0.4);
 
-/// Where better lies: numbers rise to the right in all pictures.
+/// Better is to the right: in all charts numbers rise to the right.
 pub(crate) const UP: &str = "; better to the right";
 pub(crate) const DOWN: &str = "; better to the left";
 
-/// One for each direction and each smallest effect worth having: what lies in the same stretches stands together.
+/// One per direction and smallest effect: charts share their bands.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let Some(names) = DesignLookup::of(view) else { return Vec::new() };
     let nothing = ExperimentState::default();
@@ -28,7 +28,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     all.filter(|chart| chart.series.iter().any(|series| !series.points.is_empty())).collect()
 }
 
-/// Whether more is better, and the smallest effect.
+/// Whether more is better, and the smallest effect of interest.
 fn kind(asked: &Hypothesis) -> (bool, f64) {
     (asked.measure.more_is_better(), asked.effect.0)
 }
@@ -87,7 +87,7 @@ fn picture(names: &DesignLookup<'_>, standing: &ExperimentState, nth: usize, of:
     placed(chart, drawn)
 }
 
-/// The placebo of a figure: there is one for each that is asked for, in the same order, once all can be compared.
+/// A measure's placebo: there is one per measure asked for, in the same order, once all can be compared.
 fn placebo<'a>(
     names: &DesignLookup<'_>,
     standing: &'a ExperimentState,
@@ -100,14 +100,14 @@ fn placebo<'a>(
     placebos.get(place).copied().filter(|_| placebos.len() == figures.len())
 }
 
-/// A row that has no place yet.
+/// A row not yet placed.
 struct EffectRow {
     row: ChartRow,
     estimate: Option<ChartPoint>,
     starts: Vec<ChartPoint>,
 }
 
-/// One below the other; starts a little apart, so that those of the same ratio can be seen.
+/// Stacks rows; starts are offset so that equal ratios stay visible.
 fn placed(chart: Chart, drawn: Vec<EffectRow>) -> Chart {
     let (mut rows, mut estimates, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     for EffectRow { row, estimate, starts: of_it } in drawn {
@@ -124,10 +124,10 @@ fn placed(chart: Chart, drawn: Vec<EffectRow>) -> Chart {
     Chart { rows, ..chart }
 }
 
-/// Starts of a block that are one side of a comparison.
+/// A block's starts on one side of a comparison.
 struct ContrastSide {
     arm: usize,
-    /// Only the baseline's first or only its second; otherwise both.
+    /// Only the baseline's first start (false) or second (true); otherwise both.
     placebo: Option<bool>,
     weight: f64,
 }
@@ -138,17 +138,17 @@ impl ContrastSide {
     }
 }
 
-/// A figure under its load.
+/// A measure under its load.
 struct ProbedMeasure<'a> {
     names: &'a DesignLookup<'a>,
     probe: usize,
     measure: ArmMeasure,
-    /// No other stands in the same picture.
+    /// The only one in its chart.
     alone: bool,
 }
 
 impl ProbedMeasure<'_> {
-    /// The plan as it stands: how far starts of the same differ, and from block to block.
+    /// The unchanged plan: spread between identical starts, and from block to block.
     fn baseline(&self) -> EffectRow {
         let counting = self.names.starts(0, self.probe);
         let mean = mean(counting.clone().filter_map(|visit| self.log(visit)));
@@ -161,7 +161,7 @@ impl ProbedMeasure<'_> {
         EffectRow { row, estimate: None, starts: starts.collect() }
     }
 
-    /// The plan as it stands against itself.
+    /// The unchanged plan against itself.
     fn placebo(&self, judged: Option<&HypothesisResult>) -> EffectRow {
         let side = |placebo, weight| ContrastSide { arm: 0, placebo: Some(placebo), weight };
         let note = self.note([Some(format!("{} once more", self.names.arm(0)))]);
@@ -169,7 +169,7 @@ impl ProbedMeasure<'_> {
             HypothesisAnswer::Better | HypothesisAnswer::Worse => {
                 TextSpan::new(Tone::Bad, "differs, but should not")
             }
-            // Beside a hypothesis without a difference it would be counted as another one.
+            // Beside a hypothesis without a difference it would count as another one.
             HypothesisAnswer::NoDifference => TextSpan::new(Tone::Faint, "as it should be"),
             answer => TextSpan::new(answer_word(answer).1, answer_in_full(answer)),
         };
@@ -187,7 +187,7 @@ impl ProbedMeasure<'_> {
             .map(|(arm, weight)| ContrastSide { arm: *arm, placebo: None, weight: *weight })
             .collect();
         let arm = |sign: f64| weighed().find(|(_, weight)| weight * sign > 0.0).map(|(arm, _)| *arm);
-        // Of several arms together nothing gave first.
+        // Several arms have no common cause.
         let of_two = |arm: Option<usize>| arm.filter(|_| sides.len() == 2);
         let other =
             of_two(arm(-1.0)).filter(|arm| *arm != 0).map(|arm| format!("against {}", self.names.arm(arm)));
@@ -209,13 +209,13 @@ impl ProbedMeasure<'_> {
         cause_under_load(self.names, arm, self.probe).map(|cause| format!("limited by {cause}"))
     }
 
-    /// What is measured, where that is not the same in all rows, and what else there is.
+    /// What is measured, unless all rows share it, and other remarks.
     fn note<const N: usize>(&self, said: [Option<String>; N]) -> String {
         let measured = (!self.alone).then(|| self.names.comparison_label(self.probe, self.measure));
         measured.into_iter().chain(said.into_iter().flatten()).collect::<Vec<_>>().join(" · ")
     }
 
-    /// The ratio in each block, as the analysis weighs it; and what it would be by the starts that do not count.
+    /// Each block's ratio, as the analysis weighs it, and the ratios that void starts would give.
     fn blocks(&self, sides: &[ContrastSide]) -> Vec<ChartPoint> {
         let asked = |visit: &&ArmStart| sides.iter().any(|side| side.weight > 0.0 && side.is_of(visit));
         let mut points = Vec::new();
@@ -230,7 +230,7 @@ impl ProbedMeasure<'_> {
         points
     }
 
-    /// The logarithm of the ratio in a block, with one start instead of those of its arm that count.
+    /// The log ratio in a block, with one start replacing its arm's valid ones.
     fn ratio(&self, block: &[ArmStart], sides: &[ContrastSide], instead: Option<&ArmStart>) -> Option<f64> {
         let weighed = |side: &ContrastSide| {
             let of_it = |visit: &&ArmStart| side.is_of(visit);
@@ -246,7 +246,7 @@ impl ProbedMeasure<'_> {
         sides.iter().map(weighed).sum()
     }
 
-    /// The logarithm of what a start gave under the load that the blocks have.
+    /// The logarithm of a start's result under the blocks' load.
     fn log(&self, visit: &ArmStart) -> Option<f64> {
         let is_it =
             |taken: &&record::MeasurementResult| taken.probe == self.probe && self.names.is_at_load(taken);

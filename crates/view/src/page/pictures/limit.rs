@@ -10,37 +10,37 @@ use plan::Objective;
 use record::SearchEnd;
 use units::Nanos;
 
-/// From the knee on the 99th percentile is more than so many times what it is below half of the limit,
+/// Beyond the knee the 99th percentile exceeds this multiple of its value below half of the limit,
 const KNEE: f64 = 2.0;
-/// in all good trials, of which there must be so many on both sides: one slow trial is none. One this near to the limit is no news.
+/// in all good trials, with at least this many on either side: one slow trial is none. A knee this near to the limit is no news.
 const KNEE_TRIALS: usize = 2;
 const AT_LIMIT: f64 = 0.95;
 /// What the band of the limit means.
 const LIES: &str = "where the limit lies";
-/// From this share of the limit on a percentile so many times that of a higher rate is told.
+/// From this share of the limit on, a percentile this many times that of a higher rate is mentioned.
 const FROM: f64 = 0.25;
 const FAR: f64 = 3.0;
-/// What lies beyond a rate that held, if none failed.
+/// The region beyond a rate that held, if none failed.
 const UNKNOWN: &str = "not known";
-/// What lies beyond one that failed, though where in between is not known.
+/// The region beyond a rate that failed, if the range between is unknown.
 const FAILS: &str = "fails";
-/// What lies beyond one that most trials hold, where some good ones do, too; and otherwise.
+/// The region beyond what most trials hold, if some good ones lie there; and otherwise.
 const OFTEN: &str = "fails too often";
 const FAIL_OFTEN: &str = "more than one trial of ten fails, though some are good";
 const OVERLOAD: &str = "overload";
 
-/// Nothing before a trial tells anything.
+/// Empty before any trial bears on the limit.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     if plotted_trials(view).next().is_none() {
         return Vec::new();
     }
-    // Where none was bad there is nothing to be seen of how many were.
+    // Without bad trials there is nothing to show.
     let is_bad = |(_, trial): (f64, &Trial)| TrialState::from_trial(trial) == TrialState::Bad;
     let good = plotted_trials(view).any(is_bad).then(|| good(view));
     std::iter::once(limit(view)).chain(good).collect()
 }
 
-/// What is raised from trial to trial.
+/// What varies from trial to trial.
 fn raised(view: &RunView) -> (&'static str, AxisUnit) {
     match view.words() {
         ArrivalKind::Connections => ("connections", AxisUnit::Count),
@@ -48,13 +48,13 @@ fn raised(view: &RunView) -> (&'static str, AxisUnit) {
     }
 }
 
-/// From when on an answer is late, if the goal says so; that of a search for connections also says how they are held.
+/// The goal's deadline, if any; a search for connections also states how they are held.
 fn deadline(view: &RunView) -> Option<f64> {
     let goal = view.started.as_ref()?.goal.split(", ").next()?;
     Some(goal.parse::<Objective>().ok()?.deadline?.as_secs_f64())
 }
 
-/// Response time against rate, every trial a mark; the limit as wide as its doubt, and what lies beyond.
+/// Response time by rate, one mark per trial; the limit as wide as its interval, and the region beyond.
 fn limit(view: &RunView) -> Chart {
     let of = |quantile: fn(&TimeSummary) -> Nanos| {
         let point = |(x, trial): (f64, &Trial)| {
@@ -84,7 +84,7 @@ fn limit(view: &RunView) -> Chart {
         plotted_trials(view).all(|(_, trial)| TrialState::from_trial(trial) == TrialState::Good);
     let good = if is_all_good { "" } else { ", good if it met the goal" };
     let mut note = format!("each mark is a percentile of one trial{good}{}", strays.words(view));
-    // Where they fail because it froze the verdict says so.
+    // If freezes make them fail, the verdict says so.
     if let Some(why) =
         why_no_more(view).filter(|_| view.fails_at().is_some() && freezes::why_trials_bad(view).is_none())
     {
@@ -119,7 +119,7 @@ fn limit(view: &RunView) -> Chart {
         .vertical_line("before the warm-up", strays.cold_at, Tone::Faint)
 }
 
-/// What the picture of a limit that was not found shows, in the words of the headline.
+/// The headline's wording for a limit that was not found.
 fn held_up_to(view: &RunView) -> &'static str {
     match view.search_ended() {
         Some(SearchEnd::MaxReached) => "what it held: no limit found",
@@ -130,7 +130,7 @@ fn held_up_to(view: &RunView) -> &'static str {
     }
 }
 
-/// Of the trials at each rate, how many were good.
+/// The share of good trials at each rate.
 fn good(view: &RunView) -> Chart {
     let mut rates: Vec<(f64, u64, u64)> = Vec::new();
     let mut trials: Vec<(f64, &Trial)> = plotted_trials(view).collect();
@@ -167,7 +167,7 @@ fn good(view: &RunView) -> Chart {
     with_bands(view, chart, "")
 }
 
-/// The limit, as wide as its doubt, and what lies beyond it; where no load failed, that is not known.
+/// The limit, as wide as its interval, and the region beyond; unknown if no load failed.
 fn with_bands(view: &RunView, chart: Chart, beyond: &str) -> Chart {
     let lower = view.limits.first().and_then(|limit| limit.lower);
     match view.fails_at() {
@@ -176,7 +176,7 @@ fn with_bands(view: &RunView, chart: Chart, beyond: &str) -> Chart {
             let chart = chart.band("", lower, Some(upper), Tone::Strong).band_meaning(LIES);
             chart.band(beyond, Some(upper), None, Tone::Bad).band_meaning(far)
         }
-        // What torment could not come near to it may have failed at all the same.
+        // The target may still have failed at what torment could not come near.
         None => {
             let upper = view.failed_rate().filter(|upper| Some(*upper) > lower);
             let named = |name| if beyond.is_empty() { "" } else { name };
@@ -189,7 +189,7 @@ fn with_bands(view: &RunView, chart: Chart, beyond: &str) -> Chart {
     }
 }
 
-/// What is to be said of what lies beyond the limit.
+/// The label for the region beyond the limit.
 fn beyond(view: &RunView) -> &'static str {
     let good = |from: f64| {
         let mut there = plotted_trials(view).filter(|(at, _)| *at > from * (1.0 + PLACE));
@@ -198,10 +198,10 @@ fn beyond(view: &RunView) -> &'static str {
     if view.fails_at().is_some_and(good) { OFTEN } else { OVERLOAD }
 }
 
-/// The lowest rate from which on every good trial is slower than every one below: else the marks would not show it. None below half of the
-/// limit, which it is held against, and where it is the limit itself.
+/// The lowest rate from which every good trial is slower than all below: otherwise the marks would not show it. `None` below half of the
+/// limit, its baseline, and at the limit itself.
 pub(crate) fn knee(view: &RunView) -> Option<f64> {
-    // Where torment is the limit, what climbs is its own.
+    // If torment is the limit, the climb is its own.
     let limit = view.limits.first().filter(|_| !view.is_generator_limited())?;
     let (held, lower) = (limit.held.or(limit.lower)?, limit.lower?);
     let good = plotted_trials(view)
@@ -222,8 +222,8 @@ pub(crate) fn knee(view: &RunView) -> Option<f64> {
     rising.last()
 }
 
-/// The good trial whose 99th percentile is most above that of one nearer to the limit, if it is far above: beside the figures that are told, of
-/// trials further on, it looks like a contradiction.
+/// The good trial whose 99th percentile most exceeds one nearer to the limit, if by far: it seems to contradict the figures given, from
+/// trials further on.
 fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
     let limit = view.limits.first().filter(|_| view.fails_at().is_some())?;
     let held = limit.held.or(limit.lower)?;
@@ -239,7 +239,7 @@ fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
         least = least.min(p99.as_secs_f64());
         (above, (at, p99))
     });
-    // Next to the limit all is slow now and then.
+    // Near the limit all is slow now and then.
     let far = above.filter(|(_, (at, _))| *at < AT_LIMIT * held).max_by(|a, b| a.0.total_cmp(&b.0))?;
     (far.0 > FAR).then_some(far.1)
 }
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// At half of the limit of a Node service one trial of two seconds was slow; that was drawn as the knee.
+    /// At half of a Node service's limit one two-second trial was slow; it was drawn as the knee.
     #[test]
     fn a_knee_is_where_response_time_climbs_and_stays() {
         let quick = [(100.0, 4), (200.0, 5), (400.0, 4)];
@@ -307,15 +307,15 @@ mod tests {
         assert_eq!(knee(&[(700.0, 6), (800.0, 12), (900.0, 40)]), Some(800.0));
         assert_eq!(knee(&[(700.0, 6), (800.0, 5), (900.0, 40)]), None, "only one is slow");
         assert_eq!(knee(&[(800.0, 90), (850.0, 12), (900.0, 13)]), Some(800.0), "it stays above what it was");
-        // A knee was told at 1,891/s of 1,991, and one mark at a quarter of that rate stood higher.
+        // A knee was shown at 1,891/s of 1,991, but a mark at a quarter of that rate was higher.
         assert_eq!(knee(&[(450.0, 28), (600.0, 4), (800.0, 16), (900.0, 17)]), None, "no mark shows it");
         assert_eq!(knee(&[(900.0, 6), (960.0, 40), (1000.0, 60)]), None, "that is the limit");
-        // A knee at 1,280/s of 3,133 was held against trials of which it was one.
+        // A knee at 1,280/s of 3,133 was compared with trials that included itself.
         assert_eq!(knee(&[(450.0, 12), (980.0, 40)]), None, "below half of the limit");
         assert_eq!(super::knee(&found(&[(800.0, 12), (900.0, 40)])), None, "nothing to compare it with");
     }
 
-    /// The plan lay beyond the knee that the picture beside it named.
+    /// The planned load lay beyond the knee in the chart beside it.
     #[test]
     fn nobody_plans_for_more_than_the_knee() {
         let view = found(&[(100.0, 4), (200.0, 5), (400.0, 4), (500.0, 6), (700.0, 12), (900.0, 40)]);
@@ -323,7 +323,7 @@ mod tests {
         assert!(plan.starts_with("700/s, where the knee is: "), "{plan}");
     }
 
-    /// At 1,280/s of 1,990 one second had a p99 of 11 ms, and the text beside it said 1.3 ms at 1,592/s.
+    /// At 1,280/s of 1,990 one second had a p99 of 11 ms, while the text said 1.3 ms at 1,592/s.
     #[test]
     fn a_mark_far_above_those_at_higher_rates_is_told() {
         let mut view = found(&[(100.0, 60), (640.0, 11), (800.0, 1), (900.0, 2), (990.0, 26)]);
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(beyond(&view), OVERLOAD);
     }
 
-    /// A bad trial lay on the line that said what holds, beside the words that none was bad; and void ones below it.
+    /// A bad trial lay on the line of what holds, beside the words that none was bad; void ones lay below it.
     #[test]
     fn marks_on_the_other_side_are_explained() {
         let mut view = found(&[(900.0, 5), (995.0, 6), (1040.0, 8), (2000.0, 8)]);

@@ -1,4 +1,4 @@
-//! How many threads there were, what each of them took, and which limit gave.
+//! How many threads there were, the cost of each, and which limit gave.
 
 use super::bars::needs_log_axis;
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
@@ -7,7 +7,7 @@ use crate::{RunView, Tone};
 use record::{RampEnd, RampProgress, Verdict};
 use units::grouped;
 
-/// Nothing before the first threads.
+/// Empty before the first threads.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let up = up(view);
     [limit(view, up), memory(view, up)]
@@ -16,14 +16,14 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
         .collect()
 }
 
-/// The ramp as long as it rose: how they went again is no limit.
+/// The rising part of the ramp: releasing threads shows no limit.
 fn up(view: &RunView) -> &[RampProgress] {
     let most = view.ramp.iter().map(|moment| moment.tasks).max().filter(|most| *most > 0);
     let last = view.ramp.iter().position(|moment| Some(moment.tasks) == most);
     last.map_or(&[][..], |last| &view.ramp[..=last])
 }
 
-/// The time for a thread against how many there were.
+/// Time per thread, by their number.
 fn limit(view: &RunView, up: &[RampProgress]) -> Chart {
     let points = up.windows(2).filter_map(|pair| {
         let more = pair[1].tasks.checked_sub(pair[0].tasks).filter(|more| *more > 0)?;
@@ -49,7 +49,7 @@ fn limit(view: &RunView, up: &[RampProgress]) -> Chart {
     with_bands(view, chart.points("each", SeriesRole::Achieved, points))
 }
 
-/// What of the free memory was gone by then.
+/// Free memory used by then.
 fn memory(view: &RunView, up: &[RampProgress]) -> Chart {
     let before = up.first().map_or(0.0, |moment| moment.free.0 as f64);
     let points = up.iter().map(|moment| ChartPoint {
@@ -66,7 +66,7 @@ fn memory(view: &RunView, up: &[RampProgress]) -> Chart {
     with_bands(view, chart.points("gone", SeriesRole::Achieved, points))
 }
 
-/// Whether the limits allow so many that on an even axis all threads stood at its beginning.
+/// Whether the limits are so high that on a linear axis all threads would be at the start.
 fn is_far(view: &RunView, up: &[RampProgress]) -> bool {
     let made = up.last().map(|moment| moment.tasks);
     needs_log_axis(
@@ -74,7 +74,7 @@ fn is_far(view: &RunView, up: &[RampProgress]) -> bool {
     )
 }
 
-/// How far it came, what lies beyond, and what the limits allow that bind first.
+/// The number reached, what lies beyond, and the limits that bind first.
 fn with_bands(view: &RunView, chart: Chart) -> Chart {
     let reached = verdict(view).map(|(reached, _)| reached as f64);
     let chart = match beyond(view) {
@@ -100,7 +100,7 @@ fn verdict(view: &RunView) -> Option<(u64, &RampEnd)> {
     }
 }
 
-/// Why there were no more; nothing if no more were wanted.
+/// Why there were no more; `None` if no more were wanted.
 fn beyond(view: &RunView) -> Option<(String, Tone)> {
     match verdict(view)?.1 {
         RampEnd::Limit { room, .. } => Some((format!("{} gave", room.name), Tone::Bad)),

@@ -1,4 +1,4 @@
-//! The size at which the data no longer fit their cache: what a read takes against how much is in use.
+//! The size at which data no longer fit their cache: read time by working set.
 
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
 use crate::figure_tables::distinct;
@@ -6,16 +6,16 @@ use crate::{RunView, Tone};
 use record::{CacheModel, Figure, Verdict};
 use units::{Bytes, Nanos};
 
-/// Points of the model between two sizes.
+/// Model points between two sizes.
 const BETWEEN: usize = 8;
-/// At half the rate a read takes so many times what it takes from the cache.
+/// At half the rate a read takes this many times as long as from the cache.
 const HALF: f64 = 2.0;
-/// How a fact of the machine is called that says how large a cache of the processor's is: `L1 cache`.
+/// Suffix of machine facts that give a processor cache's size: `L1 cache`.
 const CACHE: &str = " cache";
-/// How a figure is called that is one of several ways to read: `each, huge pages`.
+/// Prefix of figures for one of several read methods: `each, huge pages`.
 const WAY: &str = "each, ";
 
-/// Nothing before the first size.
+/// Empty before the first size.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let (model, predicted, found) = match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::WorkingSet { model, half_predicted, half_measured }) => {
@@ -24,13 +24,13 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
         _ => (None, None, None),
     };
     let of_unit = |unit: record::FigureUnit| view.measured.iter().filter(move |figure| figure.unit == unit);
-    // A read takes as long as the rate leaves to each.
+    // Time per read is the inverse of the rate.
     let mean = points(of_unit(record::FigureUnit::PerSecond), |rate| 1.0 / rate, model);
     let times = |column: &str| {
         let of_it = of_unit(record::FigureUnit::Nanos).filter(|figure| figure.column == column);
         points(of_it, |nanos| nanos / 1e9, model)
     };
-    // A size is judged by its mean alone.
+    // A size is judged only by its mean.
     let quantiles = |column: &str| {
         let judged = times(column).into_iter().map(|point| {
             let of_it = mean.iter().find(|mean| mean.label == point.label);
@@ -51,7 +51,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let (x, y) = (("size", AxisUnit::Bytes), ("time of a read", AxisUnit::Seconds));
     let chart =
         Chart::of("limit", "where it no longer fits", ChartForm::Points, x, y).log_x().log_y().note(note);
-    // Of several ways the last is the one that is explained.
+    // Of several methods the last is the one explained.
     let first = ways.next().map(|way| (&way[WAY.len()..], times(way)));
     let (name, main) = first.unwrap_or(("mean", mean));
     let mut chart = chart
@@ -75,7 +75,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     vec![chart.bound("half the rate", half, Tone::Bad)]
 }
 
-/// The processor's caches one after the other, then between which sizes the rate falls below half and what lies beyond.
+/// The processor's caches in order, the sizes between which the rate falls below half, and the region beyond.
 fn with_bands(view: &RunView, chart: Chart, found: Option<(Bytes, Bytes)>) -> Chart {
     let mut from = None;
     let chart = caches(view).enumerate().fold(chart, |chart, (nth, (name, size))| {
@@ -91,13 +91,13 @@ fn with_bands(view: &RunView, chart: Chart, found: Option<(Bytes, Bytes)>) -> Ch
         .vertical_line("half the rate at", Some(more), Tone::Good)
 }
 
-/// From the smallest; known only where it is they that are measured.
+/// Smallest first; only where processor caches are measured.
 fn caches(view: &RunView) -> impl Iterator<Item = (&str, f64)> {
     let facts = view.conditions.iter().flat_map(|conditions| &conditions.facts);
     facts.filter_map(|(name, size)| Some((name.strip_suffix(CACHE)?, size.parse::<Bytes>().ok()?.0 as f64)))
 }
 
-/// A point for each size, from the smallest; good where a read takes less than twice what one from the cache does.
+/// One point per size, smallest first; good if a read takes less than twice the time from the cache.
 fn points<'a>(
     figures: impl Iterator<Item = &'a Figure>,
     seconds: impl Fn(f64) -> f64,
@@ -121,7 +121,7 @@ fn points<'a>(
     all
 }
 
-/// What a read takes on average by the model, at the sizes measured and between them.
+/// The model's mean read time, at the measured sizes and between.
 fn modelled(model: CacheModel, measured: &[ChartPoint]) -> Vec<ChartPoint> {
     let [hit, miss] = [model.hit, model.miss].map(Nanos::as_secs_f64);
     let mean = |size: f64| {

@@ -1,12 +1,12 @@
-//! The last rows, settled or not: for a face that shows this moment.
+//! The last rows, settled or not, for showing the current moment.
 
 use super::{Row, TimelineRows, measured};
 use crate::document::{Timeline, TimelineColumn};
 
-/// What was measured earlier than this is no longer now, in seconds.
+/// Older measurements are not current, in seconds.
 const RECENT_S: f64 = 10.0;
 
-/// One row, with all that was measured in it.
+/// A row with its measurements.
 pub(in crate::page) struct LatestRow<'a> {
     rows: &'a TimelineRows,
     at: RowSource<'a>,
@@ -18,7 +18,7 @@ enum RowSource<'a> {
 }
 
 impl LatestRow<'_> {
-    /// What was measured of a column.
+    /// The value of a column.
     pub fn of(&self, id: &str) -> Option<f64> {
         let place = *self.rows.places.get(id)?;
         match self.at {
@@ -33,7 +33,7 @@ fn cell(row: &Row, place: usize) -> Option<f64> {
 }
 
 impl TimelineRows {
-    /// The last row in which a column was measured, if that is not long ago.
+    /// The last row with a value in this column, if recent.
     pub fn latest_row(&self, id: &str) -> Option<LatestRow<'_>> {
         let place = *self.places.get(id)?;
         let open = self.open.iter().rev().find(|row| cell(row, place).is_some()).map(RowSource::Open);
@@ -45,7 +45,7 @@ impl TimelineRows {
         Some(LatestRow { rows: self, at: open.or_else(settled)? })
     }
 
-    /// These columns from a moment on, the open rows among them; a column that is not there has no values.
+    /// These columns from `since` on, including open rows; missing columns have no values.
     pub fn recent(&self, since: f64, ids: &[&str]) -> Timeline {
         let first = self.at.partition_point(|at| *at < since);
         let open = || self.open.iter().filter(|row| row.from >= since);

@@ -4,7 +4,7 @@ fn wanted(ids: &[&str]) -> Vec<PageColumn> {
     ids.iter().map(|id| PageColumn { id: (*id).to_owned(), of: vec![(*id).to_owned()] }).collect()
 }
 
-/// A sight comes before its second, after it, much later, or without any.
+/// An observation comes before its second, after it, much later, or without any.
 #[test]
 fn sights_find_their_second() {
     let mut rows = TimelineRows::default();
@@ -31,7 +31,7 @@ fn sights_find_their_second() {
     assert!(rows.has_values("threads") && !rows.has_values("nothing"));
 }
 
-/// A search tries most rates for a second, and drains for some milliseconds.
+/// A search runs most trials for a second, and drains for some milliseconds.
 #[test]
 fn a_load_of_one_second_has_a_length() {
     let mut rows = TimelineRows::default();

@@ -1,4 +1,4 @@
-//! The database by its own account.
+//! The database, as it reports itself.
 
 use crate::Tone;
 use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole};

@@ -1,4 +1,4 @@
-//! What gave first, why that is believed, and what to do.
+//! What gave first, the evidence, and what to do.
 
 use crate::document::{Section, Text, TextSpan, TextTable};
 use crate::explain::{conclusion, finding_head, how_confident, supporting_sections, why_no_verdict};

@@ -1,4 +1,4 @@
-//! An experiment: what became of each hypothesis, what each arm does, and every start.
+//! An experiment: each hypothesis's answer, each arm's results, and every start.
 
 use crate::Tone;
 use crate::document::{
@@ -14,7 +14,7 @@ use crate::wording::quoted;
 use plan::ArmMeasure;
 use record::{ExperimentState, HypothesisResult};
 
-/// Starts in the table, the last ones.
+/// Maximum starts in the table; the last ones.
 const STARTS: usize = 400;
 
 pub(super) fn section(pages: &PageBuilder) -> Section {
@@ -37,7 +37,6 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     section.table(starts(&names)).texts(void_starts(&names))
 }
 
-/// Every hypothesis and the placebos with their answers.
 fn answers(names: &DesignLookup<'_>, standing: &ExperimentState) -> TextTable {
     let head = ["hypothesis", "answer", "ratio", "worth having", "measured", "blocks"];
     let ratio = |judged: &HypothesisResult| {
@@ -74,7 +73,7 @@ fn answers(names: &DesignLookup<'_>, standing: &ExperimentState) -> TextTable {
     table
 }
 
-/// What there is to say of each hypothesis beside its figures.
+/// Remarks on each hypothesis beside its figures.
 fn sentences(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
     let mut texts = Vec::new();
     for row in hypothesis_rows(names, standing) {
@@ -91,7 +90,7 @@ fn sentences(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> 
     texts
 }
 
-/// What is different in each arm.
+/// Each arm's change.
 fn arms(names: &DesignLookup<'_>) -> TextTable {
     let mut table = TextTable::with_text_last(&["arm", "changes"]).titled("what each arm changes");
     for (nth, arm) in names.design.arms.iter().enumerate() {
@@ -103,7 +102,7 @@ fn arms(names: &DesignLookup<'_>) -> TextTable {
     table
 }
 
-/// A figure at every start under the same load, a series for each arm.
+/// A measure at every start under the same load, one series per arm.
 fn by_start(names: &DesignLookup<'_>, index: usize, probe: usize, measure: ArmMeasure) -> Chart {
     let unit = match measure {
         ArmMeasure::Capacity | ArmMeasure::Throughput => AxisUnit::PerSecond,
@@ -136,7 +135,7 @@ fn by_start(names: &DesignLookup<'_>, index: usize, probe: usize, measure: ArmMe
     })
 }
 
-/// Every start with what it gave; it leads to the first of its measurements.
+/// Every start with its results, linked to its first measurement's run.
 fn starts(names: &DesignLookup<'_>) -> TextTable {
     let early = names.visits.len().saturating_sub(STARTS);
     let title = if early == 0 { "starts".to_owned() } else { format!("starts, the last {STARTS}") };

@@ -1,4 +1,4 @@
-//! Figures of the machine: tables, and what explains them.
+//! The machine's figures: tables and explanations.
 
 use crate::ReportKind;
 use crate::document::{Section, Text};

@@ -1,4 +1,4 @@
-//! The load over time: what was asked for and what came back, how long it took, what waited.
+//! The load over time: rates, response times, and what waited.
 
 use crate::document::{AxisUnit, Chart, ChartForm, Phase, Section, SeriesRole};
 use crate::page::builder::PageBuilder;
@@ -8,12 +8,12 @@ use crate::{ArrivalKind, ReportKind, RunView, Tone, freezes};
 use diagnosis::Freeze;
 use record::Outcome;
 
-/// Where there is no limit to be seen, how the load went is the picture.
+/// Without a limit to show, the load's course is the picture.
 pub(in crate::page) fn picture(pages: &PageBuilder) -> Vec<Chart> {
     if pages.run.kind() == ReportKind::Load { course(pages) } else { Vec::new() }
 }
 
-/// What was asked for and what came back, how long that took, and what waited.
+/// Offered and answered rates, response times, and what waited.
 fn course(pages: &PageBuilder) -> Vec<Chart> {
     let run = &pages.run;
     let arrivals = run.words().arrivals();
@@ -59,7 +59,7 @@ fn course(pages: &PageBuilder) -> Vec<Chart> {
     [rate, response, waiting].into_iter().filter_map(|chart| pages.without_empty_series(chart)).collect()
 }
 
-/// What the rate, the response time and what waits are.
+/// Notes on the rate, the response time and what waits.
 fn said(words: ArrivalKind) -> [&'static str; 3] {
     match words {
         ArrivalKind::Requests | ArrivalKind::Connections => [
@@ -85,7 +85,7 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     );
     for outcome in Outcome::ALL {
         let column = load_columns::outcome(outcome);
-        // What never happened needs no place in the legend.
+        // What never happened needs no legend entry.
         if outcome == Outcome::Ok || pages.has_nonzero(&column) {
             let role = match outcome {
                 Outcome::Ok => SeriesRole::Good,
@@ -102,7 +102,7 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     let load = run.load().filter(|_| run.kind() == ReportKind::Load);
     let empty = || Section::named("load", "The load over time");
     let mut section = load.map_or_else(empty, |load| figures(run, &load)).texts(freezes::line(run));
-    // Of a single load they are the picture above.
+    // For a single load they are the picture above.
     section.charts = if run.kind() == ReportKind::Load { Vec::new() } else { course(pages) };
     let section = section.chart(pages, outcomes);
     if !pages.has_nonzero("resent") {
@@ -115,10 +115,9 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     section.chart(pages, resent)
 }
 
-/// Marks at most, the last ones: more could not be told apart.
+/// Only the last marks: more would be indistinguishable.
 const MARKS: usize = 1_000;
 
-/// When the target was frozen.
 pub(super) fn freeze_phases(run: &RunView) -> Vec<Phase> {
     let Some(found) = run.freezes() else { return Vec::new() };
     let early = found.each.len().saturating_sub(MARKS);

@@ -11,7 +11,7 @@ fn lines(id: String, title: String, y: (&str, AxisUnit)) -> Chart {
     Chart::over_time(id, title, ChartForm::Lines, y)
 }
 
-/// Resident memory of each process tree against its limit.
+/// Each process tree's resident memory against its limit.
 pub(super) fn memory(pages: &PageBuilder) -> Section {
     let section = Section::named("memory", "Memory");
     pages.seen.subjects.iter().enumerate().fold(section, |section, (place, tree)| {
@@ -30,7 +30,7 @@ pub(super) fn memory(pages: &PageBuilder) -> Section {
     })
 }
 
-/// Heap, pauses and compilation of Java virtual machines.
+/// Java virtual machines: heap, pauses and compilation.
 pub(super) fn jvm(pages: &PageBuilder) -> Section {
     let section = Section::named("jvm", "The Java virtual machine");
     pages.seen.subjects.iter().enumerate().fold(section, |section, (place, tree)| {
@@ -99,7 +99,7 @@ pub(super) fn sockets(pages: &PageBuilder) -> Section {
     })
 }
 
-/// Those on which somebody watches; where nobody does, torment's.
+/// The watched machines; if none, torment's.
 fn machines(pages: &PageBuilder) -> Vec<WatchedMachine> {
     match pages.seen.machines.as_slice() {
         [] => vec![WatchedMachine::default()],
@@ -107,7 +107,7 @@ fn machines(pages: &PageBuilder) -> Vec<WatchedMachine> {
     }
 }
 
-/// Processors, disks and neighbours, and what torment itself takes.
+/// Processors, disks, neighbours, and torment's own usage.
 pub(super) fn section(pages: &PageBuilder) -> Section {
     let machines = machines(pages);
     let id = "disks".to_owned();
@@ -132,7 +132,6 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     })
 }
 
-/// The processors of a machine.
 fn used(pages: &PageBuilder, machine: &WatchedMachine) -> Chart {
     let own = pages.run.started.as_ref().map(|started| f64::from(started.machine.cpus));
     let processors = if machine.name.is_empty() { own.filter(|cpus| *cpus > 0.0) } else { machine.cpus };
@@ -149,14 +148,14 @@ fn used(pages: &PageBuilder, machine: &WatchedMachine) -> Chart {
         .bound("processors", processors, Tone::Faint)
 }
 
-/// What the same piece of arithmetic takes on them: more where others on the same host slow them down.
+/// Time of a fixed computation: rises if others on the same host slow the processors down.
 fn pace(machine: &WatchedMachine) -> Chart {
     let title = format!("how fast the processors are{}", place_suffix(&machine.name));
     let chart = lines(machine.id("pace"), title, ("time that the same arithmetic takes", AxisUnit::Seconds));
     chart.column("on the target's processors", SeriesRole::Nth(0), machine.id("host.pace"))
 }
 
-/// Who uses them beside the target. Where torment only watches, its loops are elsewhere.
+/// Processor usage other than the target's. If torment only watches there, its loops are elsewhere.
 fn who(machine: &WatchedMachine) -> Chart {
     let title = format!("who uses the processors{}", place_suffix(&machine.name));
     let chart = lines(machine.id("who"), title, ("processors", AxisUnit::Processors));

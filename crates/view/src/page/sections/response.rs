@@ -1,4 +1,4 @@
-//! Response time over time and by how many: how it is spread.
+//! Response times over time and their distribution.
 
 use super::load::freeze_phases;
 use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole};

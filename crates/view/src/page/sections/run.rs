@@ -1,4 +1,4 @@
-//! What was asked for, where, and what programs have written.
+//! The plan, the machine, and the programs' output.
 
 use crate::document::{Section, Text};
 use crate::{RunView, Tone};
@@ -23,7 +23,7 @@ pub(super) fn section(run: &RunView) -> Section {
         let text = format!("{}, {} kept{left_out}", log.program, Bytes(log.text.len() as u64));
         texts.push(Text::labelled("log", text));
     }
-    // A text for each line: whoever draws them may set them apart by their place, under their heading.
+    // One text per line: front ends may recognize them by their heading, and set them apart.
     let plan = started.plan.trim_end();
     if !plan.is_empty() {
         texts.push(Text::new(Tone::Strong, "the plan as understood"));

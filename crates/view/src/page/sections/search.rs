@@ -1,4 +1,4 @@
-//! The search: every trial, and the bounds closing.
+//! The search: every trial, and the converging bounds.
 
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, Section, SeriesRole, TextSpan, TextTable};
 use crate::page::builder::{GoalBounds, PageBuilder};
@@ -8,7 +8,7 @@ use crate::{ReportKind, RunView, Tone, Trial, TrialState, hiccups};
 use record::{Purpose, Verdict};
 use units::{Nanos, Rate, Share};
 
-/// Trials in the table, the last ones.
+/// Maximum trials in the table; the last ones.
 const TRIALS: usize = 400;
 
 pub(super) fn section(pages: &PageBuilder) -> Section {
@@ -63,7 +63,7 @@ fn chart(pages: &PageBuilder) -> Chart {
         .points("not judged", SeriesRole::Idle, of(TrialState::Unjudged))
 }
 
-/// Every trial with what it came to.
+/// Every trial with its result.
 fn table(run: &RunView) -> TextTable {
     let early = run.trials.len().saturating_sub(TRIALS);
     let title = if early == 0 { "all trials".to_owned() } else { format!("the last {TRIALS} trials") };

@@ -6,7 +6,7 @@ use crate::page::builder::PageBuilder;
 use crate::page::target_columns::TreeColumns;
 use record::watch::ThreadWait;
 
-/// What is not shown by itself.
+/// Name for all that is not shown separately.
 const OTHER: &str = "other";
 
 pub(super) fn section(pages: &PageBuilder) -> Section {
@@ -38,7 +38,7 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     section
 }
 
-/// Processors by group of threads, against what there is.
+/// Processors by thread group, against those allowed.
 fn processors(place: usize, tree: &TreeColumns, name: &str) -> Chart {
     let chart = Chart::over_time(
         format!("cpu-{place}"),
@@ -52,7 +52,7 @@ fn processors(place: usize, tree: &TreeColumns, name: &str) -> Chart {
         chart.column(called, SeriesRole::Nth(nth - 1), format!("cpu.{place}.{group}"))
     });
     chart = chart.column(OTHER, SeriesRole::Idle, format!("cpu.{place}.other"));
-    // Where no thread can be seen, what the processes say.
+    // If no thread can be observed, what the processes report.
     if nth == 0 {
         chart = chart.column("all", SeriesRole::Busy, format!("cpu.{place}"));
     }
@@ -63,7 +63,7 @@ fn processors(place: usize, tree: &TreeColumns, name: &str) -> Chart {
     chart.bound("quota", quota, Tone::Bad).bound("may use", may, Tone::Faint)
 }
 
-/// What the threads of a group do, or wait for.
+/// What a group's threads do, or wait for.
 fn states(pages: &PageBuilder, place: usize, tree: &TreeColumns, (group, called): (usize, &str)) -> Chart {
     let chart = Chart::over_time(
         format!("threads-{place}-{group}"),

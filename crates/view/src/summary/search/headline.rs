@@ -1,4 +1,4 @@
-//! What holds, how far the search came, and what to do where it came to no limit.
+//! What holds, how far the search came, and what to do if it found no limit.
 
 use super::{generator_limited_line, percent};
 use crate::contrary_trials::fell_behind;
@@ -39,7 +39,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &SearchEnd
         SearchEnd::BelowMin => vec![below_min(strict, &unit, raised)],
         SearchEnd::BudgetSpent => {
             let more = minutes(2.0 * view.time_under_load().as_secs_f64());
-            // More time buys little while it freezes.
+            // More time helps little while it freezes.
             let then = match freezes::next_steps(view).is_empty() {
                 true => format!("give it more: --budget {more}"),
                 false => "find out first why the target froze".to_owned(),
@@ -89,7 +89,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &SearchEnd
     }
 }
 
-/// What to do where the limit was not reached. A torment that fell behind here would do so further up, too.
+/// What to do if the limit was not reached. A torment that fell behind here would also do so at higher rates.
 pub(crate) fn raise_advice(view: &RunView) -> Option<Text> {
     let held = view.limits.first().and_then(|limit| limit.lower)?;
     let max = (held * RAISED).ceil();
@@ -104,16 +104,16 @@ pub(crate) fn raise_advice(view: &RunView) -> Option<Text> {
     Some(Text::labelled("next", text))
 }
 
-/// So many times the highest rate is where to look next.
+/// Where to look next, as a multiple of the highest rate.
 const RAISED: f64 = 4.0;
 
-/// What that should bring.
+/// The gain expected from it.
 pub(crate) fn raise_gain(view: &RunView) -> Option<Text> {
     let text = "no estimate: nothing gave, so how much more it takes is unknown";
     (view.search_ended() == Some(&SearchEnd::MaxReached)).then(|| Text::labelled("expect", text))
 }
 
-/// What helps where torment was the limit, and what that should bring.
+/// What helps if torment was the limit, and the expected gain.
 pub(crate) fn generator_next_steps(view: &RunView) -> Vec<Text> {
     if !view.is_generator_limited() {
         return Vec::new();
@@ -122,7 +122,7 @@ pub(crate) fn generator_next_steps(view: &RunView) -> Vec<Text> {
     vec![generator_limit::next_step(view, making), generator_limit::expected_gain(view, making)]
 }
 
-/// What the generator made, if it was the limit.
+/// The generator's capacity, if it was the limit.
 fn generator(view: &RunView) -> Option<&GeneratorCapacity> {
     match view.end.as_ref()?.verdict.as_ref()? {
         Verdict::Limits { generator, .. } => generator.as_ref(),
@@ -130,7 +130,7 @@ fn generator(view: &RunView) -> Option<&GeneratorCapacity> {
     }
 }
 
-/// How well a limit is known that was as well known as the target's noise allowed, and what more time would buy.
+/// The precision of a limit found within the target's noise, and what more time would gain.
 fn noise(view: &RunView, limit: Option<&Limit>) -> String {
     let bounds = limit.and_then(|limit| limit.lower.zip(limit.upper));
     let known = match bounds {
@@ -141,7 +141,7 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
         return format!("it did less from trial to trial, so no limit lasts: this one is {known}");
     }
     let more = minutes(4.0 * view.time_under_load().as_secs_f64());
-    // Which part of it is the target's own nobody knows.
+    // How much of it is the target's own is unknown.
     let too = if view.has_caveat(&CaveatKind::OthersAtWork) {
         ", and others use its processors"
     } else if view.has_caveat(&CaveatKind::UnevenMachine) {
@@ -154,7 +154,7 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
     )
 }
 
-/// These seconds, rounded up to whole minutes.
+/// Seconds, rounded up to whole minutes.
 fn minutes(seconds: f64) -> Nanos {
     Nanos::from_secs((seconds / 60.0).ceil() as u64 * 60)
 }
@@ -188,7 +188,7 @@ fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
         .with_plain(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
 }
 
-/// Only errors came back: which, how often, and what to look at.
+/// Only errors came back: which, how often, and what to check.
 fn target_fails(view: &RunView) -> Vec<Text> {
     let (mut outcomes, mut due) = (Outcomes::default(), 0);
     let mut failures: BTreeMap<&Failure, u64> = BTreeMap::new();

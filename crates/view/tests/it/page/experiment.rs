@@ -9,7 +9,7 @@ use torment_view::document::{Chart, ChartForm, PageFront};
 use torment_view::page::PageBuilder;
 use units::{Rate, Share};
 
-/// Three arms, of which one cannot be measured.
+/// Three arms, one of which cannot be measured.
 fn experiment() -> ExperimentBuilder {
     let arm = |name, change, capacity: f64, p99: f64, cause| {
         let at_rate = vec![(ArmMeasure::P99, p99), (ArmMeasure::Memory, 4.2e8)];
@@ -107,7 +107,7 @@ fn an_experiment() {
     assert_eq!(front.head.now.as_deref(), Some("pilot · baseline (start 1, about 80 s)"));
 }
 
-/// Twice as many workers answered twice as much, and all of them were taken; nothing said that still more would help.
+/// Twice as many workers answered twice as much, and all were busy; nothing suggested that still more would help.
 #[test]
 fn what_helped_and_still_gives_first_is_worth_more_of_it() {
     let next = |says: &str| {
@@ -136,7 +136,7 @@ fn what_helped_and_still_gives_first_is_worth_more_of_it() {
     assert!(said.contains(" (it is still limited by the number of workers); "), "{said}");
 }
 
-/// Four blocks; the last start of the virtual threads was measured, and does not count.
+/// Four blocks; the last start of the virtual threads was measured, but is void.
 fn pictured() -> PageFront {
     let mut course = experiment().pilot();
     for block in 1..=4 {
@@ -198,7 +198,7 @@ fn the_picture_of_an_experiment_has_every_start_and_every_answer() {
     let words: Vec<&str> = p99.rows.iter().map(|row| row.word.text.as_str()).collect();
     assert_eq!(words, ["", "as it should be", "undecided"]);
 
-    // Before anything is judged the starts are there; before any start nothing is.
+    // Starts are drawn before anything is judged; nothing before the first.
     let front = PageBuilder::from_events(&experiment().pilot().run.events).front();
     let [pilot] = front.pictures.as_slice() else { panic!("one picture: {:?}", front.pictures) };
     assert_eq!(pilot.series.iter().map(|series| series.points.len()).collect::<Vec<_>>(), [0, 3]);

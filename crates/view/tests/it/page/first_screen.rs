@@ -1,4 +1,4 @@
-//! What the first screen of a search says.
+//! The first screen of a search.
 
 use crate::page::support::{document, good, words};
 use crate::synthetic::{RunBuilder, load, pair};
@@ -7,7 +7,7 @@ use torment_view::Tone;
 use torment_view::document::PageFront;
 use torment_view::page::PageBuilder;
 
-/// "At least 92,520/s, none bad", and in the picture a cross at 87,890/s: nobody knew what to make of it.
+/// "At least 92,520/s, none bad" above a cross at 87,890/s puzzled readers.
 #[test]
 fn a_bad_trial_below_what_was_held_is_told() {
     let late = "torment itself was 27.2 ms late at p99 (limit: 20 ms)";
@@ -36,7 +36,7 @@ fn a_bad_trial_below_what_was_held_is_told() {
     );
 }
 
-/// Of a load that had opened all its connections the caveat said to raise their number, and the advice beside it to try fewer.
+/// When a load had opened all its connections, the caveat advised raising their number, and the advice beside it fewer.
 #[test]
 fn that_all_connections_were_busy_is_no_advice_to_open_more() {
     let mut busy = good(1984.0);
@@ -52,7 +52,7 @@ fn that_all_connections_were_busy_is_no_advice_to_open_more() {
     assert_eq!(doubts.iter().map(|doubt| doubt.text.as_str()).collect::<Vec<_>>(), [said]);
 }
 
-/// Amber said that a limit is known less well, and no word why.
+/// Amber said that a limit is less certain, without saying why.
 #[test]
 fn a_limit_that_is_amber_says_why() {
     let first = |ended: SearchEnd| {
@@ -74,7 +74,7 @@ fn a_limit_that_is_amber_says_why() {
     assert!(first(SearchEnd::Converged).ends_with("none bad)"), "{}", first(SearchEnd::Converged));
 }
 
-/// Of a service whose limit varies no trial was good within 3 % of it, and nothing was said of how quick its answers are.
+/// For a service whose limit varies no trial was good within 3 % of it, and nothing was said of its response times.
 #[test]
 fn what_to_plan_for_is_told_also_where_no_trial_near_the_limit_was_good() {
     let run = RunBuilder::start("find")
@@ -96,7 +96,7 @@ fn what_to_plan_for_is_told_also_where_no_trial_near_the_limit_was_good() {
     assert_eq!(told(near), [format!("{plan}; p99 up to 598 µs near 2,000/s{asks}")]);
 }
 
-/// The page of a service that leaks advised to plan for 255/s, which it would not have held for long.
+/// The page of a leaking service advised planning for 255/s, which it would not have held for long.
 #[test]
 fn what_slows_down_is_nothing_to_plan_with() {
     let run = RunBuilder::start("find").trial(good(1600.0)).trial(good(1984.0));
@@ -108,7 +108,7 @@ fn what_slows_down_is_nothing_to_plan_with() {
     assert_eq!(plan, ["plan for: no rate yet: it does less the longer it runs"]);
 }
 
-/// One who had read the page of a limit looked in vain for what to plan for on that of a target that held all that was asked.
+/// The page of a target that held all that was asked lacked the rate to plan for, which that of a limit has.
 #[test]
 fn every_search_says_what_to_plan_for() {
     let told = |ended: SearchEnd, upper: Option<f64>| {
@@ -131,7 +131,7 @@ fn every_search_says_what_to_plan_for() {
     assert_eq!(told(SearchEnd::GeneratorLimit, None), [ours]);
 }
 
-/// A limit that varies was grey on its page, green in its picture, and amber in the list of runs.
+/// A varying limit was grey on its page, green in its picture, and amber in the list of runs.
 #[test]
 fn what_a_search_came_to_has_one_colour_in_its_words_and_its_picture() {
     for (ended, tone) in [

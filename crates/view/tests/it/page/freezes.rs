@@ -13,7 +13,7 @@ fn front(run: &RunBuilder) -> PageFront {
     document(&PageBuilder::from_events(&run.events)).front
 }
 
-/// It froze from the third second on, for one.
+/// It froze from the third second on, for one second.
 fn froze(load: LoadBuilder) -> LoadBuilder {
     load.still(3_000, 1_000)
 }
@@ -22,7 +22,7 @@ fn void(load: LoadBuilder) -> LoadBuilder {
     load.void("generator-late", "the generator was late by 40 ms at p99")
 }
 
-/// A search ended by torment, which is not said to be the limit by itself.
+/// A search ended by torment, which is not named as the limit by itself.
 fn ended_by_torment(run: RunBuilder, upper: Option<f64>) -> PageFront {
     let cost = Nanos::from_micros(4);
     let making = GeneratorCapacity {
@@ -36,7 +36,7 @@ fn ended_by_torment(run: RunBuilder, upper: Option<f64>) -> PageFront {
     front(&run.made(SearchEnd::GeneratorLimit, pair(Some(1984.0), upper), Vec::new(), Some(making)))
 }
 
-/// A service that froze for a second in every ten held 320/s in one trial and failed at 540/s in another, and no line said why.
+/// A service that froze for one second in ten held 320/s in one trial and failed at 540/s in another; no line said why.
 #[test]
 fn trials_that_are_bad_where_the_target_froze_are_explained_by_that() {
     let bad = || froze(good(2022.0).bad(Outcome::Unfinished, 300));
@@ -55,23 +55,24 @@ fn trials_that_are_bad_where_the_target_froze_are_explained_by_that() {
     let said = words(&front(&fails.found(SearchEnd::Converged, limits(), Vec::new())));
     let bound = "; the limit is then between 1,984/s and 2,100/s, where trials failed without a freeze";
     assert!(said[3].ends_with(bound), "{said:?}");
-    // Twisted froze twice for a tenth of a second, once in a bad trial: where little more fails without one, freezes are not what to look for.
+    // Twisted froze twice for a tenth of a second, once in a bad trial: if little more fails without freezes, they are not the reason.
     let little = run(good(1984.0)).trial(good(2083.0).bad(Outcome::Unfinished, 300));
     let said = words(&front(&little.found(SearchEnd::Converged, limits(), Vec::new())));
     assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");
-    // Where good trials are frozen as often, it is not that.
+    // If good trials freeze as often, freezes are not the reason.
     let said = words(&front(&run(froze(good(1984.0))).found(SearchEnd::Converged, limits(), Vec::new())));
     assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");
 }
 
-/// As `find` judges it at its end.
+/// As `find` diagnoses it at its end.
 fn diagnosed(run: RunBuilder) -> RunBuilder {
     let mut recording = ObservedRun::default();
     run.events.iter().for_each(|event| recording.fold(event));
     run.diagnosed(diagnose(&recording))
 }
 
-/// As runs were judged that are kept: a search whose trials near the limit all froze said that the queue of new connections was full, with low confidence, and not why.
+/// A diagnosis in stored runs: of a search whose trials near the limit all froze it said, with low confidence, that the queue of new
+/// connections was full, and not why.
 #[test]
 fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     let froze = |rate: f64| good(rate).still(200, 1_000).left(490);
@@ -82,7 +83,7 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     let said = words(&front(&run));
     assert!(said[0].starts_with("holds 494 requests/s in trials of 10 s (between 494 and 503; "), "{said:?}");
     assert!(said[0].ends_with("none bad); about 473 for longer; its capacity varies"), "{said:?}");
-    // What freezes cost is not taken for what sets the limit, and what that is, is not known.
+    // The cost of freezes is not taken for what sets the limit, which is unknown.
     let unknown = "what sets the limit is not known: between freezes it answers no more than that either, however many requests queue";
     assert_eq!(said[1], unknown, "{said:?}");
     let cost = "the service froze 3 times for 1 s each: at 503/s each freeze leaves 503 requests waiting; what it did then could not be seen. (after a trial it has time to catch up; in the long run 94 % of the time is all it has)";
@@ -102,7 +103,7 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     assert_eq!(run_json(&RunView::from_events(&run.events))["diagnosis"]["findings"][0]["cause"], "freeze");
 }
 
-/// Where something else sets the limit, what it would bring to be rid of the freezes comes after that.
+/// If something else sets the limit, the gain from removing the freezes comes second.
 #[test]
 fn freezes_beside_what_sets_the_limit_come_second() {
     let run = RunBuilder::start("find").trial(froze(good(1984.0))).trial(froze(good(1984.0)));
@@ -115,7 +116,7 @@ fn freezes_beside_what_sets_the_limit_come_second() {
     assert!(expect.ends_with(longer), "{said:#?}");
 }
 
-/// Where the target froze in each trial in which torment was late, torment is not the limit.
+/// If the target froze in each trial in which torment was late, torment is not the limit.
 #[test]
 fn who_falls_behind_only_in_freezes_is_not_the_limit() {
     let run = |late: LoadBuilder| {
@@ -133,7 +134,7 @@ fn who_falls_behind_only_in_freezes_is_not_the_limit() {
     );
 }
 
-/// Whatever torment could not do, a trial that counts and is bad is the target's own.
+/// Whatever torment could not do, a bad trial that counts is the target's own.
 #[test]
 fn what_fails_all_the_same_is_told_and_drawn() {
     let bad = good(4000.0).grows(900.0);
@@ -148,7 +149,7 @@ fn what_fails_all_the_same_is_told_and_drawn() {
     assert_eq!(bands, [(Some(1984.0), Some(4000.0), Tone::Faint), (Some(4000.0), None, Tone::Bad)]);
 }
 
-/// "Seen 5 times in trials" was said of a load, too, which has none.
+/// "Seen 5 times in trials" was also said of a load, which has none.
 #[test]
 fn how_often_it_froze_is_told_of_what_there_was() {
     let beat = |load: LoadBuilder| (1..6).fold(load, |load, nth| load.still(10_000 * nth - 980, 980));

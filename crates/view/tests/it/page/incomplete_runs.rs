@@ -1,4 +1,4 @@
-//! Runs that are not whole.
+//! Incomplete runs.
 
 use crate::page::support::{at, chart, document, good, words};
 use crate::synthetic::{RunBuilder, limit, load, pair};
@@ -52,7 +52,7 @@ fn runs_that_are_not_whole() {
     let failed = document(&PageBuilder::from_events(&failed.events));
     assert_eq!(words(&failed.front)[1], "error: 127.0.0.1:8080: connection refused; start the target first");
 
-    // A search by another goal's name has its bounds as well.
+    // A search with another goal's name has its bounds as well.
     let odd = RunBuilder::start("find").bounds(vec![limit("typical", None, Some(5.0))]);
     document(&PageBuilder::from_events(&odd.events));
 }

@@ -6,7 +6,7 @@ use record::{Outcome, Purpose};
 use torment_view::document::{Document, Timeline};
 use torment_view::page::PageBuilder;
 
-/// The rare things on the axis of all others: requests that were sent once more, and moments in which the target was frozen.
+/// Rare events are on the common time axis: resent requests, and freezes of the target.
 #[test]
 fn what_happens_now_and_then_is_drawn_where_it_happened() {
     let of = |load| {
@@ -55,7 +55,7 @@ fn a_load_that_fails_its_goal() {
         !words.iter().any(|said| said.starts_with("response time: ")),
         "it failed a weaker goal: {words:?}"
     );
-    // It begins with how it went.
+    // The load's course comes first.
     let pictures: Vec<&str> = front.pictures.iter().map(|chart| chart.id.as_str()).collect();
     assert_eq!(pictures, ["rate", "response-time", "waiting"]);
     assert!(section(front, "load").charts.iter().all(|chart| !pictures.contains(&chart.id.as_str())));

@@ -1,4 +1,4 @@
-//! What the machine itself was asked.
+//! Measurements of the machine.
 
 use crate::page::support::{at, chart, document, image, said, section, words};
 use crate::synthetic::RunBuilder;
@@ -25,7 +25,7 @@ fn room() -> SystemLimit {
     }
 }
 
-/// As an image it has every mark with what it says; a line is one.
+/// The image has every mark with its tooltip; a line counts as one.
 fn drawn(front: &PageFront) -> String {
     let picture = image(front).expect("it has a picture");
     let marks = front.pictures.iter().flat_map(|chart| &chart.series).filter(|series| series.name != "model");
@@ -48,7 +48,7 @@ fn bands(chart: &Chart) -> Vec<(&str, Option<f64>, Option<f64>, Tone)> {
     chart.bands.iter().map(|band| (band.name.as_str(), band.from, band.to, band.tone)).collect()
 }
 
-/// What stands upright, with its place.
+/// Vertical lines, with their positions.
 fn upright(chart: &Chart) -> Vec<(&str, f64, Tone)> {
     let upright = chart.bounds.iter().filter(|bound| bound.along_x);
     upright.map(|bound| (bound.name.as_str(), bound.at, bound.tone)).collect()
@@ -62,7 +62,7 @@ fn threads_until_a_limit_gave() {
         let (free, after) = (Bytes((8 << 30) - taken), Nanos::from_millis(after));
         Event::Ramped(record::RampProgress { tasks, free, after })
     };
-    // Later threads take longer; then all are let go.
+    // Later threads take longer; then all are released.
     run.events.extend((0..40).map(|step: u64| ramped(step * 800, step << 26, step * step * 10)));
     run.events.extend([ramped(20_000, 25 << 26, 16_000), ramped(0, 0, 17_000)]);
     let gave = RampEnd::Limit {
@@ -184,7 +184,7 @@ fn a_working_set_that_no_longer_fits() {
     assert!(below(&run.events).contains(said), "{}", below(&run.events));
 }
 
-/// Lines of memory, read in two ways, behind several caches of which one is explained.
+/// Memory lines, read by two methods, behind several caches of which one is explained.
 #[test]
 fn a_working_set_behind_the_processors_caches() {
     let mut run = RunBuilder::start("find working-set");
@@ -238,7 +238,7 @@ fn figures_of_a_machine() {
     assert!(sheet.pictures.is_empty() && image(&sheet).is_none(), "one alone has nothing to be seen beside");
 }
 
-/// Each figure a bar in the picture of its table, with what it should come to, on the axis that shows all of them.
+/// Each figure is a bar in its table's chart, with its expected value, on an axis that shows all.
 #[test]
 fn figures_of_a_machine_are_bars() {
     let figure = |table: &str, row: &str, column: &str, unit, median: f64| {
@@ -290,7 +290,7 @@ fn figures_of_a_machine_are_bars() {
     assert_eq!(said[0], "cost: a process 48 µs (115 µs until joined), a context switch 1.9 µs");
     assert!(said[1].starts_with("launch: 0.0 ns (nothing) to 1.24 ms (fork, 64 MiB); "), "{said:?}");
     let titles: Vec<&str> = front.pictures.iter().map(|chart| chart.title.as_str()).collect();
-    // Of launches with their join and of the worker's pages there is one figure each.
+    // Launches with their join and the worker's pages have only one figure each.
     assert_eq!(titles, ["launch", "switch (time)", "switch (rate)", "ipc"]);
     assert!(front.pictures.iter().all(|chart| chart.form == ChartForm::Bars));
 
@@ -344,7 +344,7 @@ fn figures_of_a_machine_are_bars() {
     assert!(sketch(&RunView::from_events(&run.events), Glyphs::Blocks, None).is_empty(), "its tables say it");
 }
 
-/// Where the time of a storm's processes goes stands below the picture of its limit.
+/// Where a storm's processes spend their time is below the picture of its limit.
 #[test]
 fn the_time_of_a_process() {
     let mut run = RunBuilder::start("run processes");
@@ -358,7 +358,7 @@ fn the_time_of_a_process() {
     assert!(drawn(&front).contains("<title>loader, 830 µs"), "without what tells apart what is alike");
 }
 
-/// What is seen of the machine while nothing is loaded has rows of its own.
+/// Observations of the machine without a load have their own rows.
 #[test]
 fn a_watch_without_a_load() {
     let windows = (0..5).map(|index| crate::synthetic::watched::window(index, 3.0));

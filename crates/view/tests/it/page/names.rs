@@ -1,4 +1,4 @@
-//! Names: many of them, and what may stand in them.
+//! Names: large numbers of them, and special characters.
 
 use crate::page::search::search;
 use crate::page::support::{at, chart, document, said, section};
@@ -38,13 +38,13 @@ fn many_groups_and_states_are_summed_as_other() {
         .collect();
     assert_eq!(stacks.len(), 6);
     assert!(stacks.iter().all(|chart| chart.series.len() == 9));
-    // Of 12 states with 1 to 12 threads the eight largest are shown.
+    // Of 12 states with 1 to 12 threads the largest eight are shown.
     assert_eq!(at(&document.timeline, "threads.0.8.other", 13.0), Some(1.0 + 2.0 + 3.0 + 4.0));
     let cpu = at(&document.timeline, "cpu.0.other", 13.0).expect("three groups are not shown");
     assert!((cpu - 0.3).abs() < 1e-6, "{cpu}");
 }
 
-/// Text is text: whoever draws it must not take it for markup, and it must come there as it was given.
+/// Text is never markup, and arrives unchanged.
 #[test]
 fn markup_in_names_is_left_alone() {
     let nasty = "<img src=x onerror=alert(1)> & \"quoted\"";

@@ -1,4 +1,4 @@
-//! The rows of a page that grows, and of long runs.
+//! The rows of a growing page, and of long runs.
 
 use crate::page::search::search;
 use crate::page::support::{ROWS, document};
@@ -69,7 +69,7 @@ fn a_whole_day_stays_small() {
     assert!(*document.timeline.at.last().expect("rows") > 86_000.0);
 }
 
-/// Half an hour with six groups of threads in six states each.
+/// Half an hour of six thread groups in six states each.
 #[test]
 fn half_an_hour_fits_in_little() {
     let seconds = 1_800;

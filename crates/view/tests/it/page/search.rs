@@ -8,7 +8,7 @@ use torment_view::document::{AxisUnit, ChartForm, Document, Occupancy, StationBo
 use torment_view::page::PageBuilder;
 use units::Nanos;
 
-/// Shows what was seen after each second of load, as a watch does.
+/// Adds observations after each second of load, as a watch does.
 pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {
     let mut all = Vec::new();
     for event in events {
@@ -31,7 +31,7 @@ pub fn watched(events: Vec<Event>, waiting: impl Fn(u32) -> f64) -> Vec<Event> {
     all
 }
 
-/// A search that was watched: up to 1,984/s all is well, at 2,016/s workers wait.
+/// A watched search: well up to 1,984/s; at 2,016/s workers wait.
 pub fn search() -> Vec<Event> {
     let run = RunBuilder::start("find")
         .trial(load(Purpose::Climb, 1000.0, 2))
@@ -50,7 +50,7 @@ pub fn search() -> Vec<Event> {
     watched(run.events, |trial| if trial == 4 { 188.8 } else { 0.4 })
 }
 
-/// As an image: the verdict in words, every mark with what it says, and no name of a target becomes markup.
+/// The image has the verdict in words and every mark with its tooltip; a target's name never becomes markup.
 #[test]
 fn the_picture_of_a_limit_is_an_image() {
     let mut front = document(&PageBuilder::from_events(&search())).front;
@@ -76,7 +76,7 @@ fn the_picture_of_a_limit_is_an_image() {
     assert_eq!(image(&front), None, "of a run without a limit there is none");
 }
 
-/// As Markdown: what its page says, with its tables, and the picture as an image beside it.
+/// The Markdown has all that the page says, with its tables, and the picture as an image file beside it.
 #[test]
 fn a_search_is_written_as_markdown() {
     let front = document(&PageBuilder::from_events(&search())).front;
@@ -98,7 +98,7 @@ fn a_search_is_written_as_markdown() {
     assert!(!text.contains("\n\n\n") && text.lines().all(|line| line.trim_end() == line), "{text}");
 }
 
-/// The trials of a search for connections all have one rate: they stand at how many were open. A deadline is drawn across.
+/// All trials of a search for connections have one rate: they are placed by open connections. A deadline is drawn across.
 #[test]
 fn connections_stand_at_their_number() {
     let run = RunBuilder::start("find connections")
@@ -127,13 +127,13 @@ fn connections_stand_at_their_number() {
     );
 }
 
-/// The stations of a chain, whether each gave first, and where it leads.
+/// A chain's stations, whether each gave first, and its link.
 fn way(chain: &[StationBox]) -> Vec<(&str, bool, Option<&str>)> {
     chain.iter().map(|s| (s.name.as_str(), s.tone == Tone::Bad, s.section.as_deref())).collect()
 }
 
-/// Runs of earlier versions know the names of the stations and no figures; what gave first is marked all the same, and leads to its
-/// evidence where nothing was kept that could be drawn.
+/// Earlier versions stored the stations' names without figures; what gave first is marked all the same, and links to its evidence if no
+/// drawable data were stored.
 #[test]
 fn a_chain_of_an_earlier_version_has_no_figures() {
     let diagnosis = Diagnosis { stations: Vec::new(), ..crate::synthetic::watched::diagnosis() };
@@ -167,7 +167,7 @@ fn a_search_that_was_watched() {
     ];
     assert_eq!(sections, expected);
 
-    // Trial 4 began 49 s after the run.
+    // Trial 4 began 49 s into the run.
     let fourth = &front.phases[3];
     assert_eq!((fourth.from, fourth.label.as_str()), (49.0, "trial 4: 2,016/s, bad"));
     assert_eq!(front.phases[1].label, "trial 2: 1,000/s, warm-up");
@@ -190,7 +190,7 @@ fn a_search_that_was_watched() {
     assert_eq!(series("bad").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
     assert_eq!(series("void").points[0].x, 6.0);
     assert_eq!(series("upper bound").points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>(), [(4.0, 2016.0)]);
-    // The way of a request: the pool gave first, and what it guards is behind it.
+    // The request path: the pool gave first; what it guards follows.
     let expected = [
         ("requests", false, Some("load")),
         ("torment: 1 loop", false, Some("machine")),
@@ -202,7 +202,7 @@ fn a_search_that_was_watched() {
     ];
     assert_eq!(way(&front.chain), expected);
     assert_eq!(front.chain[0].facts[0].to_string(), "well, at 1,984/s on average");
-    // How full it was, from the same figures; of what is not known nothing is said.
+    // Occupancy, from the same figures; unknown values are omitted.
     let pool = &front.chain[4];
     let full = |in_use: &str, share, stay: &str, waiting: &str| {
         let [in_use, stay, waiting] = [in_use, stay, waiting].map(|text| Some(text.to_owned()));
@@ -213,11 +213,11 @@ fn a_search_that_was_watched() {
     let sessions = front.chain[5].degraded.as_ref().expect("they were seen");
     assert_eq!((sessions.in_use.as_deref(), sessions.share), (Some("9.7 in use"), None));
     assert_eq!((&front.chain[5].well, &front.chain[6].degraded), (&None, &None));
-    // What stands above is not said again below.
+    // Nothing from above is repeated below.
     assert!(!said(section(front, "evidence")).contains("200 workers → "));
     assert!(!said(section(front, "search")).contains("holds 1,984"));
 
-    // The picture of the limit: every trial but the warm-up a mark, the limit as wide as its doubt, and what lies beyond.
+    // The picture of the limit: one mark per trial except the warm-up, the limit as wide as its interval, and the region beyond.
     let [limit, good] = front.pictures.as_slice() else { panic!("two pictures: {:?}", front.pictures) };
     let holds = limit.bounds.iter().find(|bound| bound.name == "holds").expect("it is known");
     assert!((holds.at - 1984.0).abs() < 1e-6 && holds.along_x);
@@ -246,12 +246,12 @@ fn a_search_that_was_watched() {
     assert!(
         doubts.iter().any(|(text, about)| text.starts_with("target and generator share") && about.is_none())
     );
-    // What stands above, with what it should give, is not said again.
+    // What is above, with its expected gain, is not repeated.
     assert_eq!(words[2], "next: make the query shorter before you raise the pool");
     assert!(!said(section(front, "evidence")).contains("make the query shorter"));
 }
 
-/// While it goes on, the caption of the picture says what is asked now and why; not between two trials, nor once it was cut short.
+/// During the search the picture's caption says what is tried and why; not between trials, nor after it was cut short.
 #[test]
 fn what_is_asked_now_stands_under_the_picture() {
     let begun =
@@ -270,8 +270,8 @@ fn what_is_asked_now_stands_under_the_picture() {
     }
 }
 
-/// Where torment was the limit, what failed above is no limit of the target's: it is not drawn as one, and what torment makes is said
-/// once, with what helps.
+/// If torment was the limit, what failed above is no limit of the target's and not drawn as one; torment's capacity is stated once, with
+/// what helps.
 #[test]
 fn a_limit_that_was_not_found_is_open_above() {
     let us = |text: &str| text.parse().expect("a duration");
@@ -314,7 +314,7 @@ fn a_limit_that_was_not_found_is_open_above() {
         ),
         "{words:?}"
     );
-    // It was "each further processor", of a machine that has no more, and below that another advice.
+    // It said "each further processor" of a machine without any, and other advice below.
     assert!(
         words[3]
             .starts_with("expect: each processor there, if as fast as here, sends about 119,000 requests/s"),
@@ -346,7 +346,7 @@ fn a_limit_that_was_not_found_is_open_above() {
     assert!(!front.doubts.iter().any(|doubt| doubt.text.contains("was late by 4 ms")), "{:?}", front.doubts);
 }
 
-/// What torment makes was looked for for two minutes, in which nothing said why.
+/// torment's capacity was searched for two minutes without saying why.
 #[test]
 fn that_torment_is_the_limit_is_said_while_the_search_goes_on() {
     let cost = Nanos::from_micros(4);
@@ -366,13 +366,13 @@ fn that_torment_is_the_limit_is_said_while_the_search_goes_on() {
     let said = "so far torment is the limit: it fell behind again and again, and sends at most 3,610 requests/s to this target";
     let words = words(&document(&PageBuilder::from_events(&run.events)).front);
     assert!(words.iter().any(|line| line == said), "{words:?}");
-    // What held it up was over.
+    // What held it up is over.
     run.events.push(Event::Bounds { limits: pair(Some(1984.0), None), making: None });
     let words = self::words(&document(&PageBuilder::from_events(&run.events)).front);
     assert!(!words.iter().any(|line| line.starts_with("so far torment")), "{words:?}");
 }
 
-/// Of 42 trials up to the highest rate allowed 17 were void, and the advice was to raise that rate by four.
+/// Of 42 trials up to the highest rate allowed 17 were void, and the advice was to quadruple that rate.
 #[test]
 fn where_torment_fell_behind_on_the_way_that_comes_first() {
     let late = "torment itself was 103 ms late at p99 (limit: 20 ms)";

@@ -1,4 +1,4 @@
-//! A page, and what is in it.
+//! Pages and accessors to their parts.
 
 use crate::synthetic::{LoadBuilder, check, load};
 use record::Purpose;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use torment_view::document::{Chart, Document, PageFront, Section, Text, Timeline};
 use torment_view::page::PageBuilder;
 
-/// Rows of the documents here.
+/// Maximum rows of these documents.
 pub const ROWS: usize = 2_000;
 
 pub fn words(front: &PageFront) -> Vec<String> {
@@ -14,7 +14,7 @@ pub fn words(front: &PageFront) -> Vec<String> {
     front.verdict.iter().map(words).collect()
 }
 
-/// The image of what stands above; none of it runs along the time.
+/// The image of the charts at the top, none of which is over time.
 pub fn image(front: &PageFront) -> Option<String> {
     let (schema, timeline) = (torment_view::document::SCHEMA, Timeline::default());
     torment_view::svg(&Document { schema, front: front.clone(), timeline })
@@ -46,7 +46,7 @@ pub fn at(timeline: &Timeline, column: &str, second: f64) -> Option<f64> {
     column.unwrap_or_else(|| panic!("there is such a column")).values[row]
 }
 
-/// Every series of a chart over time has its column, ids are unique, columns are as long as the rows.
+/// Charts over time have a column for each series, ids are unique, columns are as long as the rows.
 pub fn assert_sound(document: &Document) {
     let Document { front, timeline, .. } = document;
     let mut ids: Vec<&str> = front.sections.iter().map(|section| section.id.as_str()).collect();
@@ -56,7 +56,7 @@ pub fn assert_sound(document: &Document) {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), count, "{ids:?}");
-    // What holds, what gave first or went wrong below, what to do, what that should give, what to plan for.
+    // What holds, what gave first or went wrong below, what to do, its expected gain, what to plan for.
     assert!(front.verdict.len() <= 6, "{:?}", words(front));
     for station in &front.chain {
         let there = |id: &String| front.sections.iter().any(|section| section.id == *id);
@@ -98,7 +98,7 @@ pub fn document(pages: &PageBuilder) -> Document {
     document
 }
 
-/// JSON for people, with lists of numbers in one line each.
+/// Human-readable JSON, with lists of numbers in one line each.
 pub fn pretty(value: &Value, indent: usize, to: &mut String) {
     let pad = |to: &mut String, indent: usize| to.push_str(&format!("\n{:1$}", "", indent * 2));
     match value {

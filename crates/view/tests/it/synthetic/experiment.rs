@@ -1,4 +1,4 @@
-//! Experiments made by hand.
+//! Synthetic experiments.
 
 use super::RunBuilder;
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
@@ -9,10 +9,10 @@ use record::{
 };
 use units::{Nanos, Rate, Share};
 
-/// What one probe gave: its place, its figures, and what gave first.
+/// A probe's result: its index, its figures, and what gave first.
 type ProbeResult = (usize, Vec<(ArmMeasure, f64)>, Option<Cause>);
 
-/// An arm's name, and the figures of each probe.
+/// An arm's name, and each probe's figures.
 pub struct ArmSpec {
     pub name: &'static str,
     pub change: &'static str,
@@ -99,7 +99,7 @@ impl JudgedExt for HypothesisResult {
     }
 }
 
-/// Starts arms in the order of their places.
+/// Starts arms by index.
 pub struct ExperimentBuilder {
     pub run: RunBuilder,
     pub design: Design,
@@ -128,7 +128,7 @@ impl ExperimentBuilder {
         self
     }
 
-    /// A start with its figures, each a little different from the last start's.
+    /// A start whose figures differ slightly from the last one's.
     pub fn visit(mut self, block: u32, arm: usize, placebo: bool, void: Option<&str>) -> Self {
         self = self.begins(block, arm, placebo);
         self.visits += 1;
@@ -190,7 +190,7 @@ impl ExperimentBuilder {
         self
     }
 
-    /// All arms of a block, and the placebo; some of them void.
+    /// A block's arms and the placebo; some void.
     pub fn block(mut self, block: u32, void: &[(usize, &str)]) -> Self {
         for arm in 0..self.arms.len() {
             let why = void.iter().find(|(place, _)| *place == arm).map(|(_, why)| *why);

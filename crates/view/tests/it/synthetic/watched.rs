@@ -1,4 +1,4 @@
-//! A service with a pool of ten connections, as it would have been seen and judged.
+//! A service with a pool of ten connections, as observed and diagnosed.
 
 use super::RunBuilder;
 use record::watch::{
@@ -78,7 +78,7 @@ fn group(name: &str, cpu_ms: u64, delay_ms: u64, states: &[(ThreadWait, f64)]) -
     }
 }
 
-/// The second number `index`, with so many workers waiting for a connection.
+/// Second number `index`, with `waiting` workers waiting for a connection.
 pub fn window(index: u64, waiting: f64) -> Window {
     let peer = || ThreadWait::Peer { address: "127.0.0.1:5432".to_owned() };
     let workers = [
@@ -186,7 +186,7 @@ fn fact(text: &str, (value, threshold, well): (f64, f64, Option<f64>), unit: &st
     Evidence { text, value, threshold, unit, well, source, windows: 10 }
 }
 
-/// What a request comes by: the pool is full.
+/// The request path: the pool is full.
 fn stations() -> Vec<Station> {
     let used = |in_use, stay_us, waiting| {
         Some(StationUse { in_use: Some(in_use), stay: Some(Nanos::from_micros(stay_us)), waiting })

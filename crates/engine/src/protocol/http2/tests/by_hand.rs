@@ -8,7 +8,6 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
 use std::thread::JoinHandle;
 
-/// A frame.
 pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     put_head(payload.len(), kind, flags, stream, &mut out);
@@ -32,8 +31,8 @@ fn ok(stream: u32) -> Vec<u8> {
     frame(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, stream, b"\x88")
 }
 
-/// A server for one connection: says each piece once so many bytes have come in all, closes its side if
-/// it is told to, and gives what came until the client closed.
+/// A server for one connection: sends each piece once that many bytes have been received in all, closes its
+/// side if `closes`, and returns what was received until the client closed.
 fn server(pieces: Vec<(usize, Vec<u8>)>, closes: bool) -> (SocketAddr, JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
@@ -51,14 +50,14 @@ fn server(pieces: Vec<(usize, Vec<u8>)>, closes: bool) -> (SocketAddr, JoinHandl
         if closes {
             stream.shutdown(Shutdown::Write).expect("the client is there");
         }
-        // A reset may cut the end off.
+        // A reset may cut off the end.
         let _ = stream.read_to_end(&mut come);
         come
     };
     (address, std::thread::spawn(serve))
 }
 
-/// What a client says before its first request, the reply to the server's settings included.
+/// Length of what a client sends before its first request, including its reply to the server's settings.
 const GREETING: usize = 24 + 9 + 12 + 9 + 4 + 9;
 
 /// The frames after the greeting: kind, flags, stream and payload.
@@ -71,7 +70,7 @@ fn frames(come: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
     seen
 }
 
-/// Sends one request to a server that then says `piece`; what became of it, and of the connection.
+/// Sends one request to a server that then sends `piece`; returns what became of it, and of the connection.
 fn told(piece: Vec<u8>) -> (Vec<String>, Failure) {
     let (address, served) = server(vec![(24, settings(&[])), (GREETING + 9, piece)], true);
     let mut client = Client::connect(address, 8).expect("it greets");
@@ -114,7 +113,7 @@ fn answers_that_are_none_are_failures_of_one_exchange() {
     for (piece, expected) in [
         (ok(1), "Ok(Some(200))"),
         ([head(b"\x88"), data(flag::END_STREAM, b"")].concat(), "Ok(Some(200))"),
-        // Padding, a priority, an interim answer, trailers, a frame of a kind to come.
+        // Padding, a priority, an interim answer, trailers, a frame of a future kind.
         (
             [
                 frame(
@@ -210,7 +209,7 @@ fn what_breaks_the_connection_is_said() {
 
 #[test]
 fn a_server_may_leave() {
-    // It has looked at streams 1 and 3 of three, and answers them.
+    // It has processed streams 1 and 3 of three, and answers them.
     let away = frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0, b'b', b'y', b'e']);
     let pieces = vec![(24, settings(&[])), (GREETING + 40, [away, ok(3)].concat()), (GREETING + 2000, ok(1))];
     let (address, served) = server(pieces, false);
@@ -228,7 +227,7 @@ fn a_server_may_leave() {
     served.join().expect("the server has no complaint");
 }
 
-/// A server that leaves and forgets its last stream kept a connection that nothing could be sent on for good.
+/// A server that left and forgot its last stream kept a connection on which nothing could be sent, forever.
 #[test]
 fn a_connection_left_by_both_sides_is_of_no_more_use() {
     let away = frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]);
@@ -271,12 +270,12 @@ fn a_ping_is_answered_and_settings_are_acknowledged() {
     );
 }
 
-/// A window that a server takes back while a body is under way is below nothing until it gives more.
+/// A window that a server reduces during an upload is negative until it grants more.
 #[test]
 fn windows_are_kept_to() {
     let window = |size| settings(&[(setting::INITIAL_WINDOW_SIZE, size)]);
     let put = || request("PUT", "/", &[], vec![b'x'; 200]);
-    // How long its head is, of one that is not held up.
+    // The length of its head, from an upload that is not held up.
     let (address, served) = server(vec![(24, settings(&[]))], false);
     Client::connect(address, 8).expect("it greets").send(&mut put());
     let came = frames(&served.join().expect("the server has no complaint"));
@@ -284,7 +283,7 @@ fn windows_are_kept_to() {
     let first = GREETING + 9 + head + 9 + 100;
     let pieces = vec![
         (24, window(100)),
-        // The head and 100 bytes have come: 30 are taken back, of 40 given 10 are left.
+        // The head and 100 bytes have arrived: 30 are taken back, of 40 granted 10 are left.
         (first, [window(70), number(kind::WINDOW_UPDATE, 1, 40)].concat()),
         (first + 9 + 9 + 10, number(kind::WINDOW_UPDATE, 1, 90)),
         (first + 9 + 9 + 10 + 9 + 90, ok(1)),
@@ -300,7 +299,7 @@ fn windows_are_kept_to() {
     assert_eq!(sizes, [(0, 100), (0, 10), (flag::END_STREAM, 90)]);
 }
 
-/// Who has answered does not want the rest of the question.
+/// A server that has answered does not want the rest of the request.
 #[test]
 fn an_early_answer_ends_the_upload() {
     let (address, served) = server(
@@ -316,7 +315,7 @@ fn an_early_answer_ends_the_upload() {
     assert_eq!(came.last(), Some(&(kind::RST_STREAM, 0, 1, ErrorCode::CANCEL.0.to_be_bytes().to_vec())));
 }
 
-/// Answers larger than our windows, by windows that are nearly used up.
+/// Answers larger than our windows, with windows that are nearly used up.
 #[test]
 fn windows_are_given_back() {
     let data = frame(kind::DATA, flag::PADDED, 1, b"\x04abc\0\0\0\0");

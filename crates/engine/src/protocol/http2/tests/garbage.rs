@@ -1,4 +1,4 @@
-//! Bytes that nobody has chosen.
+//! Random bytes.
 
 use super::super::Phase;
 use super::super::control::CompletionSink;
@@ -7,7 +7,7 @@ use super::by_hand::frame;
 use super::*;
 use proptest::prelude::*;
 
-/// Whatever comes in whatever pieces, there is no panic, and no exchange is told twice or lost.
+/// Whatever the bytes and pieces, there is no panic, and every exchange is reported exactly once.
 fn survives(bytes: &[u8], step: usize) {
     let mut talk = Http2::new(100);
     talk.phase = Phase::Talking;
@@ -30,7 +30,7 @@ fn survives(bytes: &[u8], step: usize) {
     assert_eq!(all, (0..12).collect::<Vec<_>>());
 }
 
-/// Frames that are well formed, of any kind, on streams that are mostly there.
+/// Well-formed frames of any kind, mostly on existing streams.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     let block = prop_oneof![
         Just(b"\x88".to_vec()),

@@ -73,12 +73,12 @@ fn answers_of_every_kind() {
     }
 }
 
-/// Whatever a call came to, its answer has HTTP's status 200.
+/// Whatever the result of a call, its HTTP status is 200.
 #[test]
 fn calls_say_how_they_ended() {
     let mut client = Client::connect(server(&Builder::new()).0, 100).expect("it greets");
     let paths = ["/call/0", "/call/5", "/call-only/0", "/call-only/5", "/call-cut", "/status/200"];
-    // The second time the names are known to both sides.
+    // The second time both sides know the names.
     for content in [false, true] {
         paths.iter().for_each(|path| client.send_only(&mut get(path), content));
         client.talk.flush(&mut client.stream).expect("the server listens");
@@ -90,8 +90,7 @@ fn calls_say_how_they_ended() {
     }
 }
 
-/// The peer's table of fields, of every size: what we read is what the library has said, and what it
-/// reads is what we have.
+/// The peer's table of fields, of every size: we decode what the library sends, and it decodes what we send.
 #[test]
 fn both_sides_remember_the_same() {
     for table in [4096, 0, 100, 65_536] {

@@ -10,10 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::task::LocalSet;
 
-/// What the server has seen.
 #[derive(Default)]
 pub(super) struct ServerCounts {
-    /// Requests at this moment, and most at once.
+    /// Requests now, and the most at once.
     now: AtomicUsize,
     pub most: AtomicUsize,
     pub cancelled: AtomicUsize,
@@ -88,7 +87,7 @@ async fn scene(
             trailers.insert("x-trailer", "late".parse().expect("valid"));
             stream.send_trailers(trailers)
         }
-        // A call of gRPC, whose status comes behind the body or, as `call-only`, without one; none: `call-cut`.
+        // A gRPC call, whose status comes after the body or, with `call-only`, without one; `call-cut`: none.
         "call" | "call-only" | "call-cut" => {
             let mut said = HeaderMap::new();
             said.insert("grpc-status", number.into());
@@ -129,7 +128,7 @@ async fn scene(
             }
             whole(respond, plain(200), format!("{length} {sum}").into_bytes())
         }
-        // Fields new, known and known by name; long and short; with and without a body.
+        // Fields new, known, and known by name; long and short; with and without a body.
         "fields" => {
             let mut response = Response::builder().status([200, 201, 404, 503][number % 4]);
             for (name, value) in fields(number) {
@@ -148,7 +147,7 @@ async fn scene(
     }
 }
 
-/// The fields of answer number so many.
+/// The fields of the answer with this number.
 pub(super) fn fields(number: usize) -> Vec<(&'static str, String)> {
     let mut fields = vec![
         ("server", "a server".to_owned()),
