@@ -120,12 +120,12 @@ const CORE: u16 = 4;
 
 fn binary_from_elf(elf: Elf<'_>) -> Result<Binary, Error> {
     let kind = match elf.file_type {
-        EXECUTABLE if elf.asks_loader || !elf.needed.is_empty() => Linkage::Dynamic { pie: false },
+        EXECUTABLE if elf.needs_loader || !elf.needed.is_empty() => Linkage::Dynamic { pie: false },
         EXECUTABLE => Linkage::Static,
         // The linker's PIE mark is newer than position-independent executables: without it, a soname
         // makes the file a library, and a loader a program.
         SHARED if elf.soname.is_some() && !elf.pie => Linkage::Library,
-        SHARED if elf.asks_loader => Linkage::Dynamic { pie: true },
+        SHARED if elf.needs_loader => Linkage::Dynamic { pie: true },
         SHARED if elf.pie => Linkage::StaticPie,
         SHARED => Linkage::Library,
         RELOCATABLE => Linkage::Object,
@@ -145,7 +145,7 @@ fn binary_from_elf(elf: Elf<'_>) -> Result<Binary, Error> {
         missing.map(one).collect()
     };
     // An object file has its undefined symbols in its full table.
-    let wants = if kind == Linkage::Object { &elf.symbols } else { &elf.dynamic_symbols };
+    let symbol_table = if kind == Linkage::Object { &elf.symbols } else { &elf.dynamic_symbols };
     let complete = elf.symbols.is_some() || elf.dynamic_symbols.is_some() || !elf.has_dynamic;
     Ok(Binary {
         bits: elf.bits,
@@ -153,7 +153,7 @@ fn binary_from_elf(elf: Elf<'_>) -> Result<Binary, Error> {
         machine: elf.machine.unwrap_or(Architecture(0)),
         kind,
         exported: defined.map(|symbol| symbol.name.clone()).collect(),
-        undefined: wants.as_ref().map(undefined).or(complete.then(Vec::new)),
+        undefined: symbol_table.as_ref().map(undefined).or(complete.then(Vec::new)),
         has_symbols: elf.symbols.is_some(),
         has_debug: elf.has_debug,
         interpreter: elf.interpreter,

@@ -9,7 +9,7 @@ pub struct SyscallPaths {
     pub machine: Architecture,
     /// The paths found, shortest first, then by address of the system call.
     /// All but the first are fallbacks for a kernel that refuses it.
-    pub chains: Vec<CallPath>,
+    pub paths: Vec<CallPath>,
     /// Functions read.
     pub functions: usize,
     /// Instructions read.
@@ -21,7 +21,7 @@ pub struct SyscallPaths {
     /// Why the search ended early, if it did.
     pub cut_short: Option<&'static str>,
     /// Functions exported under the name of the system call that are not on the path.
-    pub beside: Vec<String>,
+    pub bypassed: Vec<String>,
 }
 
 /// One path from the function to the system call.
@@ -98,7 +98,7 @@ pub struct SyscallSite {
     /// Address in its library.
     pub address: u64,
     /// Address of the next instruction: what a tracer sees when the call is made.
-    pub after: u64,
+    pub next_address: u64,
     /// The straight-line code that leads to it, inclusive.
     pub lines: Vec<DisassembledLine>,
     /// System call number.

@@ -8,16 +8,16 @@ pub enum DynamicReason {
         /// Its name.
         soname: String,
         /// What such a library usually is, if known.
-        what: Option<&'static str>,
+        description: Option<&'static str>,
     },
     /// It asks glibc to look up names (of hosts, users, services) or convert text encodings, for which glibc loads further
     /// libraries at run time, also when linked statically.
-    Names {
+    NameServices {
         /// The functions it calls for that.
         functions: Vec<String>,
     },
     /// It loads libraries itself at run time.
-    Loads {
+    LoadsAtRuntime {
         /// The functions it calls for that.
         functions: Vec<String>,
     },
@@ -32,7 +32,7 @@ const NAMES: &[&str] = &units::texts![
     "getpwuid_r" "getpwent" "getgrnam" "getgrgid" "getgrnam_r" "getgrgid_r" "getgrouplist" "initgroups"
     "getspnam" "iconv_open"
 ];
-const LOADS: &[&str] = &["dlopen", "dlmopen"];
+const LOADING_FUNCTIONS: &[&str] = &["dlopen", "dlmopen"];
 
 /// Parts of the C library or of the compiler, which come with static forms.
 const LIBC: &[&str] = &units::texts![
@@ -41,7 +41,7 @@ const LIBC: &[&str] = &units::texts![
 ];
 
 /// Common libraries, by the beginning of their names.
-const KNOWN: &[(&str, &str)] = &[
+const KNOWN_LIBRARIES: &[(&str, &str)] = &[
     ("libstdc++.so", "the C++ library: g++ -static-libstdc++ takes it in"),
     ("libc++.so", "the C++ library of LLVM"),
     ("libsqlite3.so", "SQLite, a C library: build it in from its source"),
@@ -81,7 +81,7 @@ pub fn dynamic_reasons(binary: &Binary) -> Vec<DynamicReason> {
     let mut reasons: Vec<DynamicReason> = others
         .map(|soname| DynamicReason::Library {
             soname: soname.clone(),
-            what: KNOWN.iter().find(|(name, _)| starts(soname, name)).map(|(_, what)| *what),
+            description: KNOWN_LIBRARIES.iter().find(|(name, _)| starts(soname, name)).map(|(_, what)| *what),
         })
         .collect();
     let undefined = binary.undefined.iter().flatten();
@@ -91,12 +91,12 @@ pub fn dynamic_reasons(binary: &Binary) -> Vec<DynamicReason> {
         called.dedup();
         called
     };
-    let (names, loads) = (calls(NAMES), calls(LOADS));
+    let (names, loads) = (calls(NAMES), calls(LOADING_FUNCTIONS));
     if !names.is_empty() {
-        reasons.push(DynamicReason::Names { functions: names });
+        reasons.push(DynamicReason::NameServices { functions: names });
     }
     if !loads.is_empty() {
-        reasons.push(DynamicReason::Loads { functions: loads });
+        reasons.push(DynamicReason::LoadsAtRuntime { functions: loads });
     }
     if reasons.is_empty() {
         reasons.push(DynamicReason::OnlyLibc);

@@ -14,9 +14,9 @@ pub(crate) struct Elf<'a> {
     /// Loaded segments, in file order.
     pub segments: Vec<Segment<'a>>,
     /// Address of the table for stack unwinding.
-    pub frames: Option<u64>,
+    pub unwind_table: Option<u64>,
     /// It names a loader, even if that cannot be read.
-    pub asks_loader: bool,
+    pub needs_loader: bool,
     pub interpreter: Option<String>,
     pub has_dynamic: bool,
     pub needed: Vec<String>,
@@ -157,28 +157,28 @@ fn read<'a, H: FileHeader<Endian = Endianness>>(bytes: &'a [u8], bits: u8) -> Re
     };
     let parts = head.program_headers(endian, bytes).map_err(|why| says("its program headers", why))?;
     let mut dynamic: &[H::Dyn] = &[];
-    for part in parts {
-        match part.p_type(endian) {
-            elf::PT_LOAD => file.load(part, endian, bytes),
+    for segment in parts {
+        match segment.p_type(endian) {
+            elf::PT_LOAD => file.load(segment, endian, bytes),
             elf::PT_INTERP => {
-                file.asks_loader = true;
-                match part.interpreter(endian, bytes) {
+                file.needs_loader = true;
+                match segment.interpreter(endian, bytes) {
                     Ok(name) => file.interpreter = name.map(text),
                     Err(why) => file.problems.push(format!("the name of its loader: {why}")),
                 }
             }
             elf::PT_DYNAMIC => {
                 file.has_dynamic = true;
-                match part.dynamic(endian, bytes) {
+                match segment.dynamic(endian, bytes) {
                     Ok(entries) => dynamic = entries.unwrap_or(&[]),
                     Err(why) => file.problems.push(format!("its table for the loader: {why}")),
                 }
             }
             elf::PT_NOTE if file.build_id.is_none() => {
-                let notes = part.notes(endian, bytes).ok().flatten();
+                let notes = segment.notes(endian, bytes).ok().flatten();
                 file.build_id = notes.and_then(|notes| build_id::<H>(notes, endian));
             }
-            elf::PT_GNU_EH_FRAME => file.frames = Some(part.p_vaddr(endian).into()),
+            elf::PT_GNU_EH_FRAME => file.unwind_table = Some(segment.p_vaddr(endian).into()),
             _ => {}
         }
     }
@@ -200,16 +200,21 @@ fn build_id<H: FileHeader>(mut notes: NoteIterator<'_, H>, endian: H::Endian) ->
 }
 
 impl<'a> Elf<'a> {
-    fn load<P: ProgramHeader<Endian = Endianness>>(&mut self, part: &P, endian: Endianness, bytes: &'a [u8]) {
-        let Ok(content) = part.data(endian, bytes) else {
+    fn load<P: ProgramHeader<Endian = Endianness>>(
+        &mut self,
+        segment: &P,
+        endian: Endianness,
+        bytes: &'a [u8],
+    ) {
+        let Ok(content) = segment.data(endian, bytes) else {
             self.problems.push("a part that is to be loaded lies beyond the end of the file".to_owned());
             return;
         };
         self.segments.push(Segment {
-            address: part.p_vaddr(endian).into(),
-            offset: part.p_offset(endian).into(),
+            address: segment.p_vaddr(endian).into(),
+            offset: segment.p_offset(endian).into(),
             bytes: content,
-            executable: part.p_flags(endian).contains(elf::PF_X),
+            executable: segment.p_flags(endian).contains(elf::PF_X),
         });
     }
 

@@ -10,7 +10,7 @@ pub(crate) enum SlotContent {
     /// An address in the same library.
     Address(u64),
     /// Chosen at run time by a function of the library.
-    Chosen,
+    IndirectFunction,
 }
 
 /// A library (or a static program) with code that can be followed.
@@ -21,7 +21,7 @@ pub struct Image<'a> {
     functions: Vec<Function>,
     by_address: BTreeMap<u64, Vec<usize>>,
     /// Starts of functions without a name.
-    starts: Vec<u64>,
+    function_starts: Vec<u64>,
     slots: BTreeMap<u64, SlotContent>,
 }
 
@@ -36,7 +36,7 @@ struct Function {
 /// from the supplements of the System V ABI for x86-64 and aarch64.
 const SYMBOL: [u32; 6] = [1, 6, 7, 257, 1025, 1026];
 const RELATIVE: [u32; 2] = [8, 1027];
-const CHOSEN: [u32; 2] = [37, 1032];
+const IFUNC_RELOCATIONS: [u32; 2] = [37, 1032];
 
 impl<'a> Image<'a> {
     /// Parses a library.
@@ -53,8 +53,9 @@ impl<'a> Image<'a> {
             let order = if elf.big_endian { ", big-endian" } else { "" };
             return Err(Error::Machine { found: format!("{machine}, {} bits{order}", elf.bits) });
         }
-        let starts =
-            elf.frames.and_then(|at| Some(unwind_table::function_starts(elf.at(at)?, at, elf.big_endian)));
+        let function_starts = elf
+            .unwind_table
+            .and_then(|at| Some(unwind_table::function_starts(elf.at(at)?, at, elf.big_endian)));
         let slots = slots(&elf);
         let dynamic = elf.dynamic_symbols.take().unwrap_or_default();
         let others = elf.symbols.take().unwrap_or_default();
@@ -63,7 +64,7 @@ impl<'a> Image<'a> {
             elf,
             functions: Vec::new(),
             by_address: BTreeMap::new(),
-            starts: starts.unwrap_or_default(),
+            function_starts: function_starts.unwrap_or_default(),
             slots,
         };
         image.add_symbols(dynamic, true);
@@ -86,14 +87,14 @@ impl<'a> Image<'a> {
 
     fn add_symbols(&mut self, symbols: Vec<Symbol>, exported: bool) {
         for symbol in symbols {
-            let there = symbol.defined && symbol.function && !symbol.name.is_empty();
+            let is_defined = symbol.defined && symbol.function && !symbol.name.is_empty();
             let known = |at: &Vec<usize>| {
                 at.iter().any(|n| self.functions.get(*n).is_some_and(|f| f.name.symbol == symbol.name))
             };
             // A full table repeats exported symbols, without versions or with them in the name.
             let twice = !exported
                 && (symbol.name.contains('@') || self.by_address.get(&symbol.address).is_some_and(known));
-            if !there || twice {
+            if !is_defined || twice {
                 continue;
             }
             self.by_address.entry(symbol.address).or_default().push(self.functions.len());
@@ -146,7 +147,7 @@ impl<'a> Image<'a> {
     }
 
     pub(crate) fn is_function_start(&self, address: u64) -> bool {
-        self.by_address.contains_key(&address) || self.starts.binary_search(&address).is_ok()
+        self.by_address.contains_key(&address) || self.function_starts.binary_search(&address).is_ok()
     }
 
     /// Where the function that begins here ends, if known.
@@ -176,7 +177,7 @@ fn slots(elf: &Elf<'_>) -> BTreeMap<u64, SlotContent> {
     let slot = |kind: u32, symbol: usize, addend: i64| match kind {
         _ if SYMBOL.contains(&kind) => Some(SlotContent::Symbol(symbols.get(symbol)?.name.clone())),
         _ if RELATIVE.contains(&kind) => Some(SlotContent::Address(addend.cast_unsigned())),
-        _ if CHOSEN.contains(&kind) => Some(SlotContent::Chosen),
+        _ if IFUNC_RELOCATIONS.contains(&kind) => Some(SlotContent::IndirectFunction),
         _ => None,
     };
     let all = elf.relocations.iter();

@@ -4,7 +4,7 @@ use crate::{Architecture, Binary, LoaderCache};
 #[derive(Debug, Clone, Copy)]
 pub struct LibrarySearch<'a> {
     /// The file that needs it.
-    pub needs: &'a Binary,
+    pub binary: &'a Binary,
     /// That file's folder, for `$ORIGIN`.
     pub origin: &'a str,
     /// The program's loader.
@@ -20,44 +20,44 @@ pub struct LibrarySearch<'a> {
 /// The files that the loader would try for the library `name`, in its order (ld.so(8)); the first that exists and is
 /// for the same architecture is the one. Default folders differ between distributions: all the usual
 /// ones are included.
-pub fn library_candidates(name: &str, at: &LibrarySearch<'_>) -> Vec<String> {
+pub fn library_candidates(name: &str, search: &LibrarySearch<'_>) -> Vec<String> {
     if name.contains('/') {
         return vec![name.to_owned()];
     }
-    let musl = at.interpreter.is_some_and(|loader| loader.contains("ld-musl-"));
+    let musl = search.interpreter.is_some_and(|loader| loader.contains("ld-musl-"));
     if musl && (name == "libc.so" || name.starts_with("libc.musl-")) {
         // musl's loader is its C library.
-        return at.interpreter.map(str::to_owned).into_iter().collect();
+        return search.interpreter.map(str::to_owned).into_iter().collect();
     }
     let within = |folders: &str| -> Vec<String> {
         let folders = folders.split([':', ';', '\n']).filter(|folder| !folder.is_empty());
-        folders.map(|folder| format!("{}/{name}", expand(folder, at))).collect()
+        folders.map(|folder| format!("{}/{name}", expand(folder, search))).collect()
     };
     let of = |folders: Option<&str>| folders.map(within).unwrap_or_default();
     // RPATH counts only without a RUNPATH.
-    let rpath = at.needs.rpath.as_deref().filter(|_| at.needs.runpath.is_none());
-    let mut places = of(rpath);
-    places.extend(of(at.library_path));
-    places.extend(of(at.needs.runpath.as_deref()));
+    let rpath = search.binary.rpath.as_deref().filter(|_| search.binary.runpath.is_none());
+    let mut candidates = of(rpath);
+    candidates.extend(of(search.library_path));
+    candidates.extend(of(search.binary.runpath.as_deref()));
     if musl {
-        places.extend(of(at.musl_path.or(Some("/lib:/usr/local/lib:/usr/lib"))));
+        candidates.extend(of(search.musl_path.or(Some("/lib:/usr/local/lib:/usr/lib"))));
     } else {
-        places.extend(at.cache.paths(name).map(str::to_owned));
-        for folder in default_folders(at.needs) {
-            places.push(format!("{folder}/{name}"));
+        candidates.extend(search.cache.paths(name).map(str::to_owned));
+        for folder in default_folders(search.binary) {
+            candidates.push(format!("{folder}/{name}"));
         }
     }
-    places
+    candidates
 }
 
-fn expand(folder: &str, at: &LibrarySearch<'_>) -> String {
-    let lib = if at.needs.bits == 64 { "lib64" } else { "lib" };
-    let platform = match at.needs.machine {
+fn expand(folder: &str, search: &LibrarySearch<'_>) -> String {
+    let lib = if search.binary.bits == 64 { "lib64" } else { "lib" };
+    let platform = match search.binary.machine {
         Architecture::X86_64 => "x86_64",
         Architecture::AARCH64 => "aarch64",
         _ => "",
     };
-    [("ORIGIN", at.origin), ("LIB", lib), ("PLATFORM", platform)].into_iter().fold(
+    [("ORIGIN", search.origin), ("LIB", lib), ("PLATFORM", platform)].into_iter().fold(
         folder.to_owned(),
         |text, (name, value)| {
             text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
@@ -112,7 +112,7 @@ mod tests {
         needs.rpath = Some("/old".to_owned());
         fn at<'a>(needs: &'a Binary, cache: &'a LoaderCache) -> LibrarySearch<'a> {
             LibrarySearch {
-                needs,
+                binary: needs,
                 origin: "/opt/bin",
                 interpreter: Some("/lib64/ld-linux-x86-64.so.2"),
                 library_path: Some("/mine::/other"),
@@ -133,7 +133,7 @@ mod tests {
     fn the_loader_of_musl_is_its_library() {
         let (cache, needs) = (LoaderCache::default(), program());
         let at = LibrarySearch {
-            needs: &needs,
+            binary: &needs,
             origin: "/",
             interpreter: Some("/lib/ld-musl-x86_64.so.1"),
             library_path: None,

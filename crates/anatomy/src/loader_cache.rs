@@ -12,11 +12,11 @@ struct Entry {
 }
 
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
-const HEAD: usize = 48;
+const HEADER_SIZE: usize = 48;
 const ENTRY: usize = 24;
 /// An index in the older format may precede it: its header, with the number of its entries.
 const OLD_MAGIC: &[u8] = b"ld.so-1.7.0";
-const OLD_HEAD: usize = 16;
+const OLD_HEADER_SIZE: usize = 16;
 const OLD_ENTRY: usize = 12;
 /// In the header: 3 where the numbers are big-endian.
 const ORDER: usize = 28;
@@ -40,9 +40,10 @@ impl LoaderCache {
 
 fn parse(bytes: &[u8]) -> Option<Vec<Entry>> {
     let start = if bytes.starts_with(OLD_MAGIC) {
-        let count = usize::try_from(u32::from_ne_bytes(*bytes.get(OLD_HEAD - 4..)?.first_chunk()?)).ok()?;
+        let count =
+            usize::try_from(u32::from_ne_bytes(*bytes.get(OLD_HEADER_SIZE - 4..)?.first_chunk()?)).ok()?;
         // The newer one begins at the next multiple of eight.
-        OLD_HEAD.checked_add(count.checked_mul(OLD_ENTRY)?)?.checked_next_multiple_of(8)?
+        OLD_HEADER_SIZE.checked_add(count.checked_mul(OLD_ENTRY)?)?.checked_next_multiple_of(8)?
     } else {
         0
     };
@@ -61,7 +62,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<Entry>> {
     };
     let count = word(20)?;
     let entry = |n: usize| {
-        let start = HEAD.checked_add(n.checked_mul(ENTRY)?)?;
+        let start = HEADER_SIZE.checked_add(n.checked_mul(ENTRY)?)?;
         let for_all = word(start + 16)? == 0 && word(start + 20)? == 0;
         Some((for_all, Entry { soname: text(word(start + 4)?)?, path: text(word(start + 8)?)? }))
     };
@@ -78,9 +79,9 @@ mod tests {
     fn index(entries: &[(&str, &str, u32)]) -> Vec<u8> {
         let mut head = MAGIC.to_vec();
         head.extend(u32::try_from(entries.len()).expect("few").to_le_bytes());
-        head.resize(HEAD, 0);
+        head.resize(HEADER_SIZE, 0);
         let mut texts = Vec::new();
-        let base = HEAD + entries.len() * ENTRY;
+        let base = HEADER_SIZE + entries.len() * ENTRY;
         for (soname, path, needs) in entries {
             let mut put = |text: &str| {
                 let at = u32::try_from(base + texts.len()).expect("small");
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!(cache.paths("libm.so.6").count(), 0);
         // After one of the older format with one entry: 16 + 12 bytes, and 4 up to a multiple of eight.
         let mut both = OLD_MAGIC.to_vec();
-        both.resize(OLD_HEAD - 4, 0);
+        both.resize(OLD_HEADER_SIZE - 4, 0);
         both.extend(1_u32.to_ne_bytes());
         both.resize(32, 0);
         both.extend(&bytes);

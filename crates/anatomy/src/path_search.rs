@@ -33,23 +33,23 @@ pub fn find_syscall_paths(libraries: &[Image<'_>], symbol: &str) -> Result<Sysca
     let Some(start) = start else { return Err(Error::NoSymbol { symbol: symbol.to_owned() }) };
     let mut search = PathSearch {
         libraries,
-        nodes: vec![Node { place: start, parent: None, depth: 0, body: None }],
-        seen: BTreeSet::from([start]),
+        nodes: vec![Node { function: start, parent: None, depth: 0, body: None }],
+        visited: BTreeSet::from([start]),
         budget: INSTRUCTIONS,
-        unknown: 0,
+        unknown_calls: 0,
     };
     let (found, cut_short) = search.run();
-    let chains: Vec<CallPath> = found.into_iter().map(|(node, site)| search.chain(node, site)).collect();
+    let paths: Vec<CallPath> = found.into_iter().map(|(node, site)| search.call_path(node, site)).collect();
     let machine = libraries.get(start.library).map_or(crate::Architecture(0), Image::machine);
     Ok(SyscallPaths {
         symbol: symbol.to_owned(),
         machine,
-        beside: chains.first().map(|chain| beside(libraries, chain, symbol)).unwrap_or_default(),
-        chains,
+        bypassed: paths.first().map(|chain| bypassed_exports(libraries, chain, symbol)).unwrap_or_default(),
+        paths,
         functions: search.nodes.iter().filter(|node| node.body.is_some()).count(),
         instructions: INSTRUCTIONS - search.budget,
         depth: search.nodes.iter().filter(|n| n.body.is_some()).map(|n| n.depth).max().unwrap_or(0),
-        unknown_calls: search.unknown,
+        unknown_calls: search.unknown_calls,
         cut_short,
     })
 }
@@ -62,7 +62,7 @@ struct FunctionAddress {
 }
 
 struct Node {
-    place: FunctionAddress,
+    function: FunctionAddress,
     parent: Option<usize>,
     depth: usize,
     body: Option<FunctionBody>,
@@ -71,9 +71,9 @@ struct Node {
 struct PathSearch<'s, 'a> {
     libraries: &'s [Image<'a>],
     nodes: Vec<Node>,
-    seen: BTreeSet<FunctionAddress>,
+    visited: BTreeSet<FunctionAddress>,
     budget: usize,
-    unknown: usize,
+    unknown_calls: usize,
 }
 
 impl PathSearch<'_, '_> {
@@ -82,10 +82,10 @@ impl PathSearch<'_, '_> {
         let mut found: Vec<(usize, SyscallSite)> = Vec::new();
         let mut queue = VecDeque::from([0]);
         let mut cut_short = None;
-        let mut enough = DEPTH;
+        let mut depth_limit = DEPTH;
         while let Some(n) = queue.pop_front() {
-            let Some(&Node { place, depth, .. }) = self.nodes.get(n) else { break };
-            if depth > enough {
+            let Some(&Node { function: place, depth, .. }) = self.nodes.get(n) else { break };
+            if depth > depth_limit {
                 break;
             }
             let Some(image) = self.libraries.get(place.library) else { break };
@@ -93,22 +93,27 @@ impl PathSearch<'_, '_> {
             if body.cut_short {
                 cut_short = Some("more instructions than are read at most");
             }
-            let sites = body.systems.iter().filter_map(|system| site(image, system));
+            let sites = body.syscalls.iter().filter_map(|system| syscall_site(image, system));
             found.extend(sites.map(|site| (n, site)));
             if let Some((first, _)) = found.first() {
-                enough = self.nodes.get(*first).map_or(depth, |node| node.depth) + 1;
+                depth_limit = self.nodes.get(*first).map_or(depth, |node| node.depth) + 1;
             }
-            for target in body.goes.iter().map(|goes| goes.target) {
+            for target in body.transfers.iter().map(|goes| goes.target) {
                 match self.resolve(place.library, target) {
-                    Some(next) if depth == DEPTH && !self.seen.contains(&next) => {
+                    Some(next) if depth == DEPTH && !self.visited.contains(&next) => {
                         cut_short = Some("calls lead deeper than is followed");
                     }
-                    Some(next) if self.seen.insert(next) => {
+                    Some(next) if self.visited.insert(next) => {
                         queue.push_back(self.nodes.len());
-                        self.nodes.push(Node { place: next, parent: Some(n), depth: depth + 1, body: None });
+                        self.nodes.push(Node {
+                            function: next,
+                            parent: Some(n),
+                            depth: depth + 1,
+                            body: None,
+                        });
                     }
                     Some(_) => {}
-                    None => self.unknown += 1,
+                    None => self.unknown_calls += 1,
                 }
             }
             if let Some(node) = self.nodes.get_mut(n) {
@@ -135,34 +140,34 @@ impl PathSearch<'_, '_> {
                     });
                     places.next()
                 }
-                SlotContent::Chosen => None,
+                SlotContent::IndirectFunction => None,
             },
             Target::Unknown => None,
         }
     }
 
     /// The path that led to this function.
-    fn chain(&self, node: usize, site: SyscallSite) -> CallPath {
+    fn call_path(&self, node: usize, site: SyscallSite) -> CallPath {
         let mut steps = Vec::new();
         let (mut at, mut next) = (Some(node), None);
         while let Some(node) = at.and_then(|n| self.nodes.get(n)) {
             steps.push(self.step(node, next));
-            (next, at) = (Some(node.place), node.parent);
+            (next, at) = (Some(node.function), node.parent);
         }
         steps.reverse();
         CallPath { steps: without_stubs(steps), site }
     }
 
     fn step(&self, node: &Node, next: Option<FunctionAddress>) -> PathStep {
-        let FunctionAddress { library, address } = node.place;
-        let goes = node.body.iter().flat_map(|body| &body.goes);
+        let FunctionAddress { library, address } = node.function;
+        let transfers = node.body.iter().flat_map(|body| &body.transfers);
         let there = |goes: &&ControlTransfer| next.is_some() && self.resolve(library, goes.target) == next;
         let image = self.libraries.get(library);
         let call = |goes: &ControlTransfer| {
             let after = goes.address.checked_add(u64::from(goes.length));
             Some(CallSite {
-                line: line(image?, goes.address, goes.length),
-                returns: after.filter(|_| goes.call),
+                line: disassembled_line(image?, goes.address, goes.length),
+                returns: after.filter(|_| goes.is_call),
             })
         };
         let names = image.map(|image| image.names(address)).unwrap_or_default();
@@ -170,7 +175,7 @@ impl PathSearch<'_, '_> {
             library,
             address,
             names: names.into_iter().cloned().collect(),
-            calls: goes.filter(there).filter_map(call).collect(),
+            calls: transfers.filter(there).filter_map(call).collect(),
         }
     }
 }
@@ -184,35 +189,39 @@ fn without_stubs(steps: Vec<PathStep>) -> Vec<PathStep> {
     steps.into_iter().enumerate().filter_map(keep).collect()
 }
 
-fn line(image: &Image<'_>, address: u64, length: u8) -> DisassembledLine {
+fn disassembled_line(image: &Image<'_>, address: u64, length: u8) -> DisassembledLine {
     let code = image.code(address).unwrap_or_default();
     let bytes = code.get(..usize::from(length)).unwrap_or(code);
     DisassembledLine { address, bytes: bytes.to_vec(), text: disassemble(image.machine(), bytes, address) }
 }
 
 /// The system call, if it creates processes or threads.
-fn site(image: &Image<'_>, system: &function::SyscallInstruction) -> Option<SyscallSite> {
+fn syscall_site(image: &Image<'_>, system: &function::SyscallInstruction) -> Option<SyscallSite> {
     let number = system.number?;
     let creation = image.machine().creation_syscall(number)?;
-    let from = system.straight.len().saturating_sub(SHOWN);
-    let lines = system.straight.iter().skip(from).map(|(address, length)| line(image, *address, *length));
+    let from = system.preceding.len().saturating_sub(SHOWN);
+    let lines = system
+        .preceding
+        .iter()
+        .skip(from)
+        .map(|(address, length)| disassembled_line(image, *address, *length));
     Some(SyscallSite {
         address: system.address,
-        after: system.address.checked_add(u64::from(system.length))?,
+        next_address: system.address.checked_add(u64::from(system.length))?,
         lines: lines.collect(),
         number,
         creation,
-        flags: system.first.filter(|_| creation == CreationSyscall::Clone).map(CloneFlags::of_clone),
+        flags: system.first_argument.filter(|_| creation == CreationSyscall::Clone).map(CloneFlags::of_clone),
     })
 }
 
 /// What is exported under the system call's name, unless it is on the path or is what was asked about.
-fn beside(libraries: &[Image<'_>], chain: &CallPath, symbol: &str) -> Vec<String> {
-    let name = chain.site.creation.name();
+fn bypassed_exports(libraries: &[Image<'_>], path: &CallPath, symbol: &str) -> Vec<String> {
+    let name = path.site.creation.name();
     let at: BTreeMap<usize, u64> =
         libraries.iter().enumerate().filter_map(|(n, image)| Some((n, image.find(name)?))).collect();
     let on_the_way = |(n, address): (&usize, &u64)| {
-        chain.steps.iter().any(|step| step.library == *n && step.address == *address)
+        path.steps.iter().any(|step| step.library == *n && step.address == *address)
     };
     let exported = |(n, address): (&usize, &u64)| {
         let names = libraries.get(*n).map(|image| image.names(*address)).unwrap_or_default();

@@ -59,9 +59,9 @@ pub struct FunctionReport<'a> {
     /// The libraries read.
     pub libraries: &'a Libraries,
     /// Its paths to the kernel.
-    pub walk: SyscallPaths,
+    pub paths: SyscallPaths,
     /// What running programs showed.
-    pub live: LiveObservation,
+    pub observation: LiveObservation,
     /// Whether both agree.
     pub verdict: Agreement,
 }
@@ -70,11 +70,11 @@ pub struct FunctionReport<'a> {
 #[derive(Debug, Default)]
 pub struct LiveObservation {
     /// The call, compared with the paths.
-    pub seen: Option<LiveCall>,
+    pub call: Option<LiveCall>,
     /// Programs that did not show it, and why.
     pub others: Vec<(String, String)>,
     /// Why no program can show it here, if so.
-    pub impossible: Option<String>,
+    pub unavailable: Option<String>,
 }
 
 /// The call as a program made it.
@@ -97,7 +97,7 @@ pub struct LiveCall {
     /// Its address in the library; none if the file has no such place.
     pub address: Option<u64>,
     /// Index of the path that ends there.
-    pub chain: Option<usize>,
+    pub path_index: Option<usize>,
     /// The comparisons.
     pub checks: Vec<CallCheck>,
     /// Return addresses of that path found on its stack, of how many.
@@ -108,11 +108,11 @@ pub struct LiveCall {
 #[derive(Debug)]
 pub struct CallCheck {
     /// Which.
-    pub of: &'static str,
+    pub item: &'static str,
     /// As read; none if the code does not say.
-    pub read: Option<String>,
+    pub predicted: Option<String>,
     /// As observed.
-    pub seen: String,
+    pub observed: String,
     /// They are equal, or there is nothing to compare.
     pub agrees: bool,
 }
@@ -125,17 +125,17 @@ pub enum Agreement {
     /// One of them differs.
     Differs,
     /// Nothing was observed.
-    NotSeen,
+    NotObserved,
     /// The machine code shows no path.
-    NotRead,
+    NoPath,
 }
 
 impl Agreement {
     /// Compares paths with observation.
-    pub fn of(walk: &SyscallPaths, live: &LiveObservation) -> Self {
-        match &live.seen {
-            _ if walk.chains.is_empty() => Self::NotRead,
-            None => Self::NotSeen,
+    pub fn of(paths: &SyscallPaths, observation: &LiveObservation) -> Self {
+        match &observation.call {
+            _ if paths.paths.is_empty() => Self::NoPath,
+            None => Self::NotObserved,
             Some(seen) if seen.checks.iter().all(|check| check.agrees) => Self::Pass,
             Some(_) => Self::Differs,
         }
@@ -152,7 +152,7 @@ pub struct FileDependencies {
     /// Its libraries, in its order.
     pub needed: Vec<NeededLibrary>,
     /// Symbols that none of its own libraries defines: another library of theirs, the loader, or nobody does.
-    pub elsewhere: Vec<String>,
+    pub unresolved: Vec<String>,
 }
 
 /// A library that a file needs.
@@ -163,7 +163,7 @@ pub struct NeededLibrary {
     /// Its path; none if not found.
     pub path: Option<PathBuf>,
     /// The symbols that the file takes from it.
-    pub gives: Vec<String>,
+    pub provides: Vec<String>,
 }
 
 impl FileDependencies {
@@ -174,23 +174,24 @@ impl FileDependencies {
             .map(|library| library.iter().flat_map(|l| &l.binary.exported).map(String::as_str).collect())
             .collect();
         // The version names the library; without one it is the first that defines the symbol.
-        let giver = |wanted: &UndefinedSymbol| {
-            let said = wanted.library.as_ref();
-            let named = said.and_then(|name| binary.needed.iter().position(|needed| needed == name));
+        let provider = |wanted: &UndefinedSymbol| {
+            let library = wanted.library.as_ref();
+            let named = library.and_then(|name| binary.needed.iter().position(|needed| needed == name));
             named.or_else(|| has.iter().position(|exported| exported.contains(wanted.name.as_str())))
         };
-        let mut gives: Vec<Vec<String>> = vec![Vec::new(); binary.needed.len()];
-        let mut elsewhere = Vec::new();
+        let mut provided: Vec<Vec<String>> = vec![Vec::new(); binary.needed.len()];
+        let mut unresolved = Vec::new();
         for wanted in binary.undefined.iter().flatten() {
-            match giver(wanted).and_then(|n| gives.get_mut(n)) {
+            match provider(wanted).and_then(|n| provided.get_mut(n)) {
                 Some(list) => list.push(wanted.name.clone()),
-                None if !wanted.weak => elsewhere.push(wanted.name.clone()),
+                None if !wanted.weak => unresolved.push(wanted.name.clone()),
                 None => {}
             }
         }
         let paths = libraries.into_iter().map(|library| library.map(|l| l.path));
-        let needed = binary.needed.iter().cloned().zip(paths).zip(gives);
-        let needed = needed.map(|((soname, path), gives)| NeededLibrary { soname, path, gives }).collect();
-        Self { path, binary, needed, elsewhere }
+        let needed = binary.needed.iter().cloned().zip(paths).zip(provided);
+        let needed =
+            needed.map(|((soname, path), gives)| NeededLibrary { soname, path, provides: gives }).collect();
+        Self { path, binary, needed, unresolved }
     }
 }

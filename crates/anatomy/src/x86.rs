@@ -46,7 +46,7 @@ fn indirect(instruction: &iced_x86::Instruction) -> Target {
     if by_memory { Target::Slot(instruction.ip_rel_memory_address()) } else { Target::Unknown }
 }
 
-fn general(register: Register) -> Option<usize> {
+fn general_register(register: Register) -> Option<usize> {
     let full = register.full_register();
     full.is_gpr().then(|| full.number())
 }
@@ -54,14 +54,14 @@ fn general(register: Register) -> Option<usize> {
 /// Applies an instruction to the registers: constants moved into one are followed, anything else written
 /// becomes unknown.
 fn track_registers(instruction: &iced_x86::Instruction, registers: &mut Registers) {
-    let value = put(instruction, registers);
+    let value = written_constant(instruction, registers);
     let mut factory = InstructionInfoFactory::new();
     for used in factory.info(instruction).used_registers() {
         let written = !matches!(
             used.access(),
             OpAccess::None | OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess
         );
-        if written && let Some(register) = general(used.register()) {
+        if written && let Some(register) = general_register(used.register()) {
             registers.set(register, None);
         }
     }
@@ -71,15 +71,17 @@ fn track_registers(instruction: &iced_x86::Instruction, registers: &mut Register
 }
 
 /// The register that receives a known number, and the number.
-fn put(instruction: &iced_x86::Instruction, registers: &Registers) -> Option<(usize, u64)> {
+fn written_constant(instruction: &iced_x86::Instruction, registers: &Registers) -> Option<(usize, u64)> {
     if instruction.op0_kind() != OpKind::Register {
         return None;
     }
     let into = instruction.op0_register();
-    let register = general(into)?;
+    let register = general_register(into)?;
     let number = match (instruction.mnemonic(), instruction.op1_kind()) {
         (Mnemonic::Xor | Mnemonic::Sub, OpKind::Register) if instruction.op1_register() == into => 0,
-        (Mnemonic::Mov, OpKind::Register) => registers.number(general(instruction.op1_register())?)?,
+        (Mnemonic::Mov, OpKind::Register) => {
+            registers.number(general_register(instruction.op1_register())?)?
+        }
         (
             Mnemonic::Mov,
             OpKind::Immediate8 | OpKind::Immediate32 | OpKind::Immediate64 | OpKind::Immediate32to64,

@@ -12,8 +12,8 @@ const COMMAND: &str = "sweeper";
 /// This program, even if its file was renamed.
 const PROGRAM: &str = "/proc/self/exe";
 /// Last input if it is to remove nothing.
-const LEAVE: &str = "leave\n";
-const DOING: &str = "removing the workers";
+const DISARM_LINE: &str = "leave\n";
+const PURPOSE: &str = "removing the workers";
 
 /// The waiting process; it removes the objects when this is dropped, or this process is gone.
 #[derive(Debug)]
@@ -30,15 +30,15 @@ impl CleanupProcess {
         let process = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut process = process.map_err(Error::Start)?;
         let order = format!("{}\n{}\n{name}\n", kubectl.context, kubectl.namespace);
-        let told = process.stdin.as_mut().map_or(Ok(()), |to| to.write_all(order.as_bytes()));
-        told.map_err(Error::Start)?;
+        let written = process.stdin.as_mut().map_or(Ok(()), |to| to.write_all(order.as_bytes()));
+        written.map_err(Error::Start)?;
         Ok(Self { process })
     }
 
     /// Leaves the objects: somebody else takes care of them.
     pub fn disarm(&mut self) {
         if let Some(mut to) = self.process.stdin.take() {
-            let _ = to.write_all(LEAVE.as_bytes());
+            let _ = to.write_all(DISARM_LINE.as_bytes());
         }
         let _ = self.process.wait();
     }
@@ -70,7 +70,7 @@ pub fn run_cleanup(from: impl Read) -> io::Result<()> {
     let _ = setsid();
     let mut last = String::new();
     lines.read_to_string(&mut last)?;
-    if last == LEAVE {
+    if last == DISARM_LINE {
         return Ok(());
     }
     remove(&Kubectl { context, namespace }, &name).map_err(|why| io::Error::other(why.to_string()))
@@ -79,5 +79,5 @@ pub fn run_cleanup(from: impl Read) -> io::Result<()> {
 /// Removes the job `name` and what it owns; does nothing if it does not exist.
 pub(crate) fn remove(kubectl: &Kubectl, name: &str) -> Result<(), Error> {
     let arguments = ["delete", "job", name, "--ignore-not-found", "--cascade=background", "--wait=false"];
-    kubectl.ask(DOING, &arguments, "").map(drop)
+    kubectl.ask(PURPOSE, &arguments, "").map(drop)
 }

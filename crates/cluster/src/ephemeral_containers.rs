@@ -6,7 +6,7 @@ use crate::manifests::Manifests;
 use serde_json::{Value, json};
 
 /// Passes its join file to the watcher: a running pod takes no further volume.
-const JOINS_BY: &str = "TORMENT_JOIN";
+const JOIN_VARIABLE: &str = "TORMENT_JOIN";
 
 /// A pod's strategic merge patch.
 pub(crate) fn pod_patch(objects: &Manifests, pod: &Value) -> Value {
@@ -17,8 +17,9 @@ pub(crate) fn pod_patch(objects: &Manifests, pod: &Value) -> Value {
 /// inspect its processes without a capability. If that user is root nothing is dropped: root without capabilities may
 /// not inspect root with them.
 fn container(objects: &Manifests, pod: &Value) -> Value {
-    let target = watched(pod);
-    let (user, group) = (who(pod, target, "runAsUser", "uid"), who(pod, target, "runAsGroup", "gid"));
+    let target = target_container(pod);
+    let (user, group) =
+        (container_id(pod, target, "runAsUser", "uid"), container_id(pod, target, "runAsGroup", "gid"));
     let mut context = json!({
         "allowPrivilegeEscalation": false,
         "readOnlyRootFilesystem": true,
@@ -40,23 +41,23 @@ fn container(objects: &Manifests, pod: &Value) -> Value {
         "targetContainerName": target["name"],
         "image": objects.image,
         "imagePullPolicy": "IfNotPresent",
-        "args": ["watch", "--join", format!("env:{JOINS_BY}"), "--for", format!("{}s", objects.deadline_seconds)],
-        "env": [{"name": JOINS_BY, "valueFrom": {"secretKeyRef": {"name": objects.name(), "key": "run.join"}}}],
+        "args": ["watch", "--join", format!("env:{JOIN_VARIABLE}"), "--for", format!("{}s", objects.deadline_seconds)],
+        "env": [{"name": JOIN_VARIABLE, "valueFrom": {"secretKeyRef": {"name": objects.name(), "key": "run.join"}}}],
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": context,
     })
 }
 
 /// The target's container: as in kubectl, the pod's default container, else its first.
-fn watched(pod: &Value) -> &Value {
-    let said = &pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"];
+fn target_container(pod: &Value) -> &Value {
+    let default_container = &pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"];
     let containers = pod["spec"]["containers"].as_array().map_or(&[][..], Vec::as_slice);
-    let named = containers.iter().find(|container| container["name"] == *said);
+    let named = containers.iter().find(|container| container["name"] == *default_container);
     named.or(containers.first()).unwrap_or(&Value::Null)
 }
 
 /// A container's user or group: as the node reports it, else as specified; `None` if only its image says.
-fn who(pod: &Value, container: &Value, wanted: &str, runs: &str) -> Option<u64> {
+fn container_id(pod: &Value, container: &Value, wanted: &str, runs: &str) -> Option<u64> {
     let all = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
     let own = all.filter(|status| status["name"] == container["name"]);
     let mut seen = own.filter_map(|status| status["user"]["linux"][runs].as_u64());

@@ -8,42 +8,42 @@ use std::time::Duration;
 #[derive(Debug)]
 pub enum Error {
     /// kubectl is not installed.
-    Missing,
+    NoKubectl,
     /// kubectl could not be started.
     Start(io::Error),
     /// kubectl did not end in time.
-    Slow {
+    TimedOut {
         /// What it was run for.
-        doing: String,
+        purpose: String,
         /// The timeout.
         limit: Duration,
         /// Its output until then.
-        said: String,
+        output: String,
     },
     /// Explains an error of kubectl or the cluster, with a remedy.
-    Said(String),
+    Explained(String),
 }
 
 impl Error {
     /// From kubectl's stderr after it failed at `doing`.
-    pub(crate) fn from_kubectl(doing: &str, said: &str, context: &str, namespace: &str) -> Self {
-        Self::Said(explain(doing, said, context, namespace))
+    pub(crate) fn from_kubectl(purpose: &str, output: &str, context: &str, namespace: &str) -> Self {
+        Self::Explained(explain(purpose, output, context, namespace))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing => f.write_str(
+            Self::NoKubectl => f.write_str(
                 "there is no kubectl on this machine: install it, and log in to the cluster as usual; torment uses yours, \
                  with your contexts and your rights",
             ),
             Self::Start(why) => write!(f, "kubectl cannot be run: {why}"),
-            Self::Slow { doing, limit, said } => {
-                write!(f, "kubectl took longer than {} s for {doing}", limit.as_secs())?;
-                if said.is_empty() { Ok(()) } else { write!(f, ": {said}") }
+            Self::TimedOut { purpose, limit, output } => {
+                write!(f, "kubectl took longer than {} s for {purpose}", limit.as_secs())?;
+                if output.is_empty() { Ok(()) } else { write!(f, ": {output}") }
             }
-            Self::Said(words) => f.write_str(words),
+            Self::Explained(words) => f.write_str(words),
         }
     }
 }
@@ -52,19 +52,19 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Start(why) => Some(why),
-            Self::Missing | Self::Slow { .. } | Self::Said(_) => None,
+            Self::NoKubectl | Self::TimedOut { .. } | Self::Explained(_) => None,
         }
     }
 }
 
 /// Its last line.
-pub(crate) fn last(said: &str) -> String {
-    said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned()
+pub(crate) fn last_line(output: &str) -> String {
+    output.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
 /// Whether the user lacks permission to do this.
 pub(crate) fn is_forbidden(why: &Error, verb: &str, what: &str) -> bool {
-    matches!(why, Error::Said(words) if words.contains(&format!(" may not {verb} {what} in ")))
+    matches!(why, Error::Explained(words) if words.contains(&format!(" may not {verb} {what} in ")))
 }
 
 /// What stands between two texts.
@@ -74,7 +74,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
 }
 
 /// kubectl's messages when nobody answers, and what precedes the reason.
-const UNREACHED: [(&str, &str); 4] = [
+const UNREACHED_MESSAGES: [(&str, &str); 4] = [
     ("Unable to connect to the server", "Unable to connect to the server: "),
     ("The connection to the server", "The connection to the server "),
     ("couldn't get current server API", "couldn't get current server API group list: "),
@@ -82,20 +82,20 @@ const UNREACHED: [(&str, &str); 4] = [
 ];
 
 /// kubectl's hint, which ours replaces.
-const ADVICE: &str = " - did you specify the right host or port?";
+const KUBECTL_HINT: &str = " - did you specify the right host or port?";
 
 /// The resource of ephemeral containers, and a name for a role that may add them.
 pub(crate) const EPHEMERAL: &str = "pods/ephemeralcontainers";
-const INSIDE: &str = "torment-inside";
+const INSIDE_ROLE: &str = "torment-inside";
 
-fn explain(doing: &str, said: &str, context: &str, namespace: &str) -> String {
-    let line = last(said);
+fn explain(purpose: &str, output: &str, context: &str, namespace: &str) -> String {
+    let line = last_line(output);
     let line = line.trim_start_matches("error: ").trim_start_matches("Error: ");
     if let Some(why) = line.split_once("is forbidden: User ").map(|(_, who)| who) {
-        return no_right(why, context, namespace);
+        return explain_missing_right(why, context, namespace);
     }
     if line.contains("(Forbidden)") {
-        return refused(line, namespace);
+        return explain_refusal(line, namespace);
     }
     if let Some(rule) = between(line, "admission webhook \"", "\" denied the request") {
         let why = line.rsplit_once("denied the request: ").map_or("", |(_, why)| why);
@@ -122,21 +122,21 @@ fn explain(doing: &str, said: &str, context: &str, namespace: &str) -> String {
     }
     // kubectl first asks the server for its schema.
     let line = line.split("; if you choose to ignore these errors").next().unwrap_or(line);
-    for (unreached, behind) in UNREACHED {
+    for (unreached, behind) in UNREACHED_MESSAGES {
         if line.contains(unreached) {
             let why = line.split_once(behind).map_or(line, |(_, why)| why);
-            let why = why.trim_end_matches(ADVICE);
+            let why = why.trim_end_matches(KUBECTL_HINT);
             return format!(
                 "the cluster of context {context} is not reached: {why}; is it up, and is this machine in its network? kubectl --context \
                  {context} version says the same"
             );
         }
     }
-    format!("kubectl, {doing}: {line}")
+    format!("kubectl, {purpose}: {line}")
 }
 
 /// Matches `"dev" cannot create resource "jobs" in API group "batch" in the namespace "load"`.
-fn no_right(why: &str, context: &str, namespace: &str) -> String {
+fn explain_missing_right(why: &str, context: &str, namespace: &str) -> String {
     let user = between(why, "\"", "\"").unwrap_or("you");
     let verb = between(why, "cannot ", " ").unwrap_or("use");
     let what = between(why, "resource \"", "\"").unwrap_or("that");
@@ -144,7 +144,7 @@ fn no_right(why: &str, context: &str, namespace: &str) -> String {
     let Some(place) = place else {
         return format!("{user} may not {verb} {what} in context {context}: ask whoever administers it");
     };
-    let whom = match user.strip_prefix("system:serviceaccount:") {
+    let subject_option = match user.strip_prefix("system:serviceaccount:") {
         Some(account) => format!("--serviceaccount={account}"),
         None => format!("--user={user}"),
     };
@@ -152,26 +152,26 @@ fn no_right(why: &str, context: &str, namespace: &str) -> String {
         return format!(
             "{user} may not {verb} {what} in namespace {place} of context {context}, as neither view nor edit lets anybody: ask whoever \
              administers it ({})",
-            grants_inside(&whom, place)
+            grants_inside(&subject_option, place)
         );
     }
     let role = if place == namespace { "edit" } else { "view" };
     format!(
         "{user} may not {verb} {what} in namespace {place} of context {context}: ask whoever administers it for the role {role} there \
-         (kubectl create rolebinding torment --clusterrole={role} {whom} -n {place}); torment doctor --on k8s says what else is missing"
+         (kubectl create rolebinding torment --clusterrole={role} {subject_option} -n {place}); torment doctor --on k8s says what else is missing"
     )
 }
 
 /// How to permit somebody, `--user=NAME`, to add ephemeral containers to a namespace's pods.
-pub(crate) fn grants_inside(whom: &str, place: &str) -> String {
+pub(crate) fn grants_inside(subject_option: &str, place: &str) -> String {
     format!(
-        "kubectl create role {INSIDE} --verb=get,patch --resource={EPHEMERAL} -n {place} && kubectl create rolebinding {INSIDE} \
-         --role={INSIDE} {whom} -n {place}"
+        "kubectl create role {INSIDE_ROLE} --verb=get,patch --resource={EPHEMERAL} -n {place} && kubectl create rolebinding {INSIDE_ROLE} \
+         --role={INSIDE_ROLE} {subject_option} -n {place}"
     )
 }
 
 /// Forbidden by the server although the user has permission.
-fn refused(line: &str, namespace: &str) -> String {
+fn explain_refusal(line: &str, namespace: &str) -> String {
     if let Some(rule) = line.split_once("violates PodSecurity ").map(|(_, rule)| rule) {
         return format!(
             "namespace {namespace} forbids the pods: {rule} (its label pod-security.kubernetes.io/enforce says so; whoever \
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_the_cluster_says_is_told_with_whom_to_ask() {
-        for (said, expected) in [
+        for (output, expected) in [
             (
                 "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch is forbidden: User \"dev\" cannot create resource \
                  \"jobs\" in API group \"batch\" in the namespace \"load\"\n",
@@ -275,9 +275,9 @@ mod tests {
             ),
             ("warning: x\nerror: strange\n\n", vec!["kubectl, asking: strange"]),
         ] {
-            let told = explain("asking", said, "lab", "load");
+            let explanation = explain("asking", output, "lab", "load");
             for part in expected {
-                assert!(told.contains(part), "'{part}' is not in: {told}");
+                assert!(explanation.contains(part), "'{part}' is not in: {explanation}");
             }
         }
     }

@@ -16,12 +16,12 @@ pub const WORKERS_PORT: u16 = 7070;
 /// Where its owner joins.
 pub const OWNER_PORT: u16 = 7071;
 /// Comment for a job without a coordinator.
-const OWNS: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that a worker is lost in does not count. The rest belongs to this\n\
+const OWNER_COMMENT: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that a worker is lost in does not count. The rest belongs to this\n\
                     # job: who deletes it deletes all.\n";
-const OWNED: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that it is lost in does not count.\n";
+const OWNED_COMMENT: &str = "# Each pod has an index. Of one that is lost another takes the place; the trial that it is lost in does not count.\n";
 /// Prefix of all names.
-const NAMED: &str = "torment-";
-const BETWEEN: &str = "---\n";
+const NAME_PREFIX: &str = "torment-";
+const SEPARATOR: &str = "---\n";
 
 /// Pods that no worker may share a node with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,29 +60,29 @@ struct PodRole {
     secret: &'static str,
     resources: &'static str,
     /// Comment on its pods.
-    why: &'static str,
+    comment: &'static str,
     is_spread: bool,
 }
 
-const WORKER: PodRole = PodRole {
+const WORKER_ROLE: PodRole = PodRole {
     name: "worker",
     args: "[worker, --join, /run/torment/run.join]",
     secret: "",
     resources: "cpu: \"{cpus}\", memory: 512Mi",
-    why: "  # Whole processors of its own: a loop keeps the time on each. What is short of them is said, and its trial does not count.\n",
+    comment: "  # Whole processors of its own: a loop keeps the time on each. What is short of them is said, and its trial does not count.\n",
     is_spread: true,
 };
 
 /// A worker next to a coordinator, which may start later.
-const NEAR_WORKER: PodRole =
-    PodRole { args: "[worker, --join, /run/torment/run.join, --wait, 1min]", ..WORKER };
+const NEAR_WORKER_ROLE: PodRole =
+    PodRole { args: "[worker, --join, /run/torment/run.join, --wait, 1min]", ..WORKER_ROLE };
 
-const SEAT: PodRole = PodRole {
+const COORDINATOR_ROLE: PodRole = PodRole {
     name: "coordinator",
     args: "[coordinate]",
     secret: "-seat",
     resources: "cpu: 500m, memory: 512Mi",
-    why: "",
+    comment: "",
     is_spread: false,
 };
 
@@ -97,9 +97,9 @@ pub(crate) struct Manifests {
     pub duty: PodDuty,
     pub image: String,
     /// The image's only architecture, if known, as nodes name it.
-    pub kind: Option<String>,
+    pub architecture: Option<String>,
     /// Names of the target's pods watched from inside; else empty.
-    pub inside: Vec<String>,
+    pub inside_pods: Vec<String>,
     /// Time limit of the job.
     pub deadline_seconds: u64,
 }
@@ -126,7 +126,7 @@ fn indented(text: &str, by: usize) -> String {
 impl Manifests {
     /// Name of the job and everything else.
     pub fn name(&self) -> String {
-        format!("{NAMED}{}", self.id)
+        format!("{NAME_PREFIX}{}", self.id)
     }
 
     /// Label selector for all of them.
@@ -146,14 +146,14 @@ impl Manifests {
 
     /// A pod's spec, without its placement.
     fn pod_spec(&self, role: &PodRole) -> String {
-        let kind = self.kind.as_ref().map_or(String::new(), |kind| {
+        let kind = self.architecture.as_ref().map_or(String::new(), |kind| {
             format!(
                 "# For these the image is made.\nnodeSelector: {{kubernetes.io/os: linux, kubernetes.io/arch: {}}}\n",
                 quoted(kind)
             )
         });
         let spec = match &self.duty {
-            PodDuty::Work(apart) => {
+            PodDuty::Work(avoided) => {
                 let spread = if role.is_spread {
                     format!(
                         "# As many nodes as there are, if the scheduler can.\ntopologySpreadConstraints:\n- maxSkew: 1\n  topologyKey: \
@@ -166,9 +166,9 @@ impl Manifests {
                 };
                 let resources = format!(
                     "{}  resources:\n    requests: {{{1}}}\n    limits: {{{1}}}\n",
-                    role.why, role.resources
+                    role.comment, role.resources
                 );
-                let rule = apart.as_ref().map_or(String::new(), AvoidedPods::rule);
+                let rule = avoided.as_ref().map_or(String::new(), AvoidedPods::rule);
                 let spec = POD.replace("{secret}", &format!("{{name}}{}", role.secret));
                 let spec = self.fill(&spec.replace("{resources}", &resources));
                 let spec = spec.replace("{role}", role.name).replace("{args}", role.args);
@@ -191,13 +191,13 @@ impl Manifests {
 
     /// The job that has the pods, and owns the rest.
     pub fn job(&self) -> String {
-        let job = JOB.replace("{head}", OWNS).replace("{job}", "{name}").replace("{owner}", "");
-        self.fill(&job).replace("{pod}", &indented(&self.pod_spec(&WORKER), 6))
+        let job = JOB.replace("{head}", OWNER_COMMENT).replace("{job}", "{name}").replace("{owner}", "");
+        self.fill(&job).replace("{pod}", &indented(&self.pod_spec(&WORKER_ROLE), 6))
     }
 
     /// The job that has the coordinator, and owns the rest.
     pub fn coordinator(&self) -> String {
-        self.fill(COORDINATOR).replace("{pod}", &indented(&self.pod_spec(&SEAT), 6))
+        self.fill(COORDINATOR).replace("{pod}", &indented(&self.pod_spec(&COORDINATOR_ROLE), 6))
     }
 
     /// One of the pods alone, to ask the server whether it would be admitted.
@@ -206,7 +206,7 @@ impl Manifests {
             "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\n  labels: {{torment/run: {}}}\nspec:\n{}\n",
             self.name(),
             quoted(&self.id),
-            indented(&self.pod_spec(&WORKER), 2)
+            indented(&self.pod_spec(&WORKER_ROLE), 2)
         )
     }
 
@@ -221,7 +221,7 @@ impl Manifests {
     /// The objects owned by the job with this UID.
     pub fn owned_objects(&self, owner: &str, join_file: &str) -> String {
         let policy = self.fill(POLICY).replace("{owner}", &self.owned_by(owner));
-        format!("{}{BETWEEN}{policy}", self.secret(owner, join_file))
+        format!("{}{SEPARATOR}{policy}", self.secret(owner, join_file))
     }
 
     /// The secret with the join file, owned by the job.
@@ -231,13 +231,13 @@ impl Manifests {
     }
 
     /// The same if that job has the coordinator: also what that needs, and the workers.
-    pub fn coordinated_objects(&self, owner: &str, passes: &JoinFiles) -> String {
-        let job = JOB.replace("{head}", OWNED).replace("{job}", "{name}-workers");
+    pub fn coordinated_objects(&self, owner: &str, join_files: &JoinFiles) -> String {
+        let job = JOB.replace("{head}", OWNED_COMMENT).replace("{job}", "{name}-workers");
         let [near, job] = [NEAR, &job].map(|text| self.fill(text).replace("{owner}", &self.owned_by(owner)));
-        let near = near.replace("{coordinator}", &quoted(&passes.coordinator));
-        let near = near.replace("{owner_file}", &quoted(&passes.owner));
-        let job = job.replace("{pod}", &indented(&self.pod_spec(&NEAR_WORKER), 6));
-        format!("{near}{BETWEEN}{}{BETWEEN}{job}", self.owned_objects(owner, &passes.worker))
+        let near = near.replace("{coordinator}", &quoted(&join_files.coordinator));
+        let near = near.replace("{owner_file}", &quoted(&join_files.owner));
+        let job = job.replace("{pod}", &indented(&self.pod_spec(&NEAR_WORKER_ROLE), 6));
+        format!("{near}{SEPARATOR}{}{SEPARATOR}{job}", self.owned_objects(owner, &join_files.worker))
     }
 
     /// For people who create them by hand: all but the secret, which is made when the run begins.
@@ -252,7 +252,7 @@ impl Manifests {
              #   kubectl delete job,networkpolicy -l {selector}; kubectl delete secret {name}\n",
             self.count
         );
-        format!("{head}{BETWEEN}{}{BETWEEN}{}", self.job(), self.fill(POLICY).replace("{owner}", ""))
+        format!("{head}{SEPARATOR}{}{SEPARATOR}{}", self.job(), self.fill(POLICY).replace("{owner}", ""))
     }
 }
 

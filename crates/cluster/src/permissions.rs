@@ -11,75 +11,87 @@ use std::collections::BTreeMap;
 mod watch_permissions;
 
 /// First version with a backoff limit per index.
-const OLDEST: (u32, u32) = (1, 29);
+const VERSION_LEAST: (u32, u32) = (1, 29);
 /// Two, the default of a run.
 const WORKERS: u32 = 2;
-const AN_HOUR: u64 = 3600;
+const DEADLINE_SECONDS: u64 = 3600;
 
 /// A permission that a run needs, and what for.
 struct AccessRight {
     name: &'static str,
     group: &'static str,
-    what: &'static str,
+    resource_path: &'static str,
     verbs: &'static [&'static str],
     /// What is lost without it; `None`: the run is impossible.
-    less: Option<&'static str>,
+    consequence: Option<&'static str>,
 }
 
 impl AccessRight {
     fn resource(&self) -> &str {
-        self.what.split('/').next().unwrap_or(self.what)
+        self.resource_path.split('/').next().unwrap_or(self.resource_path)
     }
 
     fn subresource(&self) -> &str {
-        self.what.split_once('/').map_or("", |(_, sub)| sub)
+        self.resource_path.split_once('/').map_or("", |(_, sub)| sub)
     }
 }
 
 const RIGHTS: [AccessRight; 8] = [
-    AccessRight { name: "jobs", group: "batch", what: "jobs", verbs: &["create", "delete"], less: None },
-    AccessRight { name: "secrets", group: "", what: "secrets", verbs: &["create"], less: None },
+    AccessRight {
+        name: "jobs",
+        group: "batch",
+        resource_path: "jobs",
+        verbs: &["create", "delete"],
+        consequence: None,
+    },
+    AccessRight {
+        name: "secrets",
+        group: "",
+        resource_path: "secrets",
+        verbs: &["create"],
+        consequence: None,
+    },
     AccessRight {
         name: "networkpolicies",
         group: "networking.k8s.io",
-        what: "networkpolicies",
+        resource_path: "networkpolicies",
         verbs: &["create"],
-        less: None,
+        consequence: None,
     },
     AccessRight {
         name: "growth",
         group: "batch",
-        what: "jobs",
+        resource_path: "jobs",
         verbs: &["patch"],
-        less: Some("a fleet does not grow (--workers 4..16)"),
+        consequence: Some("a fleet does not grow (--workers 4..16)"),
     },
     AccessRight {
         name: "pods",
         group: "",
-        what: "pods",
+        resource_path: "pods",
         verbs: &["list"],
-        less: Some("why a worker does not start, or was lost, and on which node it is, is not said"),
+        consequence: Some("why a worker does not start, or was lost, and on which node it is, is not said"),
     },
     AccessRight {
         name: "events",
         group: "",
-        what: "events",
+        resource_path: "events",
         verbs: &["list"],
-        less: Some("why the cluster makes no pods at all, such as a quota, is not said"),
+        consequence: Some("why the cluster makes no pods at all, such as a quota, is not said"),
     },
     AccessRight {
         name: "services",
         group: "",
-        what: "services",
+        resource_path: "services",
         verbs: &["create"],
-        less: Some("no run can be conducted there (--conduct-there)"),
+        consequence: Some("no run can be conducted there (--conduct-there)"),
     },
     AccessRight {
         name: "pods/portforward",
         group: "",
-        what: "pods/portforward",
+        resource_path: "pods/portforward",
         verbs: &["create"],
-        less: Some("a run that is conducted there (--conduct-there) cannot be followed"),
+        consequence: Some("a run that is conducted there (--conduct-there) cannot be followed"),
     },
 ];
 
@@ -110,10 +122,10 @@ impl PodSite {
     /// # Errors
     /// If the cluster does not answer.
     pub fn examine(&self) -> Result<Vec<Prerequisite>, Error> {
-        let said = self.kubectl.ask("its version", &["version", "-o", "json"], "")?;
-        let said: Value = serde_json::from_str(&said).unwrap_or_default();
-        let version = said["serverVersion"]["gitVersion"].as_str().unwrap_or_default();
-        let client = said["clientVersion"]["gitVersion"].as_str().unwrap_or("?");
+        let output = self.kubectl.ask("its version", &["version", "-o", "json"], "")?;
+        let output: Value = serde_json::from_str(&output).unwrap_or_default();
+        let version = output["serverVersion"]["gitVersion"].as_str().unwrap_or_default();
+        let client = output["clientVersion"]["gitVersion"].as_str().unwrap_or("?");
         let mut rows = vec![row("kubectl", client), check_version(version)];
         rows.extend(self.rights(&RIGHTS)?);
         rows.push(self.check_objects());
@@ -123,7 +135,7 @@ impl PodSite {
     }
 
     fn rights(&self, rights: &[AccessRight]) -> Result<Vec<Prerequisite>, Error> {
-        let asked: Vec<(&AccessRight, &str)> =
+        let requested: Vec<(&AccessRight, &str)> =
             rights.iter().flat_map(|right| right.verbs.iter().map(move |verb| (right, *verb))).collect();
         let place = &self.kubectl.namespace;
         let review = |(right, verb): &(&AccessRight, &str)| {
@@ -137,59 +149,59 @@ impl PodSite {
             })
             .to_string()
         };
-        let reviews: Vec<String> = asked.iter().map(review).collect();
+        let reviews: Vec<String> = requested.iter().map(review).collect();
         // Validation would make kubectl ask for what only administrators may see.
         let arguments = ["create", "--validate=false", "-f", "-", "-o", "json"];
-        let said = self.kubectl.ask("asking what you may do", &arguments, &reviews.join("\n"))?;
+        let output = self.kubectl.ask("asking what you may do", &arguments, &reviews.join("\n"))?;
         // One after the other, in the order asked.
-        let mut answers = serde_json::Deserializer::from_str(&said).into_iter::<Value>().flatten();
+        let mut answers = serde_json::Deserializer::from_str(&output).into_iter::<Value>().flatten();
         let answers: Vec<Value> = match answers.next() {
             Some(list) if list["kind"] == "List" => list["items"].as_array().cloned().unwrap_or_default(),
             first => first.into_iter().chain(answers).collect(),
         };
-        let allowed = |asked: &&(&AccessRight, &str)| {
+        let allowed = |requested: &&(&AccessRight, &str)| {
             let attributes = |answer: &&Value| {
                 let has = &answer["spec"]["resourceAttributes"];
-                has["resource"] == asked.0.resource()
-                    && has["verb"] == asked.1
-                    && has["subresource"].as_str().unwrap_or_default() == asked.0.subresource()
+                has["resource"] == requested.0.resource()
+                    && has["verb"] == requested.1
+                    && has["subresource"].as_str().unwrap_or_default() == requested.0.subresource()
             };
             answers.iter().find(attributes).is_some_and(|answer| answer["status"]["allowed"] == true)
         };
-        Ok(rights.iter().map(|right| self.judge_right(right, &asked, &allowed)).collect())
+        Ok(rights.iter().map(|right| self.judge_right(right, &requested, &allowed)).collect())
     }
 
     fn judge_right(
         &self,
         right: &AccessRight,
-        asked: &[(&AccessRight, &str)],
+        requested: &[(&AccessRight, &str)],
         allowed: &dyn Fn(&&(&AccessRight, &str)) -> bool,
     ) -> Prerequisite {
-        let missing: Vec<&str> = asked
+        let missing: Vec<&str> = requested
             .iter()
-            .filter(|asked| asked.0.name == right.name && !allowed(asked))
+            .filter(|requested| requested.0.name == right.name && !allowed(requested))
             .map(|(_, verb)| *verb)
             .collect();
         if missing.is_empty() {
-            return row(right.name, format!("you may {} {}", right.verbs.join(" and "), right.what));
+            return row(right.name, format!("you may {} {}", right.verbs.join(" and "), right.resource_path));
         }
         let found = row(
             right.name,
             format!(
                 "you may not {} {} in namespace {}",
                 missing.join(" or "),
-                right.what,
+                right.resource_path,
                 self.kubectl.namespace
             ),
         );
         let namespace = &self.kubectl.namespace;
-        let role = match right.what {
+        let role = match right.resource_path {
             EPHEMERAL => grants_inside("--user=YOU", namespace),
             _ => format!("kubectl create rolebinding torment --clusterrole=edit --user=YOU -n {namespace}"),
         };
         let for_good = Some(format!("whoever administers it: {role}"));
         let remedy = Some(Remedy { now: None, for_good });
-        match right.less {
+        match right.consequence {
             None => with_bearing(found, Severity::Hinders, "no run can be made there", remedy),
             Some(less) => with_bearing(found, Severity::Less, less, remedy),
         }
@@ -197,11 +209,11 @@ impl PodSite {
 
     /// Whether the server accepts the objects, every field of them.
     fn check_objects(&self) -> Prerequisite {
-        let objects = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), AN_HOUR);
+        let manifests = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), DEADLINE_SECONDS);
         let all = format!(
             "{}---\n{}",
-            objects.job(),
-            objects.owned_objects("00000000-0000-0000-0000-000000000000", "")
+            manifests.job(),
+            manifests.owned_objects("00000000-0000-0000-0000-000000000000", "")
         );
         let arguments = ["create", "--dry-run=server", "--validate=strict", "-f", "-", "-o", "name"];
         let row = row("objects", "a job, a secret and a network policy are accepted as they are");
@@ -215,9 +227,9 @@ impl PodSite {
     }
 
     fn check_worker_admission(&self) -> Prerequisite {
-        let objects = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), AN_HOUR);
+        let manifests = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), DEADLINE_SECONDS);
         let row = row("a worker's pod", "it is admitted: Pod Security, quota, rules of the cluster");
-        match self.check_admission(&objects) {
+        match self.check_admission(&manifests) {
             Ok(()) => row,
             Err(why) => {
                 let found = Prerequisite { found: why.to_string(), ..row };
@@ -235,7 +247,7 @@ fn check_version(version: &str) -> Prerequisite {
             found: "it does not say its version".to_owned(),
             ..found
         },
-        Some(number) if number >= OLDEST => found,
+        Some(number) if number >= VERSION_LEAST => found,
         Some(_) => {
             let remedy = Remedy {
                 now: None,

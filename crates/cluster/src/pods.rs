@@ -1,10 +1,10 @@
 //! The state of a run's pods as the cluster reports it: which cannot start, which wait for what, why one ended. Pure.
 
-use crate::error::last;
+use crate::error::last_line;
 use serde_json::Value;
 
 /// Waiting reasons that a pod does not recover from. (Pulling an image is retried at first.)
-const STUCK: [&str; 7] = [
+const STUCK_REASONS: [&str; 7] = [
     "ImagePullBackOff",
     "InvalidImageName",
     "ErrImageNeverPull",
@@ -14,7 +14,7 @@ const STUCK: [&str; 7] = [
     "RunContainerError",
 ];
 /// An index whose pods failed this often before joining will not join.
-const FAILED_MOST: usize = 2;
+const FAILURES_MOST: usize = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PodStatus {
@@ -28,19 +28,19 @@ struct PodStatus {
     node: Option<String>,
     phase: String,
     /// Why its container waits: reason and message.
-    waits: Option<(String, String)>,
+    waiting: Option<(String, String)>,
     /// Why it cannot be scheduled.
     unplaced: Option<String>,
-    ended: Option<ContainerExit>,
+    exit: Option<ContainerExit>,
     /// Why the cluster evicts it.
-    disrupted: Option<String>,
+    eviction: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ContainerExit {
     code: i64,
     reason: String,
-    said: String,
+    message: String,
 }
 
 /// All pods of a run, the latest of each index last.
@@ -64,7 +64,7 @@ impl PodStatus {
         let ended = state.pointer("/terminated/exitCode").and_then(Value::as_i64).map(|code| ContainerExit {
             code,
             reason: text(state, "/terminated/reason").unwrap_or_default(),
-            said: last(&text(state, "/terminated/message").unwrap_or_default()),
+            message: last_line(&text(state, "/terminated/message").unwrap_or_default()),
         });
         let index = "/metadata/annotations/batch.kubernetes.io~1job-completion-index";
         let says = |condition: &Value| text(condition, "/message").or_else(|| text(condition, "/reason"));
@@ -76,10 +76,10 @@ impl PodStatus {
             name: text(pod, "/metadata/name").unwrap_or_default(),
             node: text(pod, "/spec/nodeName"),
             phase: text(pod, "/status/phase").unwrap_or_default(),
-            waits,
+            waiting: waits,
             unplaced: condition(pod, "PodScheduled", "False").and_then(says),
-            ended,
-            disrupted: condition(pod, "DisruptionTarget", "True").and_then(says).or_else(|| {
+            exit: ended,
+            eviction: condition(pod, "DisruptionTarget", "True").and_then(says).or_else(|| {
                 // Set when a node runs out of something.
                 text(pod, "/status/reason").map(|reason| match text(pod, "/status/message") {
                     Some(message) => format!("{reason}: {message}"),
@@ -109,7 +109,8 @@ impl PodStatus {
 
     /// Why it will never start, if so.
     fn stuck_reason(&self) -> Option<String> {
-        let (reason, message) = self.waits.as_ref().filter(|(reason, _)| STUCK.contains(&reason.as_str()))?;
+        let (reason, message) =
+            self.waiting.as_ref().filter(|(reason, _)| STUCK_REASONS.contains(&reason.as_str()))?;
         let helps = if reason.contains("Image") {
             "; torment image makes it: load it on each node (ctr -n k8s.io images import), or push it where they find it, and \
              say so: --image"
@@ -121,17 +122,17 @@ impl PodStatus {
 
     /// How it ended, unless successfully.
     fn failure(&self) -> Option<String> {
-        let how = match (&self.disrupted, &self.ended) {
+        let how = match (&self.eviction, &self.exit) {
             (Some(why), _) => why.clone(),
             (None, Some(ContainerExit { code: 0, .. })) => return None,
             (None, Some(ContainerExit { reason, .. })) if reason == "OOMKilled" => {
                 "it had not enough memory (OOMKilled)".to_owned()
             }
             (None, Some(ContainerExit { code: 137, .. })) => "it was killed".to_owned(),
-            (None, Some(ContainerExit { code, said, .. })) if said.is_empty() => {
+            (None, Some(ContainerExit { code, message, .. })) if message.is_empty() => {
                 format!("it ended with exit code {code}")
             }
-            (None, Some(ContainerExit { said, .. })) => said.trim_start_matches("torment: ").to_owned(),
+            (None, Some(ContainerExit { message, .. })) => message.trim_start_matches("torment: ").to_owned(),
             (None, None) if self.phase == "Failed" => "it failed".to_owned(),
             (None, None) => return None,
         };
@@ -157,7 +158,7 @@ impl Pods {
     pub fn coordinator_ended(&self) -> Option<String> {
         let pod = self.0.iter().rev().find(|pod| pod.is_coordinator())?;
         pod.failure()
-            .or_else(|| pod.ended.as_ref().map(|_| "it is over".to_owned()))
+            .or_else(|| pod.exit.as_ref().map(|_| "it is over".to_owned()))
             .map(|why| format!("{}: {why}", pod.describe()))
     }
 
@@ -168,7 +169,7 @@ impl Pods {
             let failed =
                 |index: &str| self.0.iter().filter(|pod| pod.index == index && pod.phase == "Failed").count();
             let for_good = |pod: &&PodStatus| {
-                let most = if pod.is_replaced { FAILED_MOST } else { 1 };
+                let most = if pod.is_replaced { FAILURES_MOST } else { 1 };
                 failed(&pod.index) >= most && pod.failure().is_some()
             };
             let pod = self.0.iter().rev().find(for_good)?;
@@ -195,7 +196,7 @@ impl Pods {
             pod.unplaced.as_ref().map(|why| format!("{} has no node: {why}", pod.describe()))
         };
         let waiting = |pod: &PodStatus| {
-            let (reason, message) = pod.waits.as_ref()?;
+            let (reason, message) = pod.waiting.as_ref()?;
             Some(format!("{} waits: {reason} {message}", pod.describe()).trim_end().to_owned())
         };
         // Another may have replaced it.
@@ -256,8 +257,8 @@ mod tests {
         json!({"phase": phase, "containerStatuses": [{ "state": state }]})
     }
 
-    fn failed(said: &str) -> Value {
-        state(json!({"terminated": {"exitCode": 1, "reason": "Error", "message": said}}), "Failed")
+    fn failed(message: &str) -> Value {
+        state(json!({"terminated": {"exitCode": 1, "reason": "Error", "message": message}}), "Failed")
     }
 
     #[test]

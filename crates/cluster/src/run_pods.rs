@@ -14,26 +14,26 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interval between looks at pods: each is a process that reads a configuration, signs in and asks.
-const BETWEEN: Duration = Duration::from_secs(2);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 /// Longest wait to learn why a worker was lost.
-const WHY_LIMIT: Duration = Duration::from_secs(5);
+const QUERY_LIMIT: Duration = Duration::from_secs(5);
 
 /// A run's objects in a cluster, removed on drop, and also when this process dies.
 #[derive(Debug)]
 pub struct RunPods {
     site: PodSite,
-    objects: Manifests,
+    manifests: Manifests,
     /// `None` if this process is not to end the run.
-    sweeper: Option<CleanupProcess>,
-    seen: Arc<PodSnapshot>,
-    asked: Option<Instant>,
+    cleanup: Option<CleanupProcess>,
+    snapshot: Arc<PodSnapshot>,
+    refreshed_at: Option<Instant>,
 }
 
 /// The state last seen.
 #[derive(Debug, Default)]
 struct PodSnapshot {
-    is_out: AtomicBool,
-    stand: Mutex<(Pods, Option<String>)>,
+    is_refreshing: AtomicBool,
+    state: Mutex<(Pods, Option<String>)>,
 }
 
 impl PodSite {
@@ -49,7 +49,7 @@ impl PodSite {
         host: &str,
         deadline_seconds: u64,
     ) -> Result<RunPods, Error> {
-        self.raised(workers, PodDuty::Work(self.avoided_pods(host)?), file, deadline_seconds)
+        self.start_job(workers, PodDuty::Work(self.avoided_pods(host)?), file, deadline_seconds)
     }
 
     /// The same for watchers, one on each of these nodes.
@@ -62,7 +62,7 @@ impl PodSite {
         file: &str,
         deadline_seconds: u64,
     ) -> Result<RunPods, Error> {
-        self.raised(nodes.len() as u32, PodDuty::Watch(nodes.to_vec()), file, deadline_seconds)
+        self.start_job(nodes.len() as u32, PodDuty::Watch(nodes.to_vec()), file, deadline_seconds)
     }
 
     /// Adds a watcher to each of these pods, all of one namespace. It joins with `file`, and ends by itself after the
@@ -76,39 +76,40 @@ impl PodSite {
         file: &str,
         deadline_seconds: u64,
     ) -> Result<RunPods, Error> {
-        let (site, objects) = self.inside(pods, new_id(), deadline_seconds);
-        let changes = site.pod_patches(&objects)?;
+        let (site, manifests) = self.inside(pods, new_id(), deadline_seconds);
+        let changes = site.pod_patches(&manifests)?;
         // An ephemeral container cannot be removed: first ask whether all pods would accept it.
         site.apply_patches(&changes, &["--dry-run=server"])?;
-        let workforce = site.create(objects, Manifests::job, |objects, owner| objects.secret(owner, file))?;
+        let run_pods =
+            site.create(manifests, Manifests::job, |manifests, owner| manifests.secret(owner, file))?;
         site.apply_patches(&changes, &[])?;
-        Ok(workforce)
+        Ok(run_pods)
     }
 
     /// Asks the server whether each of these pods, all of one namespace, would accept a watcher.
     pub(crate) fn check_admission_inside(&self, pods: &[TargetPod]) -> Result<(), Error> {
-        let (site, objects) = self.inside(pods, "doctor".to_owned(), 0);
-        site.apply_patches(&site.pod_patches(&objects)?, &["--dry-run=server"])
+        let (site, manifests) = self.inside(pods, "doctor".to_owned(), 0);
+        site.apply_patches(&site.pod_patches(&manifests)?, &["--dry-run=server"])
     }
 
     /// A job without pods is over at once: it owns the join file, and the cluster removes both an hour later if nobody
     /// else does.
     fn inside(&self, pods: &[TargetPod], id: String, deadline_seconds: u64) -> (Self, Manifests) {
         let site = self.in_namespace(pods.first().map_or("", |pod| pod.namespace.as_str()));
-        let mut objects = site.objects(id, 0, PodDuty::Work(None), deadline_seconds);
-        objects.inside = pods.iter().map(|pod| pod.name.clone()).collect();
-        (site, objects)
+        let mut manifests = site.objects(id, 0, PodDuty::Work(None), deadline_seconds);
+        manifests.inside_pods = pods.iter().map(|pod| pod.name.clone()).collect();
+        (site, manifests)
     }
 
     /// Each pod's name and patch.
-    fn pod_patches(&self, objects: &Manifests) -> Result<Vec<(String, String)>, Error> {
+    fn pod_patches(&self, manifests: &Manifests) -> Result<Vec<(String, String)>, Error> {
         let of_pod = |name: &String| {
             let arguments = ["get", "pod", name, "-o", "json"];
             let pod = self.kubectl.ask("asking for the target's pod", &arguments, "")?;
-            let change = pod_patch(objects, &serde_json::from_str(&pod).unwrap_or_default());
+            let change = pod_patch(manifests, &serde_json::from_str(&pod).unwrap_or_default());
             Ok((name.clone(), change.to_string()))
         };
-        objects.inside.iter().map(of_pod).collect()
+        manifests.inside_pods.iter().map(of_pod).collect()
     }
 
     fn apply_patches(&self, changes: &[(String, String)], how: &[&str]) -> Result<(), Error> {
@@ -119,36 +120,42 @@ impl PodSite {
         })
     }
 
-    fn raised(&self, count: u32, duty: PodDuty, file: &str, deadline_seconds: u64) -> Result<RunPods, Error> {
-        let objects = self.objects(new_id(), count, duty, deadline_seconds);
-        self.check_admission(&objects)?;
-        self.create(objects, Manifests::job, |objects, owner| objects.owned_objects(owner, file))
+    fn start_job(
+        &self,
+        count: u32,
+        duty: PodDuty,
+        file: &str,
+        deadline_seconds: u64,
+    ) -> Result<RunPods, Error> {
+        let manifests = self.objects(new_id(), count, duty, deadline_seconds);
+        self.check_admission(&manifests)?;
+        self.create(manifests, Manifests::job, |manifests, owner| manifests.owned_objects(owner, file))
     }
 
     /// First the owner, then what it owns. From then on any failure cleans up.
     fn create(
         &self,
-        objects: Manifests,
+        manifests: Manifests,
         first: impl Fn(&Manifests) -> String,
         rest: impl Fn(&Manifests, &str) -> String,
     ) -> Result<RunPods, Error> {
         let kubectl = &self.kubectl;
-        let sweeper = CleanupProcess::start(kubectl, &objects.name())?;
-        let mut workforce = RunPods {
+        let cleanup = CleanupProcess::start(kubectl, &manifests.name())?;
+        let mut run_pods = RunPods {
             site: self.clone(),
-            objects,
-            sweeper: Some(sweeper),
-            seen: Arc::default(),
-            asked: None,
+            manifests,
+            cleanup: Some(cleanup),
+            snapshot: Arc::default(),
+            refreshed_at: None,
         };
-        let objects = &workforce.objects;
-        let made = kubectl.ask("making the pods", &["create", "-f", "-", "-o", "json"], &first(objects))?;
+        let manifests = &run_pods.manifests;
+        let made = kubectl.ask("making the pods", &["create", "-f", "-", "-o", "json"], &first(manifests))?;
         let made: Value = serde_json::from_str(&made).unwrap_or_default();
         let owner = made["metadata"]["uid"].as_str().unwrap_or_default();
-        match kubectl.ask("making what they need", &["create", "-f", "-"], &rest(objects, owner)) {
-            Ok(_) => Ok(workforce),
+        match kubectl.ask("making what they need", &["create", "-f", "-"], &rest(manifests, owner)) {
+            Ok(_) => Ok(run_pods),
             Err(why) => {
-                workforce.remove();
+                run_pods.remove();
                 Err(why)
             }
         }
@@ -164,20 +171,20 @@ impl PodSite {
         &self,
         id: &str,
         workers: u32,
-        passes: &dyn Fn(&str) -> Result<JoinFiles, String>,
+        join_files: &dyn Fn(&str) -> Result<JoinFiles, String>,
         host: &str,
         deadline_seconds: u64,
     ) -> Result<(RunPods, String), Error> {
-        let objects =
+        let manifests =
             self.objects(id.to_owned(), workers, PodDuty::Work(self.avoided_pods(host)?), deadline_seconds);
-        self.check_admission(&objects)?;
-        let passes = passes(&objects.name()).map_err(Error::Said)?;
+        self.check_admission(&manifests)?;
+        let join_files = join_files(&manifests.name()).map_err(Error::Explained)?;
         let made = self.create(
-            objects,
-            |objects| objects.coordinator(),
-            |objects, owner| objects.coordinated_objects(owner, &passes),
+            manifests,
+            |manifests| manifests.coordinator(),
+            |manifests, owner| manifests.coordinated_objects(owner, &join_files),
         );
-        made.map(|workforce| (workforce, passes.owner))
+        made.map(|run_pods| (run_pods, join_files.owner))
     }
 
     /// The objects of a run that was started earlier, and its owner's join file.
@@ -185,8 +192,8 @@ impl PodSite {
     /// # Errors
     /// If there is none, or the user may not read its secret.
     pub fn find_run(&self, id: &str) -> Result<(RunPods, String), Error> {
-        let objects = self.objects(id.to_owned(), 0, PodDuty::Work(None), 0);
-        let seat = format!("{}-seat", objects.name());
+        let manifests = self.objects(id.to_owned(), 0, PodDuty::Work(None), 0);
+        let seat = format!("{}-seat", manifests.name());
         let template = "go-template={{index .data \"owner.join\" | base64decode}}";
         let file = self.kubectl.ask(
             "asking for the run",
@@ -195,19 +202,24 @@ impl PodSite {
         )?;
         if file.is_empty() {
             let place = self.describe();
-            return Err(Error::Said(format!(
+            return Err(Error::Explained(format!(
                 "there is no run {id} in {place}: what is over is removed after an hour"
             )));
         }
-        let workforce =
-            RunPods { site: self.clone(), objects, sweeper: None, seen: Arc::default(), asked: None };
-        Ok((workforce, file))
+        let run_pods = RunPods {
+            site: self.clone(),
+            manifests,
+            cleanup: None,
+            snapshot: Arc::default(),
+            refreshed_at: None,
+        };
+        Ok((run_pods, file))
     }
 
     /// Asks the server whether it would admit one of the pods: for a job it rejects pods only when they are created.
-    pub(crate) fn check_admission(&self, objects: &Manifests) -> Result<(), Error> {
+    pub(crate) fn check_admission(&self, manifests: &Manifests) -> Result<(), Error> {
         let arguments = ["create", "--dry-run=server", "-f", "-", "-o", "name"];
-        match self.kubectl.ask("asking whether a pod would be admitted", &arguments, &objects.pod()) {
+        match self.kubectl.ask("asking whether a pod would be admitted", &arguments, &manifests.pod()) {
             // A user who may create jobs need not be allowed to create pods.
             Err(why) if is_forbidden(&why, "create", "pods") => Ok(()),
             answer => answer.map(drop),
@@ -218,7 +230,7 @@ impl PodSite {
 impl RunPods {
     /// Where it is, for people.
     pub fn describe(&self) -> String {
-        format!("{} in {}", self.objects.name(), self.site.describe())
+        format!("{} in {}", self.manifests.name(), self.site.describe())
     }
 
     /// As `--on` takes it.
@@ -229,52 +241,52 @@ impl RunPods {
     /// The command that shows the logs.
     pub fn logs(&self) -> String {
         let namespace = &self.site.kubectl.namespace;
-        match self.objects.inside.first() {
-            Some(pod) => format!("kubectl logs -n {namespace} {pod} -c {}", self.objects.name()),
-            None => format!("kubectl logs -n {namespace} -l {}", self.objects.selector()),
+        match self.manifests.inside_pods.first() {
+            Some(pod) => format!("kubectl logs -n {namespace} {pod} -c {}", self.manifests.name()),
+            None => format!("kubectl logs -n {namespace} -l {}", self.manifests.selector()),
         }
     }
 
     /// Looks at the pods if it is time, without waiting for the result.
     pub fn refresh(&mut self) {
-        let is_time = self.asked.is_none_or(|asked| asked.elapsed() >= BETWEEN);
-        if !is_time || self.seen.is_out.swap(true, Ordering::AcqRel) {
+        let is_time = self.refreshed_at.is_none_or(|asked| asked.elapsed() >= REFRESH_INTERVAL);
+        if !is_time || self.snapshot.is_refreshing.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.asked = Some(Instant::now());
-        let (site, objects, seen) = (self.site.clone(), self.objects.clone(), Arc::clone(&self.seen));
+        self.refreshed_at = Some(Instant::now());
+        let (site, manifests, seen) = (self.site.clone(), self.manifests.clone(), Arc::clone(&self.snapshot));
         thread::spawn(move || {
-            seen.update(&site, &objects);
-            seen.is_out.store(false, Ordering::Release);
+            seen.update(&site, &manifests);
+            seen.is_refreshing.store(false, Ordering::Release);
         });
     }
 
     /// Why the run cannot begin, as last seen.
     pub fn obstacle(&self) -> Option<String> {
-        let stand = self.seen.stand();
-        let complaint = || stand.1.as_ref().map(|why| format!("the cluster makes no pods: {why}"));
-        stand.0.obstacle().or_else(complaint)
+        let stand = self.snapshot.lock();
+        let warning = || stand.1.as_ref().map(|why| format!("the cluster makes no pods: {why}"));
+        stand.0.obstacle().or_else(warning)
     }
 
     /// Which pods the run waits for, and why they do not come. Looks now.
     pub fn describe_waiting(&self) -> Option<String> {
-        self.seen.update(&self.site, &self.objects);
-        self.obstacle().or_else(|| self.seen.stand().0.describe_waiting())
+        self.snapshot.update(&self.site, &self.manifests);
+        self.obstacle().or_else(|| self.snapshot.lock().0.describe_waiting())
     }
 
     /// The node of the pod with this hostname. Looks if it has not seen it yet.
     pub fn node(&self, host: &str) -> Option<String> {
-        let seen = || self.seen.stand().0.node(host).map(str::to_owned);
+        let seen = || self.snapshot.lock().0.node(host).map(str::to_owned);
         seen().or_else(|| {
-            self.seen.update(&self.site, &self.objects);
+            self.snapshot.update(&self.site, &self.manifests);
             seen()
         })
     }
 
     /// Why the pod with this hostname is gone, if the cluster knows. Looks now.
     pub fn why_gone(&self, host: &str) -> Option<String> {
-        self.seen.update(&self.site, &self.objects);
-        self.seen.stand().0.why_gone(host)
+        self.snapshot.update(&self.site, &self.manifests);
+        self.snapshot.lock().0.why_gone(host)
     }
 
     /// Grows to this many workers in all.
@@ -284,23 +296,23 @@ impl RunPods {
     pub fn grow(&mut self, workers: u32) -> Result<(), Error> {
         // Both at once: an indexed job accepts nothing else.
         let change = json!({"spec": {"completions": workers, "parallelism": workers}}).to_string();
-        let arguments = ["patch", "job", &self.objects.name(), "--type=merge", "-p", &change, "-o", "name"];
+        let arguments = ["patch", "job", &self.manifests.name(), "--type=merge", "-p", &change, "-o", "name"];
         self.site.kubectl.ask("asking for more workers", &arguments, "")?;
-        self.objects.count = workers;
+        self.manifests.count = workers;
         // What was seen before says nothing of the new ones.
-        self.seen = Arc::default();
+        self.snapshot = Arc::default();
         Ok(())
     }
 
     /// Whether no more than this many come, as last seen: the others are not created, unschedulable, or cannot start.
     pub fn is_stuck_at(&self, there: usize) -> bool {
-        let stand = self.seen.stand();
+        let stand = self.snapshot.lock();
         stand.0.coming_count() <= there && (stand.1.is_some() || stand.0.has_unplaced())
     }
 
     /// How the coordinator pod ended, if it did.
     pub fn coordinator_ended(&self) -> Option<String> {
-        self.seen.stand().0.coordinator_ended()
+        self.snapshot.lock().0.coordinator_ended()
     }
 
     /// Forwards a port to the coordinator, for its owner.
@@ -308,29 +320,29 @@ impl RunPods {
     /// # Errors
     /// If the cluster does not forward.
     pub fn forward(&self) -> Result<PortForward, Error> {
-        PortForward::start(&self.site.kubectl, &self.objects.name(), OWNER_PORT)
+        PortForward::start(&self.site.kubectl, &self.manifests.name(), OWNER_PORT)
     }
 
     /// From now on it outlives this process.
     pub fn detach(&mut self) {
-        if let Some(mut sweeper) = self.sweeper.take() {
-            sweeper.disarm();
+        if let Some(mut cleanup) = self.cleanup.take() {
+            cleanup.disarm();
         }
     }
 
     /// Removes everything. What the cluster does not remove ends by itself.
     pub fn remove(&mut self) {
-        match self.sweeper.take() {
-            Some(mut sweeper) => sweeper.finish(),
-            None => drop(remove(&self.site.kubectl, &self.objects.name())),
+        match self.cleanup.take() {
+            Some(mut cleanup) => cleanup.finish(),
+            None => drop(remove(&self.site.kubectl, &self.manifests.name())),
         }
     }
 }
 
 impl Drop for RunPods {
     fn drop(&mut self) {
-        if let Some(mut sweeper) = self.sweeper.take() {
-            sweeper.finish();
+        if let Some(mut cleanup) = self.cleanup.take() {
+            cleanup.finish();
         }
     }
 }
@@ -342,32 +354,33 @@ pub fn new_id() -> String {
 }
 
 impl PodSnapshot {
-    fn stand(&self) -> std::sync::MutexGuard<'_, (Pods, Option<String>)> {
-        self.stand.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, (Pods, Option<String>)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks the cluster. Without an answer, the last state stays.
-    fn update(&self, site: &PodSite, objects: &Manifests) {
+    fn update(&self, site: &PodSite, manifests: &Manifests) {
         let ask = |arguments: &[&str]| -> Option<Value> {
-            let said = site.kubectl.said("asking for the pods", arguments, "", WHY_LIMIT).ok()?;
-            serde_json::from_str(&said.out).ok().filter(|_| said.fine)
+            let output =
+                site.kubectl.output_within("asking for the pods", arguments, "", QUERY_LIMIT).ok()?;
+            serde_json::from_str(&output.stdout).ok().filter(|_| output.succeeded)
         };
-        let selector = objects.selector();
-        let which = if objects.inside.is_empty() {
+        let selector = manifests.selector();
+        let which = if manifests.inside_pods.is_empty() {
             vec!["-l", &selector]
         } else {
-            objects.inside.iter().map(String::as_str).chain(["--ignore-not-found"]).collect()
+            manifests.inside_pods.iter().map(String::as_str).chain(["--ignore-not-found"]).collect()
         };
         let Some(list) = ask(&[&["get", "pods", "-o", "json"], &which[..]].concat()) else { return };
-        let list = if objects.inside.is_empty() { list } else { as_pods(&list, &objects.name()) };
+        let list = if manifests.inside_pods.is_empty() { list } else { as_pods(&list, &manifests.name()) };
         let pods = Pods::parse(&list);
-        let complaint = if pods.count() < objects.count as usize {
-            let about = format!("involvedObject.kind=Job,involvedObject.name={}", objects.name());
+        let warning = if pods.count() < manifests.count as usize {
+            let about = format!("involvedObject.kind=Job,involvedObject.name={}", manifests.name());
             ask(&["get", "events", "--field-selector", &about, "-o", "json"])
                 .and_then(|events| latest_warning(&events))
         } else {
             None
         };
-        *self.stand() = (pods, complaint);
+        *self.lock() = (pods, warning);
     }
 }

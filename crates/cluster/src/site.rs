@@ -1,15 +1,15 @@
 //! Where pods may run: one of the user's contexts, a namespace in it, and what is known of it without asking the
 //! cluster.
 
-use crate::error::{Error, last};
-use crate::kubectl::{Kubectl, alone};
+use crate::error::{Error, last_line};
+use crate::kubectl::{Kubectl, run_without_server};
 use crate::manifests::{AvoidedPods, Manifests, PodDuty, architecture};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// Namespace if none is given.
-const DEFAULT: &str = "default";
+const DEFAULT_NAMESPACE: &str = "default";
 
 /// What was asked for besides the number of pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct PodOptions {
 #[derive(Debug, Clone)]
 pub struct PodSite {
     pub(crate) kubectl: Kubectl,
-    pub(crate) wanted: PodOptions,
+    pub(crate) options: PodOptions,
     /// The image that goes with this build.
     own_image: String,
     /// Host and port of the API server.
@@ -42,18 +42,18 @@ impl PodSite {
     ///
     /// # Errors
     /// If there is no kubectl, or it knows no such context.
-    pub fn find(wanted: PodOptions, build: &str) -> Result<Self, Error> {
-        let said = alone("its contexts", &["config", "view", "-o", "json"])?;
-        if !said.fine {
-            return Err(Error::Said(format!(
+    pub fn find(options: PodOptions, build: &str) -> Result<Self, Error> {
+        let output = run_without_server("its contexts", &["config", "view", "-o", "json"])?;
+        if !output.succeeded {
+            return Err(Error::Explained(format!(
                 "kubectl cannot read its contexts: {}; kubectl config view says the same",
-                last(&said.err).trim_start_matches("error: ")
+                last_line(&output.stderr).trim_start_matches("error: ")
             )));
         }
-        let config: Value = serde_json::from_str(&said.out)
-            .map_err(|why| Error::Said(format!("kubectl's contexts cannot be read: {why}")))?;
-        let (kubectl, server) = find_context(&config, wanted.place.as_deref()).map_err(Error::Said)?;
-        Ok(Self { kubectl, wanted, own_image: format!("torment:{build}"), server })
+        let config: Value = serde_json::from_str(&output.stdout)
+            .map_err(|why| Error::Explained(format!("kubectl's contexts cannot be read: {why}")))?;
+        let (kubectl, server) = find_context(&config, options.place.as_deref()).map_err(Error::Explained)?;
+        Ok(Self { kubectl, options, own_image: format!("torment:{build}"), server })
     }
 
     /// Namespace and context, for people.
@@ -86,7 +86,7 @@ impl PodSite {
 
     /// Image of the pods.
     pub fn image(&self) -> &str {
-        self.wanted.image.as_deref().unwrap_or(&self.own_image)
+        self.options.image.as_deref().unwrap_or(&self.own_image)
     }
 
     /// All of a run's objects but the join file, as YAML with comments for people. The cluster is not asked.
@@ -96,16 +96,25 @@ impl PodSite {
 
     pub(crate) fn objects(&self, id: String, count: u32, duty: PodDuty, deadline_seconds: u64) -> Manifests {
         // The architectures of somebody else's image are unknown.
-        let kind = self.wanted.image.is_none().then(|| architecture().to_owned());
-        let cpus = self.wanted.worker_cpus.unwrap_or(1);
+        let kind = self.options.image.is_none().then(|| architecture().to_owned());
+        let cpus = self.options.worker_cpus.unwrap_or(1);
         let image = self.image().to_owned();
-        Manifests { id, count, cpus, duty, image, kind, inside: Vec::new(), deadline_seconds }
+        Manifests {
+            id,
+            count,
+            cpus,
+            duty,
+            image,
+            architecture: kind,
+            inside_pods: Vec::new(),
+            deadline_seconds,
+        }
     }
 
     /// The target's service, as given, or as its host may name it.
     fn service_of(&self, host: &str) -> Option<(String, String)> {
-        let said = self.wanted.target_service.clone();
-        said.or_else(|| parse_service_name(host, &self.kubectl.namespace)).or_else(|| {
+        let given = self.options.target_service.clone();
+        given.or_else(|| parse_service_name(host, &self.kubectl.namespace)).or_else(|| {
             let address = host.trim_matches(['[', ']']).parse().ok()?;
             self.service_at(address)
         })
@@ -130,7 +139,7 @@ impl PodSite {
     /// If it is no service, has no pods, or the user may not see them; says what helps.
     pub fn target_pods(&self, host: &str) -> Result<Vec<TargetPod>, Error> {
         let Some((namespace, name)) = self.service_of(host) else {
-            return Err(Error::Said(format!(
+            return Err(Error::Explained(format!(
                 "{host} names no service of the cluster, so that nobody knows which pods to watch; say which is the target: \
                  --target-service NAMESPACE/NAME"
             )));
@@ -141,7 +150,7 @@ impl PodSite {
         let answer = place.ask("asking for the target's pods", &arguments, "")?;
         let pods = parse_endpoints(&serde_json::from_str(&answer).unwrap_or_default(), &namespace);
         if pods.is_empty() {
-            return Err(Error::Said(format!(
+            return Err(Error::Explained(format!(
                 "service {name} in namespace {namespace} has no pods that run on a node (or is none): say which service is the target, \
                  --target-service NAMESPACE/NAME"
             )));
@@ -152,22 +161,22 @@ impl PodSite {
     /// The labels common to the pods behind the target, if its host names a visible service; fails if that should be
     /// known but is not.
     pub(crate) fn avoided_pods(&self, host: &str) -> Result<Option<AvoidedPods>, Error> {
-        if self.wanted.beside_target {
+        if self.options.beside_target {
             return Ok(None);
         }
-        let is_named = self.wanted.target_service.is_some();
+        let is_named = self.options.target_service.is_some();
         let Some((namespace, name)) = self.service_of(host) else { return Ok(None) };
         let place = self.in_namespace(&namespace).kubectl;
         let arguments = ["get", "service", &name, "-o", "json", "--ignore-not-found"];
         let answer = match place.ask("asking for the target's service", &arguments, "") {
             // Whether a name is a service's is only a guess.
-            Err(Error::Said(_)) if !is_named => return Ok(None),
+            Err(Error::Explained(_)) if !is_named => return Ok(None),
             answer => answer?,
         };
         let service: Value = serde_json::from_str(&answer).unwrap_or_default();
         let labels = labels(&service["spec"]["selector"]);
         if labels.is_empty() && is_named {
-            return Err(Error::Said(format!(
+            return Err(Error::Explained(format!(
                 "there is no service {name} with pods in namespace {namespace}"
             )));
         }
@@ -262,7 +271,7 @@ fn find_context(config: &Value, place: Option<&str>) -> Result<KubeContext, Stri
         });
     };
     let own = context["context"]["namespace"].as_str().filter(|namespace| !namespace.is_empty());
-    let namespace = namespace.filter(|namespace| !namespace.is_empty()).or(own).unwrap_or(DEFAULT);
+    let namespace = namespace.filter(|namespace| !namespace.is_empty()).or(own).unwrap_or(DEFAULT_NAMESPACE);
     let cluster =
         list("clusters").into_iter().find(|cluster| cluster["name"] == context["context"]["cluster"]);
     let server = cluster.and_then(|cluster| host_and_port(cluster["cluster"]["server"].as_str()?));

@@ -25,9 +25,9 @@ impl CompilerActivity {
         match event {
             Event::TrialStarted { .. } => self.0.clear(),
             Event::Observed { place, window, .. } => {
-                let seen = self.0.entry(place.clone()).or_default();
-                seen.busy += window.subjects.first().map_or(Nanos::ZERO, busy);
-                seen.length += window.length();
+                let compilers = self.0.entry(place.clone()).or_default();
+                compilers.busy += window.subjects.first().map_or(Nanos::ZERO, busy);
+                compilers.length += window.length();
             }
             _ => {}
         }
@@ -78,20 +78,20 @@ mod tests {
 
     #[test]
     fn compilers_are_busy_that_run_or_want_to() {
-        let mut compiling = CompilerActivity::default();
+        let mut activity = CompilerActivity::default();
         assert_eq!(
-            (compiling.busy_threads(), compiling.observed_time("")),
+            (activity.busy_threads(), activity.observed_time("")),
             (0.0, Nanos::ZERO),
             "nobody looked"
         );
         let busy =
             [("C2 CompilerThre", 0.18, 0.82), ("C1 CompilerThre", 0.1, 0.0), ("http-nio-N-exec", 0.6, 3.1)];
         for event in [began(1), second("", &busy), second("", &busy[1..]), second("db", &busy[2..])] {
-            compiling.fold(&event);
+            activity.fold(&event);
         }
-        assert!((compiling.busy_threads() - 0.6).abs() < 1e-9, "{compiling:?}");
-        assert_eq!(compiling.observed_time(""), Nanos::from_secs(2));
-        compiling.fold(&began(2));
-        assert_eq!(compiling.busy_threads(), 0.0, "of the last load");
+        assert!((activity.busy_threads() - 0.6).abs() < 1e-9, "{activity:?}");
+        assert_eq!(activity.observed_time(""), Nanos::from_secs(2));
+        activity.fold(&began(2));
+        assert_eq!(activity.busy_threads(), 0.0, "of the last load");
     }
 }

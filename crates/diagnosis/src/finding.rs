@@ -7,7 +7,7 @@ use record::{CapacityCheck, Cause, Confidence, Evidence, Prediction, Station};
 use units::Rate;
 
 /// Factor on the independence of sources if a formula contradicts them: below *high*.
-pub(crate) const CONTRADICTED: f64 = 0.75;
+pub(crate) const CONTRADICTION_FACTOR: f64 = 0.75;
 
 /// A rule that holds, before it is weighed against the others.
 pub(crate) struct RuleFinding {
@@ -16,7 +16,7 @@ pub(crate) struct RuleFinding {
     pub evidence: Vec<Evidence>,
     pub confidence: Confidence,
     /// The first degraded window in which it held.
-    pub first: Option<usize>,
+    pub first_window: Option<usize>,
     /// Degraded windows in which it held.
     windows: u32,
     /// From the request to what waits for nothing else.
@@ -34,7 +34,7 @@ impl RuleFinding {
             sentence: String::new(),
             evidence: Vec::new(),
             confidence: Confidence { margin: 1.0, persistence: 1.0, independence: 0.6, coverage: 1.0 },
-            first: None,
+            first_window: None,
             windows: 0,
             chain: Vec::new(),
             arithmetic: None,
@@ -52,23 +52,23 @@ impl RuleFinding {
 
     /// How far past its threshold: 0.6 at it, 1 at `full`.
     pub fn margin(mut self, value: f64, threshold: f64, full: f64) -> Self {
-        let way = (value - threshold) / (full - threshold);
-        self.confidence.margin = 0.6 + 0.4 * way.clamp(0.0, 1.0);
+        let progress = (value - threshold) / (full - threshold);
+        self.confidence.margin = 0.6 + 0.4 * progress.clamp(0.0, 1.0);
         self
     }
 
     /// Share of the degraded windows in which it holds by itself.
-    pub fn holding(mut self, case: &Case<'_>, is: impl Fn(&LoadedWindow<'_>) -> bool) -> Self {
-        let (share, windows) = case.bad.share_of_windows(&is);
+    pub fn persisting(mut self, case: &Case<'_>, is: impl Fn(&LoadedWindow<'_>) -> bool) -> Self {
+        let (share, windows) = case.degraded.share_of_windows(&is);
         self.windows = windows;
-        self.first = case.bad.each.iter().position(is);
+        self.first_window = case.degraded.windows.iter().position(is);
         self.confidence.persistence = share.max(0.3);
         self
     }
 
     /// The same by count, if it was not looked for in windows; `first`: the first second in which it held.
-    pub fn lasting(mut self, share: f64, seconds: u32, first: Option<usize>) -> Self {
-        (self.windows, self.first) = (seconds, first);
+    pub fn persisting_for(mut self, share: f64, seconds: u32, first: Option<usize>) -> Self {
+        (self.windows, self.first_window) = (seconds, first);
         self.confidence.persistence = share.max(0.3);
         self
     }
@@ -116,7 +116,7 @@ impl RuleFinding {
     }
 
     /// Adds the next link, which gave: needed if that is not the last.
-    pub fn gave(mut self, link: impl Into<Station>) -> Self {
+    pub fn limiting(mut self, link: impl Into<Station>) -> Self {
         self.chain.push(Station { gave: true, ..link.into() });
         self
     }
@@ -126,7 +126,7 @@ impl RuleFinding {
         self
     }
 
-    pub fn nexts(self, advice: Option<String>) -> Self {
+    pub fn advise_all(self, advice: Option<String>) -> Self {
         advice.into_iter().fold(self, Self::advise)
     }
 
@@ -146,10 +146,16 @@ impl RuleFinding {
     }
 
     /// Twice as much of what gave: doubles the answered rate, unless the service's processors are full before that.
-    pub fn doubles(self, case: &Case<'_>, change: impl Into<String>, answered: f64, then: &str) -> Self {
-        let full = case.saturation_rate().filter(|full| full.0 > answered && full.0 < 2.0 * answered);
-        let capacity = full.map_or(2.0 * answered, |full| full.0);
-        let until = full.map(|full| {
+    pub fn predicts_doubling(
+        self,
+        case: &Case<'_>,
+        change: impl Into<String>,
+        answered: f64,
+        then: &str,
+    ) -> Self {
+        let saturation = case.saturation_rate().filter(|full| full.0 > answered && full.0 < 2.0 * answered);
+        let capacity = saturation.map_or(2.0 * answered, |full| full.0);
+        let saturation_note = saturation.map(|full| {
             format!(
                 "its processors would be full at about {} ({} of {} used now); ",
                 Rate(round_to_three_digits(full.0)),
@@ -157,19 +163,19 @@ impl RuleFinding {
                 format_number(case.cpus())
             )
         });
-        self.predicts(change, Some(Rate(capacity)), until.unwrap_or_default() + then)
+        self.predicts(change, Some(Rate(capacity)), saturation_note.unwrap_or_default() + then)
     }
 
     /// A formula that should give the measured rate; if it does, that is one more source. If it does not, it is withdrawn, and lowers the
     /// confidence. Call after [`RuleFinding::sources`].
     pub fn arithmetic(mut self, arithmetic: Option<CapacityCheck>) -> Self {
         if let Some(arithmetic) = &arithmetic {
-            let c = &mut self.confidence;
-            c.independence = match (arithmetic.agrees(), c.independence) {
+            let confidence = &mut self.confidence;
+            confidence.independence = match (arithmetic.agrees(), confidence.independence) {
                 (true, i) if i < 0.8 => 0.85,
                 (true, _) => 1.0,
                 // With one contradiction nothing is sure, however many sources agree.
-                (false, i) => i * CONTRADICTED,
+                (false, i) => i * CONTRADICTION_FACTOR,
             };
         }
         self.arithmetic = arithmetic.filter(CapacityCheck::agrees);

@@ -7,55 +7,55 @@ use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
 /// Trials within this factor of a rate are next to it.
-const NEAR: f64 = 1.03;
+const NEAR_LIMIT: f64 = 1.03;
 
 /// A run's freezes related to its load.
 #[derive(Debug, Clone)]
 pub(crate) struct FreezeImpact {
     pub freezes: Freezes,
     /// By trial and second: how many of those outstanding were left by freezes.
-    left: BTreeMap<(u32, Nanos), f64>,
+    left_by_second: BTreeMap<(u32, Nanos), f64>,
     /// Freezes per minute next to the limit; none for a single load, or if no trial was bad.
-    pub often: Option<FreezeFrequency>,
+    pub frequency: Option<FreezeFrequency>,
 }
 
 /// How often the target froze.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FreezeFrequency {
     /// Per minute, in the bad trials at the lowest bad rate; none if one of them had no freeze.
-    pub bad: Option<f64>,
+    pub when_bad: Option<f64>,
     /// Per minute, in the good trials at the highest rate below that, and above.
-    pub good: f64,
+    pub when_good: f64,
 }
 
 impl FreezeFrequency {
     /// By what share rarer in good trials: 1 if only bad ones froze, 0 if there is no difference.
     pub fn rarer_when_good(self) -> f64 {
-        self.bad.map_or(0.0, |bad| (1.0 - self.good / bad).max(0.0))
+        self.when_bad.map_or(0.0, |bad| (1.0 - self.when_good / bad).max(0.0))
     }
 }
 
 impl FreezeImpact {
     /// None if the target never froze.
     pub fn of(recording: &ObservedRun) -> Option<Self> {
-        let freezes = recording.stillness.freezes()?;
-        let left = recording.trials.iter().flat_map(|trial| {
+        let freezes = recording.freeze_detector.freezes()?;
+        let left_by_second = recording.trials.iter().flat_map(|trial| {
             let here: Vec<&Freeze> =
                 freezes.each.iter().filter(|freeze| freeze.trial == trial.number).collect();
-            left_in(trial, &here)
+            left_waiting_in(trial, &here)
         });
-        let (left, often) = (left.collect(), freeze_frequency(recording, &freezes));
-        Some(Self { freezes, left, often })
+        let (left, frequency) = (left_by_second.collect(), freeze_frequency(recording, &freezes));
+        Some(Self { freezes, left_by_second: left, frequency })
     }
 
     /// How many of those outstanding in a second were left by freezes.
-    pub fn left(&self, second: &Second) -> f64 {
-        self.left.get(&(second.trial, second.from)).copied().unwrap_or(0.0)
+    pub fn left_waiting(&self, second: &Second) -> f64 {
+        self.left_by_second.get(&(second.trial, second.from)).copied().unwrap_or(0.0)
     }
 }
 
 /// What arrives in a freeze is left until no more are outstanding than that plus the usual number.
-fn left_in(trial: &Trial, freezes: &[&Freeze]) -> Vec<((u32, Nanos), f64)> {
+fn left_waiting_in(trial: &Trial, freezes: &[&Freeze]) -> Vec<((u32, Nanos), f64)> {
     let mut left = 0.0_f64;
     let quickest = trial.seconds.iter().filter_map(|second| second.response_p50).min().unwrap_or_default();
     let seconds = trial.seconds.iter().filter(|_| !freezes.is_empty());
@@ -81,16 +81,18 @@ fn freeze_frequency(recording: &ObservedRun, freezes: &Freezes) -> Option<Freeze
             },
         )
     };
-    let lowest = judged(false).map(|(rate, ..)| rate).min_by(f64::total_cmp)?;
-    let best = judged(true).map(|(rate, ..)| rate).filter(|rate| *rate <= lowest).max_by(f64::total_cmp);
-    let of = |number: u32| freezes.each.iter().filter(|freeze| freeze.trial == number).count();
-    let a_minute = |trials: &[(f64, u32, Nanos)]| {
-        let count: usize = trials.iter().map(|(_, number, _)| of(*number)).sum();
+    let lowest_bad = judged(false).map(|(rate, ..)| rate).min_by(f64::total_cmp)?;
+    let best_good =
+        judged(true).map(|(rate, ..)| rate).filter(|rate| *rate <= lowest_bad).max_by(f64::total_cmp);
+    let freezes_in = |number: u32| freezes.each.iter().filter(|freeze| freeze.trial == number).count();
+    let per_minute = |trials: &[(f64, u32, Nanos)]| {
+        let count: usize = trials.iter().map(|(_, number, _)| freezes_in(*number)).sum();
         let time: f64 = trials.iter().map(|(.., loaded)| loaded.as_secs_f64()).sum();
         if time > 0.0 { 60.0 * count as f64 / time } else { 0.0 }
     };
-    let bad: Vec<_> = judged(false).filter(|(rate, ..)| *rate <= lowest * NEAR).collect();
-    let good: Vec<_> = judged(true).filter(|(rate, ..)| *rate >= best.unwrap_or(lowest) / NEAR).collect();
-    let bad = bad.iter().all(|(_, number, _)| of(*number) > 0).then(|| a_minute(&bad));
-    Some(FreezeFrequency { bad, good: a_minute(&good) })
+    let bad: Vec<_> = judged(false).filter(|(rate, ..)| *rate <= lowest_bad * NEAR_LIMIT).collect();
+    let good: Vec<_> =
+        judged(true).filter(|(rate, ..)| *rate >= best_good.unwrap_or(lowest_bad) / NEAR_LIMIT).collect();
+    let bad = bad.iter().all(|(_, number, _)| freezes_in(*number) > 0).then(|| per_minute(&bad));
+    Some(FreezeFrequency { when_bad: bad, when_good: per_minute(&good) })
 }

@@ -41,36 +41,36 @@ use units::{Nanos, Rate};
 /// Diagnoses what gave first in a run, and where; also while it is running. Each place is judged by itself, then they are weighed
 /// together.
 pub fn diagnose(recording: &ObservedRun) -> Diagnosis {
-    let nobody = WatchCoverage::default();
+    let unwatched = WatchCoverage::default();
     let places = recording.places();
-    let divided: Vec<_> = places.iter().map(|place| run_split::split_run(recording, place)).collect();
-    let watched = |place: &str| recording.watched.get(place).unwrap_or(&nobody);
-    let frozen = FreezeImpact::of(recording);
+    let splits: Vec<_> = places.iter().map(|place| run_split::split_run(recording, place)).collect();
+    let watched = |place: &str| recording.watched.get(place).unwrap_or(&unwatched);
+    let freeze_impact = FreezeImpact::of(recording);
     // The target freezes as a whole, so that is judged at the place where its activity was observed.
-    let there = recording.stillness.place().unwrap_or(places[0]);
-    let frozen_at = |place: &str| frozen.as_ref().filter(|_| place == there);
+    let freeze_place = recording.freeze_detector.place().unwrap_or(places[0]);
+    let frozen_at = |place: &str| freeze_impact.as_ref().filter(|_| place == freeze_place);
     let case = |(place, steps)| Case::of(recording, place, watched(place), frozen_at(place), steps);
-    let cases: Vec<Case<'_>> = places.iter().copied().zip(&divided).map(case).collect();
-    let behind: Vec<Vec<DownstreamView>> =
-        cases.iter().zip(&divided).map(|(case, steps)| DownstreamView::all(case.watched, steps)).collect();
-    let behind: Vec<Case<'_>> = cases
+    let cases: Vec<Case<'_>> = places.iter().copied().zip(&splits).map(case).collect();
+    let views: Vec<Vec<DownstreamView>> =
+        cases.iter().zip(&splits).map(|(case, steps)| DownstreamView::all(case.watched, steps)).collect();
+    let downstream_cases: Vec<Case<'_>> = cases
         .iter()
-        .zip(&divided)
-        .zip(&behind)
+        .zip(&splits)
+        .zip(&views)
         .flat_map(|((case, steps), all)| {
             all.iter().map(move |one| case.for_downstream(recording, one, steps))
         })
         .collect();
     // The load is the same everywhere.
-    let (steps, case) = (&divided[0], &cases[0]);
-    let diagnosis = if steps.bad.seconds.is_empty() && steps.void.is_empty() {
+    let (split, case) = (&splits[0], &cases[0]);
+    let diagnosis = if split.degraded.seconds.is_empty() && split.void_trials.is_empty() {
         never_degraded(recording, case)
-    } else if recording.unlimited {
+    } else if recording.reached_max {
         no_limit_reached(recording, case)
     } else {
-        verdict::judge(&cases, &behind)
+        verdict::judge(&cases, &downstream_cases)
     };
-    Diagnosis { unseen: verdict::unseen(&cases), ..diagnosis }
+    Diagnosis { unseen: verdict::unseen_notes(&cases), ..diagnosis }
 }
 
 /// Diagnoses the running trial. It is not judged yet, so only its own seconds tell whether it is degraded.
@@ -95,7 +95,7 @@ fn no_limit_reached(recording: &ObservedRun, case: &Case<'_>) -> Diagnosis {
     diagnosis.well_at = rates(true).max_by(order);
     let held = diagnosis.well_at.map(|rate| format!(", {rate}")).unwrap_or_default();
     // A late torment says nothing of the target.
-    let chance = match (rates(false).count(), rates(false).min_by(order).zip(rates(false).max_by(order))) {
+    let bad_note = match (rates(false).count(), rates(false).min_by(order).zip(rates(false).max_by(order))) {
         (1, Some((rate, _))) => format!("; one bad trial at {rate} was chance"),
         (count, Some((least, most))) => {
             format!("; {count} bad trials at {} to {most} were chance", format::format_number(least.0))
@@ -106,7 +106,7 @@ fn no_limit_reached(recording: &ObservedRun, case: &Case<'_>) -> Diagnosis {
         }
     };
     diagnosis.sentences =
-        vec![format!("Nothing gave: the target held the highest load allowed{held}{chance}.")];
+        vec![format!("Nothing gave: the target held the highest load allowed{held}{bad_note}.")];
     diagnosis
 }
 

@@ -8,7 +8,7 @@ use units::{Nanos, Rate};
 
 /// Of a trial, the first and the last this many seconds are kept, with their windows: ten minutes each, some 10 MB. Before the load rose,
 /// and where it ended up; a day in between would only take memory.
-const KEPT: usize = 600;
+const KEPT_EACH_END: usize = 600;
 
 /// A run as the rules see it: fold its events in order.
 #[derive(Debug, Clone, Default)]
@@ -18,10 +18,10 @@ pub struct ObservedRun {
     pub(crate) costs: Option<MachineCosts>,
     pub(crate) trials: Vec<Trial>,
     /// The largest load that a search may offer was held.
-    pub(crate) unlimited: bool,
+    pub(crate) reached_max: bool,
     /// The rate a search found to hold for its first goal.
-    pub(crate) held: Option<Rate>,
-    pub(crate) stillness: FreezeDetector,
+    pub(crate) held_rate: Option<Rate>,
+    pub(crate) freeze_detector: FreezeDetector,
 }
 
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub(crate) struct Trial {
     pub rate: Option<Rate>,
     pub seconds: Vec<Second>,
     /// Observations, by place.
-    pub seen: BTreeMap<String, PlaceObservations>,
+    pub observations: BTreeMap<String, PlaceObservations>,
     /// Length of the load, and its judgement; none while it runs, or if it was cut short.
     pub end: Option<TrialEnd>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct PlaceObservations {
 impl Trial {
     /// The observations at a place, if any.
     pub fn at(&self, place: &str) -> Option<&PlaceObservations> {
-        self.seen.get(place)
+        self.observations.get(place)
     }
 }
 
@@ -133,15 +133,15 @@ impl ObservedRun {
 
     /// Sets the run's verdict; its last event has it as well.
     pub fn set_verdict(&mut self, verdict: &Verdict) {
-        self.unlimited = matches!(verdict, Verdict::Limits { ended: SearchEnd::MaxReached, .. });
+        self.reached_max = matches!(verdict, Verdict::Limits { ended: SearchEnd::MaxReached, .. });
         if let Verdict::Limits { limits, .. } = verdict {
-            self.held = limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate);
+            self.held_rate = limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate);
         }
     }
 
     /// Folds the next event.
     pub fn fold(&mut self, event: &Event) {
-        self.stillness.fold(event);
+        self.freeze_detector.fold(event);
         match event {
             // A restarted target has other numbers, and the same roles.
             Event::WatchStarted { place, watched } => {
@@ -155,26 +155,29 @@ impl ObservedRun {
                 purpose: *purpose,
                 rate: *rate,
                 seconds: Vec::new(),
-                seen: BTreeMap::new(),
+                observations: BTreeMap::new(),
                 end: None,
             }),
             Event::SliceDone { trial, slice } => {
                 let number = *trial;
                 if let Some(trial) = self.trial(number) {
                     let from = trial.seconds.last().map_or(Nanos::ZERO, |last| last.from + last.elapsed);
-                    keep(&mut trial.seconds, Second::of(number, from, slice));
+                    push_bounded(&mut trial.seconds, Second::of(number, from, slice));
                 }
             }
             Event::Observed { trial, place, window } => {
                 // A target that warms up is in another state.
                 let warm = |trial: &&mut Trial| trial.purpose != Purpose::WarmUp;
                 if let Some(trial) = self.trial(*trial).filter(warm) {
-                    keep(&mut trial.seen.entry(place.clone()).or_default().windows, (**window).clone());
+                    push_bounded(
+                        &mut trial.observations.entry(place.clone()).or_default().windows,
+                        (**window).clone(),
+                    );
                 }
             }
             Event::Looked { trial, place, look } => {
                 if let Some(trial) = self.trial(*trial) {
-                    trial.seen.entry(place.clone()).or_default().looks.push(look.clone());
+                    trial.observations.entry(place.clone()).or_default().looks.push(look.clone());
                 }
             }
             Event::TrialDone { trial, result, judgement } => {
@@ -191,8 +194,8 @@ impl ObservedRun {
     /// The observed places; for an unobserved run, where torment is.
     pub(crate) fn places(&self) -> Vec<&str> {
         let mut places: Vec<&str> = self.watched.keys().map(String::as_str).collect();
-        let told = self.trials.iter().flat_map(|trial| trial.seen.keys());
-        places.extend(told.map(String::as_str));
+        let observed_places = self.trials.iter().flat_map(|trial| trial.observations.keys());
+        places.extend(observed_places.map(String::as_str));
         places.sort_unstable();
         places.dedup();
         if places.is_empty() { vec![""] } else { places }
@@ -204,10 +207,10 @@ impl ObservedRun {
 }
 
 /// Appends; if there are too many, the middle one is dropped.
-fn keep<T>(to: &mut Vec<T>, next: T) {
+fn push_bounded<T>(to: &mut Vec<T>, next: T) {
     to.push(next);
-    if to.len() > 2 * KEPT {
-        to.remove(KEPT);
+    if to.len() > 2 * KEPT_EACH_END {
+        to.remove(KEPT_EACH_END);
     }
 }
 

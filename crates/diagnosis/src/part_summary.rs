@@ -13,8 +13,8 @@ use units::Nanos;
 pub(crate) struct PartSummary<'a> {
     pub load: LoadSummary,
     /// All windows merged; of zero length if nothing was observed.
-    pub all: Window,
-    pub each: Vec<LoadedWindow<'a>>,
+    pub merged: Window,
+    pub windows: Vec<LoadedWindow<'a>>,
     pub seconds: Vec<&'a Second>,
     /// The service's tree; `all.subjects` may be empty.
     service: TreeWindow,
@@ -48,7 +48,7 @@ pub(crate) struct LoadSummary {
     /// Arrivals outstanding, on average.
     pub outstanding: f64,
     /// The most outstanding in any second.
-    pub most_outstanding: f64,
+    pub max_outstanding: f64,
     /// Sent and not done, due and not sent, connections: averages over the ends of the seconds.
     pub in_flight: f64,
     pub backlog: f64,
@@ -87,7 +87,7 @@ impl LoadSummary {
             connections: mean(&|s| s.connections as f64),
             loops: seconds.iter().map(|s| f64::from(s.loops)).fold(0.0, f64::max),
             loops_cpu: sum(&|s| s.cpu.0) as f64 / 1e9 / span,
-            most_outstanding: seconds.iter().map(|s| s.outstanding).fold(0.0, f64::max),
+            max_outstanding: seconds.iter().map(|s| s.outstanding).fold(0.0, f64::max),
             response_p50: median(seconds.iter().filter_map(|s| s.response_p50)),
             response_p99: median(seconds.iter().filter_map(|s| s.response_p99)),
             pacing_p99: median(seconds.iter().filter_map(|s| s.pacing_p99)),
@@ -98,7 +98,7 @@ impl LoadSummary {
     }
 
     /// Arrivals whose failure satisfies `is`.
-    pub fn failed(&self, is: impl Fn(&Failure) -> bool) -> u64 {
+    pub fn count_failures(&self, is: impl Fn(&Failure) -> bool) -> u64 {
         self.failures.iter().filter(|(failure, _)| is(failure)).map(|(_, count)| count).sum()
     }
 }
@@ -113,19 +113,19 @@ impl<'a> PartSummary<'a> {
     /// Without its workers: these are known once there are two sides to compare.
     pub fn of(part: &RunPart<'a>) -> Self {
         let load = LoadSummary::of(&part.seconds);
-        let each: Vec<LoadedWindow<'a>> =
+        let windows: Vec<LoadedWindow<'a>> =
             part.windows.iter().map(|&(window, outstanding)| LoadedWindow { window, outstanding }).collect();
-        let all = Window::merged(each.iter().map(|moment| moment.window));
-        let service = all.subjects.first().cloned().unwrap_or_default();
-        Self { load, all, each, seconds: part.seconds.clone(), service, workers: None }
+        let merged = Window::merged(windows.iter().map(|moment| moment.window));
+        let service = merged.subjects.first().cloned().unwrap_or_default();
+        Self { load, merged, windows, seconds: part.seconds.clone(), service, workers: None }
     }
 
     /// For a downstream: at most what waited in each window is outstanding there.
     pub fn limit_outstanding(&mut self) {
-        let waited = self.each.iter().map(|moment| moment.outstanding);
+        let waited = self.windows.iter().map(|moment| moment.outstanding);
         let sum: f64 = waited.clone().sum();
-        self.load.outstanding = sum / self.each.len().max(1) as f64;
-        self.load.most_outstanding = waited.fold(0.0, f64::max);
+        self.load.outstanding = sum / self.windows.len().max(1) as f64;
+        self.load.max_outstanding = waited.fold(0.0, f64::max);
     }
 
     /// The service's tree.
@@ -135,12 +135,12 @@ impl<'a> PartSummary<'a> {
 
     /// All of it as one window.
     pub fn as_window(&self) -> LoadedWindow<'_> {
-        LoadedWindow { window: &self.all, outstanding: self.load.outstanding }
+        LoadedWindow { window: &self.merged, outstanding: self.load.outstanding }
     }
 
     /// Observed seconds.
     pub fn observed_seconds(&self) -> f64 {
-        self.all.length().as_secs_f64()
+        self.merged.length().as_secs_f64()
     }
 
     /// A counter as a rate per second.
@@ -150,8 +150,8 @@ impl<'a> PartSummary<'a> {
 
     /// The share and the number of windows in which it holds.
     pub fn share_of_windows(&self, is: impl Fn(&LoadedWindow<'_>) -> bool) -> (f64, u32) {
-        let count = self.each.iter().filter(|moment| is(moment)).count();
-        (count as f64 / self.each.len().max(1) as f64, count as u32)
+        let count = self.windows.iter().filter(|moment| is(moment)).count();
+        (count as f64 / self.windows.len().max(1) as f64, count as u32)
     }
 }
 

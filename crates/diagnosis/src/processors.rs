@@ -8,20 +8,20 @@ use record::watch::{TreeWindow, Window};
 use units::Rate;
 
 /// Utilisation of a saturated service's processors.
-pub(crate) const FULL: f64 = 0.85;
+pub(crate) const FULL_UTILISATION: f64 = 0.85;
 /// At this utilisation none is left, though no thread is ready: a runtime with its own scheduler, such as Go's, has as many threads as
 /// processors, and queues work itself.
-pub(crate) const EXHAUSTED: f64 = 0.95;
+pub(crate) const EXHAUSTED_UTILISATION: f64 = 0.95;
 /// Or at this one, if ready threads would use the rest: between two threads a processor is idle for moments.
-pub(crate) const NEARLY: f64 = 0.9;
+pub(crate) const NEARLY_FULL_UTILISATION: f64 = 0.9;
 /// A machine is saturated with at most this share idle.
-pub(crate) const HOST_IDLE: f64 = 0.07;
+pub(crate) const MAX_HOST_IDLE: f64 = 0.07;
 /// From this many ready threads on, they wait for a processor.
-pub(crate) const LINED_UP: f64 = 0.5;
+pub(crate) const MIN_READY_THREADS: f64 = 0.5;
 /// From this share of throttled periods on, a quota counts.
-pub(crate) const THROTTLED: f64 = 0.10;
+pub(crate) const MIN_THROTTLED_SHARE: f64 = 0.10;
 /// A calculated ceiling below this share of the measured rate explains nothing.
-const COLD: f64 = 0.7;
+const MIN_CEILING_SHARE: f64 = 0.7;
 
 /// Idle processors of the machine.
 pub(crate) fn idle_cpus(window: &Window) -> f64 {
@@ -33,7 +33,7 @@ pub(crate) fn idle_cpus(window: &Window) -> f64 {
 
 /// Whether the machine has no processor to spare.
 pub(crate) fn is_machine_full(window: &Window) -> bool {
-    window.host.is_some() && idle_cpus(window) <= HOST_IDLE * host_cpus(window)
+    window.host.is_some() && idle_cpus(window) <= MAX_HOST_IDLE * host_cpus(window)
 }
 
 /// Whether a service with `cpus` processors available has too few because others on the machine, torment among them, use the rest: it
@@ -42,7 +42,8 @@ pub(crate) fn is_machine_full(window: &Window) -> bool {
 pub(crate) fn is_crowded_out(window: &Window, cpus: f64) -> bool {
     let wants = |service: &TreeWindow| {
         let (used, ready) = (cpu_of(service, window.length()), runnable_of(service, window.length()));
-        used + ready >= if ready >= LINED_UP { FULL } else { EXHAUSTED } * cpus
+        used + ready
+            >= if ready >= MIN_READY_THREADS { FULL_UTILISATION } else { EXHAUSTED_UTILISATION } * cpus
     };
     is_machine_full(window) && window.subjects.first().is_some_and(wants)
 }
@@ -54,7 +55,7 @@ pub(crate) fn host_cpus(window: &Window) -> f64 {
 /// The next limit for a service that is to get `wanted` processors: if the machine has no more, or none would be left to make the load,
 /// whoever follows the advice must know before.
 pub(crate) fn next_limit(case: &Case<'_>, wanted: f64) -> String {
-    let host = case.bad.all.host.as_ref().map_or(f64::INFINITY, |host| f64::from(host.cpus));
+    let host = case.degraded.merged.host.as_ref().map_or(f64::INFINITY, |host| f64::from(host.cpus));
     match wanted.round() {
         wanted if wanted > host => {
             format!("this machine has only {}: for more, use a larger one", format_count(host, "processor"))
@@ -68,30 +69,32 @@ pub(crate) fn next_limit(case: &Case<'_>, wanted: f64) -> String {
 }
 
 /// With more than this share of a machine, torment takes processors from the service.
-const CROWDS: f64 = 0.15;
+const MIN_COMPETING_SHARE: f64 = 0.15;
 
 /// The processors torment uses, if it takes them from a service on the same machine, and others do not take more.
 pub(crate) fn competing_cpus(case: &Case<'_>) -> Option<f64> {
-    let all = &case.bad.all;
-    let (own, host) = (case.bad.per_second(all.own.cpu_ns) / 1e9, all.host.as_ref()?);
-    let others = case.bad.per_second(host.neighbours_cpu_ns) / 1e9;
-    (own > CROWDS * host_cpus(all) && own >= others && is_machine_full(all)).then_some(own)
+    let all = &case.degraded.merged;
+    let (own, host) = (case.degraded.per_second(all.own.cpu_ns) / 1e9, all.host.as_ref()?);
+    let others = case.degraded.per_second(host.neighbours_cpu_ns) / 1e9;
+    (own > MIN_COMPETING_SHARE * host_cpus(all) && own >= others && is_machine_full(all)).then_some(own)
 }
 
 /// What to do about that.
 pub(crate) fn separation_advice(case: &Case<'_>, own: f64) -> String {
-    let (own, all) = (format_number(own), format_number(host_cpus(&case.bad.all)));
+    let (own, all) = (format_number(own), format_number(host_cpus(&case.degraded.merged)));
     format!("give torment a machine of its own first: it used {own} of the {all} processors")
 }
 
 /// From this many connections on, and this many times those that sufficed when it was well, their number is work in itself.
-const MANY: f64 = 1000.0;
-const MANIFOLD: f64 = 10.0;
+const MANY_CONNECTIONS: f64 = 1000.0;
+const MIN_CONNECTION_GROWTH: f64 = 10.0;
 
 /// Advice if the load had a connection for each waiting request: servers do less over thousands than over a few.
 pub(crate) fn connections_advice(case: &Case<'_>) -> Option<String> {
-    let (now, before) = (case.bad.load.connections, case.well.as_ref()?.load.connections);
-    let many = now >= MANY && now >= MANIFOLD * before && case.bad.load.outstanding >= MANY;
+    let (now, before) = (case.degraded.load.connections, case.well.as_ref()?.load.connections);
+    let many = now >= MANY_CONNECTIONS
+        && now >= MIN_CONNECTION_GROWTH * before
+        && case.degraded.load.outstanding >= MANY_CONNECTIONS;
     many.then(|| {
         format!(
             "or see what it does for a client that keeps few connections, such as a proxy: --max-connections 64; \
@@ -105,12 +108,13 @@ pub(crate) fn connections_advice(case: &Case<'_>) -> Option<String> {
 /// Ceiling from the cost of a request while the target was well.
 pub(crate) fn ceiling_by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<CapacityCheck> {
     let cost = case.when_well(|side| {
-        cpu_of(side.service(), side.all.length()) / side.load.answered.max(f64::MIN_POSITIVE)
+        cpu_of(side.service(), side.merged.length()) / side.load.answered.max(f64::MIN_POSITIVE)
     })?;
     // Below a few hundredths of a processor the cost is noise.
-    let used = case.when_well(|side| cpu_of(side.service(), side.all.length()))?;
+    let used = case.when_well(|side| cpu_of(side.service(), side.merged.length()))?;
     // And a cost that would not allow the measured rate is that of a cold target.
-    if used < 0.05 || !cost.is_finite() || available / cost < COLD * case.bad.load.answered {
+    if used < 0.05 || !cost.is_finite() || available / cost < MIN_CEILING_SHARE * case.degraded.load.answered
+    {
         return None;
     }
     let available_is = format_factor(available);
@@ -119,6 +123,6 @@ pub(crate) fn ceiling_by_cost(case: &Case<'_>, available: f64, what: &str) -> Op
     Some(CapacityCheck {
         formula: format!("{available_is} {what} / {} of processor time a request", format_time(cost)),
         ceiling: Rate(available / cost),
-        measured: Rate(case.bad.load.answered),
+        measured: Rate(case.degraded.load.answered),
     })
 }

@@ -9,11 +9,11 @@ pub(crate) type ScalingAdvice = fn(u32) -> String;
 pub(crate) struct KnownProgram {
     name: &'static str,
     /// Requests are served by single-threaded (or single-interpreter) processes: how to configure this many.
-    pub processes: Option<ScalingAdvice>,
+    pub process_advice: Option<ScalingAdvice>,
     /// Its carrying threads are event loops, whatever the others do.
-    pub loops: bool,
+    pub is_event_loop: bool,
     /// The setting for its number of workers, each busy with one request.
-    pub workers: Option<&'static str>,
+    pub worker_setting: Option<&'static str>,
 }
 
 const PROGRAMS: [KnownProgram; 15] = [
@@ -37,15 +37,20 @@ const PROGRAMS: [KnownProgram; 15] = [
 ];
 
 const fn looping(name: &'static str, processes: ScalingAdvice) -> KnownProgram {
-    KnownProgram { name, processes: Some(processes), loops: true, workers: None }
+    KnownProgram { name, process_advice: Some(processes), is_event_loop: true, worker_setting: None }
 }
 
 const fn interpreting(name: &'static str, workers: &'static str, processes: ScalingAdvice) -> KnownProgram {
-    KnownProgram { name, processes: Some(processes), loops: false, workers: Some(workers) }
+    KnownProgram {
+        name,
+        process_advice: Some(processes),
+        is_event_loop: false,
+        worker_setting: Some(workers),
+    }
 }
 
 const fn working(name: &'static str, workers: &'static str) -> KnownProgram {
-    KnownProgram { name, processes: None, loops: false, workers: Some(workers) }
+    KnownProgram { name, process_advice: None, is_event_loop: false, worker_setting: Some(workers) }
 }
 
 /// By name, with or without a version.
@@ -56,12 +61,12 @@ pub(crate) fn find_by_name(name: &str) -> Option<&'static KnownProgram> {
 
 /// By a process's name or the first word of its command line, with or without a version; or by one of the next three words, such as an
 /// interpreter's script.
-pub(crate) fn find_by_subject(about: &WatchedProcesses) -> Option<&'static KnownProgram> {
+pub(crate) fn find_by_subject(subject: &WatchedProcesses) -> Option<&'static KnownProgram> {
     let known = |name: &str| PROGRAMS.iter().find(|program| program.name == name);
-    let file = |word: &str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();
-    let mut words = about.command.split(' ').map(file);
+    let file_name = |word: &str| word.rsplit('/').next().unwrap_or(word).trim_end_matches(':').to_owned();
+    let mut words = subject.command.split(' ').map(file_name);
     let first = words.next().unwrap_or_default();
-    let own = [about.name.as_str(), &first];
+    let own = [subject.name.as_str(), &first];
     own.into_iter().find_map(find_by_name).or_else(|| words.take(3).find_map(|word| known(&word)))
 }
 

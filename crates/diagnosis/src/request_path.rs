@@ -8,7 +8,7 @@ use record::{Cause, Station, StationKind, StationUse};
 use units::Nanos;
 
 /// Links that only say that something arrives: torment and its connections replace them.
-const ENTRANCE: [&str; 2] = ["requests", "connections"];
+const ENTRANCE_NAMES: [&str; 2] = ["requests", "connections"];
 
 /// The use of a station; the time each request stays follows by Little's law.
 pub(crate) fn use_of(in_use: f64, waiting: Option<f64>, load: &LoadSummary) -> StationUse {
@@ -29,21 +29,21 @@ pub(crate) fn full_path(case: &Case<'_>, found: &RuleFinding) -> Vec<Station> {
     let is_own = matches!(found.cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors);
     let before = if is_own { Vec::new() } else { entrance(case) };
     let before = before.into_iter().chain(case.front.map(|front| StationKind::Threads.station(front)));
-    let links = found.chain.iter().filter(|link| !ENTRANCE.contains(&link.name.as_str()));
-    let mut all: Vec<Station> = before.chain(links.cloned()).collect();
-    if all.iter().all(|station| !station.gave)
-        && let Some(last) = all.last_mut()
+    let links = found.chain.iter().filter(|link| !ENTRANCE_NAMES.contains(&link.name.as_str()));
+    let mut path: Vec<Station> = before.chain(links.cloned()).collect();
+    if path.iter().all(|station| !station.gave)
+        && let Some(last) = path.last_mut()
     {
         last.gave = true;
     }
-    all
+    path
 }
 
 /// The names of the rule's own stations only: behind the service, if the case is about a downstream.
 pub(crate) fn station_names(case: &Case<'_>, found: &RuleFinding) -> Vec<String> {
     let mut names: Vec<String> = found.chain.iter().map(|link| link.name.clone()).collect();
     if let Some(front) = case.front {
-        let at = names.iter().take_while(|name| ENTRANCE.contains(&name.as_str())).count();
+        let at = names.iter().take_while(|name| ENTRANCE_NAMES.contains(&name.as_str())).count();
         names.insert(at, front.to_owned());
     }
     names
@@ -51,20 +51,20 @@ pub(crate) fn station_names(case: &Case<'_>, found: &RuleFinding) -> Vec<String>
 
 /// torment and its connections, from its own figures.
 fn entrance(case: &Case<'_>) -> Vec<Station> {
-    let load = &case.bad.load;
+    let load = &case.degraded.load;
     let well = || case.well.as_ref().filter(|well| well.load.seconds > 0.0);
     let loops = |side: &PartSummary<'_>| use_of(side.load.loops_cpu, None, &side.load);
     let torment = Station {
         size: Some(load.loops),
         well: well().map(loops),
-        degraded: Some(loops(&case.bad)),
+        degraded: Some(loops(&case.degraded)),
         ..StationKind::Generator.station(format!("torment: {}", format_count(load.loops, "loop")))
     };
     // How many requests fit on a connection is not known here: HTTP/2 takes many.
     let under_way = |side: &PartSummary<'_>| use_of(side.load.in_flight, Some(side.load.backlog), &side.load);
     let connections = Station {
         well: well().map(under_way),
-        degraded: Some(under_way(&case.bad)),
+        degraded: Some(under_way(&case.degraded)),
         ..StationKind::Connections.station(format_count(load.connections.round(), "connection"))
     };
     let torment = (load.loops > 0.0).then_some(torment);

@@ -8,18 +8,18 @@ use record::watch::Window;
 use units::Nanos;
 
 /// A second in which arrivals stay this many times longer than in the best one, and this much longer, is degraded.
-const STAY_FACTOR: f64 = 3.0;
-const STAY_FLOOR: f64 = 0.005;
+const DEGRADED_FACTOR: f64 = 3.0;
+const DEGRADED_FLOOR: f64 = 0.005;
 /// With a smaller share of degraded seconds a load had hiccups.
-const HICCUPS: f64 = 0.2;
+const MAX_HICCUP_SHARE: f64 = 0.2;
 /// Bad trials up to this many times the best good rate show the limit; beyond, other things give too.
-const NEAR: f64 = 3.0;
+const MAX_RATE_RATIO: f64 = 3.0;
 /// A limit whose bounds are at most this far apart holds.
-const BOUNDED: f64 = 1.25;
+const MAX_BRACKET_RATIO: f64 = 1.25;
 /// Of these, windows count with at least this share of the maximum outstanding.
-const FULL: f64 = 0.25;
+const MIN_OUTSTANDING_SHARE: f64 = 0.25;
 /// A stopped load ends in a partial second. Averages of so short a part mean little: late reports of loops fall into it.
-const SLIVER: Nanos = Nanos::from_millis(100);
+const MIN_SECOND: Nanos = Nanos::from_millis(100);
 /// Good trials between these shares of the best good rate show the target well: closer to the limit its signs are already present,
 /// further below little happens.
 const WELL_SHARES: std::ops::RangeInclusive<f64> = 0.3..=0.85;
@@ -38,9 +38,9 @@ pub(crate) struct RunPart<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunSplit<'a> {
     pub well: RunPart<'a>,
-    pub bad: RunPart<'a>,
+    pub degraded: RunPart<'a>,
     /// Trials that say nothing about the target, because the generator was the limit.
-    pub void: Vec<&'a Trial>,
+    pub void_trials: Vec<&'a Trial>,
     /// Later seconds of the same load, at the same rate, were well.
     pub recovered: bool,
 }
@@ -55,13 +55,16 @@ pub(crate) fn split_run<'a>(recording: &'a ObservedRun, place: &str) -> RunSplit
 }
 
 /// Seconds of the load alone, without the drain, each with its window.
-fn loaded<'a>(trial: &'a Trial, place: &str) -> Vec<(&'a Second, Option<&'a Window>)> {
+fn loaded_seconds<'a>(trial: &'a Trial, place: &str) -> Vec<(&'a Second, Option<&'a Window>)> {
     let windows = trial.at(place).map_or(&[][..], |seen| &seen.windows);
     let loaded = trial.end.as_ref().map_or(Nanos(u64::MAX), |end| end.loaded);
     let mut seconds = Vec::new();
     for second in &trial.seconds {
         let (from, to) = (second.from, second.from + second.elapsed);
-        if from >= loaded || second.elapsed == Nanos::ZERO || from > Nanos::ZERO && second.elapsed < SLIVER {
+        if from >= loaded
+            || second.elapsed == Nanos::ZERO
+            || from > Nanos::ZERO && second.elapsed < MIN_SECOND
+        {
             break;
         }
         let middle = |w: &&Window| {
@@ -73,7 +76,7 @@ fn loaded<'a>(trial: &'a Trial, place: &str) -> Vec<(&'a Second, Option<&'a Wind
     seconds
 }
 
-fn take<'a>(part: &mut RunPart<'a>, trial: u32, second: &'a Second, window: Option<&'a Window>) {
+fn push_second<'a>(part: &mut RunPart<'a>, trial: u32, second: &'a Second, window: Option<&'a Window>) {
     part.seconds.push(second);
     part.windows.extend(window.map(|window| (window, second.outstanding)));
     if part.trials.last() != Some(&trial) {
@@ -82,46 +85,47 @@ fn take<'a>(part: &mut RunPart<'a>, trial: u32, second: &'a Second, window: Opti
 }
 
 fn by_second<'a>(trial: &'a Trial, place: &str) -> RunSplit<'a> {
-    let mut steps = RunSplit::default();
+    let mut split = RunSplit::default();
     // A closed loop is saturated by design.
     let closed = trial.rate.is_none();
     if trial.end.as_ref().is_some_and(|end| generator_was_the_limit(&end.invalid)) {
-        steps.void.push(trial);
+        split.void_trials.push(trial);
     }
-    let seconds = loaded(trial, place);
+    let seconds = loaded_seconds(trial, place);
     let best = seconds.iter().filter_map(|(s, _)| s.stay()).min_by(f64::total_cmp);
-    let degraded = |s: &Second| {
-        let slow = s.stay().zip(best).is_some_and(|(stay, best)| stay > STAY_FACTOR * best + STAY_FLOOR);
+    let is_degraded = |s: &Second| {
+        let slow =
+            s.stay().zip(best).is_some_and(|(stay, best)| stay > DEGRADED_FACTOR * best + DEGRADED_FLOOR);
         closed || slow || s.bad() > 0
     };
-    let marked: Vec<bool> = seconds.iter().map(|(s, _)| degraded(s)).collect();
+    let marked: Vec<bool> = seconds.iter().map(|(s, _)| is_degraded(s)).collect();
     let share = marked.iter().filter(|bad| **bad).count() as f64 / marked.len().max(1) as f64;
     let good = trial.end.as_ref().is_some_and(|end| end.good && end.invalid.is_empty());
-    steps.recovered = recovered(&seconds, &marked);
+    split.recovered = has_recovered(&seconds, &marked);
     for ((second, window), bad) in seconds.into_iter().zip(marked) {
         // If the goal was met, a few slow seconds are no limit; if it was not and no second stands out, all of them are of one kind.
         let bad = match (good, share) {
-            (true, share) if share < HICCUPS && !closed => false,
+            (true, share) if share < MAX_HICCUP_SHARE && !closed => false,
             (false, 0.0) => true,
             _ => bad,
         };
-        take(if bad { &mut steps.bad } else { &mut steps.well }, trial.number, second, window);
+        push_second(if bad { &mut split.degraded } else { &mut split.well }, trial.number, second, window);
     }
-    steps
+    split
 }
 
 /// Whether the last degraded second is followed by as many well ones at its rate as there were degraded ones.
-fn recovered(seconds: &[(&Second, Option<&Window>)], bad: &[bool]) -> bool {
-    let Some(last) = bad.iter().rposition(|bad| *bad) else { return false };
+fn has_recovered(seconds: &[(&Second, Option<&Window>)], degraded: &[bool]) -> bool {
+    let Some(last) = degraded.iter().rposition(|bad| *bad) else { return false };
     let rate =
         |at: usize| seconds[at].0.due as f64 / seconds[at].0.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
     let same = |at: &usize| (rate(*at) / rate(last) - 1.0).abs() <= 0.1;
     let after = (last + 1..seconds.len()).filter(same).count();
-    after > 0 && after >= bad.iter().filter(|bad| **bad).count()
+    after > 0 && after >= degraded.iter().filter(|bad| **bad).count()
 }
 
 fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
-    let mut steps = RunSplit::default();
+    let mut split = RunSplit::default();
     let judged =
         |trial: &&&Trial| trial.end.is_some() && trial.rate.is_some() && trial.purpose != Purpose::WarmUp;
     let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
@@ -129,7 +133,7 @@ fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
     for trial in trials.iter().filter(judged) {
         let Some(end) = &trial.end else { continue };
         match (end.invalid.is_empty(), end.good) {
-            (false, _) if generator_was_the_limit(&end.invalid) => steps.void.push(trial),
+            (false, _) if generator_was_the_limit(&end.invalid) => split.void_trials.push(trial),
             (false, _) => {}
             (true, true) => good.push(*trial),
             (true, false) => bad.push(*trial),
@@ -139,33 +143,34 @@ fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
     let least_bad = bad.iter().map(|t| rate(t)).fold(f64::INFINITY, f64::min);
     if bad.is_empty() {
         // Their first question is whose limit it was.
-        bad.extend(steps.void.iter().copied());
+        bad.extend(split.void_trials.iter().copied());
     }
     // Once the target has failed at a rate, it does not matter who was the limit at a higher one; nor, below a good trial, who once was.
     // A limit bounded from both sides is the target's.
-    let bounded = least_bad <= BOUNDED * best;
-    steps.void.retain(|t| !bounded && rate(t) <= least_bad && rate(t) > best);
-    let near = NEAR * if best > 0.0 { best } else { least_bad };
+    let bounded = least_bad <= MAX_BRACKET_RATIO * best;
+    split.void_trials.retain(|t| !bounded && rate(t) <= least_bad && rate(t) > best);
+    let near = MAX_RATE_RATIO * if best > 0.0 { best } else { least_bad };
     bad.retain(|t| rate(t) <= near || rate(t) <= least_bad);
-    let most = bad.iter().flat_map(|t| loaded(t, place)).map(|(s, _)| s.outstanding).fold(0.0, f64::max);
+    let most =
+        bad.iter().flat_map(|t| loaded_seconds(t, place)).map(|(s, _)| s.outstanding).fold(0.0, f64::max);
     for trial in bad {
-        for (second, window) in loaded(trial, place) {
-            if second.outstanding >= FULL * most {
-                take(&mut steps.bad, trial.number, second, window);
+        for (second, window) in loaded_seconds(trial, place) {
+            if second.outstanding >= MIN_OUTSTANDING_SHARE * most {
+                push_second(&mut split.degraded, trial.number, second, window);
             }
         }
     }
     good.retain(|t| rate(t) <= least_bad);
-    let calm = |t: &&Trial| WELL_SHARES.contains(&(rate(t) / best));
-    if good.iter().any(calm) {
-        good.retain(calm);
+    let is_calm = |t: &&Trial| WELL_SHARES.contains(&(rate(t) / best));
+    if good.iter().any(is_calm) {
+        good.retain(is_calm);
     }
     for trial in good {
-        for (second, window) in loaded(trial, place) {
-            take(&mut steps.well, trial.number, second, window);
+        for (second, window) in loaded_seconds(trial, place) {
+            push_second(&mut split.well, trial.number, second, window);
         }
     }
-    steps
+    split
 }
 
 /// Whether a trial was void because the generator was the limit, and not for other reasons.

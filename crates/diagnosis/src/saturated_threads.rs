@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::part_summary::PartSummary;
-use crate::processors::FULL;
+use crate::processors::FULL_UTILISATION;
 use crate::programs::{ScalingAdvice, find_by_name, find_by_subject};
 use record::watch::{ThreadGroup, ThreadWait};
 
@@ -10,13 +10,13 @@ use record::watch::{ThreadGroup, ThreadWait};
 pub(crate) const ONE_THREAD: f64 = 0.9;
 
 /// More such threads are a pool.
-const FEW: f64 = 4.5;
+const MAX_SATURATED: f64 = 4.5;
 /// They do this share of the service's work,
-const MOST: f64 = 0.8;
+const MIN_GROUP_SHARE: f64 = 0.8;
 /// or this one, if it is known that all requests pass through them: collectors and compilers do the rest.
-const MOST_OF_LOOP: f64 = 0.5;
+const MIN_LOOP_SHARE: f64 = 0.5;
 /// A thread with a processor for a smaller share of its time lacks one.
-pub(crate) const HAD: f64 = 0.6;
+pub(crate) const MIN_CPU_SHARE: f64 = 0.6;
 
 /// The threads that carry a service.
 pub(crate) struct SaturatedThreads<'a> {
@@ -28,12 +28,12 @@ pub(crate) struct SaturatedThreads<'a> {
     /// While it was well they waited for events.
     pub loops: bool,
     /// They do at least this share of the service's work.
-    most: f64,
+    min_group_share: f64,
 }
 
 /// The always busy threads of a group, if they do nearly all of its work: number, and processor time.
 pub(crate) fn restless(group: &ThreadGroup, seconds: f64) -> Option<(f64, u64)> {
-    never_at_rest(group, seconds, MOST)
+    never_at_rest(group, seconds, MIN_GROUP_SHARE)
 }
 
 /// The same, for this share of its work. If they were not looked for it is all of the group or none.
@@ -56,44 +56,44 @@ pub(crate) fn find_saturated<'a>(case: &'a Case<'_>) -> Option<SaturatedThreads<
         return None;
     }
     let (seconds, is_loop) = (
-        case.bad.observed_seconds(),
-        case.subject().and_then(find_by_subject).is_some_and(|known| known.loops),
+        case.degraded.observed_seconds(),
+        case.subject().and_then(find_by_subject).is_some_and(|known| known.is_event_loop),
     );
-    let most = if is_loop { MOST_OF_LOOP } else { MOST };
-    let all: u64 = case.bad.service().groups.iter().map(|group| group.on_cpu_ns).sum();
-    let (group, threads, on_cpu_ns) = case.bad.service().groups.iter().find_map(|group| {
-        let (threads, on_cpu_ns) = never_at_rest(group, seconds, most)?;
-        (on_cpu_ns as f64 >= most * all as f64).then_some((group, threads, on_cpu_ns))
+    let min_group_share = if is_loop { MIN_LOOP_SHARE } else { MIN_GROUP_SHARE };
+    let all: u64 = case.degraded.service().groups.iter().map(|group| group.on_cpu_ns).sum();
+    let (group, threads, on_cpu_ns) = case.degraded.service().groups.iter().find_map(|group| {
+        let (threads, on_cpu_ns) = never_at_rest(group, seconds, min_group_share)?;
+        (on_cpu_ns as f64 >= min_group_share * all as f64).then_some((group, threads, on_cpu_ns))
     })?;
     let used = on_cpu_ns as f64 / 1e9 / seconds / threads;
     // Go runs as many threads as it has processors, each of which waits for events when it has nothing to run.
-    let as_many = case.is_go() && case.cpus() < threads + 0.5;
-    (used >= HAD && threads < FEW && !as_many).then(|| SaturatedThreads {
+    let fills_processors = case.is_go() && case.cpus() < threads + 0.5;
+    (used >= MIN_CPU_SHARE && threads < MAX_SATURATED && !fills_processors).then(|| SaturatedThreads {
         group,
         threads,
         used,
         loops: !case.is_go() && were_waiting(case, group, threads),
-        most,
+        min_group_share,
     })
 }
 
 /// The same, if it has more processors than they can use; or as few as event loops, which they or other threads of its own fill.
 pub(crate) fn find_few_saturated<'a>(case: &'a Case<'_>) -> Option<SaturatedThreads<'a>> {
-    let fills = case.cpu() >= FULL * case.cpus();
+    let fills = case.cpu() >= FULL_UTILISATION * case.cpus();
     find_saturated(case).filter(|carriers| !fills || carriers.loops && carriers.threads < case.cpus() + 0.5)
 }
 
 /// Whether they waited for nothing but events while the service was well.
 fn were_waiting(case: &Case<'_>, group: &ThreadGroup, threads: f64) -> bool {
-    let known = case.subject().and_then(find_by_subject).filter(|program| program.processes.is_some());
+    let known = case.subject().and_then(find_by_subject).filter(|program| program.process_advice.is_some());
     let is_loop = |side: &PartSummary<'_>| {
         let before = side.service().groups.iter().find(|before| before.name == group.name);
         before.is_some_and(|before| {
             // How often a thread is seen running says little: one sampled in step with the requests always looks the same.
-            let else_where = |g: &ThreadGroup| {
+            let elsewhere_in = |g: &ThreadGroup| {
                 g.threads - threads_waiting(g, &ThreadWait::Running) - threads_waiting(g, &ThreadWait::Events)
             };
-            let elsewhere = (else_where(before) - else_where(group)).abs();
+            let elsewhere = (elsewhere_in(before) - elsewhere_in(group)).abs();
             let waited =
                 threads_waiting(before, &ThreadWait::Events) - threads_waiting(group, &ThreadWait::Events);
             // Near its limit it rests for moments that are seldom sampled: then its processor time shows that it did.
@@ -103,7 +103,7 @@ fn were_waiting(case: &Case<'_>, group: &ThreadGroup, threads: f64) -> bool {
             elsewhere <= tenth && (waits || known.is_some())
         })
     };
-    known.is_some_and(|known| known.loops) || case.when_well(is_loop).unwrap_or(known.is_some())
+    known.is_some_and(|known| known.is_event_loop) || case.when_well(is_loop).unwrap_or(known.is_some())
 }
 
 /// How many of its threads wait so.
@@ -113,20 +113,20 @@ pub(crate) fn threads_waiting(group: &ThreadGroup, wait: &ThreadWait) -> f64 {
 
 /// How to give a service more processes, if known.
 pub(crate) fn scaling_advice(case: &Case<'_>) -> Option<ScalingAdvice> {
-    find_by_subject(case.subject()?)?.processes
+    find_by_subject(case.subject()?)?.process_advice
 }
 
 impl SaturatedThreads<'_> {
     /// Always busy threads of the group in another window.
     pub fn restless(&self, group: &ThreadGroup, seconds: f64) -> f64 {
-        never_at_rest(group, seconds, self.most).map_or(0.0, |(threads, _)| threads)
+        never_at_rest(group, seconds, self.min_group_share).map_or(0.0, |(threads, _)| threads)
     }
 
     /// How to get more of them.
-    pub fn more(&self, case: &Case<'_>) -> String {
+    pub fn scale_out_advice(&self, case: &Case<'_>) -> String {
         let wanted = (self.threads.round() + 1.0).max(case.cpus().floor()) as u32;
         // A process started by the service bears its own name.
-        let other = find_by_name(&self.group.name).and_then(|program| program.processes);
+        let other = find_by_name(&self.group.name).and_then(|program| program.process_advice);
         match other.or_else(|| scaling_advice(case)) {
             Some(more) => more(wanted),
             None => format!("{wanted} processes of it, with the same listening socket or behind a balancer"),
@@ -138,7 +138,8 @@ impl SaturatedThreads<'_> {
 /// response time. Or all pass through a few threads that are never idle.
 pub(crate) fn is_cpu_starved(case: &Case<'_>) -> bool {
     const SHARE: f64 = 0.15;
-    let seconds = case.bad.observed_seconds();
+    let seconds = case.degraded.observed_seconds();
     let never_idle = |group: &ThreadGroup| restless(group, seconds).is_some();
-    case.runnable() >= SHARE * case.bad.load.outstanding || case.bad.service().groups.iter().any(never_idle)
+    case.runnable() >= SHARE * case.degraded.load.outstanding
+        || case.degraded.service().groups.iter().any(never_idle)
 }

@@ -1,7 +1,7 @@
 //! From findings to one verdict: what explains what, which came first, with what confidence.
 
 use crate::case::Case;
-use crate::finding::{CONTRADICTED, RuleFinding};
+use crate::finding::{CONTRADICTION_FACTOR, RuleFinding};
 use crate::format::{format_list, format_number};
 use crate::request_path;
 use crate::rules;
@@ -10,9 +10,9 @@ use record::{CapacityCheck, Cause, Diagnosis, Finding, NoFinding, Prediction};
 use units::Rate;
 
 /// Below this confidence a finding is no verdict.
-const BELIEVED: f64 = 0.3;
+const MIN_CONFIDENCE: f64 = 0.3;
 /// Findings that do not explain each other tie if their confidence differs by at most this.
-const TIE: f64 = 0.1;
+const TIE_MARGIN: f64 = 0.1;
 
 /// Whether `cause`, where it holds, explains `symptom`.
 pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
@@ -83,10 +83,10 @@ struct LocatedFinding<'a, 'c> {
 }
 
 /// A service looks as busy as what it waits for: a downstream's finding precedes one whose confidence is higher by at most this.
-const BEHIND_BY: f64 = 0.2;
+const DOWNSTREAM_BONUS: f64 = 0.2;
 
 /// The findings of all places, each cause once: where its confidence is highest.
-fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<LocatedFinding<'a, 'c>> {
+fn all_findings<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<LocatedFinding<'a, 'c>> {
     let of_case = |case: &'a Case<'c>| {
         let rules = if case.front.is_some() { rules::BEHIND } else { rules::ALL };
         let found = rules.iter().filter_map(|rule| rule(case));
@@ -94,25 +94,25 @@ fn all<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<LocatedFind
     };
     let mut all: Vec<LocatedFinding<'a, 'c>> = behind.iter().chain(cases).flat_map(of_case).collect();
     all.retain(|LocatedFinding { found, .. }| {
-        found.confidence.value() >= BELIEVED || found.cause == Cause::Inside
+        found.confidence.value() >= MIN_CONFIDENCE || found.cause == Cause::Inside
     });
     let waits = |cause: Cause| matches!(cause, Cause::Workers | Cause::Disk | Cause::AcceptQueue);
     let sure = |LocatedFinding { found, case, .. }: &LocatedFinding<'a, 'c>| {
         let ahead = case.front.is_some() && waits(found.cause);
-        found.confidence.value() + if ahead { BEHIND_BY } else { 0.0 }
+        found.confidence.value() + if ahead { DOWNSTREAM_BONUS } else { 0.0 }
     };
     all.sort_by(|a, b| sure(b).total_cmp(&sure(a)));
-    let mut named: Vec<LocatedFinding<'a, 'c>> = Vec::new();
+    let mut merged: Vec<LocatedFinding<'a, 'c>> = Vec::new();
     for next in all {
-        match named.iter_mut().find(|known| known.found.cause == next.found.cause) {
+        match merged.iter_mut().find(|known| known.found.cause == next.found.cause) {
             // One cause may be seen from two sides.
             Some(known) if known.case.place == next.case.place || is_of_torment(next.found.cause) => {}
             Some(known) if known.also.contains(&next.case.place) => {}
             Some(known) => known.also.push(next.case.place),
-            None => named.push(next),
+            None => merged.push(next),
         }
     }
-    named
+    merged
 }
 
 /// Whether it is about the generator: then it holds everywhere.
@@ -122,31 +122,32 @@ fn is_of_torment(cause: Cause) -> bool {
 
 /// Judges all places, and the downstreams (`behind`) there.
 pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
-    let mut found = all(cases, behind);
-    let causes: Vec<Cause> = found.iter().map(|at| at.found.cause).collect();
+    let mut findings = all_findings(cases, behind);
+    let causes: Vec<Cause> = findings.iter().map(|at| at.found.cause).collect();
     // Freezes that do not lower the limit fill queues, and do not explain what sets it.
-    let aside = |cause: Cause| cause == Cause::Freeze && cases.iter().any(Case::freezes_leave_limit);
+    let is_aside = |cause: Cause| cause == Cause::Freeze && cases.iter().any(Case::freezes_leave_limit);
     let is_why = |cause: Cause, symptom: Cause| {
-        explains(cause, symptom) && !(aside(cause) && symptom == Cause::Inside)
+        explains(cause, symptom) && !(is_aside(cause) && symptom == Cause::Inside)
     };
-    let why = |symptom: Cause| {
+    let cause_of = |symptom: Cause| {
         causes.iter().copied().find(|cause| is_why(*cause, symptom) && !is_why(symptom, *cause))
     };
     let rank = |found: &RuleFinding| {
-        let first = found.first.unwrap_or(0) as f64;
+        let first = found.first_window.unwrap_or(0) as f64;
         // Onset before size, but a second's difference is chance.
         found.confidence.value() - 0.02 * (first / 2.0).floor()
     };
-    found.sort_by(|LocatedFinding { found: a, .. }, LocatedFinding { found: b, .. }| {
-        let follows = |found: &RuleFinding| aside(found.cause) || why(found.cause).is_some();
+    findings.sort_by(|LocatedFinding { found: a, .. }, LocatedFinding { found: b, .. }| {
+        let follows = |found: &RuleFinding| is_aside(found.cause) || cause_of(found.cause).is_some();
         follows(a).cmp(&follows(b)).then(rank(b).total_cmp(&rank(a)))
     });
-    let is_root = |at: &&LocatedFinding<'_, '_>| !aside(at.found.cause) && why(at.found.cause).is_none();
-    let roots: Vec<&LocatedFinding<'_, '_>> = found.iter().filter(is_root).collect();
+    let is_root =
+        |at: &&LocatedFinding<'_, '_>| !is_aside(at.found.cause) && cause_of(at.found.cause).is_none();
+    let roots: Vec<&LocatedFinding<'_, '_>> = findings.iter().filter(is_root).collect();
     let Some(LocatedFinding { found: best, case, also }) = roots.first().copied() else {
         return no_finding(cases);
     };
-    let tie = roots.len() > 1 && rank(&roots[0].found) - rank(&roots[1].found) < TIE;
+    let tie = roots.len() > 1 && rank(&roots[0].found) - rank(&roots[1].found) < TIE_MARGIN;
     let mut sentences = vec![at_place(case, best.cause, &best.sentence)];
     if let Some(arithmetic) = &best.arithmetic {
         sentences.push(format_arithmetic(arithmetic));
@@ -155,10 +156,10 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
         sentences.push(format!("As likely: {}", at_place(case, found.cause, &found.sentence)));
     }
     if !also.is_empty() {
-        let places: Vec<String> = also.iter().map(|place| called(place)).collect();
+        let places: Vec<String> = also.iter().map(|place| place_phrase(place)).collect();
         sentences.push(format!("The same holds {}.", format_list(&places)));
     }
-    sentences.extend(lost(cases));
+    sentences.extend(lost_sentences(cases));
     let mut diagnosis = empty_diagnosis(case);
     diagnosis.sentences = sentences;
     diagnosis.tie = tie;
@@ -166,29 +167,29 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     diagnosis.stations = request_path::full_path(case, best);
     diagnosis.arithmetic.clone_from(&best.arithmetic);
     diagnosis.next.clone_from(&best.next);
-    let from = (case.bad.load.answered > 0.0).then_some(Rate(case.bad.load.answered));
+    let from = (case.degraded.load.answered > 0.0).then_some(Rate(case.degraded.load.answered));
     diagnosis.prediction = best.prediction.clone().map(|prediction| Prediction { from, ..prediction });
     diagnosis.unless.clone_from(&best.unless);
     if let Some(LocatedFinding { found: loser, case, .. }) = roots.get(1) {
         let lacks = format!("{} is the cause (confidence {})", loser.cause.words(), loser.confidence.word());
         diagnosis.unless.push(format!("{lacks}: {}", at_place(case, loser.cause, &loser.sentence)));
     }
-    diagnosis.findings = found
+    diagnosis.findings = findings
         .into_iter()
         .map(|LocatedFinding { found, case, also }| Finding {
-            follows_from: why(found.cause),
+            follows_from: cause_of(found.cause),
             place: if is_of_torment(found.cause) { String::new() } else { case.place.to_owned() },
             also_at: also.into_iter().map(str::to_owned).collect(),
             cause: found.cause,
             sentence: found.sentence,
             confidence: found.confidence,
-            since_trial: case.since,
+            since_trial: case.first_trial,
             evidence: found.evidence,
         })
         .collect();
     // A generator that cannot send more to a saturated target may have been held up by that.
     if let Some(full) = diagnosis.also_saturated().map(|full| full.sentence.clone()) {
-        diagnosis.findings[0].confidence.independence *= CONTRADICTED;
+        diagnosis.findings[0].confidence.independence *= CONTRADICTION_FACTOR;
         diagnosis.sentences.push(format!("The target had next to nothing left either: {full}"));
     }
     diagnosis
@@ -203,20 +204,20 @@ fn at_place(case: &Case<'_>, cause: Cause, sentence: &str) -> String {
     }
 }
 
-fn called(place: &str) -> String {
+fn place_phrase(place: &str) -> String {
     if place.is_empty() { "here".to_owned() } else { format!("on {place}") }
 }
 
 /// What was not observed any more because observers were lost.
-fn lost(cases: &[Case<'_>]) -> impl Iterator<Item = String> {
+fn lost_sentences(cases: &[Case<'_>]) -> impl Iterator<Item = String> {
     cases.iter().filter_map(|case| {
         let lost = case.watched.lost.as_ref()?;
-        Some(format!("What happened {} is not known {lost}.", called(case.place)))
+        Some(format!("What happened {} is not known {lost}.", place_phrase(case.place)))
     })
 }
 
 /// What was not observable at all places, and so not ruled out.
-pub(crate) fn unseen(cases: &[Case<'_>]) -> Vec<String> {
+pub(crate) fn unseen_notes(cases: &[Case<'_>]) -> Vec<String> {
     let of_case = |case: &Case<'_>| {
         let place = if case.is_remote() { format!("on {}, ", case.place) } else { String::new() };
         let missing =
@@ -224,7 +225,7 @@ pub(crate) fn unseen(cases: &[Case<'_>]) -> Vec<String> {
         let missing: Vec<String> = missing.collect();
         missing
     };
-    cases.iter().flat_map(of_case).chain(lost(cases)).collect()
+    cases.iter().flat_map(of_case).chain(lost_sentences(cases)).collect()
 }
 
 fn format_arithmetic(arithmetic: &CapacityCheck) -> String {
@@ -237,7 +238,7 @@ fn format_arithmetic(arithmetic: &CapacityCheck) -> String {
 pub(crate) fn empty_diagnosis(case: &Case<'_>) -> Diagnosis {
     let rate = |offered: f64| (offered > 0.0).then_some(Rate(offered));
     Diagnosis {
-        degraded_at: rate(case.bad.load.offered),
+        degraded_at: rate(case.degraded.load.offered),
         well_at: case.well.as_ref().and_then(|well| rate(well.load.offered)),
         ..Diagnosis::default()
     }
@@ -246,14 +247,14 @@ pub(crate) fn empty_diagnosis(case: &Case<'_>) -> Diagnosis {
 /// Degraded, and no rule holds.
 fn no_finding(cases: &[Case<'_>]) -> Diagnosis {
     let is_seen = |case: &&Case<'_>| {
-        case.watched.level != AccessLevel::Outside && !case.bad.each.is_empty()
-            || case.bad.all.postgres.is_some()
+        case.watched.level != AccessLevel::Outside && !case.degraded.windows.is_empty()
+            || case.degraded.merged.postgres.is_some()
     };
     let mut diagnosis = empty_diagnosis(&cases[0]);
     let Some(case) = cases.iter().find(is_seen) else {
         diagnosis.none = Some(NoFinding::NotObservable);
         diagnosis.sentences = vec!["What gave first is unknown: the target could not be watched.".to_owned()];
-        diagnosis.sentences.extend(lost(cases));
+        diagnosis.sentences.extend(lost_sentences(cases));
         diagnosis.next = vec![
             "watch the target's machine (--watch-on ssh:HOST), run torment there, or tell it what to watch: --pid, --postgres, --metrics"
                 .to_owned(),
@@ -262,7 +263,7 @@ fn no_finding(cases: &[Case<'_>]) -> Diagnosis {
     };
     diagnosis.none = Some(NoFinding::Unexplained);
     diagnosis.sentences = vec![format!("What gave first is unknown. {}", largest_state(case))];
-    diagnosis.sentences.extend(lost(cases));
+    diagnosis.sentences.extend(lost_sentences(cases));
     diagnosis.next = vec![
         "look at the threads while it is slow (torment watch), or at a profile".to_owned(),
         "name what the service talks to: --postgres URL, --metrics URL".to_owned(),
@@ -272,7 +273,7 @@ fn no_finding(cases: &[Case<'_>]) -> Diagnosis {
 
 /// What most threads did, as a hint for further investigation.
 fn largest_state(case: &Case<'_>) -> String {
-    let groups = &case.bad.service().groups;
+    let groups = &case.degraded.service().groups;
     let mut states: Vec<(f64, String)> = groups
         .iter()
         .flat_map(|group| group.states.iter().map(move |state| (group, state)))
@@ -284,8 +285,8 @@ fn largest_state(case: &Case<'_>) -> String {
         })
         .collect();
     states.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let most: Vec<String> = states.into_iter().take(2).map(|(_, text)| text).collect();
-    if most.is_empty() { String::new() } else { format!("The largest states: {}.", format_list(&most)) }
+    let largest: Vec<String> = states.into_iter().take(2).map(|(_, text)| text).collect();
+    if largest.is_empty() { String::new() } else { format!("The largest states: {}.", format_list(&largest)) }
 }
 
 #[cfg(test)]

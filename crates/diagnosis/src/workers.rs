@@ -12,7 +12,7 @@ const NOT_WORKERS: [&str; 26] = units::texts![
 ];
 
 /// At least this many threads run or are ready to, if others wait for the one that computes.
-const COMPUTES: f64 = 0.3;
+const MIN_COMPUTE_SHARE: f64 = 0.3;
 
 /// Bystanders, by group name and wait: whole threads.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,7 @@ pub(crate) struct Workers {
     /// Name of their group.
     pub name: String,
     /// Their number.
-    pub all: f64,
+    pub count: f64,
     /// Running, or ready to.
     pub running: f64,
     /// Waiting for another thread, with a deadline.
@@ -51,7 +51,7 @@ pub(crate) struct Workers {
     pub sleeping: f64,
     /// Waiting for a disk; the file or function most of them wait for.
     pub disk: f64,
-    pub disk_what: Option<String>,
+    pub disk_wait: Option<String>,
     /// In an event loop: idle, or in one of its own, waiting for an answer.
     pub idle: f64,
     /// Waiting for an unidentified connection.
@@ -67,28 +67,32 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// The group that serves requests: of all candidates that do some of the work, the one with the most threads not waiting for events.
-    pub fn find(subject: &TreeWindow, about: Option<&WatchedProcesses>, others: &Bystanders) -> Option<Self> {
+    pub fn find(
+        subject: &TreeWindow,
+        processes: Option<&WatchedProcesses>,
+        others: &Bystanders,
+    ) -> Option<Self> {
         /// Threads that never run serve nobody.
         const WORK: f64 = 0.1;
-        let java = about.is_some_and(|subject| subject.java.is_some());
-        let go = about.is_some_and(|subject| subject.is_go);
-        let candidate = |name: &str| !NOT_WORKERS.iter().any(|other| name.starts_with(other));
-        let candidates = || subject.groups.iter().filter(|group| candidate(&group.name));
+        let java = processes.is_some_and(|subject| subject.java.is_some());
+        let go = processes.is_some_and(|subject| subject.is_go);
+        let may_work = |name: &str| !NOT_WORKERS.iter().any(|other| name.starts_with(other));
+        let candidates = || subject.groups.iter().filter(|group| may_work(&group.name));
         let work: u64 = candidates().map(|group| group.on_cpu_ns).sum();
         let group = candidates()
             .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
         // If hardly any of them computes, none waits for the interpreter: Ruby's threads also sleep so.
         let running = group.states.iter().filter(|state| state.wait == ThreadWait::Running);
-        let interpreted =
-            about.is_some_and(is_interpreted) && running.map(|s| s.threads).sum::<f64>() >= COMPUTES;
+        let interpreted = processes.is_some_and(is_interpreted)
+            && running.map(|s| s.threads).sum::<f64>() >= MIN_COMPUTE_SHARE;
         let (name, all) = (group.name.clone(), group.threads);
-        let mut workers = Self { name, all, mixed: java, interpreted, ..Self::default() };
+        let mut workers = Self { name, count: all, mixed: java, interpreted, ..Self::default() };
         for state in &group.states {
             let bystanders = others.of(&group.name, &state.wait).min(state.threads);
-            workers.all -= bystanders;
+            workers.count -= bystanders;
             let has_none = go && matches!(state.wait, ThreadWait::Futex { .. });
-            workers.take(
+            workers.add_threads(
                 if has_none { &ThreadWait::Events } else { &state.wait },
                 state.threads - bystanders,
                 java,
@@ -103,7 +107,7 @@ impl Workers {
         Some(workers)
     }
 
-    fn take(&mut self, wait: &ThreadWait, threads: f64, java: bool) {
+    fn add_threads(&mut self, wait: &ThreadWait, threads: f64, java: bool) {
         if let ThreadWait::Futex { within_s, op, .. } = wait
             && (*within_s != Some(1) || self.interpreted)
             && !(java && *op == FutexOp::Wait && within_s.is_none())
@@ -127,7 +131,7 @@ impl Workers {
             ThreadWait::Sleep => self.sleeping += threads,
             ThreadWait::Disk { what } => {
                 self.disk += threads;
-                self.disk_what.get_or_insert_with(|| what.clone());
+                self.disk_wait.get_or_insert_with(|| what.clone());
             }
             ThreadWait::Events => self.idle += threads,
             ThreadWait::PageFault => self.disk += threads,

@@ -15,7 +15,7 @@ pub(crate) const TASKS_WANTED: u64 = 10_000;
 /// All facts, as found for one process.
 pub(crate) struct MachineFacts {
     // Privileges.
-    pub root: bool,
+    pub is_root: bool,
     /// `CapEff` (capabilities(7)).
     pub capabilities: FileRead<u64>,
     /// In a user namespace of its own: its capabilities are valid only there.
@@ -32,38 +32,38 @@ pub(crate) struct MachineFacts {
     pub groups: FileRead<GroupPaths>,
     pub delegated: Result<(), String>,
     /// RLIMIT_NICE: 20 minus the lowest permitted nice value.
-    pub nice: FileRead<ResourceLimit>,
+    pub nice_limit: FileRead<ResourceLimit>,
 
     // How much there can be.
     pub descriptors: FileRead<ResourceLimit>,
     /// Open files of the whole machine, and their maximum.
-    pub files: FileRead<(u64, u64)>,
+    pub open_files: FileRead<(u64, u64)>,
     pub ports: FileRead<(u64, u64)>,
-    pub reuse: FileRead<u64>,
+    pub tw_reuse: FileRead<u64>,
     /// Tracked connections, and their maximum; none without tracking.
-    pub tracked: FileRead<Option<(u64, u64)>>,
+    pub conntrack: FileRead<Option<(u64, u64)>>,
     pub backlog: FileRead<u64>,
-    pub rooms: Vec<SystemLimit>,
+    pub system_limits: Vec<SystemLimit>,
     pub overcommit: FileRead<u64>,
 
     // How exactly requests can be timed.
-    pub release: FileRead<String>,
-    pub present: FileRead<u64>,
-    pub allowed: FileRead<u64>,
+    pub kernel_release: FileRead<String>,
+    pub present_cpus: FileRead<u64>,
+    pub allowed_cpus: FileRead<u64>,
     pub quota: Option<Quota>,
     /// Processor times at the beginning and at the end of the watch.
-    pub times: FileRead<(CpuTimes, CpuTimes)>,
-    pub clock: FileRead<String>,
-    pub clocks: FileRead<String>,
+    pub cpu_times: FileRead<(CpuTimes, CpuTimes)>,
+    pub clock_source: FileRead<String>,
+    pub clock_sources: FileRead<String>,
     /// Timer resolution (clock_getres(2)).
     pub timer_ns: Option<u64>,
     pub slack_ns: FileRead<u64>,
     /// The frequency governor of each processor, and its driver; empty without frequency scaling.
     pub governors: Vec<FileRead<String>>,
-    pub driver: FileRead<String>,
+    pub cpufreq_driver: FileRead<String>,
     /// Whether clock frequencies may exceed what can be sustained; none if unknown.
     pub turbo: Option<Turbo>,
-    pub huge: FileRead<Option<(String, String)>>,
+    pub huge_pages: FileRead<Option<(String, String)>>,
 }
 
 /// A processor quota, and the control group that sets it.
@@ -89,71 +89,77 @@ const CONNTRACK: &str = "proc/sys/net/netfilter";
 impl MachineFacts {
     pub fn read(root: &Path, pid: u32, watch: Duration) -> Self {
         let tree = FileTree::new(root, pid);
-        let limit_of = |name: &str| tree.own("limits", |limits| parse_limit(limits, name));
-        let groups = tree.own("cgroup", |text| cgroups::find(root, pid, text).ok());
-        let asked = ThreadsWanted { most: Some(TASKS_WANTED), ..ThreadsWanted::default() };
-        let rooms = tasks::forecast_of(root, pid, &asked);
+        let limit_of = |name: &str| tree.process_file("limits", |limits| parse_limit(limits, name));
+        let groups = tree.process_file("cgroup", |text| cgroups::find(root, pid, text).ok());
+        let wanted = ThreadsWanted { max: Some(TASKS_WANTED), ..ThreadsWanted::default() };
+        let system_limits = tasks::forecast_of(root, pid, &wanted);
         let cpu = |name: &str| format!("{CPUS}/{name}");
-        let governed = tree.names(CPUS).into_iter().filter(|name| {
+        let cpu_names = tree.names(CPUS).into_iter().filter(|name| {
             let number = name.strip_prefix("cpu").unwrap_or_default();
             procfs::parse_number(number.as_bytes()).is_some()
         });
-        let governors = governed.map(|name| tree.text(&cpu(&format!("{name}/cpufreq/scaling_governor"))));
+        let governors = cpu_names.map(|name| tree.text(&cpu(&format!("{name}/cpufreq/scaling_governor"))));
         let mut facts = Self {
-            root: tree.own("status", |text| field(text, "Uid").map(|ids| ids.starts_with('0'))) == Ok(true),
-            capabilities: tree.own("status", |text| u64::from_str_radix(field(text, "CapEff")?, 16).ok()),
-            nested: tree.own("uid_map", |map| Some(!map.ends_with(" 4294967295"))).unwrap_or_default(),
+            is_root: tree.process_file("status", |text| field(text, "Uid").map(|ids| ids.starts_with('0')))
+                == Ok(true),
+            capabilities: tree
+                .process_file("status", |text| u64::from_str_radix(field(text, "CapEff")?, 16).ok()),
+            nested: tree
+                .process_file("uid_map", |map| Some(!map.ends_with(" 4294967295")))
+                .unwrap_or_default(),
             ptrace_scope: optional(tree.number("proc/sys/kernel/yama/ptrace_scope")),
-            hidepid: tree.own("mounts", |mounts| Some(procfs::hiding_options(mounts).map(str::to_owned))),
+            hidepid: tree
+                .process_file("mounts", |mounts| Some(procfs::hiding_options(mounts).map(str::to_owned))),
             perf_paranoid: optional(tree.text("proc/sys/kernel/perf_event_paranoid")),
             tracepoints: trace::find_instances_in(root).map(|_| ()),
             pressure: tree.text("proc/pressure/cpu"),
             quota: quota(root, pid, groups.as_ref().ok()),
             groups,
             delegated: service::check_may_limit(root, pid),
-            nice: limit_of("Max nice priority"),
+            nice_limit: limit_of("Max nice priority"),
             descriptors: limit_of("Max open files"),
-            files: tree.parsed("proc/sys/fs/file-nr", |text| {
+            open_files: tree.parsed("proc/sys/fs/file-nr", |text| {
                 let mut words = text.split_ascii_whitespace().map(|word| parse_number(word.as_bytes()));
                 Some((words.next()??, words.nth(1)??))
             }),
             ports: tree.parsed("proc/sys/net/ipv4/ip_local_port_range", procfs::parse_port_range),
-            reuse: tree.number("proc/sys/net/ipv4/tcp_tw_reuse"),
-            tracked: optional(tree.number(&format!("{CONNTRACK}/nf_conntrack_max"))).and_then(|most| {
+            tw_reuse: tree.number("proc/sys/net/ipv4/tcp_tw_reuse"),
+            conntrack: optional(tree.number(&format!("{CONNTRACK}/nf_conntrack_max"))).and_then(|most| {
                 match most {
                     Some(most) => Ok(Some((tree.number(&format!("{CONNTRACK}/nf_conntrack_count"))?, most))),
                     None => Ok(None),
                 }
             }),
             backlog: tree.number("proc/sys/net/core/somaxconn"),
-            rooms,
+            system_limits,
             overcommit: tree.number("proc/sys/vm/overcommit_memory"),
-            release: tree.text("proc/sys/kernel/osrelease"),
-            present: tree.parsed(&cpu("online"), procfs::count_list),
-            allowed: tree.own("status", |text| procfs::count_list(field(text, "Cpus_allowed_list")?)),
-            times: Ok((CpuTimes::default(), CpuTimes::default())),
-            clock: tree.text(&format!("{CLOCKS}/current_clocksource")),
-            clocks: tree.text(&format!("{CLOCKS}/available_clocksource")),
+            kernel_release: tree.text("proc/sys/kernel/osrelease"),
+            present_cpus: tree.parsed(&cpu("online"), procfs::count_list),
+            allowed_cpus: tree
+                .process_file("status", |text| procfs::count_list(field(text, "Cpus_allowed_list")?)),
+            cpu_times: Ok((CpuTimes::default(), CpuTimes::default())),
+            clock_source: tree.text(&format!("{CLOCKS}/current_clocksource")),
+            clock_sources: tree.text(&format!("{CLOCKS}/available_clocksource")),
             timer_ns: timer_ns(),
-            slack_ns: tree.own("timerslack_ns", |text| parse_number(text.as_bytes())),
-            governors: governors.filter(|seen| !matches!(seen, Err(why) if why.absent)).collect(),
-            driver: tree.text(&cpu("cpu0/cpufreq/scaling_driver")),
+            slack_ns: tree.process_file("timerslack_ns", |text| parse_number(text.as_bytes())),
+            governors: governors.filter(|governor| !matches!(governor, Err(why) if why.absent)).collect(),
+            cpufreq_driver: tree.text(&cpu("cpu0/cpufreq/scaling_driver")),
             turbo: match tree.number(&cpu("intel_pstate/no_turbo")) {
                 Ok(no) => Some(Turbo::Intel(no == 0)),
                 Err(_) => tree.number(&cpu("cpufreq/boost")).ok().map(|on| Turbo::Boost(on != 0)),
             },
-            huge: optional(tree.parsed(&format!("{HUGE}/enabled"), chosen)).and_then(
-                |enabled| match enabled {
+            huge_pages: optional(tree.parsed(&format!("{HUGE}/enabled"), chosen)).and_then(|enabled| {
+                match enabled {
                     Some(enabled) => Ok(Some((enabled, tree.parsed(&format!("{HUGE}/defrag"), chosen)?))),
                     None => Ok(None),
-                },
-            ),
+                }
+            }),
         };
         // Last, so that our own reading is not taken for the work of others.
-        let now = || tree.parsed("proc/stat", |stat| procfs::parse_cpu_times(stat, "cpu"));
-        let before = now();
+        let read_times = || tree.parsed("proc/stat", |stat| procfs::parse_cpu_times(stat, "cpu"));
+        let before = read_times();
         std::thread::sleep(watch);
-        facts.times = before.and_then(|before| Ok((before, now()?)));
+        facts.cpu_times = before.and_then(|before| Ok((before, read_times()?)));
         facts
     }
 

@@ -57,7 +57,7 @@ impl<'a> FileTree<'a> {
     }
 
     /// As [`Self::parsed`], for a file in the process's own folder.
-    pub fn own<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> FileRead<T> {
+    pub fn process_file<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> FileRead<T> {
         self.parsed(&format!("proc/{}/{name}", self.pid), parse)
     }
 
@@ -72,8 +72,8 @@ impl<'a> FileTree<'a> {
 }
 
 /// For what need not exist, such as the files of a module.
-pub(crate) fn optional<T>(seen: FileRead<T>) -> FileRead<Option<T>> {
-    match seen {
+pub(crate) fn optional<T>(read: FileRead<T>) -> FileRead<Option<T>> {
+    match read {
         Ok(found) => Ok(Some(found)),
         Err(why) if why.absent => Ok(None),
         Err(why) => Err(why),

@@ -8,11 +8,11 @@ use units::Nanos;
 
 /// A closed loop waits this long after a failed connection, so that a target that refuses is not called as fast
 /// as the processor allows.
-const AFTER_NO_CONNECTION: Nanos = Nanos::from_millis(100);
+const RECONNECT_DELAY: Nanos = Nanos::from_millis(100);
 
 pub(crate) enum ArrivalSource {
     Open(Peekable<DueTimes>),
-    Closed { free: BinaryHeap<Reverse<Nanos>>, next: u64, step: u64, left: u64 },
+    Closed { free_users: BinaryHeap<Reverse<Nanos>>, next_number: u64, step: u64, remaining: u64 },
 }
 
 impl ArrivalSource {
@@ -26,13 +26,13 @@ impl ArrivalSource {
                 let share = |whole: u64| {
                     if index < loops { whole / loops + u64::from(index < whole % loops) } else { 0 }
                 };
-                let left = requests.map_or(u64::MAX, share);
-                let users = (share(u64::from(*connections)) * u64::from(streams)).min(left);
+                let remaining = requests.map_or(u64::MAX, share);
+                let users = (share(u64::from(*connections)) * u64::from(streams)).min(remaining);
                 Self::Closed {
-                    free: (0..users).map(|_| Reverse(Nanos::ZERO)).collect(),
-                    next: index,
+                    free_users: (0..users).map(|_| Reverse(Nanos::ZERO)).collect(),
+                    next_number: index,
                     step: loops,
-                    left,
+                    remaining,
                 }
             }
         }
@@ -42,8 +42,8 @@ impl ArrivalSource {
     pub fn next_due(&mut self) -> Option<Nanos> {
         match self {
             Self::Open(due) => due.peek().map(|a| a.due),
-            Self::Closed { left: 0, .. } => None,
-            Self::Closed { free, .. } => free.peek().map(|Reverse(at)| *at),
+            Self::Closed { remaining: 0, .. } => None,
+            Self::Closed { free_users, .. } => free_users.peek().map(|Reverse(at)| *at),
         }
     }
 
@@ -54,11 +54,11 @@ impl ArrivalSource {
         }
         match self {
             Self::Open(due) => due.next().map(|a| (a.number, a.due)),
-            Self::Closed { free, next, step, left } => {
-                let Reverse(due) = free.pop()?;
-                let number = *next;
-                *next += *step;
-                *left -= 1;
+            Self::Closed { free_users, next_number, step, remaining } => {
+                let Reverse(due) = free_users.pop()?;
+                let number = *next_number;
+                *next_number += *step;
+                *remaining -= 1;
                 Some((number, due))
             }
         }
@@ -66,22 +66,22 @@ impl ArrivalSource {
 
     /// An arrival was decided at `now`: in a closed loop its user is free again.
     pub fn release_user(&mut self, now: Nanos, connected: bool) {
-        if let Self::Closed { free, left: 1.., .. } = self {
-            free.push(Reverse(if connected { now } else { now + AFTER_NO_CONNECTION }));
+        if let Self::Closed { free_users, remaining: 1.., .. } = self {
+            free_users.push(Reverse(if connected { now } else { now + RECONNECT_DELAY }));
         }
     }
 
     /// Whether a fixed number of requests has been reached. A loop without users waits for the end of the load
     /// instead.
     pub fn is_exhausted(&self) -> bool {
-        matches!(self, Self::Closed { left: 0, .. })
+        matches!(self, Self::Closed { remaining: 0, .. })
     }
 
     /// The number of users of a closed loop.
     pub fn users(&self) -> Option<usize> {
         match self {
             Self::Open(_) => None,
-            Self::Closed { free, .. } => Some(free.len()),
+            Self::Closed { free_users, .. } => Some(free_users.len()),
         }
     }
 

@@ -11,7 +11,7 @@ use regex::bytes::Regex;
 use std::str;
 
 /// Longer texts of a plan are truncated when quoted.
-const SHOWN: usize = 40;
+const QUOTE_CHARS: usize = 40;
 
 /// The checks and takes of one step, compiled.
 #[derive(Debug)]
@@ -19,13 +19,13 @@ pub(crate) struct ChecksAndTakes {
     checks: Vec<CompiledCheck>,
     takes: Vec<CompiledTake>,
     /// Number of the first take among all takes of the flow.
-    first: usize,
-    wanted: PointerTree,
+    first_take: usize,
+    pointers: PointerTree,
 }
 
 #[derive(Debug)]
 enum CompiledCheck {
-    Header { name: String, part: Finder<'static> },
+    Header { name: String, finder: Finder<'static> },
     Body(Finder<'static>),
     Json { pointer: String, number: usize, value: String },
 }
@@ -49,18 +49,18 @@ impl ChecksAndTakes {
     ///
     /// # Errors
     /// If a regular expression or a JSON pointer is invalid, in words.
-    pub fn new(takes: &[Extraction], first: usize, checks: &[AnswerCheck]) -> Result<Self, String> {
-        let mut wanted = PointerTree::default();
+    pub fn new(takes: &[Extraction], first_take: usize, checks: &[AnswerCheck]) -> Result<Self, String> {
+        let mut pointers = PointerTree::default();
         let finder = |text: &String| Finder::new(text.as_bytes()).into_owned();
         let checks = checks.iter().map(|check| {
             Ok(match check {
                 AnswerCheck::Header(name, text) => {
-                    CompiledCheck::Header { name: name.clone(), part: finder(text) }
+                    CompiledCheck::Header { name: name.clone(), finder: finder(text) }
                 }
                 AnswerCheck::Body(text) => CompiledCheck::Body(finder(text)),
                 AnswerCheck::Json(pointer, value) => CompiledCheck::Json {
                     pointer: pointer.clone(),
-                    number: wanted.add(pointer)?,
+                    number: pointers.add(pointer)?,
                     value: value.clone(),
                 },
             })
@@ -69,9 +69,9 @@ impl ChecksAndTakes {
         let takes = takes.iter().map(|take| {
             let from = match &take.from {
                 ExtractionSource::Json(pointer) => {
-                    wanted.add(pointer).map(|number| TakeSource::Json { pointer: pointer.clone(), number })
+                    pointers.add(pointer).map(|number| TakeSource::Json { pointer: pointer.clone(), number })
                 }
-                ExtractionSource::Regex(text) => compiled(text).map(TakeSource::Regex),
+                ExtractionSource::Regex(text) => compile_regex(text).map(TakeSource::Regex),
                 ExtractionSource::Header(name) => Ok(TakeSource::Header(name.clone())),
                 ExtractionSource::Cookie(name) => Ok(TakeSource::Cookie(name.clone())),
             };
@@ -79,7 +79,7 @@ impl ChecksAndTakes {
             Ok(CompiledTake { name: take.name.clone(), from })
         });
         let takes = takes.collect::<Result<_, String>>()?;
-        Ok(Self { checks, takes, first, wanted })
+        Ok(Self { checks, takes, first_take, pointers })
     }
 
     /// Whether answers need not be kept: nothing is looked for in them.
@@ -93,14 +93,14 @@ impl ChecksAndTakes {
     /// # Errors
     /// Which check or take failed, and why.
     pub fn apply(&self, content: &Content, taken: &mut Vec<Vec<u8>>) -> Result<(), String> {
-        let mut json = JsonBody { content, wanted: &self.wanted, found: None };
+        let mut json = JsonBody { content, pointers: &self.pointers, values: None };
         for check in &self.checks {
             check.apply(content, &mut json).map_err(|why| format!("check: {why}"))?;
         }
-        if taken.len() < self.first + self.takes.len() {
-            taken.resize_with(self.first + self.takes.len(), Vec::new);
+        if taken.len() < self.first_take + self.takes.len() {
+            taken.resize_with(self.first_take + self.takes.len(), Vec::new);
         }
-        for (take, value) in self.takes.iter().zip(&mut taken[self.first..]) {
+        for (take, value) in self.takes.iter().zip(&mut taken[self.first_take..]) {
             value.clear();
             take.from.apply(content, &mut json, value).map_err(|why| format!("take {}: {why}", take.name))?;
         }
@@ -111,18 +111,18 @@ impl ChecksAndTakes {
 impl CompiledCheck {
     fn apply(&self, content: &Content, json: &mut JsonBody<'_>) -> Result<(), String> {
         match self {
-            Self::Header { name, part } => {
+            Self::Header { name, finder } => {
                 let mut values = content.header(name).peekable();
                 if values.peek().is_none() {
                     return Err(format!("header {name} is missing"));
                 }
-                let holds = values.any(|value| part.find(value).is_some());
+                let holds = values.any(|value| finder.find(value).is_some());
                 holds.then_some(()).ok_or_else(|| {
-                    format!("header {name} does not contain {}", quote_truncated(part.needle()))
+                    format!("header {name} does not contain {}", quote_truncated(finder.needle()))
                 })
             }
-            Self::Body(part) => part.find(&content.body).map(drop).ok_or_else(|| {
-                not_found(content, &format!("does not contain {}", quote_truncated(part.needle())))
+            Self::Body(finder) => finder.find(&content.body).map(drop).ok_or_else(|| {
+                body_error(content, &format!("does not contain {}", quote_truncated(finder.needle())))
             }),
             Self::Json { pointer, number, value } => {
                 let mut found = Vec::new();
@@ -146,7 +146,7 @@ impl TakeSource {
                     regex.find(&content.body)
                 };
                 let why = || {
-                    not_found(
+                    body_error(
                         content,
                         &format!("does not match {}", quote_truncated(regex.as_str().as_bytes())),
                     )
@@ -169,7 +169,7 @@ impl TakeSource {
 }
 
 /// A regular expression, or the last line of its error: those before draw the position.
-fn compiled(text: &str) -> Result<Regex, String> {
+fn compile_regex(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| {
         let why = error.to_string();
         let last = why.lines().last().unwrap_or_default();
@@ -184,27 +184,27 @@ fn compiled(text: &str) -> Result<Regex, String> {
 /// The body as JSON, parsed when its first value is needed.
 struct JsonBody<'a> {
     content: &'a Content,
-    wanted: &'a PointerTree,
-    found: Option<FoundValues<'a>>,
+    pointers: &'a PointerTree,
+    values: Option<FoundValues<'a>>,
 }
 
 impl JsonBody<'_> {
     fn write(&mut self, number: usize, pointer: &str, out: &mut Vec<u8>) -> Result<(), String> {
-        let found = match &mut self.found {
+        let values = match &mut self.values {
             Some(found) => found,
-            none => none.insert(parse(self.content, self.wanted)?),
+            none => none.insert(parse(self.content, self.pointers)?),
         };
-        let value = found[number].ok_or_else(|| format!("no value at {}", describe_pointer(pointer)))?;
+        let value = values[number].ok_or_else(|| format!("no value at {}", describe_pointer(pointer)))?;
         write_value(value, out).map_err(|_| format!("no text at {}", describe_pointer(pointer)))
     }
 }
 
-fn parse<'a>(content: &'a Content, wanted: &PointerTree) -> Result<FoundValues<'a>, String> {
+fn parse<'a>(content: &'a Content, pointers: &PointerTree) -> Result<FoundValues<'a>, String> {
     let text = str::from_utf8(&content.body).ok();
-    text.and_then(|text| wanted.find(text).ok()).ok_or_else(|| {
+    text.and_then(|text| pointers.find(text).ok()).ok_or_else(|| {
         let why = match text {
-            _ if is_coded(content) => return coded(),
-            _ if content.cut => "is too long to be read as JSON: above 1 MiB",
+            _ if is_compressed(content) => return compressed_error(),
+            _ if content.truncated => "is too long to be read as JSON: above 1 MiB",
             Some("") => "is empty",
             Some(_) => "is not JSON",
             None => "is not JSON: it is not UTF-8",
@@ -214,21 +214,21 @@ fn parse<'a>(content: &'a Content, wanted: &PointerTree) -> Result<FoundValues<'
 }
 
 /// Why something was not found in the body.
-fn not_found(content: &Content, what: &str) -> String {
+fn body_error(content: &Content, what: &str) -> String {
     const { assert!(BODY_LIMIT == 1 << 20, "the text says so") };
     match content {
-        _ if is_coded(content) => coded(),
-        Content { cut: true, .. } => format!("the first 1 MiB of the body {what}"),
+        _ if is_compressed(content) => compressed_error(),
+        Content { truncated: true, .. } => format!("the first 1 MiB of the body {what}"),
         _ => format!("the body {what}"),
     }
 }
 
 /// Whether the body is encoded, e.g. compressed.
-fn is_coded(content: &Content) -> bool {
+fn is_compressed(content: &Content) -> bool {
     content.header("content-encoding").any(|coding| !coding.eq_ignore_ascii_case(b"identity"))
 }
 
-fn coded() -> String {
+fn compressed_error() -> String {
     "the body is compressed; leave Accept-Encoding out of the request".to_owned()
 }
 
@@ -239,7 +239,7 @@ fn describe_pointer(pointer: &str) -> &str {
 /// A text of the plan in quotes, truncated.
 fn quote_truncated(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(QUOTE_CHARS) {
         Some((end, _)) => format!("\"{}…\"", &text[..end]),
         None => format!("\"{text}\""),
     }

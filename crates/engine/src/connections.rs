@@ -14,7 +14,7 @@ use units::Nanos;
 
 /// Connections too old for use that are closed before another is made: each costs a system call while a request
 /// waits.
-const TOO_OLD_AT_ONCE: usize = 16;
+const MAX_STALE_CLOSED: usize = 16;
 
 pub(crate) struct Connection {
     pub stream: Stream,
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     /// When connecting began, on the monotonic clock; `None` once made.
     begun_ns: Option<u64>,
     /// Its index in `roomy`.
-    listed: Option<u32>,
+    free_index: Option<u32>,
 }
 
 /// Connections by slot number, which is also their epoll token.
@@ -36,20 +36,20 @@ pub(crate) struct Connection {
 pub(crate) struct Connections {
     slots: Slots<Connection>,
     /// Those with room. The last is used next: it is the warmest, and the others may grow old and be closed.
-    roomy: Vec<u32>,
+    with_room: Vec<u32>,
     connecting: usize,
     /// How many have carried an answer, and the most in this trial.
     used: usize,
     most_used: usize,
     /// Those being made, oldest first; those made or closed meanwhile are skipped.
-    made_next: VecDeque<SlotKey>,
+    connecting_queue: VecDeque<SlotKey>,
     /// Serial number of the next connection, and the step to the one after it.
     serial: (u64, u64),
     /// If all are to be used equally often: in which order; those closed meanwhile are skipped.
-    turns: Option<VecDeque<SlotKey>>,
+    rotation: Option<VecDeque<SlotKey>>,
     idle: IdleLimit,
     reuse: ReuseLimit,
-    growth: ConnectionCeiling,
+    ceiling: ConnectionCeiling,
 }
 
 impl Connections {
@@ -60,7 +60,7 @@ impl Connections {
 
     /// Uses them in turn from now on, or the warmest first again.
     pub fn take_turns(&mut self, on: bool) {
-        self.turns = on.then(|| self.slots.iter_mut().map(|(key, _)| key).collect());
+        self.rotation = on.then(|| self.slots.iter_mut().map(|(key, _)| key).collect());
     }
 
     /// Closes the last of them until at most this many are left.
@@ -122,11 +122,11 @@ impl Connections {
     /// A trial begins: what earlier ones were answered says nothing about it.
     pub fn trial_begins(&mut self) {
         self.most_used = self.used;
-        self.growth.begin(sys::monotonic_ns(), self.slots.len());
+        self.ceiling.begin(sys::monotonic_ns(), self.slots.len());
     }
 
     pub fn may_grow(&mut self) -> bool {
-        self.growth.allows(sys::monotonic_ns(), self.slots.len())
+        self.ceiling.allows(sys::monotonic_ns(), self.slots.len())
     }
 
     /// Begins a connection; the kernel reports it under its slot number.
@@ -143,12 +143,12 @@ impl Connections {
             spent: false,
             idle_since_ns: begun_ns,
             begun_ns: Some(begun_ns),
-            listed: None,
+            free_index: None,
         });
-        if let Some(turns) = &mut self.turns {
-            turns.push_back(key);
+        if let Some(rotation) = &mut self.rotation {
+            rotation.push_back(key);
         }
-        self.made_next.push_back(key);
+        self.connecting_queue.push_back(key);
         self.connecting += 1;
         Ok(key.number)
     }
@@ -161,12 +161,12 @@ impl Connections {
     /// The oldest connection that has taken longer than `limit` to make: packets to the target get lost, and
     /// the kernel would go on trying for minutes.
     pub fn overdue(&mut self, limit: Nanos) -> Option<u32> {
-        while let Some(key) = self.made_next.front().copied() {
+        while let Some(key) = self.connecting_queue.front().copied() {
             let begun = self.slots.get(key).and_then(|connection| connection.begun_ns);
             if begun.is_some_and(|begun| sys::monotonic_ns() - begun <= limit.0) {
                 return None;
             }
-            self.made_next.pop_front();
+            self.connecting_queue.pop_front();
             if begun.is_some() {
                 return Some(key.number);
             }
@@ -180,18 +180,18 @@ impl Connections {
         if let Some(connection) = self.get(slot) {
             connection.begun_ns = None;
         }
-        self.update_listed(slot);
+        self.update_free_list(slot);
     }
 
     /// A connection with room for a request. Closes those that the server is about to close first; but not if
     /// connections are held, as the point is how long they last.
     pub fn find_with_room(&mut self) -> Option<u32> {
         self.use_again();
-        if self.turns.is_some() {
+        if self.rotation.is_some() {
             return self.next_in_turn();
         }
-        for _ in 0..TOO_OLD_AT_ONCE {
-            let warmest = self.roomy.last().copied()?;
+        for _ in 0..MAX_STALE_CLOSED {
+            let warmest = self.with_room.last().copied()?;
             if !self.is_too_old(warmest) {
                 return Some(warmest);
             }
@@ -201,12 +201,12 @@ impl Connections {
     }
 
     fn next_in_turn(&mut self) -> Option<u32> {
-        let warmest = self.roomy.last().copied()?;
-        let turns = self.turns.as_mut()?;
-        while let Some(key) = turns.pop_front() {
+        let warmest = self.with_room.last().copied()?;
+        let rotation = self.rotation.as_mut()?;
+        while let Some(key) = rotation.pop_front() {
             let Some(connection) = self.slots.get(key) else { continue };
-            turns.push_back(key);
-            if connection.listed.is_some() {
+            rotation.push_back(key);
+            if connection.free_index.is_some() {
                 return Some(key.number);
             }
         }
@@ -217,8 +217,8 @@ impl Connections {
     fn is_too_old(&mut self, slot: u32) -> bool {
         let learned = self.idle.learned();
         let Some(connection) = self.get(slot) else { return false };
-        let told = connection.protocol.idle_limit();
-        let Some(limit) = told.into_iter().chain(learned).min() else { return false };
+        let announced = connection.protocol.idle_limit();
+        let Some(limit) = announced.into_iter().chain(learned).min() else { return false };
         if !connection.protocol.is_idle() {
             return false;
         }
@@ -229,7 +229,7 @@ impl Connections {
 
     /// Answers arrived on the connection, at this moment of the monotonic clock.
     pub fn note_answers(&mut self, slot: u32, answers: usize, received_ns: u64) {
-        self.growth.answered(answers, received_ns, self.slots.len());
+        self.ceiling.answered(answers, received_ns, self.slots.len());
         let Some(key) = self.slots.key(slot) else { return };
         let Some(connection) = self.slots.get_mut(slot) else { return };
         self.used += usize::from(!connection.is_used());
@@ -237,7 +237,7 @@ impl Connections {
         connection.answers = connection.answers.saturating_add(answers as u32);
         connection.idle_since_ns = received_ns;
         connection.spent = self.reuse.note_answers(key, connection.answers, received_ns);
-        self.growth.used(self.used);
+        self.ceiling.used(self.used);
     }
 
     /// Gives room again to those wrongly taken for spent.
@@ -250,7 +250,7 @@ impl Connections {
                 && let Some(connection) = self.slots.get_mut(key.number)
             {
                 connection.spent = false;
-                self.update_listed(key.number);
+                self.update_free_list(key.number);
             }
         }
     }
@@ -262,23 +262,23 @@ impl Connections {
 
     /// Others wait for the places of those that have carried answers.
     pub fn note_places_full(&mut self) {
-        self.growth.set_places(self.most_used);
+        self.ceiling.set_places(self.most_used);
     }
 
     /// How many the target has places for, if others had to wait for them.
     pub fn places(&self) -> Option<usize> {
-        self.growth.places()
+        self.ceiling.places()
     }
 
     /// The server has closed the connection, on which nothing had been asked up to this moment of the monotonic
     /// clock.
-    pub fn note_closed(&mut self, slot: u32, asked_ns: u64) {
+    pub fn note_closed(&mut self, slot: u32, sent_ns: u64) {
         if let Some(connection) = self.get(slot)
             && connection.is_used()
         {
-            let (idle, answers) = (connection.idle_for(asked_ns), connection.answers);
+            let (idle, answers) = (connection.idle_for(sent_ns), connection.answers);
             let silently = connection.protocol.is_closed_silently();
-            self.idle.note_closed(idle, asked_ns);
+            self.idle.note_closed(idle, sent_ns);
             if silently {
                 self.reuse.note_closed(answers, idle);
             }
@@ -286,28 +286,28 @@ impl Connections {
     }
 
     /// Updates whether the connection is listed as having room.
-    pub fn update_listed(&mut self, slot: u32) {
-        let place = self.roomy.len() as u32;
+    pub fn update_free_list(&mut self, slot: u32) {
+        let index = self.with_room.len() as u32;
         let Some(connection) = self.get(slot) else { return };
-        match (connection.protocol.room() > 0 && !connection.spent, connection.listed) {
+        match (connection.protocol.room() > 0 && !connection.spent, connection.free_index) {
             (true, None) => {
-                connection.listed = Some(place);
-                self.roomy.push(slot);
+                connection.free_index = Some(index);
+                self.with_room.push(slot);
             }
-            (false, Some(place)) => {
-                connection.listed = None;
-                self.unlist(place);
+            (false, Some(index)) => {
+                connection.free_index = None;
+                self.unlist(index);
             }
             _ => {}
         }
     }
 
-    fn unlist(&mut self, place: u32) {
-        self.roomy.swap_remove(place as usize);
-        if let Some(moved) = self.roomy.get(place as usize).copied()
+    fn unlist(&mut self, index: u32) {
+        self.with_room.swap_remove(index as usize);
+        if let Some(moved) = self.with_room.get(index as usize).copied()
             && let Some(connection) = self.get(moved)
         {
-            connection.listed = Some(place);
+            connection.free_index = Some(index);
         }
     }
 
@@ -316,8 +316,8 @@ impl Connections {
         let Some(connection) = self.slots.remove(slot) else { return };
         self.connecting -= usize::from(connection.begun_ns.is_some());
         self.used -= usize::from(connection.is_used());
-        if let Some(place) = connection.listed {
-            self.unlist(place);
+        if let Some(index) = connection.free_index {
+            self.unlist(index);
         }
     }
 }

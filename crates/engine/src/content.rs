@@ -11,14 +11,14 @@ pub(crate) struct Content {
     /// Without chunk lines; at most [`BODY_LIMIT`] bytes.
     pub body: Vec<u8>,
     /// Whether the body was longer than that.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 impl Content {
     pub fn append(&mut self, bytes: &[u8]) {
         let room = BODY_LIMIT - self.body.len();
         self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        self.cut |= bytes.len() > room;
+        self.truncated |= bytes.len() > room;
     }
 
     /// The values of a header, by its case-insensitive name.

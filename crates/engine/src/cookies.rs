@@ -18,7 +18,7 @@ pub(crate) struct CookieJar {
     /// In sending order: longer paths first, then older ones.
     cookies: Vec<Cookie>,
     /// How many were ever kept.
-    made: u64,
+    next_serial: u64,
 }
 
 #[derive(Debug)]
@@ -56,30 +56,30 @@ pub(crate) fn name_and_value(set_cookie: &[u8]) -> Option<(&[u8], &[u8])> {
 
 impl CookieJar {
     /// Applies one `Set-Cookie` header of an answer; ignores what a browser would not keep.
-    pub fn set(&mut self, set_cookie: &[u8], visit: &CookieContext<'_>) {
+    pub fn set(&mut self, set_cookie: &[u8], context: &CookieContext<'_>) {
         // Of control characters only a tab is allowed; any other could break the header sent later.
         if set_cookie.iter().any(|&b| b.is_ascii_control() && b != b'\t') {
             return;
         }
         let Some((name, value)) = name_and_value(set_cookie) else { return };
-        let attributes = Attributes::of(set_cookie);
-        if name.len() + value.len() > COOKIE_LIMIT || !attributes.permits(visit) {
+        let attributes = Attributes::parse(set_cookie);
+        if name.len() + value.len() > COOKIE_LIMIT || !attributes.permits(context) {
             return;
         }
-        let path = attributes.path.unwrap_or_else(|| default_path(visit.path));
+        let path = attributes.path.unwrap_or_else(|| default_path(context.path));
         let same = |cookie: &Cookie| &cookie.pair[..cookie.name_length] == name && cookie.path == path;
         let old = self.cookies.iter().position(same).map(|at| self.cookies.remove(at));
-        let expires_s = attributes.expires(visit.now_s);
-        if expires_s.is_some_and(|end| end <= visit.now_s) {
+        let expires_s = attributes.expires(context.now_s);
+        if expires_s.is_some_and(|end| end <= context.now_s) {
             return;
         }
         // A replacement keeps its place in the order.
-        let serial = old.map_or(self.made, |old| old.serial);
-        self.made += 1;
-        self.make_room(visit.now_s);
+        let serial = old.map_or(self.next_serial, |old| old.serial);
+        self.next_serial += 1;
+        self.make_room(context.now_s);
         let goes_before = |other: &Cookie| match other.path.len().cmp(&path.len()) {
             Ordering::Equal => other.serial < serial,
-            longer_or_not => longer_or_not.is_gt(),
+            order => order.is_gt(),
         };
         let at = self.cookies.partition_point(goes_before);
         let pair = [name, b"=", value].concat();
@@ -88,11 +88,11 @@ impl CookieJar {
     }
 
     /// Appends the value of a request's `Cookie` header; nothing if no cookie matches.
-    pub fn header(&self, visit: &CookieContext<'_>, out: &mut Vec<u8>) {
-        let path = without_query(visit.path);
+    pub fn header(&self, context: &CookieContext<'_>, out: &mut Vec<u8>) {
+        let path = without_query(context.path);
         let mut separator: &[u8] = b"";
         for cookie in &self.cookies {
-            if !cookie.is_over(visit.now_s) && path_matches(path, &cookie.path) {
+            if !cookie.is_over(context.now_s) && path_matches(path, &cookie.path) {
                 out.extend_from_slice(separator);
                 out.extend_from_slice(&cookie.pair);
                 separator = b"; ";
@@ -131,7 +131,7 @@ struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    fn of(set_cookie: &'a [u8]) -> Self {
+    fn parse(set_cookie: &'a [u8]) -> Self {
         let mut all = Self::default();
         for attribute in set_cookie.split(|&b| b == b';').skip(1) {
             let equals = attribute.iter().position(|&b| b == b'=').unwrap_or(attribute.len());
@@ -153,9 +153,9 @@ impl<'a> Attributes<'a> {
     }
 
     /// Whether a cookie with these attributes may be set from there.
-    fn permits(&self, visit: &CookieContext<'_>) -> bool {
+    fn permits(&self, context: &CookieContext<'_>) -> bool {
         // A browser keeps no secure cookie received without TLS, and would never send it here.
-        (visit.tls || !self.secure) && self.domain.is_none_or(|domain| domain_matches(visit.host, domain))
+        (context.tls || !self.secure) && self.domain.is_none_or(|domain| domain_matches(context.host, domain))
     }
 
     /// The Unix second at which it expires; `Max-Age` takes precedence over `Expires`.
@@ -202,9 +202,9 @@ fn default_path(path: &[u8]) -> &[u8] {
 }
 
 /// RFC 6265, 5.1.4: the same path, or one below it.
-fn path_matches(path: &[u8], cookie: &[u8]) -> bool {
-    let Some(rest) = path.strip_prefix(cookie) else { return false };
-    rest.is_empty() || cookie.ends_with(b"/") || rest.starts_with(b"/")
+fn path_matches(path: &[u8], cookie_path: &[u8]) -> bool {
+    let Some(rest) = path.strip_prefix(cookie_path) else { return false };
+    rest.is_empty() || cookie_path.ends_with(b"/") || rest.starts_with(b"/")
 }
 
 fn without_query(path: &[u8]) -> &[u8] {

@@ -89,8 +89,8 @@ fn unreachable(to: &str, why: &io::Error) -> String {
             CONNECT_LIMIT.as_secs()
         ),
         _ => match exhausted_resource(why) {
-            Some(lack) => format!(
-                "cannot connect to {to}: torment has no {lack} left; see ulimit -n and ip_local_port_range"
+            Some(resource) => format!(
+                "cannot connect to {to}: torment has no {resource} left; see ulimit -n and ip_local_port_range"
             ),
             None => format!("cannot connect to {to}: {}; check host and port", reason(why)),
         },
@@ -106,7 +106,7 @@ pub fn reason(error: &io::Error) -> String {
 /// The failure of a request that got no connection.
 pub(crate) fn connect_failure(why: &io::Error) -> Failure {
     match exhausted_resource(why) {
-        Some(lack) => Failure::Lacking(lack),
+        Some(resource) => Failure::Lacking(resource),
         // From a login for which the database has no session left.
         None if why.kind() == io::ErrorKind::ResourceBusy => Failure::Full(reason(why)),
         None => Failure::Connect(reason(why)),

@@ -17,9 +17,9 @@ thread_local! {
 /// An HTTP/1.1 answer, which is the same however it is cut. The first byte chooses the method, whether the
 /// answer is kept, and how it is cut.
 pub fn http1(bytes: &[u8]) {
-    let Some((&how, said)) = bytes.split_first() else { return };
-    let whole = ReadResult::of(how, said, usize::MAX);
-    let cut = ReadResult::of(how, said, size(how));
+    let Some((&how, answer)) = bytes.split_first() else { return };
+    let whole = ReadResult::of(how, answer, usize::MAX);
+    let cut = ReadResult::of(how, answer, size(how));
     match (&whole, &cut) {
         // In one piece, what follows the answer is an error; cut at its end, it is not looked at.
         (ReadResult::Malformed(why), ReadResult::Whole(_))
@@ -42,20 +42,20 @@ enum ReadResult {
 }
 
 impl ReadResult {
-    fn of(how: u8, said: &[u8], size: usize) -> Self {
+    fn of(how: u8, input: &[u8], size: usize) -> Self {
         let mut reader = AnswerReader::default();
         reader.begin(how & 1 != 0, how & 2 != 0);
-        for piece in said.chunks(size) {
+        for piece in input.chunks(size) {
             match reader.feed(piece) {
                 Ok(AnswerProgress::More) => {}
                 Ok(AnswerProgress::Done(answer)) => {
-                    return Self::Whole((answer.status, answer.keep, reader.take_content()));
+                    return Self::Whole((answer.status, answer.keep_alive, reader.take_content()));
                 }
                 Err(why) => return Self::Malformed(why),
             }
         }
         match reader.closed() {
-            Some(answer) => Self::Whole((answer.status, answer.keep, reader.take_content())),
+            Some(answer) => Self::Whole((answer.status, answer.keep_alive, reader.take_content())),
             None => Self::Unfinished,
         }
     }
@@ -64,9 +64,9 @@ impl ReadResult {
 /// The server's part of an HTTP/2 connection: the result does not depend on how it is cut, and memory stays
 /// within its limits. The first byte chooses whether requests were sent before, and how it is cut.
 pub fn http2(bytes: &[u8]) {
-    let Some((&how, said)) = bytes.split_first() else { return };
-    let whole = Http2Replay::of(said, usize::MAX, how & 1 != 0);
-    let cut = Http2Replay::of(said, size(how), how & 1 != 0);
+    let Some((&how, received)) = bytes.split_first() else { return };
+    let whole = Http2Replay::of(received, usize::MAX, how & 1 != 0);
+    let cut = Http2Replay::of(received, size(how), how & 1 != 0);
     if whole.is_too_wide() {
         // What was sent by then makes room in a window: pieces leave time for that.
         return;
@@ -77,8 +77,8 @@ pub fn http2(bytes: &[u8]) {
 /// A PostgreSQL server's part of a session. The first byte chooses whether the login is done before, and how it
 /// is cut.
 pub fn sql(bytes: &[u8]) {
-    let Some((&how, said)) = bytes.split_first() else { return };
-    SERVER.with(|server| server.replay(if how & 1 != 0 { LOGIN } else { &[] }, said, size(how)));
+    let Some((&how, received)) = bytes.split_first() else { return };
+    SERVER.with(|server| server.replay(if how & 1 != 0 { LOGIN } else { &[] }, received, size(how)));
 }
 
 /// Small pieces cut every line and number; large ones are what a network does.

@@ -4,9 +4,9 @@ use units::Nanos;
 
 /// Nobody sets a lower limit: what closes sooner after an answer has another reason, such as a number of
 /// requests.
-const LEAST: Nanos = Nanos::from_millis(500);
+const MIN_IDLE: Nanos = Nanos::from_millis(500);
 /// Connections closed within this time of each other were closed by one event, such as a worker's restart.
-const APART: Nanos = Nanos::from_secs(1);
+const MIN_APART: Nanos = Nanos::from_secs(1);
 
 /// What a server's closing of idle connections has shown. Most do not announce their limit: two connections
 /// closed at different times, but after about the same idle time, indicate a timer. Some servers check their
@@ -22,11 +22,11 @@ impl IdleLimit {
     /// The server has closed a connection that was idle for this long.
     pub fn note_closed(&mut self, idle: Nanos, now_ns: u64) {
         let since = |at: u64| Nanos(now_ns.saturating_sub(at));
-        if idle < LEAST || self.last.is_some_and(|(_, at)| since(at) < APART) {
+        if idle < MIN_IDLE || self.last.is_some_and(|(_, at)| since(at) < MIN_APART) {
             return;
         }
-        if let Some((before, _)) = self.last.replace((idle, now_ns)) {
-            let (shorter, longer) = (idle.min(before), idle.max(before));
+        if let Some((previous, _)) = self.last.replace((idle, now_ns)) {
+            let (shorter, longer) = (idle.min(previous), idle.max(previous));
             if longer - shorter <= shorter / 2 {
                 self.learned = Some(self.learned.map_or(shorter, |known| known.min(shorter)));
             }
@@ -40,7 +40,7 @@ impl IdleLimit {
 
     /// A connection is open although idle for this long: there may be no such limit.
     pub fn note_outlived(&mut self, idle: Nanos) {
-        if self.learned.is_some_and(|limit| idle > limit + limit / 2 + APART) {
+        if self.learned.is_some_and(|limit| idle > limit + limit / 2 + MIN_APART) {
             *self = Self::default();
         }
     }

@@ -61,7 +61,7 @@ use std::thread::JoinHandle;
 use units::Nanos;
 
 /// The loops' nice value, if permitted.
-const WEIGHT: i32 = -10;
+const NICE: i32 = -10;
 
 /// What stays the same over all trials of a run.
 #[derive(Debug, Clone)]
@@ -85,7 +85,7 @@ pub struct EngineConfig {
 /// The loops, with the connections they keep from trial to trial.
 pub struct Engine {
     loops: Vec<LoopHandle>,
-    crew: ReportCollector<HeldConnections>,
+    collector: ReportCollector<HeldConnections>,
     deadline: Option<Nanos>,
     /// The most connections, over all loops.
     connections: u64,
@@ -112,7 +112,7 @@ pub struct TrialPart<'a> {
     /// The numbers of this engine's loops: arrival k belongs to loop k mod `of`.
     pub loops: &'a [u32],
     /// How many loops there are in all.
-    pub of: u32,
+    pub total_loops: u32,
     /// On a stop command the load ends at this moment of the trial, or as soon as all loops can have received
     /// it.
     pub stop_at: &'a Cell<Nanos>,
@@ -126,7 +126,7 @@ pub struct HeldConnections {
     /// Why no more could be made.
     pub refused: Option<Failure>,
     /// The fleet member that could make no more: its number, and where it is.
-    pub by: Option<(u32, String)>,
+    pub refused_by: Option<(u32, String)>,
 }
 
 impl Engine {
@@ -136,54 +136,55 @@ impl Engine {
     /// does not suffice for the plan's connections.
     ///
     /// Fails if the kernel refuses a thread, a descriptor, or a processor named in the plan.
-    pub fn start(job: &EngineConfig) -> Result<Self, Error> {
-        let cores = &job.generator.cores;
+    pub fn start(config: &EngineConfig) -> Result<Self, Error> {
+        let cores = &config.generator.cores;
         sys::check_processors(cores).map_err(Error::Start)?;
-        let count = loops(job, descriptors_per_loop());
-        let (tellers, crew) = ReportCollector::channel(count as usize);
-        let last_word = SharedActivity::default();
+        let count = loop_count(config, descriptors_per_loop());
+        let (reporters, collector) = ReportCollector::channel(count as usize);
+        let activity = SharedActivity::default();
         let mut loops = Vec::new();
-        for (index, teller) in (0..count).zip(tellers) {
+        for (index, reporter) in (0..count).zip(reporters) {
             let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
                 .map_err(|e| Error::Start(e.into()))?;
             let wake = Arc::new(wake);
-            let theirs = Arc::clone(&wake);
-            let (commands, inbox) = channel();
-            let setup = LoopSetup::new(job, index, count, &last_word)?;
+            let loop_wake = Arc::clone(&wake);
+            let (commands, receiver) = channel();
+            let setup = LoopSetup::new(config, index, count, &activity)?;
             let learned = Arc::clone(&setup.learned);
             let core = cores.get(index as usize % cores.len().max(1)).copied();
-            let (started, has_started) = channel();
+            let (ready_sender, ready_receiver) = channel();
             let thread = std::thread::Builder::new()
                 .name(format!("load-{index}"))
                 .spawn(move || {
                     // Where this is forbidden, all loops share one table, and its limit.
-                    let _ = sys::unshare_descriptors(&[theirs.as_fd()]);
+                    let _ = sys::unshare_descriptors(&[loop_wake.as_fd()]);
                     // Keeps the load on time on a machine shared with a busy target. If refused, lateness is
                     // measured all the same.
-                    let _ = rustix::process::setpriority_process(None, WEIGHT);
+                    let _ = rustix::process::setpriority_process(None, NICE);
                     let _ = sys::set_short_slice();
                     if let Some(core) = core {
                         // It was there a moment ago; if it is gone, any other will do.
                         let _ = sys::bind_to(&[core]);
                     }
-                    match LoadLoop::new(setup, theirs, inbox, teller) {
-                        Ok(worker) => {
-                            let _ = started.send(Ok(()));
-                            worker.run().expect("epoll_wait only fails on our own mistakes");
+                    match LoadLoop::new(setup, loop_wake, receiver, reporter) {
+                        Ok(load_loop) => {
+                            let _ = ready_sender.send(Ok(()));
+                            load_loop.run().expect("epoll_wait only fails on our own mistakes");
                         }
                         Err(why) => {
-                            let _ = started.send(Err(why));
+                            let _ = ready_sender.send(Err(why));
                         }
                     }
                 })
                 .map_err(Error::Start)?;
             loops.push(LoopHandle { commands, learned, wake, thread: Some(thread) });
-            let result = has_started.recv().map_err(|_| Error::Start(io::ErrorKind::Interrupted.into()))?;
+            let result =
+                ready_receiver.recv().map_err(|_| Error::Start(io::ErrorKind::Interrupted.into()))?;
             result.map_err(Error::Start)?;
         }
-        let streams = job.endpoint.streams() as u32;
-        let connections = u64::from(job.generator.connections);
-        Ok(Self { loops, crew, deadline: job.deadline, connections, next_number: 0, streams })
+        let streams = config.endpoint.streams() as u32;
+        let connections = u64::from(config.generator.connections);
+        Ok(Self { loops, collector, deadline: config.deadline, connections, next_number: 0, streams })
     }
 
     /// The number of loops.
@@ -204,47 +205,49 @@ impl Engine {
         part: &TrialPart<'_>,
         drain: Nanos,
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+        next_command: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
     ) -> TrialCounts {
-        let Self { loops, crew, connections, .. } = self;
-        let &TrialPart { start_ns, first_number, loops: numbers, of, stop_at } = part;
+        let Self { loops, collector, connections, .. } = self;
+        let &TrialPart { start_ns, first_number, loops: numbers, total_loops, stop_at } = part;
         assert_eq!(numbers.len(), loops.len(), "each loop has its number");
-        if !sleep_until(start_ns, &mut || wish(&Slice::default(), Nanos::ZERO) == LoadCommand::GoOn) {
+        if !sleep_until(start_ns, &mut || {
+            next_command(&Slice::default(), Nanos::ZERO) == LoadCommand::Continue
+        }) {
             return TrialCounts::default();
         }
         let began = ClockSample::now();
         let gap = match offer {
-            OfferedLoad::Open(schedule) => schedule.max_rate().mean_interval() * u64::from(of),
+            OfferedLoad::Open(schedule) => schedule.max_rate().mean_interval() * u64::from(total_loops),
             OfferedLoad::Closed { .. } => Nanos::ZERO,
         };
         for (index, each) in numbers.iter().zip(loops.iter()) {
             each.send(LoopCommand::Begin(Box::new(Trial {
-                source: ArrivalSource::new(offer, *index, of, self.streams),
+                source: ArrivalSource::new(offer, *index, total_loops, self.streams),
                 start_ns,
                 load_ends: offer.latest_end(),
                 drain,
                 deadline: self.deadline,
                 first_number,
-                gap,
+                interval: gap,
             })));
         }
         let stop = |_, now: Nanos| {
             let at = stop_at.get().max(now + LEAD);
             loops.iter().for_each(|each| each.send(LoopCommand::Stop(at)));
         };
-        let (limit, mut crowded) = (*connections, false);
+        let (limit, mut at_limit) = (*connections, false);
         let mut on_slice = |slice: &Slice| {
-            crowded |= slice.backlog > 0 && slice.in_flight >= limit;
+            at_limit |= slice.backlog > 0 && slice.in_flight >= limit;
             on_slice(slice);
         };
         // Open connections were reported to an earlier caller.
-        let mut counted = crew.collect_trial(start_ns, &mut on_slice, wish, stop, drop);
+        let mut counted = collector.collect_trial(start_ns, &mut on_slice, next_command, stop, drop);
         let stolen = ClockSample::now().stolen_since(&began);
         // Each loop knows only its own part.
         let places = loops.iter().map(|each| read_known(&each.learned.places)).sum();
         let answers_each = loops.iter().filter_map(|each| read_known(&each.learned.answers_each)).min();
-        let worked = MemberFigures::from_slice(&counted.total, stolen, crowded.then_some(limit));
-        counted.members.push(MemberFigures { places, answers_each, ..worked });
+        let figures = MemberFigures::from_slice(&counted.total, stolen, at_limit.then_some(limit));
+        counted.members.push(MemberFigures { places, answers_each, ..figures });
         counted
     }
 }
@@ -259,24 +262,29 @@ impl LoadGenerator for Engine {
         drain: Nanos,
         on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+        next_command: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
     ) -> TrialCounts {
         let numbers: Vec<u32> = (0..self.loops()).collect();
-        let (first_number, of) = (self.next_number, self.loops());
+        let (first_number, total_loops) = (self.next_number, self.loops());
         on_begin(ClockSample::now());
         let start_ns = sys::monotonic_ns() + LEAD.0;
-        let part =
-            TrialPart { start_ns, first_number, loops: &numbers, of, stop_at: &Cell::new(Nanos::ZERO) };
-        let counted = self.run_part(offer, &part, drain, on_slice, wish);
+        let part = TrialPart {
+            start_ns,
+            first_number,
+            loops: &numbers,
+            total_loops,
+            stop_at: &Cell::new(Nanos::ZERO),
+        };
+        let counted = self.run_part(offer, &part, drain, on_slice, next_command);
         self.next_number += counted.total.due;
         counted
     }
 
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
-        let Self { loops, crew, .. } = self;
+        let Self { loops, collector, .. } = self;
         let give_way = || loops.iter().for_each(|each| each.send(LoopCommand::GiveWay));
         let abandon = || loops.iter().for_each(|each| each.send(LoopCommand::Abandon));
-        crew.settle(limit, interrupted, give_way, abandon, drop)
+        collector.settle(limit, interrupted, give_way, abandon, drop)
     }
 }
 
@@ -291,15 +299,15 @@ impl ConnectionHolder for Engine {
             let share = connections / count + u32::from((index as u32) < connections % count);
             each.send(LoopCommand::Hold(share as usize));
         }
-        let (mut held, mut left, mut enough) = (HeldConnections::default(), count, false);
-        while left > 0 {
-            if let Some((_, ThreadReport::Own(told))) = self.crew.next_report() {
-                held.open += told.open;
-                held.refused = held.refused.or(told.refused);
-                left -= 1;
+        let (mut held, mut pending, mut stopping) = (HeldConnections::default(), count, false);
+        while pending > 0 {
+            if let Some((_, ThreadReport::Custom(report))) = self.collector.next_report() {
+                held.open += report.open;
+                held.refused = held.refused.or(report.refused);
+                pending -= 1;
             }
-            if !enough && interrupted() {
-                enough = true;
+            if !stopping && interrupted() {
+                stopping = true;
                 self.loops.iter().for_each(|each| each.send(LoopCommand::HoldNoMore));
             }
         }
@@ -313,8 +321,8 @@ impl ConnectionHolder for Engine {
 
 /// The most connections per loop, given what else it needs.
 fn descriptors_per_loop() -> u64 {
-    const SPARE: u64 = 16;
-    sys::raise_nofile().0.saturating_sub(SPARE).max(1)
+    const SPARE_DESCRIPTORS: u64 = 16;
+    sys::raise_nofile().0.saturating_sub(SPARE_DESCRIPTORS).max(1)
 }
 
 /// The most connections of all loops together.
@@ -325,8 +333,8 @@ pub fn max_connections() -> u64 {
 }
 
 /// How many loops the plan's connections need.
-fn loops(job: &EngineConfig, connections_a_loop: u64) -> u32 {
-    let EngineConfig { generator, loops, .. } = job;
+fn loop_count(config: &EngineConfig, connections_a_loop: u64) -> u32 {
+    let EngineConfig { generator, loops, .. } = config;
     let needed = u64::from(generator.connections).div_ceil(connections_a_loop);
     (generator.cores.len() as u64).max(u64::from(*loops)).max(needed).clamp(1, THREADS_MOST.into()) as u32
 }
@@ -343,8 +351,9 @@ impl EngineConfig {
             expect: vec![plan::StatusRange::DEFAULT],
             checks: Vec::new(),
         };
-        let ask = plan::Payload::Http(request);
-        let step = plan::Step { name: path.to_owned(), think: None, ask, timeout, takes: Vec::new() };
+        let payload = plan::Payload::Http(request);
+        let step =
+            plan::Step { name: path.to_owned(), think: None, ask: payload, timeout, takes: Vec::new() };
         let flow = Flow { name: path.to_owned(), weight: 1.0, cookies: false, steps: vec![step] };
         let generator = Generator::default();
         let secrets = Redactor::default();
@@ -361,21 +370,21 @@ impl EngineConfig {
 }
 
 impl LoopSetup {
-    fn new(job: &EngineConfig, index: u32, count: u32, last_word: &SharedActivity) -> Result<Self, Error> {
-        let script = PreparedFlows::new(job)?;
-        let shortest = script.steps().map(|step| step.timeout).min().unwrap_or(Nanos::MAX);
+    fn new(config: &EngineConfig, index: u32, count: u32, activity: &SharedActivity) -> Result<Self, Error> {
+        let script = PreparedFlows::new(config)?;
+        let min_timeout = script.steps().map(|step| step.timeout).min().unwrap_or(Nanos::MAX);
         Ok(Self {
-            endpoint: job.endpoint.clone(),
+            endpoint: config.endpoint.clone(),
             script,
-            lateness: job.generator.lateness,
-            connect_limit: shortest.min(CONNECT_LIMIT.into()),
-            connections_limit: job.generator.connections.div_ceil(count) as usize,
-            outstanding_limit: u64::from(job.generator.outstanding.div_ceil(count)),
-            arrivals_limit: job.arrivals_limit.unwrap_or(u64::MAX),
+            lateness: config.generator.lateness,
+            connect_limit: min_timeout.min(CONNECT_LIMIT.into()),
+            connections_limit: config.generator.connections.div_ceil(count) as usize,
+            outstanding_limit: u64::from(config.generator.outstanding.div_ceil(count)),
+            arrivals_limit: config.arrivals_limit.unwrap_or(u64::MAX),
             serial: (u64::from(index), u64::from(count)),
-            last_word: SharedActivity::clone(last_word),
+            activity: SharedActivity::clone(activity),
             learned: Arc::default(),
-            resend: job.generator.resend,
+            resend: config.generator.resend,
         })
     }
 }
@@ -392,7 +401,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.loops.iter().for_each(|each| each.send(LoopCommand::Quit));
         // Nobody receives their last reports: this unblocks loops that wait to send one.
-        self.crew = ReportCollector::channel(0).1;
+        self.collector = ReportCollector::channel(0).1;
         for each in &mut self.loops {
             if let Some(thread) = each.thread.take() {
                 let _ = thread.join();

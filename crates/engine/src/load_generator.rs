@@ -11,7 +11,7 @@ use units::{Nanos, Share};
 #[derive(Debug, Clone, Copy)]
 pub struct ClockSample {
     /// Monotonic, since an unspecified start.
-    pub steady: Nanos,
+    pub monotonic: Nanos,
     /// Milliseconds since 1970.
     pub unix_ms: u64,
     /// The whole machine's processor time so far; `None` if it cannot be read.
@@ -23,7 +23,7 @@ impl ClockSample {
     pub fn now() -> Self {
         let unix_ms =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        Self { steady: Nanos(sys::monotonic_ns()), unix_ms, ticks: Ticks::now() }
+        Self { monotonic: Nanos(sys::monotonic_ns()), unix_ms, ticks: Ticks::now() }
     }
 
     /// The share of the machine's processor time since `earlier` stolen by the hypervisor; 0 if unknown.
@@ -37,7 +37,7 @@ impl ClockSample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LoadCommand {
     /// Nothing.
-    GoOn,
+    Continue,
     /// End the load; what was started is waited for.
     Stop,
     /// Also end what was started, where possible: processes are killed, requests waited for.
@@ -58,7 +58,7 @@ pub trait LoadGenerator {
         drain: Nanos,
         on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+        next_command: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
     ) -> TrialCounts;
 
     /// Waits, at most for `limit`, until nothing of the previous trial is open; then cuts off the rest. Returns
@@ -128,9 +128,9 @@ impl<C: LoadGenerator + ?Sized> LoadGenerator for &mut C {
         drain: Nanos,
         on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+        next_command: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
     ) -> TrialCounts {
-        (**self).run_trial(offer, drain, on_begin, on_slice, wish)
+        (**self).run_trial(offer, drain, on_begin, on_slice, next_command)
     }
 
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {

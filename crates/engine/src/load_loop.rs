@@ -40,8 +40,8 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use units::Nanos;
 
 /// Kernel events handled before due arrivals are checked again.
-const EVENTS_A_TURN: usize = 256;
-const WAKE: u64 = u64::MAX;
+const EVENTS_PER_TURN: usize = 256;
+const WAKE_TOKEN: u64 = u64::MAX;
 
 pub(crate) enum LoopCommand {
     Begin(Box<Trial>),
@@ -71,7 +71,7 @@ pub(crate) struct Trial {
     /// Number of the first arrival, counted over the whole run.
     pub first_number: u64,
     /// Mean gap between this loop's arrivals; zero in a closed loop.
-    pub gap: Nanos,
+    pub interval: Nanos,
 }
 
 pub(crate) struct LoopSetup {
@@ -86,7 +86,7 @@ pub(crate) struct LoopSetup {
     pub arrivals_limit: u64,
     /// Serial number of this loop's first connection, and the step to its next.
     pub serial: (u64, u64),
-    pub last_word: SharedActivity,
+    pub activity: SharedActivity,
     pub learned: Arc<LearnedLimits>,
     /// Whether a request may be resent.
     pub resend: bool,
@@ -108,24 +108,24 @@ pub(super) fn read_known(of: &AtomicU64) -> Option<u64> {
 struct RunningTrial {
     trial: Trial,
     recorder: Recorder,
-    pace: WaitPolicy,
+    wait_policy: WaitPolicy,
     /// How many connections a closed loop opens in advance, until one cannot be made.
-    eager_for: Option<usize>,
+    eager_connections: Option<usize>,
     /// Pausing users, by the end of their pause.
     thinking: BinaryHeap<Reverse<(Nanos, u32)>>,
     /// The load was stopped: pauses no longer count.
     stopped: bool,
-    heard: SharedActivity,
+    activity: SharedActivity,
     steady: SteadyResponse,
 }
 
 impl RunningTrial {
     /// How long the load drains, as far as is known `now`: longer after a silence.
     fn drain(&self, now: Nanos) -> Nanos {
-        let (start, ends) = (self.trial.start_ns, self.trial.load_ends);
-        match self.stopped || now < ends {
+        let (start, load_end) = (self.trial.start_ns, self.trial.load_ends);
+        match self.stopped || now < load_end {
             true => self.trial.drain,
-            false => self.heard.drain(self.trial.drain, [start, start + ends.0, start + now.0]),
+            false => self.activity.drain(self.trial.drain, [start, start + load_end.0, start + now.0]),
         }
     }
 
@@ -147,7 +147,7 @@ pub(crate) struct LoadLoop {
     epoll: OwnedFd,
     wake: Arc<OwnedFd>,
     commands: Receiver<LoopCommand>,
-    teller: Reporter<HeldConnections>,
+    reporter: Reporter<HeldConnections>,
     connections: Connections,
     /// Requests due but not sent.
     backlog: TimeoutQueue<StepRequest>,
@@ -156,16 +156,16 @@ pub(crate) struct LoadLoop {
     /// Exchanges that are waited for; those that are over are skipped.
     expiry: TimeoutQueue<SlotKey>,
     orphans: usize,
-    present: Option<RunningTrial>,
+    running: Option<RunningTrial>,
     /// Connections to be held open.
     hold: Option<HoldState>,
-    hush: SilenceDetector,
+    silence_detector: SilenceDetector,
     unsettled: bool,
     /// What the current or last trial leaves for the next.
     pool: Pool,
     inbox: ReadBuffer,
     /// Completions of the current connection; empty between events.
-    told: Vec<Completion>,
+    completions: Vec<Completion>,
     /// Connections that hold back sent bytes until the end of the turn.
     unflushed: Vec<u32>,
     cookies: Vec<u8>,
@@ -176,31 +176,31 @@ impl LoadLoop {
         setup: LoopSetup,
         wake: Arc<OwnedFd>,
         commands: Receiver<LoopCommand>,
-        teller: Reporter<HeldConnections>,
+        reporter: Reporter<HeldConnections>,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
+        epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE_TOKEN), epoll::EventFlags::IN)?;
         let connections = Connections::new(setup.serial);
-        let hush = SilenceDetector::new(SharedActivity::clone(&setup.last_word));
+        let silence_detector = SilenceDetector::new(SharedActivity::clone(&setup.activity));
         Ok(Self {
             setup,
             epoll,
             wake,
             commands,
-            teller,
+            reporter,
             connections,
             backlog: TimeoutQueue::default(),
             exchanges: Slots::default(),
             users: Slots::default(),
             expiry: TimeoutQueue::default(),
             orphans: 0,
-            present: None,
+            running: None,
             hold: None,
-            hush,
+            silence_detector,
             unsettled: false,
             pool: Pool::default(),
             inbox: ReadBuffer::new(),
-            told: Vec::new(),
+            completions: Vec::new(),
             unflushed: Vec::new(),
             cookies: Vec::new(),
         })
@@ -210,41 +210,41 @@ impl LoadLoop {
     pub fn run(mut self) -> io::Result<()> {
         // The kernel may round timers up by the slack, 50 µs by default (prctl(2)).
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS_A_TURN];
+        let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS_PER_TURN];
         loop {
             if !self.handle_commands() {
                 return Ok(());
             }
-            let turn = sys::monotonic_ns();
-            self.begin_turn(turn);
-            let now = self.trial_time(turn);
+            let turn_ns = sys::monotonic_ns();
+            self.begin_turn(turn_ns);
+            let now = self.trial_time(turn_ns);
             self.cut_slices(now);
             self.wake_users(now);
-            let more = self.take_up();
+            let more_due = self.take_arrivals();
             self.expire();
             self.dispatch();
             self.make_connections();
             self.hold_open();
             self.flush();
             self.end_if_over();
-            let listen = if more { Some(Nanos::ZERO) } else { self.nap() };
+            let timeout = if more_due { Some(Nanos::ZERO) } else { self.nap() };
             let began = sys::monotonic_ns();
-            self.hush.sleeps(began, listen);
-            let (ready, _) = match epoll::wait(&self.epoll, &mut events, listen.map(to_timespec).as_ref()) {
+            self.silence_detector.note_sleep(began, timeout);
+            let (ready, _) = match epoll::wait(&self.epoll, &mut events, timeout.map(to_timespec).as_ref()) {
                 Ok(ready) => ready,
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(errno) => return Err(errno.into()),
             };
             if ready.is_empty()
-                && !more
-                && listen == Some(Nanos::ZERO)
-                && let Some(present) = &mut self.present
+                && !more_due
+                && timeout == Some(Nanos::ZERO)
+                && let Some(running) = &mut self.running
             {
-                present.recorder.spun(Nanos(sys::monotonic_ns() - began));
+                running.recorder.spun(Nanos(sys::monotonic_ns() - began));
             }
             for event in ready.iter() {
                 match event.data.u64() {
-                    WAKE => {
+                    WAKE_TOKEN => {
                         let mut count = [0u8; 8];
                         let _ = rustix::io::read(&self.wake, &mut count);
                     }
@@ -252,8 +252,9 @@ impl LoadLoop {
                         // Near the peer's end no further event follows: read up to it.
                         let ends = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
                         let flags = event.flags;
-                        let news = if flags.intersects(ends) { Readiness::End } else { Readiness::Bytes };
-                        self.handle_event(token as u32, news);
+                        let readiness =
+                            if flags.intersects(ends) { Readiness::End } else { Readiness::Bytes };
+                        self.handle_event(token as u32, readiness);
                     }
                 }
             }
@@ -267,7 +268,7 @@ impl LoadLoop {
 
     /// A time of the monotonic clock as a moment of the current trial.
     fn trial_time(&self, monotonic_ns: u64) -> Nanos {
-        Nanos(monotonic_ns.saturating_sub(self.present.as_ref().map_or(0, |p| p.trial.start_ns)))
+        Nanos(monotonic_ns.saturating_sub(self.running.as_ref().map_or(0, |p| p.trial.start_ns)))
     }
 
     fn handle_commands(&mut self) -> bool {
@@ -275,23 +276,24 @@ impl LoadLoop {
             match self.commands.try_recv() {
                 Ok(LoopCommand::Begin(trial)) => {
                     // The figures of a single step are in the slice itself.
-                    let parts = if self.setup.script.parts > 1 { self.setup.script.parts } else { 0 };
-                    let recorder = Recorder::new(trial.load_ends, trial.deadline, parts);
-                    let pace = WaitPolicy::new(self.setup.lateness, trial.gap);
+                    let step_count =
+                        if self.setup.script.step_count > 1 { self.setup.script.step_count } else { 0 };
+                    let recorder = Recorder::new(trial.load_ends, trial.deadline, step_count);
+                    let wait_policy = WaitPolicy::new(self.setup.lateness, trial.interval);
                     let streams = self.setup.endpoint.streams();
-                    let eager_for = trial.source.users().map(|users| users.div_ceil(streams));
-                    let heard = SharedActivity::clone(&self.setup.last_word);
-                    heard.begin();
+                    let eager_connections = trial.source.users().map(|users| users.div_ceil(streams));
+                    let activity = SharedActivity::clone(&self.setup.activity);
+                    activity.begin();
                     self.pool = Pool::new(self.connections.len());
                     self.connections.trial_begins();
-                    self.present = Some(RunningTrial {
+                    self.running = Some(RunningTrial {
                         trial: *trial,
                         recorder,
-                        pace,
-                        eager_for,
+                        wait_policy,
+                        eager_connections,
                         thinking: BinaryHeap::new(),
                         stopped: false,
-                        heard,
+                        activity,
                         steady: SteadyResponse::default(),
                     });
                     self.unsettled = true;
@@ -321,28 +323,28 @@ impl LoadLoop {
 
     fn cut_slices(&mut self, now: Nanos) {
         let open = self.open_counts();
-        let Some(present) = &mut self.present else { return };
+        let Some(running) = &mut self.running else { return };
         let bytes = std::mem::take(&mut self.inbox.count);
-        present.recorder.received(bytes);
-        while let Some(slice) = present.recorder.cut(now, open) {
-            present.steady.take(&slice, present.trial.load_ends);
-            if present.recorder.slice_ends() > present.trial.load_ends {
-                present.heard.raise_drain(present.steady.drain(present.trial.drain));
+        running.recorder.received(bytes);
+        while let Some(slice) = running.recorder.cut(now, open) {
+            running.steady.add_slice(&slice, running.trial.load_ends);
+            if running.recorder.slice_ends() > running.trial.load_ends {
+                running.activity.raise_drain(running.steady.drain(running.trial.drain));
             }
-            self.pool.bad |= slice.outcomes.bad() > 0;
-            self.teller.send(ThreadReport::Slice(Box::new(slice)));
+            self.pool.had_failures |= slice.outcomes.bad() > 0;
+            self.reporter.send(ThreadReport::Slice(Box::new(slice)));
         }
     }
 
     /// Ends the load early; now, if the order came late.
     fn stop(&mut self, at: Nanos) {
         let at = at.max(self.now());
-        let Some(present) = self.present.as_mut().filter(|present| !present.stopped) else { return };
-        present.trial.load_ends = present.trial.load_ends.min(at);
-        present.recorder.cut_load(at);
-        present.stopped = true;
-        for Reverse((_, user)) in present.thinking.drain() {
-            present.recorder.never_resumed();
+        let Some(running) = self.running.as_mut().filter(|running| !running.stopped) else { return };
+        running.trial.load_ends = running.trial.load_ends.min(at);
+        running.recorder.cut_load(at);
+        running.stopped = true;
+        for Reverse((_, user)) in running.thinking.drain() {
+            running.recorder.never_resumed();
             self.users.remove(user);
         }
     }
@@ -350,15 +352,15 @@ impl LoadLoop {
     /// Ends the trial once its load and everything that it started are over.
     fn end_if_over(&mut self) {
         let now = self.now();
-        let Some(present) = &mut self.present else { return };
-        let idle = present.recorder.outstanding() == 0 && present.thinking.is_empty();
-        if idle && present.trial.source.is_exhausted() {
-            present.trial.load_ends = present.trial.load_ends.min(now);
-            present.recorder.cut_load(now);
+        let Some(running) = &mut self.running else { return };
+        let idle = running.recorder.outstanding() == 0 && running.thinking.is_empty();
+        if idle && running.trial.source.is_exhausted() {
+            running.trial.load_ends = running.trial.load_ends.min(now);
+            running.recorder.cut_load(now);
         }
-        let ends = present.trial.load_ends;
-        if now < ends || !idle {
-            if now >= ends {
+        let load_end = running.trial.load_ends;
+        if now < load_end || !idle {
+            if now >= load_end {
                 self.make_way();
             }
             return;
@@ -366,9 +368,9 @@ impl LoadLoop {
         self.close_silence(now);
         self.cut_slices(now);
         let open = self.open_counts();
-        let Some(RunningTrial { mut trial, mut recorder, .. }) = self.present.take() else { return };
+        let Some(RunningTrial { mut trial, mut recorder, .. }) = self.running.take() else { return };
         // Arrivals that came due and were never taken up: the generator was that far behind.
-        while trial.source.next_due().is_some_and(|due| due < ends)
+        while trial.source.next_due().is_some_and(|due| due < load_end)
             && !trial.source.is_closed_loop()
             && trial.source.take(Nanos::MAX).is_some()
         {
@@ -380,20 +382,20 @@ impl LoadLoop {
         self.users = Slots::default();
         self.expiry = TimeoutQueue::default();
         let slice = recorder.finish(now, open);
-        self.pool.bad |= slice.outcomes.bad() > 0;
+        self.pool.had_failures |= slice.outcomes.bad() > 0;
         self.pool.answered_ns = sys::monotonic_ns();
-        self.pool.load_ended_ns = (!trial.source.is_closed_loop()).then_some(trial.start_ns + ends.0);
-        self.teller.send(ThreadReport::Slice(Box::new(slice)));
-        self.teller.send(ThreadReport::Over(ends));
+        self.pool.load_ended_ns = (!trial.source.is_closed_loop()).then_some(trial.start_ns + load_end.0);
+        self.reporter.send(ThreadReport::Slice(Box::new(slice)));
+        self.reporter.send(ThreadReport::Over(load_end));
         self.report_if_settled();
     }
 
     fn report_if_settled(&mut self) {
-        if self.unsettled && self.present.is_none() && self.orphans == 0 {
+        if self.unsettled && self.running.is_none() && self.orphans == 0 {
             self.unsettled = false;
             self.pool.gives_way = false;
             self.trim_pool();
-            self.teller.send(ThreadReport::Settled);
+            self.reporter.send(ThreadReport::Settled);
         }
     }
 
@@ -401,24 +403,26 @@ impl LoadLoop {
     /// `None`: until there is an event.
     fn nap(&mut self) -> Option<Nanos> {
         let now = self.now();
-        if self.present.is_none() && self.connections.connecting() > 0 {
-            return Some(holding::LOOK);
+        if self.running.is_none() && self.connections.connecting() > 0 {
+            return Some(holding::POLL_INTERVAL);
         }
-        let present = self.present.as_mut()?;
-        let load_ends = present.trial.load_ends;
-        let due = present.trial.source.next_due().filter(|due| *due < load_ends);
-        let ends = [load_ends, load_ends + present.drain(now)].into_iter().find(|end| now < *end);
-        let thinking = present.thinking.peek().map(|Reverse((at, _))| *at);
-        let patience = present.max_request_age(now);
-        let (sent, waiting) = (self.expiry.next_expiry(patience), self.backlog.next_expiry(patience));
-        let look = (!self.exchanges.is_empty()).then(|| now + silence::LOOK);
-        let moments = [Some(present.recorder.slice_ends()), ends, thinking, sent, waiting, look];
-        let rest = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX) - now;
-        let wait = present.pace.plan_wait(due.map(|due| due - now), rest, self.exchanges.len() as u64);
+        let running = self.running.as_mut()?;
+        let load_ends = running.trial.load_ends;
+        let due = running.trial.source.next_due().filter(|due| *due < load_ends);
+        let next_end = [load_ends, load_ends + running.drain(now)].into_iter().find(|end| now < *end);
+        let thinking = running.thinking.peek().map(|Reverse((at, _))| *at);
+        let max_age = running.max_request_age(now);
+        let (sent, waiting) = (self.expiry.next_expiry(max_age), self.backlog.next_expiry(max_age));
+        let silence_check = (!self.exchanges.is_empty()).then(|| now + silence::CHECK_INTERVAL);
+        let deadlines =
+            [Some(running.recorder.slice_ends()), next_end, thinking, sent, waiting, silence_check];
+        let until_next = deadlines.into_iter().flatten().min().unwrap_or(Nanos::MAX) - now;
+        let wait =
+            running.wait_policy.plan_wait(due.map(|due| due - now), until_next, self.exchanges.len() as u64);
         if wait.nap > Nanos::ZERO {
             // Woken early, it only checks early.
             let _ = rustix::thread::nanosleep(&to_timespec(wait.nap));
         }
-        Some(wait.listen)
+        Some(wait.poll)
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use units::Nanos;
 
 /// The interval at which a connection attempt is polled.
-const CONNECT_STEP: Nanos = Nanos::from_millis(1);
+const CONNECT_POLL: Nanos = Nanos::from_millis(1);
 
 /// One request and its answer.
 #[derive(Debug, Clone)]
@@ -43,8 +43,8 @@ pub struct Exchange {
 /// Makes one connection, TLS session included, and sends nothing.
 ///
 /// Fails, with the reason in words, if that takes longer than [`CONNECT_LIMIT`].
-pub fn connect_once(job: &EngineConfig) -> Result<(), Error> {
-    BlockingConnection::connect(job, PreparedFlows::new(job)?.session.as_ref()).map(|_| ())
+pub fn connect_once(config: &EngineConfig) -> Result<(), Error> {
+    BlockingConnection::connect(config, PreparedFlows::new(config)?.session.as_ref()).map(|_| ())
 }
 
 /// Sends the requests of one user of each flow, or only the very first, and waits for each whole answer, at
@@ -52,30 +52,31 @@ pub fn connect_once(job: &EngineConfig) -> Result<(), Error> {
 /// plan does not expect. There are no pauses between steps.
 ///
 /// Fails, with the reason in words, if there is no connection, no TLS session, no answer, or no valid one.
-pub fn exchanges_once(job: &EngineConfig, only_first: bool) -> Result<Vec<Exchange>, Error> {
-    let mut script = PreparedFlows::new(job)?;
-    let PreparedFlows { flows, session, site, seed, .. } = &mut script;
+pub fn exchanges_once(config: &EngineConfig, only_first: bool) -> Result<Vec<Exchange>, Error> {
+    let mut script = PreparedFlows::new(config)?;
+    let PreparedFlows { flows, session, cookie_origin, seed, .. } = &mut script;
     let mut done = Vec::new();
-    let mut line = None;
+    let mut idle_connection = None;
     for flow in flows {
-        let (mut user, site) = (User::default(), flow.cookies.then_some(&*site));
+        let (mut user, cookie_origin) = (User::default(), flow.cookies.then_some(&*cookie_origin));
         for step in &mut flow.steps {
             let began = sys::monotonic_ns();
-            let (mut open, connect) = match line.take().filter(BlockingConnection::has_room) {
+            let (mut connection, connect) = match idle_connection.take().filter(BlockingConnection::has_room)
+            {
                 Some(open) => (open, Nanos::ZERO),
                 None => {
-                    let line = BlockingConnection::connect(job, session.as_ref())?;
-                    (line, Nanos(sys::monotonic_ns() - began))
+                    let connection = BlockingConnection::connect(config, session.as_ref())?;
+                    (connection, Nanos(sys::monotonic_ns() - began))
                 }
             };
-            let mut exchange = open.exchange(job, step, &mut user, site, *seed)?;
+            let mut exchange = connection.exchange(config, step, &mut user, cookie_origin, *seed)?;
             exchange.connect = connect;
             let ended = exchange.verdict.is_err();
             done.push(exchange);
             if only_first {
                 return Ok(done);
             }
-            line = Some(open);
+            idle_connection = Some(connection);
             if ended {
                 break;
             }
@@ -91,8 +92,8 @@ struct BlockingConnection {
 }
 
 impl BlockingConnection {
-    fn connect(job: &EngineConfig, session: Option<&Arc<SessionSetup>>) -> Result<Self, Error> {
-        let to = job.endpoint.describe();
+    fn connect(config: &EngineConfig, session: Option<&Arc<SessionSetup>>) -> Result<Self, Error> {
+        let to = config.endpoint.describe();
         let connect_error = |why: io::Error| match why.kind() {
             _ if why.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => {
                 Error::Tls { to: to.clone(), why: why.to_string() }
@@ -106,17 +107,17 @@ impl BlockingConnection {
             {
                 Error::Session { to: to.clone(), why: why.to_string() }
             }
-            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if job.endpoint.tls.is_some() => {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof if config.endpoint.tls.is_some() => {
                 Error::Tls { to: to.clone(), why: why.to_string() }
             }
             _ => Error::Connect { to: to.clone(), why },
         };
         let limit = sys::monotonic_ns() + CONNECT_LIMIT.as_nanos() as u64;
-        let stream = Stream::connect(&job.endpoint, 0).map_err(connect_error)?;
-        let mut line = Self { stream, protocol: Protocol::Undecided, inbox: ReadBuffer::new() };
-        while !line
+        let stream = Stream::connect(&config.endpoint, 0).map_err(connect_error)?;
+        let mut connection = Self { stream, protocol: Protocol::Undecided, inbox: ReadBuffer::new() };
+        while !connection
             .protocol
-            .establish(&job.endpoint, session, &mut line.stream, &mut line.inbox)
+            .establish(&config.endpoint, session, &mut connection.stream, &mut connection.inbox)
             .map_err(connect_error)?
         {
             let now = sys::monotonic_ns();
@@ -124,10 +125,10 @@ impl BlockingConnection {
                 return Err(Error::Connect { to, why: io::ErrorKind::TimedOut.into() });
             }
             // A TLS handshake waits for bytes, a TCP one for room to write: a short wait serves both.
-            wait(&line.stream, PollFlags::IN, now + CONNECT_STEP.0);
+            wait(&connection.stream, PollFlags::IN, now + CONNECT_POLL.0);
         }
-        line.inbox.count = 0;
-        Ok(line)
+        connection.inbox.count = 0;
+        Ok(connection)
     }
 
     fn has_room(&self) -> bool {
@@ -136,75 +137,75 @@ impl BlockingConnection {
 
     fn exchange(
         &mut self,
-        job: &EngineConfig,
+        config: &EngineConfig,
         step: &mut PreparedStep,
         user: &mut User,
-        site: Option<&CookieOrigin>,
+        cookie_origin: Option<&CookieOrigin>,
         seed: u64,
     ) -> Result<Exchange, Error> {
-        let to = job.endpoint.describe();
-        let is_sql = matches!(step.words, PreparedRequest::Sql { .. });
-        let broken = |why: String| match is_sql {
+        let to = config.endpoint.describe();
+        let is_sql = matches!(step.prepared, PreparedRequest::Sql { .. });
+        let error = |why: String| match is_sql {
             true => Error::Session { to: to.clone(), why },
             false => Error::NotHttp { to: to.clone(), why },
         };
         let Self { stream, protocol, inbox } = self;
-        step.words.want_content();
-        let (mut cookies, who) = (Vec::new(), RenderContext { number: 0, seed, taken: &user.taken });
-        if let Some(site) = site {
-            user.jar.header(&site.cookie_context(&step.path), &mut cookies);
+        step.prepared.want_content();
+        let (mut cookies, context) = (Vec::new(), RenderContext { number: 0, seed, extracted: &user.taken });
+        if let Some(cookie_origin) = cookie_origin {
+            user.jar.header(&cookie_origin.cookie_context(&step.path), &mut cookies);
         }
-        let request = step.words.preview(&who, &cookies);
+        let request = step.prepared.preview(&context, &cookies);
         inbox.count = 0;
         let sent = sys::monotonic_ns();
-        let closed = |e: io::Error| broken(reason(&e));
-        protocol.send(stream, &mut step.words, &who, &cookies, 0).map_err(closed)?;
-        protocol.flush(stream).map_err(closed)?;
-        let (mut told, mut first): (Vec<Completion>, Option<u64>) = (Vec::new(), None);
+        let io_error = |e: io::Error| error(reason(&e));
+        protocol.send(stream, &mut step.prepared, &context, &cookies, 0).map_err(io_error)?;
+        protocol.flush(stream).map_err(io_error)?;
+        let (mut completions, mut first_byte): (Vec<Completion>, Option<u64>) = (Vec::new(), None);
         let limit = sent + step.timeout.0;
         let result = loop {
-            let received = protocol.receive(stream, inbox, Readiness::End, &mut told);
+            let received = protocol.receive(stream, inbox, Readiness::End, &mut completions);
             if inbox.count > 0 {
-                first.get_or_insert_with(sys::monotonic_ns);
+                first_byte.get_or_insert_with(sys::monotonic_ns);
             }
-            if let Some(told) = told.pop() {
-                break told.result;
+            if let Some(completion) = completions.pop() {
+                break completion.result;
             }
             match received {
                 Ok(()) if wait(stream, poll_flags(protocol.wants_write(stream)), limit) => {}
                 Ok(()) => return Err(Error::NoAnswer { to, waited: step.timeout }),
                 Err(Failure::Closed) if inbox.count == 0 => {
-                    return Err(broken("the connection was closed without an answer".to_owned()));
+                    return Err(error("the connection was closed without an answer".to_owned()));
                 }
                 Err(Failure::Closed) => {
-                    return Err(broken("the connection was closed in the middle of the answer".to_owned()));
+                    return Err(error("the connection was closed in the middle of the answer".to_owned()));
                 }
-                Err(Failure::Protocol(why)) => return Err(broken(why)),
+                Err(Failure::Protocol(why)) => return Err(error(why)),
                 Err(why) => break Err(why),
             }
         };
         let now = sys::monotonic_ns();
         let (status, verdict, content) = match result {
             Ok(answer) => {
-                let verdict = step.check_answer(&answer, Some(user), site);
+                let verdict = step.check_answer(&answer, Some(user), cookie_origin);
                 (answer.status, verdict, answer.content)
             }
             Err(why) => (None, Err(why), None),
         };
         // For display: redact secrets.
-        let told = |text: Vec<u8>| job.secrets.redact(&text).into_owned();
+        let redacted = |text: Vec<u8>| config.secrets.redact(&text).into_owned();
         let verdict = verdict.map_err(|mut why: Failure| {
-            why.visit_texts(&mut |text| job.secrets.redact_in_place(text));
+            why.visit_texts(&mut |text| config.secrets.redact_in_place(text));
             why
         });
         Ok(Exchange {
             to,
-            request: told(request),
-            answer: told(format_answer(self.protocol.name(), status, content.as_deref())),
+            request: redacted(request),
+            answer: redacted(format_answer(self.protocol.name(), status, content.as_deref())),
             status,
             verdict,
             connect: Nanos::ZERO,
-            first_byte: Nanos(first.unwrap_or(now) - sent),
+            first_byte: Nanos(first_byte.unwrap_or(now) - sent),
             service: Nanos(now - sent),
         })
     }

@@ -16,7 +16,7 @@ pub(crate) struct StepRequest {
     /// Who makes it, if that matters.
     pub user: Option<u32>,
     /// How often it was sent before and lost with its connection; it then already counts as sent.
-    pub again: u8,
+    pub resends: u8,
 }
 
 pub(crate) struct InFlightRequest {

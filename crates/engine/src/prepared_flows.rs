@@ -21,9 +21,9 @@ pub(crate) struct PreparedFlows {
     /// What all connections to a database send at their beginning.
     pub session: Option<Arc<SessionSetup>>,
     /// The origin of the cookies.
-    pub site: CookieOrigin,
+    pub cookie_origin: CookieOrigin,
     /// Steps of all flows.
-    pub parts: usize,
+    pub step_count: usize,
 }
 
 pub(crate) struct PreparedFlow {
@@ -35,10 +35,10 @@ pub(crate) struct PreparedFlow {
 
 pub(crate) struct PreparedStep {
     /// Number among all steps of all flows: the index of its own figures.
-    pub part: usize,
-    pub words: PreparedRequest,
+    pub index: usize,
+    pub prepared: PreparedRequest,
     pub expect: Vec<StatusRange>,
-    pub reading: ChecksAndTakes,
+    pub checks_and_takes: ChecksAndTakes,
     /// The path's constant prefix, for cookies bound to a path.
     pub path: String,
     /// The method; empty for a statement.
@@ -70,7 +70,7 @@ impl PreparedStep {
         &self,
         answer: &Answer,
         user: Option<&mut User>,
-        site: Option<&CookieOrigin>,
+        cookie_origin: Option<&CookieOrigin>,
     ) -> Result<(), Failure> {
         if let Some(status) = answer.status
             && !self.expect.iter().any(|range| range.contains(status))
@@ -81,31 +81,32 @@ impl PreparedStep {
         let Some(content) = &answer.content else { return Ok(()) };
         // A single request takes nothing: it only has checks.
         let Some(user) = user else {
-            return self.reading.apply(content, &mut Vec::new()).map_err(Failure::Check);
+            return self.checks_and_takes.apply(content, &mut Vec::new()).map_err(Failure::Check);
         };
-        if let Some(site) = site {
-            let visit = site.cookie_context(&self.path);
-            content.header("set-cookie").for_each(|cookie| user.jar.set(cookie, &visit));
+        if let Some(cookie_origin) = cookie_origin {
+            let context = cookie_origin.cookie_context(&self.path);
+            content.header("set-cookie").for_each(|cookie| user.jar.set(cookie, &context));
         }
-        self.reading.apply(content, &mut user.taken).map_err(Failure::Check)
+        self.checks_and_takes.apply(content, &mut user.taken).map_err(Failure::Check)
     }
 }
 
 impl PreparedFlows {
     /// Fails if a check or take cannot be prepared, which the plan has checked before.
-    pub fn new(job: &EngineConfig) -> Result<Self, Error> {
-        let authority = job.endpoint.authority();
-        let tls = job.endpoint.tls.is_some();
+    pub fn new(config: &EngineConfig) -> Result<Self, Error> {
+        let authority = config.endpoint.authority();
+        let tls = config.endpoint.tls.is_some();
         let mut statements = Vec::new();
-        let (mut ready, mut weights, mut sum, mut part) = (Vec::new(), Vec::new(), 0.0, 0);
-        for flow in &job.flows {
-            let (mut steps, mut takes) = (Vec::new(), 0);
+        let (mut ready, mut weights, mut sum, mut index) = (Vec::new(), Vec::new(), 0.0, 0);
+        for flow in &config.flows {
+            let (mut steps, mut take_count) = (Vec::new(), 0);
             for step in &flow.steps {
                 let request = step.request();
                 let checks = request.map_or(&[][..], |request| &request.checks);
-                let reading = ChecksAndTakes::new(&step.takes, takes, checks).map_err(Error::Plan)?;
-                let content = flow.cookies || !reading.is_empty();
-                let words = match &step.ask {
+                let checks_and_takes =
+                    ChecksAndTakes::new(&step.takes, take_count, checks).map_err(Error::Plan)?;
+                let content = flow.cookies || !checks_and_takes.is_empty();
+                let prepared = match &step.ask {
                     Payload::Http(request) => PreparedRequest::http(request, &authority, tls, content),
                     Payload::Sql(statement) => {
                         statements.push(statement);
@@ -113,32 +114,39 @@ impl PreparedFlows {
                     }
                 };
                 steps.push(PreparedStep {
-                    part,
-                    words,
+                    index,
+                    prepared,
                     expect: request.map_or_else(Vec::new, |request| request.expect.clone()),
-                    reading,
+                    checks_and_takes,
                     path: request.map_or_else(String::new, |request| fixed_path(&request.path)),
                     method: request.map_or_else(String::new, |request| request.method.clone()),
                     idempotent: request.is_some_and(Request::is_idempotent),
                     timeout: step.timeout,
                     think: step.think,
                 });
-                takes += step.takes.len();
-                part += 1;
+                take_count += step.takes.len();
+                index += 1;
             }
             sum += flow.weight;
             weights.push(sum);
             let plain = flow.is_plain();
             ready.push(PreparedFlow { plain, cookies: flow.cookies, steps });
         }
-        let site = CookieOrigin { host: job.endpoint.host().to_owned(), tls };
-        let session = match &job.endpoint.target {
+        let cookie_origin = CookieOrigin { host: config.endpoint.host().to_owned(), tls };
+        let session = match &config.endpoint.target {
             Target::Sql(database) => {
-                Some(Arc::new(SessionSetup::new(database, statements, job.generator.connections)))
+                Some(Arc::new(SessionSetup::new(database, statements, config.generator.connections)))
             }
             _ => None,
         };
-        Ok(Self { flows: ready, weights, seed: job.generator.seed, session, site, parts: part })
+        Ok(Self {
+            flows: ready,
+            weights,
+            seed: config.generator.seed,
+            session,
+            cookie_origin,
+            step_count: index,
+        })
     }
 
     /// The steps of all flows.
@@ -160,7 +168,7 @@ impl PreparedFlows {
     pub fn pause(&self, step: &PreparedStep, number: u64) -> Nanos {
         let Some((shortest, longest)) = step.think else { return Nanos::ZERO };
         let span = (longest - shortest).0 as f64;
-        shortest + Nanos((draw(self.seed, number, 1 + step.part as u64) * span) as u64)
+        shortest + Nanos((draw(self.seed, number, 1 + step.index as u64) * span) as u64)
     }
 }
 

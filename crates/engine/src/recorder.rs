@@ -8,7 +8,7 @@ use units::Nanos;
 /// them. A plan's own reasons are few.
 const FAILURES_MOST: usize = 200;
 /// Stands for all further ones.
-const MORE: &str = "for many other reasons, which are not told apart";
+const OTHER_REASONS: &str = "for many other reasons, which are not told apart";
 
 /// An arrival taken up and not yet decided. Times count from the trial's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub struct OutstandingArrival {
 pub struct Recorder {
     slice: Slice,
     index: u32,
-    begins: Nanos,
-    ends: Nanos,
+    slice_start: Nanos,
+    slice_end: Nanos,
     load_ends: Nanos,
     deadline: Nanos,
     outstanding: u64,
@@ -36,28 +36,28 @@ pub struct Recorder {
     block_ends: Nanos,
     block_ns: u64,
     /// How many steps have figures of their own.
-    parts: usize,
+    step_count: usize,
     /// Distinct failures of this trial.
-    failures: BTreeSet<Failure>,
+    distinct_failures: BTreeSet<Failure>,
     meter: Meter,
 }
 
 impl Recorder {
     /// From the start of a trial whose load ends at `load_ends`.
-    pub fn new(load_ends: Nanos, deadline: Option<Nanos>, parts: usize) -> Self {
+    pub fn new(load_ends: Nanos, deadline: Option<Nanos>, step_count: usize) -> Self {
         Self {
-            slice: fresh(parts),
+            slice: empty_slice(step_count),
             index: 0,
-            begins: Nanos::ZERO,
-            ends: SLICE.min(load_ends),
+            slice_start: Nanos::ZERO,
+            slice_end: SLICE.min(load_ends),
             load_ends,
             deadline: deadline.unwrap_or(Nanos::MAX),
             outstanding: 0,
             integrated_to: Nanos::ZERO,
             block_ends: BLOCK,
             block_ns: 0,
-            parts,
-            failures: BTreeSet::new(),
+            step_count,
+            distinct_failures: BTreeSet::new(),
             meter: Meter::start(),
         }
     }
@@ -65,12 +65,12 @@ impl Recorder {
     /// Ends the load earlier than planned.
     pub fn cut_load(&mut self, at: Nanos) {
         self.load_ends = self.load_ends.min(at);
-        self.ends = self.ends.min(self.load_ends.max(self.begins));
+        self.slice_end = self.slice_end.min(self.load_ends.max(self.slice_start));
     }
 
     /// When to call [`Recorder::cut`] next.
     pub fn slice_ends(&self) -> Nanos {
-        self.ends
+        self.slice_end
     }
 
     /// Arrivals taken up and not yet decided.
@@ -104,18 +104,18 @@ impl Recorder {
     }
 
     /// A request of this step was handed to the kernel.
-    pub fn part_sent(&mut self, part: usize) {
-        if let Some(part) = self.slice.parts.get_mut(part) {
-            part.sent += 1;
+    pub fn step_sent(&mut self, index: usize) {
+        if let Some(step) = self.slice.parts.get_mut(index) {
+            step.sent += 1;
         }
     }
 
     /// A request of this step ended; `waited` is `None` if it says nothing about the target's speed.
-    pub fn part_ended(&mut self, part: usize, ok: bool, waited: Option<Nanos>) {
-        if let Some(part) = self.slice.parts.get_mut(part) {
-            part.ok += u64::from(ok);
-            part.bad += u64::from(!ok);
-            waited.into_iter().for_each(|waited| part.response.record(waited));
+    pub fn step_ended(&mut self, index: usize, ok: bool, waited: Option<Nanos>) {
+        if let Some(step) = self.slice.parts.get_mut(index) {
+            step.ok += u64::from(ok);
+            step.bad += u64::from(!ok);
+            waited.into_iter().for_each(|waited| step.response.record(waited));
         }
     }
 
@@ -165,13 +165,13 @@ impl Recorder {
 
     /// The failure itself while there are few, else a generic one for its kind.
     fn limit_distinct(&mut self, mut why: Failure) -> Failure {
-        if self.failures.contains(&why) {
+        if self.distinct_failures.contains(&why) {
             return why;
         }
-        if self.failures.len() < FAILURES_MOST {
-            self.failures.insert(why.clone());
+        if self.distinct_failures.len() < FAILURES_MOST {
+            self.distinct_failures.insert(why.clone());
         } else {
-            why.visit_texts(&mut |text| MORE.clone_into(text));
+            why.visit_texts(&mut |text| OTHER_REASONS.clone_into(text));
         }
         why
     }
@@ -231,34 +231,34 @@ impl Recorder {
 
     /// The current slice, if it is over at `now`; call until there is none.
     pub fn cut(&mut self, now: Nanos, open: OpenCounts) -> Option<Slice> {
-        (now >= self.ends).then(|| self.close(self.ends, open))
+        (now >= self.slice_end).then(|| self.close(self.slice_end, open))
     }
 
     /// The last slice, which ends now.
     pub fn finish(&mut self, now: Nanos, open: OpenCounts) -> Slice {
-        self.close(now.min(self.ends).max(self.begins), open)
+        self.close(now.min(self.slice_end).max(self.slice_start), open)
     }
 
     fn close(&mut self, at: Nanos, open: OpenCounts) -> Slice {
         self.advance(at);
-        let mut slice = std::mem::replace(&mut self.slice, fresh(self.parts));
+        let mut slice = std::mem::replace(&mut self.slice, empty_slice(self.step_count));
         slice.index = self.index;
-        slice.elapsed = at - self.begins;
+        slice.elapsed = at - self.slice_start;
         slice.in_flight = open.in_flight;
         slice.backlog = open.backlog;
         slice.connections = open.connections;
         slice.loops = 1;
         (slice.cpu, slice.kernel, slice.run_delay) = self.meter.read();
         self.index += 1;
-        self.begins = at;
+        self.slice_start = at;
         let next = at + SLICE;
-        self.ends = if at < self.load_ends { next.min(self.load_ends) } else { next };
+        self.slice_end = if at < self.load_ends { next.min(self.load_ends) } else { next };
         slice
     }
 }
 
-fn fresh(parts: usize) -> Slice {
-    Slice { parts: vec![StepSlice::default(); parts], ..Slice::default() }
+fn empty_slice(step_count: usize) -> Slice {
+    Slice { parts: vec![StepSlice::default(); step_count], ..Slice::default() }
 }
 
 /// Open requests and connections at the end of a slice.
@@ -371,6 +371,6 @@ mod tests {
         total.merge_after(&recorder.finish(second * 3, OPEN));
         assert!(total.failures.len() <= FAILURES_MOST + 2, "{}", total.failures.len());
         assert_eq!((total.failures.values().sum(), total.failures[&Failure::Status(503)]), (30_000, 10_000));
-        assert!(total.failures[&Failure::Grpc(MORE.to_owned())] > 9_000);
+        assert!(total.failures[&Failure::Grpc(OTHER_REASONS.to_owned())] > 9_000);
     }
 }

@@ -11,13 +11,13 @@ pub const THREADS_MOST: u32 = 64;
 /// From the start command until the first arrival can be due: every thread must have received it by then.
 pub const LEAD: Nanos = Nanos::from_millis(2);
 /// How often the caller is asked for a command.
-const ASK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often threads are asked to give way to requests still waiting.
-const GIVE_WAY: Nanos = Nanos::from_secs(1);
+const GIVE_WAY_INTERVAL: Nanos = Nanos::from_secs(1);
 /// Capacity of the report channel; each thread sends a report a second, of some 20 KiB. Receivers are quick, so
 /// few ever queue. Should one hang for a minute or more, the threads block: nothing they counted is lost, and
 /// what came due meanwhile is `unsent`, which voids the trial.
-const REPORTS: usize = 60 * THREADS_MOST as usize;
+const QUEUE_LENGTH: usize = 60 * THREADS_MOST as usize;
 
 /// Sleeps until a trial that begins at `start_ns` has to be started, checking now and then whether to `go_on`;
 /// false if not.
@@ -30,7 +30,7 @@ pub fn sleep_until(start_ns: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
         if !go_on() {
             return false;
         }
-        std::thread::sleep(Duration::from_nanos(ahead).min(ASK));
+        std::thread::sleep(Duration::from_nanos(ahead).min(POLL_INTERVAL));
     }
 }
 
@@ -43,7 +43,7 @@ pub enum ThreadReport<T> {
     /// Nothing is open.
     Settled,
     /// A report specific to this kind of thread.
-    Own(T),
+    Custom(T),
 }
 
 /// A thread's end of the report channel.
@@ -81,14 +81,14 @@ pub struct ReportCollector<T> {
 impl<T> ReportCollector<T> {
     /// One reporter for each of so many threads.
     pub fn channel(threads: usize) -> (Vec<Reporter<T>>, Self) {
-        let (send, reports) = sync_channel(REPORTS);
-        let teller = |index| Reporter { index, reports: send.clone() };
-        ((0..threads).map(teller).collect(), Self { reports, settled: vec![true; threads] })
+        let (sender, reports) = sync_channel(QUEUE_LENGTH);
+        let reporter = |index| Reporter { index, reports: sender.clone() };
+        ((0..threads).map(reporter).collect(), Self { reports, settled: vec![true; threads] })
     }
 
     /// The next report, with its thread's index; `None` if that takes long.
     pub(crate) fn next_report(&mut self) -> Option<(usize, ThreadReport<T>)> {
-        match self.reports.recv_timeout(ASK) {
+        match self.reports.recv_timeout(POLL_INTERVAL) {
             Ok((index, Some(report))) => {
                 self.settled[index] |= matches!(report, ThreadReport::Settled);
                 Some((index, report))
@@ -109,32 +109,32 @@ impl<T> ReportCollector<T> {
         &mut self,
         start_ns: u64,
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
-        mut obey: impl FnMut(LoadCommand, Nanos),
-        mut own: impl FnMut(T),
+        next_command: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+        mut apply: impl FnMut(LoadCommand, Nanos),
+        mut on_custom: impl FnMut(T),
     ) -> TrialCounts {
         self.settled.fill(false);
-        let (mut gather, mut obeyed) = (SliceMerger::new(self.settled.len()), LoadCommand::GoOn);
-        while !gather.is_finished() {
+        let (mut merger, mut applied) = (SliceMerger::new(self.settled.len()), LoadCommand::Continue);
+        while !merger.is_finished() {
             match self.next_report() {
-                Some((index, ThreadReport::Slice(slice))) => gather.add(index, &slice),
-                Some((index, ThreadReport::Over(at))) => gather.finish_source(index, at),
-                Some((_, ThreadReport::Own(told))) => own(told),
+                Some((index, ThreadReport::Slice(slice))) => merger.add(index, &slice),
+                Some((index, ThreadReport::Over(at))) => merger.finish_source(index, at),
+                Some((_, ThreadReport::Custom(report))) => on_custom(report),
                 Some((_, ThreadReport::Settled)) | None => {}
             }
-            while let Some(slice) = gather.next_complete() {
+            while let Some(slice) = merger.next_complete() {
                 on_slice(&slice);
             }
             let now = Nanos(sys::monotonic_ns().saturating_sub(start_ns));
-            if obeyed < LoadCommand::Kill {
-                let wished = wish(gather.total(), now);
-                if wished > obeyed {
-                    obey(wished, now);
-                    obeyed = wished;
+            if applied < LoadCommand::Kill {
+                let command = next_command(merger.total(), now);
+                if command > applied {
+                    apply(command, now);
+                    applied = command;
                 }
             }
         }
-        gather.into_counts()
+        merger.into_counts()
     }
 
     /// Waits, at most for `limit`, until no thread has anything open, then `cut_off`s the rest; each second
@@ -147,23 +147,23 @@ impl<T> ReportCollector<T> {
         limit: Nanos,
         interrupted: &dyn Fn() -> bool,
         give_way: impl Fn(),
-        cut_off: impl Fn(),
-        mut own: impl FnMut(T),
+        abandon: impl Fn(),
+        mut on_custom: impl FnMut(T),
     ) -> Option<Nanos> {
         let began = sys::monotonic_ns();
         let passed = || Nanos(sys::monotonic_ns() - began);
-        let (mut in_time, mut next) = (true, GIVE_WAY);
+        let (mut in_time, mut next_give_way) = (true, GIVE_WAY_INTERVAL);
         while self.settled.contains(&false) {
-            if passed() > next {
-                next = passed() + GIVE_WAY;
+            if passed() > next_give_way {
+                next_give_way = passed() + GIVE_WAY_INTERVAL;
                 give_way();
             }
             match self.next_report() {
-                Some((_, ThreadReport::Own(told))) => own(told),
+                Some((_, ThreadReport::Custom(report))) => on_custom(report),
                 Some(_) => {}
                 None if in_time && (passed() > limit || interrupted()) => {
                     in_time = false;
-                    cut_off();
+                    abandon();
                 }
                 None => {}
             }
@@ -178,16 +178,16 @@ mod tests {
 
     #[test]
     fn a_thread_that_panics_is_not_waited_for() {
-        let (mut tellers, mut crew) = ReportCollector::<()>::channel(2);
-        let (first, second) = (tellers.remove(0), tellers.remove(0));
+        let (mut reporters, mut collector) = ReportCollector::<()>::channel(2);
+        let (first, second) = (reporters.remove(0), reporters.remove(0));
         let ended = std::thread::spawn(move || {
-            let _told = second;
+            let _reporter = second;
             panic!("on purpose");
         });
         assert!(ended.join().is_err());
         first.send(ThreadReport::Over(Nanos::ZERO));
         let gathered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            crew.collect_trial(0, &mut |_| {}, &mut |_, _| LoadCommand::GoOn, |_, _| {}, drop)
+            collector.collect_trial(0, &mut |_| {}, &mut |_, _| LoadCommand::Continue, |_, _| {}, drop)
         }));
         assert!(gathered.is_err(), "the other would be waited for, for ever");
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Where connections go.
 #[derive(Debug, Clone)]
 pub struct ResolvedTarget {
-    pub(crate) place: SocketAddress,
+    pub(crate) socket_address: SocketAddress,
     pub(crate) tls: Option<Tls>,
     /// The target at this address.
     pub(crate) target: Target,
@@ -35,7 +35,7 @@ pub(crate) struct Tls {
 impl ResolvedTarget {
     /// No target: the engine itself answers every request at once.
     pub fn null() -> Self {
-        Self { place: SocketAddress::Null, tls: None, target: Target::Null }
+        Self { socket_address: SocketAddress::Null, tls: None, target: Target::Null }
     }
 
     /// Looks up the name and loads the certificates. Of several addresses, uses the first that accepts a
@@ -85,11 +85,11 @@ impl ResolvedTarget {
         port: u16,
     ) -> Result<Self, Error> {
         let tls = tls.transpose()?;
-        let place = match socket {
+        let socket_address = match socket {
             Some(path) => SocketAddress::Unix(path),
             None => SocketAddress::Tcp(address(host, port)?),
         };
-        Ok(Self { place, tls, target: target.clone() })
+        Ok(Self { socket_address, tls, target: target.clone() })
     }
 
     /// The target that was resolved.
@@ -128,7 +128,7 @@ impl ResolvedTarget {
 
     /// The address, for display.
     pub fn describe(&self) -> String {
-        match &self.place {
+        match &self.socket_address {
             SocketAddress::Null => "null".to_owned(),
             SocketAddress::Tcp(address) => address.to_string(),
             SocketAddress::Unix(path) => path.display().to_string(),
@@ -137,7 +137,7 @@ impl ResolvedTarget {
 
     /// The address, for TCP.
     pub fn address(&self) -> Option<SocketAddr> {
-        match &self.place {
+        match &self.socket_address {
             SocketAddress::Tcp(address) => Some(*address),
             SocketAddress::Null | SocketAddress::Unix(_) => None,
         }
@@ -145,7 +145,7 @@ impl ResolvedTarget {
 
     /// The path of a Unix socket.
     pub fn path(&self) -> Option<&Path> {
-        match &self.place {
+        match &self.socket_address {
             SocketAddress::Unix(path) => Some(path),
             SocketAddress::Null | SocketAddress::Tcp(_) => None,
         }
@@ -156,7 +156,7 @@ impl ResolvedTarget {
     /// Each source address has its ephemeral ports (ip(7), `ip_local_port_range`) once per target. IPv4
     /// loopback has sixteen million source addresses.
     pub fn port_limit(&self) -> Option<u64> {
-        let SocketAddress::Tcp(address) = &self.place else { return None };
+        let SocketAddress::Tcp(address) = &self.socket_address else { return None };
         if address.ip().is_loopback() && address.is_ipv4() {
             return None;
         }
@@ -165,7 +165,7 @@ impl ResolvedTarget {
 
     /// Whether it is on this machine's loopback.
     pub fn is_local(&self) -> bool {
-        match &self.place {
+        match &self.socket_address {
             SocketAddress::Tcp(address) => address.ip().is_loopback(),
             SocketAddress::Null | SocketAddress::Unix(_) => true,
         }
@@ -183,13 +183,13 @@ fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
 }
 
 /// Names a file of authorities trusted in addition to torment's own.
-const AUTHORITIES: &str = "SSL_CERT_FILE";
+const CA_FILE_VARIABLE: &str = "SSL_CERT_FILE";
 
 /// The contents and name of that file; `None` if none is named.
 fn own_authorities() -> Result<Option<(Vec<u8>, String)>, String> {
-    let Some(file) = std::env::var_os(AUTHORITIES) else { return Ok(None) };
+    let Some(file) = std::env::var_os(CA_FILE_VARIABLE) else { return Ok(None) };
     let name = file.display().to_string();
-    let text = std::fs::read(&file).map_err(|why| format!("{AUTHORITIES} {name}: {why}"))?;
+    let text = std::fs::read(&file).map_err(|why| format!("{CA_FILE_VARIABLE} {name}: {why}"))?;
     Ok(Some((text, name)))
 }
 
@@ -198,12 +198,12 @@ fn own_authorities() -> Result<Option<(Vec<u8>, String)>, String> {
 ///
 /// Fails if the file that `SSL_CERT_FILE` names cannot be read.
 pub fn ca_certificates(target: &Target) -> Result<Option<Vec<u8>>, Error> {
-    let (to, is_asked) = match target {
+    let (to, needs_ca) = match target {
         Target::Http(origin) => (origin.to_string(), origin.tls && !origin.insecure),
         Target::Sql(database) => (database.host.clone(), database.tls && !database.insecure),
         Target::Demo | Target::Null => return Ok(None),
     };
-    let own = if is_asked { own_authorities() } else { Ok(None) };
+    let own = if needs_ca { own_authorities() } else { Ok(None) };
     Ok(own.map_err(|why| Error::Tls { to, why })?.map(|(text, _)| text))
 }
 
@@ -228,10 +228,10 @@ fn tls(
     } else {
         let mut roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
         let named = match authorities {
-            Some(told) => Some((told.to_vec(), "the authorities that the run trusts".to_owned())),
-            None => {
-                own_authorities().map_err(error)?.map(|(text, file)| (text, format!("{AUTHORITIES} {file}")))
-            }
+            Some(trusted) => Some((trusted.to_vec(), "the authorities that the run trusts".to_owned())),
+            None => own_authorities()
+                .map_err(error)?
+                .map(|(text, file)| (text, format!("{CA_FILE_VARIABLE} {file}"))),
         };
         if let Some((text, named)) = named {
             let certificates = CertificateDer::pem_slice_iter(&text);

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use units::Nanos;
 
 /// This many connections in a row, each closed right after as many answers, are no coincidence.
-const ALIKE: u32 = 8;
+const MIN_ALIKE: u32 = 8;
 /// A connection closed within this time of its last answer was closed because of it.
-const AT_ONCE: Nanos = Nanos::from_millis(50);
+const MAX_IDLE: Nanos = Nanos::from_millis(50);
 /// One still open this long after as many answers may carry more.
-const STAYS: Nanos = Nanos::from_millis(100);
+const REFUTED_AFTER: Nanos = Nanos::from_millis(100);
 
 /// What a server's closing of connections right after an answer has shown, and those that it is about to close.
 #[derive(Default)]
@@ -26,12 +26,12 @@ pub(crate) struct ReuseLimit {
 impl ReuseLimit {
     /// The server has closed, unannounced, a connection after this many answers, the last one `idle` ago.
     pub fn note_closed(&mut self, answers: u32, idle: Nanos) {
-        if idle > AT_ONCE {
+        if idle > MAX_IDLE {
             return;
         }
         self.alike = if answers == self.last { self.alike + 1 } else { 1 };
         self.last = answers;
-        if self.alike >= ALIKE {
+        if self.alike >= MIN_ALIKE {
             self.learned = Some(answers);
         }
     }
@@ -43,8 +43,8 @@ impl ReuseLimit {
             self.alike = 0;
         }
         match self.learned {
-            Some(most) if answers > most => self.learned = None,
-            Some(most) if answers == most => self.spent.push_back((connection, now_ns)),
+            Some(limit) if answers > limit => self.learned = None,
+            Some(limit) if answers == limit => self.spent.push_back((connection, now_ns)),
             _ => return false,
         }
         self.learned.is_some()
@@ -58,7 +58,7 @@ impl ReuseLimit {
     ) -> VecDeque<(SlotKey, u64)> {
         while let Some((connection, since_ns)) = self.spent.front().copied() {
             if is_open(connection) {
-                if now_ns.saturating_sub(since_ns) < STAYS.0 {
+                if now_ns.saturating_sub(since_ns) < REFUTED_AFTER.0 {
                     break;
                 }
                 return std::mem::take(self).spent;

@@ -37,15 +37,15 @@ impl<T> Slots<T> {
     }
 
     /// Adds a value, reusing a free slot if there is one.
-    pub fn insert(&mut self, thing: T) -> SlotKey {
+    pub fn insert(&mut self, value: T) -> SlotKey {
         match self.free.pop() {
             Some(number) => {
                 let (generation, slot) = &mut self.slots[number as usize];
-                *slot = Some(thing);
+                *slot = Some(value);
                 SlotKey { number, generation: *generation }
             }
             None => {
-                self.slots.push((0, Some(thing)));
+                self.slots.push((0, Some(value)));
                 SlotKey { number: (self.slots.len() - 1) as u32, generation: 0 }
             }
         }
@@ -58,23 +58,23 @@ impl<T> Slots<T> {
 
     /// The key of the value in this slot.
     pub fn key(&self, number: u32) -> Option<SlotKey> {
-        let (generation, thing) = self.slots.get(number as usize)?;
-        thing.as_ref().map(|_| SlotKey { number, generation: *generation })
+        let (generation, value) = self.slots.get(number as usize)?;
+        value.as_ref().map(|_| SlotKey { number, generation: *generation })
     }
 
     /// The value with this key, not a later one in its slot.
     pub fn get(&self, key: SlotKey) -> Option<&T> {
-        let (generation, thing) = self.slots.get(key.number as usize)?;
-        thing.as_ref().filter(|_| *generation == key.generation)
+        let (generation, value) = self.slots.get(key.number as usize)?;
+        value.as_ref().filter(|_| *generation == key.generation)
     }
 
     /// Removes the value; its number is reused.
     pub fn remove(&mut self, number: u32) -> Option<T> {
         let (generation, slot) = self.slots.get_mut(number as usize)?;
-        let thing = slot.take()?;
+        let value = slot.take()?;
         *generation = generation.wrapping_add(1);
         self.free.push(number);
-        Some(thing)
+        Some(value)
     }
 
     /// All values, by number.

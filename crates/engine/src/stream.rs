@@ -23,7 +23,7 @@ pub(crate) enum Stream {
 pub(crate) struct Socket {
     fd: OwnedFd,
     /// Whether the kernel timestamps what it receives.
-    stamped: bool,
+    timestamped: bool,
 }
 
 /// The buffer for reads: a loop has one for all its connections.
@@ -48,9 +48,9 @@ pub(crate) struct TlsStream {
     socket: Socket,
     session: ClientConnection,
     /// Whether the last read left nothing in the socket, its end included.
-    emptied: bool,
+    drained: bool,
     /// The error that follows the plain text still to be taken.
-    broken: Option<io::Error>,
+    deferred_error: Option<io::Error>,
 }
 
 /// The answer of a null target.
@@ -60,7 +60,7 @@ impl Stream {
     /// Begins the `serial`-th connection; it is usable once [`Stream::continue_connecting`] says so.
     pub fn connect(endpoint: &ResolvedTarget, serial: u64) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let fd = match &endpoint.place {
+        let fd = match &endpoint.socket_address {
             SocketAddress::Null => return Ok(Self::Null { answered: true }),
             SocketAddress::Tcp(address) => {
                 let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -70,19 +70,19 @@ impl Stream {
                     sys::bind_address_no_port(&socket)?;
                     net::bind(&socket, &SocketAddr::new(source.into(), 0))?;
                 }
-                begun(net::connect(&socket, address))?;
+                unless_in_progress(net::connect(&socket, address))?;
                 socket
             }
             SocketAddress::Unix(path) => {
                 let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-                begun(net::connect(&socket, &net::SocketAddrUnix::new(path.as_path())?))?;
+                unless_in_progress(net::connect(&socket, &net::SocketAddrUnix::new(path.as_path())?))?;
                 socket
             }
         };
         // Without timestamps, receive time is when the socket is read.
-        let stamped =
-            matches!(endpoint.place, SocketAddress::Tcp(_)) && sys::enable_receive_timestamps(&fd).is_ok();
-        let socket = Socket { fd, stamped };
+        let timestamped = matches!(endpoint.socket_address, SocketAddress::Tcp(_))
+            && sys::enable_receive_timestamps(&fd).is_ok();
+        let socket = Socket { fd, timestamped };
         match &endpoint.tls {
             Some(tls) if endpoint.begins_with_tls() => Self::secured(socket, tls),
             _ => Ok(Self::Plain(socket)),
@@ -92,7 +92,7 @@ impl Stream {
     fn secured(socket: Socket, tls: &Tls) -> io::Result<Self> {
         let session =
             ClientConnection::new(tls.config.clone(), tls.name.clone()).map_err(io::Error::other)?;
-        Ok(Self::Tls(Box::new(TlsStream { socket, session, emptied: false, broken: None })))
+        Ok(Self::Tls(Box::new(TlsStream { socket, session, drained: false, deferred_error: None })))
     }
 
     /// Encrypts everything from here on; [`Stream::continue_connecting`] continues the handshake.
@@ -219,7 +219,7 @@ impl Stream {
         let has_more = match self {
             Self::Null { answered } => !answered,
             Self::Plain(_) => false,
-            Self::Tls(tls) => !tls.emptied,
+            Self::Tls(tls) => !tls.drained,
         };
         !has_more && count < inbox.buffer.len()
     }
@@ -257,7 +257,7 @@ impl TlsStream {
 
     /// Moves records both ways until the socket has no more; false when the peer has closed.
     fn pump(&mut self, received_ns: &mut u64) -> io::Result<bool> {
-        self.emptied = false;
+        self.drained = false;
         loop {
             // A peer that accepts nothing more may have said why.
             let written = self.pump_out();
@@ -278,7 +278,7 @@ impl TlsStream {
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     written?;
-                    self.emptied = true;
+                    self.drained = true;
                     return Ok(true);
                 }
                 // Plain text must be taken before more records fit.
@@ -289,14 +289,14 @@ impl TlsStream {
     }
 
     fn read(&mut self, inbox: &mut ReadBuffer) -> io::Result<usize> {
-        let pumped = match self.broken.take() {
+        let pumped = match self.deferred_error.take() {
             Some(why) => Err(why),
             None => self.pump(&mut inbox.received_ns),
         };
         match self.session.reader().read(&mut inbox.buffer) {
             // Whatever came before the end, of whatever kind, is returned first.
             Ok(count) if count > 0 => {
-                self.broken = pumped.err();
+                self.deferred_error = pumped.err();
                 Ok(count)
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => match pumped? {
@@ -313,7 +313,7 @@ impl TlsStream {
 impl Socket {
     /// Reads, and notes when the kernel received the data.
     fn receive(&self, buffer: &mut [u8], received_ns: &mut u64) -> io::Result<usize> {
-        let (count, age) = if self.stamped {
+        let (count, age) = if self.timestamped {
             sys::recv_with_age(&self.fd, buffer)?
         } else {
             (net::recv(&self.fd, buffer, RecvFlags::empty())?.0, None)
@@ -349,7 +349,7 @@ fn unless_blocked(result: rustix::io::Result<usize>) -> io::Result<usize> {
 }
 
 /// A connection in progress counts as begun, like one made at once.
-fn begun(result: rustix::io::Result<()>) -> io::Result<()> {
+fn unless_in_progress(result: rustix::io::Result<()>) -> io::Result<()> {
     match result {
         Err(rustix::io::Errno::INPROGRESS) => Ok(()),
         other => Ok(other?),
@@ -360,6 +360,6 @@ fn begun(result: rustix::io::Result<()>) -> io::Result<()> {
 /// address.
 fn source(target: &SocketAddr, serial: u64) -> Option<Ipv4Addr> {
     let SocketAddr::V4(v4) = target else { return None };
-    let turn = (serial / CONNECTIONS_PER_SOURCE) % 254;
-    (v4.ip().is_loopback() && turn > 0).then(|| Ipv4Addr::new(127, 0, 0, 1 + turn as u8))
+    let source_index = (serial / CONNECTIONS_PER_SOURCE) % 254;
+    (v4.ip().is_loopback() && source_index > 0).then(|| Ipv4Addr::new(127, 0, 0, 1 + source_index as u8))
 }

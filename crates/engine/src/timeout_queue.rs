@@ -17,8 +17,8 @@ struct Lane<T> {
 
 impl<T> Lane<T> {
     /// When its first item expires, if nothing may wait longer than `most`.
-    fn ends(&self, most: Nanos) -> Option<Nanos> {
-        self.queue.front().map(|(due, _)| *due + self.timeout.min(most))
+    fn expiry(&self, max_age: Nanos) -> Option<Nanos> {
+        self.queue.front().map(|(due, _)| *due + self.timeout.min(max_age))
     }
 }
 
@@ -48,36 +48,36 @@ impl<T> TimeoutQueue<T> {
     }
 
     /// Adds an item that waits `timeout` from `due` on.
-    pub fn push(&mut self, due: Nanos, timeout: Nanos, thing: T) {
-        self.lane(timeout).push_back((due, thing));
+    pub fn push(&mut self, due: Nanos, timeout: Nanos, item: T) {
+        self.lane(timeout).push_back((due, item));
     }
 
     /// Puts back an item that has waited before, ahead of all that were due later.
-    pub fn put_back(&mut self, due: Nanos, timeout: Nanos, thing: T) {
+    pub fn put_back(&mut self, due: Nanos, timeout: Nanos, item: T) {
         let lane = self.lane(timeout);
         let at = lane.partition_point(|(other, _)| *other < due);
-        lane.insert(at, (due, thing));
+        lane.insert(at, (due, item));
     }
 
     /// Removes the item due first.
     pub fn pop(&mut self) -> Option<T> {
         let first = |lane: &&mut Lane<T>| lane.queue.front().map_or(Nanos::MAX, |(due, _)| *due);
         let waiting = self.lanes.iter_mut().filter(|lane| !lane.queue.is_empty());
-        waiting.min_by_key(first)?.queue.pop_front().map(|(_, thing)| thing)
+        waiting.min_by_key(first)?.queue.pop_front().map(|(_, item)| item)
     }
 
     /// Removes an item that has waited for its timeout by `now`, or for `most`; skips those that no longer
     /// `waits`.
-    pub fn pop_expired(&mut self, now: Nanos, most: Nanos, waits: impl Fn(&T) -> bool) -> Option<T> {
+    pub fn pop_expired(&mut self, now: Nanos, max_age: Nanos, is_live: impl Fn(&T) -> bool) -> Option<T> {
         for lane in &mut self.lanes {
-            while let Some((_, thing)) = lane.queue.front() {
-                let waits = waits(thing);
-                if waits && lane.ends(most).is_some_and(|ends| ends > now) {
+            while let Some((_, item)) = lane.queue.front() {
+                let live = is_live(item);
+                if live && lane.expiry(max_age).is_some_and(|ends| ends > now) {
                     break;
                 }
-                let (_, thing) = lane.queue.pop_front()?;
-                if waits {
-                    return Some(thing);
+                let (_, item) = lane.queue.pop_front()?;
+                if live {
+                    return Some(item);
                 }
             }
         }
@@ -85,8 +85,8 @@ impl<T> TimeoutQueue<T> {
     }
 
     /// The earliest next expiry, as for [`TimeoutQueue::pop_expired`].
-    pub fn next_expiry(&self, most: Nanos) -> Option<Nanos> {
-        self.lanes.iter().filter_map(|lane| lane.ends(most)).min()
+    pub fn next_expiry(&self, max_age: Nanos) -> Option<Nanos> {
+        self.lanes.iter().filter_map(|lane| lane.expiry(max_age)).min()
     }
 }
 

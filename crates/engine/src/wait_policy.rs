@@ -15,22 +15,22 @@ const SPIN_GAP: Nanos = Nanos::from_micros(300);
 /// How late a sleep ends at most, nearly always.
 const OVERSLEEP: Nanos = Nanos::from_micros(50);
 /// A shorter nap costs as much as it saves.
-const NAP_LEAST: Nanos = Nanos::from_micros(50);
+const MIN_NAP: Nanos = Nanos::from_micros(50);
 /// With fewer requests in flight, a nap would leave a closed loop idle.
-const NAP_OUTSTANDING: u64 = 32;
+const MIN_NAP_OUTSTANDING: u64 = 32;
 /// Longest nap of a closed loop, and the largest fraction of the service time that it may take: each user comes
 /// back later by that much.
-const NAP_CLOSED: Nanos = Nanos::from_micros(150);
-const NAP_SHARE: u64 = 6;
+const MAX_CLOSED_NAP: Nanos = Nanos::from_micros(150);
+const NAP_DIVISOR: u64 = 6;
 /// The fraction of a sleep by which it may end late, doubled for safety (fs/select.c estimates a thousandth).
-const COARSENESS: u64 = 500;
+const TIMER_COARSENESS: u64 = 500;
 
 /// How one loop waits in the current trial.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WaitPolicy {
     lateness: Nanos,
     /// Mean gap between arrivals; zero in a closed loop.
-    gap: Nanos,
+    interval: Nanos,
     /// A closed loop's service time, smoothed.
     service: Nanos,
 }
@@ -41,12 +41,12 @@ pub(crate) struct WaitPlan {
     /// First sleep this long without listening.
     pub nap: Nanos,
     /// Then listen for events, at most this long.
-    pub listen: Nanos,
+    pub poll: Nanos,
 }
 
 impl WaitPolicy {
-    pub fn new(lateness: Nanos, gap: Nanos) -> Self {
-        Self { lateness, gap, service: Nanos::ZERO }
+    pub fn new(lateness: Nanos, interval: Nanos) -> Self {
+        Self { lateness, interval, service: Nanos::ZERO }
     }
 
     /// An answer arrived, with this service time.
@@ -56,29 +56,29 @@ impl WaitPolicy {
 
     /// `due`: time to the next arrival; `rest`: time to whatever else cannot wait; `outstanding` requests may
     /// be answered at any moment.
-    pub fn plan_wait(&self, due: Option<Nanos>, rest: Nanos, outstanding: u64) -> WaitPlan {
-        let open_loop = self.gap > Nanos::ZERO;
+    pub fn plan_wait(&self, due: Option<Nanos>, until_next: Nanos, outstanding: u64) -> WaitPlan {
+        let open_loop = self.interval > Nanos::ZERO;
         let slack = if open_loop {
             self.lateness - OVERSLEEP
-        } else if self.lateness == Nanos::ZERO || outstanding < NAP_OUTSTANDING {
+        } else if self.lateness == Nanos::ZERO || outstanding < MIN_NAP_OUTSTANDING {
             Nanos::ZERO
         } else {
-            NAP_CLOSED.min(self.service / NAP_SHARE)
+            MAX_CLOSED_NAP.min(self.service / NAP_DIVISOR)
         };
-        if slack >= NAP_LEAST {
-            let until_due = due.map_or(rest, |due| due + slack);
+        if slack >= MIN_NAP {
+            let until_due = due.map_or(until_next, |due| due + slack);
             let nap = if outstanding > 0 { slack.min(until_due) } else { Nanos::ZERO };
-            return WaitPlan { nap: nap.min(rest), listen: until_due.min(rest) - nap };
+            return WaitPlan { nap: nap.min(until_next), poll: until_due.min(until_next) - nap };
         }
-        let Some(due) = due else { return WaitPlan { nap: Nanos::ZERO, listen: rest } };
+        let Some(due) = due else { return WaitPlan { nap: Nanos::ZERO, poll: until_next } };
         // Long sleeps end late in proportion: wake before that, and sleep again for the rest.
-        let due = due - due / COARSENESS;
-        let listen = match self.lateness == Nanos::ZERO || self.gap >= SPIN_GAP {
-            true if due <= SPIN || self.gap < SPIN_GAP => Nanos::ZERO,
+        let due = due - due / TIMER_COARSENESS;
+        let poll = match self.lateness == Nanos::ZERO || self.interval >= SPIN_GAP {
+            true if due <= SPIN || self.interval < SPIN_GAP => Nanos::ZERO,
             true => due - SPIN,
             false => due,
         };
-        WaitPlan { nap: Nanos::ZERO, listen: listen.min(rest) }
+        WaitPlan { nap: Nanos::ZERO, poll: poll.min(until_next) }
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) struct WriteBuffer {
     /// Append data here; it is sent by the next [`WriteBuffer::flush`].
     pub bytes: Vec<u8>,
     /// Bytes that the stream has already accepted.
-    taken: usize,
+    written: usize,
 }
 
 impl WriteBuffer {
@@ -20,19 +20,19 @@ impl WriteBuffer {
 
     /// Sends these bytes after whatever waits, copying only what has to wait too.
     pub fn send(&mut self, stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
-        let taken = if self.is_empty() { stream.write(bytes)? } else { 0 };
-        self.bytes.extend_from_slice(&bytes[taken..]);
+        let written = if self.is_empty() { stream.write(bytes)? } else { 0 };
+        self.bytes.extend_from_slice(&bytes[written..]);
         Ok(())
     }
 
     /// Writes more; false: the socket is full, and an event follows when it has room again.
     pub fn flush(&mut self, stream: &mut Stream) -> io::Result<bool> {
         if !self.is_empty() {
-            self.taken += stream.write(&self.bytes[self.taken..])?;
-            if self.taken < self.bytes.len() {
+            self.written += stream.write(&self.bytes[self.written..])?;
+            if self.written < self.bytes.len() {
                 return Ok(false);
             }
-            self.taken = 0;
+            self.written = 0;
             self.bytes.clear();
         }
         stream.flush()

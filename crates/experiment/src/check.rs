@@ -1,7 +1,7 @@
 use record::{Cause, Design};
 
 /// Maximum blocks of an experiment: the bounds are computed for each look, and nobody waits for more.
-const BLOCKS_MOST: u32 = 200;
+const MAX_BLOCKS: u32 = 200;
 
 /// Why a design is invalid: what was found, what was expected, and what can be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,9 +30,9 @@ pub(crate) fn check(design: &Design) -> Result<(), Error> {
             "{least} blocks before the first look: noise can be told from two on, four are usual"
         ));
     }
-    if most < least || most > BLOCKS_MOST {
+    if most < least || most > MAX_BLOCKS {
         return fail(format!(
-            "{most} blocks at most: expected {least} (those before the first look) to {BLOCKS_MOST}"
+            "{most} blocks at most: expected {least} (those before the first look) to {MAX_BLOCKS}"
         ));
     }
     let confidence = design.confidence.0;
@@ -42,10 +42,10 @@ pub(crate) fn check(design: &Design) -> Result<(), Error> {
             design.confidence
         ));
     }
-    design.hypotheses.iter().try_for_each(|hypothesis| asked(design, hypothesis))
+    design.hypotheses.iter().try_for_each(|hypothesis| check_hypothesis(design, hypothesis))
 }
 
-fn asked(design: &Design, hypothesis: &plan::Hypothesis) -> Result<(), Error> {
+fn check_hypothesis(design: &Design, hypothesis: &plan::Hypothesis) -> Result<(), Error> {
     let fail = |text: String| Err(Error(format!("hypothesis '{}': {text}", hypothesis.name)));
     let Some(probe) = design.probes.get(hypothesis.probe) else {
         return fail(format!("probe {} is none of the {}", hypothesis.probe, design.probes.len()));

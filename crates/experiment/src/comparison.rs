@@ -9,16 +9,16 @@ pub(crate) struct ComparisonEstimate {
     /// The intersection of the intervals of all looks so far. Before the first look, what a look would give.
     pub(crate) bounds: Option<(f64, f64)>,
     /// Looks were made: the bounds are part of the simultaneous ones.
-    pub(crate) looked: bool,
+    pub(crate) has_looked: bool,
     pub(crate) answer: Option<HypothesisAnswer>,
     /// Complete blocks at the latest look.
     pub(crate) blocks: usize,
     /// Degrees of freedom of the noise.
     pub(crate) freedom: f64,
     /// The ratio was identical in every block.
-    pub(crate) still: bool,
+    pub(crate) is_noiseless: bool,
     /// Intervals of two looks are disjoint.
-    pub(crate) clash: bool,
+    pub(crate) looks_clash: bool,
 }
 
 /// The smallest effect worth having, and its better side.
@@ -27,36 +27,39 @@ pub(crate) struct EffectThreshold {
     /// On the logarithmic scale: ln(1 + effect).
     pub(crate) delta: f64,
     /// As [`plan::ArmMeasure::more_is_better`].
-    pub(crate) more: bool,
+    pub(crate) more_is_better: bool,
 }
 
 impl ComparisonEstimate {
     /// Updates the comparison, with `half` standard errors to either side. From the design's first look on this is a look, which may
     /// decide; before that it is only shown.
-    pub(crate) fn take(
+    pub(crate) fn add_blocks(
         &mut self,
         fit: &BlockDesign,
         weights: &[f64],
-        half: f64,
+        half_width: f64,
         look: bool,
-        worth: EffectThreshold,
+        threshold: EffectThreshold,
     ) {
-        let now = fit.contrast(weights);
-        let (mut low, mut high) = (now.estimate - half * now.error, now.estimate + half * now.error);
-        if let (true, Some((least, most))) = (self.looked, self.bounds) {
+        let contrast = fit.contrast(weights);
+        let (mut low, mut high) = (
+            contrast.estimate - half_width * contrast.error,
+            contrast.estimate + half_width * contrast.error,
+        );
+        if let (true, Some((least, most))) = (self.has_looked, self.bounds) {
             if low.max(least) > high.min(most) {
-                self.clash = true;
+                self.looks_clash = true;
                 (low, high) = (least, most);
             } else {
                 (low, high) = (low.max(least), high.min(most));
             }
         }
-        self.looked = look;
+        self.has_looked = look;
         self.bounds = Some((low, high));
-        self.estimate = now.estimate.clamp(low, high);
-        (self.blocks, self.freedom, self.still) = (fit.blocks(), fit.freedom(), now.error == 0.0);
+        self.estimate = contrast.estimate.clamp(low, high);
+        (self.blocks, self.freedom, self.is_noiseless) = (fit.blocks(), fit.freedom(), contrast.error == 0.0);
         if look {
-            self.answer = self.answer.or_else(|| worth.answer(low, high));
+            self.answer = self.answer.or_else(|| threshold.answer(low, high));
         }
     }
 
@@ -68,7 +71,7 @@ impl ComparisonEstimate {
 
     /// The interval excludes a ratio of 1.
     pub(crate) fn some_effect(&self) -> bool {
-        self.looked && self.bounds.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+        self.has_looked && self.bounds.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
     }
 }
 
@@ -76,7 +79,7 @@ impl EffectThreshold {
     /// The answer that an interval gives, if any.
     fn answer(self, low: f64, high: f64) -> Option<HypothesisAnswer> {
         let (above, below) = (low > self.delta, high < -self.delta);
-        match self.more {
+        match self.more_is_better {
             _ if low >= -self.delta && high <= self.delta => Some(HypothesisAnswer::NoDifference),
             more if (above && more) || (below && !more) => Some(HypothesisAnswer::Better),
             _ if above || below => Some(HypothesisAnswer::Worse),
@@ -103,8 +106,16 @@ mod tests {
             (1.0, 1.0, Some(HypothesisAnswer::NoDifference), Some(HypothesisAnswer::NoDifference)),
         ] {
             let (low, high) = (f64::ln(low), f64::ln(high));
-            assert_eq!(EffectThreshold { delta, more: true }.answer(low, high), more, "{low} {high}");
-            assert_eq!(EffectThreshold { delta, more: false }.answer(low, high), less, "{low} {high}");
+            assert_eq!(
+                EffectThreshold { delta, more_is_better: true }.answer(low, high),
+                more,
+                "{low} {high}"
+            );
+            assert_eq!(
+                EffectThreshold { delta, more_is_better: false }.answer(low, high),
+                less,
+                "{low} {high}"
+            );
         }
     }
 
@@ -115,23 +126,25 @@ mod tests {
             BlockDesign::fit(&(0..n).map(|i| vec![noise(i), effect - noise(i + 1)]).collect::<Vec<_>>())
                 .expect("a fit")
         };
-        let (weights, worth) = ([-1.0, 1.0], EffectThreshold { delta: 0.1, more: true });
+        let (weights, worth) = ([-1.0, 1.0], EffectThreshold { delta: 0.1, more_is_better: true });
         let mut found = ComparisonEstimate::default();
-        found.take(&rows(0.3, 3), &weights, 20.0, false, worth);
+        found.add_blocks(&rows(0.3, 3), &weights, 20.0, false, worth);
         assert!(found.answer.is_none() && !found.some_effect(), "shown, not looked at: {found:?}");
         let shown = found.bounds.expect("an interval");
-        found.take(&rows(0.5, 3), &weights, 2.0, true, worth);
+        found.add_blocks(&rows(0.5, 3), &weights, 2.0, true, worth);
         let first = found.bounds.expect("an interval");
         assert!(
             first.0 > 0.4 && found.answer == Some(HypothesisAnswer::Better) && shown.1 < first.0,
             "{first:?} {shown:?}"
         );
-        found.take(&rows(0.49, 6), &weights, 2.0, true, worth);
+        found.add_blocks(&rows(0.49, 6), &weights, 2.0, true, worth);
         let second = found.bounds.expect("an interval");
         assert!(second.0 >= first.0 && second.1 < first.1);
-        found.take(&rows(0.0, 6), &weights, 2.0, true, worth);
+        found.add_blocks(&rows(0.0, 6), &weights, 2.0, true, worth);
         assert!(
-            found.clash && found.bounds == Some(second) && found.answer == Some(HypothesisAnswer::Better)
+            found.looks_clash
+                && found.bounds == Some(second)
+                && found.answer == Some(HypothesisAnswer::Better)
         );
     }
 }

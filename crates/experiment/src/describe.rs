@@ -20,23 +20,23 @@ pub(crate) fn describe_measure(measure: ArmMeasure, probe: &DesignMeasurement) -
 
 /// What gave first in the arms of a hypothesis: `What gave first: workers (5 of 5 starts) → with 'virtual threads' pool (4 of 5).` Empty
 /// if nothing was found in any.
-pub(crate) fn describe_causes(experiment: &Experiment, asked: &Hypothesis) -> String {
+pub(crate) fn describe_causes(experiment: &Experiment, hypothesis: &Hypothesis) -> String {
     let arms = &experiment.design.arms;
     let mut order: Vec<usize> =
-        asked.contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| *arm).collect();
+        hypothesis.contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| *arm).collect();
     order.sort_unstable();
     let of = |arm: usize| {
         let counts = move |visit: &&ArmStart| visit.arm == arm && visit.void.is_none();
-        let visits = experiment.visits.iter().filter(counts);
+        let visits = experiment.starts.iter().filter(counts);
         let starts =
-            visits.clone().filter(|visit| visit.taken.iter().any(|taken| taken.probe == asked.probe));
-        (commonest_cause(visits, asked.probe), starts.count())
+            visits.clone().filter(|visit| visit.taken.iter().any(|taken| taken.probe == hypothesis.probe));
+        (commonest_cause(visits, hypothesis.probe), starts.count())
     };
-    let mut named = false;
+    let mut any_named = false;
     let mut parts = Vec::new();
     for arm in order {
         let (cause, starts) = of(arm);
-        named |= cause.is_some();
+        any_named |= cause.is_some();
         let with = if arm == 0 { String::new() } else { format!("with '{}' ", arms[arm].name) };
         let unit = if parts.is_empty() { " starts" } else { "" };
         parts.push(match cause {
@@ -44,7 +44,7 @@ pub(crate) fn describe_causes(experiment: &Experiment, asked: &Hypothesis) -> St
             None => format!("{with}nothing that could be named"),
         });
     }
-    if !named {
+    if !any_named {
         return String::new();
     }
     format!("What gave first: {}.", parts.join(" → "))

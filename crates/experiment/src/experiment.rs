@@ -7,27 +7,27 @@ use stats::shuffled;
 use units::Nanos;
 
 /// How often a void start is repeated in its block. If it is void once more, its arm is dropped.
-const REPEATS: usize = 2;
+const MAX_REPEATS: usize = 2;
 
 /// A running experiment: proposes the next start, takes its result, and reports the state.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     pub(crate) design: Design,
     /// All starts taken, in order.
-    pub(crate) visits: Vec<ArmStart>,
+    pub(crate) starts: Vec<ArmStart>,
     /// Why an arm could not be measured.
     pub(crate) dropped: Vec<Option<String>>,
     pub(crate) groups: Vec<HypothesisGroup>,
     /// For each hypothesis.
-    pub(crate) found: Vec<ComparisonEstimate>,
+    pub(crate) estimates: Vec<ComparisonEstimate>,
     /// For each group's placebo.
-    pub(crate) placebos: Vec<ComparisonEstimate>,
+    pub(crate) placebo_estimates: Vec<ComparisonEstimate>,
     pub(crate) cache: BoundsCache,
     /// The current block; 0 is the pilot.
     block: u32,
     /// Its remaining starts, and how often each was void.
-    waiting: Vec<Slot>,
-    pub(crate) over: Option<ExperimentEnd>,
+    pending: Vec<Slot>,
+    pub(crate) end: Option<ExperimentEnd>,
 }
 
 /// A start due in a block.
@@ -42,7 +42,7 @@ struct Slot {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExperimentStep {
     /// Start an arm and measure it.
-    Visit {
+    Start {
         /// The start, with its expected duration by the starts so far.
         start: OngoingStart,
         /// Indices of the measurements, in this order.
@@ -53,14 +53,17 @@ pub enum ExperimentStep {
 }
 
 /// The least time for any verdict, if a start takes `visit`: the pilot, and the blocks before the first look.
-pub fn least_time(design: &Design, visit: Nanos) -> Nanos {
-    let visits = u64::from(design.pilot) + u64::from(design.least) * slots(design).len() as u64;
-    visit * visits
+pub fn least_time(design: &Design, start_time: Nanos) -> Nanos {
+    let starts = u64::from(design.pilot) + u64::from(design.least) * slots(design).len() as u64;
+    start_time * starts
 }
 
 /// A hypothesis' smallest effect.
-pub(crate) fn effect_threshold(asked: &Hypothesis) -> EffectThreshold {
-    EffectThreshold { delta: asked.effect.0.ln_1p(), more: asked.measure.more_is_better() }
+pub(crate) fn effect_threshold(hypothesis: &Hypothesis) -> EffectThreshold {
+    EffectThreshold {
+        delta: hypothesis.effect.0.ln_1p(),
+        more_is_better: hypothesis.measure.more_is_better(),
+    }
 }
 
 /// Each arm once, and the baseline once more as the placebo if there are hypotheses.
@@ -90,19 +93,19 @@ impl Experiment {
     fn begin(design: Design, cache: BoundsCache) -> Self {
         let groups = HypothesisGroup::all(&design);
         let mut experiment = Self {
-            visits: Vec::new(),
+            starts: Vec::new(),
             dropped: vec![None; design.arms.len()],
-            found: vec![ComparisonEstimate::default(); design.hypotheses.len()],
-            placebos: vec![ComparisonEstimate::default(); groups.len()],
+            estimates: vec![ComparisonEstimate::default(); design.hypotheses.len()],
+            placebo_estimates: vec![ComparisonEstimate::default(); groups.len()],
             groups,
             cache,
             block: 0,
-            waiting: vec![Slot { arm: 0, placebo: false, voids: 0 }; design.pilot as usize],
-            over: None,
+            pending: vec![Slot { arm: 0, placebo: false, voids: 0 }; design.pilot as usize],
+            end: None,
             design,
         };
         experiment.update_groups();
-        if experiment.waiting.is_empty() {
+        if experiment.pending.is_empty() {
             experiment.open_block();
         }
         experiment
@@ -110,41 +113,41 @@ impl Experiment {
 
     /// The next step, after `spent`. Depends only on the design, the starts taken and this time.
     pub fn next(&mut self, spent: Nanos) -> ExperimentStep {
-        if let Some(over) = self.over {
+        if let Some(over) = self.end {
             return ExperimentStep::Done(over);
         }
         if self.is_block_unstarted()
             && self.design.budget.is_some_and(|budget| spent + self.remaining_time() > budget)
         {
-            self.over = Some(ExperimentEnd::BudgetSpent);
+            self.end = Some(ExperimentEnd::BudgetSpent);
             return ExperimentStep::Done(ExperimentEnd::BudgetSpent);
         }
-        let slot = self.waiting[0];
+        let slot = self.pending[0];
         let start = OngoingStart {
-            number: self.visits.last().map_or(0, |visit| visit.number) + 1,
+            number: self.starts.last().map_or(0, |visit| visit.number) + 1,
             block: self.block,
             arm: slot.arm,
             placebo: slot.placebo,
             expected: self.usual_duration(slot.arm),
         };
-        ExperimentStep::Visit { start, probes: self.probes(slot.arm, self.block).collect() }
+        ExperimentStep::Start { start, probes: self.probes(slot.arm, self.block).collect() }
     }
 
     /// Takes a start's result. Also resumes an interrupted experiment: given all stored starts, it proposes the same next ones as without
     /// the interruption.
-    pub fn take(&mut self, visit: &ArmStart) {
-        while self.over.is_none() && self.block < visit.block {
+    pub fn add_start(&mut self, start: &ArmStart) {
+        while self.end.is_none() && self.block < start.block {
             self.finish_block();
         }
-        self.visits.push(visit.clone());
-        let same = |slot: &Slot| slot.arm == visit.arm && slot.placebo == visit.placebo;
-        if let Some(place) = self.waiting.iter().position(same) {
-            let slot = self.waiting.remove(place);
-            if let Some(why) = &visit.void {
+        self.starts.push(start.clone());
+        let same = |slot: &Slot| slot.arm == start.arm && slot.placebo == start.placebo;
+        if let Some(place) = self.pending.iter().position(same) {
+            let slot = self.pending.remove(place);
+            if let Some(why) = &start.void {
                 self.repeat_or_drop(slot, why);
             }
         }
-        if self.over.is_none() && self.waiting.is_empty() {
+        if self.end.is_none() && self.pending.is_empty() {
             self.finish_block();
         }
     }
@@ -158,54 +161,54 @@ impl Experiment {
                 .get(probe)
                 .is_some_and(|at| at.workload == workload && at.at == LoadLevel::Limit)
         };
-        let pilot = self.visits.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
+        let pilot = self.starts.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
         let taken = pilot.flat_map(|visit| &visit.taken).filter(|taken| searched(taken.probe));
         let figures = taken.flat_map(|taken| &taken.figures);
-        let mut found: Vec<f64> = figures
+        let mut capacities: Vec<f64> = figures
             .filter(|(measure, _)| *measure == ArmMeasure::Capacity)
             .map(|(_, figure)| *figure)
             .collect();
-        found.retain(|figure| figure.is_finite() && *figure > 0.0);
-        found.sort_unstable_by(f64::total_cmp);
-        let middle = found.len().checked_sub(1)? / 2;
-        Some(f64::midpoint(found[middle], found[found.len() / 2]))
+        capacities.retain(|figure| figure.is_finite() && *figure > 0.0);
+        capacities.sort_unstable_by(f64::total_cmp);
+        let middle = capacities.len().checked_sub(1)? / 2;
+        Some(f64::midpoint(capacities[middle], capacities[capacities.len() / 2]))
     }
 
     /// Blocks with every due start made.
     pub(crate) fn complete_blocks(&self) -> u32 {
-        let whole = |block: &u32| {
+        let is_complete = |block: &u32| {
             slots(&self.design).iter().filter(|slot| self.dropped[slot.arm].is_none()).all(|slot| {
-                self.visits.iter().any(|visit| {
+                self.starts.iter().any(|visit| {
                     visit.block == *block
                         && (visit.arm, visit.placebo) == (slot.arm, slot.placebo)
                         && visit.void.is_none()
                 })
             })
         };
-        (1..=self.block).filter(whole).count() as u32
+        (1..=self.block).filter(is_complete).count() as u32
     }
 
     fn is_block_unstarted(&self) -> bool {
-        self.block == 0 || self.visits.last().is_none_or(|visit| visit.block < self.block)
+        self.block == 0 || self.starts.last().is_none_or(|visit| visit.block < self.block)
     }
 
     /// Mean duration of this arm's starts so far; of any arm's, if it has none.
     fn usual_duration(&self, arm: usize) -> Option<Nanos> {
         // The pilot measures more of the baseline than the blocks do.
-        let alike = |visit: &ArmStart| visit.arm == arm && (visit.block == 0) == (self.block == 0);
+        let is_alike = |visit: &ArmStart| visit.arm == arm && (visit.block == 0) == (self.block == 0);
         let mean = |of: &dyn Fn(&ArmStart) -> bool| {
             let took: Vec<u64> =
-                self.visits.iter().filter(|visit| of(visit)).map(|visit| visit.took.0).collect();
+                self.starts.iter().filter(|visit| of(visit)).map(|visit| visit.took.0).collect();
             let count = u64::try_from(took.len()).ok().filter(|count| *count > 0)?;
             Some(Nanos(took.iter().fold(0, |sum: u64, took| sum.saturating_add(*took)) / count))
         };
         let counts = |visit: &ArmStart| visit.void.is_none();
-        mean(&|visit| alike(visit) && counts(visit))
+        mean(&|visit| is_alike(visit) && counts(visit))
             .or_else(|| mean(&|visit| visit.block > 0 && counts(visit)))
             .or_else(|| {
                 // Of the pilot's time, the share of its measurements.
-                let due = self.probes(arm, self.block).count() as f64;
-                let part = due / self.probes(0, 0).count().max(1) as f64;
+                let probes_due = self.probes(arm, self.block).count() as f64;
+                let part = probes_due / self.probes(0, 0).count().max(1) as f64;
                 mean(&counts).map(|pilot| Nanos((pilot.0 as f64 * part.min(1.0)) as u64))
             })
     }
@@ -230,8 +233,8 @@ impl Experiment {
 
     /// Expected time for the rest of the block; for the pilot only of the next start, for each is useful by itself.
     fn remaining_time(&self) -> Nanos {
-        let due = if self.block == 0 { 1 } else { self.waiting.len() };
-        self.waiting[..due]
+        let due_slots = if self.block == 0 { 1 } else { self.pending.len() };
+        self.pending[..due_slots]
             .iter()
             .filter_map(|slot| self.usual_duration(slot.arm))
             .fold(Nanos(0), |sum, time| sum + time)
@@ -239,37 +242,37 @@ impl Experiment {
 
     /// Repeats a void start at the end of its block, or drops its arm.
     fn repeat_or_drop(&mut self, slot: Slot, why: &str) {
-        if slot.voids < REPEATS {
-            self.waiting.push(Slot { voids: slot.voids + 1, ..slot });
+        if slot.voids < MAX_REPEATS {
+            self.pending.push(Slot { voids: slot.voids + 1, ..slot });
             return;
         }
         self.dropped[slot.arm] = Some(why.to_owned());
-        self.waiting.retain(|other| other.arm != slot.arm);
+        self.pending.retain(|other| other.arm != slot.arm);
         self.update_groups();
-        let alone = (1..self.design.arms.len()).all(|arm| self.dropped[arm].is_some());
-        if slot.arm == 0 || alone || self.is_nothing_comparable() {
-            self.over = Some(ExperimentEnd::NothingToCompare);
+        let nothing_left = (1..self.design.arms.len()).all(|arm| self.dropped[arm].is_some());
+        if slot.arm == 0 || nothing_left || self.is_nothing_comparable() {
+            self.end = Some(ExperimentEnd::NothingToCompare);
         }
     }
 
     /// Ends a block, or the pilot: looks at the result if due, and opens the next block.
     fn finish_block(&mut self) {
-        let asked = !self.design.hypotheses.is_empty();
-        let blocks = if asked { self.design.most } else { self.design.least };
-        if asked && self.block > 0 {
+        let has_hypotheses = !self.design.hypotheses.is_empty();
+        let blocks = if has_hypotheses { self.design.most } else { self.design.least };
+        if has_hypotheses && self.block > 0 {
             self.analyse();
         }
-        if asked && self.block >= self.design.least {
+        if has_hypotheses && self.block >= self.design.least {
             if self.is_nothing_comparable() {
-                self.over = Some(ExperimentEnd::NothingToCompare);
+                self.end = Some(ExperimentEnd::NothingToCompare);
             } else if self.is_decided() {
-                self.over = Some(ExperimentEnd::Decided);
+                self.end = Some(ExperimentEnd::Decided);
             }
         }
-        if self.over.is_none() && self.block >= blocks {
-            self.over = Some(ExperimentEnd::BlocksMade);
+        if self.end.is_none() && self.block >= blocks {
+            self.end = Some(ExperimentEnd::BlocksMade);
         }
-        if self.over.is_none() {
+        if self.end.is_none() {
             self.open_block();
         }
     }
@@ -279,7 +282,7 @@ impl Experiment {
         self.block += 1;
         let slots = slots(&self.design);
         let order = shuffled(slots.len(), self.design.seed, self.block);
-        self.waiting = order.into_iter().map(|place| slots[place]).collect();
-        self.waiting.retain(|slot| self.dropped[slot.arm].is_none());
+        self.pending = order.into_iter().map(|place| slots[place]).collect();
+        self.pending.retain(|slot| self.dropped[slot.arm].is_none());
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::random::Normal;
 
 /// Experiments simulated for the bounds: the error probability is accurate to about 0.1 points at 5 %.
-const PATHS: usize = 40_000;
+const MAX_PATHS: usize = 40_000;
 /// Maximum normal numbers drawn, a second's work: long and wide designs get fewer paths.
-const DRAWS_MOST: usize = 32_000_000;
+const MAX_DRAWS: usize = 32_000_000;
 /// The share of the error probability spent at the first look; `docs/method/experiment.md` explains why so much.
-pub(crate) const FIRST: f64 = 0.62;
+pub(crate) const FIRST_LOOK_SHARE: f64 = 0.62;
 /// The bounds are the same for every seed of the order.
-const LABEL: [u8; 32] = *b"torment experiment bounds       ";
+const SEED_LABEL: [u8; 32] = *b"torment experiment bounds       ";
 
 /// Hypotheses answered from the same figures.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(crate) struct HypothesisGroup {
     pub(crate) probe: usize,
     pub(crate) measure: ArmMeasure,
     /// Indices of the hypotheses.
-    pub(crate) asked: Vec<usize>,
+    pub(crate) hypotheses: Vec<usize>,
     /// What has a figure in every block.
     pub(crate) rows: Vec<Row>,
     /// Half widths for each number of blocks from two on; none if nothing can be compared.
@@ -41,34 +41,35 @@ impl HypothesisGroup {
     /// The groups of a design, in the order of its hypotheses.
     pub(crate) fn all(design: &Design) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
-        for (place, asked) in design.hypotheses.iter().enumerate() {
-            let same = |group: &&mut Self| group.probe == asked.probe && group.measure == asked.measure;
+        for (place, hypothesis) in design.hypotheses.iter().enumerate() {
+            let same =
+                |group: &&mut Self| group.probe == hypothesis.probe && group.measure == hypothesis.measure;
             if let Some(group) = groups.iter_mut().find(same) {
-                group.asked.push(place);
+                group.hypotheses.push(place);
                 continue;
             }
-            let Hypothesis { probe, measure, .. } = *asked;
-            groups.push(Self { probe, measure, asked: vec![place], rows: Vec::new(), bounds: None });
+            let Hypothesis { probe, measure, .. } = *hypothesis;
+            groups.push(Self { probe, measure, hypotheses: vec![place], rows: Vec::new(), bounds: None });
         }
         groups
     }
 
     /// Determines the comparable arms, and recomputes the bounds if those changed. An arm is left out if it was dropped, or if its starts
     /// so far never gave this figure: it must not cost the others theirs.
-    pub(crate) fn settle(
+    pub(crate) fn update(
         &mut self,
         design: &Design,
         dropped: &[Option<String>],
-        visits: &[ArmStart],
+        starts: &[ArmStart],
         cache: &mut BoundsCache,
     ) {
-        let gives = |arm: usize| {
+        let has_figures = |arm: usize| {
             let mut of =
-                visits.iter().filter(|visit| visit.arm == arm && visit.block > 0 && visit.void.is_none());
+                starts.iter().filter(|visit| visit.arm == arm && visit.block > 0 && visit.void.is_none());
             of.clone().next().is_none() || of.any(|visit| self.figure(visit).is_some())
         };
         let mut arms = design.probes[self.probe].arms.clone();
-        arms.retain(|arm| dropped[*arm].is_none() && gives(*arm));
+        arms.retain(|arm| dropped[*arm].is_none() && has_figures(*arm));
         arms.sort_unstable();
         arms.dedup();
         let placebo = arms.contains(&0).then_some(Row { arm: 0, placebo: true });
@@ -79,7 +80,7 @@ impl HypothesisGroup {
         }
         self.rows = rows;
         let contrasts: Vec<Vec<f64>> =
-            self.asked.iter().filter_map(|asked| self.weights(&design.hypotheses[*asked])).collect();
+            self.hypotheses.iter().filter_map(|asked| self.weights(&design.hypotheses[*asked])).collect();
         self.bounds = (!contrasts.is_empty()).then(|| self.bounds(design, contrasts, cache));
     }
 
@@ -89,11 +90,18 @@ impl HypothesisGroup {
         }
         let (treatments, least, most) = (self.rows.len(), design.least as usize, design.most as usize);
         let alpha = (1.0 - design.confidence.0) / Self::all(design).len() as f64;
-        let paths = PATHS.min(DRAWS_MOST / (treatments * most));
-        let looks =
-            LookSchedule { treatments, contrasts: &contrasts, least, most, alpha, first: FIRST, paths };
-        let mut normal = Normal::new(LABEL);
-        let found = Arc::new(half_widths(&looks, || normal.next()));
+        let paths = MAX_PATHS.min(MAX_DRAWS / (treatments * most));
+        let schedule = LookSchedule {
+            treatments,
+            contrasts: &contrasts,
+            first_look: least,
+            last_look: most,
+            alpha,
+            first_share: FIRST_LOOK_SHARE,
+            paths,
+        };
+        let mut normal = Normal::new(SEED_LABEL);
+        let found = Arc::new(half_widths(&schedule, || normal.next()));
         cache.push((contrasts, Arc::clone(&found)));
         found
     }
@@ -120,23 +128,23 @@ impl HypothesisGroup {
 
     /// The weights that compare the baseline's second start of a block with its first.
     pub(crate) fn placebo(&self) -> Option<Vec<f64>> {
-        let side = |row: &Row| match (row.arm, row.placebo) {
+        let weight = |row: &Row| match (row.arm, row.placebo) {
             (0, false) => -1.0,
             (0, true) => 1.0,
             _ => 0.0,
         };
-        self.rows.iter().any(|row| row.placebo).then(|| self.rows.iter().map(side).collect())
+        self.rows.iter().any(|row| row.placebo).then(|| self.rows.iter().map(weight).collect())
     }
 
     /// The logarithm of a start's figure. A figure of zero or below has none, and is missing.
-    pub(crate) fn figure(&self, visit: &ArmStart) -> Option<f64> {
-        let taken = visit.taken.iter().find(|taken| taken.probe == self.probe)?;
+    pub(crate) fn figure(&self, start: &ArmStart) -> Option<f64> {
+        let taken = start.taken.iter().find(|taken| taken.probe == self.probe)?;
         let (_, figure) = taken.figures.iter().find(|(measure, _)| *measure == self.measure)?;
         (figure.is_finite() && *figure > 0.0).then(|| figure.ln())
     }
 
     /// The blocks in which every row has a figure.
-    pub(crate) fn fit(&self, visits: &[ArmStart]) -> Option<BlockDesign> {
+    pub(crate) fn fit(&self, starts: &[ArmStart]) -> Option<BlockDesign> {
         let of_row = |block: &[ArmStart], row: &Row| {
             let same = |visit: &&ArmStart| {
                 (visit.arm, visit.placebo) == (row.arm, row.placebo)
@@ -145,15 +153,15 @@ impl HypothesisGroup {
             };
             block.iter().find(same).and_then(|visit| self.figure(visit))
         };
-        let whole =
+        let block_row =
             |block: &[ArmStart]| self.rows.iter().map(|row| of_row(block, row)).collect::<Option<Vec<f64>>>();
-        let blocks = visits.chunk_by(|a, b| a.block == b.block);
-        BlockDesign::fit(&blocks.filter_map(whole).collect::<Vec<_>>())
+        let blocks = starts.chunk_by(|a, b| a.block == b.block);
+        BlockDesign::fit(&blocks.filter_map(block_row).collect::<Vec<_>>())
     }
 
     /// The baseline's figures in the pilot.
-    pub(crate) fn pilot(&self, visits: &[ArmStart]) -> Vec<f64> {
-        let pilot = visits.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
+    pub(crate) fn pilot(&self, starts: &[ArmStart]) -> Vec<f64> {
+        let pilot = starts.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
         pilot.filter_map(|visit| self.figure(visit)).collect()
     }
 }

@@ -4,27 +4,34 @@ impl Experiment {
     /// Updates which arms are comparable.
     pub(crate) fn update_groups(&mut self) {
         for group in &mut self.groups {
-            group.settle(&self.design, &self.dropped, &self.visits, &mut self.cache);
+            group.update(&self.design, &self.dropped, &self.starts, &mut self.cache);
         }
     }
 
     /// Analyses the blocks so far.
     pub(crate) fn analyse(&mut self) {
         self.update_groups();
-        for (group, placebo) in self.groups.iter().zip(&mut self.placebos) {
-            let (Some(fit), Some(bounds)) = (group.fit(&self.visits), &group.bounds) else { continue };
+        for (group, placebo) in self.groups.iter().zip(&mut self.placebo_estimates) {
+            let (Some(fit), Some(bounds)) = (group.fit(&self.starts), &group.bounds) else { continue };
             let blocks = fit.blocks();
-            let Some(half) = bounds.get(blocks - 2).copied() else { continue };
+            let Some(half_width) = bounds.get(blocks - 2).copied() else { continue };
             let look = blocks >= self.design.least as usize;
-            for place in &group.asked {
-                let asked = &self.design.hypotheses[*place];
-                let Some(weights) = group.weights(asked) else { continue };
-                self.found[*place].take(&fit, &weights, half, look, effect_threshold(asked));
+            for place in &group.hypotheses {
+                let hypothesis = &self.design.hypotheses[*place];
+                let Some(weights) = group.weights(hypothesis) else { continue };
+                self.estimates[*place].add_blocks(
+                    &fit,
+                    &weights,
+                    half_width,
+                    look,
+                    effect_threshold(hypothesis),
+                );
             }
-            let least = group.asked.iter().map(|place| effect_threshold(&self.design.hypotheses[*place]));
-            let least = least.min_by(|a, b| a.delta.total_cmp(&b.delta));
-            if let (Some(weights), Some(worth)) = (group.placebo(), least) {
-                placebo.take(&fit, &weights, half, look, worth);
+            let smallest =
+                group.hypotheses.iter().map(|place| effect_threshold(&self.design.hypotheses[*place]));
+            let least = smallest.min_by(|a, b| a.delta.total_cmp(&b.delta));
+            if let (Some(weights), Some(threshold)) = (group.placebo(), least) {
+                placebo.add_blocks(&fit, &weights, half_width, look, threshold);
             }
         }
     }
@@ -39,9 +46,9 @@ impl Experiment {
         self.groups.iter().all(|group| {
             let done = |place: &usize| {
                 let lost = group.weights(&self.design.hypotheses[*place]).is_none();
-                lost || self.found[*place].answer.is_some()
+                lost || self.estimates[*place].answer.is_some()
             };
-            group.asked.iter().all(done)
+            group.hypotheses.iter().all(done)
         })
     }
 }

@@ -4,7 +4,7 @@ use record::Noise;
 use stats::error_spread;
 
 /// The 90 % point of the normal distribution.
-const NINE_IN_TEN: f64 = 1.281_552;
+const Z_90: f64 = 1.281_552;
 
 /// The noise of a group: from the blocks from the first look on, before that from the pilot.
 ///
@@ -18,28 +18,28 @@ const NINE_IN_TEN: f64 = 1.281_552;
 pub(crate) fn noise(experiment: &Experiment, group: &HypothesisGroup) -> Option<Noise> {
     let (deviation, freedom) = deviation(experiment, group)?;
     let bounds = group.bounds.as_ref()?;
-    let half = bounds.last().copied()?;
+    let half_width = bounds.last().copied()?;
     let most = f64::from(experiment.design.most);
     let (mean, variance) = error_spread(experiment.design.most as usize, group.rows.len());
-    let reach = half * mean + NINE_IN_TEN * (1.0 + half * half * variance).sqrt();
+    let reach = half_width * mean + Z_90 * (1.0 + half_width * half_width * variance).sqrt();
     let needed = |place: &usize| {
-        let asked = &experiment.design.hypotheses[*place];
-        let squares: f64 = group.weights(asked)?.iter().map(|weight| weight * weight).sum();
+        let hypothesis = &experiment.design.hypotheses[*place];
+        let squares: f64 = group.weights(hypothesis)?.iter().map(|weight| weight * weight).sum();
         let sigma = deviation * (squares / most).sqrt();
-        Some(effect_threshold(asked).delta + sigma * reach)
+        Some(effect_threshold(hypothesis).delta + sigma * reach)
     };
-    let visible = group.asked.iter().filter_map(needed).max_by(f64::total_cmp)?.exp();
+    let visible = group.hypotheses.iter().filter_map(needed).max_by(f64::total_cmp)?.exp();
     Some(Noise { probe: group.probe, measure: group.measure, deviation, freedom, visible })
 }
 
 /// Standard deviation of the logarithm between two starts of the same arm, and its degrees of freedom.
 fn deviation(experiment: &Experiment, group: &HypothesisGroup) -> Option<(f64, u32)> {
-    if let Some(fit) = group.fit(&experiment.visits)
+    if let Some(fit) = group.fit(&experiment.starts)
         && fit.blocks() >= experiment.design.least as usize
     {
         return Some((fit.variance().sqrt(), fit.freedom() as u32));
     }
-    let pilot = group.pilot(&experiment.visits);
+    let pilot = group.pilot(&experiment.starts);
     let freedom = u32::try_from(pilot.len()).ok()?.checked_sub(1).filter(|freedom| *freedom > 0)?;
     let mean = pilot.iter().sum::<f64>() / pilot.len() as f64;
     let squares: f64 = pilot.iter().map(|y| (y - mean).powi(2)).sum();

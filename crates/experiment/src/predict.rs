@@ -6,33 +6,35 @@ use record::{ArmStart, Cause, ExpectedAnswer, HypothesisAnswer};
 ///
 /// One rule, for capacities: relieving what gives first raises the capacity; relieving something else does not. Anything beyond this rule
 /// has no expected answer, and says why.
-pub(crate) fn expected_answer(experiment: &Experiment, asked: &Hypothesis) -> Option<ExpectedAnswer> {
+pub(crate) fn expected_answer(experiment: &Experiment, hypothesis: &Hypothesis) -> Option<ExpectedAnswer> {
     let none = |why: &str| Some(ExpectedAnswer { answer: None, why: why.to_owned() });
     let pilot: Vec<&ArmStart> =
-        experiment.visits.iter().filter(|visit| visit.block == 0 && visit.void.is_none()).collect();
+        experiment.starts.iter().filter(|visit| visit.block == 0 && visit.void.is_none()).collect();
     if pilot.is_empty() {
         return None;
     }
-    let full =
-        matches!(experiment.design.probes[asked.probe].at, LoadLevel::Limit | LoadLevel::Connections(_));
-    if !(asked.measure == ArmMeasure::Capacity || (asked.measure == ArmMeasure::Throughput && full)) {
+    let at_full_load =
+        matches!(experiment.design.probes[hypothesis.probe].at, LoadLevel::Limit | LoadLevel::Connections(_));
+    if !(hypothesis.measure == ArmMeasure::Capacity
+        || (hypothesis.measure == ArmMeasure::Throughput && at_full_load))
+    {
         return none("a diagnosis says what limits the capacity, and this is not measured at the limit");
     }
-    if compared_variant(asked).is_none() {
+    if compared_variant(hypothesis).is_none() {
         return none(
             "the diagnosis is of the plan as it stands, and this compares more than one variant with it",
         );
     }
-    if asked.relieves.is_empty() {
+    if hypothesis.relieves.is_empty() {
         return none("the variant does not say which causes it `relieves`");
     }
-    let Some((limit, starts)) = pilot_cause(experiment, asked.probe, &pilot) else {
+    let Some((limit, starts)) = pilot_cause(experiment, hypothesis.probe, &pilot) else {
         return none(
             "the first starts of the plan as it stands do not agree on what gives first, or nothing did",
         );
     };
     let starts = format!("{} ({starts} of {} starts)", limit.words(), pilot.len());
-    let relieved = asked.relieves.iter().any(|name| name == limit.name());
+    let relieved = hypothesis.relieves.iter().any(|name| name == limit.name());
     Some(if relieved {
         let why = format!("the plan as it stands is limited by {starts}, which this relieves");
         ExpectedAnswer { answer: Some(HypothesisAnswer::Better), why }
@@ -43,8 +45,8 @@ pub(crate) fn expected_answer(experiment: &Experiment, asked: &Hypothesis) -> Op
 }
 
 /// The variant, if the hypothesis compares one with the unchanged plan.
-pub(crate) fn compared_variant(asked: &Hypothesis) -> Option<usize> {
-    let mut arms = asked.contrast.iter().filter(|(_, weight)| *weight != 0.0);
+pub(crate) fn compared_variant(hypothesis: &Hypothesis) -> Option<usize> {
+    let mut arms = hypothesis.contrast.iter().filter(|(_, weight)| *weight != 0.0);
     let (Some(one), Some(other), None) = (arms.next(), arms.next(), arms.next()) else { return None };
     let (variant, baseline) = if one.0 == 0 { (other, one) } else { (one, other) };
     (baseline.0 == 0 && baseline.1 < 0.0).then_some(variant.0)
@@ -63,10 +65,10 @@ fn pilot_cause(experiment: &Experiment, probe: usize, pilot: &[&ArmStart]) -> Op
 
 /// The most frequent cause at a measurement, and its number of starts; on a tie the first by name.
 pub(crate) fn commonest_cause<'a>(
-    visits: impl Iterator<Item = &'a ArmStart>,
+    starts: impl Iterator<Item = &'a ArmStart>,
     probe: usize,
 ) -> Option<(Cause, usize)> {
-    let taken = visits.flat_map(|visit| &visit.taken).filter(|taken| taken.probe == probe);
+    let taken = starts.flat_map(|visit| &visit.taken).filter(|taken| taken.probe == probe);
     let mut causes: Vec<Cause> = taken.filter_map(|taken| taken.cause).collect();
     causes.sort_unstable();
     let groups = causes.chunk_by(|a, b| a == b).map(|same| (same[0], same.len()));

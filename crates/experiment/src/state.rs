@@ -9,9 +9,9 @@ use stats::{BlockDesign, Slope, student_t};
 use units::Share;
 
 /// Below this many degrees of freedom the noise itself is hardly known.
-const FREEDOM_FEW: f64 = 6.0;
+const FEW_DEGREES: f64 = 6.0;
 /// Probability of a false alarm about drift or unequal noise.
-const DOUBT: f64 = 0.01;
+const SIGNIFICANCE: f64 = 0.01;
 
 impl Experiment {
     /// The current state.
@@ -20,19 +20,19 @@ impl Experiment {
     }
 
     /// Ends it from outside; measurements still count.
-    pub fn interrupt(&mut self, over: ExperimentEnd) -> ExperimentState {
-        self.over = self.over.or(Some(over));
+    pub fn interrupt(&mut self, end: ExperimentEnd) -> ExperimentState {
+        self.end = self.end.or(Some(end));
         self.state()
     }
 }
 
 fn experiment_state(experiment: &Experiment) -> ExperimentState {
-    let mut judged: Vec<Option<HypothesisResult>> = vec![None; experiment.found.len()];
-    let mut standing = ExperimentState { over: experiment.over, ..ExperimentState::default() };
+    let mut results: Vec<Option<HypothesisResult>> = vec![None; experiment.estimates.len()];
+    let mut state = ExperimentState { over: experiment.end, ..ExperimentState::default() };
     let mut placebos = Vec::new();
-    for (group, placebo) in experiment.groups.iter().zip(&experiment.placebos) {
-        for place in &group.asked {
-            judged[*place] = Some(hypothesis_result(experiment, group, *place));
+    for (group, placebo) in experiment.groups.iter().zip(&experiment.placebo_estimates) {
+        for place in &group.hypotheses {
+            results[*place] = Some(hypothesis_result(experiment, group, *place));
         }
         if let Some(found) = placebo_result(experiment, group, placebo) {
             if found.some_effect {
@@ -40,55 +40,55 @@ fn experiment_state(experiment: &Experiment) -> ExperimentState {
                     "{} Starts of the same arm differ by more than chance explains: do not trust the rest.",
                     found.says
                 );
-                standing.caveats.push(Caveat::new(CaveatKind::PlaceboDiffers, text));
+                state.caveats.push(Caveat::new(CaveatKind::PlaceboDiffers, text));
             }
             placebos.push(found);
         }
-        standing.noise.extend(noise(experiment, group));
-        if let Some(fit) = group.fit(&experiment.visits) {
+        state.noise.extend(noise(experiment, group));
+        if let Some(fit) = group.fit(&experiment.starts) {
             let what = describe::describe_measure(group.measure, &experiment.design.probes[group.probe]);
-            standing.caveats.extend(drift(&fit, &what));
-            standing.caveats.extend(unequal(experiment, group, &fit, &what));
+            state.caveats.extend(drift(&fit, &what));
+            state.caveats.extend(unequal(experiment, group, &fit, &what));
         }
     }
-    standing.blocks = experiment.complete_blocks();
-    standing.judged = judged.into_iter().flatten().chain(placebos).collect();
+    state.blocks = experiment.complete_blocks();
+    state.judged = results.into_iter().flatten().chain(placebos).collect();
     for (arm, why) in
         experiment.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
     {
         let text = format!("'{}' is no longer measured: {why}", experiment.design.arms[arm].name);
-        standing.caveats.push(Caveat::new(CaveatKind::ArmDropped, text));
+        state.caveats.push(Caveat::new(CaveatKind::ArmDropped, text));
     }
-    standing
+    state
 }
 
 fn hypothesis_result(experiment: &Experiment, group: &HypothesisGroup, place: usize) -> HypothesisResult {
-    let (asked, found) = (&experiment.design.hypotheses[place], &experiment.found[place]);
-    let ratio = found.ratio();
-    let answer = match found.answer {
+    let (hypothesis, estimate) = (&experiment.design.hypotheses[place], &experiment.estimates[place]);
+    let ratio = estimate.ratio();
+    let answer = match estimate.answer {
         Some(answer) => answer,
-        None if group.weights(asked).is_none() => HypothesisAnswer::NotMeasured,
+        None if group.weights(hypothesis).is_none() => HypothesisAnswer::NotMeasured,
         None => HypothesisAnswer::Undecided,
     };
-    let expected = expected_answer(experiment, asked);
+    let expected = expected_answer(experiment, hypothesis);
     let decided = !matches!(answer, HypothesisAnswer::Undecided | HypothesisAnswer::NotMeasured);
     let held =
         expected.as_ref().and_then(|expected| expected.answer).filter(|_| decided).map(|e| e == answer);
     let says = match answer {
-        HypothesisAnswer::NotMeasured => missing_reason(experiment, group, asked),
-        _ => describe::describe_causes(experiment, asked),
+        HypothesisAnswer::NotMeasured => missing_reason(experiment, group, hypothesis),
+        _ => describe::describe_causes(experiment, hypothesis),
     };
     HypothesisResult {
         hypothesis: Some(place),
-        name: asked.name.clone(),
+        name: hypothesis.name.clone(),
         answer,
         ratio,
-        some_effect: found.some_effect(),
-        blocks: found.blocks as u32,
+        some_effect: estimate.some_effect(),
+        blocks: estimate.blocks as u32,
         expected,
         held,
         says,
-        caveats: caveats(experiment, group, found, &asked.contrast),
+        caveats: caveats(experiment, group, estimate, &hypothesis.contrast),
     }
 }
 
@@ -96,10 +96,10 @@ fn hypothesis_result(experiment: &Experiment, group: &HypothesisGroup, place: us
 fn placebo_result(
     experiment: &Experiment,
     group: &HypothesisGroup,
-    found: &ComparisonEstimate,
+    estimate: &ComparisonEstimate,
 ) -> Option<HypothesisResult> {
-    let ratio = found.ratio()?;
-    let answer = found.answer.unwrap_or(HypothesisAnswer::Undecided);
+    let ratio = estimate.ratio()?;
+    let answer = estimate.answer.unwrap_or(HypothesisAnswer::Undecided);
     Some(HypothesisResult {
         hypothesis: None,
         name: format!(
@@ -108,20 +108,23 @@ fn placebo_result(
         ),
         answer,
         ratio: Some(ratio),
-        some_effect: found.some_effect(),
-        blocks: found.blocks as u32,
+        some_effect: estimate.some_effect(),
+        blocks: estimate.blocks as u32,
         expected: None,
         held: None,
         says: String::new(),
-        caveats: caveats(experiment, group, found, &[(0, 1.0)]),
+        caveats: caveats(experiment, group, estimate, &[(0, 1.0)]),
     })
 }
 
 /// Why a hypothesis has nothing to compare.
-fn missing_reason(experiment: &Experiment, group: &HypothesisGroup, asked: &plan::Hypothesis) -> String {
+fn missing_reason(experiment: &Experiment, group: &HypothesisGroup, hypothesis: &plan::Hypothesis) -> String {
     let missing = |arm: usize| !group.rows.iter().any(|row| row.arm == arm);
-    let arms =
-        asked.contrast.iter().filter(|(arm, weight)| *weight != 0.0 && missing(*arm)).map(|(arm, _)| *arm);
+    let arms = hypothesis
+        .contrast
+        .iter()
+        .filter(|(arm, weight)| *weight != 0.0 && missing(*arm))
+        .map(|(arm, _)| *arm);
     let why = |arm: usize| match &experiment.dropped[arm] {
         Some(why) => format!("'{}' was given up: {why}", experiment.design.arms[arm].name),
         None => format!("'{}' gave no such figure.", experiment.design.arms[arm].name),
@@ -133,36 +136,36 @@ fn missing_reason(experiment: &Experiment, group: &HypothesisGroup, asked: &plan
 fn caveats(
     experiment: &Experiment,
     group: &HypothesisGroup,
-    found: &ComparisonEstimate,
+    estimate: &ComparisonEstimate,
     contrast: &[(usize, f64)],
 ) -> Vec<Caveat> {
-    let mut doubts = Vec::new();
-    if found.bounds.is_some() && !found.looked {
+    let mut found_caveats = Vec::new();
+    if estimate.bounds.is_some() && !estimate.has_looked {
         let text = format!(
             "{} complete blocks, and the first look is at {}: this interval is only shown, and decides nothing.",
-            found.blocks, experiment.design.least
+            estimate.blocks, experiment.design.least
         );
-        doubts.push(Caveat::new(CaveatKind::BeforeFirstLook, text));
+        found_caveats.push(Caveat::new(CaveatKind::BeforeFirstLook, text));
     }
-    if found.still {
+    if estimate.is_noiseless {
         let text = "The figures differ by the same factor in every block: there is no noise to judge by, \
                     and an interval of no width is only as good as the figures are fine.";
-        doubts.push(Caveat::new(CaveatKind::NoNoise, text));
-    } else if found.bounds.is_some() && found.freedom < FREEDOM_FEW {
+        found_caveats.push(Caveat::new(CaveatKind::NoNoise, text));
+    } else if estimate.bounds.is_some() && estimate.freedom < FEW_DEGREES {
         let text = format!(
             "The noise is known from {} degrees of freedom only; more blocks narrow it.",
-            found.freedom
+            estimate.freedom
         );
-        doubts.push(Caveat::new(CaveatKind::FewFreedom, text));
+        found_caveats.push(Caveat::new(CaveatKind::FewFreedom, text));
     }
-    if found.clash {
+    if estimate.looks_clash {
         let text =
             "The intervals of two looks do not overlap, so one of them missed; the earlier one is kept.";
-        doubts.push(Caveat::new(CaveatKind::LooksDisagree, text));
+        found_caveats.push(Caveat::new(CaveatKind::LooksDisagree, text));
     }
     let at_least = |arm: usize| {
         let of = experiment
-            .visits
+            .starts
             .iter()
             .filter(|visit| visit.arm == arm && visit.block > 0 && visit.void.is_none());
         let taken = of.flat_map(|visit| &visit.taken).filter(|taken| taken.probe == group.probe);
@@ -175,21 +178,22 @@ fn caveats(
             "{unended} of its figures are only known to be at least what they say (the generator or the plan ended the \
              search): the true ratio may be further from 1, or on the other side."
         );
-        doubts.push(Caveat::new(CaveatKind::AtLeast, text));
+        found_caveats.push(Caveat::new(CaveatKind::AtLeast, text));
     }
-    doubts
+    found_caveats
 }
 
 /// Whether blocks get slower or faster over time: a t test of the slope of their means.
 fn drift(fit: &BlockDesign, what: &str) -> Option<Caveat> {
     let slope = Slope::fit(fit.block_means(), 1.0)?;
-    let sure = slope.per_unit.abs() > student_t(1.0 - DOUBT / 2.0, slope.freedom) * slope.error;
+    let is_significant =
+        slope.per_unit.abs() > student_t(1.0 - SIGNIFICANCE / 2.0, slope.freedom) * slope.error;
     let text = format!(
         "{what} drifts by {}{} a block; comparisons are made within blocks, so it is not in them.",
         if slope.per_unit < 0.0 { "−" } else { "+" },
         Share(slope.per_unit.exp_m1().abs())
     );
-    (sure && slope.per_unit.abs() > 1e-9).then(|| Caveat::new(CaveatKind::Drift, text))
+    (is_significant && slope.per_unit.abs() > 1e-9).then(|| Caveat::new(CaveatKind::Drift, text))
 }
 
 /// Whether one arm is noisier than the others.
@@ -199,7 +203,7 @@ fn unequal(
     fit: &BlockDesign,
     what: &str,
 ) -> Option<Caveat> {
-    let unequal = fit.unequal().filter(|unequal| unequal.chance < DOUBT)?;
+    let unequal = fit.unequal().filter(|unequal| unequal.chance < SIGNIFICANCE)?;
     let name = &experiment.design.arms[group.rows[unequal.treatment].arm].name;
     let text = format!(
         "'{name}' is noisier than the others in {what}: {:.1} times their deviation. Comparisons with it \

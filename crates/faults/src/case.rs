@@ -9,7 +9,7 @@ pub struct FaultCase {
     /// Its name on the command line.
     pub name: &'static str,
     /// What is broken, in a few words.
-    pub broken: &'static str,
+    pub fault: &'static str,
     /// The expected verdict.
     pub expected: ExpectedCause,
     /// Why exactly that, where it is not obvious: the numbers.
@@ -17,7 +17,7 @@ pub struct FaultCase {
     pub(crate) service: CaseService,
     /// Paths at the service; each request takes one of them, all equally often.
     pub(crate) pages: Vec<&'static str>,
-    pub(crate) around: EnvironmentSpec,
+    pub(crate) environment: EnvironmentSpec,
     pub(crate) load: CaseLoad,
 }
 
@@ -39,7 +39,7 @@ pub enum ExpectedCause {
 #[derive(Debug, Clone)]
 pub(crate) enum CaseService {
     /// This program, as `torment target` with these options.
-    Own(&'static [&'static str]),
+    Target(&'static [&'static str]),
     /// Tomcat with HikariCP on a JDK of this release.
     Java { release: u32, options: &'static [&'static str], workers: u32, pool: u32, virtual_threads: bool },
 }
@@ -66,7 +66,7 @@ pub(crate) struct PostgresSpec {
     /// Limits of its sessions.
     pub limits: ServiceLimits,
     /// A page requested before they apply.
-    pub before: Option<&'static str>,
+    pub warm_up_page: Option<&'static str>,
 }
 
 /// Resource limits of the service; none: unlimited.
@@ -96,9 +96,9 @@ pub(crate) enum NeighbourPlacement {
     #[default]
     None,
     /// On the service's only processor.
-    OfService,
+    WithService,
     /// On the load generator's only processor.
-    OfGenerator,
+    WithGenerator,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -110,21 +110,21 @@ pub(crate) struct LocalPorts {
 /// The load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CaseLoad {
-    pub ceiling: CaseCapacity,
+    pub capacity: CaseCapacity,
     /// Rates as shares of the capacity: first well below it, then above it.
-    pub calm: f64,
-    pub over: f64,
-    pub calm_for: Duration,
-    pub over_for: Duration,
+    pub base_load: f64,
+    pub overload: f64,
+    pub base_time: Duration,
+    pub overload_time: Duration,
     /// An unobserved closed loop first: a JVM compiles, and the capacity shows.
     pub warm_up: Duration,
     /// Whether each page is requested once before anything is measured.
-    pub try_first: bool,
+    pub probe_pages: bool,
     pub timeout: Duration,
     /// Random instead of even arrivals.
-    pub random: bool,
+    pub poisson: bool,
     /// A new connection for each request.
-    pub close: bool,
+    pub close_connections: bool,
 }
 
 /// The case's capacity, from its numbers.
@@ -140,43 +140,43 @@ pub(crate) enum CaseCapacity {
 
 impl CaseLoad {
     /// Three seconds at a quarter of the capacity, six at almost one and a half of it.
-    pub(crate) const fn around(ceiling: CaseCapacity) -> Self {
+    pub(crate) const fn around(capacity: CaseCapacity) -> Self {
         Self {
-            ceiling,
-            calm: 0.25,
-            over: 1.4,
-            calm_for: Duration::from_secs(3),
-            over_for: Duration::from_secs(6),
-            warm_up: match ceiling {
+            capacity,
+            base_load: 0.25,
+            overload: 1.4,
+            base_time: Duration::from_secs(3),
+            overload_time: Duration::from_secs(6),
+            warm_up: match capacity {
                 CaseCapacity::Measured => Duration::from_secs(2),
                 _ => Duration::ZERO,
             },
-            try_first: true,
+            probe_pages: true,
             timeout: Duration::from_secs(2),
-            random: false,
-            close: false,
+            poisson: false,
+            close_connections: false,
         }
     }
 }
 
 impl FaultCase {
     /// A case of our own service, in which this is broken.
-    pub(crate) fn new(name: &'static str, broken: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str, fault: &'static str) -> Self {
         Self {
             name,
-            broken,
+            fault,
             expected: ExpectedCause::Nothing,
             why: "",
-            service: CaseService::Own(&[]),
+            service: CaseService::Target(&[]),
             pages: Vec::new(),
-            around: EnvironmentSpec::default(),
+            environment: EnvironmentSpec::default(),
             load: CaseLoad::around(CaseCapacity::Measured),
         }
     }
 
     /// Options of our own service.
     pub(crate) fn target_options(self, options: &'static [&'static str]) -> Self {
-        self.service(CaseService::Own(options))
+        self.service(CaseService::Target(options))
     }
 
     pub(crate) fn service(mut self, service: CaseService) -> Self {
@@ -207,32 +207,32 @@ impl FaultCase {
     }
 
     pub(crate) fn limits(mut self, limits: ServiceLimits) -> Self {
-        self.around.limits = limits;
+        self.environment.limits = limits;
         self
     }
 
     pub(crate) fn neighbour(mut self, neighbour: NeighbourPlacement) -> Self {
-        self.around.neighbour = neighbour;
+        self.environment.neighbour = neighbour;
         self
     }
 
     pub(crate) fn ports(mut self, ports: LocalPorts) -> Self {
-        self.around.ports = Some(ports);
+        self.environment.ports = Some(ports);
         self
     }
 
     /// A PostgreSQL with these settings.
     pub(crate) fn postgres(self, settings: &'static [&'static str]) -> Self {
-        self.database(PostgresSpec { settings, limits: ServiceLimits::default(), before: None })
+        self.database(PostgresSpec { settings, limits: ServiceLimits::default(), warm_up_page: None })
     }
 
     pub(crate) fn database(mut self, postgres: PostgresSpec) -> Self {
-        self.around.postgres = Some(postgres);
+        self.environment.postgres = Some(postgres);
         self
     }
 
     pub(crate) fn downstream(mut self, options: &'static [&'static str]) -> Self {
-        self.around.downstream = Some(options);
+        self.environment.downstream = Some(options);
         self
     }
 }

@@ -9,13 +9,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Requests a page; an error unless the answer is a success.
 pub(crate) fn get(to: SocketAddr, page: &str) -> Result<(), String> {
-    let ask = || -> std::io::Result<String> {
+    let request = || -> std::io::Result<String> {
         let mut stream = send(to, page)?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
     };
-    let answer = ask().map_err(|e| format!("{page}: {e}"))?;
+    let answer = request().map_err(|e| format!("{page}: {e}"))?;
     if answer.split_whitespace().nth(1).is_some_and(|status| status.starts_with(['2', '3'])) {
         return Ok(());
     }

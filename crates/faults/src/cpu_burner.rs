@@ -15,7 +15,7 @@ const PAGE: &str = "/fault/cpu?us=10000000";
 pub(crate) struct CpuBurner {
     service: ServiceProcess,
     /// Nobody reads the answers.
-    asked: Vec<TcpStream>,
+    requests: Vec<TcpStream>,
 }
 
 impl CpuBurner {
@@ -31,13 +31,13 @@ impl CpuBurner {
                 })
             })
         })?;
-        Ok(Self { service, asked: Vec::new() })
+        Ok(Self { service, requests: Vec::new() })
     }
 
     pub(crate) fn begin(&mut self) {
-        while self.asked.len() < THREADS {
+        while self.requests.len() < THREADS {
             let Ok(stream) = client::send(self.service.address, PAGE) else { return };
-            self.asked.push(stream);
+            self.requests.push(stream);
         }
     }
 }

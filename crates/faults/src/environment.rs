@@ -25,73 +25,71 @@ pub(crate) struct Environment {
     downstream: Option<ServiceProcess>,
     pub(crate) postgres: Option<CasePostgres>,
     _groups: Vec<CaseGroup>,
-    _space: Option<NetworkNamespace>,
+    _namespace: Option<NetworkNamespace>,
     /// Processors of the load generator; empty: all.
     pub(crate) generator_cores: Vec<u32>,
 }
 
 impl Environment {
-    pub(crate) fn start(cell: &FaultCase, stop: &StopFlag) -> Result<Self, CaseError> {
-        let around = &cell.around;
+    pub(crate) fn start(case: &FaultCase, stop: &StopFlag) -> Result<Self, CaseError> {
+        let spec = &case.environment;
         let mut groups = Vec::new();
-        let space = around.ports.map(NetworkNamespace::enter).transpose()?;
-        let postgres = around.postgres.map(|asked| CasePostgres::start(asked.settings, stop)).transpose()?;
-        let downstream = around.downstream.map(|options| start_target(options, |_| Ok(()))).transpose()?;
-        let group = around.limits.need_group().then(|| CaseGroup::make(&around.limits)).transpose()?;
-        let began = |pid| {
+        let namespace = spec.ports.map(NetworkNamespace::enter).transpose()?;
+        let postgres = spec.postgres.map(|asked| CasePostgres::start(asked.settings, stop)).transpose()?;
+        let downstream = spec.downstream.map(|options| start_target(options, |_| Ok(()))).transpose()?;
+        let group = spec.limits.need_group().then(|| CaseGroup::make(&spec.limits)).transpose()?;
+        let on_start = |pid| {
             if let Some(group) = &group {
                 group.add(pid)?;
             }
-            around.limits.descriptors.map_or(Ok(()), |most| limit_descriptors(pid, most))
+            spec.limits.descriptors.map_or(Ok(()), |most| limit_descriptors(pid, most))
         };
-        let (mut generator_cores, mut burning_core) = (Vec::new(), None);
-        let service = match &cell.service {
-            Kind::Own(options) => {
+        let (mut generator_cores, mut burner_core) = (Vec::new(), None);
+        let service = match &case.service {
+            Kind::Target(options) => {
                 let core = SERVICE_CORE.to_string();
                 let mut options = options.to_vec();
                 if let Some(server) = &postgres {
                     options.extend(["--database", &server.url]);
                 }
-                if around.neighbour != NeighbourPlacement::None {
-                    two_processors()?;
+                if spec.neighbour != NeighbourPlacement::None {
+                    check_processors()?;
                     options.extend(["--cores", &core]);
                     generator_cores = vec![GENERATOR_CORE];
-                    burning_core = Some(match around.neighbour {
-                        NeighbourPlacement::OfGenerator => GENERATOR_CORE,
+                    burner_core = Some(match spec.neighbour {
+                        NeighbourPlacement::WithGenerator => GENERATOR_CORE,
                         _ => SERVICE_CORE,
                     });
                 }
-                start_target(&options, began)?
+                start_target(&options, on_start)?
             }
             Kind::Java { release, options, workers, pool, virtual_threads } => {
                 let mut command = java::command(*release, options)?;
                 command.env("PORT", "0").env("WORKERS", workers.to_string()).env("POOL", pool.to_string());
                 command.env("VIRTUAL", virtual_threads.to_string());
                 if let Some(server) = &postgres {
-                    command.env("DATABASE_URL", jdbc(&server.url));
+                    command.env("DATABASE_URL", jdbc_url(&server.url));
                 }
-                start(&mut command, began)?
+                start(&mut command, on_start)?
             }
         };
         groups.extend(group);
-        if let (Some(server), Some(asked)) = (&postgres, around.postgres) {
-            if let Some(page) = asked.before {
+        if let (Some(server), Some(postgres_spec)) = (&postgres, spec.postgres) {
+            if let Some(page) = postgres_spec.warm_up_page {
                 client::get(service.address, page).map_err(CaseError::Fail)?;
                 server.drop_cached_pages().map_err(CaseError::fail("the database's files"))?;
             }
-            if asked.limits.need_group() {
-                let group = CaseGroup::make(&asked.limits)?;
-                server_and_sessions(server.pid).into_iter().try_for_each(|pid| group.add(pid))?;
+            if postgres_spec.limits.need_group() {
+                let group = CaseGroup::make(&postgres_spec.limits)?;
+                postgres_pids(server.pid).into_iter().try_for_each(|pid| group.add(pid))?;
                 groups.push(group);
             }
         }
-        let neighbour = burning_core
-            .map(|core| CpuBurner::start(core, around.neighbour == NeighbourPlacement::OfGenerator))
+        let neighbour = burner_core
+            .map(|core| CpuBurner::start(core, spec.neighbour == NeighbourPlacement::WithGenerator))
             .transpose()?;
-        let held = around
-            .ports
-            .map(|ports| network_namespace::hold_ports(service.address, ports.held))
-            .transpose()?;
+        let held =
+            spec.ports.map(|ports| network_namespace::hold_ports(service.address, ports.held)).transpose()?;
         Ok(Self {
             _held: held.unwrap_or_default(),
             neighbour,
@@ -99,7 +97,7 @@ impl Environment {
             downstream,
             postgres,
             _groups: groups,
-            _space: space,
+            _namespace: namespace,
             generator_cores,
         })
     }
@@ -116,23 +114,23 @@ impl Environment {
 }
 
 /// A PostgreSQL server and its children: existing ones, and through the server future ones.
-fn server_and_sessions(server: u32) -> Vec<u32> {
+fn postgres_pids(server: u32) -> Vec<u32> {
     let children =
         std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap_or_default();
     let children = children.split_whitespace().filter_map(|pid| pid.parse().ok());
     std::iter::once(server).chain(children).collect()
 }
 
-fn two_processors() -> Result<(), CaseError> {
-    let ours = rustix::thread::sched_getaffinity(None).map_err(CaseError::fail("our processors"))?;
-    if [GENERATOR_CORE, SERVICE_CORE].iter().all(|core| ours.is_set(*core as usize)) {
+fn check_processors() -> Result<(), CaseError> {
+    let allowed = rustix::thread::sched_getaffinity(None).map_err(CaseError::fail("our processors"))?;
+    if [GENERATOR_CORE, SERVICE_CORE].iter().all(|core| allowed.is_set(*core as usize)) {
         return Ok(());
     }
     Err(CaseError::Skip("service and load generator need a processor each, 0 and 1".to_owned()))
 }
 
 /// `postgres://USER@HOST:PORT/NAME` as a JDBC URL.
-fn jdbc(url: &str) -> String {
+fn jdbc_url(url: &str) -> String {
     let rest = url.trim_start_matches("postgres://");
     let (user, place) = rest.split_once('@').unwrap_or(("postgres", rest));
     format!("jdbc:postgresql://{place}?user={user}")

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The kernel takes a moment to forget ended processes.
 const REMOVE_PATIENCE: Duration = Duration::from_secs(3);
 /// Name prefix; the creating process and a number follow.
-const NAME: &str = "torment-faults-";
+const NAME_PREFIX: &str = "torment-faults-";
 /// Quota period in µs: the kernel's default.
 const PERIOD_US: u64 = 100_000;
 
@@ -23,29 +23,29 @@ pub(crate) struct CaseGroup {
 
 /// A controller's folder, by version.
 enum VersionedFolder {
-    One(PathBuf),
-    Two(PathBuf),
+    V1(PathBuf),
+    V2(PathBuf),
 }
 
 impl CaseGroup {
     pub(crate) fn make(limits: &ServiceLimits) -> Result<Self, CaseError> {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let name = format!("{NAME}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{NAME_PREFIX}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let mut this = Self { folders: Vec::new() };
         if let Some(cpus) = limits.cpus {
             let quota = (cpus * PERIOD_US as f64) as u64;
             match this.folder("cpu", &name)? {
-                VersionedFolder::One(folder) => {
+                VersionedFolder::V1(folder) => {
                     set(&folder, "cpu.cfs_period_us", PERIOD_US)?;
                     set(&folder, "cpu.cfs_quota_us", quota)?;
                 }
-                VersionedFolder::Two(folder) => set(&folder, "cpu.max", format!("{quota} {PERIOD_US}"))?,
+                VersionedFolder::V2(folder) => set(&folder, "cpu.max", format!("{quota} {PERIOD_US}"))?,
             }
         }
         if let Some(mib) = limits.memory_mib {
             match this.folder("memory", &name)? {
-                VersionedFolder::One(folder) => set(&folder, "memory.limit_in_bytes", mib << 20)?,
-                VersionedFolder::Two(folder) => {
+                VersionedFolder::V1(folder) => set(&folder, "memory.limit_in_bytes", mib << 20)?,
+                VersionedFolder::V2(folder) => {
                     set(&folder, "memory.max", mib << 20)?;
                     // The file is missing where nothing can be swapped.
                     let _ = fs::write(folder.join("memory.swap.max"), "0");
@@ -53,7 +53,7 @@ impl CaseGroup {
             }
         }
         if let Some(tasks) = limits.tasks {
-            let (VersionedFolder::One(folder) | VersionedFolder::Two(folder)) = this.folder("pids", &name)?;
+            let (VersionedFolder::V1(folder) | VersionedFolder::V2(folder)) = this.folder("pids", &name)?;
             set(&folder, "pids.max", tasks)?;
         }
         let rates =
@@ -62,10 +62,10 @@ impl CaseGroup {
             let Some(rate) = rate else { continue };
             let disk = disk_of(&std::env::temp_dir())?;
             match this.folder("blkio", &name)? {
-                VersionedFolder::One(folder) => {
+                VersionedFolder::V1(folder) => {
                     set(&folder, &format!("blkio.throttle.{file}"), format!("{disk} {rate}"))?
                 }
-                VersionedFolder::Two(folder) => set(&folder, "io.max", format!("{disk} {word}={rate}"))?,
+                VersionedFolder::V2(folder) => set(&folder, "io.max", format!("{disk} {word}={rate}"))?,
             }
         }
         Ok(this)
@@ -91,7 +91,7 @@ impl CaseGroup {
             })?;
             self.folders.push(folder.clone());
         }
-        Ok(if tree == 1 { VersionedFolder::One(folder) } else { VersionedFolder::Two(folder) })
+        Ok(if tree == 1 { VersionedFolder::V1(folder) } else { VersionedFolder::V2(folder) })
     }
 }
 
@@ -110,7 +110,7 @@ impl Drop for CaseGroup {
 fn remove_stale_groups(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('-').next());
+        let owner = name.to_str().and_then(|name| name.strip_prefix(NAME_PREFIX)?.split('-').next());
         if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
             // Fails for groups with processes.
             let _ = fs::remove_dir(entry.path());
@@ -127,10 +127,10 @@ fn set(folder: &Path, file: &str, value: impl ToString) -> Result<(), CaseError>
 /// Version and folder of the parent for a new group: our own, where it can have children.
 fn parent(controller: &str) -> Option<(u32, PathBuf)> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    let ours = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own_groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let mounts = procfs::cgroups::parse_mounts(&mounts, Path::new("/"));
     if let Some(mount) = mounts.iter().find(|mount| mount.is_of(Some(controller))) {
-        return Some((1, mount.folder_of(&ours, Some(controller))));
+        return Some((1, mount.folder_of(&own_groups, Some(controller))));
     }
     let name = if controller == "blkio" { "io" } else { controller };
     let root = mounts.into_iter().find(|mount| mount.is_of(None))?.folder;
@@ -190,8 +190,11 @@ mod tests {
     fn what_a_dead_process_left_goes() {
         let place = tempfile::tempdir().expect("the temporary folder is writable");
         // Above every process number of Linux: proc_sys_kernel(5).
-        let names =
-            [format!("{NAME}4194305-0"), format!("{NAME}{}-0", std::process::id()), "torment-1-0".into()];
+        let names = [
+            format!("{NAME_PREFIX}4194305-0"),
+            format!("{NAME_PREFIX}{}-0", std::process::id()),
+            "torment-1-0".into(),
+        ];
         let [dead, ours, other] = names.map(|name| place.path().join(name));
         [&dead, &ours, &other].iter().try_for_each(fs::create_dir).expect("ours");
         remove_stale_groups(place.path());

@@ -59,14 +59,14 @@ pub enum CaseProgress<'a> {
     /// A case begins.
     Began {
         /// Which.
-        cell: &'a FaultCase,
+        case: &'a FaultCase,
         /// Counted from 1.
         repetition: u32,
     },
     /// A case is over.
     Ended {
         /// Its result.
-        tried: &'a CaseResult,
+        result: &'a CaseResult,
         /// All events observed.
         events: &'a [Event],
     },
@@ -74,49 +74,49 @@ pub enum CaseProgress<'a> {
 
 /// Runs the cases, each so many times, until all are done or `stop` is requested.
 pub fn run(
-    cells: &[FaultCase],
+    cases: &[FaultCase],
     repetitions: u32,
     stop: &StopFlag,
     progress: &mut dyn FnMut(CaseProgress<'_>),
 ) -> SelftestReport {
     let mut report = SelftestReport::default();
     for repetition in 1..=repetitions {
-        for cell in cells {
+        for case in cases {
             if stop.is_requested() {
                 return report;
             }
             // What is unavailable now stays so.
-            if repetition > 1 && report.is_skipped(cell.name) {
+            if repetition > 1 && report.is_skipped(case.name) {
                 continue;
             }
-            progress(CaseProgress::Began { cell, repetition });
+            progress(CaseProgress::Began { case, repetition });
             let mut events = Vec::new();
-            let outcome = run_isolated(cell, stop, &mut events);
+            let outcome = run_isolated(case, stop, &mut events);
             if stop.is_requested() {
                 return report;
             }
-            let tried = CaseResult { cell: cell.name, expected: cell.expected, repetition, outcome };
-            progress(CaseProgress::Ended { tried: &tried, events: &events });
-            report.tried.push(tried);
+            let tried = CaseResult { case: case.name, expected: case.expected, repetition, outcome };
+            progress(CaseProgress::Ended { result: &tried, events: &events });
+            report.results.push(tried);
         }
     }
     report
 }
 
 /// In a thread of its own: it may enter a network namespace, and a panic in it is a failed case.
-fn run_isolated(cell: &FaultCase, stop: &StopFlag, events: &mut Vec<Event>) -> CaseOutcome {
-    let told = std::thread::scope(|scope| {
-        let run = || catch_unwind(AssertUnwindSafe(|| case_run::run_case(cell, stop, events)));
+fn run_isolated(case: &FaultCase, stop: &StopFlag, events: &mut Vec<Event>) -> CaseOutcome {
+    let outcome = std::thread::scope(|scope| {
+        let run = || catch_unwind(AssertUnwindSafe(|| case_run::run_case(case, stop, events)));
         scope.spawn(run).join()
     });
-    match told {
+    match outcome {
         Ok(Ok(Ok(()))) => CaseOutcome::Judged(CaseVerdict::from_events(events)),
         Ok(Ok(Err(CaseError::Skip(why)))) => CaseOutcome::Skipped(why),
         Ok(Ok(Err(CaseError::Fail(why)))) => CaseOutcome::Failed(why),
         Ok(Err(panic)) | Err(panic) => {
-            let said = panic.downcast_ref::<String>().cloned();
-            let said = said.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            CaseOutcome::Failed(said.unwrap_or_else(|| "it panicked".to_owned()))
+            let message = panic.downcast_ref::<String>().cloned();
+            let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            CaseOutcome::Failed(message.unwrap_or_else(|| "it panicked".to_owned()))
         }
     }
 }

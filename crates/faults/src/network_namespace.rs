@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::process::Command;
 
 /// The first local port.
-const FIRST: u32 = 40_000;
+const FIRST_PORT: u32 = 40_000;
 
 /// The network; removed when dropped. The thread that entered stays in it to its end.
 pub(crate) struct NetworkNamespace {
@@ -31,7 +31,7 @@ impl NetworkNamespace {
         let space = File::open(&path).map_err(skip("a network of our own cannot be opened"))?;
         move_into_link_name_space(space.as_fd(), Some(LinkNameSpaceType::Network))
             .map_err(|e| CaseError::Skip(format!("a network of our own cannot be entered: {e}")))?;
-        let range = format!("{FIRST} {}", FIRST + ports.range - 1);
+        let range = format!("{FIRST_PORT} {}", FIRST_PORT + ports.range - 1);
         fs::write("/proc/sys/net/ipv4/ip_local_port_range", range)
             .map_err(skip("the local ports of a network of our own cannot be set"))?;
         Ok(this)
@@ -73,7 +73,7 @@ mod tests {
         let before = range();
         // The thread stays in that network.
         let name = std::thread::spawn(|| {
-            let space = match NetworkNamespace::enter(LocalPorts { range: 10, held: 0 }) {
+            let namespace = match NetworkNamespace::enter(LocalPorts { range: 10, held: 0 }) {
                 Ok(space) => space,
                 Err(why) => {
                     eprintln!("SKIPPED: {why:?}");
@@ -84,7 +84,7 @@ mod tests {
             let address = listener.local_addr().expect("it is bound");
             let held = hold_ports(address, 9).expect("there are ten");
             assert!(hold_ports(address, 3).is_err(), "{} of 10 ports are held", held.len());
-            Some(space.name.clone())
+            Some(namespace.name.clone())
         });
         let name = name.join().expect("no panic");
         assert_eq!(range(), before, "the machine's own range has changed");

@@ -7,7 +7,7 @@ use record::{Cause, Diagnosis, Event, NoFinding};
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseResult {
     /// Its name.
-    pub cell: &'static str,
+    pub case: &'static str,
     /// The truth.
     pub expected: ExpectedCause,
     /// Number of the repetition, from 1.
@@ -102,13 +102,13 @@ const SECOND_RIGHT: f64 = 0.97;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SelftestReport {
     /// In the order in which they ran.
-    pub tried: Vec<CaseResult>,
+    pub results: Vec<CaseResult>,
 }
 
 impl SelftestReport {
     /// Results with a verdict.
     pub fn verdicts(&self) -> impl Iterator<Item = (&CaseResult, &CaseVerdict)> {
-        self.tried.iter().filter_map(|tried| match &tried.outcome {
+        self.results.iter().filter_map(|tried| match &tried.outcome {
             CaseOutcome::Judged(judged) => Some((tried, judged)),
             _ => None,
         })
@@ -135,12 +135,14 @@ impl SelftestReport {
 
     /// Cases that failed themselves.
     pub fn count_failed(&self) -> usize {
-        self.tried.iter().filter(|tried| matches!(tried.outcome, CaseOutcome::Failed(_))).count()
+        self.results.iter().filter(|tried| matches!(tried.outcome, CaseOutcome::Failed(_))).count()
     }
 
     /// Whether a case was skipped.
-    pub(crate) fn is_skipped(&self, cell: &str) -> bool {
-        self.tried.iter().any(|tried| tried.cell == cell && matches!(tried.outcome, CaseOutcome::Skipped(_)))
+    pub(crate) fn is_skipped(&self, case: &str) -> bool {
+        self.results
+            .iter()
+            .any(|tried| tried.case == case && matches!(tried.outcome, CaseOutcome::Skipped(_)))
     }
 
     /// Nine in ten verdicts right, almost all within the first two, none wrong with high confidence, and
@@ -161,7 +163,7 @@ mod tests {
 
     const LOCK: ExpectedCause = ExpectedCause::First { cause: Cause::Lock, also: &[Cause::Inside] };
 
-    fn named(causes: &[Cause], sure: f64) -> CaseVerdict {
+    fn verdict(causes: &[Cause], sure: f64) -> CaseVerdict {
         let word = if sure >= 0.8 { "high" } else { "low" };
         CaseVerdict { causes: causes.to_vec(), confidence: Some((sure, word)), ..CaseVerdict::default() }
     }
@@ -176,33 +178,33 @@ mod tests {
             (&[Cause::Cpu, Cause::Pool, Cause::Lock], 0.9, false, false, true),
             (&[], 0.0, false, false, false),
         ] {
-            let judged = named(causes, sure);
+            let judged = verdict(causes, sure);
             let found =
                 (judged.is_correct(LOCK), judged.is_in_first_two(LOCK), judged.is_confidently_wrong(LOCK));
             assert_eq!(found, (first, second, wrong), "{causes:?}");
         }
-        assert!(named(&[Cause::Cpu], 0.9).is_confidently_wrong(ExpectedCause::Nothing));
-        assert!(named(&[], 0.0).is_correct(ExpectedCause::Nothing));
+        assert!(verdict(&[Cause::Cpu], 0.9).is_confidently_wrong(ExpectedCause::Nothing));
+        assert!(verdict(&[], 0.0).is_correct(ExpectedCause::Nothing));
     }
 
     #[test]
     fn nine_of_ten_have_to_be_right_and_none_surely_wrong() {
-        let tried = |outcome| CaseResult { cell: "a", expected: LOCK, repetition: 1, outcome };
+        let result = |outcome| CaseResult { case: "a", expected: LOCK, repetition: 1, outcome };
         let report = |right: usize, near: usize, wrong: &[CaseVerdict]| {
-            let right = std::iter::repeat_n(named(&[Cause::Lock], 0.9), right);
-            let near = std::iter::repeat_n(named(&[Cause::Cpu, Cause::Lock], 0.4), near);
+            let right = std::iter::repeat_n(verdict(&[Cause::Lock], 0.9), right);
+            let near = std::iter::repeat_n(verdict(&[Cause::Cpu, Cause::Lock], 0.4), near);
             let all = right.chain(near).chain(wrong.iter().cloned());
-            SelftestReport { tried: all.map(|judged| tried(CaseOutcome::Judged(judged))).collect() }
+            SelftestReport { results: all.map(|judged| result(CaseOutcome::Judged(judged))).collect() }
         };
         assert!(report(9, 1, &[]).passes());
         assert!(!report(8, 2, &[]).passes());
-        assert!(!report(9, 0, &[named(&[], 0.0)]).passes());
-        assert!(!report(99, 0, &[named(&[Cause::Cpu], 0.9)]).passes());
+        assert!(!report(9, 0, &[verdict(&[], 0.0)]).passes());
+        assert!(!report(99, 0, &[verdict(&[Cause::Cpu], 0.9)]).passes());
         assert!(!SelftestReport::default().passes(), "nothing judged proves nothing");
         let mut broken = report(9, 0, &[]);
-        broken.tried.push(tried(CaseOutcome::Skipped("no root".to_owned())));
+        broken.results.push(result(CaseOutcome::Skipped("no root".to_owned())));
         assert!(broken.passes() && broken.is_skipped("a"));
-        broken.tried.push(tried(CaseOutcome::Failed("it panicked".to_owned())));
+        broken.results.push(result(CaseOutcome::Failed("it panicked".to_owned())));
         assert!(!broken.passes());
     }
 }

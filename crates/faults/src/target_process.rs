@@ -8,17 +8,17 @@ use std::process::{Command, Stdio};
 /// This very program as `torment target`; `began` gets its process ID before it begins.
 pub(crate) fn start_target(
     options: &[&str],
-    began: impl FnOnce(u32) -> Result<(), CaseError>,
+    on_start: impl FnOnce(u32) -> Result<(), CaseError>,
 ) -> Result<ServiceProcess, CaseError> {
-    start(&mut ServiceProcess::own(options)?, began)
+    start(&mut ServiceProcess::own(options)?, on_start)
 }
 
 /// The same for another program.
 pub(crate) fn start(
     command: &mut Command,
-    began: impl FnOnce(u32) -> Result<(), CaseError>,
+    on_start: impl FnOnce(u32) -> Result<(), CaseError>,
 ) -> Result<ServiceProcess, CaseError> {
-    ServiceProcess::start(command.stderr(Stdio::null()), began)
+    ServiceProcess::start(command.stderr(Stdio::null()), on_start)
 }
 
 /// Limits the files that a process may open.

@@ -14,7 +14,7 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error, RequestBuilder};
 
 /// Timeout per address where a name has several.
-const TRY: Duration = Duration::from_millis(500);
+const ADDRESS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The server to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum ServerAddress {
 }
 
 /// An agent whose timeout, `patience`, includes the whole body. `tls` is for https URLs.
-pub fn agent(whom: ServerAddress, patience: Duration, tls: Option<TlsConfig>) -> Agent {
+pub fn agent(server: ServerAddress, patience: Duration, tls: Option<TlsConfig>) -> Agent {
     let config = Config::builder()
         .timeout_global(Some(patience))
         .http_status_as_error(false)
@@ -34,7 +34,7 @@ pub fn agent(whom: ServerAddress, patience: Duration, tls: Option<TlsConfig>) ->
         .proxy(None)
         .user_agent("torment")
         .tls_config(tls.unwrap_or_default());
-    Agent::with_parts(config.build(), DefaultConnector::default(), whom)
+    Agent::with_parts(config.build(), DefaultConnector::default(), server)
 }
 
 /// A GET without TLS; characters of `path` that people leave unescaped are escaped.
@@ -72,7 +72,8 @@ impl Resolver for ServerAddress {
             Self::Named => {
                 let host = uri.host().ok_or(Error::HostNotFound)?;
                 let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
-                sys::resolve_host(host, port, TRY).map_err(|why| Error::Io(std::io::Error::other(why)))?
+                sys::resolve_host(host, port, ADDRESS_TIMEOUT)
+                    .map_err(|why| Error::Io(std::io::Error::other(why)))?
             }
         };
         let mut addresses = self.empty();

@@ -8,11 +8,11 @@ use units::Nanos;
 const SPEED: f64 = 1_000e-6;
 /// The most their rates change per second, by temperature or steering: an older exchange is less certain by half of
 /// this times its age squared.
-const WANDER: f64 = 1e-6;
+const DRIFT_CHANGE_MOST: f64 = 1e-6;
 /// Clocks are read in whole nanoseconds.
 const ROUNDED: f64 = 1.0;
 /// Exchanges kept: about a hundred seconds of trials, after which the oldest carry no information.
-const KEPT: usize = 128;
+const EXCHANGES_KEPT: usize = 128;
 const SECOND: f64 = 1e9;
 
 /// One clock query and its answer.
@@ -81,7 +81,7 @@ impl ClockReading {
 /// within it.
 #[derive(Debug, Clone, Default)]
 pub struct RemoteClock {
-    signals: VecDeque<ClockExchange>,
+    exchanges: VecDeque<ClockExchange>,
 }
 
 impl RemoteClock {
@@ -89,23 +89,23 @@ impl RemoteClock {
     ///
     /// # Errors
     /// If it contradicts the earlier ones: they are dropped, and only it counts from now on.
-    pub fn add(&mut self, signal: ClockExchange) -> Result<(), ClockJump> {
-        let (least, most) = signal.bounds();
+    pub fn add(&mut self, exchange: ClockExchange) -> Result<(), ClockJump> {
+        let (least, most) = exchange.bounds();
         // It contradicts itself, so it tells nothing.
         if least > most {
-            self.signals.clear();
+            self.exchanges.clear();
             return Err(ClockJump { by: Nanos(least.abs_diff(most)) });
         }
-        let before = self.region(signal.answered);
-        if self.signals.len() == KEPT {
-            self.signals.pop_front();
+        let before = self.region(exchange.answered);
+        if self.exchanges.len() == EXCHANGES_KEPT {
+            self.exchanges.pop_front();
         }
-        self.signals.push_back(signal);
-        if self.region(signal.answered).is_some() {
+        self.exchanges.push_back(exchange);
+        if self.region(exchange.answered).is_some() {
             return Ok(());
         }
-        self.signals.clear();
-        self.signals.push_back(signal);
+        self.exchanges.clear();
+        self.exchanges.push_back(exchange);
         let gap = before.map_or(0.0, |before| {
             let (low, high) = before.offsets();
             let shift = |bound: i64| bound.wrapping_sub(before.origin) as f64;
@@ -123,22 +123,22 @@ impl RemoteClock {
             offset_ns: region.origin.wrapping_add(((low + high) / 2.0).round() as i64),
             bound: Nanos(((high - low) / 2.0).ceil() as u64 + 1),
             drift_ppm: (slow + fast) / 2.0 * 1e6,
-            round_trip: self.signals.iter().map(ClockExchange::round_trip).min().unwrap_or_default(),
+            round_trip: self.exchanges.iter().map(ClockExchange::round_trip).min().unwrap_or_default(),
         })
     }
 
     /// The offsets at `at` and drifts that all exchanges allow; `None` without exchanges.
     fn region(&self, at: Nanos) -> Option<FeasibleRegion> {
-        let newest = self.signals.back()?;
+        let newest = self.exchanges.back()?;
         let origin = newest.bounds().0;
         let mut region = FeasibleRegion { origin, corners: Vec::new() };
         // Start with the newest, which alone bounds the region; each of the others cuts a piece off.
-        for signal in self.signals.iter().rev() {
-            let (least, most) = signal.bounds();
+        for exchange in self.exchanges.iter().rev() {
+            let (least, most) = exchange.bounds();
             let shift = |bound: i64| bound.wrapping_sub(origin) as f64;
-            let age = difference(at, signal.answered) as f64 / SECOND;
-            let way = difference(signal.answered, signal.asked) as f64;
-            let slack = ROUNDED + SPEED * way + WANDER * SECOND * age * age / 2.0;
+            let age = difference(at, exchange.answered) as f64 / SECOND;
+            let way = difference(exchange.answered, exchange.asked) as f64;
+            let slack = ROUNDED + SPEED * way + DRIFT_CHANGE_MOST * SECOND * age * age / 2.0;
             let (least, most) = (shift(least) - slack, shift(most) + slack);
             // Back then the offset was smaller by the drift since.
             let gained = age * SECOND;

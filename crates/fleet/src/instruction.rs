@@ -13,13 +13,13 @@ use units::Nanos;
 /// Arrival *k* belongs to loop *k* mod total.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopAssignment {
-    of: BTreeMap<u32, Vec<u32>>,
-    all: u32,
+    loops: BTreeMap<u32, Vec<u32>>,
+    count: u32,
 }
 
 impl LoopAssignment {
     /// Deals loops to members, given as `(member, count)`.
-    pub fn dealt(each: impl IntoIterator<Item = (u32, u32)>) -> Self {
+    pub fn deal(each: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let each: BTreeMap<u32, u32> = each.into_iter().collect();
         let mut of: BTreeMap<u32, Vec<u32>> = each.keys().map(|member| (*member, Vec::new())).collect();
         let mut all = 0;
@@ -31,22 +31,22 @@ impl LoopAssignment {
                 }
             }
         }
-        Self { of, all }
+        Self { loops: of, count: all }
     }
 
     /// A member's loops in order; empty for an unknown member.
     pub fn of(&self, member: u32) -> &[u32] {
-        self.of.get(&member).map_or(&[], Vec::as_slice)
+        self.loops.get(&member).map_or(&[], Vec::as_slice)
     }
 
     /// Loops in all.
     pub fn total(&self) -> u32 {
-        self.all
+        self.count
     }
 
     /// Members with loops, in order.
     pub fn members(&self) -> impl Iterator<Item = u32> {
-        self.of.keys().copied()
+        self.loops.keys().copied()
     }
 }
 
@@ -180,10 +180,10 @@ mod tests {
 
     #[test]
     fn every_member_s_first_loop_comes_before_any_second() {
-        let loops = LoopAssignment::dealt([(7, 3), (0, 1), (4, 2)]);
+        let loops = LoopAssignment::deal([(7, 3), (0, 1), (4, 2)]);
         assert_eq!((loops.of(0), loops.of(4), loops.of(7)), (&[0][..], &[1, 3][..], &[2, 4, 5][..]));
         assert_eq!((loops.total(), loops.of(1)), (6, &[][..]));
-        assert_eq!(LoopAssignment::dealt((0..4).map(|member| (member, 1))).of(3), [3]);
-        assert_eq!(LoopAssignment::dealt([]).total(), 0);
+        assert_eq!(LoopAssignment::deal((0..4).map(|member| (member, 1))).of(3), [3]);
+        assert_eq!(LoopAssignment::deal([]).total(), 0);
     }
 }

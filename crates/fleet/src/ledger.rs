@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use units::Nanos;
 
 /// Slices that may precede a missing one: as many unacknowledged ones as a member keeps.
-pub const KEPT_MOST: usize = 120;
+pub const UNACKNOWLEDGED_MOST: usize = 120;
 /// Slices per acknowledgement: each costs the coordinator as much as what it receives.
-const ACKNOWLEDGED: u32 = 4;
+const SLICES_PER_ACKNOWLEDGEMENT: u32 = 4;
 
 /// The books of one trial: every arrival is counted once, whatever becomes of its sender.
 ///
@@ -18,25 +18,25 @@ const ACKNOWLEDGED: u32 = 4;
 /// `unfinished`.
 #[derive(Debug)]
 pub struct Ledger {
-    books: BTreeMap<u32, MemberLedger>,
-    gather: SliceMerger,
+    members: BTreeMap<u32, MemberLedger>,
+    merger: SliceMerger,
     offer: OfferedLoad,
     /// Loops in all.
-    all: u32,
+    total_loops: u32,
     /// When the load ends.
-    ends: Nanos,
+    load_end: Nanos,
     closed: bool,
 }
 
 #[derive(Debug, Default)]
 struct MemberLedger {
     /// Index in the order of members.
-    place: usize,
+    index: usize,
     loops: Vec<u32>,
     /// The first slice missing.
-    next: u32,
+    next_slice: u32,
     /// Where slice `next` begins.
-    until: Nanos,
+    reported_until: Nanos,
     /// Slices before this one were acknowledged.
     acknowledged: u32,
     /// Slices after `next` that came early.
@@ -45,64 +45,70 @@ struct MemberLedger {
     decided: u64,
     backlog: u64,
     /// Number of slices in all, and when its load ended.
-    last: Option<(u32, Nanos)>,
+    end: Option<(u32, Nanos)>,
     lost: bool,
     /// If it is lost: how long it may have gone on after its last report.
-    goes_on: Nanos,
+    overrun: Nanos,
     unaccounted: u64,
 }
 
 impl MemberLedger {
     fn is_complete(&self) -> bool {
-        self.last.is_some_and(|(slices, _)| self.next >= slices)
+        self.end.is_some_and(|(slices, _)| self.next_slice >= slices)
     }
 
     /// `slice` is its first unreported one.
-    fn enter(&mut self, slice: &Slice, gather: &mut SliceMerger) {
-        self.next += 1;
-        self.until += slice.elapsed;
+    fn enter(&mut self, slice: &Slice, merger: &mut SliceMerger) {
+        self.next_slice += 1;
+        self.reported_until += slice.elapsed;
         self.due += slice.due;
         self.decided += slice.outcomes.total();
         self.backlog = slice.backlog;
-        gather.add(self.place, slice);
+        merger.add(self.index, slice);
     }
 }
 
 impl Ledger {
     /// For a trial with these loops.
     pub fn new(loops: &LoopAssignment, offer: &OfferedLoad) -> Self {
-        let book = |(place, member)| {
-            let book = MemberLedger { place, loops: loops.of(member).to_vec(), ..MemberLedger::default() };
-            (member, book)
+        let member_ledger = |(place, member)| {
+            let member_ledger =
+                MemberLedger { index: place, loops: loops.of(member).to_vec(), ..MemberLedger::default() };
+            (member, member_ledger)
         };
-        let books: BTreeMap<u32, MemberLedger> = loops.members().enumerate().map(book).collect();
-        let gather = SliceMerger::for_members(books.len());
+        let books: BTreeMap<u32, MemberLedger> = loops.members().enumerate().map(member_ledger).collect();
+        let merger = SliceMerger::for_members(books.len());
         Self {
-            books,
-            gather,
+            members: books,
+            merger,
             offer: offer.clone(),
-            all: loops.total(),
-            ends: offer.latest_end(),
+            total_loops: loops.total(),
+            load_end: offer.latest_end(),
             closed: false,
         }
     }
 
     /// A member's slice. False if it is a duplicate, too late, or invalid.
     pub fn add_slice(&mut self, member: u32, slice: &Slice) -> bool {
-        let Some(book) = self.books.get_mut(&member) else { return false };
-        let known = slice.index < book.next || book.early.contains_key(&slice.index);
-        if known || book.lost || book.is_complete() || book.early.len() >= KEPT_MOST || !slice.is_likely() {
+        let Some(member_ledger) = self.members.get_mut(&member) else { return false };
+        let known = slice.index < member_ledger.next_slice || member_ledger.early.contains_key(&slice.index);
+        if known
+            || member_ledger.lost
+            || member_ledger.is_complete()
+            || member_ledger.early.len() >= UNACKNOWLEDGED_MOST
+            || !slice.is_likely()
+        {
             return false;
         }
-        if slice.index == book.next {
-            book.enter(slice, &mut self.gather);
+        if slice.index == member_ledger.next_slice {
+            member_ledger.enter(slice, &mut self.merger);
         } else {
-            book.early.insert(slice.index, slice.clone());
+            member_ledger.early.insert(slice.index, slice.clone());
         }
-        while let Some(slice) = book.early.remove(&book.next) {
-            book.enter(&slice, &mut self.gather);
+        while let Some(slice) = member_ledger.early.remove(&member_ledger.next_slice) {
+            member_ledger.enter(&slice, &mut self.merger);
         }
-        if book.is_complete() {
+        if member_ledger.is_complete() {
             self.close_member(member);
         }
         true
@@ -110,11 +116,15 @@ impl Ledger {
 
     /// A member will report this many slices; its load ended at `at`.
     pub fn finish_member(&mut self, member: u32, at: Nanos, slices: u32) {
-        let Some(book) = self.books.get_mut(&member).filter(|book| !book.lost && book.last.is_none()) else {
+        let Some(member_ledger) = self
+            .members
+            .get_mut(&member)
+            .filter(|member_ledger| !member_ledger.lost && member_ledger.end.is_none())
+        else {
             return;
         };
-        book.last = Some((slices, at));
-        if book.is_complete() {
+        member_ledger.end = Some((slices, at));
+        if member_ledger.is_complete() {
             self.close_member(member);
         }
     }
@@ -122,76 +132,82 @@ impl Ledger {
     /// A member is lost before it reported all. If it could not be ended, nor told that the load ended, it may have
     /// gone on for this long.
     pub fn lose_member(&mut self, member: u32, goes_on: Nanos) {
-        if let Some(book) = self.books.get_mut(&member).filter(|book| !book.is_complete()) {
-            (book.lost, book.goes_on) = (true, goes_on);
-            book.early.clear();
+        if let Some(member_ledger) =
+            self.members.get_mut(&member).filter(|member_ledger| !member_ledger.is_complete())
+        {
+            (member_ledger.lost, member_ledger.overrun) = (true, goes_on);
+            member_ledger.early.clear();
         }
         self.close();
     }
 
     /// The load ends early.
     pub fn end_load(&mut self, at: Nanos) {
-        self.ends = self.ends.min(at);
+        self.load_end = self.load_end.min(at);
     }
 
     fn close_member(&mut self, member: u32) {
-        if let Some((MemberLedger { place, .. }, (_, at))) =
-            self.books.get(&member).and_then(|b| Some((b, b.last?)))
+        if let Some((MemberLedger { index: place, .. }, (_, at))) =
+            self.members.get(&member).and_then(|b| Some((b, b.end?)))
         {
-            self.gather.finish_source(*place, at);
+            self.merger.finish_source(*place, at);
         }
         self.close();
     }
 
     /// Books what lost members owed, once all others have reported: not earlier, since the load may still be ended.
     fn close(&mut self) {
-        if self.closed || !self.books.values().all(|book| book.lost || book.is_complete()) {
+        if self.closed
+            || !self.members.values().all(|member_ledger| member_ledger.lost || member_ledger.is_complete())
+        {
             return;
         }
         self.closed = true;
-        for book in self.books.values_mut().filter(|book| book.lost) {
-            let (mut owed, mut told) = (BTreeMap::<u32, u64>::new(), book.due);
-            for second in owed_seconds(&self.offer, &book.loops, self.all, self.ends) {
+        for member_ledger in self.members.values_mut().filter(|member_ledger| member_ledger.lost) {
+            let (mut owed, mut reported) = (BTreeMap::<u32, u64>::new(), member_ledger.due);
+            for second in owed_seconds(&self.offer, &member_ledger.loops, self.total_loops, self.load_end) {
                 *owed.entry(second).or_default() += 1;
             }
             // What it reported was the first of it.
             for count in owed.values_mut() {
-                let known = told.min(*count);
-                (*count, told) = (*count - known, told - known);
+                let known = reported.min(*count);
+                (*count, reported) = (*count - known, reported - known);
             }
             owed.retain(|_, count| *count > 0);
-            let open = book.due.saturating_sub(book.decided);
-            let waiting = book.backlog.min(open);
+            let open = member_ledger.due.saturating_sub(member_ledger.decided);
+            let waiting = member_ledger.backlog.min(open);
             // Arrivals due after the end are not counted, though they may have been sent.
-            let within = |ends| owed_seconds(&self.offer, &book.loops, self.all, ends).count() as u64;
-            let beyond = within(self.ends.max(book.until + book.goes_on)) - within(self.ends);
-            book.unaccounted = waiting + owed.values().sum::<u64>() + beyond;
-            let mut first = Slice { index: book.next, ..Slice::default() };
+            let within =
+                |ends| owed_seconds(&self.offer, &member_ledger.loops, self.total_loops, ends).count() as u64;
+            let beyond = within(self.load_end.max(member_ledger.reported_until + member_ledger.overrun))
+                - within(self.load_end);
+            member_ledger.unaccounted = waiting + owed.values().sum::<u64>() + beyond;
+            let mut first = Slice { index: member_ledger.next_slice, ..Slice::default() };
             first.outcomes.add(Outcome::Unsent, waiting);
             first.outcomes.add(Outcome::Unfinished, open - waiting);
-            let mut missing = BTreeMap::from([(book.next, first)]);
+            let mut missing = BTreeMap::from([(member_ledger.next_slice, first)]);
             for (second, due) in owed {
-                let index = second.max(book.next);
+                let index = second.max(member_ledger.next_slice);
                 let slice = missing.entry(index).or_insert_with(|| Slice { index, ..Slice::default() });
                 slice.due += due;
                 slice.outcomes.add(Outcome::Unsent, due);
             }
             for slice in missing.values().filter(|slice| slice.due + slice.outcomes.total() > 0) {
-                self.gather.add(book.place, slice);
+                self.merger.add(member_ledger.index, slice);
             }
-            self.gather.finish_source(book.place, book.until.min(self.ends));
+            self.merger.finish_source(member_ledger.index, member_ledger.reported_until.min(self.load_end));
         }
     }
 
     /// The next second that every member has reported or has no more of. What lost members owed follows once the others
     /// are over.
-    pub fn next_whole(&mut self) -> Option<Slice> {
-        self.gather.next_complete()
+    pub fn next_complete(&mut self) -> Option<Slice> {
+        self.merger.next_complete()
     }
 
     /// All complete seconds so far, merged.
     pub fn total(&self) -> &Slice {
-        self.gather.total()
+        self.merger.total()
     }
 
     /// Whether every member has reported all, or is lost.
@@ -200,28 +216,28 @@ impl Ledger {
     }
 
     /// The trial's counts.
-    pub fn into_counted(self) -> TrialCounts {
-        self.gather.into_counts()
+    pub fn into_counts(self) -> TrialCounts {
+        self.merger.into_counts()
     }
 
     /// The second up to which a member may drop its slices, if worth a message: several came since the last one.
     pub fn acknowledge(&mut self, member: u32) -> Option<u32> {
-        let book = self.books.get_mut(&member)?;
-        let is_due = book.next >= book.acknowledged + ACKNOWLEDGED;
+        let member_ledger = self.members.get_mut(&member)?;
+        let is_due = member_ledger.next_slice >= member_ledger.acknowledged + SLICES_PER_ACKNOWLEDGEMENT;
         is_due.then(|| {
-            book.acknowledged = book.next;
-            book.next - 1
+            member_ledger.acknowledged = member_ledger.next_slice;
+            member_ledger.next_slice - 1
         })
     }
 
     /// How far a member has reported without a gap.
     pub fn reported_until(&self, member: u32) -> Nanos {
-        self.books.get(&member).map_or(Nanos::ZERO, |book| book.until)
+        self.members.get(&member).map_or(Nanos::ZERO, |member_ledger| member_ledger.reported_until)
     }
 
     /// Arrivals a lost member owed since its last report, as known when the trial is over.
     pub fn unaccounted(&self, member: u32) -> u64 {
-        self.books.get(&member).map_or(0, |book| book.unaccounted)
+        self.members.get(&member).map_or(0, |member_ledger| member_ledger.unaccounted)
     }
 }
 

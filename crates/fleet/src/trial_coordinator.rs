@@ -57,7 +57,7 @@ pub enum Absence {
     /// Twice, it was not ready in time.
     Unready,
     /// It has reported nothing since this time of the trial, and is overdue by more than [`SLICE_LATE`].
-    Behind(Nanos),
+    Overdue(Nanos),
     /// It was gone at this time of the trial, for a known reason.
     Gone(Nanos, String),
 }
@@ -72,22 +72,22 @@ pub struct TrialCoordinator {
     trial: u64,
     lead: Nanos,
     /// Time before the start when it is decided whether the trial begins.
-    spare: Nanos,
+    decision_lead: Nanos,
     start: Nanos,
     /// Time of the last tick.
-    ticked: Nanos,
+    last_tick: Nanos,
     /// Total time the coordinator was not listening.
     away: Nanos,
     phase: Phase,
     members: BTreeMap<u32, MemberProgress>,
-    moves: VecDeque<TrialAction>,
+    actions: VecDeque<TrialAction>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Not all are ready.
     Arming {
-        again: bool,
+        is_retry: bool,
     },
     Running,
     Stopped {
@@ -100,17 +100,17 @@ enum Phase {
 struct MemberProgress {
     armed: bool,
     /// How far it has reported.
-    until: Nanos,
+    reported_until: Nanos,
     /// `away` of the coordinator at its last report.
-    away: Nanos,
+    away_at_report: Nanos,
     /// When its load ended.
-    over: Option<Nanos>,
+    load_end: Option<Nanos>,
     absent: Option<Absence>,
 }
 
 impl MemberProgress {
     fn is_awaited(&self) -> bool {
-        self.over.is_none() && self.absent.is_none()
+        self.load_end.is_none() && self.absent.is_none()
     }
 }
 
@@ -124,41 +124,41 @@ impl TrialCoordinator {
     ) -> Self {
         let members = members.into_iter().map(|member| (member, MemberProgress::default())).collect();
         let lead = LEAD_LEAST.max(worst_round_trip * LEAD_ROUND_TRIPS);
-        let phase = Phase::Arming { again: false };
-        let mut muster = Self {
+        let phase = Phase::Arming { is_retry: false };
+        let mut coordinator = Self {
             trial,
             lead,
-            spare: READY_BEFORE.max(worst_round_trip),
+            decision_lead: READY_BEFORE.max(worst_round_trip),
             start: Nanos::ZERO,
-            ticked: now,
+            last_tick: now,
             away: Nanos::ZERO,
             phase,
             members,
-            moves: VecDeque::new(),
+            actions: VecDeque::new(),
         };
-        muster.arm(now);
-        muster
+        coordinator.arm(now);
+        coordinator
     }
 
     fn arm(&mut self, now: Nanos) {
         self.start = now + self.lead;
         self.members.values_mut().for_each(|part| part.armed = false);
-        self.moves.push_back(TrialAction::Arm { trial: self.trial, start: self.start });
+        self.actions.push_back(TrialAction::Arm { trial: self.trial, start: self.start });
     }
 
     /// What to do next; `None` for now.
     pub fn next_action(&mut self) -> Option<TrialAction> {
-        self.moves.pop_front()
+        self.actions.pop_front()
     }
 
     /// Time passes: call it some twenty times a second, and at [`Self::decision_time`], after all pending messages.
     pub fn tick(&mut self, now: Nanos) {
-        self.away += (now - self.ticked) - TICK_MOST;
-        self.ticked = now;
+        self.away += (now - self.last_tick) - TICK_MOST;
+        self.last_tick = now;
         match self.phase {
             Phase::Arming { .. } if self.is_too_late_to_cancel(now) => self.run(),
-            Phase::Arming { again } if now + self.spare > self.start => {
-                self.moves.push_back(TrialAction::Cancel { trial: self.trial });
+            Phase::Arming { is_retry: again } if now + self.decision_lead > self.start => {
+                self.actions.push_back(TrialAction::Cancel { trial: self.trial });
                 if again {
                     for part in self.members.values_mut().filter(|part| !part.armed) {
                         part.absent = Some(Absence::Unready);
@@ -166,21 +166,21 @@ impl TrialCoordinator {
                     self.phase = Phase::Failed;
                 } else {
                     (self.trial, self.lead) = (self.trial + 1, self.lead * 2);
-                    self.phase = Phase::Arming { again: true };
+                    self.phase = Phase::Arming { is_retry: true };
                     self.arm(now);
                 }
             }
             Phase::Running | Phase::Stopped { .. } => {
                 let late = |part: &MemberProgress| {
-                    let unheard = self.away - part.away;
-                    now > self.start + part.until + SLICE + SLICE_LATE + unheard
+                    let unheard = self.away - part.away_at_report;
+                    now > self.start + part.reported_until + SLICE + SLICE_LATE + unheard
                 };
                 let behind = |(member, part): (&u32, &MemberProgress)| {
-                    (part.is_awaited() && late(part)).then_some((*member, part.until))
+                    (part.is_awaited() && late(part)).then_some((*member, part.reported_until))
                 };
                 let behind: Vec<(u32, Nanos)> = self.members.iter().filter_map(behind).collect();
                 for (member, until) in behind {
-                    self.lose(member, Absence::Behind(until), now);
+                    self.lose(member, Absence::Overdue(until), now);
                 }
             }
             Phase::Arming { .. } | Phase::Failed => {}
@@ -190,17 +190,17 @@ impl TrialCoordinator {
     /// When a tick takes a decision that cannot be taken any more soon after.
     pub fn decision_time(&self) -> Option<Nanos> {
         let is_arming = matches!(self.phase, Phase::Arming { .. });
-        is_arming.then(|| self.start - self.spare + Nanos(1))
+        is_arming.then(|| self.start - self.decision_lead + Nanos(1))
     }
 
     /// A cancellation would reach some that have begun.
     fn is_too_late_to_cancel(&self, now: Nanos) -> bool {
-        now + self.spare / 2 > self.start
+        now + self.decision_lead / 2 > self.start
     }
 
     fn run(&mut self) {
         self.phase = Phase::Running;
-        self.moves.push_back(TrialAction::Begin);
+        self.actions.push_back(TrialAction::Begin);
     }
 
     /// A member is ready to begin. When that arrives does not matter: it begins by its own clock.
@@ -217,15 +217,15 @@ impl TrialCoordinator {
 
     /// A member has reported up to this time of the trial.
     pub fn member_reported(&mut self, member: u32, until: Nanos) {
-        if let Some(part) = self.members.get_mut(&member).filter(|part| until > part.until) {
-            (part.until, part.away) = (until, self.away);
+        if let Some(part) = self.members.get_mut(&member).filter(|part| until > part.reported_until) {
+            (part.reported_until, part.away_at_report) = (until, self.away);
         }
     }
 
     /// A member has reported all; its load ended at this time of the trial.
     pub fn member_over(&mut self, member: u32, at: Nanos) {
         if let Some(part) = self.members.get_mut(&member).filter(|part| part.absent.is_none()) {
-            part.over = Some(at);
+            part.load_end = Some(at);
         }
     }
 
@@ -239,7 +239,7 @@ impl TrialCoordinator {
     fn lose(&mut self, member: u32, why: Absence, now: Nanos) {
         if let Some(part) = self.members.get_mut(&member) {
             part.absent = Some(why);
-            self.moves.push_back(TrialAction::Lose { member });
+            self.actions.push_back(TrialAction::Lose { member });
         }
         self.stop(now);
     }
@@ -252,12 +252,12 @@ impl TrialCoordinator {
         }
         match self.phase {
             Phase::Arming { .. } => {
-                self.moves.push_back(TrialAction::Cancel { trial: self.trial });
+                self.actions.push_back(TrialAction::Cancel { trial: self.trial });
                 self.phase = Phase::Failed;
             }
             Phase::Running => {
                 let at = now + STOP_LEAD - self.start;
-                self.moves.push_back(TrialAction::Stop { trial: self.trial, at });
+                self.actions.push_back(TrialAction::Stop { trial: self.trial, at });
                 self.phase = Phase::Stopped { at };
             }
             Phase::Stopped { .. } | Phase::Failed => {}
@@ -299,7 +299,7 @@ impl TrialCoordinator {
         let ends = self.stopped().map_or(ends, |_| Nanos::ZERO);
         self.members
             .iter()
-            .filter_map(move |(member, part)| Some((*member, part.over.filter(|at| *at < ends)?)))
+            .filter_map(move |(member, part)| Some((*member, part.load_end.filter(|at| *at < ends)?)))
     }
 
     /// Members whose load went on for more than a second after its end, and until when.
@@ -307,7 +307,7 @@ impl TrialCoordinator {
         let limit = self.stopped().map_or(Nanos::MAX, |at| at + STOP_LATE);
         self.members
             .iter()
-            .filter_map(move |(member, part)| Some((*member, part.over.filter(|at| *at > limit)?)))
+            .filter_map(move |(member, part)| Some((*member, part.load_end.filter(|at| *at > limit)?)))
     }
 }
 

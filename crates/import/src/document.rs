@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use toml_writer::TomlWriter;
 
 /// Further requests are commented out: a plan with more is refused.
-const MOST_REQUESTS: usize = 1000;
+const MAX_REQUESTS: usize = 1000;
 
 /// A whole plan file.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Document {
     pub notes: Vec<String>,
     pub secrets: Secrets,
     /// Intended placeholders, unlike those that a copied text happens to contain.
-    pub meant: BTreeSet<String>,
+    pub placeholders: BTreeSet<String>,
 }
 
 /// `[target]`.
@@ -51,7 +51,7 @@ pub(crate) struct Flow {
 pub(crate) struct Request {
     pub name: String,
     /// Commented out.
-    pub off: bool,
+    pub disabled: bool,
     pub think: Option<String>,
     /// Omitted where it follows from the body.
     pub method: String,
@@ -63,9 +63,9 @@ pub(crate) struct Request {
     /// Statuses and ranges; empty: the default.
     pub expect_status: Vec<String>,
     /// Name and location of each value extracted from the answer.
-    pub take: Vec<(String, String)>,
+    pub extractions: Vec<(String, String)>,
     /// Comments that only describe it.
-    pub about: Vec<String>,
+    pub comments: Vec<String>,
     pub notes: Vec<String>,
 }
 
@@ -142,9 +142,9 @@ impl Document {
         let mut requests = std::mem::take(&mut self.requests);
         let mut flow = self.flow.take();
         let all: &mut Vec<Request> = flow.as_mut().map_or(&mut requests, |flow| &mut flow.steps);
-        self.meant.extend(self.secrets.placeholders());
+        self.placeholders.extend(self.secrets.placeholders());
         for request in &mut *all {
-            name_lookalikes(request, &self.meant);
+            name_lookalikes(request, &self.placeholders);
         }
         number_equal_names(all);
         self.notes.extend(comment_out_excess(all));
@@ -156,28 +156,28 @@ impl Document {
         let used = |text: &str| texts.iter().any(|in_plan| contains(in_plan, text.as_bytes()));
         self.notes.extend(self.secrets.notes(used));
 
-        let mut sheet = TomlWriter::default();
-        sheet.comment(&format!(
+        let mut writer = TomlWriter::default();
+        writer.comment(&format!(
             "Written by torment from {}. Edit it, then try it: torment run THIS-FILE --once",
             self.source
         ));
-        sheet.notes("", &self.notes);
-        sheet.target(&self.target, auth.as_ref(), &headers);
+        writer.notes("", &self.notes);
+        writer.target(&self.target, auth.as_ref(), &headers);
         if let Some(flow) = &flow {
-            sheet.line("");
-            sheet.notes("", &flow.notes);
-            sheet.line("[[flow]]");
-            sheet.pair("name", &flow.name);
-            sheet.line("cookies = true");
+            writer.line("");
+            writer.notes("", &flow.notes);
+            writer.line("[[flow]]");
+            writer.pair("name", &flow.name);
+            writer.line("cookies = true");
         }
-        let alone = requests.len() == 1 && !requests[0].off;
+        let alone = requests.len() == 1 && !requests[0].disabled;
         for request in &requests {
-            sheet.request(if alone { "[request]" } else { "[[request]]" }, request);
+            writer.request(if alone { "[request]" } else { "[[request]]" }, request);
         }
         for step in flow.iter().flat_map(|flow| &flow.steps) {
-            sheet.request("[[flow.step]]", step);
+            writer.request("[[flow.step]]", step);
         }
-        ImportedPlan { plan: sheet.out, notes: sheet.notes }
+        ImportedPlan { plan: writer.out, notes: writer.notes }
     }
 
     /// The credentials of every request, if all agree; where they differ, they become headers.
@@ -208,15 +208,15 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 
 /// Comments out requests beyond the maximum.
 fn comment_out_excess(requests: &mut [Request]) -> Option<String> {
-    let active = requests.iter_mut().filter(|request| !request.off);
-    let mut cut = 0;
-    for request in active.skip(MOST_REQUESTS) {
-        request.off = true;
-        request.about.push("Too many for one plan: commented out.".to_owned());
-        cut += 1;
+    let active = requests.iter_mut().filter(|request| !request.disabled);
+    let mut excess = 0;
+    for request in active.skip(MAX_REQUESTS) {
+        request.disabled = true;
+        request.comments.push("Too many for one plan: commented out.".to_owned());
+        excess += 1;
     }
-    (cut > 0)
-        .then(|| format!("a plan holds at most {MOST_REQUESTS} requests: the last {cut} are commented out"))
+    (excess > 0)
+        .then(|| format!("a plan holds at most {MAX_REQUESTS} requests: the last {excess} are commented out"))
 }
 
 /// Names in a plan are unique: the first keeps it, the next becomes `… (2)`.
@@ -257,12 +257,12 @@ fn shared_headers(requests: &mut [Request]) -> Vec<(String, String)> {
 }
 
 /// Notes what torment would take for a placeholder in copied text, and so not send as is.
-fn name_lookalikes(request: &mut Request, meant: &BTreeSet<String>) {
+fn name_lookalikes(request: &mut Request, allowed: &BTreeSet<String>) {
     let mut notes = Vec::new();
     for (place, text) in request.parts() {
         match placeholders(&String::from_utf8_lossy(text)) {
             Ok(found) => {
-                for found in found.into_iter().filter(|text| !meant.contains(text)) {
+                for found in found.into_iter().filter(|text| !allowed.contains(text)) {
                     notes.push(format!(
                         "the {place} holds '{found}', which torment takes for a placeholder and replaces"
                     ));

@@ -21,9 +21,9 @@ pub(crate) fn parse_fields(text: &str) -> Option<Vec<(String, String)>> {
         fields.push((name, value));
     }
     let encode = |text: &str| encode::form(text.as_bytes());
-    let again: Vec<_> =
+    let reencoded: Vec<_> =
         fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
-    (again.join("&") == normal(text)).then_some(fields)
+    (reencoded.join("&") == normal(text)).then_some(fields)
 }
 
 /// A body for a plan, its secrets hidden: a form as its fields, if they reproduce it. `place` is its location in
@@ -33,16 +33,16 @@ pub(crate) fn body(
     media: &str,
     place: &str,
     secrets: &mut Secrets,
-    mut put_in: impl FnMut(&str) -> String,
+    mut substitute: impl FnMut(&str) -> String,
 ) -> Body {
     let is_form = media.starts_with(CONTENT_TYPE);
     if is_form && let Some(mut fields) = parse_fields(text) {
         for (name, value) in &mut fields {
-            *value = secrets.hide_in_field(name, &put_in(value), "in a form");
+            *value = secrets.hide_in_field(name, &substitute(value), "in a form");
         }
         return Body::Form(fields);
     }
-    let text = put_in(text);
+    let text = substitute(text);
     let hidden = if media.contains("json") || looks_like_json(&text) {
         secrets.hide_fields(&text, &json_fields(&text), &format!("{place}, escaped as it stands there"))
     } else if is_form {

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Secrets found so far, each with the environment variable that will hold it.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    kept: Vec<FoundSecret>,
+    found: Vec<FoundSecret>,
     /// Placeholders already used for something else.
     pub reserved: BTreeSet<String>,
 }
@@ -17,7 +17,7 @@ struct FoundSecret {
     name: String,
     /// So that equal values get the same name; never written anywhere.
     value: String,
-    what: String,
+    description: String,
 }
 
 impl FoundSecret {
@@ -33,22 +33,25 @@ impl Secrets {
     }
 
     /// The placeholder for a value. Equal values of one sort share it; `what` describes it in notes.
-    pub(crate) fn hide(&mut self, sort: &str, value: &str, what: &str) -> String {
-        let wish = variable_name(sort);
-        let same = |kept: &&FoundSecret| kept.value == value && without_number(&kept.name) == wish;
-        if let Some(kept) = self.kept.iter().find(same) {
+    pub(crate) fn hide(&mut self, kind: &str, value: &str, description: &str) -> String {
+        let preferred_name = variable_name(kind);
+        let same = |kept: &&FoundSecret| kept.value == value && without_number(&kept.name) == preferred_name;
+        if let Some(kept) = self.found.iter().find(same) {
             return kept.placeholder();
         }
         let reserved = |name: &str| self.reserved.contains(&format!("{{env:{name}}}"));
-        let taken = |name: &str| reserved(name) || self.kept.iter().any(|kept| kept.name == name);
-        let name = if taken(&wish) {
-            (2..).map(|n| format!("{wish}_{n}")).find(|name| !taken(name)).expect("numbers do not end")
+        let taken = |name: &str| reserved(name) || self.found.iter().any(|kept| kept.name == name);
+        let name = if taken(&preferred_name) {
+            (2..)
+                .map(|n| format!("{preferred_name}_{n}"))
+                .find(|name| !taken(name))
+                .expect("numbers do not end")
         } else {
-            wish
+            preferred_name
         };
-        let kept = FoundSecret { name, value: value.to_owned(), what: what.to_owned() };
-        let placeholder = kept.placeholder();
-        self.kept.push(kept);
+        let secret = FoundSecret { name, value: value.to_owned(), description: description.to_owned() };
+        let placeholder = secret.placeholder();
+        self.found.push(secret);
         placeholder
     }
 
@@ -58,7 +61,7 @@ impl Secrets {
             match is_known {
                 true => {
                     let what = format!("the value of the header '{name}'");
-                    self.hide_around(name, value, &what, says_what_follows)
+                    self.hide_around(name, value, &what, is_label)
                 }
                 false => self.hide(name, value, &format!("the value of the header '{name}'")),
             }
@@ -72,7 +75,7 @@ impl Secrets {
     /// Hides what surrounds the placeholders of a secret text, unless that is plain.
     pub(crate) fn hide_around(
         &mut self,
-        sort: &str,
+        kind: &str,
         text: &str,
         what: &str,
         is_plain: impl Fn(&str) -> bool,
@@ -83,7 +86,7 @@ impl Secrets {
             let piece = &rest[..from];
             match piece.is_empty() || is_plain(piece) {
                 true => out.push_str(piece),
-                false => out.push_str(&self.hide(sort, piece, &format!("a part of {what}"))),
+                false => out.push_str(&self.hide(kind, piece, &format!("a part of {what}"))),
             }
             out.push_str(&rest[from..to]);
             rest = &rest[to..];
@@ -106,13 +109,13 @@ impl Secrets {
     }
 
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = String> {
-        self.kept.iter().map(FoundSecret::placeholder)
+        self.found.iter().map(FoundSecret::placeholder)
     }
 
     /// One sentence for each secret whose placeholder is used.
     pub(crate) fn notes(&self, used: impl Fn(&str) -> bool) -> impl Iterator<Item = String> {
-        let kept = self.kept.iter().filter(move |kept| used(&kept.placeholder()));
-        kept.map(|FoundSecret { name, what, .. }| {
+        let kept = self.found.iter().filter(move |kept| used(&kept.placeholder()));
+        kept.map(|FoundSecret { name, description: what, .. }| {
             format!("kept out of the plan: {what}; before a run: export {name}='…'")
         })
     }
@@ -147,7 +150,7 @@ fn placeholder(text: &str) -> Option<(usize, usize)> {
 }
 
 /// Whether a part of a secret header value is only the name of a scheme or cookie, as in `Bearer ` and `session=`.
-fn says_what_follows(piece: &str) -> bool {
+fn is_label(piece: &str) -> bool {
     let is_word = |word: &str| word.bytes().all(|b| b.is_ascii_alphabetic());
     let names = piece.split_once(' ').filter(|(scheme, _)| is_word(scheme)).map_or(piece, |(_, names)| names);
     names.split([';', ',', ' ']).all(|part| part.is_empty() || part.ends_with('='))
@@ -161,9 +164,9 @@ pub(crate) fn looks_like_json(text: &str) -> bool {
 }
 
 /// Letters, digits and `_`, beginning with a letter, in capitals.
-fn variable_name(sort: &str) -> String {
+fn variable_name(kind: &str) -> String {
     let upper: String =
-        sort.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+        kind.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
     let name = upper.trim_matches('_');
     if name.starts_with(|c: char| c.is_ascii_uppercase()) {
         name.to_owned()
@@ -178,15 +181,16 @@ fn without_number(name: &str) -> &str {
 
 /// Whether the name of a header, parameter or field implies a secret value.
 pub(crate) fn is_secret(name: &str) -> bool {
-    const WITHIN: [&str; 16] = units::texts![
+    const SECRET_PARTS: [&str; 16] = units::texts![
         "authorization" "password" "passwd" "passphrase" "passcode" "secret" "token" "apikey" "accesskey" "authkey"
         "privatekey" "subscriptionkey" "credential" "signature" "sessionid" "sessid"
     ];
-    const WHOLE: [&str; 8] = ["auth", "xauth", "pwd", "pass", "sid", "sig", "jwt", "cookie"];
+    const SECRET_NAMES: [&str; 8] = ["auth", "xauth", "pwd", "pass", "sid", "sig", "jwt", "cookie"];
     let name: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     let kind_of_token = name.ends_with("tokentype");
-    !kind_of_token && (WITHIN.iter().any(|part| name.contains(part)) || WHOLE.contains(&name.as_str()))
+    !kind_of_token
+        && (SECRET_PARTS.iter().any(|part| name.contains(part)) || SECRET_NAMES.contains(&name.as_str()))
 }
 
 /// A named value inside a text.
@@ -219,10 +223,10 @@ pub(crate) fn query_fields(path: &str) -> Vec<Field> {
 /// password is a field of its own, unless the whole surrounding field is secret.
 fn url_fields(url: &str) -> Vec<Field> {
     let Some(mut password) = password_field(url) else { return query_fields(url) };
-    let meet = |a: &Range<usize>, b: &Range<usize>| a.start < b.end && b.start < a.end;
+    let overlap = |a: &Range<usize>, b: &Range<usize>| a.start < b.end && b.start < a.end;
     let mut fields = Vec::new();
     for field in query_fields(url) {
-        if !meet(&field.value, &password.value) {
+        if !overlap(&field.value, &password.value) {
             fields.push(field);
         } else if is_secret(&field.name) {
             password.value.end = password.value.end.min(field.value.start);
@@ -232,7 +236,7 @@ fn url_fields(url: &str) -> Vec<Field> {
             let within = json_fields(&url[field.value])
                 .into_iter()
                 .map(|inner| Field { value: inner.value.start + at..inner.value.end + at, ..inner });
-            fields.extend(within.filter(|inner| !meet(&inner.value, &password.value)));
+            fields.extend(within.filter(|inner| !overlap(&inner.value, &password.value)));
         }
     }
     if !password.value.is_empty() {

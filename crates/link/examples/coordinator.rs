@@ -73,67 +73,70 @@ fn hello() -> Hello {
 fn listen(workers: u32, rate: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
     let authority = Authority::new(Duration::from_secs(3600))?;
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
-    let file = JoinFile { at: listener.local_addr()?.to_string(), pass: authority.issue(FleetRole::Worker)? };
+    let file = JoinFile {
+        address: listener.local_addr()?.to_string(),
+        credentials: authority.issue(FleetRole::Worker)?,
+    };
     let mut command = Command::new(std::env::current_exe()?);
     command.args([WORKERS, &workers.to_string(), &rate.to_string()]).stdin(Stdio::piped());
     let mut others = command.spawn()?;
     others.stdin.take().ok_or("it was asked to be piped")?.write_all(file.to_text().as_bytes())?;
     alone(0);
-    let mut post = CoordinatorLink::open(BUILD, &BuildStamp::default(), FleetRole::Worker, &[])?;
-    post.listen(listener, &authority.issue(FleetRole::Coordinator)?)?;
+    let mut coordinator_link = CoordinatorLink::open(BUILD, &BuildStamp::default(), FleetRole::Worker, &[])?;
+    coordinator_link.listen(listener, &authority.issue(FleetRole::Coordinator)?)?;
     let mut joined = 0;
     while joined < workers {
-        match post.next(Duration::from_secs(60)) {
+        match coordinator_link.next(Duration::from_secs(60)) {
             Some((_, MemberEvent::Joined(_))) => joined += 1,
             other => return Err(format!("{joined} of {workers} have come, and then {other:?}").into()),
         }
     }
-    post.compare_clocks(Duration::from_secs(30));
+    coordinator_link.compare_clocks(Duration::from_secs(30));
     let offer =
         OfferedLoad::Open(Schedule::constant(Rate((rate * u64::from(workers)) as f64), SLICE * seconds));
-    let loops = LoopAssignment::dealt((0..workers).map(|member| (member, 1)));
+    let loops = LoopAssignment::deal((0..workers).map(|member| (member, 1)));
     let (mut ledger, mut wholes) = (Ledger::new(&loops, &offer), Vec::new());
-    let mut muster = TrialCoordinator::begin(1, 0..workers, SLICE, now());
+    let mut coordinator = TrialCoordinator::begin(1, 0..workers, SLICE, now());
     let mut before = Nanos::ZERO;
-    while !(muster.is_over() && ledger.is_over()) {
-        while let Some(next) = muster.next_action() {
+    while !(coordinator.is_over() && ledger.is_over()) {
+        while let Some(next) = coordinator.next_action() {
             match next {
                 TrialAction::Arm { trial, start } => {
                     for member in 0..workers {
                         let (offer, loops, of) = (offer.clone(), loops.of(member).to_vec(), loops.total());
-                        let duty =
+                        let assignment =
                             TrialAssignment { trial, offer, loops, of, first_number: 0, start, drain: SLICE };
-                        post.send(member, Instruction::Arm(Box::new(duty)));
+                        coordinator_link.send(member, Instruction::Arm(Box::new(assignment)));
                     }
                 }
                 TrialAction::Begin => before = spent()?,
                 other => return Err(format!("it does not go on as it should: {other:?}").into()),
             }
         }
-        if let Some((member, news)) = post.next(Duration::from_millis(50)) {
-            match news {
-                MemberEvent::Told(MemberReport::Armed { trial }) => muster.armed(member, trial),
-                MemberEvent::Told(MemberReport::Slice { trial, slice }) => {
+        if let Some((member, event)) = coordinator_link.next(Duration::from_millis(50)) {
+            match event {
+                MemberEvent::Reported(MemberReport::Armed { trial }) => coordinator.armed(member, trial),
+                MemberEvent::Reported(MemberReport::Slice { trial, slice }) => {
                     ledger.add_slice(member, &slice);
-                    muster.member_reported(member, ledger.reported_until(member));
+                    coordinator.member_reported(member, ledger.reported_until(member));
                     if let Some(second) = ledger.acknowledge(member) {
-                        post.send(member, Instruction::Heard { trial, second });
+                        coordinator_link.send(member, Instruction::Heard { trial, second });
                     }
                 }
-                MemberEvent::Told(MemberReport::Over { at, slices, .. }) => {
+                MemberEvent::Reported(MemberReport::Over { at, slices, .. }) => {
                     ledger.finish_member(member, at, slices);
-                    muster.member_over(member, at);
+                    coordinator.member_over(member, at);
                 }
                 other => return Err(format!("worker {member}: {other:?}").into()),
             }
         }
-        while let Some(whole) = ledger.next_whole() {
-            wholes.push(now() - (muster.start_time() + SLICE * u64::from(whole.index + 1)));
+        while let Some(whole) = ledger.next_complete() {
+            wholes.push(now() - (coordinator.start_time() + SLICE * u64::from(whole.index + 1)));
         }
-        muster.tick(now());
+        coordinator.tick(now());
     }
     let spent = spent()? - before;
-    let counted = ledger.into_counted().total;
+    let counted = ledger.into_counts().total;
     assert_eq!(counted.due, rate * u64::from(workers) * seconds, "what was told is in the books");
     wholes.sort_unstable();
     let bytes = slices(rate)[0].clone();
@@ -146,7 +149,7 @@ fn listen(workers: u32, rate: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
         wholes[wholes.len() - 1],
         memory()?,
     );
-    drop(post);
+    drop(coordinator_link);
     others.wait()?;
     Ok(())
 }
@@ -198,28 +201,28 @@ fn report(workers: u32, rate: u64) -> Result<(), Box<dyn Error>> {
     let mut wires: Vec<MemberLink> =
         (0..workers).map(|_| MemberLink::join(&file, hello(), &[])).collect::<Result<_, _>>()?;
     let mut begun: Option<(u64, Nanos, u64)> = None;
-    for wire in &mut wires {
-        let duty = match wire.next(Duration::from_secs(60))? {
-            Some(Instruction::Arm(duty)) => duty,
+    for member_link in &mut wires {
+        let assignment = match member_link.next(Duration::from_secs(60))? {
+            Some(Instruction::Arm(assignment)) => assignment,
             other => return Err(format!("expected an order, heard {other:?}").into()),
         };
-        wire.send(MemberReport::Armed { trial: duty.trial });
-        begun = Some((duty.trial, duty.start, duty.offer.latest_end().0 / SLICE.0));
+        member_link.send(MemberReport::Armed { trial: assignment.trial });
+        begun = Some((assignment.trial, assignment.start, assignment.offer.latest_end().0 / SLICE.0));
     }
     let (trial, start, seconds) = begun.ok_or("there are no workers")?;
     for second in 0..seconds {
         let ends = start + SLICE * (second + 1);
         std::thread::sleep(Duration::from_nanos((ends - now()).0));
-        for (nth, wire) in wires.iter_mut().enumerate() {
+        for (nth, member_link) in wires.iter_mut().enumerate() {
             // Instructions received meanwhile are not measured.
-            while wire.next(Duration::ZERO)?.is_some() {}
+            while member_link.next(Duration::ZERO)?.is_some() {}
             let slice = Slice { index: second as u32, ..slices[nth % slices.len()].clone() };
-            wire.send(MemberReport::Slice { trial, slice: Box::new(slice) });
+            member_link.send(MemberReport::Slice { trial, slice: Box::new(slice) });
         }
     }
-    for wire in &wires {
+    for member_link in &wires {
         let worked = Box::new(MemberFigures::default());
-        wire.send(MemberReport::Over { trial, at: SLICE * seconds, slices: seconds as u32, worked });
+        member_link.send(MemberReport::Over { trial, at: SLICE * seconds, slices: seconds as u32, worked });
     }
     // Until the other side has received everything.
     while wires[0].next(Duration::from_secs(60)).is_ok() {}

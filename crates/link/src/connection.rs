@@ -24,13 +24,13 @@ pub(crate) const PATH: &str = "/torment.Fleet/Join";
 /// Largest message of a member: a slice is some 20 KiB; one with the answers of a day has 100 more.
 pub(crate) const REPORT_MOST: usize = 4 << 20;
 /// Largest message of a coordinator: a plan may have 64 MiB of rows, besides the rest.
-pub(crate) const ORDER_MOST: usize = 72 << 20;
+pub(crate) const INSTRUCTION_MOST: usize = 72 << 20;
 /// HTTP/2 window per direction: a dozen slices. Anything beyond waits at the sender.
 const WINDOW: u32 = 256 << 10;
 /// HTTP/2 ping interval of a silent connection.
-const ASKED: Duration = Duration::from_secs(2);
+const PING_INTERVAL: Duration = Duration::from_secs(2);
 /// Ping timeout. A peer that is frozen for a while is not gone: its late slices show long before.
-const ANSWERED: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Answers calls over `io` until the other side, or `service`, is done.
 pub(crate) async fn serve<S>(io: impl ByteStream, service: S) -> Result<(), hyper::Error>
@@ -40,8 +40,8 @@ where
 {
     let mut http = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
     http.timer(TokioTimer::new())
-        .keep_alive_interval(ASKED)
-        .keep_alive_timeout(ANSWERED)
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .max_concurrent_streams(1);
@@ -57,8 +57,8 @@ pub(crate) async fn connect(
 ) -> Result<(GrpcClient, impl Future<Output = Result<(), hyper::Error>> + Send + 'static), hyper::Error> {
     let mut http = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     http.timer(TokioTimer::new())
-        .keep_alive_interval(ASKED)
-        .keep_alive_timeout(ANSWERED)
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW);
     let (sender, connection) = http.handshake(TokioIo::new(io)).await?;

@@ -19,34 +19,34 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Tolerated difference between machines' clocks; beyond it certificates are rejected.
 const CLOCKS_APART: Duration = Duration::from_secs(24 * 3600);
 /// First line of a join file.
-const BEGINS: &str = "# Lets one process into a run of torment: keep it from others.";
-const AT: &str = "at ";
+const FIRST_LINE: &str = "# Lets one process into a run of torment: keep it from others.";
+const ADDRESS_PREFIX: &str = "at ";
 
 /// The certificate authority of one run. Its key lives as long as this value; after that no more credentials can be
 /// issued.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
-    lasts: Duration,
+    lifetime: Duration,
 }
 
 /// One process's certificate for its role, the key, and the authority it trusts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// In PEM: the authority, its own certificate, the key.
-    text: String,
+    pem: String,
 }
 
 /// Credentials, and where to use them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinFile {
     /// `HOST:PORT` of the coordinator.
-    pub at: String,
+    pub address: String,
     /// Accepted there.
-    pub pass: Credentials,
+    pub credentials: Credentials,
 }
 
 fn failed(why: impl fmt::Display) -> Error {
-    Error::Pass(why.to_string())
+    Error::Credentials(why.to_string())
 }
 
 impl Authority {
@@ -54,12 +54,12 @@ impl Authority {
     ///
     /// # Errors
     /// If the machine has no randomness.
-    pub fn new(lasts: Duration) -> Result<Self, Error> {
-        let mut params = params("torment", lasts);
+    pub fn new(lifetime: Duration) -> Result<Self, Error> {
+        let mut params = params("torment", lifetime);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let key = KeyPair::generate().map_err(failed)?;
-        Ok(Self { issuer: CertifiedIssuer::self_signed(params, key).map_err(failed)?, lasts })
+        Ok(Self { issuer: CertifiedIssuer::self_signed(params, key).map_err(failed)?, lifetime })
     }
 
     /// Credentials for one process in this role.
@@ -67,7 +67,7 @@ impl Authority {
     /// # Errors
     /// As for [`Authority::new`].
     pub fn issue(&self, role: FleetRole) -> Result<Credentials, Error> {
-        let mut params = params(role.name(), self.lasts);
+        let mut params = params(role.name(), self.lifetime);
         params.subject_alt_names =
             CertificateParams::new(vec![role.name().to_owned()]).map_err(failed)?.subject_alt_names;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -77,18 +77,18 @@ impl Authority {
         }];
         let key = KeyPair::generate().map_err(failed)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(failed)?;
-        Ok(Credentials { text: format!("{}{}{}", self.issuer.pem(), certificate.pem(), key.serialize_pem()) })
+        Ok(Credentials { pem: format!("{}{}{}", self.issuer.pem(), certificate.pem(), key.serialize_pem()) })
     }
 }
 
 /// Certificate parameters, valid from a day ago until the run is over.
-fn params(name: &str, lasts: Duration) -> CertificateParams {
+fn params(name: &str, lifetime: Duration) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let at = |time: Duration| date_time_ymd(1970, 1, 1) + Duration::from_secs(time.as_secs());
     params.not_before = at(now.saturating_sub(CLOCKS_APART));
-    params.not_after = at(now + lasts + CLOCKS_APART);
+    params.not_after = at(now + lifetime + CLOCKS_APART);
     params
 }
 
@@ -121,7 +121,7 @@ impl Credentials {
     }
 
     fn parse(&self) -> Result<(RootCertStore, CertificateDer<'static>, PrivateKeyDer<'static>), Error> {
-        let certificates = CertificateDer::pem_slice_iter(self.text.as_bytes());
+        let certificates = CertificateDer::pem_slice_iter(self.pem.as_bytes());
         let certificates: Vec<_> = certificates.collect::<Result<_, _>>().map_err(failed)?;
         let [authority, own] = certificates.as_slice() else {
             let held = certificates.len();
@@ -131,7 +131,7 @@ impl Credentials {
         };
         let mut roots = RootCertStore::empty();
         roots.add(authority.clone()).map_err(failed)?;
-        let key = PrivateKeyDer::from_pem_slice(self.text.as_bytes())
+        let key = PrivateKeyDer::from_pem_slice(self.pem.as_bytes())
             .map_err(|why| failed(format!("it holds no key ({why}): copy it once more, all of it")))?;
         Ok((roots, own.clone(), key))
     }
@@ -157,7 +157,7 @@ fn provider() -> Arc<CryptoProvider> {
 impl JoinFile {
     /// The content of the join file, which only its reader may read.
     pub fn to_text(&self) -> String {
-        format!("{BEGINS}\n{AT}{}\n{}", self.at, self.pass.text)
+        format!("{FIRST_LINE}\n{ADDRESS_PREFIX}{}\n{}", self.address, self.credentials.pem)
     }
 }
 
@@ -167,14 +167,16 @@ impl FromStr for JoinFile {
     fn from_str(text: &str) -> Result<Self, Error> {
         let none =
             || failed("it is no file of torment's; expected a copy of the run.join or watch.join of the run");
-        let rest = text.trim_start().strip_prefix(BEGINS).ok_or_else(none)?;
-        let line =
-            rest.trim_start().split_once('\n').and_then(|(line, pem)| Some((line.strip_prefix(AT)?, pem)));
+        let rest = text.trim_start().strip_prefix(FIRST_LINE).ok_or_else(none)?;
+        let line = rest
+            .trim_start()
+            .split_once('\n')
+            .and_then(|(line, pem)| Some((line.strip_prefix(ADDRESS_PREFIX)?, pem)));
         let (at, pem) = line.ok_or_else(|| {
             failed("it does not say where the coordinator is: copy it once more, all of it")
         })?;
-        let file = Self { at: at.trim().to_owned(), pass: Credentials { text: pem.to_owned() } };
-        file.pass.parse()?;
+        let file = Self { address: at.trim().to_owned(), credentials: Credentials { pem: pem.to_owned() } };
+        file.credentials.parse()?;
         Ok(file)
     }
 }
@@ -187,6 +189,6 @@ impl fmt::Debug for Credentials {
 
 impl fmt::Debug for Authority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authority").field("lasts", &self.lasts).finish_non_exhaustive()
+        f.debug_struct("Authority").field("lasts", &self.lifetime).finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ pub enum Error {
     Start(#[source] io::Error),
     /// The credentials are invalid: why.
     #[error("the join file cannot be used: {0}")]
-    Pass(String),
+    Credentials(String),
     /// The coordinator rejects it: in its words.
     #[error("the coordinator refuses: {0}")]
     Refused(String),

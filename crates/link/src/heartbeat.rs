@@ -10,27 +10,27 @@ use tokio::time::{Instant, timeout_at};
 use units::Nanos;
 
 /// Clock queries per member before a load: one in a few is quick both ways.
-const ROUNDS: usize = 20;
+const QUERIES_PER_ROUND: usize = 20;
 /// Heartbeat interval.
-const BEAT: Duration = Duration::from_secs(1);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// One heartbeat in this many is a clock query: receiving its answer costs more than everything else in a second.
-const QUESTION: u32 = 4;
+const BEATS_PER_QUERY: u32 = 4;
 /// Heartbeats stop when the conductor has asked for no events for this long: members end the load of one that hangs.
-const CONDUCTED: Nanos = Nanos::from_secs(3);
+const CONDUCTOR_TIMEOUT: Nanos = Nanos::from_secs(3);
 
 /// Sends heartbeats and clock queries: in rounds before a load, and now and then in between. One member after the
 /// other: queried all at once, they would wait for each other.
-pub(crate) async fn run_heartbeat(office: Arc<MemberRegistry>, mut rounds: Receiver<oneshot::Sender<()>>) {
-    let (mut next, mut beats) = (Instant::now() + BEAT, 0_u32);
+pub(crate) async fn run_heartbeat(registry: Arc<MemberRegistry>, mut rounds: Receiver<oneshot::Sender<()>>) {
+    let (mut next, mut beats) = (Instant::now() + HEARTBEAT_INTERVAL, 0_u32);
     loop {
-        let asked = timeout_at(next, rounds.recv()).await;
+        let query_round = timeout_at(next, rounds.recv()).await;
         let all =
-            || office.handles().iter().map(|(member, end)| (*member, Arc::clone(end))).collect::<Vec<_>>();
-        match asked {
+            || registry.handles().iter().map(|(member, end)| (*member, Arc::clone(end))).collect::<Vec<_>>();
+        match query_round {
             Ok(Some(done)) => {
                 for (_, end) in all() {
-                    for _ in 0..ROUNDS {
-                        if !end.ask().await {
+                    for _ in 0..QUERIES_PER_ROUND {
+                        if !end.query_clock().await {
                             break;
                         }
                     }
@@ -39,17 +39,17 @@ pub(crate) async fn run_heartbeat(office: Arc<MemberRegistry>, mut rounds: Recei
             }
             Ok(None) => return,
             Err(_) => {
-                (next, beats) = (Instant::now() + BEAT, beats.wrapping_add(1));
-                if office.conducted.silent_for() < CONDUCTED {
+                (next, beats) = (Instant::now() + HEARTBEAT_INTERVAL, beats.wrapping_add(1));
+                if registry.conductor_liveness.silent_for() < CONDUCTOR_TIMEOUT {
                     let is_asked =
-                        |(member, _): &(u32, _)| member.wrapping_add(beats).is_multiple_of(QUESTION);
-                    let (asked, others): (Vec<_>, Vec<_>) = all().into_iter().partition(is_asked);
+                        |(member, _): &(u32, _)| member.wrapping_add(beats).is_multiple_of(BEATS_PER_QUERY);
+                    let (query_round, others): (Vec<_>, Vec<_>) = all().into_iter().partition(is_asked);
                     // No heartbeat waits for another member's answer.
                     for (_, end) in others {
                         end.send(ToMember::Alive);
                     }
-                    for (_, end) in asked {
-                        end.ask().await;
+                    for (_, end) in query_round {
+                        end.query_clock().await;
                     }
                 }
             }

@@ -7,30 +7,30 @@ use units::Nanos;
 #[derive(Debug)]
 pub(crate) struct Liveness {
     /// Monotonic time.
-    last: AtomicU64,
-    over: AtomicBool,
+    last_touch: AtomicU64,
+    has_ended: AtomicBool,
 }
 
 impl Liveness {
     pub fn new() -> Self {
-        Self { last: AtomicU64::new(sys::monotonic_ns()), over: AtomicBool::new(false) }
+        Self { last_touch: AtomicU64::new(sys::monotonic_ns()), has_ended: AtomicBool::new(false) }
     }
 
     pub fn touch(&self) {
-        self.last.store(sys::monotonic_ns(), Ordering::Relaxed);
+        self.last_touch.store(sys::monotonic_ns(), Ordering::Relaxed);
     }
 
     /// Time since the last touch.
     pub fn silent_for(&self) -> Nanos {
-        Nanos(sys::monotonic_ns().saturating_sub(self.last.load(Ordering::Relaxed)))
+        Nanos(sys::monotonic_ns().saturating_sub(self.last_touch.load(Ordering::Relaxed)))
     }
 
     /// Nothing more will be heard.
     pub fn end(&self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.has_ended.store(true, Ordering::Relaxed);
     }
 
     pub fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
+        self.has_ended.load(Ordering::Relaxed)
     }
 }

@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use units::Nanos;
 
 /// Longest wait for the answer to a clock query: others have to be queried, too.
-const ANSWERS: Duration = Duration::from_millis(500);
+const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 
 /// Its stream and its clock.
 #[derive(Debug)]
 pub(crate) struct MemberHandle {
     /// `None` once closed.
-    to: Mutex<Option<Sender<ToMember>>>,
+    sender: Mutex<Option<Sender<ToMember>>>,
     clock: Mutex<RemoteClock>,
     /// A clock query was answered.
     answered: Notify,
@@ -26,7 +26,7 @@ pub(crate) struct MemberHandle {
 impl MemberHandle {
     pub fn new(to: Sender<ToMember>) -> Self {
         Self {
-            to: Mutex::new(Some(to)),
+            sender: Mutex::new(Some(to)),
             clock: Mutex::default(),
             answered: Notify::new(),
             cut: Notify::new(),
@@ -44,7 +44,7 @@ impl MemberHandle {
     }
 
     fn to(&self) -> MutexGuard<'_, Option<Sender<ToMember>>> {
-        self.to.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Cuts the stream, whatever it does.
@@ -57,9 +57,9 @@ impl MemberHandle {
     }
 
     /// Queries its clock; false if no answer comes in time.
-    pub async fn ask(&self) -> bool {
+    pub async fn query_clock(&self) -> bool {
         let answered = self.answered.notified();
-        self.send(ToMember::Time { asked: Nanos::ZERO }) && timeout(ANSWERS, answered).await.is_ok()
+        self.send(ToMember::Time { asked: Nanos::ZERO }) && timeout(ANSWER_LIMIT, answered).await.is_ok()
     }
 
     /// Records an answered clock query.
@@ -85,8 +85,8 @@ pub(crate) fn stamp_time(what: ToMember) -> ToMember {
 }
 
 /// The exchange that an answer completes, received now; `None` for any other message.
-pub(crate) fn clock_exchange(said: &FromMember) -> Option<ClockExchange> {
-    if let FromMember::Time { asked, heard, told } = *said {
+pub(crate) fn clock_exchange(message: &FromMember) -> Option<ClockExchange> {
+    if let FromMember::Time { asked, heard, told } = *message {
         Some(ClockExchange { asked, heard, told, answered: Nanos(sys::monotonic_ns()) })
     } else {
         None

@@ -2,12 +2,12 @@
 
 use crate::Error;
 use crate::codec::MessagePackCodec;
-use crate::connection::{ByteStream, ORDER_MOST, PATH, connect, root_cause, status_cause};
+use crate::connection::{ByteStream, INSTRUCTION_MOST, PATH, connect, root_cause, status_cause};
 use crate::credentials::JoinFile;
 use crate::duplex::Duplex;
 use crate::liveness::Liveness;
-use crate::runtime_thread::{PARTING, RuntimeThread, receive_within};
-use crate::send_queue::{SendQueue, WAITING};
+use crate::runtime_thread::{CLOSE_LIMIT, RuntimeThread, receive_within};
+use crate::send_queue::{QUEUE_LENGTH, SendQueue};
 use crate::tls;
 use fleet::{FromMember, Hello, Instruction, MemberReport, ToMember};
 use http::Uri;
@@ -24,7 +24,7 @@ use tonic::{Request, Status, Streaming};
 use units::Nanos;
 
 /// A coordinator that takes longer to admit us counts as gone.
-const WELCOMED: Duration = Duration::from_secs(10);
+const WELCOME_LIMIT: Duration = Duration::from_secs(10);
 
 /// A message of the coordinator, or how it showed that it is gone.
 type Received = Result<ToMember, String>;
@@ -33,9 +33,9 @@ type Received = Result<ToMember, String>;
 #[derive(Debug)]
 pub struct MemberLink {
     /// Dropped before the thread, which then ends the stream.
-    to: Sender<FromMember>,
-    words: Receiver<Received>,
-    heard: Arc<Liveness>,
+    sender: Sender<FromMember>,
+    received: Receiver<Received>,
+    liveness: Arc<Liveness>,
     _thread: RuntimeThread,
 }
 
@@ -57,7 +57,7 @@ impl MemberLink {
     /// # Errors
     /// As for [`MemberLink::connect`], and if it cannot be reached, or rejects the credentials.
     pub fn join(file: &JoinFile, hello: Hello, busy: &[u32]) -> Result<Self, Error> {
-        let connector = TlsConnector::from(file.pass.client_config()?);
+        let connector = TlsConnector::from(file.credentials.client_config()?);
         let socket = tls::dial(file)?;
         Self::begin(hello, busy, || Ok(tls::authenticate_to(socket, connector)))
     }
@@ -70,34 +70,34 @@ impl MemberLink {
     ) -> Result<Self, Error> {
         let (ended, has_ended) = oneshot::channel::<()>();
         let thread = RuntimeThread::start(busy, async move { drop(has_ended.await) })?;
-        let (to, waiting) = channel(WAITING);
-        let (word, mut words) = channel(WAITING);
-        let heard = Arc::new(Liveness::new());
-        let _ = to.try_send(FromMember::Hello(hello));
+        let (sender, messages) = channel(QUEUE_LENGTH);
+        let (received_sender, mut received) = channel(QUEUE_LENGTH);
+        let liveness = Arc::new(Liveness::new());
+        let _ = sender.try_send(FromMember::Hello(hello));
         {
             let _here = thread.handle().enter();
             let opening = open()?;
-            let (answers, heard) = (to.downgrade(), Arc::clone(&heard));
+            let (answers, liveness) = (sender.downgrade(), Arc::clone(&liveness));
             thread.handle().spawn(async move {
-                let why = listen(opening, waiting, &answers, &word, &heard).await;
-                heard.end();
-                let _ = word.send(Err(why)).await;
+                let why = run_stream(opening, messages, &answers, &received_sender, &liveness).await;
+                liveness.end();
+                let _ = received_sender.send(Err(why)).await;
                 drop(ended);
             });
         }
-        let first = thread.handle().block_on(async { timeout(WELCOMED, words.recv()).await });
+        let first = thread.handle().block_on(async { timeout(WELCOME_LIMIT, received.recv()).await });
         match first {
-            Ok(Some(Ok(ToMember::Welcome))) => Ok(Self { to, words, heard, _thread: thread }),
+            Ok(Some(Ok(ToMember::Welcome))) => Ok(Self { sender, received, liveness, _thread: thread }),
             Ok(Some(Ok(ToMember::Refused(why)))) => Err(Error::Refused(why)),
             Ok(Some(Err(why))) => Err(Error::Gone(why)),
             Ok(Some(Ok(_)) | None) => Err(Error::Gone("it does not speak as one".to_owned())),
-            Err(_) => Err(Error::Gone(format!("it said nothing for {} s", WELCOMED.as_secs()))),
+            Err(_) => Err(Error::Gone(format!("it said nothing for {} s", WELCOME_LIMIT.as_secs()))),
         }
     }
 
     /// Sends a report without waiting. False if the coordinator is gone, or the queue is full.
     pub fn send(&self, what: MemberReport) -> bool {
-        !self.heard.is_over() && self.to.try_send(FromMember::Told(what)).is_ok()
+        !self.liveness.is_over() && self.sender.try_send(FromMember::Told(what)).is_ok()
     }
 
     /// The next instruction; `None` if there is none within this time.
@@ -105,7 +105,7 @@ impl MemberLink {
     /// # Errors
     /// Once it is gone.
     pub fn next(&mut self, within: Duration) -> Result<Option<Instruction>, Error> {
-        match receive_within(&mut self.words, within) {
+        match receive_within(&mut self.received, within) {
             Some(Some(Ok(ToMember::Told(what)))) => Ok(Some(what)),
             Some(Some(Ok(_))) | None => Ok(None),
             Some(Some(Err(why))) => Err(Error::Gone(why)),
@@ -115,55 +115,55 @@ impl MemberLink {
 
     /// Time since the coordinator was last heard. While it conducts a load it sends something every second.
     pub fn silent_for(&self) -> Nanos {
-        self.heard.silent_for()
+        self.liveness.silent_for()
     }
 }
 
 /// Receives from the coordinator and answers clock queries, until the stream ends; returns why it did.
-async fn listen(
+async fn run_stream(
     opening: impl Future<Output = Result<impl ByteStream, String>>,
-    waiting: Receiver<FromMember>,
+    messages: Receiver<FromMember>,
     answers: &WeakSender<FromMember>,
-    word: &Sender<Received>,
-    heard: &Liveness,
+    received_sender: &Sender<Received>,
+    liveness: &Liveness,
 ) -> String {
     let io = match opening.await {
         Ok(io) => io,
         Err(why) => return why,
     };
-    let (caller, connection) = match connect(io).await {
+    let (client, connection) = match connect(io).await {
         Ok(called) => called,
         Err(why) => return root_cause(&why),
     };
     let connection = tokio::spawn(connection);
-    let mut grpc = Grpc::with_origin(caller, Uri::from_static("http://coordinator"))
-        .max_decoding_message_size(ORDER_MOST);
-    let request = Request::new(SendQueue::new(waiting, stamp as fn(_) -> _));
+    let mut grpc = Grpc::with_origin(client, Uri::from_static("http://coordinator"))
+        .max_decoding_message_size(INSTRUCTION_MOST);
+    let request = Request::new(SendQueue::new(messages, stamp as fn(_) -> _));
     let packed = MessagePackCodec::<FromMember, ToMember>::new();
     let answer = grpc.streaming(request, PathAndQuery::from_static(PATH), packed).await;
     // The connection ends with its one call.
     drop(grpc);
-    let heard_out = match answer {
-        Ok(answer) => hear_out(answer.into_inner(), answers, word, heard).await,
+    let result = match answer {
+        Ok(answer) => receive_all(answer.into_inner(), answers, received_sender, liveness).await,
         Err(status) => Err(status),
     };
     // The connection knows best what was wrong.
-    match (heard_out, timeout(PARTING, connection).await) {
+    match (result, timeout(CLOSE_LIMIT, connection).await) {
         (Ok(()), _) => "it closed the link".to_owned(),
         (Err(_), Ok(Ok(Err(why)))) => root_cause(&why),
         (Err(status), _) => status_cause(&status),
     }
 }
 
-async fn hear_out(
+async fn receive_all(
     mut stream: Streaming<ToMember>,
     answers: &WeakSender<FromMember>,
-    word: &Sender<Received>,
-    heard: &Liveness,
+    received_sender: &Sender<Received>,
+    liveness: &Liveness,
 ) -> Result<(), Status> {
-    while let Some(said) = stream.message().await? {
-        heard.touch();
-        match said {
+    while let Some(message) = stream.message().await? {
+        liveness.touch();
+        match message {
             ToMember::Time { asked } => {
                 let time = FromMember::Time { asked, heard: Nanos(sys::monotonic_ns()), told: Nanos::ZERO };
                 // With a full queue, the clock matters least.
@@ -171,7 +171,7 @@ async fn hear_out(
             }
             ToMember::Alive => {}
             // Even if nobody receives any more, what is queued still goes out.
-            said => drop(word.send(Ok(said)).await),
+            message => drop(received_sender.send(Ok(message)).await),
         }
     }
     Ok(())
@@ -180,9 +180,9 @@ async fn hear_out(
 /// Sets the time of an answer to a clock query, when it goes out.
 fn stamp(what: FromMember) -> FromMember {
     match what {
-        FromMember::Time { asked, heard, .. } => {
-            FromMember::Time { asked, heard, told: Nanos(sys::monotonic_ns()) }
+        FromMember::Time { asked, heard: liveness, .. } => {
+            FromMember::Time { asked, heard: liveness, told: Nanos(sys::monotonic_ns()) }
         }
-        said => said,
+        message => message,
     }
 }

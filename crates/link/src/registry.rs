@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
 /// Rejections remembered.
-const TURNED_AWAY: usize = 16;
+const REJECTIONS_KEPT: usize = 16;
 
 /// Event of a member.
 #[derive(Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub enum MemberEvent {
     /// It joined.
     Joined(Hello),
     /// It reports.
-    Told(MemberReport),
+    Reported(MemberReport),
     /// Its clock jumped.
     Jumped(ClockJump),
     /// It is gone, or was rejected: why. Its last event.
@@ -32,12 +32,12 @@ pub(crate) struct MemberRegistry {
     stamp: BuildStamp,
     /// The members' role; any other is rejected.
     role: FleetRole,
-    ends: Mutex<BTreeMap<u32, Arc<MemberHandle>>>,
-    news: Sender<(u32, MemberEvent)>,
+    by_number: Mutex<BTreeMap<u32, Arc<MemberHandle>>>,
+    events: Sender<(u32, MemberEvent)>,
     /// When events were last asked for.
-    pub conducted: Liveness,
+    pub conductor_liveness: Liveness,
     /// Peers rejected before they had a number, and why.
-    turned_away: Mutex<VecDeque<String>>,
+    rejections: Mutex<VecDeque<String>>,
     /// Held by everything that still runs; once the last is dropped, all is closed.
     _open: oneshot::Sender<()>,
 }
@@ -48,7 +48,7 @@ impl MemberRegistry {
         build: &str,
         stamp: &BuildStamp,
         role: FleetRole,
-        news: Sender<(u32, MemberEvent)>,
+        events: Sender<(u32, MemberEvent)>,
         _open: oneshot::Sender<()>,
     ) -> Self {
         let (build, stamp, conducted) = (build.to_owned(), stamp.clone(), Liveness::new());
@@ -56,16 +56,16 @@ impl MemberRegistry {
             build,
             stamp,
             role,
-            ends: Mutex::default(),
-            news,
-            conducted,
-            turned_away: Mutex::default(),
+            by_number: Mutex::default(),
+            events,
+            conductor_liveness: conducted,
+            rejections: Mutex::default(),
             _open,
         }
     }
 
     pub fn handles(&self) -> MutexGuard<'_, BTreeMap<u32, Arc<MemberHandle>>> {
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_number.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn handle(&self, member: u32) -> Option<Arc<MemberHandle>> {
@@ -89,7 +89,7 @@ impl MemberRegistry {
     }
 
     fn rejected(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.turned_away.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rejections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Who was rejected since the last call, and why; only the latest are kept.
@@ -99,7 +99,7 @@ impl MemberRegistry {
 
     pub fn reject(&self, from: &str, why: &str) {
         let mut turned_away = self.rejected();
-        if turned_away.len() == TURNED_AWAY {
+        if turned_away.len() == REJECTIONS_KEPT {
             turned_away.pop_front();
         }
         turned_away.push_back(format!("{from}: {why}"));
@@ -110,29 +110,29 @@ impl MemberRegistry {
 pub(crate) struct MemberConnection {
     /// Its number, once it has one.
     pub number: OnceLock<u32>,
-    pub end: Arc<MemberHandle>,
-    pub office: Arc<MemberRegistry>,
+    pub handle: Arc<MemberHandle>,
+    pub registry: Arc<MemberRegistry>,
     /// If it came over the network: its address and certificate.
-    pub stranger: Option<(String, ClientCertificate)>,
+    pub network_peer: Option<(String, ClientCertificate)>,
 }
 
 impl MemberConnection {
     /// Passes an event on, if this is still the member's stream.
-    pub async fn report(&self, news: MemberEvent) {
+    pub async fn report(&self, event: MemberEvent) {
         let Some(&member) = self.number.get() else { return };
-        if self.office.is_current(member, &self.end) {
-            let _ = self.office.news.send((member, news)).await;
+        if self.registry.is_current(member, &self.handle) {
+            let _ = self.registry.events.send((member, event)).await;
         }
     }
 
     pub async fn mark_gone(&self, why: String) {
-        self.end.close();
-        match (self.number.get(), &self.stranger) {
-            (Some(member), _) if self.office.is_current(*member, &self.end) => {
-                self.office.handles().remove(member);
-                let _ = self.office.news.send((*member, MemberEvent::Gone(why))).await;
+        self.handle.close();
+        match (self.number.get(), &self.network_peer) {
+            (Some(member), _) if self.registry.is_current(*member, &self.handle) => {
+                self.registry.handles().remove(member);
+                let _ = self.registry.events.send((*member, MemberEvent::Gone(why))).await;
             }
-            (None, Some((from, _))) => self.office.reject(from, &why),
+            (None, Some((from, _))) => self.registry.reject(from, &why),
             _ => {}
         }
     }
@@ -140,25 +140,25 @@ impl MemberConnection {
     /// `Err` says why it may not join, and what would help.
     pub fn check_admission(&self, hello: &Hello) -> Result<(), String> {
         let Hello { protocol, build, stamp, role, .. } = hello;
-        let MemberRegistry { build: ours, stamp: our_stamp, .. } = &*self.office;
+        let MemberRegistry { build: ours, stamp: own_stamp, .. } = &*self.registry;
         if *protocol != PROTOCOL || build != ours {
             return Err(format!(
                 "it is torment {build}, and the fleet is of {ours}: all must be the same build"
             ));
         }
-        if stamp.differs_from(our_stamp) {
+        if stamp.differs_from(own_stamp) {
             return Err(format!(
-                "it is another torment {build} ({stamp}) than the coordinator's ({our_stamp}): start the same file everywhere"
+                "it is another torment {build} ({stamp}) than the coordinator's ({own_stamp}): start the same file everywhere"
             ));
         }
-        match &self.stranger {
-            Some((_, shown)) if !permits_role(shown, *role) => {
+        match &self.network_peer {
+            Some((_, certificate)) if !permits_role(certificate, *role) => {
                 Err(format!("its join file does not let in a {}", role.name()))
             }
-            _ if *role != self.office.role => Err(format!(
+            _ if *role != self.registry.role => Err(format!(
                 "it is a {}, and only a {} can come in here",
                 role.name(),
-                self.office.role.name()
+                self.registry.role.name()
             )),
             _ => Ok(()),
         }

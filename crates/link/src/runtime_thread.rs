@@ -11,14 +11,14 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
 /// Time for pending messages to arrive at the end.
-pub(crate) const PARTING: Duration = Duration::from_secs(1);
+pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
 /// Ends on drop, once `parted` is done or [`PARTING`] is over.
 #[derive(Debug)]
 pub(crate) struct RuntimeThread {
     handle: Handle,
     /// Dropped to end it.
-    over: Option<oneshot::Sender<()>>,
+    stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -39,14 +39,14 @@ impl RuntimeThread {
             runtime.block_on(async move {
                 // Nothing is ever sent: it resolves when the sender is dropped.
                 let _ = is_over.await;
-                let _ = tokio::time::timeout(PARTING, parted).await;
+                let _ = tokio::time::timeout(CLOSE_LIMIT, parted).await;
             });
             runtime.shutdown_background();
         });
         let thread = thread.map_err(Error::Start)?;
         let ended = || Err(std::io::Error::other("its thread ended at once"));
         let handle = begins.recv().unwrap_or_else(|_| ended()).map_err(Error::Start)?;
-        Ok(Self { handle, over: Some(over), thread: Some(thread) })
+        Ok(Self { handle, stop: Some(over), thread: Some(thread) })
     }
 
     /// Its runtime. Futures that other threads block on there are driven by this one.
@@ -57,7 +57,7 @@ impl RuntimeThread {
 
 impl Drop for RuntimeThread {
     fn drop(&mut self) {
-        self.over.take();
+        self.stop.take();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -6,17 +6,17 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
 /// Longest queue: two minutes of slices, and the rest. A peer that lets more pile up no longer listens.
-pub(crate) const WAITING: usize = 256;
+pub(crate) const QUEUE_LENGTH: usize = 256;
 
 /// Messages in order. `stamp` is applied when a message's turn comes, so that a time in it is accurate.
 pub(crate) struct SendQueue<T, F> {
-    waiting: Receiver<T>,
+    messages: Receiver<T>,
     stamp: F,
 }
 
 impl<T, F> SendQueue<T, F> {
     pub fn new(waiting: Receiver<T>, stamp: F) -> Self {
-        Self { waiting, stamp }
+        Self { messages: waiting, stamp }
     }
 }
 
@@ -24,9 +24,9 @@ impl<T, F> SendQueue<T, F>
 where
     F: Fn(T) -> T + Unpin,
 {
-    fn turn(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+    fn poll_message(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let lane = self.get_mut();
-        lane.waiting.poll_recv(context).map(|next| next.map(&lane.stamp))
+        lane.messages.poll_recv(context).map(|next| next.map(&lane.stamp))
     }
 }
 
@@ -35,7 +35,7 @@ impl<T, F: Fn(T) -> T + Unpin> Stream for SendQueue<T, F> {
     type Item = T;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        self.turn(context)
+        self.poll_message(context)
     }
 }
 
@@ -46,6 +46,6 @@ impl<T, F: Fn(T) -> T + Unpin> Stream for ResponseQueue<T, F> {
     type Item = Result<T, tonic::Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Pin::new(&mut self.0).turn(context).map(|next| next.map(Ok))
+        Pin::new(&mut self.0).poll_message(context).map(|next| next.map(Ok))
     }
 }

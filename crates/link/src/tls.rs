@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::connection::{ByteStream, root_cause};
 use crate::credentials::{self, Credentials, JoinFile};
-use crate::runtime_thread::PARTING;
+use crate::runtime_thread::CLOSE_LIMIT;
 use fleet::FleetRole;
 use rustls::pki_types::CertificateDer;
 use std::net::{SocketAddr, TcpStream};
@@ -15,9 +15,9 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// Read buffer: usually takes everything from the kernel at once. A second's report is some 5 KiB, and TLS reads 4 at a
 /// time.
-const TAKEN: usize = 8 << 10;
+const READ_BUFFER: usize = 8 << 10;
 /// Timeout of connecting and of the handshake.
-const SHOWN: Duration = Duration::from_secs(10);
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) struct TlsListener {
     listener: TcpListener,
@@ -29,8 +29,8 @@ pub(crate) type ClientCertificate = Option<CertificateDer<'static>>;
 
 impl TlsListener {
     /// Must be called within a runtime.
-    pub fn open(listener: std::net::TcpListener, pass: &Credentials) -> Result<Self, Error> {
-        let acceptor = TlsAcceptor::from(pass.server_config()?);
+    pub fn open(listener: std::net::TcpListener, credentials: &Credentials) -> Result<Self, Error> {
+        let acceptor = TlsAcceptor::from(credentials.server_config()?);
         listener.set_nonblocking(true).map_err(Error::Start)?;
         Ok(Self { listener: TcpListener::from_std(listener).map_err(Error::Start)?, acceptor })
     }
@@ -60,44 +60,44 @@ impl IncomingConnection {
     /// TLS handshake: the certificate must be of the same authority.
     pub async fn authenticate(self) -> Result<(impl ByteStream, ClientCertificate), String> {
         self.socket.set_nodelay(true).map_err(|why| root_cause(&why))?;
-        let socket = BufReader::with_capacity(TAKEN, self.socket);
-        let stream = match timeout(SHOWN, self.acceptor.accept(socket).into_fallible()).await {
+        let socket = BufReader::with_capacity(READ_BUFFER, self.socket);
+        let stream = match timeout(HANDSHAKE_LIMIT, self.acceptor.accept(socket).into_fallible()).await {
             Ok(Ok(stream)) => stream,
             Ok(Err((why, socket))) => {
-                hear_out(socket).await;
+                drain(socket).await;
                 return Err(root_cause(&why));
             }
-            Err(_) => return Err(format!("it showed no pass within {} s", SHOWN.as_secs())),
+            Err(_) => return Err(format!("it showed no pass within {} s", HANDSHAKE_LIMIT.as_secs())),
         };
-        let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-        let shown = shown.map(|certificate| certificate.clone().into_owned());
-        Ok((stream, shown))
+        let peer_certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+        let peer_certificate = peer_certificate.map(|certificate| certificate.clone().into_owned());
+        Ok((stream, peer_certificate))
     }
 }
 
 /// A socket closed with unread data discards what was sent last: the reason for a rejection.
-async fn hear_out(mut socket: impl ByteStream) {
+async fn drain(mut socket: impl ByteStream) {
     let read = async {
         let _ = socket.shutdown().await;
         let mut unread = [0; 4096];
         while socket.read(&mut unread).await.is_ok_and(|length| length > 0) {}
     };
-    let _ = timeout(PARTING, read).await;
+    let _ = timeout(CLOSE_LIMIT, read).await;
 }
 
 /// Whether this certificate permits the role.
-pub(crate) fn permits_role(shown: &ClientCertificate, role: FleetRole) -> bool {
-    credentials::has_role(shown.as_ref(), role)
+pub(crate) fn permits_role(certificate: &ClientCertificate, role: FleetRole) -> bool {
+    credentials::has_role(certificate.as_ref(), role)
 }
 
 /// Connects to the address in the file.
 pub(crate) fn dial(file: &JoinFile) -> Result<TcpStream, Error> {
-    let JoinFile { at, .. } = file;
+    let JoinFile { address: at, .. } = file;
     let gone = |why: &dyn std::fmt::Display| Error::Gone(format!("{at} cannot be reached: {why}"));
     let (host, port) = at.rsplit_once(':').ok_or_else(|| gone(&"it has no port"))?;
     let port = port.parse().map_err(|_| gone(&"it has no port"))?;
-    let address = sys::resolve_host(host, port, SHOWN).map_err(|why| gone(&why))?;
-    let socket = TcpStream::connect_timeout(&address, SHOWN).map_err(|why| gone(&why))?;
+    let address = sys::resolve_host(host, port, HANDSHAKE_LIMIT).map_err(|why| gone(&why))?;
+    let socket = TcpStream::connect_timeout(&address, HANDSHAKE_LIMIT).map_err(|why| gone(&why))?;
     socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).map_err(Error::Start)?;
     Ok(socket)
 }
@@ -108,8 +108,8 @@ pub(crate) async fn authenticate_to(
     connector: TlsConnector,
 ) -> Result<impl ByteStream, String> {
     let socket = tokio::net::TcpStream::from_std(socket).map_err(|why| root_cause(&why))?;
-    match timeout(SHOWN, connector.connect(credentials::coordinator_name(), socket)).await {
+    match timeout(HANDSHAKE_LIMIT, connector.connect(credentials::coordinator_name(), socket)).await {
         Ok(shown) => shown.map_err(|why| root_cause(&why)),
-        Err(_) => Err(format!("it did not look at the pass within {} s", SHOWN.as_secs())),
+        Err(_) => Err(format!("it did not look at the pass within {} s", HANDSHAKE_LIMIT.as_secs())),
     }
 }

@@ -13,11 +13,11 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
 /// Timeout of a push, in all.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const PUSH_TIMEOUT: Duration = Duration::from_secs(3);
 /// The metrics path below an endpoint.
-const PATH: &str = "/v1/metrics";
+const METRICS_PATH: &str = "/v1/metrics";
 /// Maximum bytes read of a response.
-const ANSWER: u64 = 64 * 1024;
+const MAX_RESPONSE_BYTES: u64 = 64 * 1024;
 
 /// The URL of an OpenTelemetry collector: `http://host:4318`, or with a base path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +58,10 @@ impl FromStr for CollectorUrl {
             return Err(wrong("has a question mark, which a collector does not understand"));
         }
         let path = uri.path().trim_end_matches('/');
-        let path = path.strip_suffix(PATH).unwrap_or(path);
-        let uri = format!("{scheme}://{host}{path}{PATH}").parse().map_err(|_| wrong("is not an address"))?;
+        let path = path.strip_suffix(METRICS_PATH).unwrap_or(path);
+        let uri = format!("{scheme}://{host}{path}{METRICS_PATH}")
+            .parse()
+            .map_err(|_| wrong("is not an address"))?;
         Ok(Self { uri })
     }
 }
@@ -134,7 +136,7 @@ impl PushClient {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let roots = authorities.map_or(Ok(RootCerts::WebPki), read_certificates)?;
         let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider).root_certs(roots).build();
-        let agent = fetch::agent(ServerAddress::Named, PATIENCE, Some(tls));
+        let agent = fetch::agent(ServerAddress::Named, PUSH_TIMEOUT, Some(tls));
         Ok(Self { agent, collector, headers })
     }
 
@@ -148,24 +150,25 @@ impl PushClient {
         for (name, value) in &self.headers.0 {
             request = request.header(name, value);
         }
-        let mut answer = request.send(body).map_err(|error| words(&error))?;
+        let mut answer = request.send(body).map_err(|error| error_words(&error))?;
         let status = answer.status();
-        let said = answer.body_mut().with_config().limit(ANSWER).read_to_string();
-        let said: Value = said.ok().and_then(|said| serde_json::from_str(&said).ok()).unwrap_or_default();
-        check_response(status, &said)
+        let response = answer.body_mut().with_config().limit(MAX_RESPONSE_BYTES).read_to_string();
+        let response: Value =
+            response.ok().and_then(|response| serde_json::from_str(&response).ok()).unwrap_or_default();
+        check_response(status, &response)
     }
 }
 
 /// Whether the collector accepted all of it.
-fn check_response(status: StatusCode, said: &Value) -> Result<(), String> {
+fn check_response(status: StatusCode, response: &Value) -> Result<(), String> {
     let because =
         |text: Option<&str>| text.filter(|t| !t.is_empty()).map_or(String::new(), |t| format!(": {t}"));
     if !status.is_success() {
         let reason = status.canonical_reason().map_or(String::new(), |reason| format!(" ({reason})"));
-        let why = because(said["message"].as_str());
+        let why = because(response["message"].as_str());
         return Err(format!("it answered with status {}{reason}{why}", status.as_u16()));
     }
-    let partial = &said["partialSuccess"];
+    let partial = &response["partialSuccess"];
     let rejected = &partial["rejectedDataPoints"];
     // 64-bit integers are strings.
     let rejected = rejected.as_str().and_then(|text| text.parse().ok()).or(rejected.as_u64()).unwrap_or(0);
@@ -175,12 +178,12 @@ fn check_response(status: StatusCode, said: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn words(error: &Error) -> String {
+fn error_words(error: &Error) -> String {
     match error {
         Error::Io(why) if why.kind() == std::io::ErrorKind::ConnectionRefused => {
             "nothing listens there (connection refused)".to_owned()
         }
-        other => fetch::describe_error(other, PATIENCE),
+        other => fetch::describe_error(other, PUSH_TIMEOUT),
     }
 }
 

@@ -24,14 +24,14 @@ impl RunFollower {
     ///
     /// # Errors
     /// If the store cannot be read. Events delivered by then are not repeated.
-    pub fn catch_up(&mut self, mut tell: impl FnMut(&Event)) -> Result<bool, Error> {
+    pub fn catch_up(&mut self, mut deliver: impl FnMut(&Event)) -> Result<bool, Error> {
         // Read before the events: if the run has ended by now, its last event is in the store.
         let state = self.store.summary(&self.id)?.state;
         let mut events = self.store.events_from(&self.id, self.next)?;
         let mut is_new = self.state != Some(state);
         let end = loop {
             match events.next() {
-                Some(Ok(event)) => tell(&event),
+                Some(Ok(event)) => deliver(&event),
                 Some(Err(error)) => break Err(error),
                 None => break Ok(()),
             }

@@ -1,6 +1,6 @@
 //! Pushes a run's metrics once a second, from its own thread.
 
-use crate::collector::{PATIENCE, PushClient};
+use crate::collector::{PUSH_TIMEOUT, PushClient};
 use crate::{CollectorHeaders, CollectorUrl, MetricsReader};
 use record::RunId;
 use std::io;
@@ -12,27 +12,27 @@ use sys::lower_priority;
 use view::metrics;
 
 /// Push interval.
-const EVERY: Duration = Duration::from_secs(1);
+const PUSH_INTERVAL: Duration = Duration::from_secs(1);
 /// How long an experiment's measurement is still reported after its end.
-const LINGERS: Duration = Duration::from_secs(5);
+const LINGER: Duration = Duration::from_secs(5);
 /// How long a run's end waits for the last push, if the one before arrived.
-const PARTING: Duration = Duration::from_millis(500);
+const FINAL_PUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A command to the pushing thread.
 enum PushCommand {
     /// Push this run.
-    Begins(RunId),
+    Begin(RunId),
     /// The run has ended, and all of it is in the store.
-    Ends,
+    End,
 }
 
 /// Pushes one run's metrics to a collector.
 #[derive(Debug)]
 pub struct MetricsPusher {
-    to: CollectorUrl,
-    tell: mpsc::Sender<PushCommand>,
-    over: Receiver<()>,
-    count: Arc<Mutex<PushStats>>,
+    collector: CollectorUrl,
+    commands: mpsc::Sender<PushCommand>,
+    done: Receiver<()>,
+    stats: Arc<Mutex<PushStats>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -40,11 +40,11 @@ struct PushStats {
     arrived: u64,
     failed: u64,
     /// Why the last push failed.
-    why: String,
+    last_error: String,
     /// Whether the last push arrived; `None` before the first.
-    well: Option<bool>,
+    last_ok: Option<bool>,
     /// When the current push began.
-    since: Option<Instant>,
+    push_started: Option<Instant>,
 }
 
 impl MetricsPusher {
@@ -61,80 +61,90 @@ impl MetricsPusher {
         busy: &[u32],
     ) -> io::Result<Self> {
         let sender = PushClient::new(to.clone(), headers, authorities).map_err(io::Error::other)?;
-        let (tell, told) = mpsc::channel();
-        let (ends, over) = mpsc::channel();
+        let (tell, commands) = mpsc::channel();
+        let (finished, over) = mpsc::channel();
         let count = Arc::<Mutex<PushStats>>::default();
-        let (store, busy, mine) = (store.to_owned(), busy.to_vec(), Arc::clone(&count));
+        let (store, busy, shared_stats) = (store.to_owned(), busy.to_vec(), Arc::clone(&count));
         std::thread::Builder::new().name("otlp".to_owned()).spawn(move || {
             lower_priority(&busy);
-            push_loop(store, &sender, &told, &mine);
-            drop(ends);
+            push_loop(store, &sender, &commands, &shared_stats);
+            drop(finished);
         })?;
-        Ok(Self { to, tell, over, count })
+        Ok(Self { collector: to, commands: tell, done: over, stats: count })
     }
 
     /// Sets the run to push.
     pub fn set_run(&self, id: &RunId) {
         // If the thread is gone, `end` reports it.
-        let _ = self.tell.send(PushCommand::Begins(id.clone()));
+        let _ = self.commands.send(PushCommand::Begin(id.clone()));
     }
 
     /// Makes the last push, and says in one sentence what did not arrive. Waits only briefly, and not at all if pushes failed before.
     pub fn end(self) -> Option<String> {
-        let _ = self.tell.send(PushCommand::Ends);
-        let before = lock(&self.count).clone();
-        let hangs = before.since.is_some_and(|since| since.elapsed() > PARTING);
-        let patience = if before.well == Some(false) || hangs { Duration::ZERO } else { PARTING };
+        let _ = self.commands.send(PushCommand::End);
+        let before = lock(&self.stats).clone();
+        let hangs = before.push_started.is_some_and(|since| since.elapsed() > FINAL_PUSH_TIMEOUT);
+        let patience =
+            if before.last_ok == Some(false) || hangs { Duration::ZERO } else { FINAL_PUSH_TIMEOUT };
         // A slower thread is left behind; it ends with the process.
-        let is_over = !matches!(self.over.recv_timeout(patience), Err(RecvTimeoutError::Timeout));
-        lock(&self.count).clone().note(&self.to, is_over)
+        let is_over = !matches!(self.done.recv_timeout(patience), Err(RecvTimeoutError::Timeout));
+        lock(&self.stats).clone().note(&self.collector, is_over)
     }
 }
 
 impl PushStats {
     fn record_result(&mut self, result: Result<(), String>) {
-        self.since = None;
-        self.well = Some(result.is_ok());
+        self.push_started = None;
+        self.last_ok = Some(result.is_ok());
         match result {
             Ok(()) => self.arrived += 1,
             Err(why) => {
                 self.failed += 1;
-                self.why = why;
+                self.last_error = why;
             }
         }
     }
 
     /// What did not arrive; `is_over`: no push is in progress.
     fn note(mut self, to: &CollectorUrl, is_over: bool) -> Option<String> {
-        if !is_over && self.since.is_some() {
-            let hung = self.since.is_some_and(|since| since.elapsed() >= PATIENCE);
-            let why = if hung || self.why.is_empty() { "no answer until the run ended" } else { &self.why };
+        if !is_over && self.push_started.is_some() {
+            let hung = self.push_started.is_some_and(|since| since.elapsed() >= PUSH_TIMEOUT);
+            let why = if hung || self.last_error.is_empty() {
+                "no answer until the run ended"
+            } else {
+                &self.last_error
+            };
             let why = why.to_owned();
             self.record_result(Err(why));
         }
-        let Self { arrived, failed, why, .. } = self;
+        let Self { arrived, failed, last_error: why, .. } = self;
         let all = arrived + failed;
         (failed > 0).then(|| format!("{failed} of {all} pushes to {to} failed; the last of them: {why}"))
     }
 }
 
 /// Pushes until told to end, then once more with all measurements.
-fn push_loop(store: PathBuf, sender: &PushClient, told: &Receiver<PushCommand>, count: &Mutex<PushStats>) {
-    let mut meter = match told.recv() {
-        Ok(PushCommand::Begins(id)) => MetricsReader::new(&store, LINGERS).only(id),
-        Ok(PushCommand::Ends) | Err(_) => return,
+fn push_loop(
+    store: PathBuf,
+    sender: &PushClient,
+    commands: &Receiver<PushCommand>,
+    count: &Mutex<PushStats>,
+) {
+    let mut reader = match commands.recv() {
+        Ok(PushCommand::Begin(id)) => MetricsReader::new(&store, LINGER).only(id),
+        Ok(PushCommand::End) | Err(_) => return,
     };
-    let mut next = Instant::now() + EVERY;
+    let mut next = Instant::now() + PUSH_INTERVAL;
     loop {
         // A closed channel means the end.
-        let word = told.recv_timeout(next.saturating_duration_since(Instant::now()));
-        let is_last = !matches!(word, Err(RecvTimeoutError::Timeout) | Ok(PushCommand::Begins(_)));
-        let result = match meter.snapshots() {
+        let command = commands.recv_timeout(next.saturating_duration_since(Instant::now()));
+        let is_last = !matches!(command, Err(RecvTimeoutError::Timeout) | Ok(PushCommand::Begin(_)));
+        let result = match reader.snapshots() {
             // A run that was removed, or is not in the store yet, has nothing to report.
             Ok(runs) if runs.is_empty() => None,
             Ok(runs) => {
                 let body = metrics::otlp(&runs, sys::now().unix_ms()).to_string();
-                lock(count).since = Some(Instant::now());
+                lock(count).push_started = Some(Instant::now());
                 Some(sender.send(&body))
             }
             Err(error) => Some(Err(error.to_string())),
@@ -146,7 +156,7 @@ fn push_loop(store: PathBuf, sender: &PushClient, told: &Receiver<PushCommand>, 
             return;
         }
         // No catching up after a slow push.
-        next = (next + EVERY).max(Instant::now());
+        next = (next + PUSH_INTERVAL).max(Instant::now());
     }
 }
 
@@ -172,10 +182,10 @@ mod tests {
             "1 of 2 pushes to http://127.0.0.1:4318/v1/metrics failed; the last of them: nothing listens \
              there"
         );
-        count.since = Some(Instant::now());
+        count.push_started = Some(Instant::now());
         let said = count.note(&to, false).expect("two failed");
         assert!(said.starts_with("2 of 3 pushes"), "{said}");
-        let hangs = PushStats { since: Some(Instant::now()), ..PushStats::default() };
+        let hangs = PushStats { push_started: Some(Instant::now()), ..PushStats::default() };
         let said = hangs.note(&to, false).expect("it hangs");
         assert!(
             said.starts_with("1 of 1 pushes") && said.ends_with("no answer until the run ended"),

@@ -8,7 +8,7 @@ use store::{Error, RunState, Store};
 use view::metrics::{RunMetrics, Snapshot};
 
 /// Maximum runs reported at once. No more run at a time where anything is to be measured.
-const RUNS: usize = 16;
+const MAX_RUNS: usize = 16;
 
 /// Reads current and just ended runs, each event once.
 #[derive(Debug)]
@@ -17,15 +17,15 @@ pub struct MetricsReader {
     /// Opened on first use.
     store: Option<Store>,
     /// How long a run is still reported after its end.
-    lingers: Duration,
+    linger: Duration,
     only: Option<RunId>,
     runs: Vec<(RunFollower, RunMetrics)>,
 }
 
 impl MetricsReader {
     /// Reads all runs of a store.
-    pub fn new(store: &Path, lingers: Duration) -> Self {
-        Self { path: store.to_owned(), store: None, lingers, only: None, runs: Vec::new() }
+    pub fn new(store: &Path, linger: Duration) -> Self {
+        Self { path: store.to_owned(), store: None, linger, only: None, runs: Vec::new() }
     }
 
     /// Restricts to this run and its measurements.
@@ -39,25 +39,25 @@ impl MetricsReader {
     /// # Errors
     /// If the store cannot be read.
     pub fn snapshots(&mut self) -> Result<Vec<Snapshot>, Error> {
-        let since = sys::now().unix_ms().saturating_sub(self.lingers.as_millis() as u64);
-        let mut lately = self.store()?.recent(since)?;
+        let since = sys::now().unix_ms().saturating_sub(self.linger.as_millis() as u64);
+        let mut recent = self.store()?.recent(since)?;
         let only = self.only.as_ref();
-        lately.retain(|run| {
+        recent.retain(|run| {
             let is_it = only.is_none_or(|only| run.id == *only || run.part_of.as_ref() == Some(only));
             // A run that was killed has nothing more to report.
             is_it && run.state != RunState::CutShort
         });
-        lately.truncate(RUNS);
+        recent.truncate(MAX_RUNS);
         let mut before = std::mem::take(&mut self.runs);
-        for run in lately {
-            let known = before.iter().position(|(follow, _)| *follow.id() == run.id);
-            let (mut follow, mut measures) = match known {
+        for run in recent {
+            let known = before.iter().position(|(follower, _)| *follower.id() == run.id);
+            let (mut follower, mut measures) = match known {
                 Some(place) => before.swap_remove(place),
                 None => (RunFollower::new(Store::open(&self.path)?, run.id), RunMetrics::default()),
             };
-            let read = follow.catch_up(|event| measures.fold(event));
+            let read = follower.catch_up(|event| measures.fold(event));
             // Kept even after a failure: events are not delivered again.
-            self.runs.push((follow, measures));
+            self.runs.push((follower, measures));
             read?;
         }
         Ok(self.runs.iter().filter_map(|(_, measures)| measures.snapshot()).collect())
@@ -106,7 +106,7 @@ mod tests {
         run.finish().expect("is kept");
     }
 
-    fn told(meter: &mut MetricsReader) -> Vec<String> {
+    fn run_ids(meter: &mut MetricsReader) -> Vec<String> {
         let mut ids: Vec<String> =
             meter.snapshots().expect("it can be read").into_iter().map(|run| run.labels[0].clone()).collect();
         ids.sort();
@@ -119,16 +119,16 @@ mod tests {
         let store = Store::open(&folder.path().join("t.db")).expect("opens");
         let mut all = MetricsReader::new(store.path(), Duration::from_secs(60));
         let mut own = MetricsReader::new(store.path(), Duration::from_secs(60)).only(RunId("b".to_owned()));
-        assert!(told(&mut all).is_empty());
+        assert!(run_ids(&mut all).is_empty());
         end(begin(&store, "a", None), sys::now().unix_ms() - 61_000);
         let goes_on = begin(&store, "b", None);
         end(begin(&store, "c", Some("b")), sys::now().unix_ms());
         end(begin(&store, "d", None), sys::now().unix_ms());
-        assert_eq!(told(&mut all), ["b", "c", "d"]);
-        assert_eq!(told(&mut own), ["b", "c"]);
+        assert_eq!(run_ids(&mut all), ["b", "c", "d"]);
+        assert_eq!(run_ids(&mut own), ["b", "c"]);
         end(goes_on, sys::now().unix_ms() - 61_000);
-        assert_eq!(told(&mut own), ["c"]);
+        assert_eq!(run_ids(&mut own), ["c"]);
         store.remove(&RunId("c".to_owned())).expect("it is there");
-        assert!(told(&mut own).is_empty());
+        assert!(run_ids(&mut own).is_empty());
     }
 }

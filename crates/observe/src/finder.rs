@@ -24,16 +24,16 @@ use subject::describe_subject;
 /// Changes reported per second; of a service that starts a process per request, the rest are only counted.
 const MOST_CHANGES: usize = 10;
 /// Looks between searches, by command line or cgroup, of processes that are no descendants of known ones.
-const ALL_OVER: u32 = 5;
+const FULL_SEARCH_EVERY: u32 = 5;
 
 /// Finds the processes to watch, at first and then every second.
 pub(crate) struct Finder {
-    asked: WatchPlan,
+    plan: WatchPlan,
     target: TargetLocation,
-    scene: WatchScope,
+    scope: WatchScope,
     trees: Vec<ProcessTree>,
     /// Processes known to belong to no tree; a process is never reparented to a watched one.
-    others: HashSet<u32>,
+    unrelated: HashSet<u32>,
     /// The service's listening sockets when it was found.
     listening: HashSet<u64>,
     downstream: DownstreamFinder,
@@ -45,7 +45,7 @@ pub(crate) struct Finder {
 /// A process tree, with names by PID.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessTree {
-    pub first: Vec<u32>,
+    pub roots: Vec<u32>,
     pub members: BTreeMap<u32, String>,
 }
 
@@ -54,37 +54,37 @@ impl ProcessTree {
     pub fn of(pids: &[u32]) -> Self {
         let name =
             |pid: u32| procfs::running_process(pid).map_or_else(|| "?".to_owned(), |process| process.name);
-        Self { first: pids.to_vec(), members: pids.iter().map(|pid| (*pid, name(*pid))).collect() }
+        Self { roots: pids.to_vec(), members: pids.iter().map(|pid| (*pid, name(*pid))).collect() }
     }
 
     /// The first processes come first.
     pub fn pids(&self) -> Vec<u32> {
-        let others = self.members.keys().filter(|pid| !self.first.contains(pid));
-        self.first.iter().chain(others).copied().collect()
+        let others = self.members.keys().filter(|pid| !self.roots.contains(pid));
+        self.roots.iter().chain(others).copied().collect()
     }
 }
 
 impl Finder {
-    pub fn new(asked: &WatchPlan, target: &TargetLocation) -> Self {
+    pub fn new(plan: &WatchPlan, target: &TargetLocation) -> Self {
         let mut finder = Self {
-            asked: asked.clone(),
+            plan: plan.clone(),
             target: target.clone(),
-            scene: WatchScope { subjects: vec![WatchedTree::default()], ..WatchScope::default() },
+            scope: WatchScope { subjects: vec![WatchedTree::default()], ..WatchScope::default() },
             trees: vec![ProcessTree::default()],
-            others: HashSet::new(),
+            unrelated: HashSet::new(),
             listening: HashSet::new(),
             downstream: DownstreamFinder::default(),
             changes: Vec::new(),
             is_new: false,
             looks: 0,
         };
-        finder.look();
+        finder.refresh();
         finder.changes.clear();
         finder
     }
 
-    pub fn scene(&self) -> &WatchScope {
-        &self.scene
+    pub fn scope(&self) -> &WatchScope {
+        &self.scope
     }
 
     /// Takes the changes since the last call.
@@ -93,7 +93,7 @@ impl Finder {
     }
 
     /// Follows descendants, reports ended processes, and searches for the service if it is gone.
-    pub fn look(&mut self) {
+    pub fn refresh(&mut self) {
         let all: HashSet<u32> = procfs::pids().collect();
         self.drop_ended(&all);
         self.find_service();
@@ -106,29 +106,29 @@ impl Finder {
             for (listens, first) in more {
                 let pids = self.trees.last().map(ProcessTree::pids).unwrap_or_default();
                 let subject = describe_subject(TreeRole::Downstream, first, &pids, listens);
-                self.change(format!("the service talks to process {first} ({})", subject.name));
-                self.scene.subjects.push(WatchedTree { about: subject, pids });
-                self.others.clear();
+                self.add_change(format!("the service talks to process {first} ({})", subject.name));
+                self.scope.subjects.push(WatchedTree { about: subject, pids });
+                self.unrelated.clear();
                 self.follow(&all);
             }
         }
-        for (tree, cast) in self.trees.iter().zip(&mut self.scene.subjects) {
-            cast.pids = tree.pids();
+        for (tree, subject) in self.trees.iter().zip(&mut self.scope.subjects) {
+            subject.pids = tree.pids();
         }
         self.looks = self.looks.wrapping_add(1);
     }
 
-    fn change(&mut self, text: String) {
+    fn add_change(&mut self, text: String) {
         if self.changes.len() < MOST_CHANGES {
             self.changes.push(text);
         }
     }
 
     fn drop_ended(&mut self, all: &HashSet<u32>) {
-        self.others.retain(|pid| all.contains(pid));
+        self.unrelated.retain(|pid| all.contains(pid));
         let mut ended = Vec::new();
         for tree in &mut self.trees {
-            let first = tree.first.clone();
+            let first = tree.roots.clone();
             tree.members.retain(|pid, name| {
                 // A first process may be a zombie.
                 let is_first = first.contains(pid);
@@ -138,22 +138,22 @@ impl Finder {
                 }
                 lives
             });
-            tree.first.retain(|pid| tree.members.contains_key(pid));
+            tree.roots.retain(|pid| tree.members.contains_key(pid));
         }
-        ended.into_iter().for_each(|text| self.change(text));
+        ended.into_iter().for_each(|text| self.add_change(text));
     }
 
     fn find_service(&mut self) {
         let is_gone = self.trees[0].members.is_empty();
-        let named_ones = self.asked.names_processes();
+        let named_ones = self.plan.names_processes();
         let found = if named_ones {
-            let only_pids = self.asked.cgroup.is_none() && self.asked.command.is_none();
-            if !is_gone && (only_pids || !self.looks.is_multiple_of(ALL_OVER)) {
+            let only_pids = self.plan.cgroup.is_none() && self.plan.command.is_none();
+            if !is_gone && (only_pids || !self.looks.is_multiple_of(FULL_SEARCH_EVERY)) {
                 return;
             }
-            find_named(&self.asked)
+            find_named(&self.plan)
         } else if matches!(self.target, TargetLocation::Pods(_) | TargetLocation::Inside) {
-            if !is_gone && !self.looks.is_multiple_of(ALL_OVER) {
+            if !is_gone && !self.looks.is_multiple_of(FULL_SEARCH_EVERY) {
                 return;
             }
             service::find_serving(&self.target, &HashSet::new())
@@ -168,33 +168,33 @@ impl Finder {
             }
             found
         };
-        self.take_service(found, is_gone);
+        self.set_service(found, is_gone);
     }
 
-    fn take_service(&mut self, found: FoundService, is_gone: bool) {
+    fn set_service(&mut self, found: FoundService, is_gone: bool) {
         let FoundService { pids, missing } = found;
         let new: Vec<u32> =
             pids.iter().copied().filter(|pid| !self.trees[0].members.contains_key(pid)).collect();
         if new.is_empty() {
             if is_gone {
-                self.scene.level = AccessLevel::Outside;
-                self.say(missing);
+                self.scope.level = AccessLevel::Outside;
+                self.add_missing(missing);
             }
             return;
         }
         let tree = ProcessTree::of(&new);
         for (pid, name) in &tree.members {
-            self.change(format!("process {pid} ({name}) is the service now"));
+            self.add_change(format!("process {pid} ({name}) is the service now"));
         }
         let service = &mut self.trees[0];
-        service.first.retain(|pid| pids.contains(pid));
-        service.first.splice(0..0, tree.first);
+        service.roots.retain(|pid| pids.contains(pid));
+        service.roots.splice(0..0, tree.roots);
         service.members.extend(tree.members);
         // Processes taken for others' children are reconsidered.
-        self.others.clear();
+        self.unrelated.clear();
         self.is_new = true;
-        self.scene.missing.retain(|missing| missing.what != "the service");
-        self.say(missing);
+        self.scope.missing.retain(|missing| missing.what != "the service");
+        self.add_missing(missing);
     }
 
     /// Describes the service, once its children are known: the one that listens may be a script's child.
@@ -202,16 +202,16 @@ impl Finder {
         let pids = self.trees[0].pids();
         let Some(first) = pids.first().copied() else { return };
         let listens = self.downstream.listen_addresses(&self.trees[0]);
-        self.scene.subjects[0].about = describe_subject(TreeRole::Service, first, &pids, listens);
+        self.scope.subjects[0].about = describe_subject(TreeRole::Service, first, &pids, listens);
         let (level, why) = probe_access(first);
-        self.scene.level = level;
-        self.say(why);
+        self.scope.level = level;
+        self.add_missing(why);
     }
 
-    fn say(&mut self, missing: Vec<MissingMeasure>) {
+    fn add_missing(&mut self, missing: Vec<MissingMeasure>) {
         for one in missing {
-            if !self.scene.missing.contains(&one) {
-                self.scene.missing.push(one);
+            if !self.scope.missing.contains(&one) {
+                self.scope.missing.push(one);
             }
         }
     }
@@ -221,7 +221,7 @@ impl Finder {
         let own = std::process::id();
         let is_known =
             |pid: &u32, trees: &[ProcessTree]| trees.iter().any(|tree| tree.members.contains_key(pid));
-        let new = all.iter().filter(|pid| **pid != own && !self.others.contains(pid));
+        let new = all.iter().filter(|pid| **pid != own && !self.unrelated.contains(pid));
         let new = new.filter(|pid| !is_known(pid, &self.trees));
         let mut new: Vec<procfs::Process> = new.filter_map(|pid| procfs::running_process(*pid)).collect();
         new.sort_by_key(|process| process.stat.start);
@@ -237,6 +237,6 @@ impl Finder {
                 break;
             }
         }
-        self.others.extend(new.iter().map(|process| process.stat.pid));
+        self.unrelated.extend(new.iter().map(|process| process.stat.pid));
     }
 }

@@ -14,7 +14,7 @@ pub fn perfdata(bytes: &[u8]) {
         let _ = counters.time_ns(name);
     }
     // Each byte belongs to at most one name and one value; an invalid UTF-8 byte becomes three.
-    assert!(counters.held() <= 6 * bytes.len(), "{} of {} bytes", counters.held(), bytes.len());
+    assert!(counters.size() <= 6 * bytes.len(), "{} of {} bytes", counters.size(), bytes.len());
     for part in [1, 2, 3] {
         let Ok(cut) = perfdata::parse(&bytes[..bytes.len() * part / 4]) else { continue };
         assert!(cut.numbers().all(|(name, _)| counters.has(name)));
@@ -24,7 +24,7 @@ pub fn perfdata(bytes: &[u8]) {
 /// A Java VM's thread dump and virtual thread answers.
 pub fn dump(bytes: &[u8]) {
     let text = &String::from_utf8_lossy(bytes);
-    let places = || dump::parse(text).places.list();
+    let places = || dump::parse(text).stacks.list();
     assert_eq!(places(), places());
     let _ = virtual_threads::parse_scheduler(1, text, text);
 }

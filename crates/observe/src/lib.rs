@@ -55,8 +55,8 @@ use std::time::Duration;
 /// what these are, and what cannot be seen of them.
 ///
 /// Fails if no thread can be started.
-pub fn start(asked: &plan::WatchPlan, target: &TargetLocation) -> std::io::Result<TargetWatch> {
-    let finder = Finder::new(asked, target);
+pub fn start(plan: &plan::WatchPlan, target: &TargetLocation) -> std::io::Result<TargetWatch> {
+    let finder = Finder::new(plan, target);
     let mut sources: Vec<Box<dyn Source>> = vec![
         Box::new(cgroup::CgroupSource::default()),
         Box::new(machine::MachineSource::default()),
@@ -65,26 +65,25 @@ pub fn start(asked: &plan::WatchPlan, target: &TargetLocation) -> std::io::Resul
         Box::new(network::NetworkSource::default()),
         Box::new(sockets::SocketSource::new(target.addresses())),
         Box::new(own::OwnSource::new()),
-        Box::new(jvm::JvmSource::new(asked.attach)),
-        Box::new(waiting_threads::WaitingThreadsSource::new(asked.attach)),
-        Box::new(sweep::SweepSource::start(finder.scene())?),
+        Box::new(jvm::JvmSource::new(plan.attach)),
+        Box::new(waiting_threads::WaitingThreadsSource::new(plan.attach)),
+        Box::new(sweep::SweepSource::start(finder.scope())?),
     ];
-    sources
-        .extend(asked.postgres_url().map(|url| boxed_or_unavailable(postgres::PostgresSource::open(&url))));
-    sources.extend(asked.metrics_url().map(|url| boxed_or_unavailable(metrics::MetricsSource::open(&url))));
-    TargetWatch::start(|seen| watch::Collector::new(finder, sources, seen))
+    sources.extend(plan.postgres_url().map(|url| boxed_or_unavailable(postgres::PostgresSource::open(&url))));
+    sources.extend(plan.metrics_url().map(|url| boxed_or_unavailable(metrics::MetricsSource::open(&url))));
+    TargetWatch::start(|events| watch::Collector::new(finder, sources, events))
 }
 
 /// Queries the named database and metrics only, without watching processes: the target is watched
 /// elsewhere.
 ///
 /// Fails if no thread can be started.
-pub fn start_without_processes(asked: &plan::WatchPlan) -> std::io::Result<TargetWatch> {
-    let finder = Finder::new(&plan::WatchPlan::default(), &TargetLocation::Elsewhere);
-    let database = asked.postgres_url().map(|url| boxed_or_unavailable(postgres::PostgresSource::open(&url)));
-    let metrics = asked.metrics_url().map(|url| boxed_or_unavailable(metrics::MetricsSource::open(&url)));
+pub fn start_without_processes(plan: &plan::WatchPlan) -> std::io::Result<TargetWatch> {
+    let finder = Finder::new(&plan::WatchPlan::default(), &TargetLocation::Remote);
+    let database = plan.postgres_url().map(|url| boxed_or_unavailable(postgres::PostgresSource::open(&url)));
+    let metrics = plan.metrics_url().map(|url| boxed_or_unavailable(metrics::MetricsSource::open(&url)));
     let sources: Vec<Box<dyn Source>> = database.into_iter().chain(metrics).collect();
-    TargetWatch::start(|seen| watch::Collector::new(finder, sources, seen))
+    TargetWatch::start(|events| watch::Collector::new(finder, sources, events))
 }
 
 /// Resolves a host named beside the target; the error says why it has no address.

@@ -14,7 +14,7 @@ use std::{fs, io};
 #[derive(Debug, Default)]
 pub(crate) struct MachineSource {
     before: Option<Counts>,
-    said: MissingLog,
+    missing_log: MissingLog,
 }
 
 /// Counters since boot.
@@ -25,21 +25,21 @@ struct Counts {
     disks: HashMap<String, DiskActivity>,
 }
 
-fn format(what: &str) -> io::Error {
+fn unknown_format(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("it is in no known format of {what}"))
 }
 
 impl MachineSource {
     fn text<T>(&mut self, what: &str, path: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let read = fs::read_to_string(path).and_then(|text| parse(&text).ok_or_else(|| format(path)));
-        self.said.ok_or_note(what, path, read)
+        let read = fs::read_to_string(path).and_then(|text| parse(&text).ok_or_else(|| unknown_format(path)));
+        self.missing_log.ok_or_note(what, path, read)
     }
 
     fn pressure(&mut self) -> Option<Pressure> {
         let read = |name: &str| fs::read_to_string(format!("/proc/pressure/{name}"));
         let all = || {
             let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
-            parse_pressure(&cpu, &memory, &io).ok_or_else(|| format("/proc/pressure"))
+            parse_pressure(&cpu, &memory, &io).ok_or_else(|| unknown_format("/proc/pressure"))
         };
         let found = all();
         found
@@ -47,7 +47,7 @@ impl MachineSource {
                 let why = format!(
                     "/proc/pressure cannot be read ({error}); the kernel's option `psi=1` turns it on"
                 );
-                self.said.note("pressure of the machine", why);
+                self.missing_log.note("pressure of the machine", why);
             })
             .ok()
     }
@@ -64,8 +64,8 @@ impl Source for MachineSource {
         let now = Counts { stat, pressure, disks: disks.unwrap_or_default() };
         let threads =
             self.text("tasks of the machine", "/proc/loadavg", |text| procfs::parse_loadavg(text.as_bytes()));
-        let most = ["/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max"];
-        let most = most.into_iter().filter_map(read_number).min();
+        let limit = ["/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max"];
+        let limit = limit.into_iter().filter_map(read_number).min();
         let memory =
             self.text("memory of the machine", "/proc/meminfo", |text| kib_field(text, "MemAvailable"));
         if let Some(before) = &self.before {
@@ -86,7 +86,7 @@ impl Source for MachineSource {
                     .map(|(now, before)| now.saturating_sub(before)),
                 memory_available_bytes: memory.unwrap_or(0),
                 pressure: now.pressure.zip(before.pressure).map(|(now, before)| pressure_growth(now, before)),
-                tasks: threads.zip(most).map(|(load, limit)| LimitUsage { used: load.tasks, limit }),
+                tasks: threads.zip(limit).map(|(load, limit)| LimitUsage { used: load.tasks, limit }),
                 disks: disks::growth(&now.disks, &before.disks),
                 // The process source adds the neighbours.
                 ..Host::default()
@@ -96,7 +96,7 @@ impl Source for MachineSource {
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
-        self.said.list()
+        self.missing_log.list()
     }
 }
 

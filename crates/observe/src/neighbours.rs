@@ -13,7 +13,7 @@ const NAMED: usize = 3;
 /// Time budget of a look at all processes; one that takes n times as long is followed by n windows without.
 const BUDGET: Duration = Duration::from_millis(10);
 /// Looks after which kernel threads are identified afresh: PIDs are reused.
-const FORGET: u32 = 60;
+const FORGET_EVERY: u32 = 60;
 /// The flag of kernel threads in /proc/PID/stat (`PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
@@ -22,35 +22,35 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 pub(crate) struct ProcessTable {
     /// Start time and processor time of each, in ticks.
     before: HashMap<u32, (u64, u64)>,
-    kernel: HashSet<u32>,
-    at: Option<Instant>,
+    kernel_threads: HashSet<u32>,
+    last_look: Option<Instant>,
     looks: u32,
     /// Windows left to skip.
-    rest: u32,
+    skip: u32,
     /// Threads by user.
     tasks: HashMap<u32, u64>,
     /// Per second: the busiest neighbours, and all together.
-    named: Vec<Neighbour>,
+    neighbours: Vec<Neighbour>,
     total: u64,
 }
 
 impl ProcessTable {
     /// Looks, unless the last look was so expensive that it must serve longer.
     pub fn refresh(&mut self, watched: &HashSet<u32>) {
-        if self.rest > 0 {
-            self.rest -= 1;
+        if self.skip > 0 {
+            self.skip -= 1;
             return;
         }
         let began = Instant::now();
-        if self.looks.is_multiple_of(FORGET) {
-            self.kernel.clear();
+        if self.looks.is_multiple_of(FORGET_EVERY) {
+            self.kernel_threads.clear();
         }
         self.looks += 1;
         let all = self.read();
         // Unwatched processes that torment started are neighbours, except its workers.
         let (torment, workers) = (std::process::id(), own_worker_pids());
-        let passed = self.at.replace(began).map(|at| began - at);
-        let mut named = Vec::new();
+        let elapsed = self.last_look.replace(began).map(|at| began - at);
+        let mut neighbours = Vec::new();
         let mut now = HashMap::with_capacity(all.len());
         for Process { name, stat } in all {
             now.insert(stat.pid, (stat.start, stat.cpu));
@@ -62,30 +62,30 @@ impl ProcessTable {
             let ticks = stat.cpu.saturating_sub(old.map_or(0, |(_, cpu)| *cpu));
             if ticks > 0 {
                 let ns = ticks.saturating_mul(tick_ns()) as f64;
-                let per_second = passed.map_or(0.0, |passed| ns / passed.as_secs_f64());
-                named.push(Neighbour { pid: stat.pid, name, cpu_ns: per_second as u64 });
+                let per_second = elapsed.map_or(0.0, |passed| ns / passed.as_secs_f64());
+                neighbours.push(Neighbour { pid: stat.pid, name, cpu_ns: per_second as u64 });
             }
         }
-        named.sort_by(|a, b| b.cpu_ns.cmp(&a.cpu_ns).then(a.pid.cmp(&b.pid)));
-        self.total = named.iter().map(|neighbour| neighbour.cpu_ns).sum();
-        named.truncate(NAMED);
+        neighbours.sort_by(|a, b| b.cpu_ns.cmp(&a.cpu_ns).then(a.pid.cmp(&b.pid)));
+        self.total = neighbours.iter().map(|neighbour| neighbour.cpu_ns).sum();
+        neighbours.truncate(NAMED);
         // The first look has nothing to compare with.
-        self.named = if passed.is_some() { named } else { Vec::new() };
+        self.neighbours = if elapsed.is_some() { neighbours } else { Vec::new() };
         self.before = now;
-        self.rest = (began.elapsed().as_nanos() / BUDGET.as_nanos()) as u32;
+        self.skip = (began.elapsed().as_nanos() / BUDGET.as_nanos()) as u32;
     }
 
     fn read(&mut self) -> Vec<Process> {
         let mut all = Vec::with_capacity(self.before.len() + 16);
         self.tasks.clear();
         for pid in procfs::pids() {
-            if self.kernel.contains(&pid) {
+            if self.kernel_threads.contains(&pid) {
                 continue;
             }
             let Some(process) = Process::read(pid) else { continue };
             let stat = &process.stat;
             if stat.flags & KERNEL_THREAD != 0 {
-                self.kernel.insert(pid);
+                self.kernel_threads.insert(pid);
                 continue;
             }
             if let Ok(about) = fs::metadata(format!("/proc/{pid}")) {
@@ -99,9 +99,10 @@ impl ProcessTable {
     /// The busiest neighbours, and the processor time of all, in a window of this length.
     pub fn busiest(&self, window: Duration) -> (Vec<Neighbour>, u64) {
         let share = |per_second: u64| (per_second as f64 * window.as_secs_f64()) as u64;
-        let named = self.named.iter();
-        let named = named.map(|n| Neighbour { pid: n.pid, name: n.name.clone(), cpu_ns: share(n.cpu_ns) });
-        (named.collect(), share(self.total))
+        let neighbours = self.neighbours.iter();
+        let neighbours =
+            neighbours.map(|n| Neighbour { pid: n.pid, name: n.name.clone(), cpu_ns: share(n.cpu_ns) });
+        (neighbours.collect(), share(self.total))
     }
 
     /// Threads of all processes of a user, except kernel threads.
@@ -132,7 +133,7 @@ mod tests {
         watching.refresh(&watched);
         assert_eq!(open.busiest(Duration::from_secs(1)), (Vec::new(), 0), "nothing to compare with");
         spend(busy.id(), 5);
-        (open.rest, watching.rest) = (0, 0);
+        (open.skip, watching.skip) = (0, 0);
         open.refresh(&HashSet::new());
         watching.refresh(&watched);
         busy.kill().expect("it runs");

@@ -11,7 +11,7 @@ use std::{fs, io};
 pub(crate) struct NetworkSource {
     /// PID, its counters, and those of its interfaces.
     before: Option<(u32, Network, Vec<Interface>)>,
-    said: MissingLog,
+    missing_log: MissingLog,
 }
 
 /// A named number from a file with pairs of lines: names, then numbers.
@@ -156,16 +156,22 @@ fn growth(mut now: Network, before: Network) -> Network {
 }
 
 impl Source for NetworkSource {
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
-        let Some(&pid) = scene.subjects.first().and_then(|cast| cast.pids.first()) else { return };
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
+        let Some(&pid) = scope.subjects.first().and_then(|subject| subject.pids.first()) else { return };
         match read(pid) {
             Ok((now, interfaces)) => {
                 if let Some((of, before, them)) = &self.before
                     && *of == pid
                 {
                     // Speeds are read in torment's namespace: those of another would be wrong.
-                    let ours = procfs::namespace(pid, "net") == procfs::namespace(std::process::id(), "net");
-                    let link = busiest_link(&interfaces, them, |name| if ours { speed(name) } else { None });
+                    let is_own_namespace =
+                        procfs::namespace(pid, "net") == procfs::namespace(std::process::id(), "net");
+                    let link =
+                        busiest_link(
+                            &interfaces,
+                            them,
+                            |name| if is_own_namespace { speed(name) } else { None },
+                        );
                     window.network = Some(Network { link, ..growth(now, *before) });
                 }
                 self.before = Some((pid, now, interfaces));
@@ -174,13 +180,13 @@ impl Source for NetworkSource {
             Err(error) if matches!(error.raw_os_error(), Some(2 | 3 | 22)) => self.before = None,
             Err(error) => {
                 let why = format!("/proc/{pid}/net cannot be read: {error}");
-                self.said.note("counters of the network", why);
+                self.missing_log.note("counters of the network", why);
             }
         }
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
-        self.said.list()
+        self.missing_log.list()
     }
 }
 

@@ -27,19 +27,19 @@ pub(crate) struct OwnSource {
     workers: HashMap<u32, u64>,
     /// Scheduling times of each thread at the last look.
     threads: HashMap<u32, SchedStat>,
-    groups: CgroupReader,
-    said: MissingLog,
+    cgroup: CgroupReader,
+    missing_log: MissingLog,
 }
 
 impl OwnSource {
     pub fn new() -> Self {
-        let groups = CgroupReader::of(Path::new("/"), std::process::id());
+        let cgroup = CgroupReader::of(Path::new("/"), std::process::id());
         Self {
             cpu_ns: None,
             workers: HashMap::new(),
             threads: HashMap::new(),
-            groups,
-            said: MissingLog::default(),
+            cgroup,
+            missing_log: MissingLog::default(),
         }
     }
 
@@ -53,19 +53,21 @@ impl OwnSource {
         used
     }
 
-    fn threads(&mut self, is_first: bool, workers: &[u32], own: &mut record::watch::TormentUsage) {
-        let Some(tasks) =
-            self.said.ok_or_note("torment's own threads", "/proc/self/task", fs::read_dir("/proc/self/task"))
-        else {
+    fn read_threads(&mut self, is_first: bool, workers: &[u32], usage: &mut record::watch::TormentUsage) {
+        let Some(tasks) = self.missing_log.ok_or_note(
+            "torment's own threads",
+            "/proc/self/task",
+            fs::read_dir("/proc/self/task"),
+        ) else {
             return;
         };
         let mut now = HashMap::new();
         let (limit, mut nearest) = (getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), 0);
         let used = |folder: &str| open_count(folder).ok().flatten().unwrap_or(0);
         nearest = used("/proc/self/fd").max(nearest);
-        let theirs =
+        let worker_tasks =
             workers.iter().filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten();
-        for folder in tasks.chain(theirs).filter_map(|entry| Some(entry.ok()?.path())) {
+        for folder in tasks.chain(worker_tasks).filter_map(|entry| Some(entry.ok()?.path())) {
             let Some(tid) = folder.file_name().and_then(|name| name.to_str()?.parse().ok()) else { continue };
             let read = |file: &str| fs::read_to_string(folder.join(file));
             // A thread that cannot be read has just ended.
@@ -75,7 +77,7 @@ impl OwnSource {
                 continue;
             }
             let Ok(text) = read("schedstat") else {
-                self.said
+                self.missing_log
                     .note("run-queue delay of torment", "this kernel keeps no /proc/PID/task/TID/schedstat");
                 continue;
             };
@@ -86,17 +88,17 @@ impl OwnSource {
             let before = self.threads.get(&tid).copied().unwrap_or(new);
             let cpu = times.on_cpu_ns.saturating_sub(before.on_cpu_ns);
             if is_loop {
-                own.loops_cpu_ns += cpu;
-                own.loops_run_delay_ns += times.delay_ns.saturating_sub(before.delay_ns);
+                usage.loops_cpu_ns += cpu;
+                usage.loops_run_delay_ns += times.delay_ns.saturating_sub(before.delay_ns);
                 // A loop has its own descriptor table, where possible.
                 nearest = used(&folder.join("fd").to_string_lossy()).max(nearest);
             } else {
-                own.watch_cpu_ns += cpu;
+                usage.watch_cpu_ns += cpu;
             }
         }
         self.threads = now;
         // The table nearest to the limit, which is the same for each.
-        own.descriptors = LimitUsage { used: nearest, limit };
+        usage.descriptors = LimitUsage { used: nearest, limit };
     }
 }
 
@@ -108,16 +110,16 @@ impl Source for OwnSource {
         let workers = own_worker_pids();
         window.own.cpu_ns =
             before.map_or(0, |before| cpu.saturating_sub(before)) + self.worker_cpu_time(&workers);
-        self.threads(before.is_none(), &workers, &mut window.own);
+        self.read_threads(before.is_none(), &workers, &mut window.own);
         // Without a cgroup, or a quota, nothing holds it back.
-        let quota = self.groups.read().ok().flatten().and_then(|groups| groups.cpu);
+        let quota = self.cgroup.read().ok().flatten().and_then(|groups| groups.cpu);
         if let Some(quota) = quota {
             (window.own.periods, window.own.throttled) = (quota.periods, quota.throttled);
         }
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
-        self.said.list()
+        self.missing_log.list()
     }
 }
 

@@ -26,7 +26,7 @@ const ROW: usize = 3;
 pub(crate) struct PaceSource {
     shared: Arc<Mutex<PaceTimings>>,
     /// The thread ends when this is dropped.
-    loaded: Option<Sender<bool>>,
+    sender: Option<Sender<bool>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -43,28 +43,28 @@ impl PaceSource {
     /// Fails if no thread can be started.
     pub fn start() -> std::io::Result<Self> {
         let shared = Arc::new(Mutex::new(PaceTimings::default()));
-        let (loaded, commands) = channel();
+        let (sender, commands) = channel();
         let timed = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("watch-pace".to_owned())
             .spawn(move || run_timer(&timed, &commands))?;
-        Ok(Self { shared, loaded: Some(loaded), thread: Some(thread) })
+        Ok(Self { shared, sender: Some(sender), thread: Some(thread) })
     }
 
-    fn tell(&self, loaded: bool) {
+    fn send(&self, loaded: bool) {
         // The thread ends only when this sender is dropped.
-        self.loaded.as_ref().map(|told| told.send(loaded));
+        self.sender.as_ref().map(|sender| sender.send(loaded));
     }
 }
 
 impl Source for PaceSource {
     /// Must come after the machine, into whose part the pace goes.
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
         let timed = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(
                 &mut *shared,
-                PaceTimings { processors: processors(scene), ..PaceTimings::default() },
+                PaceTimings { processors: processors(scope), ..PaceTimings::default() },
             )
         };
         if let Some(host) = window.host.as_mut().filter(|_| timed.count > 0) {
@@ -73,17 +73,17 @@ impl Source for PaceSource {
     }
 
     fn begin(&mut self) {
-        self.tell(true);
+        self.send(true);
     }
 
     fn end(&mut self) {
-        self.tell(false);
+        self.send(false);
     }
 }
 
 impl Drop for PaceSource {
     fn drop(&mut self) {
-        self.loaded = None;
+        self.sender = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -91,8 +91,8 @@ impl Drop for PaceSource {
 }
 
 /// The processors that any subject may run on; empty if one may run anywhere.
-fn processors(scene: &WatchScope) -> Vec<u32> {
-    let each = || scene.subjects.iter().map(|cast| &cast.about.processors);
+fn processors(scope: &WatchScope) -> Vec<u32> {
+    let each = || scope.subjects.iter().map(|subject| &subject.about.processors);
     if each().any(Vec::is_empty) {
         return Vec::new();
     }
@@ -103,7 +103,7 @@ fn processors(scene: &WatchScope) -> Vec<u32> {
 }
 
 /// Times one processor after the other while there is load.
-fn run_timer(timed: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
+fn run_timer(timings: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
     // On a full processor it would wait for its turn at each.
     priority::raise_priority();
     let everywhere = sys::CpuAffinity::all_processors();
@@ -113,13 +113,13 @@ fn run_timer(timed: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
             Ok(now) => loaded = now,
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let asked = timed.lock().unwrap_or_else(PoisonError::into_inner).processors.clone();
-                let among = if asked.is_empty() { everywhere.as_slice() } else { &asked };
+                let wanted = timings.lock().unwrap_or_else(PoisonError::into_inner).processors.clone();
+                let among = if wanted.is_empty() { everywhere.as_slice() } else { &wanted };
                 turn += 1;
                 // Skips those that torment itself may not use.
                 let next = among.get(turn % among.len().max(1)).filter(|cpu| sys::move_to(**cpu).is_ok());
-                if let Some(took) = next.and_then(|_| (0..ROW).map(|_| piece()).min()) {
-                    let mut timed = timed.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(took) = next.and_then(|_| (0..ROW).map(|_| run_piece()).min()) {
+                    let mut timed = timings.lock().unwrap_or_else(PoisonError::into_inner);
                     (timed.sum_ns, timed.count) = (timed.sum_ns + took, timed.count + 1);
                 }
             }
@@ -128,7 +128,7 @@ fn run_timer(timed: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
 }
 
 /// Processor time of one piece.
-fn piece() -> u64 {
+fn run_piece() -> u64 {
     let before = thread_cpu_ns();
     let mut lanes = black_box([1u64; LANES]);
     for _ in 0..STEPS {

@@ -10,7 +10,7 @@ pub(crate) enum Priority {
     /// With 88 times the weight of a normal thread.
     Nice,
     /// As all others, and why.
-    Usual(String),
+    Normal(String),
 }
 
 /// Gives the calling thread the highest priority available. It must bound its own work: a real-time thread
@@ -19,7 +19,7 @@ pub(crate) fn raise_priority() -> Priority {
     let Err(refused) = sys::set_real_time() else { return Priority::RealTime };
     match rustix::process::setpriority_process(None, -20) {
         Ok(()) => Priority::Nice,
-        Err(_) => Priority::Usual(refused.to_string()),
+        Err(_) => Priority::Normal(refused.to_string()),
     }
 }
 
@@ -33,12 +33,12 @@ pub(crate) fn raise_weight() {
 impl Priority {
     /// Whether it is on time on a full machine.
     pub fn is_raised(&self) -> bool {
-        !matches!(self, Self::Usual(_))
+        !matches!(self, Self::Normal(_))
     }
 
     /// What cannot be seen without it.
     pub fn missing(&self) -> Option<MissingMeasure> {
-        let Self::Usual(why) = self else { return None };
+        let Self::Normal(why) = self else { return None };
         let why = format!(
             "looks at threads may be late on a busy machine, because they have no real-time priority \
              ({why}); run torment as root, or give it the capability SYS_NICE"

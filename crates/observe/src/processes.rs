@@ -19,25 +19,26 @@ use subject::SubjectProcesses;
 #[derive(Debug, Default)]
 pub(crate) struct ProcessSource {
     trees: Vec<SubjectProcesses>,
-    everyone: ProcessTable,
-    said: MissingLog,
+    process_table: ProcessTable,
+    missing_log: MissingLog,
 }
 
 impl Source for ProcessSource {
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
-        let watched: HashSet<u32> = scene.subjects.iter().flat_map(|cast| &cast.pids).copied().collect();
-        self.everyone.refresh(&watched);
-        self.trees.resize_with(scene.subjects.len(), SubjectProcesses::default);
-        for ((cast, part), tree) in scene.subjects.iter().zip(&mut window.subjects).zip(&mut self.trees) {
-            tree.read(&cast.pids, part, &self.everyone, &mut self.said);
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
+        let watched: HashSet<u32> =
+            scope.subjects.iter().flat_map(|subject| &subject.pids).copied().collect();
+        self.process_table.refresh(&watched);
+        self.trees.resize_with(scope.subjects.len(), SubjectProcesses::default);
+        for ((subject, part), tree) in scope.subjects.iter().zip(&mut window.subjects).zip(&mut self.trees) {
+            tree.read(&subject.pids, part, &self.process_table, &mut self.missing_log);
         }
         let length = window.length().to_duration();
         if let Some(host) = &mut window.host {
-            (host.neighbours, host.neighbours_cpu_ns) = self.everyone.busiest(length);
+            (host.neighbours, host.neighbours_cpu_ns) = self.process_table.busiest(length);
         }
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
-        self.said.list()
+        self.missing_log.list()
     }
 }

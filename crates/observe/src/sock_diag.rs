@@ -41,7 +41,7 @@ pub(crate) fn bits(states: &[TcpState]) -> u32 {
 /// The TCP sockets in these states in torment's network namespace, IPv4 and IPv6; at most 100,000.
 pub(crate) fn list_tcp(states: &[TcpState]) -> io::Result<Vec<TcpSocket>> {
     let mut sockets = Vec::new();
-    SockDiag::open()?.each(states, &mut |socket| {
+    SockDiag::open()?.for_each_socket(states, &mut |socket| {
         if sockets.len() < MOST {
             sockets.push(socket);
         }
@@ -83,7 +83,11 @@ impl SockDiag {
 
     /// Calls `visit` with each TCP socket in one of the states. Fails if the kernel refuses, or takes
     /// longer than a quarter of a second; this `SockDiag` is then unusable.
-    pub fn each(&mut self, states: &[TcpState], visit: &mut dyn FnMut(TcpSocket)) -> io::Result<()> {
+    pub fn for_each_socket(
+        &mut self,
+        states: &[TcpState],
+        visit: &mut dyn FnMut(TcpSocket),
+    ) -> io::Result<()> {
         let until = Instant::now() + LONGEST;
         let mut each = |body: &[u8]| parse_socket(body).into_iter().for_each(&mut *visit);
         self.query(&request(AF_INET, states), until, &mut each)?;
@@ -257,7 +261,7 @@ mod tests {
         match SockDiag::open_in_namespace(Path::new("/proc/self/ns/net")) {
             Ok(mut diag) => {
                 let mut count = 0_usize;
-                diag.each(&[TcpState::LISTEN], &mut |_| count += 1).expect("as in its own");
+                diag.for_each_socket(&[TcpState::LISTEN], &mut |_| count += 1).expect("as in its own");
                 // Other tests open and close sockets meanwhile.
                 assert!(count.abs_diff(own) < 50, "{count} and {own}");
             }

@@ -42,14 +42,14 @@ pub(crate) struct SocketSource {
     targets: Vec<SocketAddr>,
     subjects: Vec<SubjectSockets>,
     owners: SocketOwners,
-    said: MissingLog,
+    missing_log: MissingLog,
 }
 
 /// What was seen of a subject since the last cut.
 #[derive(Debug, Default)]
 struct SubjectSockets {
     /// The process that identifies its network namespace, and how to list sockets there.
-    place: Option<(u32, SocketLister)>,
+    lister: Option<(u32, SocketLister)>,
     looks: u32,
     clients: u32,
     /// By address: connections not yet accepted, and the backlog limit.
@@ -78,61 +78,63 @@ impl SocketSource {
     }
 
     /// Lists the sockets in these states once per namespace, and counts.
-    fn look(&mut self, scene: &WatchScope, states: &[TcpState]) {
-        self.subjects.resize_with(scene.subjects.len(), SubjectSockets::default);
-        let listens = listens(scene);
+    fn scan(&mut self, scope: &WatchScope, states: &[TcpState]) {
+        self.subjects.resize_with(scope.subjects.len(), SubjectSockets::default);
+        let listens = listens(scope);
         let mut own = None;
-        for (at, cast) in scene.subjects.iter().enumerate() {
-            let Some(&pid) = cast.pids.first() else { continue };
+        for (at, watched) in scope.subjects.iter().enumerate() {
+            let Some(&pid) = watched.pids.first() else { continue };
             let subject = &mut self.subjects[at];
-            if subject.place.as_ref().is_none_or(|(known, _)| *known != pid) {
-                subject.place = Some((pid, lister_for(pid)));
+            if subject.lister.as_ref().is_none_or(|(known, _)| *known != pid) {
+                subject.lister = Some((pid, lister_for(pid)));
             }
-            let Some((_, listing)) = &mut subject.place else { continue };
+            let Some((_, lister)) = &mut subject.lister else { continue };
             let other;
-            let sockets: &[TcpSocket] = match listing {
+            let sockets: &[TcpSocket] = match lister {
                 // All subjects in torment's own namespace share one list.
-                SocketLister::Own => own.get_or_insert_with(|| listing.sockets(states)),
+                SocketLister::Own => own.get_or_insert_with(|| lister.sockets(states)),
                 _ => {
-                    other = listing.sockets(states);
+                    other = lister.sockets(states);
                     &other
                 }
             };
             if sockets.is_empty() && listens.iter().any(|(_, of)| *of == at) {
                 let why = format!("the kernel lists none in the network namespace of process {pid}");
-                self.said.note("sockets of the target", why);
+                self.missing_log.note("sockets of the target", why);
                 // Reopened next time: after a listing that took too long it is unusable.
-                subject.place = None;
+                subject.lister = None;
                 continue;
             }
-            if matches!(listing, SocketLister::Files(_)) {
-                self.said.note(
+            if matches!(lister, SocketLister::ProcNet(_)) {
+                self.missing_log.note(
                     "listen queues of the target",
                     format!(
                         "process {pid} is in another network namespace; run torment as root, or within it"
                     ),
                 );
             }
-            let has_backlog = !matches!(listing, SocketLister::Files(_));
-            self.owners.resolve(sockets, &listens, scene, &mut self.said);
+            let has_backlog = !matches!(lister, SocketLister::ProcNet(_));
+            self.owners.resolve(sockets, &listens, scope, &mut self.missing_log);
             self.subjects[at].count(at, sockets, &listens, &self.owners, has_backlog);
         }
-        self.look_at_local(scene, states);
+        self.look_at_local(scope, states);
     }
 
     /// The same for subjects that listen at local sockets.
-    fn look_at_local(&mut self, scene: &WatchScope, states: &[TcpState]) {
-        let named = |cast: &WatchedTree| -> Vec<String> {
-            let names = cast.about.listens.iter().filter_map(|listen| listen.strip_prefix(LOCAL));
+    fn look_at_local(&mut self, scope: &WatchScope, states: &[TcpState]) {
+        let named = |watched: &WatchedTree| -> Vec<String> {
+            let names = watched.about.listens.iter().filter_map(|listen| listen.strip_prefix(LOCAL));
             names.map(str::to_owned).collect()
         };
-        let names: Vec<Vec<String>> = scene.subjects.iter().map(named).collect();
+        let names: Vec<Vec<String>> = scope.subjects.iter().map(named).collect();
         if names.iter().all(Vec::is_empty) {
             return;
         }
-        let Some(sockets) =
-            self.said.ok_or_note("local sockets", "the list of local sockets", list_unix_sockets(states))
-        else {
+        let Some(sockets) = self.missing_log.ok_or_note(
+            "local sockets",
+            "the list of local sockets",
+            list_unix_sockets(states),
+        ) else {
             return;
         };
         for (subject, names) in self.subjects.iter_mut().zip(&names) {
@@ -143,9 +145,9 @@ impl SocketSource {
 }
 
 /// The listen addresses of the subjects.
-fn listens(scene: &WatchScope) -> Vec<(SocketAddr, usize)> {
-    let all = scene.subjects.iter().enumerate();
-    let all = all.flat_map(|(at, cast)| cast.about.listens.iter().map(move |listen| (listen, at)));
+fn listens(scope: &WatchScope) -> Vec<(SocketAddr, usize)> {
+    let all = scope.subjects.iter().enumerate();
+    let all = all.flat_map(|(at, watched)| watched.about.listens.iter().map(move |listen| (listen, at)));
     all.filter_map(|(listen, at)| Some((listen.parse().ok()?, at))).collect()
 }
 
@@ -171,7 +173,7 @@ impl SubjectSockets {
         for socket in sockets {
             if socket.state == TcpState::LISTEN {
                 if has_backlog && listens.contains(&(socket.local, at)) {
-                    self.waiting(socket.local.to_string(), (socket.receive_queue, socket.send_queue));
+                    self.record_queue(socket.local.to_string(), (socket.receive_queue, socket.send_queue));
                 }
                 continue;
             }
@@ -202,7 +204,7 @@ impl SubjectSockets {
             (Some(name), TcpState::LISTEN) => {
                 // These are connections too, and listed nowhere else.
                 self.clients += socket.queue.0;
-                self.waiting(format!("{LOCAL}{name}"), socket.queue);
+                self.record_queue(format!("{LOCAL}{name}"), socket.queue);
             }
             (_, TcpState::ESTABLISHED) => self.clients += 1,
             _ => {}
@@ -210,7 +212,7 @@ impl SubjectSockets {
     }
 
     /// Records an accept queue: its length and limit.
-    fn waiting(&mut self, address: String, queue: (u32, u32)) {
+    fn record_queue(&mut self, address: String, queue: (u32, u32)) {
         let most = self.listeners.entry(address).or_insert((0, queue.1));
         if queue.0 >= most.0 {
             *most = queue;
@@ -218,12 +220,12 @@ impl SubjectSockets {
     }
 
     fn peers(&self) -> Vec<PeerConnections> {
-        let peer = |(address, seen): (&SocketAddr, &ConnectionCounts)| PeerConnections {
+        let peer = |(address, counts): (&SocketAddr, &ConnectionCounts)| PeerConnections {
             address: address.to_string(),
-            established: f64::from(seen.sum) / f64::from(self.looks),
-            least: if seen.looks == self.looks { seen.least } else { 0 },
-            most: seen.most,
-            time_wait: seen.time_wait,
+            established: f64::from(counts.sum) / f64::from(self.looks),
+            least: if counts.looks == self.looks { counts.least } else { 0 },
+            most: counts.most,
+            time_wait: counts.time_wait,
         };
         let mut peers: Vec<PeerConnections> = self.peers.iter().map(peer).collect();
         let rank = |peer: &PeerConnections| peer.established + f64::from(peer.time_wait);
@@ -254,35 +256,35 @@ fn ports(targets: &[SocketAddr], sockets: &[TcpSocket]) -> LimitUsage {
 }
 
 impl Source for SocketSource {
-    fn every(&self) -> Duration {
+    fn interval(&self) -> Duration {
         EVERY
     }
 
-    fn read(&mut self, scene: &WatchScope) {
-        if !scene.subjects.is_empty() {
-            self.look(scene, &[TcpState::LISTEN, TcpState::ESTABLISHED]);
+    fn read(&mut self, scope: &WatchScope) {
+        if !scope.subjects.is_empty() {
+            self.scan(scope, &[TcpState::LISTEN, TcpState::ESTABLISHED]);
         }
     }
 
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
-        self.look(scene, &[TcpState::LISTEN, TcpState::ESTABLISHED, TcpState::TIME_WAIT]);
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
+        self.scan(scope, &[TcpState::LISTEN, TcpState::ESTABLISHED, TcpState::TIME_WAIT]);
         for (subject, part) in self.subjects.iter_mut().zip(&mut window.subjects) {
             if subject.looks > 0 {
                 part.listeners = subject.listeners();
                 part.peers = subject.peers();
                 part.clients = subject.clients;
             }
-            *subject = SubjectSockets { place: subject.place.take(), ..SubjectSockets::default() };
+            *subject = SubjectSockets { lister: subject.lister.take(), ..SubjectSockets::default() };
         }
         if !self.targets.is_empty()
             && let Some(sockets) =
-                self.said.ok_or_note("ports in use", "the list of sockets", list_tcp(&CONNECTED))
+                self.missing_log.ok_or_note("ports in use", "the list of sockets", list_tcp(&CONNECTED))
         {
             window.own.ports = ports(&self.targets, &sockets);
         }
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
-        self.said.list()
+        self.missing_log.list()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// A source is read repeatedly and supplies its part of each window.
 pub(crate) trait Source: Send {
     /// Interval between reads; very long if it only reads at cuts.
-    fn every(&self) -> Duration {
+    fn interval(&self) -> Duration {
         Duration::from_secs(3600)
     }
 
@@ -14,12 +14,12 @@ pub(crate) trait Source: Send {
     ///
     /// Must not wait for anything but the kernel: what may wait for others has its own thread and leaves
     /// its latest results here.
-    fn read(&mut self, _scene: &WatchScope) {}
+    fn read(&mut self, _scope: &WatchScope) {}
 
     /// Adds what was read since the last cut to the window and resets. [`Window::subjects`] are there
     /// already, one for each of [`WatchScope::subjects`], in their order. Counters that must be exact are
     /// read again.
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window);
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window);
 
     /// A trial begins: called, after a cut into no window, before its first window.
     fn begin(&mut self) {}
@@ -29,10 +29,10 @@ pub(crate) trait Source: Send {
 
     /// A closer look at the target's current state is wanted: take it on a separate thread, and return it
     /// from [`Source::looks`].
-    fn look(&mut self, _scene: &WatchScope) {}
+    fn start_closer_look(&mut self, _scope: &WatchScope) {}
 
     /// Closer looks taken since the last call; they belong to the current or last trial.
-    fn looks(&mut self) -> Vec<CloserLook> {
+    fn closer_looks(&mut self) -> Vec<CloserLook> {
         Vec::new()
     }
 
@@ -42,5 +42,5 @@ pub(crate) trait Source: Send {
     }
 
     /// Adds its part to the description of the whole watch; called every second.
-    fn describe(&self, _watched: &mut WatchCoverage) {}
+    fn describe(&self, _coverage: &mut WatchCoverage) {}
 }

@@ -33,7 +33,7 @@ pub(crate) struct SweepSource {
     commands: Option<Sender<Command>>,
     thread: Option<JoinHandle<()>>,
     /// The targets it was last given.
-    crew: SweepTargets,
+    targets: SweepTargets,
     /// Sweeps per second, as `f64` bits: it changes with the number of threads.
     rate: Arc<AtomicU64>,
     priority: Priority,
@@ -42,23 +42,23 @@ pub(crate) struct SweepSource {
 
 impl SweepSource {
     /// Fails if no thread can be started.
-    pub fn start(scene: &WatchScope) -> io::Result<Self> {
+    pub fn start(scope: &WatchScope) -> io::Result<Self> {
         let (commands, inbox) = channel();
-        let (say, said) = channel();
+        let (priority_sender, priority_receiver) = channel();
         let rate = Arc::new(AtomicU64::new(0));
-        let crew = SweepTargets::of(scene);
-        let (told, shown) = (crew.clone(), Arc::clone(&rate));
+        let targets = SweepTargets::of(scope);
+        let (sweep_targets, shown) = (targets.clone(), Arc::clone(&rate));
         let thread = std::thread::Builder::new().name("watch-sweep".to_owned()).spawn(move || {
-            if let Some(sweeper) = Sweeper::start(told, shown, &say) {
+            if let Some(sweeper) = Sweeper::start(sweep_targets, shown, &priority_sender) {
                 sweeper.work(&inbox);
             }
         })?;
-        let priority = said.recv().unwrap_or_else(|_| Priority::Usual("it ended".to_owned()));
+        let priority = priority_receiver.recv().unwrap_or_else(|_| Priority::Normal("it ended".to_owned()));
         let missing = priority.missing().into_iter().chain(self_test()).collect();
-        Ok(Self { commands: Some(commands), thread: Some(thread), crew, rate, priority, missing })
+        Ok(Self { commands: Some(commands), thread: Some(thread), targets, rate, priority, missing })
     }
 
-    fn tell(&self, command: Command) {
+    fn send(&self, command: Command) {
         if let Some(commands) = &self.commands {
             // It only ends when told to, or if it cannot read /proc at all.
             let _ = commands.send(command);
@@ -67,48 +67,48 @@ impl SweepSource {
 
     fn request_cut(&self) -> Option<Vec<(ThreadSampling, Vec<ThreadGroup>)>> {
         let (reply, answer): (_, Receiver<_>) = channel();
-        self.tell(Command::Cut(reply));
+        self.send(Command::Cut(reply));
         answer.recv_timeout(PATIENCE).ok()
     }
 }
 
 impl Source for SweepSource {
-    fn every(&self) -> Duration {
+    fn interval(&self) -> Duration {
         Duration::from_millis(500)
     }
 
-    fn read(&mut self, scene: &WatchScope) {
-        let crew = SweepTargets::of(scene);
-        if crew != self.crew {
-            self.crew = crew.clone();
-            self.tell(Command::Watch(crew));
+    fn read(&mut self, scope: &WatchScope) {
+        let targets = SweepTargets::of(scope);
+        if targets != self.targets {
+            self.targets = targets.clone();
+            self.send(Command::Watch(targets));
         }
     }
 
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
         let parts = self.request_cut().unwrap_or_default();
-        for ((part, (sweep, groups)), cast) in window.subjects.iter_mut().zip(parts).zip(&scene.subjects) {
-            if sweep.threads > 0.0 || !cast.pids.is_empty() {
+        for ((part, (sweep, groups)), subject) in window.subjects.iter_mut().zip(parts).zip(&scope.subjects) {
+            if sweep.threads > 0.0 || !subject.pids.is_empty() {
                 (part.sweep, part.groups) = (Some(sweep), groups);
             }
         }
     }
 
     fn begin(&mut self) {
-        self.tell(Command::Loaded(true));
+        self.send(Command::Loaded(true));
     }
 
     fn end(&mut self) {
-        self.tell(Command::Loaded(false));
+        self.send(Command::Loaded(false));
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
         self.missing.clone()
     }
 
-    fn describe(&self, watched: &mut WatchCoverage) {
-        watched.sweeps_per_second = f64::from_bits(self.rate.load(Ordering::Relaxed));
-        watched.real_time = self.priority.is_raised();
+    fn describe(&self, coverage: &mut WatchCoverage) {
+        coverage.sweeps_per_second = f64::from_bits(self.rate.load(Ordering::Relaxed));
+        coverage.real_time = self.priority.is_raised();
     }
 }
 
@@ -125,12 +125,12 @@ impl Drop for SweepSource {
 /// Whether this kernel says what a sleeping thread of torment itself waits for.
 fn self_test() -> Option<MissingMeasure> {
     let (wake, asleep) = channel::<()>();
-    let (tell, told) = channel();
+    let (tid_sender, tid_receiver) = channel();
     let sleeper = std::thread::Builder::new().name("watch-test".to_owned()).spawn(move || {
-        let _ = tell.send(rustix::thread::gettid().as_raw_nonzero().get());
+        let _ = tid_sender.send(rustix::thread::gettid().as_raw_nonzero().get());
         let _ = asleep.recv();
     });
-    let tid = told.recv_timeout(PATIENCE).ok()?;
+    let tid = tid_receiver.recv_timeout(PATIENCE).ok()?;
     let function = || std::fs::read_to_string(format!("/proc/self/task/{tid}/wchan")).unwrap_or_default();
     // It takes a moment to fall asleep.
     let mut is_shown = false;

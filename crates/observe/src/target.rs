@@ -13,9 +13,9 @@ pub enum TargetLocation {
     /// Beside this process, which runs in the target's PID namespace.
     Inside,
     /// Unknown: the watched processes were named.
-    Nowhere,
+    Unknown,
     /// On another machine, watched by others.
-    Elsewhere,
+    Remote,
 }
 
 impl TargetLocation {
@@ -33,7 +33,7 @@ impl TargetLocation {
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         match self {
             Self::Tcp(addresses) => addresses.clone(),
-            Self::Unix(_) | Self::Pods(_) | Self::Inside | Self::Nowhere | Self::Elsewhere => Vec::new(),
+            Self::Unix(_) | Self::Pods(_) | Self::Inside | Self::Unknown | Self::Remote => Vec::new(),
         }
     }
 }

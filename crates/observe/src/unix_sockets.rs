@@ -89,7 +89,7 @@ pub(crate) fn parse(body: &[u8]) -> Option<UnixSocket> {
     let u16_at = |at: usize| Some(u16::from_ne_bytes(body.get(at..at + 2)?.try_into().ok()?));
     let u32_of = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_ne_bytes);
     let inode = u32_of(body.get(4..8)?)?.into();
-    let mut found = UnixSocket {
+    let mut socket = UnixSocket {
         inode,
         state: TcpState(body[2]),
         name: None,
@@ -101,17 +101,17 @@ pub(crate) fn parse(body: &[u8]) -> Option<UnixSocket> {
     while let (Some(length), Some(kind)) = (u16_at(at), u16_at(at + 2)) {
         let Some(value) = body.get(at + 4..at + usize::from(length)) else { break };
         match kind {
-            NAME if !value.is_empty() => found.name = Some(name(value)),
-            PEER => found.peer = u32_of(value).map(u64::from),
-            WAITING => found.waiting = value.chunks_exact(4).filter_map(u32_of).map(u64::from).collect(),
+            NAME if !value.is_empty() => socket.name = Some(name(value)),
+            PEER => socket.peer = u32_of(value).map(u64::from),
+            WAITING => socket.waiting = value.chunks_exact(4).filter_map(u32_of).map(u64::from).collect(),
             QUEUE if value.len() == 8 => {
-                found.queue = (u32_of(&value[..4]).unwrap_or(0), u32_of(&value[4..]).unwrap_or(0));
+                socket.queue = (u32_of(&value[..4]).unwrap_or(0), u32_of(&value[4..]).unwrap_or(0));
             }
             _ => {}
         }
         at += usize::from(length).next_multiple_of(4);
     }
-    (body[0] == AF_UNIX).then_some(found)
+    (body[0] == AF_UNIX).then_some(socket)
 }
 
 fn name(value: &[u8]) -> String {

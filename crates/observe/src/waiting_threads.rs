@@ -46,10 +46,12 @@ impl Source for WaitingThreadsSource {
 
     /// Of the service and its downstream processes, which may be behind what gives first. PostgreSQL itself
     /// says what its sessions wait for.
-    fn look(&mut self, scene: &WatchScope) {
+    fn start_closer_look(&mut self, scope: &WatchScope) {
         let tells_more = |about: &WatchedProcesses| about.is_postgres || self.attach && about.java.is_some();
-        let silent = scene.subjects.iter().filter(|cast| !cast.pids.is_empty() && !tells_more(&cast.about));
-        let each: Vec<(u32, Vec<u32>)> = silent.map(|cast| (cast.about.pid, cast.pids.clone())).collect();
+        let silent =
+            scope.subjects.iter().filter(|subject| !subject.pids.is_empty() && !tells_more(&subject.about));
+        let each: Vec<(u32, Vec<u32>)> =
+            silent.map(|subject| (subject.about.pid, subject.pids.clone())).collect();
         let send = self.looks.0.clone();
         // Without a thread there is no closer look; the verdict does without.
         let _ = std::thread::Builder::new().name("closer-look".to_owned()).spawn(move || {
@@ -58,7 +60,7 @@ impl Source for WaitingThreadsSource {
         });
     }
 
-    fn looks(&mut self) -> Vec<CloserLook> {
+    fn closer_looks(&mut self) -> Vec<CloserLook> {
         self.looks.1.try_iter().flatten().collect()
     }
 }
@@ -67,9 +69,9 @@ impl Source for WaitingThreadsSource {
 /// irrelevant.
 pub fn sample_waiting_threads(pid: u32, pids: &[u32]) -> CloserLook {
     match profile::sample_waiting(pids) {
-        Ok(seen) => {
-            let Nanos(took_ns) = seen.length;
-            CloserLook::Stacks { pid, took_ns, at: places(&seen) }
+        Ok(profile) => {
+            let Nanos(took_ns) = profile.length;
+            CloserLook::Stacks { pid, took_ns, at: places(&profile) }
         }
         Err(why) => {
             CloserLook::Refused { of: "the stacks of threads that wait".to_owned(), why: why.to_string() }
@@ -78,10 +80,10 @@ pub fn sample_waiting_threads(pid: u32, pids: &[u32]) -> CloserLook {
 }
 
 /// Groups threads that stand alike, one line each.
-fn places(seen: &Profile) -> Vec<StackGroup> {
+fn places(profile: &Profile) -> Vec<StackGroup> {
     let mut places = StackCounts::default();
-    for stack in &seen.stacks {
-        if let Some(place) = place(seen, *stack) {
+    for stack in &profile.stacks {
+        if let Some(place) = place(profile, *stack) {
             places.count(place, u32::try_from(stack.2).unwrap_or(u32::MAX));
         }
     }
@@ -89,17 +91,23 @@ fn places(seen: &Profile) -> Vec<StackGroup> {
 }
 
 /// The first function that is not waiting itself, and the program's function that called it.
-fn place(seen: &Profile, stack: StackCount) -> Option<StackKey> {
-    let group = seen.threads.get(stack.0 as usize)?.clone();
-    let mut functions = seen.frames(stack).map(|of| StackFunction::of(seen, &seen.functions[of as usize]));
+fn place(profile: &Profile, stack: StackCount) -> Option<StackKey> {
+    let group = profile.threads.get(stack.0 as usize)?.clone();
+    let mut functions =
+        profile.frames(stack).map(|of| StackFunction::of(profile, &profile.functions[of as usize]));
     let call = functions.next()?;
-    let (held, frames): (Vec<_>, Vec<_>) = functions.partition(|code| code.module == profile::HOLDER);
-    let at = frames.iter().position(|code| !code.waits()).unwrap_or(0);
+    let (holders, frames): (Vec<_>, Vec<_>) = functions.partition(|code| code.module == profile::HOLDER);
+    let at = frames.iter().position(|code| !code.is_waiting()).unwrap_or(0);
     let (inner, callers) = frames.get(at..).and_then(<[_]>::split_first)?;
-    let held = held.first().map_or(String::new(), |by| format!(", held by {}", by.name));
+    let holder = holders.first().map_or(String::new(), |by| format!(", held by {}", by.name));
     let asker = callers.iter().find(|code| code.is_of_the_program());
-    let asker = asker.map(|code| (code.name.to_owned(), code.place()));
-    Some(StackKey { group, state: call.name.to_owned(), frame: inner.name.to_owned() + &held, asker })
+    let asker = asker.map(|code| (code.name.to_owned(), code.source_line()));
+    Some(StackKey {
+        group,
+        state: call.name.to_owned(),
+        frame: inner.name.to_owned() + &holder,
+        application_frame: asker,
+    })
 }
 
 #[derive(Clone, Copy)]
@@ -111,8 +119,8 @@ struct StackFunction<'a> {
 }
 
 impl<'a> StackFunction<'a> {
-    fn of(seen: &'a Profile, function: &'a CodeFunction) -> Self {
-        let module = seen.modules.get(function.module as usize).map_or("", |module| module.name.as_str());
+    fn of(profile: &'a Profile, function: &'a CodeFunction) -> Self {
+        let module = profile.modules.get(function.module as usize).map_or("", |module| module.name.as_str());
         Self { name: &function.name, module, file: function.file.as_deref(), line: function.line }
     }
 
@@ -123,7 +131,7 @@ impl<'a> StackFunction<'a> {
     }
 
     /// Whether it waits on behalf of its caller.
-    fn waits(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         WAITING_MODULES.iter().any(|module| self.module.starts_with(module))
             || self.is_one_of(&WAITING)
             || self.is_one_of(&WAITING_NATIVE)
@@ -135,7 +143,7 @@ impl<'a> StackFunction<'a> {
     fn is_of_the_program(&self) -> bool {
         let of_others =
             |file: &str| ["/python3", "-packages/", "<frozen"].iter().any(|part| file.contains(part));
-        !(self.waits()
+        !(self.is_waiting()
             || self.module.starts_with('[')
             || self.module.contains(".so")
             || self.name.contains("$$")
@@ -145,7 +153,7 @@ impl<'a> StackFunction<'a> {
     }
 
     /// `Owners.java:71`.
-    fn place(&self) -> Option<String> {
+    fn source_line(&self) -> Option<String> {
         let (file, line) = self.file.zip(self.line)?;
         Some(format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)))
     }

@@ -14,16 +14,16 @@ use units::Nanos;
 const WINDOW: Duration = Duration::from_secs(1);
 /// If a trial's begin or end arrives later than this, its arrival counts: that is when the counters were
 /// read.
-const LATE: Duration = Duration::from_millis(20);
+const MAX_LATENESS: Duration = Duration::from_millis(20);
 /// Minimum length of a window cut short by the end of the load.
-const LEAST: Duration = Duration::from_millis(200);
+const MIN_WINDOW: Duration = Duration::from_millis(200);
 
 /// Buffered events: some minutes of windows. The watch does not wait for a slow receiver, and reports that
 /// some are missing.
-const SEEN: usize = 256;
+const EVENT_BUFFER: usize = 256;
 
 /// Interval between looks for processes to watch.
-const LOOK: Duration = Duration::from_secs(1);
+const FIND_INTERVAL: Duration = Duration::from_secs(1);
 
 enum Command {
     Begin {
@@ -42,50 +42,50 @@ enum Command {
 pub(crate) struct Collector {
     finder: Finder,
     /// When to look for processes next.
-    look: Instant,
+    next_look: Instant,
     /// The last coverage reported.
-    watched: WatchCoverage,
+    coverage: WatchCoverage,
     sources: Vec<(Box<dyn Source>, Instant)>,
-    seen: SyncSender<WatchEvent>,
+    events: SyncSender<WatchEvent>,
     /// An event found the buffer full.
-    unheard: bool,
+    dropped_events: bool,
     /// The current trial, its start, and that of its current window.
     trial: Option<(u32, Instant, Instant)>,
     /// The current or last trial: a closer look may come after its end.
-    looked_in: u32,
+    last_trial: u32,
 }
 
 impl Collector {
-    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, seen: SyncSender<WatchEvent>) -> Self {
+    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, events: SyncSender<WatchEvent>) -> Self {
         let now = Instant::now();
         let sources = sources.into_iter().map(|source| (source, now)).collect();
-        let watched = WatchCoverage::default();
-        let mut desk = Self {
+        let coverage = WatchCoverage::default();
+        let mut collector = Self {
             finder,
-            look: now + LOOK,
-            watched,
+            next_look: now + FIND_INTERVAL,
+            coverage,
             sources,
-            seen,
-            unheard: false,
+            events,
+            dropped_events: false,
             trial: None,
-            looked_in: 0,
+            last_trial: 0,
         };
-        desk.send_watched();
-        desk
+        collector.send_coverage();
+        collector
     }
 
     fn work(mut self, commands: &Receiver<Command>) {
         loop {
             let now = Instant::now();
-            if self.look <= now {
-                self.finder.look();
-                self.send_watched();
-                self.look = now + LOOK;
+            if self.next_look <= now {
+                self.finder.refresh();
+                self.send_coverage();
+                self.next_look = now + FIND_INTERVAL;
             }
             for (source, due) in &mut self.sources {
                 if *due <= now {
-                    source.read(self.finder.scene());
-                    *due = now + source.every();
+                    source.read(self.finder.scope());
+                    *due = now + source.interval();
                 }
             }
             if let Some((_, _, from)) = self.trial
@@ -94,12 +94,13 @@ impl Collector {
                 self.cut(now);
             }
             let looks: Vec<CloserLook> =
-                self.sources.iter_mut().flat_map(|(source, _)| source.looks()).collect();
+                self.sources.iter_mut().flat_map(|(source, _)| source.closer_looks()).collect();
             for look in looks {
-                self.send_sighting(WatchEvent::Look(self.looked_in, look));
+                self.send_event(WatchEvent::Look(self.last_trial, look));
             }
             let next = self.sources.iter().map(|(_, due)| *due);
-            let next = next.chain(self.trial.map(|(_, _, from)| from + WINDOW)).fold(self.look, Instant::min);
+            let next =
+                next.chain(self.trial.map(|(_, _, from)| from + WINDOW)).fold(self.next_look, Instant::min);
             let wait = next.saturating_duration_since(Instant::now());
             match commands.recv_timeout(wait) {
                 Ok(Command::Begin { trial, at }) => {
@@ -108,13 +109,13 @@ impl Collector {
                     self.sources.iter_mut().for_each(|(source, _)| source.begin());
                     // It has not seen what went on before a late notice.
                     let late = Instant::now().saturating_duration_since(at);
-                    self.trial = Some((trial, at, if late < LATE { at } else { at + late }));
-                    self.looked_in = trial;
+                    self.trial = Some((trial, at, if late < MAX_LATENESS { at } else { at + late }));
+                    self.last_trial = trial;
                 }
                 Ok(Command::End { at, done }) => {
-                    if self.trial.is_some_and(|(_, _, from)| at >= from + LEAST) {
+                    if self.trial.is_some_and(|(_, _, from)| at >= from + MIN_WINDOW) {
                         let late = Instant::now().saturating_duration_since(at);
-                        self.cut(if late < LATE { at } else { at + late });
+                        self.cut(if late < MAX_LATENESS { at } else { at + late });
                     }
                     self.sources.iter_mut().for_each(|(source, _)| source.end());
                     self.trial = None;
@@ -122,8 +123,8 @@ impl Collector {
                     let _ = done.map(|done| done.send(()));
                 }
                 Ok(Command::Look) => {
-                    let scene = self.finder.scene();
-                    self.sources.iter_mut().for_each(|(source, _)| source.look(scene));
+                    let scope = self.finder.scope();
+                    self.sources.iter_mut().for_each(|(source, _)| source.start_closer_look(scope));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -140,51 +141,51 @@ impl Collector {
         };
         self.fill(&mut window);
         self.trial = Some((trial, began, now));
-        self.send_sighting(WatchEvent::Window(trial, Box::new(window)));
+        self.send_event(WatchEvent::Window(trial, Box::new(window)));
     }
 
     /// Returns whether the event was delivered. The receiver may be gone; then the thread ends at its next
     /// command.
-    fn send_sighting(&mut self, seen: WatchEvent) -> bool {
-        let full = matches!(self.seen.try_send(seen), Err(TrySendError::Full(_)));
-        self.unheard |= full;
+    fn send_event(&mut self, event: WatchEvent) -> bool {
+        let full = matches!(self.events.try_send(event), Err(TrySendError::Full(_)));
+        self.dropped_events |= full;
         !full
     }
 
     fn fill(&mut self, window: &mut Window) {
-        let scene = self.finder.scene();
-        window.subjects = vec![TreeWindow::default(); scene.subjects.len()];
+        let scope = self.finder.scope();
+        window.subjects = vec![TreeWindow::default(); scope.subjects.len()];
         for (source, _) in &mut self.sources {
-            source.cut(scene, window);
+            source.cut(scope, window);
         }
         window.changes.extend(self.finder.changes());
     }
 
     /// Reports the coverage, if it changed.
-    fn send_watched(&mut self) {
-        let WatchScope { subjects, missing, level } = self.finder.scene();
-        let mut watched = WatchCoverage {
+    fn send_coverage(&mut self) {
+        let WatchScope { subjects, missing, level } = self.finder.scope();
+        let mut coverage = WatchCoverage {
             level: *level,
-            subjects: subjects.iter().map(|cast| cast.about.clone()).collect(),
+            subjects: subjects.iter().map(|subject| subject.about.clone()).collect(),
             missing: missing.clone(),
             ..WatchCoverage::default()
         };
         for (source, _) in &self.sources {
-            source.describe(&mut watched);
-            watched.missing.extend(source.missing());
+            source.describe(&mut coverage);
+            coverage.missing.extend(source.missing());
         }
-        if self.unheard {
+        if self.dropped_events {
             let text = "some seconds: the thread that stores them was held up for minutes";
-            watched.missing.push(MissingMeasure::new("what was seen", text));
+            coverage.missing.push(MissingMeasure::new("what was seen", text));
         }
-        let mut said = Vec::new();
-        watched.missing.retain(|missing| {
-            let is_new = !said.contains(missing);
-            said.push(missing.clone());
+        let mut reported = Vec::new();
+        coverage.missing.retain(|missing| {
+            let is_new = !reported.contains(missing);
+            reported.push(missing.clone());
             is_new
         });
-        if watched != self.watched && self.send_sighting(WatchEvent::Watched(Box::new(watched.clone()))) {
-            self.watched = watched;
+        if coverage != self.coverage && self.send_event(WatchEvent::Watched(Box::new(coverage.clone()))) {
+            self.coverage = coverage;
         }
     }
 }
@@ -192,23 +193,23 @@ impl Collector {
 /// A running watch; it ends when dropped.
 pub struct TargetWatch {
     commands: Option<Sender<Command>>,
-    seen: Receiver<WatchEvent>,
+    events: Receiver<WatchEvent>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl TargetWatch {
     pub(crate) fn start(make: impl FnOnce(SyncSender<WatchEvent>) -> Collector) -> std::io::Result<Self> {
-        let (send, seen) = sync_channel(SEEN);
+        let (send, events) = sync_channel(EVENT_BUFFER);
         let (commands, inbox) = channel();
-        let desk = make(send);
+        let collector = make(send);
         let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
             priority::raise_weight();
-            desk.work(&inbox);
+            collector.work(&inbox);
         })?;
-        Ok(Self { commands: Some(commands), seen, thread: Some(thread) })
+        Ok(Self { commands: Some(commands), events, thread: Some(thread) })
     }
 
-    fn tell(&self, command: Command) {
+    fn send(&self, command: Command) {
         if let Some(commands) = &self.commands {
             // It only ends when told to, so nothing is lost.
             let _ = commands.send(command);
@@ -223,18 +224,18 @@ impl TargetWatch {
     /// A trial began at a past moment: its windows count from then. The first begins now, if that is a
     /// while ago.
     pub fn begin_from(&self, trial: u32, at: Instant) {
-        self.tell(Command::Begin { trial, at });
+        self.send(Command::Begin { trial, at });
     }
 
     /// The trial's load has ended: the current window ends here, and none follows.
     pub fn end(&self) {
-        self.tell(Command::End { at: Instant::now(), done: None });
+        self.send(Command::End { at: Instant::now(), done: None });
     }
 
     /// The same at a past moment; waits for the last window to be cut, at most this long.
     pub fn end_within(&self, at: Instant, limit: Duration) {
         let (done, is_done) = channel();
-        self.tell(Command::End { at, done: Some(done) });
+        self.send(Command::End { at, done: Some(done) });
         // A timeout does not matter: the window comes when it comes.
         let _ = is_done.recv_timeout(limit);
     }
@@ -242,18 +243,18 @@ impl TargetWatch {
     /// Takes a closer look at the target's current state, where possible and permitted: at the stacks of
     /// waiting threads. A Java VM is asked for its threads, which stops them all for a moment.
     pub fn look(&self) {
-        self.tell(Command::Look);
+        self.send(Command::Look);
     }
 
     /// The events since the last call. Never blocks.
     pub fn drain(&self) -> impl Iterator<Item = WatchEvent> + '_ {
-        self.seen.try_iter()
+        self.events.try_iter()
     }
 
     /// Ends the watch and returns its remaining events: the last window may have been cut only now.
     pub fn finish(mut self) -> Vec<WatchEvent> {
         self.stop();
-        self.seen.try_iter().collect()
+        self.events.try_iter().collect()
     }
 
     fn stop(&mut self) {

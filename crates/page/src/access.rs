@@ -32,7 +32,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
 #[derive(Debug)]
 pub(crate) struct AccessPolicy {
     /// Only this machine is listened to: then only its own names are accepted as host.
-    here: bool,
+    local_only: bool,
     token: Option<Token>,
     /// A browser shares one set of cookies between all ports of a host.
     cookie: String,
@@ -51,12 +51,14 @@ enum TokenSource {
 
 impl AccessPolicy {
     pub fn new(at: Address, token: Option<Token>) -> Self {
-        Self { here: !at.is_open(), token, cookie: format!("torment-{}=", at.0.port()) }
+        Self { local_only: !at.is_open(), token, cookie: format!("torment-{}=", at.0.port()) }
     }
 
     fn check(&self, request: &Request) -> Result<TokenSource, HttpError> {
         let headers = request.headers();
-        if self.here && !headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local_host) {
+        if self.local_only
+            && !headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local_host)
+        {
             return Err(HttpError {
                 status: StatusCode::FORBIDDEN,
                 why: "this page is served to its own machine only, as localhost, 127.0.0.1 or [::1]; a \
@@ -65,10 +67,10 @@ impl AccessPolicy {
             });
         }
         let Some(token) = &self.token else { return Ok(TokenSource::None) };
-        if in_query(request.uri().query()).is_some_and(|given| token.matches(given)) {
+        if query_token(request.uri().query()).is_some_and(|given| token.matches(given)) {
             return Ok(TokenSource::Address);
         }
-        if self.in_headers(headers).any(|given| token.matches(given)) {
+        if self.header_tokens(headers).any(|given| token.matches(given)) {
             return Ok(TokenSource::Header);
         }
         Err(HttpError {
@@ -80,7 +82,7 @@ impl AccessPolicy {
     }
 
     /// Every candidate for the token.
-    fn in_headers<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+    fn header_tokens<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
         let text = |value: &'a HeaderValue| value.to_str().ok();
         let bearer =
             headers.get(AUTHORIZATION).and_then(text).and_then(|value| value.strip_prefix("Bearer "));
@@ -94,16 +96,16 @@ impl AccessPolicy {
 
 /// Lets a request through, or refuses it with a reason.
 pub(crate) async fn check_access(
-    State(door): State<Arc<AccessPolicy>>,
+    State(policy): State<Arc<AccessPolicy>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let for_programs = request.uri().path().starts_with("/api/");
-    let mut response = match door.check(&request) {
-        Ok(way) => {
+    let is_api = request.uri().path().starts_with("/api/");
+    let mut response = match policy.check(&request) {
+        Ok(source) => {
             let mut response = next.run(request).await;
-            if let (TokenSource::Address, Some(token)) = (way, &door.token) {
-                let cookie = format!("{}{}; Path=/; HttpOnly; SameSite=Lax", door.cookie, token.text());
+            if let (TokenSource::Address, Some(token)) = (source, &policy.token) {
+                let cookie = format!("{}{}; Path=/; HttpOnly; SameSite=Lax", policy.cookie, token.text());
                 let value =
                     HeaderValue::from_str(&cookie).expect("a token holds nothing that a header must not");
                 response.headers_mut().append(SET_COOKIE, value);
@@ -112,7 +114,7 @@ pub(crate) async fn check_access(
         }
         Err(refusal) => {
             let status = refusal.status;
-            let mut response = if for_programs {
+            let mut response = if is_api {
                 refusal.into_response()
             } else {
                 (status, format!("{}\n", refusal.why)).into_response()
@@ -142,7 +144,7 @@ fn is_local_host(host: &str) -> bool {
 }
 
 /// The token in a query. Tokens need no unescaping.
-fn in_query(query: Option<&str>) -> Option<&str> {
+fn query_token(query: Option<&str>) -> Option<&str> {
     query?.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
@@ -153,11 +155,11 @@ mod tests {
 
     const TOKEN: &str = "0123456789abcdef";
 
-    fn door(at: &str, token: Option<&str>) -> AccessPolicy {
+    fn policy(at: &str, token: Option<&str>) -> AccessPolicy {
         AccessPolicy::new(at.parse().expect(at), token.map(|text| text.parse().expect("a token")))
     }
 
-    fn asked(address: &str, headers: &[(HeaderName, &str)]) -> Request {
+    fn get_request(address: &str, headers: &[(HeaderName, &str)]) -> Request {
         let mut request = axum::http::Request::get(address);
         for (name, value) in headers {
             request = request.header(name, *value);
@@ -194,38 +196,44 @@ mod tests {
 
     #[test]
     fn a_name_from_elsewhere_is_refused_only_where_this_machine_alone_is_served() {
-        let request = asked("/", &[(HOST, "evil.example")]);
-        let refused = door("127.0.0.1:80", None).check(&request).expect_err("another name");
+        let request = get_request("/", &[(HOST, "evil.example")]);
+        let refused = policy("127.0.0.1:80", None).check(&request).expect_err("another name");
         assert_eq!(refused.status, StatusCode::FORBIDDEN);
-        assert!(door("127.0.0.1:80", None).check(&asked("/", &[])).is_err(), "no name at all");
-        let open = door("0.0.0.0:80", Some(TOKEN));
+        assert!(policy("127.0.0.1:80", None).check(&get_request("/", &[])).is_err(), "no name at all");
+        let open = policy("0.0.0.0:80", Some(TOKEN));
         assert_eq!(open.check(&request).expect_err("no token").status, StatusCode::UNAUTHORIZED);
     }
 
     #[test]
     fn a_token_comes_in_three_ways() {
-        let door = door("127.0.0.1:80", Some(TOKEN));
-        let here = (HOST, "localhost");
+        let policy = policy("127.0.0.1:80", Some(TOKEN));
+        let localhost = (HOST, "localhost");
         let bearer = format!("Bearer {TOKEN}");
         let cookie = format!("other=1; torment-80={TOKEN}");
-        for (request, way) in [
-            (asked(&format!("/?a=b&token={TOKEN}"), std::slice::from_ref(&here)), TokenSource::Address),
-            (asked("/", &[here.clone(), (AUTHORIZATION, bearer.as_str())]), TokenSource::Header),
-            (asked("/", &[here.clone(), (COOKIE, cookie.as_str())]), TokenSource::Header),
-            (asked("/?token=old", &[here.clone(), (COOKIE, cookie.as_str())]), TokenSource::Header),
+        for (request, source) in [
+            (
+                get_request(&format!("/?a=b&token={TOKEN}"), std::slice::from_ref(&localhost)),
+                TokenSource::Address,
+            ),
+            (get_request("/", &[localhost.clone(), (AUTHORIZATION, bearer.as_str())]), TokenSource::Header),
+            (get_request("/", &[localhost.clone(), (COOKIE, cookie.as_str())]), TokenSource::Header),
+            (
+                get_request("/?token=old", &[localhost.clone(), (COOKIE, cookie.as_str())]),
+                TokenSource::Header,
+            ),
         ] {
-            assert_eq!(door.check(&request).ok(), Some(way), "{request:?}");
+            assert_eq!(policy.check(&request).ok(), Some(source), "{request:?}");
         }
         for request in [
-            asked("/", std::slice::from_ref(&here)),
-            asked("/?token=", std::slice::from_ref(&here)),
-            asked("/?token=0123456789abcdeX", std::slice::from_ref(&here)),
-            asked(&format!("/?broken={TOKEN}"), std::slice::from_ref(&here)),
-            asked("/", &[here.clone(), (COOKIE, format!("torment-81={TOKEN}").as_str())]),
-            asked("/", &[here.clone(), (AUTHORIZATION, TOKEN)]),
+            get_request("/", std::slice::from_ref(&localhost)),
+            get_request("/?token=", std::slice::from_ref(&localhost)),
+            get_request("/?token=0123456789abcdeX", std::slice::from_ref(&localhost)),
+            get_request(&format!("/?broken={TOKEN}"), std::slice::from_ref(&localhost)),
+            get_request("/", &[localhost.clone(), (COOKIE, format!("torment-81={TOKEN}").as_str())]),
+            get_request("/", &[localhost.clone(), (AUTHORIZATION, TOKEN)]),
         ] {
             assert_eq!(
-                door.check(&request).expect_err("wrong").status,
+                policy.check(&request).expect_err("wrong").status,
                 StatusCode::UNAUTHORIZED,
                 "{request:?}"
             );

@@ -11,9 +11,9 @@ pub struct Address(pub SocketAddr);
 
 impl Address {
     /// A port that no common service uses.
-    const PORT: u16 = 7979;
+    const DEFAULT_PORT: u16 = 7979;
     /// This machine only.
-    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     /// Whether other machines could connect.
     pub fn is_open(self) -> bool {
@@ -29,7 +29,7 @@ impl Address {
 
 impl Default for Address {
     fn default() -> Self {
-        Self(SocketAddr::new(Self::HERE, Self::PORT))
+        Self(SocketAddr::new(Self::LOOPBACK, Self::DEFAULT_PORT))
     }
 }
 
@@ -50,8 +50,8 @@ impl FromStr for Address {
         named
             .parse()
             .ok()
-            .or_else(|| port().map(|port| SocketAddr::new(Self::HERE, port)))
-            .or_else(|| ip().map(|ip| SocketAddr::new(ip, Self::PORT)))
+            .or_else(|| port().map(|port| SocketAddr::new(Self::LOOPBACK, port)))
+            .or_else(|| ip().map(|ip| SocketAddr::new(ip, Self::DEFAULT_PORT)))
             .map(Self)
             .ok_or_else(|| {
                 format!(
@@ -68,7 +68,7 @@ pub struct Token(String);
 
 impl Token {
     /// Shorter ones could be guessed by trial.
-    const LEAST: usize = 8;
+    const MIN_LENGTH: usize = 8;
 
     /// An unguessable token of 128 bits.
     ///
@@ -103,13 +103,13 @@ impl FromStr for Token {
 
     /// Allows only characters that need no escaping in a URL.
     fn from_str(text: &str) -> Result<Self, String> {
-        let fits = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
-        if text.len() >= Self::LEAST && text.chars().all(fits) {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+        if text.len() >= Self::MIN_LENGTH && text.chars().all(is_allowed) {
             Ok(Self(text.to_owned()))
         } else {
             Err(format!(
                 "expected at least {} letters, digits or any of - . _ ~; leave it out to have one made",
-                Self::LEAST
+                Self::MIN_LENGTH
             ))
         }
     }

@@ -12,56 +12,56 @@ use view::document::{
     Document, PageCaveat, PageFront, PageHeader, SCHEMA, Section, TextSpan, TextTable, Timeline,
 };
 use view::{
-    LoadSamples, MOST_COMPARED, NOISE, RunComparison, RunView, Tone, compare_runs, strip_common_prefix,
+    LoadSamples, MAX_COMPARED, NOISE, RunComparison, RunView, Tone, compare_runs, strip_common_prefix,
 };
 
 /// One of the compared runs.
 struct ComparedDocument {
-    line: RunSummary,
+    summary: RunSummary,
     document: Document,
 }
 
 /// Compares runs, named with commas between them; each against the first.
-pub(crate) fn compare(desk: &RunCache, asked: &str) -> Result<Document, HttpError> {
-    let names: Vec<&str> = asked.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-    if !(2..=MOST_COMPARED).contains(&names.len()) {
+pub(crate) fn compare(cache: &RunCache, run_list: &str) -> Result<Document, HttpError> {
+    let names: Vec<&str> = run_list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if !(2..=MAX_COMPARED).contains(&names.len()) {
         return Err(HttpError::bad_request(format!(
-            "runs: expected 2 to {MOST_COMPARED} names of runs, such as ?runs=last~1,last; found {}",
+            "runs: expected 2 to {MAX_COMPARED} names of runs, such as ?runs=last~1,last; found {}",
             names.len()
         )));
     }
-    let store = desk.store()?;
-    let (mut runs, mut measured): (Vec<ComparedDocument>, Vec<(RunView, LoadSamples)>) =
+    let store = cache.store()?;
+    let (mut runs, mut views): (Vec<ComparedDocument>, Vec<(RunView, LoadSamples)>) =
         (Vec::new(), Vec::new());
     for name in names {
-        let run = desk.run(name)?;
+        let run = cache.run(name)?;
         let mut run = lock(&run);
         run.catch_up(false)?;
-        let line = run.summary()?;
-        if runs.iter().any(|other| other.line.id == line.id) {
+        let summary = run.summary()?;
+        if runs.iter().any(|other| other.summary.id == summary.id) {
             return Err(HttpError::bad_request(format!(
                 "'{name}' is run {}, which is already in the list: name another",
-                line.id
+                summary.id
             )));
         }
         let view = run.pages.run.clone();
-        measured.push((view, LoadSamples::default()));
-        runs.push(ComparedDocument { line, document: run.document() });
+        views.push((view, LoadSamples::default()));
+        runs.push(ComparedDocument { summary, document: run.document() });
     }
-    for (run, (view, spread)) in runs.iter().zip(&mut measured) {
-        *spread = seconds(&store, &run.line.id, view)?;
+    for (run, (view, samples)) in runs.iter().zip(&mut views) {
+        *samples = load_samples(&store, &run.summary.id, view)?;
     }
-    let of: Vec<(&RunView, &LoadSamples)> = measured.iter().map(|(view, spread)| (view, spread)).collect();
-    Ok(side_by_side(&runs, compare_runs(&of, NOISE)))
+    let pairs: Vec<(&RunView, &LoadSamples)> = views.iter().map(|(view, samples)| (view, samples)).collect();
+    Ok(side_by_side(&runs, compare_runs(&pairs, NOISE)))
 }
 
 /// How a run's seconds vary: the source of intervals.
-fn seconds(store: &Store, id: &RunId, view: &RunView) -> Result<LoadSamples, HttpError> {
-    let mut spread = LoadSamples::new(view);
+fn load_samples(store: &Store, id: &RunId, view: &RunView) -> Result<LoadSamples, HttpError> {
+    let mut samples = LoadSamples::new(view);
     for event in store.events(id)? {
-        spread.fold(view, &event?);
+        samples.fold(view, &event?);
     }
-    Ok(spread)
+    Ok(samples)
 }
 
 /// All runs on one page. If their figures cannot be compared, that is a caveat: they are shown side by side all the
@@ -80,7 +80,7 @@ fn side_by_side(runs: &[ComparedDocument], compared: Result<RunComparison, Strin
         Ok(compared) => {
             front.verdict = differences::verdict(&compared);
             front.head.name = compared.titles().collect::<Vec<_>>().join(" · ");
-            front.doubts = differences::doubts(&compared);
+            front.doubts = differences::caveats(&compared);
             front.pictures = compared.charts();
             section.tables.push(differences::table(&compared));
             code = compared.code_sections();
@@ -95,26 +95,26 @@ fn side_by_side(runs: &[ComparedDocument], compared: Result<RunComparison, Strin
 }
 
 fn head(runs: &[ComparedDocument]) -> PageHeader {
-    let goes_on = runs.iter().any(|run| run.line.state == RunState::Running);
+    let goes_on = runs.iter().any(|run| run.summary.state == RunState::Running);
     let mut targets: Vec<String> = Vec::new();
     for run in runs {
         let target = match targets.first() {
-            Some(first) if *first != run.line.target => strip_common_prefix(first, &run.line.target).1,
-            _ => run.line.target.clone(),
+            Some(first) if *first != run.summary.target => strip_common_prefix(first, &run.summary.target).1,
+            _ => run.summary.target.clone(),
         };
         if !targets.contains(&target) {
             targets.push(target);
         }
     }
     PageHeader {
-        id: runs.iter().map(|run| run.line.id.0.as_str()).collect::<Vec<_>>().join(","),
+        id: runs.iter().map(|run| run.summary.id.0.as_str()).collect::<Vec<_>>().join(","),
         command: "compare".to_owned(),
         target: targets.join(" · "),
         goal: common(runs, |head| &head.goal),
         machine: common(runs, |head| &head.machine),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ms: runs.iter().map(|run| run.line.started_unix_ms).min().unwrap_or_default(),
-        ended_unix_ms: runs.iter().filter_map(|run| run.line.ended_unix_ms).max().filter(|_| !goes_on),
+        started_unix_ms: runs.iter().map(|run| run.summary.started_unix_ms).min().unwrap_or_default(),
+        ended_unix_ms: runs.iter().filter_map(|run| run.summary.ended_unix_ms).max().filter(|_| !goes_on),
         state: if goes_on { view::document::PageState::Running } else { view::document::PageState::Ended },
         ..PageHeader::default()
     }
@@ -131,15 +131,15 @@ fn common(runs: &[ComparedDocument], of: fn(&PageHeader) -> &String) -> String {
 fn verdicts(runs: &[ComparedDocument]) -> TextTable {
     let head = ["run", "name", "target", "goal", "verdict", "lost"];
     let row = |run: &ComparedDocument| {
-        let line = &run.line;
-        let (verdict, tone) = view::result_words(line);
+        let summary = &run.summary;
+        let (verdict, tone) = view::result_words(summary);
         vec![
-            TextSpan { text: line.id.0.clone(), tone: Tone::Strong },
-            plain(line.label.name.clone().unwrap_or_default()),
-            plain(line.target.clone()),
-            plain(line.goal.clone()),
+            TextSpan { text: summary.id.0.clone(), tone: Tone::Strong },
+            plain(summary.label.name.clone().unwrap_or_default()),
+            plain(summary.target.clone()),
+            plain(summary.goal.clone()),
             TextSpan { text: verdict, tone },
-            plain(line.loss.map_or_else(String::new, |lost| Share(lost).to_string())),
+            plain(summary.loss.map_or_else(String::new, |lost| Share(lost).to_string())),
         ]
     };
     TextTable {
@@ -147,7 +147,7 @@ fn verdicts(runs: &[ComparedDocument]) -> TextTable {
         head: head.map(str::to_owned).to_vec(),
         rows: runs.iter().map(row).collect(),
         text: vec![1, 2, 3, 4],
-        runs: runs.iter().map(|run| Some(run.line.id.0.clone())).collect(),
+        runs: runs.iter().map(|run| Some(run.summary.id.0.clone())).collect(),
     }
 }
 
@@ -158,12 +158,12 @@ fn plain(text: String) -> TextSpan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::tests::line;
+    use crate::history::tests::run_summary;
 
     #[test]
     fn verdicts_are_a_table_that_leads_to_the_runs() {
         let run = |id: &str, target: &str| ComparedDocument {
-            line: RunSummary {
+            summary: RunSummary {
                 id: RunId(id.to_owned()),
                 target: target.to_owned(),
                 unit: Some("requests/s".to_owned()),
@@ -172,7 +172,7 @@ mod tests {
                 loss: Some(0.25),
                 state: RunState::Ended,
                 search_ended: Some("converged".to_owned()),
-                ..line()
+                ..run_summary()
             },
             document: Document { schema: SCHEMA, front: PageFront::default(), timeline: Timeline::default() },
         };

@@ -11,9 +11,9 @@ const LINES: u32 = 1_000;
 
 /// The requested runs, newest first: `target` and `machine` (a part of it), `command`, `name`, `tag`, `verdict`,
 /// `since`, `until`, `limit`.
-pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<Value, HttpError> {
-    let word = |name: &str| asked.get(name).filter(|text| !text.is_empty()).cloned();
-    let limit = match word("limit") {
+pub(crate) fn history(store: &Store, query: &HashMap<String, String>) -> Result<Value, HttpError> {
+    let parameter = |name: &str| query.get(name).filter(|text| !text.is_empty()).cloned();
+    let limit = match parameter("limit") {
         None => LINES,
         Some(text) => text.parse().map_err(|_| {
             HttpError::bad_request(format!("limit: '{text}' is not a number of runs, a whole number from 0"))
@@ -23,17 +23,17 @@ pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<
         let read = |text: String| {
             Moment::parse(&text, sys::now()).map_err(|why| HttpError::bad_request(format!("{name}: {why}")))
         };
-        word(name).map(read).transpose().map(|moment| moment.map(Moment::unix_ms))
+        parameter(name).map(read).transpose().map(|moment| moment.map(Moment::unix_ms))
     };
     let verdict =
         |text: String| text.parse().map_err(|why| HttpError::bad_request(format!("verdict: {why}")));
     let filter = Filter {
-        command: word("command"),
-        target: word("target"),
-        machine: word("machine"),
-        name: word("name"),
-        tags: word("tag").into_iter().collect(),
-        came_to: word("verdict").map(verdict).transpose()?,
+        command: parameter("command"),
+        target: parameter("target"),
+        machine: parameter("machine"),
+        name: parameter("name"),
+        tags: parameter("tag").into_iter().collect(),
+        status: parameter("verdict").map(verdict).transpose()?,
         since_unix_ms: moment("since")?,
         until_unix_ms: moment("until")?,
         limit: Some(limit),
@@ -42,12 +42,14 @@ pub(crate) fn history(store: &Store, asked: &HashMap<String, String>) -> Result<
     let runs = store.list(&filter)?;
     let plans = store.plans()?;
     // Runs that are alike share one plan: it is sent once.
-    let told: BTreeMap<i64, &String> =
-        runs.iter().filter_map(|run| run.alike.and_then(|alike| Some((alike, plans.get(&alike)?)))).collect();
-    Ok(json!({ "runs": runs.iter().map(line).collect::<Vec<_>>(), "plans": told }))
+    let run_plans: BTreeMap<i64, &String> = runs
+        .iter()
+        .filter_map(|run| run.comparable_key.and_then(|alike| Some((alike, plans.get(&alike)?))))
+        .collect();
+    Ok(json!({ "runs": runs.iter().map(run_json).collect::<Vec<_>>(), "plans": run_plans }))
 }
 
-fn line(run: &RunSummary) -> Value {
+fn run_json(run: &RunSummary) -> Value {
     let (verdict, tone) = view::result_words(run);
     json!({
         "id": run.id,
@@ -64,7 +66,7 @@ fn line(run: &RunSummary) -> Value {
         "started_unix_ms": run.started_unix_ms,
         "ended_unix_ms": run.ended_unix_ms,
         "limit": limit(run),
-        "alike": run.alike,
+        "alike": run.comparable_key,
         "before": before(run),
     })
 }
@@ -81,7 +83,7 @@ fn limit(run: &RunSummary) -> Value {
 
 /// The previous run, and how this one differs from it; null if there is none.
 fn before(run: &RunSummary) -> Value {
-    let Some((before, (text, tone))) = run.before.as_ref().zip(view::limit_change(run)) else {
+    let Some((before, (text, tone))) = run.previous_limit.as_ref().zip(view::limit_change(run)) else {
         return Value::Null;
     };
     json!({ "id": before.id, "text": text, "tone": tone })
@@ -110,7 +112,7 @@ pub(crate) mod tests {
     use store::{FreezeSummary, PreviousLimit};
     use units::Nanos;
 
-    fn begun(id: &str, command: &str, target: &str) -> Event {
+    fn started_event(id: &str, command: &str, target: &str) -> Event {
         serde_json::from_value(json!({
             "event": "run_started", "id": id, "at_unix_ms": 1, "version": "0.1.0", "method": record::METHOD,
             "command": command, "target": target, "goal": "zero-drop", "plan": "", "machine": record::Machine::default(),
@@ -118,10 +120,10 @@ pub(crate) mod tests {
         .expect("as the store has it")
     }
 
-    pub(crate) fn line() -> RunSummary {
+    pub(crate) fn run_summary() -> RunSummary {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("t.db")).expect("opens");
-        store.begin(&begun("a", "find", "http://a/")).expect("begins").finish().expect("is kept");
+        store.begin(&started_event("a", "find", "http://a/")).expect("begins").finish().expect("is kept");
         store.list(&Filter::default()).expect("lists").remove(0)
     }
 
@@ -132,11 +134,12 @@ pub(crate) mod tests {
         for (id, command, target) in
             [("a", "find", "http://x/"), ("b", "run", "http://<b>y/"), ("c", "run", "null")]
         {
-            store.begin(&begun(id, command, target)).expect("begins").finish().expect("is kept");
+            store.begin(&started_event(id, command, target)).expect("begins").finish().expect("is kept");
         }
-        let ids = |asked: &[(&str, &str)]| {
-            let asked = asked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            let found = history(&store, &asked)?;
+        let ids = |parameters: &[(&str, &str)]| {
+            let query =
+                parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let found = history(&store, &query)?;
             let runs = found["runs"].as_array().expect("a list");
             Ok::<_, HttpError>(
                 runs.iter().map(|run| run["id"].as_str().expect("a text").to_owned()).collect::<Vec<_>>(),
@@ -172,7 +175,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("t.db")).expect("opens");
         for (id, plan) in [("a", "rate = 1"), ("b", "rate = 1"), ("c", "rate = 2")] {
-            let mut event = begun(id, "run", "demo");
+            let mut event = started_event(id, "run", "demo");
             let Event::RunStarted(started) = &mut event else { panic!("it is a start") };
             started.plan = plan.to_owned();
             store.begin(&event).expect("begins").finish().expect("is kept");
@@ -200,35 +203,35 @@ pub(crate) mod tests {
             lower: Some(1980.0),
             upper: Some(2010.0),
             unit: Some("requests/s".to_owned()),
-            before: Some(before),
-            ..line()
+            previous_limit: Some(before),
+            ..run_summary()
         };
-        let told = super::line(&run);
+        let row = super::run_json(&run);
         assert_eq!(
-            told["limit"],
+            row["limit"],
             json!({ "held": 1991.0, "lower": 1980.0, "upper": 2010.0, "unit": "requests/s" })
         );
         let ended = Some("generator_limit".to_owned());
         let ours = RunSummary { state: RunState::Ended, search_ended: ended, ..run.clone() };
-        assert_eq!(super::line(&ours)["limit"]["upper"], Value::Null, "that is no limit of the target's");
+        assert_eq!(super::run_json(&ours)["limit"]["upper"], Value::Null, "that is no limit of the target's");
         assert_eq!(
-            super::line(&ours)["verdict"],
+            super::run_json(&ours)["verdict"],
             json!("at least 1,991 requests/s: fails at 2,010, torment fell behind in between")
         );
         let open = RunSummary { upper: None, ..ours };
-        let said = |run: &RunSummary| super::line(run)["verdict"].clone();
+        let verdict = |run: &RunSummary| super::run_json(run)["verdict"].clone();
         assert_eq!(
-            said(&open),
+            verdict(&open),
             "at least 1,991 requests/s: torment was the limit, and the target's is not known"
         );
         // Only the page of the run knows whether the freezes made torment late.
-        let stood_still = Some(FreezeSummary { times: 2, longest: Nanos::from_millis(900) });
-        let froze = RunSummary { stood_still, ..open };
+        let stood_still = Some(FreezeSummary { count: 2, longest: Nanos::from_millis(900) });
+        let froze = RunSummary { freezes: stood_still, ..open };
         assert_eq!(
-            said(&froze),
+            verdict(&froze),
             "at least 1,991 requests/s: above that torment fell behind (the target froze twice, up to 900 ms)"
         );
         // The two intervals are further apart than the noise.
-        assert_eq!(told["before"], json!({ "id": "z", "text": "−10 %, sure", "tone": "bad" }));
+        assert_eq!(row["before"], json!({ "id": "z", "text": "−10 %, sure", "tone": "bad" }));
     }
 }

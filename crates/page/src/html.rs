@@ -8,15 +8,15 @@ use view::{Text, escape_xml};
 pub(crate) const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
 
 /// Where the page looks for an embedded document before it asks a server; the fallback has no such place.
-const PLACE: &str = "id=\"document\">null</script>";
+const DOCUMENT_SLOT: &str = "id=\"document\">null</script>";
 /// Behind it, where the page looks for its downloadable picture.
-const PICTURE: &str = "id=\"picture\">null</script>";
+const PICTURE_SLOT: &str = "id=\"picture\">null</script>";
 /// Preceded by what a chat or a search engine shows for a link to the page: neither runs its script.
 const TITLE: &str = "<title>";
 
 /// Whether this binary contains the page, not only the fallback.
 pub fn is_built() -> bool {
-    PAGE.contains(PLACE)
+    PAGE.contains(DOCUMENT_SLOT)
 }
 
 /// The page with an embedded document: one file that shows the run anywhere, without a server or a network. None if
@@ -25,11 +25,11 @@ pub fn is_built() -> bool {
 /// Its size grows with the rows of the document's timeline, which should be [`crate::ROWS`].
 pub fn freeze(document: &Document) -> Option<String> {
     let picture = json(&view::svg(document));
-    insert_document(PAGE, &about(&document.front), &json(document), &picture)
+    insert_document(PAGE, &meta_tags(&document.front), &json(document), &picture)
 }
 
 /// Which run it is, and its verdict.
-fn about(front: &PageFront) -> String {
+fn meta_tags(front: &PageFront) -> String {
     let verdict = front.verdict.first().map_or("nothing is known yet".to_owned(), Text::to_plain);
     let (run, verdict) = (escape_xml(&front.head.title()), escape_xml(&verdict));
     format!(
@@ -45,9 +45,9 @@ pub(crate) fn json(value: &impl Serialize) -> String {
 
 /// Inserts the JSON of the document and of the picture at their places, and the summary before the title.
 fn insert_document(page: &str, about: &str, json: &str, picture: &str) -> Option<String> {
-    let (before, after) = split_at_place(page, PLACE)?;
+    let (before, after) = split_at_slot(page, DOCUMENT_SLOT)?;
     let (head, before) = before.split_at(before.find(TITLE)?);
-    let (between, after) = split_at_place(after, PICTURE)?;
+    let (between, after) = split_at_slot(after, PICTURE_SLOT)?;
     let mut whole = String::with_capacity(page.len() + about.len() + json.len() + picture.len());
     [head, about, before].into_iter().for_each(|part| whole.push_str(part));
     escape_script(json, &mut whole);
@@ -58,8 +58,8 @@ fn insert_document(page: &str, about: &str, json: &str, picture: &str) -> Option
 }
 
 /// The page before and after the `null` of a place.
-fn split_at_place<'p>(page: &'p str, place: &str) -> Option<(&'p str, &'p str)> {
-    let (before, rest) = page.split_at(page.find(place)? + place.find("null").expect("it stands there"));
+fn split_at_slot<'p>(page: &'p str, slot: &str) -> Option<(&'p str, &'p str)> {
+    let (before, rest) = page.split_at(page.find(slot)? + slot.find("null").expect("it stands there"));
     Some((before, rest.strip_prefix("null").expect("it was found there")))
 }
 
@@ -82,11 +82,11 @@ mod tests {
     use serde_json::Value;
     use view::document::{PageHeader, Timeline};
 
-    const SMALL: &str = "<html><title>t</title>\
+    const SMALL_PAGE: &str = "<html><title>t</title>\
         <script type=\"application/json\" id=\"document\">null</script>\
         <script type=\"application/json\" id=\"picture\">null</script><p>null</p></html>";
 
-    fn with(target: &str) -> Document {
+    fn document_for(target: &str) -> Document {
         let head = PageHeader { target: target.to_owned(), ..PageHeader::default() };
         Document {
             schema: view::document::SCHEMA,
@@ -113,9 +113,9 @@ mod tests {
             "\"quoted\" \\ back\nline",
             "null</script>",
         ] {
-            let document = with(target);
-            let page =
-                insert_document(SMALL, "", &json(&document), &json(&Some(target))).expect("there is a place");
+            let document = document_for(target);
+            let page = insert_document(SMALL_PAGE, "", &json(&document), &json(&Some(target)))
+                .expect("there is a place");
             assert_eq!(page.matches("<script").count(), 2, "{page}");
             assert!(!page.contains(['\u{2028}', '\u{2029}']), "{page}");
             let json: Value = serde_json::from_str(inside(&page, "document")).expect("JSON");
@@ -129,18 +129,19 @@ mod tests {
 
     #[test]
     fn a_link_to_it_is_shown_with_its_verdict() {
-        let mut document = with("http://h/?a=<b>&c=\"");
+        let mut document = document_for("http://h/?a=<b>&c=\"");
         document.front.verdict =
             vec![Text::plain("holds 9/s").with_plain("   (between 8 & 10)"), Text::plain("then")];
-        let page = insert_document(SMALL, &about(&document.front), "{}", "null").expect("there is a place");
-        for said in [
+        let page =
+            insert_document(SMALL_PAGE, &meta_tags(&document.front), "{}", "null").expect("there is a place");
+        for expected in [
             "<html><meta property=\"og:title\" content=\"torment http://h/?a=&lt;b&gt;&amp;c=&quot;\" />\n",
             "<meta property=\"og:description\" content=\"holds 9/s (between 8 &amp; 10)\" />\n",
             "<meta name=\"description\" content=\"holds 9/s (between 8 &amp; 10)\" />\n<title>t</title>",
         ] {
-            assert!(page.contains(said), "no {said} in {page}");
+            assert!(page.contains(expected), "no {expected} in {page}");
         }
-        assert!(about(&PageFront::default()).contains("nothing is known yet"));
+        assert!(meta_tags(&PageFront::default()).contains("nothing is known yet"));
     }
 
     #[test]
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_page_of_this_binary_is_one_of_the_two() {
-        let document = with("http://127.0.0.1/");
+        let document = document_for("http://127.0.0.1/");
         assert_eq!(freeze(&document).is_some(), is_built());
         assert_eq!(
             PAGE == include_str!("fallback.html"),

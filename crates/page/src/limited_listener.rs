@@ -12,18 +12,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A browser opens up to six. Descriptors are shared with the run that goes on in this process, which needs them
 /// more.
-const CONNECTIONS: usize = 96;
+const MAX_CONNECTIONS: usize = 96;
 
 /// Accepts a further connection when an existing one has ended; until then it waits in the kernel.
 #[derive(Debug)]
 pub(crate) struct LimitedListener {
     listener: TcpListener,
-    room: Arc<Semaphore>,
+    semaphore: Arc<Semaphore>,
 }
 
 impl LimitedListener {
     pub fn new(listener: TcpListener) -> Self {
-        Self { listener, room: Arc::new(Semaphore::new(CONNECTIONS)) }
+        Self { listener, semaphore: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
     }
 }
 
@@ -32,10 +32,10 @@ impl Listener for LimitedListener {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (CountedStream, SocketAddr) {
-        let room = Arc::clone(&self.room).acquire_owned().await.expect("it is never closed");
+        let permit = Arc::clone(&self.semaphore).acquire_owned().await.expect("it is never closed");
         // Uses axum's own accept, which waits when no descriptors are left.
         let (stream, from) = Listener::accept(&mut self.listener).await;
-        (CountedStream { stream, _room: room }, from)
+        (CountedStream { stream, _permit: permit }, from)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -47,7 +47,7 @@ impl Listener for LimitedListener {
 #[derive(Debug)]
 pub(crate) struct CountedStream {
     stream: TcpStream,
-    _room: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl CountedStream {

@@ -19,66 +19,66 @@ use tokio::sync::{Semaphore, watch};
 use view::metrics::ExpositionFormat;
 
 /// Maximum concurrent browsers following runs: each has a task that polls twice a second.
-const STREAMS: usize = 64;
+const MAX_STREAMS: usize = 64;
 
 /// State shared by all handlers.
 #[derive(Debug, Clone)]
 pub(crate) struct AppState {
     cache: Arc<RunCache>,
     /// Whether the server is ending.
-    over: watch::Receiver<bool>,
+    end_receiver: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
 }
 
 impl AppState {
-    pub fn new(cache: Arc<RunCache>, over: watch::Receiver<bool>) -> Self {
-        Self { cache, over, streams: Arc::new(Semaphore::new(STREAMS)) }
+    pub fn new(cache: Arc<RunCache>, end_receiver: watch::Receiver<bool>) -> Self {
+        Self { cache, end_receiver, streams: Arc::new(Semaphore::new(MAX_STREAMS)) }
     }
 
     /// Signals that the server is ending.
     pub fn end_signal(&self) -> watch::Receiver<bool> {
-        self.over.clone()
+        self.end_receiver.clone()
     }
 
     /// Whether any browser is following a run right now.
     pub fn is_watched(&self) -> bool {
-        self.streams.available_permits() < STREAMS
+        self.streams.available_permits() < MAX_STREAMS
     }
 }
 
 /// The page and its API.
-pub(crate) fn routes(house: AppState, door: AccessPolicy) -> Router {
+pub(crate) fn routes(state: AppState, policy: AccessPolicy) -> Router {
     Router::new()
         .route("/", get(|| async { Html(PAGE) }))
         .route("/api/home", get(home))
-        .route("/api/history", get(list))
+        .route("/api/history", get(list_runs))
         .route("/api/runs/{id}", get(document))
         .route("/api/runs/{id}/events", get(events))
         .route("/api/runs/{id}/picture.svg", get(picture))
         .route("/api/compare", get(compared))
         .route("/metrics", get(metrics))
-        .fallback(nothing)
+        .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .with_state(house)
-        .layer(middleware::from_fn_with_state(Arc::new(door), access::check_access))
+        .with_state(state)
+        .layer(middleware::from_fn_with_state(Arc::new(policy), access::check_access))
 }
 
-async fn home(State(house): State<AppState>) -> Response {
-    let home = house.cache.home().map_or_else(|| "#/".to_owned(), |id| format!("#/runs/{id}"));
+async fn home(State(state): State<AppState>) -> Response {
+    let home = state.cache.home().map_or_else(|| "#/".to_owned(), |id| format!("#/runs/{id}"));
     Json(json!({ "home": home })).into_response()
 }
 
-async fn list(
-    State(house): State<AppState>,
-    Query(asked): Query<HashMap<String, String>>,
+async fn list_runs(
+    State(state): State<AppState>,
+    Query(query): Query<HashMap<String, String>>,
 ) -> Result<Response, HttpError> {
-    let found = run_blocking(move || history::history(&house.cache.store()?, &asked)).await?;
+    let found = run_blocking(move || history::history(&state.cache.store()?, &query)).await?;
     Ok(Json(found).into_response())
 }
 
-async fn document(State(house): State<AppState>, Path(asked): Path<String>) -> Result<Response, HttpError> {
+async fn document(State(state): State<AppState>, Path(id): Path<String>) -> Result<Response, HttpError> {
     let found = run_blocking(move || {
-        let run = house.cache.run(&asked)?;
+        let run = state.cache.run(&id)?;
         let mut run = lock(&run);
         run.catch_up(false)?;
         Ok(json(&run.document()))
@@ -88,12 +88,12 @@ async fn document(State(house): State<AppState>, Path(asked): Path<String>) -> R
 
 /// The picture of a run's result, as `torment report -o FILE.svg` writes it. For several runs, separated by commas,
 /// how they differ.
-async fn picture(State(house): State<AppState>, Path(asked): Path<String>) -> Result<Response, HttpError> {
+async fn picture(State(state): State<AppState>, Path(ids): Path<String>) -> Result<Response, HttpError> {
     let found = run_blocking(move || {
-        let document = if asked.contains(',') {
-            compare::compare(&house.cache, &asked)?
+        let document = if ids.contains(',') {
+            compare::compare(&state.cache, &ids)?
         } else {
-            let run = house.cache.run(&asked)?;
+            let run = state.cache.run(&ids)?;
             let mut run = lock(&run);
             run.catch_up(false)?;
             run.document()
@@ -107,43 +107,44 @@ async fn picture(State(house): State<AppState>, Path(asked): Path<String>) -> Re
 }
 
 async fn events(
-    State(house): State<AppState>,
-    Path(asked): Path<String>,
+    State(state): State<AppState>,
+    Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
-    let Ok(room) = Arc::clone(&house.streams).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(&state.streams).try_acquire_owned() else {
         return Err(HttpError {
             status: StatusCode::SERVICE_UNAVAILABLE,
             why: format!(
-                "{STREAMS} browsers are already watching; close one, or reload the page to see the run as \
+                "{MAX_STREAMS} browsers are already watching; close one, or reload the page to see the run as \
                  it stands"
             ),
         });
     };
-    let run = run_blocking(move || house.cache.run(&asked)).await?;
-    let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(ClientPosition::parse);
-    Ok(stream::events(run, seen, house.over, room))
+    let run = run_blocking(move || state.cache.run(&id)).await?;
+    let position =
+        headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(ClientPosition::parse);
+    Ok(stream::events(run, position, state.end_receiver, permit))
 }
 
 async fn compared(
-    State(house): State<AppState>,
-    Query(asked): Query<HashMap<String, String>>,
+    State(state): State<AppState>,
+    Query(query): Query<HashMap<String, String>>,
 ) -> Result<Response, HttpError> {
     let found = run_blocking(move || {
-        let runs = asked.get("runs").map(String::as_str).unwrap_or_default();
-        Ok(json(&compare::compare(&house.cache, runs)?))
+        let runs = query.get("runs").map(String::as_str).unwrap_or_default();
+        Ok(json(&compare::compare(&state.cache, runs)?))
     });
     Ok(as_json(found.await?))
 }
 
-async fn metrics(State(house): State<AppState>, headers: HeaderMap) -> Result<Response, HttpError> {
+async fn metrics(State(state): State<AppState>, headers: HeaderMap) -> Result<Response, HttpError> {
     let accepted = headers.get_all(ACCEPT).iter().filter_map(|kind| kind.to_str().ok());
     let form = ExpositionFormat::from_accept(&accepted.collect::<Vec<_>>().join(","));
-    let found = run_blocking(move || house.cache.metrics(form)).await?;
+    let found = run_blocking(move || state.cache.metrics(form)).await?;
     Ok(([(CONTENT_TYPE, form.content_type())], found).into_response())
 }
 
-async fn nothing() -> HttpError {
+async fn not_found() -> HttpError {
     HttpError {
         status: StatusCode::NOT_FOUND,
         why: "there is nothing at this address; the page is at /, its data at /api/history, /api/runs/ID, \

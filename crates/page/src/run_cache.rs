@@ -14,12 +14,12 @@ use view::metrics::{ExpositionFormat, text};
 use view::page::PageBuilder;
 
 /// Maximum cached runs, as many as can be compared: folding half an hour again takes a second.
-const KEPT: usize = view::MOST_COMPARED;
+const MAX_RUNS: usize = view::MAX_COMPARED;
 /// What was read this recently is not read again for another viewer.
-const FRESH: Duration = Duration::from_millis(200);
+const FRESH_FOR: Duration = Duration::from_millis(200);
 
 /// How long a run that has ended stays in the metrics: a scraper polling once a minute still gets its final counts.
-const LINGERS: Duration = Duration::from_secs(75);
+const METRICS_LINGER: Duration = Duration::from_secs(75);
 
 /// A run shared by its viewers.
 pub(crate) type SharedRun = Arc<Mutex<FollowedRun>>;
@@ -30,8 +30,8 @@ pub(crate) struct RunCache {
     store: PathBuf,
     home: OnceLock<RunId>,
     /// Most recently used last.
-    kept: Mutex<Vec<(RunId, SharedRun)>>,
-    meter: Mutex<MetricsReader>,
+    runs: Mutex<Vec<(RunId, SharedRun)>>,
+    metrics_reader: Mutex<MetricsReader>,
 }
 
 impl RunCache {
@@ -39,8 +39,8 @@ impl RunCache {
         Self {
             store: store.to_owned(),
             home: OnceLock::new(),
-            kept: Mutex::default(),
-            meter: Mutex::new(MetricsReader::new(store, LINGERS)),
+            runs: Mutex::default(),
+            metrics_reader: Mutex::new(MetricsReader::new(store, METRICS_LINGER)),
         }
     }
 
@@ -62,22 +62,22 @@ impl RunCache {
 
     /// The measures of all runs that go on or have just ended, as text.
     pub fn metrics(&self, form: ExpositionFormat) -> Result<String, HttpError> {
-        Ok(text(&lock(&self.meter).snapshots()?, form))
+        Ok(text(&lock(&self.metrics_reader).snapshots()?, form))
     }
 
     /// The run with this id or prefix of an id, or `last`.
-    pub fn run(&self, asked: &str) -> Result<SharedRun, HttpError> {
+    pub fn run(&self, reference: &str) -> Result<SharedRun, HttpError> {
         let store = self.store()?;
-        let id = store.find(asked)?;
-        let mut kept = lock(&self.kept);
-        let run = match kept.iter().position(|(of, _)| *of == id) {
-            Some(at) => kept.remove(at).1,
+        let id = store.find(reference)?;
+        let mut runs = lock(&self.runs);
+        let run = match runs.iter().position(|(of, _)| *of == id) {
+            Some(at) => runs.remove(at).1,
             None => Arc::new(Mutex::new(FollowedRun::new(store, id.clone()))),
         };
-        if kept.len() == KEPT {
-            kept.remove(0);
+        if runs.len() == MAX_RUNS {
+            runs.remove(0);
         }
-        kept.push((id, Arc::clone(&run)));
+        runs.push((id, Arc::clone(&run)));
         Ok(run)
     }
 }
@@ -112,34 +112,39 @@ pub fn document(store: Store, id: &RunId) -> Result<Document, Error> {
 
 /// A run, folded as far as it has been read.
 pub(crate) struct FollowedRun {
-    follow: RunFollower,
+    follower: RunFollower,
     pub pages: PageBuilder,
-    read: Option<Instant>,
+    last_read: Option<Instant>,
     front: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for FollowedRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FollowedRun").field("follow", &self.follow).finish_non_exhaustive()
+        f.debug_struct("FollowedRun").field("follow", &self.follower).finish_non_exhaustive()
     }
 }
 
 impl FollowedRun {
     fn new(store: Store, id: RunId) -> Self {
-        Self { follow: RunFollower::new(store, id), pages: PageBuilder::default(), read: None, front: None }
+        Self {
+            follower: RunFollower::new(store, id),
+            pages: PageBuilder::default(),
+            last_read: None,
+            front: None,
+        }
     }
 
     /// Reads what was added since; if `now`, even right after the last read.
-    pub fn catch_up(&mut self, now: bool) -> Result<(), Error> {
-        if !now && self.read.is_some_and(|at| at.elapsed() < FRESH) {
+    pub fn catch_up(&mut self, force: bool) -> Result<(), Error> {
+        if !force && self.last_read.is_some_and(|at| at.elapsed() < FRESH_FOR) {
             return Ok(());
         }
-        let read = self.follow.catch_up(|event| self.pages.fold(event));
+        let result = self.follower.catch_up(|event| self.pages.fold(event));
         // Also after a failure: what was folded is not folded again.
-        self.pages.run.skipped = self.follow.skipped();
-        let is_new = read?;
+        self.pages.run.skipped = self.follower.skipped();
+        let is_new = result?;
         self.pages.run.running = self.state() == RunState::Running;
-        self.read = Some(Instant::now());
+        self.last_read = Some(Instant::now());
         if is_new {
             self.front = None;
         }
@@ -148,11 +153,11 @@ impl FollowedRun {
 
     /// Its state at the last read.
     pub fn state(&self) -> RunState {
-        self.follow.state()
+        self.follower.state()
     }
 
     pub fn summary(&self) -> Result<RunSummary, Error> {
-        self.follow.store().summary(self.follow.id())
+        self.follower.store().summary(self.follower.id())
     }
 
     /// The whole document, as far as it has been read.

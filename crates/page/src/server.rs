@@ -5,7 +5,7 @@ use crate::address::{Address, Token};
 use crate::limited_listener::LimitedListener;
 use crate::routes::{AppState, routes};
 use crate::run_cache::RunCache;
-use crate::stream::PARTING;
+use crate::stream::LINGER;
 use record::RunId;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -18,9 +18,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 /// Reader threads: reading a long run must not block the list.
-const READERS: usize = 3;
+const READER_THREADS: usize = 3;
 /// Once all viewers have left, responses on their way have this long to arrive.
-const LEAVING: Duration = Duration::from_millis(100);
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Options of [`PageServer::start`].
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct ServeOptions<'a> {
     /// Required for access; without one, anybody who can reach the page has access.
     pub token: Option<Token>,
     /// A run goes on in this process: it is shown first, and the page avoids these processors, if there are others.
-    pub beside: Option<&'a [u32]>,
+    pub load_cpus: Option<&'a [u32]>,
 }
 
 /// The running server. It ends when this is dropped.
@@ -40,7 +40,7 @@ pub struct ServeOptions<'a> {
 pub struct PageServer {
     url: String,
     cache: Arc<RunCache>,
-    over: watch::Sender<bool>,
+    end_sender: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -49,32 +49,32 @@ impl PageServer {
     ///
     /// # Errors
     /// If the address cannot be bound, or no thread started.
-    pub fn start(serving: &ServeOptions<'_>) -> io::Result<Self> {
-        let listener = TcpListener::bind(serving.at.0)?;
+    pub fn start(options: &ServeOptions<'_>) -> io::Result<Self> {
+        let listener = TcpListener::bind(options.at.0)?;
         listener.set_nonblocking(true)?;
         let at = listener.local_addr()?;
-        let cache = Arc::new(RunCache::new(serving.store));
-        let (over, told) = watch::channel(false);
-        let house = AppState::new(Arc::clone(&cache), told);
-        let door = AccessPolicy::new(Address(at), serving.token.clone());
-        let beside = serving.beside.map(<[u32]>::to_vec);
-        let (began, begins) = std::sync::mpsc::channel();
+        let cache = Arc::new(RunCache::new(options.store));
+        let (end_sender, end_receiver) = watch::channel(false);
+        let state = AppState::new(Arc::clone(&cache), end_receiver);
+        let policy = AccessPolicy::new(Address(at), options.token.clone());
+        let load_cpus = options.load_cpus.map(<[u32]>::to_vec);
+        let (start_sender, start_receiver) = std::sync::mpsc::channel();
         let thread = std::thread::Builder::new().name("page".to_owned()).spawn(move || {
-            if let Some(busy) = beside {
+            if let Some(busy) = load_cpus {
                 lower_priority(&busy);
             }
             match runtime() {
                 Ok(runtime) => {
-                    let _ = began.send(Ok(()));
-                    serve(&runtime, listener, house, door);
+                    let _ = start_sender.send(Ok(()));
+                    serve(&runtime, listener, state, policy);
                     // Readers that still run have nobody left to answer.
                     runtime.shutdown_background();
                 }
-                Err(why) => drop(began.send(Err(why))),
+                Err(why) => drop(start_sender.send(Err(why))),
             }
         })?;
-        begins.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended at once")))?;
-        Ok(Self { url: url(at, serving.token.as_ref()), cache, over, thread: Some(thread) })
+        start_receiver.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended at once")))?;
+        Ok(Self { url: url(at, options.token.as_ref()), cache, end_sender, thread: Some(thread) })
     }
 
     /// The URL for a browser, token included.
@@ -89,7 +89,7 @@ impl PageServer {
 
     /// Tells all viewers of the end, for at most a second, and ends.
     pub fn shut_down(mut self) {
-        self.over.send_replace(true);
+        self.end_sender.send_replace(true);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -97,41 +97,41 @@ impl PageServer {
 }
 
 fn runtime() -> io::Result<Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(READERS).build()
+    tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(READER_THREADS).build()
 }
 
-fn serve(runtime: &Runtime, listener: TcpListener, house: AppState, door: AccessPolicy) {
+fn serve(runtime: &Runtime, listener: TcpListener, state: AppState, policy: AccessPolicy) {
     runtime.block_on(async move {
         // Already bound and non-blocking: nothing is left that could fail.
         let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
         let (leave, left) = watch::channel(false);
-        let router = routes(house.clone(), door);
-        let serving =
+        let router = routes(state.clone(), policy);
+        let server =
             axum::serve(LimitedListener::new(listener), router).with_graceful_shutdown(end_signalled(left));
-        let serving = tokio::spawn(serving.into_future());
-        end_signalled(house.end_signal()).await;
-        if house.is_watched() {
-            tokio::time::sleep(PARTING).await;
+        let server = tokio::spawn(server.into_future());
+        end_signalled(state.end_signal()).await;
+        if state.is_watched() {
+            tokio::time::sleep(LINGER).await;
         }
         leave.send_replace(true);
-        let _ = tokio::time::timeout(LEAVING, serving).await;
+        let _ = tokio::time::timeout(LEAVE_TIMEOUT, server).await;
     });
 }
 
 /// Waits for the signal. An error ends it as well: its sender is gone.
-async fn end_signalled(mut word: watch::Receiver<bool>) {
-    let _ = word.wait_for(|word| *word).await;
+async fn end_signalled(mut signal: watch::Receiver<bool>) {
+    let _ = signal.wait_for(|word| *word).await;
 }
 
 /// When listening on every address, the URL has the machine's name for others.
 fn url(at: SocketAddr, token: Option<&Token>) -> String {
-    let place = if at.ip().is_unspecified() {
+    let host = if at.ip().is_unspecified() {
         format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), at.port())
     } else {
         at.to_string()
     };
     let token = token.map_or_else(String::new, |token| format!("?token={}", token.text()));
-    format!("http://{place}/{token}")
+    format!("http://{host}/{token}")
 }
 
 #[cfg(test)]

@@ -23,17 +23,17 @@ use tokio::time::timeout;
 use view::document::Timeline;
 
 /// How often the store is polled; it commits at least once a second.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Minimum interval between updates of the front.
-const FRONT: Duration = Duration::from_secs(1);
+const FRONT_INTERVAL: Duration = Duration::from_secs(1);
 /// Some proxies hang up after a longer silence.
-const ALIVE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// A browser that has lost its connection returns after this.
 const RETRY: Duration = Duration::from_secs(1);
 /// A browser that was told of its run's end requests the whole run once more, and has this long to do so.
-pub(crate) const PARTING: Duration = Duration::from_millis(900);
+pub(crate) const LINGER: Duration = Duration::from_millis(900);
 /// Maximum rows per event: even for a day-long run, no more than this is in memory for each browser.
-const MOST: usize = 2_000;
+const MAX_ROWS: usize = 2_000;
 
 /// Which rows a browser has: the id of the last event with rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,20 +75,20 @@ struct Rows {
 /// A response that lasts as long as the run.
 pub(crate) fn events(
     run: SharedRun,
-    seen: Option<ClientPosition>,
-    over: watch::Receiver<bool>,
-    room: OwnedSemaphorePermit,
+    position: Option<ClientPosition>,
+    end_receiver: watch::Receiver<bool>,
+    permit: OwnedSemaphorePermit,
 ) -> Response {
     // One on its way, one to follow: the sender waits for the reader.
-    let (to, told) = mpsc::channel(1);
+    let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         // Nothing more can be done for a browser that has left.
-        let _ = EventSender { run, seen, front: None, over, to }.tell().await;
+        let _ = EventSender { run, position, last_front: None, end_receiver, sender }.send_all().await;
         // A browser told of the end requests the whole run once more: until then it counts as a viewer.
-        tokio::time::sleep(PARTING).await;
-        drop(room);
+        tokio::time::sleep(LINGER).await;
+        drop(permit);
     });
-    Sse::new(EventStream(told)).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
+    Sse::new(EventStream(receiver)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
 }
 
 /// Events on their way to a browser.
@@ -108,95 +108,95 @@ struct ClientGone;
 /// Sends one run to one browser.
 struct EventSender {
     run: SharedRun,
-    seen: Option<ClientPosition>,
+    position: Option<ClientPosition>,
     /// The last front sent, and when.
-    front: Option<(Arc<str>, Instant)>,
-    over: watch::Receiver<bool>,
-    to: mpsc::Sender<Event>,
+    last_front: Option<(Arc<str>, Instant)>,
+    end_receiver: watch::Receiver<bool>,
+    sender: mpsc::Sender<Event>,
 }
 
 impl EventSender {
-    async fn tell(mut self) -> Result<(), ClientGone> {
-        let mut last = *self.over.borrow();
+    async fn send_all(mut self) -> Result<(), ClientGone> {
+        let mut last = *self.end_receiver.borrow();
         loop {
-            let step = match self.look(last).await {
+            let update = match self.poll(last).await {
                 Ok(step) => step,
                 Err(refusal) => {
                     let why = json!({ "state": "gone", "error": refusal.why });
                     return self.send(Event::default().event("end").data(why.to_string())).await;
                 }
             };
-            let ended = step.state != RunState::Running;
-            self.say_front(step.front, ended && !step.more).await?;
-            if let Some((seen, rows)) = step.rows {
-                self.send(Event::default().event("rows").id(seen.id()).data(rows)).await?;
-                self.seen = Some(seen);
+            let ended = update.state != RunState::Running;
+            self.send_front(update.front, ended && !update.more).await?;
+            if let Some((position, rows)) = update.rows {
+                self.send(Event::default().event("rows").id(position.id()).data(rows)).await?;
+                self.position = Some(position);
             }
-            if step.more {
+            if update.more {
                 continue;
             }
             if ended {
-                let how = json!({ "state": history::state(step.state) });
+                let how = json!({ "state": history::state(update.state) });
                 return self.send(Event::default().event("end").data(how.to_string())).await;
             }
-            if last || self.to.is_closed() {
+            if last || self.sender.is_closed() {
                 return Ok(());
             }
             // When the server ends, or the signal's sender is gone, there is a last poll at once.
-            last = timeout(LOOK, self.over.wait_for(|over| *over)).await.is_ok();
+            last = timeout(POLL_INTERVAL, self.end_receiver.wait_for(|ending| *ending)).await.is_ok();
         }
     }
 
-    async fn look(&self, now: bool) -> Result<RunUpdate, HttpError> {
-        let (run, seen) = (Arc::clone(&self.run), self.seen);
+    async fn poll(&self, now: bool) -> Result<RunUpdate, HttpError> {
+        let (run, position) = (Arc::clone(&self.run), self.position);
         run_blocking(move || {
             let mut run = lock(&run);
             run.catch_up(now)?;
-            Ok(step(&mut run, seen))
+            Ok(next_update(&mut run, position))
         })
         .await
     }
 
     /// Sends the front if it has changed and is not too soon; the last one is always sent.
-    async fn say_front(&mut self, front: Arc<str>, last: bool) -> Result<(), ClientGone> {
-        let is_due = match &self.front {
+    async fn send_front(&mut self, front: Arc<str>, last: bool) -> Result<(), ClientGone> {
+        let is_due = match &self.last_front {
             None => true,
-            Some((said, at)) => **said != *front && (last || at.elapsed() >= FRONT),
+            Some((sent, at)) => **sent != *front && (last || at.elapsed() >= FRONT_INTERVAL),
         };
         if !is_due {
             return Ok(());
         }
         let mut event = Event::default().event("front").data(&*front);
-        if self.front.is_none() {
+        if self.last_front.is_none() {
             event = event.retry(RETRY);
         }
-        self.front = Some((front, Instant::now()));
+        self.last_front = Some((front, Instant::now()));
         self.send(event).await
     }
 
     /// Waits until the browser has taken the previous event.
     async fn send(&self, event: Event) -> Result<(), ClientGone> {
-        self.to.send(event).await.map_err(|_| ClientGone)
+        self.sender.send(event).await.map_err(|_| ClientGone)
     }
 }
 
-fn step(run: &mut FollowedRun, seen: Option<ClientPosition>) -> RunUpdate {
+fn next_update(run: &mut FollowedRun, position: Option<ClientPosition>) -> RunUpdate {
     let (generation, rows) = (run.pages.generation(), run.pages.rows());
-    let known = seen.filter(|seen| seen.generation == generation && seen.rows <= rows);
-    let from = known.map_or(0, |seen| seen.rows);
-    let to = rows.min(from + MOST);
+    let known = position.filter(|position| position.generation == generation && position.rows <= rows);
+    let from = known.map_or(0, |position| position.rows);
+    let to = rows.min(from + MAX_ROWS);
     // In a new generation even zero rows are news: those that the browser has are invalid.
-    let is_news = to > from || (known.is_none() && seen.is_some());
-    let told = is_news.then(|| {
-        let timeline = cut(run.pages.rows_from(from), to - from);
-        let seen = ClientPosition { generation, rows: to };
-        (seen, json(&Rows { generation, from, timeline }))
+    let is_news = to > from || (known.is_none() && position.is_some());
+    let new_rows = is_news.then(|| {
+        let timeline = truncate_rows(run.pages.rows_from(from), to - from);
+        let position = ClientPosition { generation, rows: to };
+        (position, json(&Rows { generation, from, timeline }))
     });
-    RunUpdate { front: run.front(), rows: told, more: to < rows, state: run.state() }
+    RunUpdate { front: run.front(), rows: new_rows, more: to < rows, state: run.state() }
 }
 
 /// The first `rows` rows.
-fn cut(mut timeline: Timeline, rows: usize) -> Timeline {
+fn truncate_rows(mut timeline: Timeline, rows: usize) -> Timeline {
     timeline.at.truncate(rows);
     timeline.columns.iter_mut().for_each(|column| column.values.truncate(rows));
     timeline
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn ids_tell_where_to_go_on() {
-        let seen = ClientPosition { generation: 3, rows: 120 };
-        assert_eq!(ClientPosition::parse(&seen.id()), Some(seen));
+        let position = ClientPosition { generation: 3, rows: 120 };
+        assert_eq!(ClientPosition::parse(&position.id()), Some(position));
         for id in ["", "3", "3:", ":3", "a:b", "-1:2", "1:2:3", "99999999999999999999:1"] {
             assert_eq!(ClientPosition::parse(id), None, "{id}");
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Pixels per SVG unit in both directions, for high-density screens.
 const SCALE: f32 = 2.0;
 /// Maximum pixels: four bytes each, twice while encoding. A picture 2,000 units wide may be 8,000 high.
-const MOST: u64 = 64 << 20;
+const MAX_PIXELS: u64 = 64 << 20;
 /// Replaces every font family that an SVG names and is missing here.
 const FAMILY: &str = "Noto Sans";
 /// Western and Central European letters in two weights; arrows and comparison signs for both. `font/subset.sh` lists them all.
@@ -44,7 +44,8 @@ pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     let options = Options { fontdb: Arc::new(fonts()), ..Options::default() };
     let tree = Tree::from_str(svg, &options).map_err(|why| Error::NotSvg { found: why.to_string() })?;
     let (width, height) = (pixels(tree.size().width()), pixels(tree.size().height()));
-    let all = (u64::from(width) * u64::from(height) <= MOST).then(|| Pixmap::new(width, height)).flatten();
+    let all =
+        (u64::from(width) * u64::from(height) <= MAX_PIXELS).then(|| Pixmap::new(width, height)).flatten();
     let mut all = all.ok_or(Error::Large { width, height })?;
     all.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut all.as_mut());

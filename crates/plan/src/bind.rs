@@ -26,12 +26,12 @@ impl Plan {
         mut env: impl FnMut(&str) -> Result<String, String>,
     ) -> Result<(), Error> {
         let sets = std::mem::take(&mut self.data);
-        let mut tables = ColumnCache { sets: &sets, texts: BTreeMap::new(), columns: BTreeMap::new() };
+        let mut cache = ColumnCache { sets: &sets, texts: BTreeMap::new(), columns: BTreeMap::new() };
         let mut result = Ok(());
         for template in self.templates_mut() {
             template.visit_mut(&mut |piece| {
                 if result.is_ok() {
-                    result = tables.fill(piece, &mut read, &mut env);
+                    result = cache.fill(piece, &mut read, &mut env);
                 }
             });
         }
@@ -48,18 +48,18 @@ impl Plan {
 
     /// The data set that is used up first, and its number of rows.
     fn smallest_data_set(&self) -> Option<(String, u64)> {
-        let mut least: Option<(String, u64)> = None;
+        let mut smallest: Option<(String, u64)> = None;
         self.visit(|piece| {
             if let TemplatePiece::Field { of: RowSource::Data(name), order: RowOrder::Once, values, .. } =
                 piece
             {
                 let rows = values.len() as u64;
-                if least.as_ref().is_none_or(|(_, least)| rows < *least) {
-                    least = Some((name.clone(), rows));
+                if smallest.as_ref().is_none_or(|(_, least)| rows < *least) {
+                    smallest = Some((name.clone(), rows));
                 }
             }
         });
-        least
+        smallest
     }
 
     fn check_rows(&self) -> Result<(), Error> {
@@ -108,8 +108,8 @@ impl ColumnCache<'_> {
         read: ReadText<'_>,
         env: ReadText<'_>,
     ) -> Result<(), Error> {
-        let shown = piece.to_string();
-        let failed = |why: String| Error::new(format!("{shown}: {why}"));
+        let placeholder = piece.to_string();
+        let failed = |why: String| Error::new(format!("{placeholder}: {why}"));
         match piece {
             TemplatePiece::Field { of, column, fit, values, .. } => {
                 let file = match of {
@@ -160,15 +160,15 @@ fn is_forbidden_in_header(b: u8) -> bool {
 
 /// A column, escaped for its place.
 fn escaped_column(file: &str, text: &str, column: &str, fit: Escaping) -> Result<Arc<[String]>, Error> {
-    let found = data_set::read_column(file, text, column)?;
-    if fit == Escaping::Header && found.iter().any(|value| value.bytes().any(is_forbidden_in_header)) {
-        let place = SourceLocation::File { name: file.into(), text: text.into(), span: 0..0 };
+    let values = data_set::read_column(file, text, column)?;
+    if fit == Escaping::Header && values.iter().any(|value| value.bytes().any(is_forbidden_in_header)) {
+        let location = SourceLocation::File { name: file.into(), text: text.into(), span: 0..0 };
         let message = format!(
             "column '{column}' is used in a header and holds a line break or another control character"
         );
-        return Err(Error::at(&place, message));
+        return Err(Error::at(&location, message));
     }
-    let write = |value: String| {
+    let escape = |value: String| {
         if matches!(fit, Escaping::Raw | Escaping::Header) {
             return value;
         }
@@ -176,5 +176,5 @@ fn escaped_column(file: &str, text: &str, column: &str, fit: Escaping) -> Result
         fit.write(value.as_bytes(), &mut written);
         String::from_utf8(written).expect("what is escaped is ASCII")
     };
-    Ok(found.into_iter().map(write).collect())
+    Ok(values.into_iter().map(escape).collect())
 }

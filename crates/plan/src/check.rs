@@ -90,7 +90,7 @@ impl Draft {
             };
             sets.push(DataSet {
                 name: name.text.clone(),
-                file: data_set::resolve_path(&file.text, &file.place),
+                file: data_set::resolve_path(&file.text, &file.location),
                 order,
             });
         }
@@ -105,17 +105,18 @@ impl Draft {
             )
         })?;
         let mut address = TargetUrl::parse(&url.text, names).map_err(|e| url.error(e))?;
-        address.path.resolve_paths(&url.place);
+        address.path.resolve_paths(&url.location);
         if let Some(basic) = &mut address.basic {
-            basic.resolve_paths(&url.place);
+            basic.resolve_paths(&url.location);
         }
         match &mut address.target {
             Target::Http(origin) => self.origin(origin)?,
-            Target::Sql(database) => self.database(database, &url.place)?,
+            Target::Sql(database) => self.database(database, &url.location)?,
             Target::Demo | Target::Null => {
                 for key in [Key::UnixSocket, Key::Streams] {
                     if let Some(given) = self.top.one(key) {
-                        let message = format!("only an http:// or https:// target has {}", what(key));
+                        let message =
+                            format!("only an http:// or https:// target has {}", key_description(key));
                         return Err(given.error(message));
                     }
                 }
@@ -157,13 +158,19 @@ impl Draft {
         }
     }
 
-    fn database(&self, database: &mut DatabaseAddress, place: &crate::SourceLocation) -> Result<(), Error> {
+    fn database(
+        &self,
+        database: &mut DatabaseAddress,
+        location: &crate::SourceLocation,
+    ) -> Result<(), Error> {
         if let Some(password) = &mut database.password {
-            password.resolve_paths(place);
+            password.resolve_paths(location);
         }
         for key in [Key::Http, Key::Streams, Key::Basic, Key::Bearer, Key::Headers] {
             if let Some(given) = self.top.one(key) {
-                return Err(given.error(format!("only an http:// or https:// target has {}", what(key))));
+                return Err(
+                    given.error(format!("only an http:// or https:// target has {}", key_description(key)))
+                );
             }
         }
         if let Some(given) = self.top.one(Key::UnixSocket) {
@@ -179,9 +186,9 @@ impl Draft {
 
     /// Number of connections to a database.
     fn pool(&self, target: &Target) -> Result<Option<u32>, Error> {
-        let (pool, most) = (self.top.one(Key::Pool), self.top.one(Key::MaxConnections));
+        let (pool, max_connections) = (self.top.one(Key::Pool), self.top.one(Key::MaxConnections));
         let count = |given: &SourceText| given.parse_count(MAX_CONNECTIONS, "a number of connections");
-        match (target, pool, most) {
+        match (target, pool, max_connections) {
             (Target::Sql(_), Some(pool), Some(_)) => {
                 Err(pool.error("the pool is the number of connections: leave out the most connections"))
             }
@@ -237,7 +244,7 @@ fn parse_choice<T: Copy>(
     Err(given.error(format!("'{}' is not known here; {advice}", given.text)))
 }
 
-fn what(key: Key) -> &'static str {
+fn key_description(key: Key) -> &'static str {
     match key {
         Key::UnixSocket => "a socket",
         Key::Streams => "streams",

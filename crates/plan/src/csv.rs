@@ -9,12 +9,12 @@ pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<St
     let offset = text.len() - body.len();
     let shared: (Arc<str>, Arc<str>) = (name.into(), text.into());
     let error = |span: Range<usize>, message: String| {
-        let place = SourceLocation::File {
+        let location = SourceLocation::File {
             name: Arc::clone(&shared.0),
             text: Arc::clone(&shared.1),
             span: span.start + offset..span.end + offset,
         };
-        Error::at(&place, message)
+        Error::at(&location, message)
     };
     let mut rows = RowReader { text: body, at: 0 };
     let bad_quote = |at: usize| error(at..at + 1, "a quote that is never closed properly".to_owned());

@@ -84,8 +84,8 @@ pub(crate) fn read_column(file: &str, text: &str, column: &str) -> Result<Vec<St
 }
 
 /// A file named in a plan file is looked up next to it.
-pub(crate) fn resolve_path(path: &str, place: &SourceLocation) -> String {
-    match place {
+pub(crate) fn resolve_path(path: &str, location: &SourceLocation) -> String {
+    match location {
         SourceLocation::File { name, .. } => {
             let folder = Path::new(&**name).parent().unwrap_or(Path::new(""));
             folder.join(path).to_string_lossy().into_owned()

@@ -10,7 +10,7 @@ use experiment::{describe_experiment, describe_held, describe_setup};
 use units::{Bytes, Nanos, Share, grouped};
 
 /// More requests than these are only counted: `to_toml` has them all.
-const MOST_LINES: usize = 8;
+const MAX_LINES: usize = 8;
 
 impl Plan {
     /// The checked plan, in a few lines for people.
@@ -144,7 +144,7 @@ impl Plan {
 
 /// `4 to 16 processes on this machine`.
 fn describe_workers(on: &FleetPlace, fleet: &FleetPlan) -> String {
-    let count = match fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS)) {
+    let count = match fleet.workers.unwrap_or((FleetPlan::DEFAULT_WORKERS, FleetPlan::DEFAULT_WORKERS)) {
         (1, 1) => "1 process".to_owned(),
         (least, most) if least == most => format!("{least} processes"),
         (least, most) => format!("{least} to {most} processes"),
@@ -154,14 +154,14 @@ fn describe_workers(on: &FleetPlace, fleet: &FleetPlan) -> String {
         Some(1) => ", with 1 processor each".to_owned(),
         Some(cpus) => format!(", with {cpus} processors each"),
     };
-    let who = match on {
+    let workers = match on {
         FleetPlace::Here => format!("{count} on this machine"),
         FleetPlace::Ssh(hosts) => format!("one process on each of {}", hosts.join(", ")),
         FleetPlace::Join(_) => format!("{count} that others start"),
         FleetPlace::Pods(None) | FleetPlace::Inside(_) => format!("{count} as pods of a cluster"),
         FleetPlace::Pods(Some(place)) => format!("{count} as pods of {place}"),
     };
-    who + &each
+    workers + &each
 }
 
 /// What differs from the defaults.
@@ -195,9 +195,9 @@ fn pluralized(n: usize, what: &str) -> String {
 
 /// At most as many lines as people read, the first with a label.
 fn labelled_lines(label: &str, texts: Vec<String>) -> Vec<String> {
-    let more = texts.len().saturating_sub(MOST_LINES);
+    let more = texts.len().saturating_sub(MAX_LINES);
     let mut lines: Vec<String> = Vec::new();
-    for text in texts.into_iter().take(MOST_LINES) {
+    for text in texts.into_iter().take(MAX_LINES) {
         let label = if lines.is_empty() { label } else { "" };
         lines.push(format!("{label:8} {text}"));
     }
@@ -214,8 +214,8 @@ fn describe_flow(flow: &Flow) -> String {
     if flow.is_request() {
         return named(&flow.name, &describe_payload(&flow.steps[0]));
     }
-    let names: Vec<&str> = flow.steps.iter().take(MOST_LINES).map(|step| step.name.as_str()).collect();
-    let more = flow.steps.len().saturating_sub(MOST_LINES);
+    let names: Vec<&str> = flow.steps.iter().take(MAX_LINES).map(|step| step.name.as_str()).collect();
+    let more = flow.steps.len().saturating_sub(MAX_LINES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let cookies = if flow.cookies { ", with cookies" } else { "" };
     let count = pluralized(flow.steps.len(), "step");
@@ -287,7 +287,7 @@ fn describe_load(load: &Load, streams: u32) -> String {
             .into_iter()
             .flatten()
             .collect();
-            let who = match connections {
+            let clients = match connections {
                 n if streams > 1 => format!(
                     "{} connections of {} requests at once, each waiting for its answer",
                     grouped((*n).into()),
@@ -297,7 +297,9 @@ fn describe_load(load: &Load, streams: u32) -> String {
                 n => format!("{} connections, each waiting for its answer", grouped((*n).into())),
             };
             let stop = stop.join(" or ");
-            format!("closed loop: {who}, {stop}; it cannot show a limit, because a slow target slows it down")
+            format!(
+                "closed loop: {clients}, {stop}; it cannot show a limit, because a slow target slows it down"
+            )
         }
     }
 }

@@ -7,12 +7,12 @@ use units::{Nanos, ParseError, Rate};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SourceText {
     pub(crate) text: String,
-    pub(crate) place: SourceLocation,
+    pub(crate) location: SourceLocation,
 }
 
 impl SourceText {
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {
-        Error::at(&self.place, message)
+        Error::at(&self.location, message)
     }
 
     pub(crate) fn parse<T: std::str::FromStr<Err = ParseError>>(&self) -> Result<T, Error> {
@@ -48,7 +48,7 @@ impl SourceText {
     }
 
     pub(crate) fn is_option(&self) -> bool {
-        matches!(self.place, SourceLocation::Option(_))
+        matches!(self.location, SourceLocation::Option(_))
     }
 
     /// The name before a header's colon.
@@ -61,11 +61,11 @@ impl SourceText {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Section {
     /// Where it begins, if it is one of several.
-    pub(crate) place: Option<SourceLocation>,
+    pub(crate) location: Option<SourceLocation>,
     pub(crate) values: BTreeMap<Key, Vec<SourceText>>,
 }
 
-const BODIES: [Key; 4] = [Key::Body, Key::BodyFile, Key::BodyBase64, Key::Form];
+const BODY_KEYS: [Key; 4] = [Key::Body, Key::BodyFile, Key::BodyBase64, Key::Form];
 
 impl Section {
     pub(crate) fn push(&mut self, key: Key, given: SourceText) {
@@ -135,7 +135,7 @@ impl Section {
 
     /// Where in its file it begins.
     pub(crate) fn start(&self) -> usize {
-        match &self.place {
+        match &self.location {
             Some(SourceLocation::File { span, .. }) => span.start,
             _ => 0,
         }
@@ -143,29 +143,29 @@ impl Section {
 
     /// An error at the key's value, or at the section if the key has none.
     pub(crate) fn error_at(&self, key: Key, message: impl Into<String>) -> Error {
-        let place = self.one(key).map(|given| &given.place).or(self.place.as_ref());
-        Error { place: place.cloned(), message: message.into() }
+        let location = self.one(key).map(|given| &given.location).or(self.location.as_ref());
+        Error { location: location.cloned(), message: message.into() }
     }
 
     /// What the command line says of requests overrides what a request says: a body replaces the other kind of body,
     /// credentials the other kind of credentials, headers are replaced by name.
-    pub(crate) fn overlaid_by(&mut self, over: &Self) {
-        let is_said = |key| over.one(key).is_some_and(SourceText::is_option);
-        if BODIES.into_iter().any(is_said) {
-            self.remove(&BODIES);
+    pub(crate) fn overlaid_by(&mut self, overrides: &Self) {
+        let is_option_given = |key| overrides.one(key).is_some_and(SourceText::is_option);
+        if BODY_KEYS.into_iter().any(is_option_given) {
+            self.remove(&BODY_KEYS);
         }
-        let names: Vec<String> = over.all(Key::Headers).iter().map(SourceText::header_name).collect();
-        let says_credentials = [Key::Basic, Key::Bearer].into_iter().any(is_said);
-        if says_credentials || names.iter().any(|name| name == "authorization") {
+        let names: Vec<String> = overrides.all(Key::Headers).iter().map(SourceText::header_name).collect();
+        let has_credentials = [Key::Basic, Key::Bearer].into_iter().any(is_option_given);
+        if has_credentials || names.iter().any(|name| name == "authorization") {
             self.remove(&[Key::Basic, Key::Bearer]);
         }
         if let Some(headers) = self.values.get_mut(&Key::Headers) {
             headers.retain(|old| {
                 let name = old.header_name();
-                !(names.contains(&name) || says_credentials && name == "authorization")
+                !(names.contains(&name) || has_credentials && name == "authorization")
             });
         }
-        for (key, given) in &over.values {
+        for (key, given) in &overrides.values {
             if *key == Key::Headers {
                 self.values.entry(*key).or_default().extend(given.iter().cloned());
             } else {
@@ -258,14 +258,14 @@ impl Draft {
     /// are `Name: value`, form fields `name=value`. Each database statement is a request of its own, prefixed by its
     /// weight if that is not 1: `3: select …`.
     pub fn set(&mut self, key: Key, option: &'static str, text: impl Into<String>) {
-        let place = SourceLocation::Option(option);
-        let given = |text: String| SourceText { text, place: place.clone() };
+        let location = SourceLocation::Option(option);
+        let given = |text: String| SourceText { text, location: location.clone() };
         let text = text.into();
         if key != Key::Sql {
             let into = if key.is_in_section("try") { &mut self.experiment } else { &mut self.top };
             return into.push(key, given(text));
         }
-        let mut section = Section { place: Some(place.clone()), ..Section::default() };
+        let mut section = Section { location: Some(location.clone()), ..Section::default() };
         // No statement begins with a number, so a number before the colon is not part of it.
         let statement = match text.split_once(':') {
             Some((weight, rest)) if weight.trim().starts_with(|c: char| c.is_ascii_digit()) => {
@@ -288,40 +288,40 @@ impl Draft {
     /// What belongs together goes together: a body replaces the other kind of body, a closed loop an open one, stages
     /// a duration. Headers are replaced by name, requests by statements.
     #[must_use]
-    pub fn overlaid_by(mut self, over: Self) -> Self {
-        let has = |key| over.top.has(key);
-        let mut drop = Vec::new();
+    pub fn overlaid_by(mut self, overrides: Self) -> Self {
+        let has = |key| overrides.top.has(key);
+        let mut removed = Vec::new();
         if has(Key::Rate) || has(Key::Stages) {
-            drop.extend([Key::Connections, Key::Requests]);
+            removed.extend([Key::Connections, Key::Requests]);
         } else if has(Key::Connections) || has(Key::Requests) {
-            drop.extend([Key::Rate, Key::Stages, Key::Arrivals]);
+            removed.extend([Key::Rate, Key::Stages, Key::Arrivals]);
         }
         if has(Key::Stages) || has(Key::Requests) {
-            drop.push(Key::Duration);
+            removed.push(Key::Duration);
         }
         if has(Key::Rate) && (has(Key::Duration) || has(Key::Requests)) {
-            drop.push(Key::Stages);
+            removed.push(Key::Stages);
         }
         if has(Key::Pool) || has(Key::MaxConnections) {
-            drop.extend([Key::Pool, Key::MaxConnections]);
+            removed.extend([Key::Pool, Key::MaxConnections]);
         }
         // Processes are named in one way only.
-        const WHO: [Key; 3] = [Key::Pid, Key::Cgroup, Key::CommandText];
-        if WHO.into_iter().any(has) {
-            drop.extend(WHO);
+        const PROCESS_KEYS: [Key; 3] = [Key::Pid, Key::Cgroup, Key::CommandText];
+        if PROCESS_KEYS.into_iter().any(has) {
+            removed.extend(PROCESS_KEYS);
         }
-        self.top.remove(&drop);
-        self.top.overlaid_by(&over.top);
-        if !over.flows.is_empty() {
-            self.flows = over.flows;
+        self.top.remove(&removed);
+        self.top.overlaid_by(&overrides.top);
+        if !overrides.flows.is_empty() {
+            self.flows = overrides.flows;
         }
-        self.data.extend(over.data);
-        self.needs.extend(over.needs);
-        self.variants.extend(over.variants);
-        self.hypotheses.extend(over.hypotheses);
-        self.service = over.service.or(self.service);
-        self.quick = over.quick.or(self.quick);
-        self.experiment.overlaid_by(&over.experiment);
+        self.data.extend(overrides.data);
+        self.needs.extend(overrides.needs);
+        self.variants.extend(overrides.variants);
+        self.hypotheses.extend(overrides.hypotheses);
+        self.service = overrides.service.or(self.service);
+        self.quick = overrides.quick.or(self.quick);
+        self.experiment.overlaid_by(&overrides.experiment);
         self
     }
 
@@ -342,9 +342,9 @@ impl Draft {
             )
         })?;
         for (key, given) in quick.values {
-            let into = if key.is_in_section("try") { &mut self.experiment } else { &mut self.top };
-            if !into.one(key).is_some_and(SourceText::is_option) {
-                into.values.insert(key, given);
+            let section = if key.is_in_section("try") { &mut self.experiment } else { &mut self.top };
+            if !section.one(key).is_some_and(SourceText::is_option) {
+                section.values.insert(key, given);
             }
         }
         Ok(())
@@ -355,11 +355,11 @@ impl Draft {
     /// # Errors
     /// If an option makes sense for one request only, and there are several.
     pub(crate) fn resolved_flows(&self) -> Result<Vec<FlowDraft>, Error> {
-        let mut said = Section::default();
+        let mut overrides = Section::default();
         for (key, given) in self.top.values.iter().filter(|(key, _)| key.is_request_key()) {
             let options: Vec<SourceText> = given.iter().filter(|given| given.is_option()).cloned().collect();
             if !options.is_empty() {
-                said.values.insert(*key, options);
+                overrides.values.insert(*key, options);
             }
         }
         let mut flows = self.flows.clone();
@@ -369,16 +369,16 @@ impl Draft {
         let steps: usize = flows.iter().map(|flow| flow.steps().len()).sum();
         let single = [Key::Method, Key::Body, Key::BodyFile, Key::BodyBase64, Key::Form];
         if steps > 1
-            && let Some(key) = single.into_iter().find(|&key| said.has(key))
+            && let Some(key) = single.into_iter().find(|&key| overrides.has(key))
         {
             let message = format!(
                 "the plan has {steps} requests, and this would make them all alike: write it into the \
                  file, as {} of the one that is meant",
                 key.name()
             );
-            return Err(said.error_at(key, message));
+            return Err(overrides.error_at(key, message));
         }
-        flows.iter_mut().flat_map(FlowDraft::steps_mut).for_each(|step| step.overlaid_by(&said));
+        flows.iter_mut().flat_map(FlowDraft::steps_mut).for_each(|step| step.overlaid_by(&overrides));
         Ok(flows)
     }
 }

@@ -24,18 +24,18 @@ pub enum SourceLocation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// Where, if in one place.
-    pub place: Option<SourceLocation>,
+    pub location: Option<SourceLocation>,
     /// What was found and what was expected.
     pub message: String,
 }
 
 impl Error {
-    pub(crate) fn at(place: &SourceLocation, message: impl Into<String>) -> Self {
-        Self { place: Some(place.clone()), message: message.into() }
+    pub(crate) fn at(location: &SourceLocation, message: impl Into<String>) -> Self {
+        Self { location: Some(location.clone()), message: message.into() }
     }
 
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { place: None, message: message.into() }
+        Self { location: None, message: message.into() }
     }
 }
 
@@ -43,16 +43,16 @@ impl std::error::Error for Error {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
+        match &self.location {
             None => f.write_str(&self.message),
             Some(SourceLocation::Option(option)) => write!(f, "{option}: {}", self.message),
             Some(SourceLocation::File { name, text, span }) => {
-                let quote = Snippet::new(text, span);
-                let (line, column) = (quote.line, quote.column);
+                let snippet = Snippet::new(text, span);
+                let (line, column) = (snippet.line, snippet.column);
                 writeln!(f, "{name}:{line}:{column}: {}", self.message)?;
                 let margin = " ".repeat(line.to_string().len());
-                writeln!(f, " {line} | {}", quote.text)?;
-                write!(f, " {margin} | {}{}", " ".repeat(quote.indent), "^".repeat(quote.length))
+                writeln!(f, " {line} | {}", snippet.text)?;
+                write!(f, " {margin} | {}{}", " ".repeat(snippet.indent), "^".repeat(snippet.length))
             }
         }
     }
@@ -73,16 +73,17 @@ struct Snippet<'a> {
 impl<'a> Snippet<'a> {
     /// A mark over several lines is cut at the end of the first; a long line is shown around its mark.
     fn new(text: &'a str, span: &Range<usize>) -> Self {
-        const BEFORE: usize = 60;
-        const SHOWN: usize = 100;
+        const MAX_BEFORE: usize = 60;
+        const MAX_SHOWN: usize = 100;
         let start = text.floor_char_boundary(span.start.min(text.len()));
         let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
         let stop = text.floor_char_boundary(span.end.min(end));
         let column = text[begin..start].chars().count();
         let shown_from =
-            text[begin..start].char_indices().rev().nth(BEFORE).map_or(begin, |(at, _)| begin + at);
-        let shown_to = text[shown_from..end].char_indices().nth(SHOWN).map_or(end, |(at, _)| shown_from + at);
+            text[begin..start].char_indices().rev().nth(MAX_BEFORE).map_or(begin, |(at, _)| begin + at);
+        let shown_to =
+            text[shown_from..end].char_indices().nth(MAX_SHOWN).map_or(end, |(at, _)| shown_from + at);
         Self {
             line: text[..start].matches('\n').count() + 1,
             column: column + 1,

@@ -20,15 +20,15 @@ impl Draft {
             let message = e.message().lines().next().unwrap_or("this is not TOML").to_owned();
             let file = FileParser {
                 name: name.into(),
-                shown: secret::masked_lines(text).into(),
+                masked: secret::masked_lines(text).into(),
                 draft: Self::default(),
             };
             file.error(e.span().unwrap_or(0..0), message)
         })?;
         let mut spans = Vec::new();
         masking::secrets(table.get_ref(), text, &mut spans);
-        let shown = secret::masked(text, &spans).into();
-        let mut file = FileParser { name: name.into(), shown, draft: Self::default() };
+        let masked = secret::masked(text, &spans).into();
+        let mut file = FileParser { name: name.into(), masked, draft: Self::default() };
         file.top(table.into_inner())?;
         Ok(file.draft)
     }
@@ -37,7 +37,7 @@ impl Draft {
 struct FileParser {
     name: Arc<str>,
     /// What messages quote: the text with its secrets masked, of the same length.
-    shown: Arc<str>,
+    masked: Arc<str>,
     draft: Draft,
 }
 
@@ -53,12 +53,12 @@ fn entries(table: DeTable<'_>) -> Vec<Entry<'_>> {
 }
 
 impl FileParser {
-    fn place(&self, span: Range<usize>) -> SourceLocation {
-        SourceLocation::File { name: Arc::clone(&self.name), text: Arc::clone(&self.shown), span }
+    fn location(&self, span: Range<usize>) -> SourceLocation {
+        SourceLocation::File { name: Arc::clone(&self.name), text: Arc::clone(&self.masked), span }
     }
 
     fn error(&self, span: Range<usize>, message: String) -> Error {
-        Error::at(&self.place(span), message)
+        Error::at(&self.location(span), message)
     }
 
     fn top(&mut self, table: DeTable<'_>) -> Result<(), Error> {
@@ -83,8 +83,10 @@ impl FileParser {
                     let title = format!("{name}.NAME");
                     for (key, value) in entries(self.one_table(&title, value)?) {
                         let section = self.section(name, key.span(), self.one_table(&title, value)?)?;
-                        let given =
-                            SourceText { text: key.get_ref().to_string(), place: self.place(key.span()) };
+                        let given = SourceText {
+                            text: key.get_ref().to_string(),
+                            location: self.location(key.span()),
+                        };
                         match name {
                             "data" => self.draft.data.push((given, section)),
                             _ => self.draft.needs.push(DependencyDraft::Program(given, section)),
@@ -148,28 +150,28 @@ impl FileParser {
 
     /// `at` is where messages about the whole section point.
     fn section(&self, section: &str, at: Range<usize>, table: DeTable<'_>) -> Result<Section, Error> {
-        let mut into = Section { place: Some(self.place(at)), ..Section::default() };
+        let mut parsed = Section { location: Some(self.location(at)), ..Section::default() };
         for (key, value) in entries(table) {
             let name: &str = key.get_ref();
             let (known, kind) =
                 Key::find(section, name).ok_or_else(|| self.error(key.span(), unknown(section, name)))?;
-            self.add(&mut into, known, name, kind, value)?;
+            self.add(&mut parsed, known, name, kind, value)?;
         }
-        Ok(into)
+        Ok(parsed)
     }
 
     /// Adds a key's values; an empty list is recorded too.
     fn add(
         &self,
-        into: &mut Section,
+        section: &mut Section,
         key: Key,
         name: &str,
         kind: ValueKind,
         value: Spanned<DeValue<'_>>,
     ) -> Result<(), Error> {
         let texts = self.texts(name, kind, value)?.into_iter();
-        let given = texts.map(|(text, span)| SourceText { text, place: self.place(span) });
-        into.values.entry(key).or_default().extend(given);
+        let given = texts.map(|(text, span)| SourceText { text, location: self.location(span) });
+        section.values.entry(key).or_default().extend(given);
         Ok(())
     }
 

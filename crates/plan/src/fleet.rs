@@ -40,21 +40,21 @@ pub enum FleetPlace {
 
 impl FleetPlan {
     /// Maximum: more processes on one machine only take processor time from each other.
-    pub const WORKERS_MOST: u32 = 64;
+    pub const MAX_WORKERS: u32 = 64;
     /// Maximum: more loops in one process are slower than more processes, as they share its memory and its kernel
     /// locks.
-    pub const CPUS_MOST: u32 = 64;
+    pub const MAX_CPUS: u32 = 64;
     /// Default number of workers.
-    pub const WORKERS: u32 = 2;
+    pub const DEFAULT_WORKERS: u32 = 2;
     /// Maximum: a watcher sends a few kilobytes a second, some hundred for a target with many threads; all of it is
     /// judged together.
-    pub const WATCHERS_MOST: u32 = 8;
+    pub const MAX_WATCHERS: u32 = 8;
     /// Default wait for those of `join`.
-    pub const WAIT: Nanos = Nanos::from_secs(120);
+    pub const DEFAULT_WAIT: Nanos = Nanos::from_secs(120);
 
     /// How long to wait for them.
     pub fn wait_time(&self) -> Nanos {
-        self.wait.unwrap_or(Self::WAIT)
+        self.wait.unwrap_or(Self::DEFAULT_WAIT)
     }
 }
 
@@ -78,7 +78,7 @@ impl FleetPlace {
     /// Parses a place for workers; the error is what was expected.
     pub(crate) fn parse_workers(text: &str) -> Result<Self, String> {
         let expected = "expected here, for processes on this machine, ssh:HOST,USER@HOST, join, join:HOST:PORT, k8s, or k8s:CONTEXT/NAMESPACE";
-        Self::parse(text, FleetPlan::WORKERS_MOST, expected)
+        Self::parse(text, FleetPlan::MAX_WORKERS, expected)
     }
 
     /// Parses a place for watchers; the error is what was expected.
@@ -91,7 +91,7 @@ impl FleetPlace {
             }
             _ => {}
         }
-        match Self::parse(text, FleetPlan::WATCHERS_MOST, expected)? {
+        match Self::parse(text, FleetPlan::MAX_WATCHERS, expected)? {
             Self::Here => Err(format!("this machine is watched anyway, where nobody else is; {expected}")),
             Self::Ssh(hosts) => {
                 let name = |host: &str| host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned();

@@ -148,7 +148,7 @@ impl Step {
 
 /// Minimum trial time as a multiple of the longest flow's pauses: during the first the load only builds up, as later
 /// steps are yet to come, and growth cannot be judged; then twice as long as one user takes.
-const PAUSES_A_TRIAL: u64 = 3;
+const PAUSES_PER_TRIAL: u64 = 3;
 
 impl crate::Plan {
     /// Maximum total pause of any flow's user.
@@ -158,7 +158,7 @@ impl crate::Plan {
 
     /// A shorter trial says little about users who pause.
     pub fn least_trial(&self) -> Nanos {
-        self.longest_pauses() * PAUSES_A_TRIAL
+        self.longest_pauses() * PAUSES_PER_TRIAL
     }
 
     /// The longest timeout of any request.

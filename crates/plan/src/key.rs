@@ -77,18 +77,18 @@ const BYTES: ValueKind = ValueKind::Quantity("bytes");
 const NUMBER: ValueKind = ValueKind::Quantity("number");
 
 /// `[request]`, each `[[request]]` and each `[[flow.step]]` take the same keys.
-const ASKS: &[&str] = &["request", "flow.step"];
+const REQUEST_SECTIONS: &[&str] = &["request", "flow.step"];
 /// So do `[service]` and each `[need.NAME]`,
-const PROGRAMS: &[&str] = &["service", "need"];
+const PROGRAM_SECTIONS: &[&str] = &["service", "need"];
 /// of which a `[[variant]]` changes some.
-const CHANGED: &[&str] = &["service", "need", "variant"];
+const VARIANT_SECTIONS: &[&str] = &["service", "need", "variant"];
 /// Whatever is started can be limited.
-const LIMITED: &[&str] = &["service", "need", "postgres", "variant"];
+const LIMIT_SECTIONS: &[&str] = &["service", "need", "postgres", "variant"];
 /// `[quick]` overrides `[try]` and `[find]`.
-const TRIES: &[&str] = &["try", "quick"];
-const FINDS: &[&str] = &["find", "quick"];
+const TRY_SECTIONS: &[&str] = &["try", "quick"];
+const FIND_SECTIONS: &[&str] = &["find", "quick"];
 /// `[target]` sets it for every request.
-const TOLD: &[&str] = &["target", "request", "flow.step"];
+const HEADER_SECTIONS: &[&str] = &["target", "request", "flow.step"];
 
 impl Key {
     /// All keys. Sections come in the order in which messages name them.

@@ -9,7 +9,7 @@ pub(crate) struct NameScope<'a> {
     /// `{name.column}`.
     pub(crate) data: &'a [DataSet],
     /// `{name}`: extracted by earlier steps, in the order of their numbers.
-    pub(crate) taken: &'a [String],
+    pub(crate) extracted: &'a [String],
     /// Extracted by this step or a later one.
     pub(crate) later: &'a [String],
 }
@@ -29,7 +29,7 @@ impl Template {
         while let Some(open) = text.iter().position(|&b| b == b'{') {
             literal.extend_from_slice(&text[..open]);
             text = &text[open..];
-            if let Some((piece, length)) = placeholder(text, names)? {
+            if let Some((piece, length)) = parse_placeholder(text, names)? {
                 if !literal.is_empty() {
                     pieces.push(TemplatePiece::Literal(std::mem::take(&mut literal)));
                 }
@@ -49,7 +49,7 @@ impl Template {
 }
 
 /// Reserved words: no step may extract a value under these names.
-pub(crate) const OWN_WORDS: [&str; 3] = ["uuid", "counter", "redacted"];
+pub(crate) const RESERVED_NAMES: [&str; 3] = ["uuid", "counter", "redacted"];
 
 /// Whether a text can name a value or a data set.
 pub(crate) fn is_name(text: &str) -> bool {
@@ -59,22 +59,27 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 /// The placeholder at the start of `text`, which is an opening brace, and its length.
-fn placeholder(text: &[u8], names: &NameScope<'_>) -> Result<Option<(TemplatePiece, usize)>, ParseError> {
+fn parse_placeholder(
+    text: &[u8],
+    names: &NameScope<'_>,
+) -> Result<Option<(TemplatePiece, usize)>, ParseError> {
     const PREFIXES: [&str; 4] = ["{random:", "{file:", "{env:", "{secret:"];
     let prefix = PREFIXES.into_iter().find(|prefix| text.starts_with(prefix.as_bytes()));
     let end = text[1..].iter().position(|b| matches!(b, b'{' | b'}' | b'\n')).map(|end| end + 1);
     let Some(end) = end.filter(|&end| text[end] == b'}') else {
         // What follows may be secret, and is not shown.
-        let unclosed = |prefix: &str| mistake(prefix.as_bytes(), "a placeholder that ends in '}'");
+        let unclosed = |prefix: &str| parse_error(prefix.as_bytes(), "a placeholder that ends in '}'");
         return prefix.map_or(Ok(None), |prefix| Err(unclosed(prefix)));
     };
     let found = &text[..=end];
     let Ok(inner) = std::str::from_utf8(&text[1..end]) else {
-        return prefix.map_or(Ok(None), |_| Err(mistake(found, "a placeholder in UTF-8")));
+        return prefix.map_or(Ok(None), |_| Err(parse_error(found, "a placeholder in UTF-8")));
     };
     let piece = match inner.split_once(':').filter(|_| prefix.is_some()) {
-        Some((word, value)) => prefixed(word, value).map_err(|expected| mistake(found, expected))?,
-        None => match word(inner, names).map_err(|expected| mistake(found, expected))? {
+        Some((word, value)) => {
+            parse_prefixed(word, value).map_err(|expected| parse_error(found, expected))?
+        }
+        None => match parse_word(inner, names).map_err(|expected| parse_error(found, expected))? {
             Some(piece) => piece,
             None => return Ok(None),
         },
@@ -83,10 +88,11 @@ fn placeholder(text: &[u8], names: &NameScope<'_>) -> Result<Option<(TemplatePie
 }
 
 /// `{prefix:value}`.
-fn prefixed(prefix: &str, value: &str) -> Result<TemplatePiece, &'static str> {
+fn parse_prefixed(prefix: &str, value: &str) -> Result<TemplatePiece, &'static str> {
     match prefix {
         "random" => {
-            let range = bounds(value).ok_or("a random number such as {random:1..1000}, smallest first")?;
+            let range =
+                parse_range(value).ok_or("a random number such as {random:1..1000}, smallest first")?;
             Ok(TemplatePiece::Random { from: range.0, to: range.1 })
         }
         "file" => {
@@ -109,7 +115,7 @@ fn prefixed(prefix: &str, value: &str) -> Result<TemplatePiece, &'static str> {
 }
 
 /// `{word}`.
-fn word(inner: &str, names: &NameScope<'_>) -> Result<Option<TemplatePiece>, &'static str> {
+fn parse_word(inner: &str, names: &NameScope<'_>) -> Result<Option<TemplatePiece>, &'static str> {
     if inner == "redacted" {
         return Err("a value: this secret was not kept; give it again, best as {env:NAME}");
     }
@@ -120,11 +126,11 @@ fn word(inner: &str, names: &NameScope<'_>) -> Result<Option<TemplatePiece>, &'s
         return Ok(Some(TemplatePiece::Counter));
     }
     if inner.contains("..") && inner.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'-')) {
-        let (from, to) = bounds(inner).ok_or("a sequence such as {1..1000}, smallest first")?;
+        let (from, to) = parse_range(inner).ok_or("a sequence such as {1..1000}, smallest first")?;
         return Ok(Some(TemplatePiece::Sequence { from, to }));
     }
     // The last of several with one name: a flow may extract a value again.
-    if let Some(number) = names.taken.iter().rposition(|name| name == inner) {
+    if let Some(number) = names.extracted.iter().rposition(|name| name == inner) {
         return Ok(Some(TemplatePiece::Taken { name: inner.to_owned(), number, fit: Escaping::Raw }));
     }
     if names.later.iter().any(|name| name == inner) {
@@ -149,15 +155,15 @@ fn secret(from: SecretSource) -> TemplatePiece {
     TemplatePiece::Secret { from, fit: Escaping::Raw, value: Default::default() }
 }
 
-fn bounds(text: &str) -> Option<(i64, i64)> {
+fn parse_range(text: &str) -> Option<(i64, i64)> {
     let (from, to) = text.split_once("..")?;
     let (from, to) = (from.parse().ok()?, to.parse().ok()?);
     (from <= to).then_some((from, to))
 }
 
-fn mistake(text: &[u8], expected: &'static str) -> ParseError {
-    const SHOWN: usize = 60;
-    ParseError { found: String::from_utf8_lossy(&text[..text.len().min(SHOWN)]).into_owned(), expected }
+fn parse_error(text: &[u8], expected: &'static str) -> ParseError {
+    const MAX_SHOWN: usize = 60;
+    ParseError { found: String::from_utf8_lossy(&text[..text.len().min(MAX_SHOWN)]).into_owned(), expected }
 }
 
 #[cfg(test)]
@@ -236,8 +242,9 @@ mod tests {
     #[test]
     fn names_are_placeholders_where_they_are_known() {
         let data = [DataSet { name: "users".to_owned(), file: "u.csv".to_owned(), order: RowOrder::Once }];
-        let (taken, later) = (["id".to_owned(), "token".to_owned(), "id".to_owned()], ["cart".to_owned()]);
-        let names = NameScope { data: &data, taken: &taken, later: &later };
+        let (extracted, later) =
+            (["id".to_owned(), "token".to_owned(), "id".to_owned()], ["cart".to_owned()]);
+        let names = NameScope { data: &data, extracted: &extracted, later: &later };
         let parse = |text: &str| Template::parse_with(text.as_bytes(), &names);
         let number = |text: &str| match &parse(text).expect(text).pieces[..] {
             [TemplatePiece::Taken { number, .. }] => *number,

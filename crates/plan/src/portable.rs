@@ -74,23 +74,23 @@ impl<'de> Deserialize<'de> for PortablePlan {
         let PackedPlan { mut plan, secrets, fields, columns, authorities } = PackedPlan::deserialize(from)?;
         let (mut secrets, mut fields) = (secrets.into_iter(), fields.into_iter());
         let columns: Vec<Arc<[String]>> = columns.into_iter().map(Arc::from).collect();
-        let mut is_whole = true;
+        let mut is_complete = true;
         for template in plan.templates_mut() {
             template.visit_mut(&mut |piece| match piece {
                 TemplatePiece::Secret { value, .. } => match secrets.next() {
                     Some(secret) => *value = SecretValue::new(secret.into_vec()),
-                    None => is_whole = false,
+                    None => is_complete = false,
                 },
                 TemplatePiece::Field { values, .. } => {
                     match fields.next().and_then(|number| columns.get(number)) {
                         Some(column) => *values = Arc::clone(column),
-                        None => is_whole = false,
+                        None => is_complete = false,
                     }
                 }
                 _ => {}
             });
         }
-        if !is_whole || secrets.next().is_some() || fields.next().is_some() {
+        if !is_complete || secrets.next().is_some() || fields.next().is_some() {
             return Err(serde::de::Error::custom("a plan without what belongs to it"));
         }
         Ok(Self { plan, authorities: authorities.map(ByteBuf::into_vec) })

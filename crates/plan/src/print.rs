@@ -151,7 +151,7 @@ impl TomlWriter {
             HttpVersion::Two => Some("2"),
         };
         self.put(Key::Http, version);
-        self.put(Key::Streams, Some(origin.streams).filter(|streams| *streams != Origin::STREAMS));
+        self.put(Key::Streams, Some(origin.streams).filter(|streams| *streams != Origin::DEFAULT_STREAMS));
     }
 
     fn flow(&mut self, flow: &Flow) {

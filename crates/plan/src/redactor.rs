@@ -3,17 +3,17 @@
 use crate::{Plan, SecretValue, TemplatePiece};
 use std::borrow::Cow;
 
-const STARS: &[u8] = b"***";
+const MASK: &[u8] = b"***";
 /// A text may be cut anywhere: this many leading characters of a secret count as a truncated one;
-const BEGINNING: usize = 8;
+const MIN_PREFIX: usize = 8;
 /// at the end of a text, this many suffice.
-const BEGINNING_AT_END: usize = 4;
+const MIN_PREFIX_AT_END: usize = 4;
 /// Shorter ones are hidden only where they stand alone: they occur in any other word.
-const ALONE: usize = 4;
+const MIN_EMBEDDED: usize = 4;
 /// Base64 digits needed to tell a part of a secret from other text.
-const DIGITS: usize = 4;
+const MIN_DIGITS: usize = 4;
 /// The longest encoding of one character, `&#1114111;`.
-const LONGEST: usize = 10;
+const MAX_ENCODED: usize = 10;
 
 /// Every secret of a plan. Finds them in a text as is, escaped (`%C3`, `+`, `\u00eb`, `\"`, `&amp;`, character by
 /// character), in base64 together with anything else, and truncated.
@@ -28,16 +28,16 @@ pub struct Redactor {
 impl Plan {
     /// A redactor of every secret, for whoever shows texts. Complete after [`Plan::bind`].
     pub fn redactor(&self) -> Redactor {
-        let mut found = Vec::new();
+        let mut secrets = Vec::new();
         self.visit(|piece| match piece {
-            TemplatePiece::Secret { value, .. } => found.push(value.bytes().to_vec()),
+            TemplatePiece::Secret { value, .. } => secrets.push(value.bytes().to_vec()),
             // The password can be read from such a token.
             TemplatePiece::Base64(inner) if inner.is_constant() => {
-                found.push(crate::Template::from_pieces(vec![piece.clone()]).constant());
+                secrets.push(crate::Template::from_pieces(vec![piece.clone()]).constant());
             }
             _ => {}
         });
-        Redactor::new(found)
+        Redactor::new(secrets)
     }
 }
 
@@ -58,20 +58,20 @@ impl Redactor {
 
     /// The text with every secret replaced by stars.
     pub fn redact<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        let (mut out, mut kept, mut at) = (Vec::new(), 0, 0);
+        let (mut out, mut copied, mut at) = (Vec::new(), 0, 0);
         while at < text.len() {
             let Some((from, to)) = self.find_at(text, at) else {
                 at += 1;
                 continue;
             };
-            out.extend_from_slice(&text[kept..from.max(kept)]);
-            out.extend_from_slice(STARS);
-            (kept, at) = (to, to);
+            out.extend_from_slice(&text[copied..from.max(copied)]);
+            out.extend_from_slice(MASK);
+            (copied, at) = (to, to);
         }
-        if kept == 0 {
+        if copied == 0 {
             return Cow::Borrowed(text);
         }
-        out.extend_from_slice(&text[kept..]);
+        out.extend_from_slice(&text[copied..]);
         Cow::Owned(out)
     }
 
@@ -109,8 +109,9 @@ fn match_secret(text: &[u8], at: usize, secret: &[u8]) -> Option<usize> {
         if next.is_empty() {
             let end = *ends.last()?;
             let rest = &text[end..];
-            let is_end = rest.is_empty() || rest.len() < LONGEST && matches!(rest[0], b'%' | b'\\' | b'&');
-            let cut = length >= BEGINNING || length >= BEGINNING_AT_END && is_end;
+            let is_end =
+                rest.is_empty() || rest.len() < MAX_ENCODED && matches!(rest[0], b'%' | b'\\' | b'&');
+            let cut = length >= MIN_PREFIX || length >= MIN_PREFIX_AT_END && is_end;
             return cut.then_some(if is_end { text.len() } else { end });
         }
         (ends, length) = (next, length + 1);
@@ -118,7 +119,7 @@ fn match_secret(text: &[u8], at: usize, secret: &[u8]) -> Option<usize> {
     let end = *ends.last()?;
     let is_part = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     let stands_alone = || !is_part(at.checked_sub(1).map(|before| &text[before])) && !is_part(text.get(end));
-    (length >= ALONE || stands_alone()).then_some(end)
+    (length >= MIN_EMBEDDED || stands_alone()).then_some(end)
 }
 
 /// The characters of a text; invalid bytes stand by themselves.
@@ -175,7 +176,7 @@ fn parse_escape(text: &[u8]) -> Option<(u32, usize)> {
 /// `&amp;`, `&#38;`, `&#x26;`: the code point, and the length.
 fn parse_entity(text: &[u8]) -> Option<(u32, usize)> {
     let text = text.strip_prefix(b"&")?;
-    let end = text.iter().take(LONGEST).position(|b| *b == b';')?;
+    let end = text.iter().take(MAX_ENCODED).position(|b| *b == b';')?;
     let code = match &text[..end] {
         b"amp" => 38,
         b"lt" => 60,
@@ -197,7 +198,7 @@ fn hex(digits: &[u8]) -> Option<u32> {
 /// three bytes matters. In both alphabets (RFC 4648, sections 4 and 5).
 fn base64_digits(value: &[u8]) -> Vec<Vec<u8>> {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut found = Vec::new();
+    let mut encodings = Vec::new();
     for before in [0, 8, 16] {
         let bits = 8 * value.len();
         // The first digit that begins within the value.
@@ -205,19 +206,19 @@ fn base64_digits(value: &[u8]) -> Vec<Vec<u8>> {
         let bit = |at: usize| usize::from(value[at / 8] >> (7 - at % 8) & 1);
         let digit = |at: usize| ALPHABET[(at..at + 6).fold(0, |sum, at| 2 * sum + bit(at))];
         let whole: Vec<u8> = (first..).step_by(6).take_while(|at| at + 6 <= bits).map(digit).collect();
-        if whole.len() >= DIGITS {
+        if whole.len() >= MIN_DIGITS {
             let other = whole.iter().map(|b| match b {
                 b'+' => b'-',
                 b'/' => b'_',
                 other => *other,
             });
-            found.push(other.collect());
-            found.push(whole);
+            encodings.push(other.collect());
+            encodings.push(whole);
         }
     }
-    found.sort();
-    found.dedup();
-    found
+    encodings.sort();
+    encodings.dedup();
+    encodings
 }
 
 fn is_digit(b: u8) -> bool {

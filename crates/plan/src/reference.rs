@@ -22,15 +22,15 @@ fn table(section: &str) -> String {
     format!("| key | is | | left out | example |\n|---|---|---|---|---|\n{}", rows.join("\n"))
 }
 
-fn row(word: &KeySpec) -> String {
-    let KeySpec { name, about, example, .. } = word;
-    let left_out = match word.left_out {
+fn row(spec: &KeySpec) -> String {
+    let KeySpec { name, about, example, .. } = spec;
+    let left_out = match spec.left_out {
         DefaultValue::Must => "**must be said**".to_owned(),
         DefaultValue::Is(value) => format!("`{}`", quoted(value)),
         DefaultValue::Means(words) => words.to_owned(),
     };
     let example = quoted(&format!("{name} = {example}"));
-    let cells = [format!("`{name}`"), word.kind.name().to_owned(), about.trim().to_owned(), left_out];
+    let cells = [format!("`{name}`"), spec.kind.name().to_owned(), about.trim().to_owned(), left_out];
     format!("| {} | `{example}` |", cells.join(" | "))
 }
 

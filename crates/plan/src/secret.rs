@@ -50,7 +50,7 @@ impl fmt::Display for SecretSource {
 pub(crate) fn hide(mut template: Template) -> Template {
     for piece in &mut template.pieces {
         if let TemplatePiece::Literal(text) = piece {
-            *piece = given(std::mem::take(text));
+            *piece = given_secret(std::mem::take(text));
         }
     }
     template
@@ -82,7 +82,7 @@ pub(crate) fn hide_basic(template: Template) -> Template {
     hide(user)
 }
 
-fn given(value: Vec<u8>) -> TemplatePiece {
+fn given_secret(value: Vec<u8>) -> TemplatePiece {
     TemplatePiece::Secret { from: SecretSource::Given, fit: Escaping::Raw, value: SecretValue::new(value) }
 }
 
@@ -97,7 +97,7 @@ enum SecretPart {
     Values,
 }
 
-fn secrecy(header: &str) -> Option<SecretPart> {
+fn secret_part(header: &str) -> Option<SecretPart> {
     // Environment variables have `_` where headers have `-`.
     match header.to_ascii_lowercase().replace('_', "-").as_str() {
         "authorization" | "proxy-authorization" => Some(SecretPart::AfterScheme),
@@ -111,29 +111,29 @@ fn secrecy(header: &str) -> Option<SecretPart> {
 
 /// Whether a text for a program contains secrets as URLs do.
 pub(crate) fn may_hold_secret(text: &str) -> bool {
-    text.contains("://") || text.contains(PARAMETER)
+    text.contains("://") || text.contains(PASSWORD_PARAMETER)
 }
 
 /// Whether an environment variable's value is secret.
 pub(crate) fn is_secret_variable(name: &str) -> bool {
-    secrecy(name) == Some(SecretPart::All)
+    secret_part(name) == Some(SecretPart::All)
 }
 
 /// Hides the secret part of a header's value.
 pub(crate) fn hide_header(name: &str, value: Template) -> Template {
-    let Some(secrecy) = secrecy(name) else { return value };
+    let Some(part) = secret_part(name) else { return value };
     let mut hidden = Template::default();
     // Only literal text delimits the value, wherever placeholders stand.
-    let mut secret = secrecy == SecretPart::All;
+    let mut secret = part == SecretPart::All;
     for piece in value.pieces {
         let TemplatePiece::Literal(mut text) = piece else {
             // A scheme's name has no placeholder: what follows one is secret.
-            secret |= secrecy == SecretPart::AfterScheme;
+            secret |= part == SecretPart::AfterScheme;
             hidden.pieces.push(piece);
             continue;
         };
         while !text.is_empty() {
-            let end = match (secrecy, secret) {
+            let end = match (part, secret) {
                 (SecretPart::Values, true) => text.iter().position(|&b| b == b';'),
                 (SecretPart::Values, false) => text.iter().position(|&b| b == b'=').map(|at| at + 1),
                 // Without a scheme all of it is secret.
@@ -144,7 +144,7 @@ pub(crate) fn hide_header(name: &str, value: Template) -> Template {
             };
             let rest = text.split_off(end.unwrap_or(text.len()));
             if !text.is_empty() {
-                hidden.pieces.push(if secret { given(text) } else { TemplatePiece::Literal(text) });
+                hidden.pieces.push(if secret { given_secret(text) } else { TemplatePiece::Literal(text) });
             }
             if end.is_some() {
                 secret = !secret;
@@ -159,11 +159,11 @@ pub(crate) fn hide_header(name: &str, value: Template) -> Template {
 /// message is about.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     const NAMES: [&str; 5] = ["basic", "bearer", "authorization", "cookie", "password"];
-    nearest(name.trim(), NAMES).is_some() || secrecy(name.trim()).is_some()
+    nearest(name.trim(), NAMES).is_some() || secret_part(name.trim()).is_some()
 }
 
 /// Precedes a secret in a URL's query, or in an argument.
-const PARAMETER: &str = "password=";
+const PASSWORD_PARAMETER: &str = "password=";
 
 /// The URL without its secrets.
 pub(crate) fn masked_url(url: &str) -> String {
@@ -177,8 +177,8 @@ pub(crate) fn masked_url(url: &str) -> String {
 /// The ranges of the secrets of a URL, in order and disjoint: in its userinfo, or as a parameter. In a malformed URL,
 /// one may contain the other.
 pub(crate) fn url_secrets(url: &str) -> Vec<Range<usize>> {
-    let parameter = url.find(PARAMETER).map(|at| {
-        let start = at + PARAMETER.len();
+    let parameter = url.find(PASSWORD_PARAMETER).map(|at| {
+        let start = at + PASSWORD_PARAMETER.len();
         start..url[start..].find(['&', '"', '\'']).map_or(url.len(), |end| start + end)
     });
     match (userinfo_secret(url), parameter) {
@@ -238,13 +238,13 @@ fn placeholder(text: &str) -> Option<usize> {
 /// As [`masked`], for a text that is not valid TOML, so that the extents of values are unknown: masks what follows a
 /// telltale word on its line.
 pub(crate) fn masked_lines(text: &str) -> String {
-    const TELLING: [&str; 9] =
+    const SECRET_WORDS: [&str; 9] =
         ["basic", "bearer", "authorization", "cookie", "password", "secret", "token", "api-key", "://"];
     let mut spans = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let lower = line.to_ascii_lowercase();
-        let word = TELLING.iter().filter_map(|word| Some(lower.find(word)? + word.len())).min();
+        let word = SECRET_WORDS.iter().filter_map(|word| Some(lower.find(word)? + word.len())).min();
         if let Some(at) = word.filter(|_| !lower.contains("://") || lower.contains('@')) {
             spans.push(start + at..start + line.len());
         }

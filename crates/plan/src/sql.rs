@@ -11,15 +11,15 @@ use scan::{TokenKind, is_word, scan};
 use std::fmt::Write as _;
 
 /// Stands for a placeholder while the surrounding text is scanned; no statement can contain it.
-const MARK: char = '\0';
+const PLACEHOLDER_MARK: char = '\0';
 /// Only a quoted literal can follow these, so not a parameter either.
-const TYPES: [&str; 5] = ["date", "time", "timestamp", "timestamptz", "interval"];
+const LITERAL_TYPES: [&str; 5] = ["date", "time", "timestamp", "timestamptz", "interval"];
 
 impl Statement {
     /// Parses a statement with placeholders.
     pub(crate) fn parse(text: &str, names: &NameScope<'_>) -> Result<Self, String> {
         let text = text.trim();
-        if text.contains(MARK) {
+        if text.contains(PLACEHOLDER_MARK) {
             return Err("a statement cannot hold a NUL character".to_owned());
         }
         let template = Template::parse_with(text.as_bytes(), names).map_err(|e| e.to_string())?;
@@ -29,17 +29,17 @@ impl Statement {
             match piece {
                 TemplatePiece::Literal(text) => marked += &String::from_utf8_lossy(&text),
                 piece => {
-                    marked.push(MARK);
+                    marked.push(PLACEHOLDER_MARK);
                     placeholders.push(piece);
                 }
             }
         }
-        let mut reading =
+        let mut parser =
             StatementParser { placeholders: placeholders.into_iter(), ..StatementParser::default() };
         for (kind, chunk) in scan(&marked)? {
-            reading.take(kind, chunk)?;
+            parser.push_token(kind, chunk)?;
         }
-        let StatementParser { text, parameters, .. } = reading;
+        let StatementParser { text, parameters, .. } = parser;
         let text = text.trim();
         if text.is_empty() {
             return Err("no statement; expected one such as select 1".to_owned());
@@ -66,7 +66,7 @@ impl Statement {
                 let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
                 let number = rest[at + 1..at + 1 + digits].parse::<usize>().unwrap_or(0);
                 match number.checked_sub(1).and_then(|index| self.parameters.get(index)) {
-                    Some(parameter) => out += &written(parameter),
+                    Some(parameter) => out += &parameter_text(parameter),
                     None => out += &rest[at..at + 1 + digits],
                 }
                 rest = &rest[at + 1 + digits..];
@@ -80,13 +80,13 @@ impl Statement {
     ///
     /// # Panics
     /// If there is no such parameter.
-    pub fn render_parameter(&self, index: usize, who: &RenderContext<'_>, out: &mut Vec<u8>) {
-        self.parameters[index].render(who, index as u64, out);
+    pub fn render_parameter(&self, index: usize, context: &RenderContext<'_>, out: &mut Vec<u8>) {
+        self.parameters[index].render(context, index as u64, out);
     }
 }
 
 /// A parameter as written in a statement.
-fn written(parameter: &Template) -> String {
+fn parameter_text(parameter: &Template) -> String {
     match parameter.pieces.as_slice() {
         [piece] if !matches!(piece, TemplatePiece::Literal(_)) => piece.to_string(),
         pieces => {
@@ -105,20 +105,20 @@ struct StatementParser {
     text: String,
     parameters: Vec<Template>,
     /// A `;` was seen.
-    is_over: bool,
+    is_finished: bool,
     /// The last thing written was a parameter.
     after_parameter: bool,
 }
 
 impl StatementParser {
-    fn take(&mut self, kind: TokenKind, chunk: &str) -> Result<(), String> {
-        let marks = chunk.matches(MARK).count();
+    fn push_token(&mut self, kind: TokenKind, chunk: &str) -> Result<(), String> {
+        let marks = chunk.matches(PLACEHOLDER_MARK).count();
         match kind {
-            TokenKind::Plain => return chunk.chars().try_for_each(|c| self.plain(c)),
+            TokenKind::Plain => return chunk.chars().try_for_each(|c| self.push_char(c)),
             TokenKind::Comment => {
                 // It has no effect: its braces are text.
                 for c in chunk.chars() {
-                    match if c == MARK { self.placeholders.next() } else { None } {
+                    match if c == PLACEHOLDER_MARK { self.placeholders.next() } else { None } {
                         Some(piece) => write!(self.text, "{piece}").expect("a String takes every write"),
                         None => self.text.push(c),
                     }
@@ -126,10 +126,10 @@ impl StatementParser {
                 self.after_parameter = false;
                 return Ok(());
             }
-            _ if self.is_over => return Err(ONE_STATEMENT.to_owned()),
+            _ if self.is_finished => return Err(ONE_STATEMENT.to_owned()),
             TokenKind::Quoted if marks > 0 => {
                 let before = self.text.trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or("");
-                if TYPES.iter().any(|name| name.eq_ignore_ascii_case(before)) {
+                if LITERAL_TYPES.iter().any(|name| name.eq_ignore_ascii_case(before)) {
                     return Err(format!(
                         "{before} '…' takes no parameter: write the text with its placeholder alone, and ::{before} \
                          after it"
@@ -137,15 +137,17 @@ impl StatementParser {
                 }
                 let inner = chunk[1..chunk.len() - 1].replace("''", "'");
                 let mut template = Template::default();
-                for (i, literal) in inner.split(MARK).enumerate() {
+                for (i, literal) in inner.split(PLACEHOLDER_MARK).enumerate() {
                     if i > 0 {
                         template.pieces.extend(self.placeholders.next());
                     }
                     template.append(Template::literal(literal));
                 }
-                return self.parameter(template);
+                return self.push_parameter(template);
             }
-            TokenKind::Dollar | TokenKind::Escaped if self.after_parameter => return Err(PART.to_owned()),
+            TokenKind::Dollar | TokenKind::Escaped if self.after_parameter => {
+                return Err(PARTIAL_VALUE.to_owned());
+            }
             _ if marks > 0 => return Err(format!("a placeholder cannot stand in {}", kind.description())),
             _ => {}
         }
@@ -154,20 +156,20 @@ impl StatementParser {
         Ok(())
     }
 
-    fn plain(&mut self, c: char) -> Result<(), String> {
-        if self.is_over && !c.is_whitespace() && c != ';' {
+    fn push_char(&mut self, c: char) -> Result<(), String> {
+        if self.is_finished && !c.is_whitespace() && c != ';' {
             return Err(ONE_STATEMENT.to_owned());
         }
-        if c == MARK {
+        if c == PLACEHOLDER_MARK {
             let piece = self.placeholders.next().into_iter().collect();
-            return self.parameter(Template::from_pieces(piece));
+            return self.push_parameter(Template::from_pieces(piece));
         }
         if c == ';' {
-            self.is_over = true;
+            self.is_finished = true;
             return Ok(());
         }
         if self.after_parameter && (is_word(c) || c == '$') {
-            return Err(PART.to_owned());
+            return Err(PARTIAL_VALUE.to_owned());
         }
         if c.is_ascii_digit() && self.text.ends_with('$') {
             return Err(
@@ -179,9 +181,9 @@ impl StatementParser {
         Ok(())
     }
 
-    fn parameter(&mut self, template: Template) -> Result<(), String> {
+    fn push_parameter(&mut self, template: Template) -> Result<(), String> {
         if self.after_parameter || self.text.ends_with(|c: char| is_word(c) || c == '$') {
-            return Err(PART.to_owned());
+            return Err(PARTIAL_VALUE.to_owned());
         }
         self.parameters.push(template);
         write!(self.text, "${}", self.parameters.len()).expect("a String takes every write");
@@ -192,7 +194,8 @@ impl StatementParser {
 
 const ONE_STATEMENT: &str =
     "one statement at a time: several are several requests, each with its --sql or [[request]]";
-const PART: &str = "a placeholder stands for a whole value: it cannot be a part of a name or of a number";
+const PARTIAL_VALUE: &str =
+    "a placeholder stands for a whole value: it cannot be a part of a name or of a number";
 
 #[cfg(test)]
 mod tests {

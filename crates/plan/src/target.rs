@@ -79,7 +79,7 @@ pub struct DatabaseAddress {
 
 impl Origin {
     /// Default streams per HTTP/2 connection: what servers commonly allow (RFC 9113, 6.5.2, advises no less).
-    pub const STREAMS: u32 = 100;
+    pub const DEFAULT_STREAMS: u32 = 100;
 
     /// Everything but the address at its default.
     pub fn new(tls: bool, host: impl Into<String>, port: u16) -> Self {
@@ -91,7 +91,7 @@ impl Origin {
             unix_socket: None,
             insecure: false,
             http,
-            streams: Self::STREAMS,
+            streams: Self::DEFAULT_STREAMS,
         }
     }
 
@@ -135,21 +135,21 @@ impl Request {
     }
 
     /// Appends this arrival's path.
-    pub fn render_path(&self, who: &RenderContext<'_>, out: &mut Vec<u8>) {
-        self.path.render(who, 0, out);
+    pub fn render_path(&self, context: &RenderContext<'_>, out: &mut Vec<u8>) {
+        self.path.render(context, 0, out);
     }
 
     /// Appends this arrival's body.
-    pub fn render_body(&self, who: &RenderContext<'_>, out: &mut Vec<u8>) {
-        self.body.render(who, 1, out);
+    pub fn render_body(&self, context: &RenderContext<'_>, out: &mut Vec<u8>) {
+        self.body.render(context, 1, out);
     }
 
     /// Appends this arrival's value of header number `index`.
     ///
     /// # Panics
     /// If there is no such header.
-    pub fn render_header(&self, index: usize, who: &RenderContext<'_>, out: &mut Vec<u8>) {
-        self.headers[index].1.render(who, 2 + index as u64, out);
+    pub fn render_header(&self, index: usize, context: &RenderContext<'_>, out: &mut Vec<u8>) {
+        self.headers[index].1.render(context, 2 + index as u64, out);
     }
 }
 

@@ -86,7 +86,7 @@ pub struct RenderContext<'a> {
     /// Seed of everything random.
     pub seed: u64,
     /// Values this user has extracted from answers so far; missing ones render as nothing.
-    pub taken: &'a [Vec<u8>],
+    pub extracted: &'a [Vec<u8>],
 }
 
 impl Template {
@@ -122,7 +122,7 @@ impl Template {
     /// What every arrival sends if it is constant.
     pub(crate) fn constant(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        self.render(&RenderContext { number: 0, seed: 0, taken: &[] }, 0, &mut out);
+        self.render(&RenderContext { number: 0, seed: 0, extracted: &[] }, 0, &mut out);
         out
     }
 
@@ -144,12 +144,12 @@ impl Template {
     }
 
     /// Sets where the template stands, so that values from outside are escaped for that place.
-    pub(crate) fn set_escaping(&mut self, place: Escaping) {
+    pub(crate) fn set_escaping(&mut self, escaping: Escaping) {
         for piece in &mut self.pieces {
             match piece {
                 TemplatePiece::Taken { fit, .. }
                 | TemplatePiece::Field { fit, .. }
-                | TemplatePiece::Secret { fit, .. } => *fit = place,
+                | TemplatePiece::Secret { fit, .. } => *fit = escaping,
                 _ => {}
             }
         }
@@ -169,8 +169,8 @@ impl Template {
     ///
     /// `salt` is the template's place in the request: templates with different salts draw independently.
     /// [`crate::Request`] has methods that choose it.
-    pub fn render(&self, who: &RenderContext<'_>, salt: u64, out: &mut Vec<u8>) {
-        let (k, seed) = (who.number, who.seed);
+    pub fn render(&self, context: &RenderContext<'_>, salt: u64, out: &mut Vec<u8>) {
+        let (k, seed) = (context.number, context.seed);
         // The first step draws as a single request does.
         let salt = if self.step == 0 { salt } else { mix(salt, self.step.into()) };
         for (place, piece) in self.pieces.iter().enumerate() {
@@ -179,15 +179,15 @@ impl Template {
             match piece {
                 TemplatePiece::Literal(text) => out.extend_from_slice(text),
                 TemplatePiece::Sequence { from, to } => {
-                    number(within(*from, *to, |span| u128::from(k) % span), out)
+                    write_number(pick_in_range(*from, *to, |span| u128::from(k) % span), out)
                 }
                 TemplatePiece::Random { from, to } => {
-                    number(within(*from, *to, |span| one_of(draw(), span)), out)
+                    write_number(pick_in_range(*from, *to, |span| one_of(draw(), span)), out)
                 }
-                TemplatePiece::Uuid => uuid(draw(), out),
-                TemplatePiece::Counter => number(i128::from(k), out),
+                TemplatePiece::Uuid => write_uuid(draw(), out),
+                TemplatePiece::Counter => write_number(i128::from(k), out),
                 TemplatePiece::Taken { number, fit, .. } => {
-                    if let Some(value) = who.taken.get(*number) {
+                    if let Some(value) = context.extracted.get(*number) {
                         fit.write(value, out);
                     }
                 }
@@ -199,7 +199,7 @@ impl Template {
                 TemplatePiece::Secret { fit, value, .. } => fit.write(value.bytes(), out),
                 TemplatePiece::Base64(inner) => {
                     let start = out.len();
-                    inner.render(who, mix(salt, place as u64), out);
+                    inner.render(context, mix(salt, place as u64), out);
                     base64_from(start, out);
                 }
             }
@@ -258,16 +258,16 @@ impl fmt::Display for TemplatePiece {
 }
 
 /// The value in `from..=to` at the index that `choose` picks.
-fn within(from: i64, to: i64, choose: impl FnOnce(u128) -> u128) -> i128 {
+fn pick_in_range(from: i64, to: i64, choose: impl FnOnce(u128) -> u128) -> i128 {
     let span = (i128::from(to) - i128::from(from)) as u128 + 1;
     i128::from(from) + choose(span) as i128
 }
 
-fn number(value: i128, out: &mut Vec<u8>) {
+fn write_number(value: i128, out: &mut Vec<u8>) {
     write!(out, "{value}").expect("a Vec takes every write");
 }
 
-fn uuid(draw: u64, out: &mut Vec<u8>) {
+fn write_uuid(draw: u64, out: &mut Vec<u8>) {
     // RFC 9562: 122 random bits, version 4, variant 10.
     let high = draw & !0xf000 | 0x4000;
     let low = mix(draw, 1) >> 2 | 1 << 63;
@@ -289,8 +289,8 @@ mod tests {
 
     fn rendered(text: &str, k: u64) -> String {
         let mut out = Vec::new();
-        let who = RenderContext { number: k, seed: 7, taken: &[] };
-        Template::parse(text).expect(text).render(&who, 0, &mut out);
+        let context = RenderContext { number: k, seed: 7, extracted: &[] };
+        Template::parse(text).expect(text).render(&context, 0, &mut out);
         String::from_utf8(out).expect("text stays text")
     }
 
@@ -325,7 +325,7 @@ mod tests {
                 TemplatePiece::Literal(b".".to_vec()),
             ]);
             let mut out = Vec::new();
-            template.render(&RenderContext { number: 42, seed: 7, taken: &[] }, 0, &mut out);
+            template.render(&RenderContext { number: 42, seed: 7, extracted: &[] }, 0, &mut out);
             let expected = format!("Basic {}.", BASE64_STANDARD.encode(rendered(text, 42)));
             assert_eq!(String::from_utf8(out).expect("text"), expected);
         }
@@ -348,13 +348,13 @@ mod tests {
             template.set_escaping(fit);
             let mut out = Vec::new();
             template.render(
-                &RenderContext { number: 0, seed: 1, taken: &[Vec::new(), value.to_vec()] },
+                &RenderContext { number: 0, seed: 1, extracted: &[Vec::new(), value.to_vec()] },
                 0,
                 &mut out,
             );
             assert_eq!(String::from_utf8(out).expect("text"), expected);
             // A value that was not extracted renders as nothing.
-            template.render(&RenderContext { number: 0, seed: 1, taken: &[] }, 0, &mut Vec::new());
+            template.render(&RenderContext { number: 0, seed: 1, extracted: &[] }, 0, &mut Vec::new());
         }
     }
 
@@ -365,7 +365,7 @@ mod tests {
             (0..10_000)
                 .map(|k| {
                     let mut out = Vec::new();
-                    template.render(&RenderContext { number: k, seed: 1, taken: &[] }, salt, &mut out);
+                    template.render(&RenderContext { number: k, seed: 1, extracted: &[] }, salt, &mut out);
                     (out[0] - b'0', out[2] - b'0')
                 })
                 .collect()

@@ -44,7 +44,7 @@ fn no_env(name: &str) -> Result<String, String> {
 }
 
 fn who(number: u64) -> RenderContext<'static> {
-    RenderContext { number, seed: 1, taken: &[] }
+    RenderContext { number, seed: 1, extracted: &[] }
 }
 
 fn stage(seconds: u64, from: f64, to: f64) -> Stage {
@@ -333,9 +333,9 @@ fn the_command_line_wins_over_the_file() {
     const FILE: &str = "goal = 'p99<50ms'\n[target]\nurl = 'h'\n[request]\nheaders = { A = '1', b = '2' }\nbody = 'x'\n\
                         [load]\nrate = 100\nstages = '10s:50%'\narrivals = 'even'";
     let describe = |options: &[(Key, &str)]| {
-        let mut over = Draft::default();
-        options.iter().for_each(|(key, text)| over.set(*key, "--option", *text));
-        let draft = Draft::from_toml("p.toml", FILE).expect("valid").overlaid_by(over);
+        let mut overrides = Draft::default();
+        options.iter().for_each(|(key, text)| overrides.set(*key, "--option", *text));
+        let draft = Draft::from_toml("p.toml", FILE).expect("valid").overlaid_by(overrides);
         draft.check(PlanCommand::Run, &mut read).map(|plan| plan.to_toml()).map_err(|e| e.to_string())
     };
     for (options, expected) in [

@@ -61,17 +61,17 @@ impl WatchPlan {
         let is_bare = |endpoint: &MetricsEndpoint| {
             endpoint.0.pieces.iter().all(|piece| !matches!(piece, TemplatePiece::Secret { .. }))
         };
-        let told = Self {
+        let shareable = Self {
             postgres: self.postgres.clone().filter(is_open),
             metrics: self.metrics.clone().filter(is_bare),
             ..self.clone()
         };
-        let kept = Self {
+        let with_secrets = Self {
             postgres: self.postgres.clone().filter(|database| !is_open(database)),
             metrics: self.metrics.clone().filter(|endpoint| !is_bare(endpoint)),
             ..Self::default()
         };
-        (told, kept)
+        (shareable, with_secrets)
     }
 
     /// Without database and metrics: what is asked once need not be asked by another.
@@ -97,18 +97,18 @@ pub struct MetricsEndpoint(Template);
 
 impl MetricsEndpoint {
     /// Parses an `http://` or `https://` URL. The error message is complete, and shows no secret.
-    pub(crate) fn parse(text: &str, place: &SourceLocation) -> Result<Self, Error> {
-        let wrong = |what: &str| Error::at(place, format!("'{}' is not {what}", masked_url(text)));
+    pub(crate) fn parse(text: &str, location: &SourceLocation) -> Result<Self, Error> {
+        let wrong = |what: &str| Error::at(location, format!("'{}' is not {what}", masked_url(text)));
         let url = text.trim();
         let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-        let address = TargetUrl::parse(&full, &NameScope::default()).map_err(|e| Error::at(place, e))?;
+        let address = TargetUrl::parse(&full, &NameScope::default()).map_err(|e| Error::at(location, e))?;
         if !matches!(address.target, Target::Http(_)) {
             return Err(wrong(
                 "the URL of a metrics endpoint, such as http://127.0.0.1:8080/actuator/prometheus",
             ));
         }
         let UrlParts { scheme, user, host, path } = UrlParts::parse(&full);
-        let read = |text: &str| Template::parse(text).map_err(|e| Error::at(place, e.to_string()));
+        let read = |text: &str| Template::parse(text).map_err(|e| Error::at(location, e.to_string()));
         let mut template = read(&format!("{scheme}://"))?;
         if let Some(user) = user {
             template.append(hide(read(user)?));
@@ -124,7 +124,7 @@ impl MetricsEndpoint {
                 "a URL that is the same each time: only {env:NAME} and {secret:FILE} may stand in it",
             ));
         }
-        template.resolve_paths(place);
+        template.resolve_paths(location);
         Ok(Self(template))
     }
 

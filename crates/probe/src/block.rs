@@ -81,7 +81,7 @@ pub struct ProbeSettings {
     /// Blocks per probe.
     pub blocks: u32,
     /// Target duration of a block.
-    pub block: Nanos,
+    pub block_time: Nanos,
     /// Seed of the block order.
     pub seed: u64,
     /// torment's own executable, from which the probers are started.

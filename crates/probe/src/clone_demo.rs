@@ -19,15 +19,15 @@ pub struct CloneVmDemo {
     /// What the child wrote.
     pub written: u8,
     /// What the child then read: its exit status.
-    pub found: u8,
+    pub child_value: u8,
     /// What the parent read after the child had ended.
-    pub seen: u8,
+    pub parent_value: u8,
 }
 
 impl CloneVmDemo {
     /// Whether both saw the same memory.
     pub fn is_shared(&self) -> bool {
-        self.seen == self.written
+        self.parent_value == self.written
     }
 }
 
@@ -41,12 +41,19 @@ pub fn demonstrate_clone_vm(program: &Path) -> Result<Vec<CloneVmDemo>, Error> {
         let what = AnyProbe::Clone(CloneProbe { shared });
         let block = worker
             .measure_block(&what, 1)?
-            .map_err(|why| Error::Cell("a child that writes".to_owned(), why))?;
+            .map_err(|why| Error::Probe("a child that writes".to_owned(), why))?;
         let &[found, seen] = block.values.as_slice() else {
-            return Err(Error::Worker(format!("it says {:?}, expected two numbers", block.values)));
+            return Err(Error::Prober(format!("it says {:?}, expected two numbers", block.values)));
         };
         let (found, seen) = (found as u8, seen as u8);
-        Ok(CloneVmDemo { call: "clone3", flags, before: BEFORE, written: WRITTEN, found, seen })
+        Ok(CloneVmDemo {
+            call: "clone3",
+            flags,
+            before: BEFORE,
+            written: WRITTEN,
+            child_value: found,
+            parent_value: seen,
+        })
     };
     Ok(vec![show(false, &["CLONE_VFORK"])?, show(true, &["CLONE_VM", "CLONE_VFORK"])?])
 }

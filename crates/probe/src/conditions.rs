@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use units::Nanos;
 
 /// How long other programs are watched.
-const WATCH: Duration = Duration::from_millis(400);
+const SAMPLE_TIME: Duration = Duration::from_millis(400);
 /// How long the clock is read without pause,
-const SPIN: Duration = Duration::from_millis(100);
+const SPIN_TIME: Duration = Duration::from_millis(100);
 /// and the shortest gap between two readings that counts: no interrupt takes that long, another program does.
-const GAP: Nanos = Nanos::from_micros(50);
+const MIN_GAP: Nanos = Nanos::from_micros(50);
 /// Shares above which a figure is doubtful.
 const FOREIGN: f64 = 0.05;
 const STOLEN: f64 = 0.01;
@@ -27,24 +27,24 @@ pub fn survey() -> Conditions {
     (0..READINGS).for_each(|_| _ = std::hint::black_box(sys::monotonic_ns()));
     let clock = Nanos::from(began.elapsed() / READINGS);
     let mut caveats = Vec::new();
-    let mut doubt = |doubt: CaveatKind, text: String| caveats.push(Caveat::new(doubt, text));
+    let mut add_caveat = |kind: CaveatKind, text: String| caveats.push(Caveat::new(kind, text));
     if foreign > FOREIGN {
         let text = format!(
             "others use {:.0} % of a processor: find them with `top`, and measure again without them",
             foreign * 100.0
         );
-        doubt(CaveatKind::OthersAtWork, text);
+        add_caveat(CaveatKind::OthersAtWork, text);
     }
     if stolen > STOLEN {
         let text = format!("the hypervisor gives {:.0} % of this machine's time to others", stolen * 100.0);
-        doubt(CaveatKind::StolenTime, text);
+        add_caveat(CaveatKind::StolenTime, text);
     }
     if gaps > GAPS {
         let text = format!(
             "a program that only reads the clock is away {:.0} % of the time: something takes the processor that no counter shows",
             gaps * 100.0
         );
-        doubt(CaveatKind::Gaps, text);
+        add_caveat(CaveatKind::Gaps, text);
     }
     Conditions { foreign, stolen, gaps, clock, facts: facts(), caveats }
 }
@@ -52,17 +52,17 @@ pub fn survey() -> Conditions {
 /// Share of a processor used by others, and share of all processors stolen by the hypervisor.
 fn foreign_and_stolen() -> (f64, f64) {
     let calm = InterferenceMeter::new();
-    std::thread::sleep(WATCH);
+    std::thread::sleep(SAMPLE_TIME);
     calm.foreign_and_stolen(Duration::ZERO).unwrap_or_default()
 }
 
 fn gap_share() -> f64 {
     let began = sys::monotonic_ns();
-    let until = began + Nanos::from(SPIN).0;
+    let until = began + Nanos::from(SPIN_TIME).0;
     let (mut last, mut away) = (began, 0);
     while last < until {
         let now = sys::monotonic_ns();
-        if now - last > GAP.0 {
+        if now - last > MIN_GAP.0 {
             away += now - last;
         }
         last = now;
@@ -75,7 +75,7 @@ fn facts() -> Vec<(String, String)> {
     const DEVICES: &str = "/sys/devices/system";
     let read =
         |path: String| Some(read_to_string(path).ok()?.trim().to_owned()).filter(|text| !text.is_empty());
-    let chosen = |text: String| {
+    let selected = |text: String| {
         let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         inside.map_or(text.clone(), |(inside, _)| inside.to_owned())
     };
@@ -95,7 +95,7 @@ fn facts() -> Vec<(String, String)> {
         ("frequency governor", read(format!("{DEVICES}/cpu/cpu0/cpufreq/scaling_governor"))),
         ("idle driver", read(format!("{DEVICES}/cpu/cpuidle/current_driver"))),
         ("clock source", read(format!("{DEVICES}/clocksource/clocksource0/current_clocksource"))),
-        ("huge pages", read("/sys/kernel/mm/transparent_hugepage/enabled".to_owned()).map(chosen)),
+        ("huge pages", read("/sys/kernel/mm/transparent_hugepage/enabled".to_owned()).map(selected)),
         ("Meltdown", meltdown),
         ("overcommit", read("/proc/sys/vm/overcommit_memory".to_owned())),
     ];

@@ -27,17 +27,17 @@ pub(crate) fn figures(table: &str, named: Vec<FigureName>, blocks: &[BlockResult
             let operations = blocks.iter().map(|block| block.operations).sum();
             let names = (table, named.row.as_str(), named.column.as_str());
             Some(Figure {
-                single: single(blocks.iter().filter_map(|block| block.single.get(at))),
+                single: operation_times(blocks.iter().filter_map(|block| block.single.get(at))),
                 switches: sum(blocks.iter().map(|block| block.switches))
                     .map(|all| all as f64 / operations as f64),
-                apart: apart(blocks),
+                apart: apart_share(blocks),
                 ..Figure::from_blocks(names, named.unit, values, operations)?
             })
         })
         .collect()
 }
 
-fn single<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Option<OperationTimes> {
+fn operation_times<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Option<OperationTimes> {
     let mut all = Histogram::default();
     histograms.for_each(|histogram| all.merge(histogram));
     OperationTimes::from_histogram(&all)
@@ -48,7 +48,7 @@ fn sum(counts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     counts.sum()
 }
 
-fn apart(blocks: &[BlockResult]) -> Option<f64> {
+fn apart_share(blocks: &[BlockResult]) -> Option<f64> {
     let looks = sum(blocks.iter().map(|block| block.looks.map(|(looks, _)| looks)))?;
     let apart = sum(blocks.iter().map(|block| block.looks.map(|(_, apart)| apart)))?;
     (looks > 0).then(|| apart as f64 / looks as f64)

@@ -10,7 +10,7 @@ pub(crate) const FOREIGN: f64 = 0.05;
 pub(crate) struct InterferenceMeter {
     ticks: Option<Ticks>,
     began: Instant,
-    used: Duration,
+    own_before: Duration,
 }
 
 /// Processor time of this process and of all children it has waited for.
@@ -20,7 +20,7 @@ pub(crate) fn own_cpu_time() -> Duration {
 
 impl InterferenceMeter {
     pub fn new() -> Self {
-        Self { ticks: Ticks::now(), began: Instant::now(), used: own_cpu_time() }
+        Self { ticks: Ticks::now(), began: Instant::now(), own_before: own_cpu_time() }
     }
 
     pub fn elapsed(&self) -> Duration {
@@ -29,10 +29,10 @@ impl InterferenceMeter {
 
     /// Share of a processor used by others since then: neither by this process and the children it has waited for, nor by those
     /// that used `ours`. And the share of the time that the hypervisor stole.
-    pub fn foreign_and_stolen(&self, ours: Duration) -> Option<(f64, f64)> {
-        let seen = self.ticks.zip(Ticks::now()).map(|(before, now)| now.since(&before))?;
-        let ours = own_cpu_time().saturating_sub(self.used) + ours;
-        let others = seen.busy().saturating_sub(ours).as_secs_f64() / self.elapsed().as_secs_f64();
-        Some((others, seen.stolen_share()))
+    pub fn foreign_and_stolen(&self, own_time: Duration) -> Option<(f64, f64)> {
+        let ticks = self.ticks.zip(Ticks::now()).map(|(before, now)| now.since(&before))?;
+        let own_time = own_cpu_time().saturating_sub(self.own_before) + own_time;
+        let others = ticks.busy().saturating_sub(own_time).as_secs_f64() / self.elapsed().as_secs_f64();
+        Some((others, ticks.stolen_share()))
     }
 }

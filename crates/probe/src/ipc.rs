@@ -46,20 +46,20 @@ units::named! {
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 /// Message sizes echoed: a small one, that of the usual comparisons, a page, and what fills a pipe.
-const ECHOED: [Bytes; 4] = [Bytes(64), FRAMED, Bytes(4 * KIB), Bytes(64 * KIB)];
+const ECHO_SIZES: [Bytes; 4] = [Bytes(64), FRAMED_SIZE, Bytes(4 * KIB), Bytes(64 * KIB)];
 /// Payload of a framed message.
-const FRAMED: Bytes = Bytes(128);
+const FRAMED_SIZE: Bytes = Bytes(128);
 /// Message sizes sent one way.
-const SENT: [Bytes; 6] =
+const THROUGHPUT_SIZES: [Bytes; 6] =
     [Bytes(64), Bytes(4 * KIB), Bytes(64 * KIB), Bytes(512 * KIB), Bytes(8 * MIB), Bytes(32 * MIB)];
 /// Buffer sizes tried besides the default, and the messages they are tried with.
 const BUFFERS: [Bytes; 2] = [Bytes(256 * KIB), Bytes(MIB)];
-const BUFFERED: [Bytes; 2] = [Bytes(64 * KIB), Bytes(512 * KIB)];
+const BUFFERED_SIZES: [Bytes; 2] = [Bytes(64 * KIB), Bytes(512 * KIB)];
 /// From this size on, blocks are few and have few messages.
 const LARGE: Bytes = Bytes(8 * MIB);
 const LARGE_LEAST: u64 = 8;
 const LARGE_BLOCKS: u32 = 8;
-const LEAST: u64 = 64;
+const MIN_OPERATIONS: u64 = 64;
 
 /// One IPC measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,16 +72,16 @@ pub enum IpcProbe {
     Throughput(Transport, Bytes, Option<Bytes>),
 }
 
-fn latency_row(medium: Transport) -> String {
-    format!("{}, one way", medium.name())
+fn latency_row(transport: Transport) -> String {
+    format!("{}, one way", transport.name())
 }
 
-fn framed_row(framing: MessageFraming, medium: Transport) -> String {
-    format!("{} over {}, one way", framing.name(), medium.name())
+fn framed_row(framing: MessageFraming, transport: Transport) -> String {
+    format!("{} over {}, one way", framing.name(), transport.name())
 }
 
-fn throughput_row(medium: Transport) -> String {
-    format!("{}, throughput", medium.name())
+fn throughput_row(transport: Transport) -> String {
+    format!("{}, throughput", transport.name())
 }
 
 fn placement_column(size: Bytes, place: Placement) -> String {
@@ -93,7 +93,7 @@ fn buffer_column(size: Bytes, buffer: Option<Bytes>) -> String {
 }
 
 impl IpcProbe {
-    fn large(self) -> bool {
+    fn is_large(self) -> bool {
         matches!(self, Self::Throughput(_, size, _) if size >= LARGE)
     }
 }
@@ -101,14 +101,14 @@ impl IpcProbe {
 impl Measurable for IpcProbe {
     fn figures(&self) -> Vec<FigureName> {
         let (row, column, unit) = match *self {
-            Self::Latency(medium, size, place) => {
-                (latency_row(medium), placement_column(size, place), FigureUnit::Nanos)
+            Self::Latency(transport, size, place) => {
+                (latency_row(transport), placement_column(size, place), FigureUnit::Nanos)
             }
-            Self::Framed(framing, medium, place) => {
-                (framed_row(framing, medium), placement_column(FRAMED, place), FigureUnit::Nanos)
+            Self::Framed(framing, transport, place) => {
+                (framed_row(framing, transport), placement_column(FRAMED_SIZE, place), FigureUnit::Nanos)
             }
-            Self::Throughput(medium, size, buffer) => {
-                (throughput_row(medium), buffer_column(size, buffer), FigureUnit::BytesPerSecond)
+            Self::Throughput(transport, size, buffer) => {
+                (throughput_row(transport), buffer_column(size, buffer), FigureUnit::BytesPerSecond)
             }
         };
         vec![FigureName { row, column, unit }]
@@ -116,20 +116,22 @@ impl Measurable for IpcProbe {
 
     fn measure_block(&self, operations: u64) -> io::Result<BlockResult> {
         match *self {
-            Self::Latency(medium, size, place) => messages::latency(medium, size, place, operations),
-            Self::Framed(framing, medium, place) => {
-                messages::framed(framing, medium, FRAMED, place, operations)
+            Self::Latency(transport, size, place) => messages::latency(transport, size, place, operations),
+            Self::Framed(framing, transport, place) => {
+                messages::framed(framing, transport, FRAMED_SIZE, place, operations)
             }
-            Self::Throughput(medium, size, buffer) => messages::throughput(medium, size, buffer, operations),
+            Self::Throughput(transport, size, buffer) => {
+                messages::throughput(transport, size, buffer, operations)
+            }
         }
     }
 
     fn min_operations(&self) -> u64 {
-        if self.large() { LARGE_LEAST } else { LEAST }
+        if self.is_large() { LARGE_LEAST } else { MIN_OPERATIONS }
     }
 
     fn max_blocks(&self) -> Option<u32> {
-        self.large().then_some(LARGE_BLOCKS)
+        self.is_large().then_some(LARGE_BLOCKS)
     }
 }
 
@@ -141,26 +143,27 @@ impl IpcTable {
         let possible = Placement::possible();
         let places: Vec<Placement> = possible.into_iter().filter(|place| *place != Placement::Free).collect();
         let mut all = Vec::new();
-        for medium in Transport::ALL {
-            for size in ECHOED {
+        for transport in Transport::ALL {
+            for size in ECHO_SIZES {
                 // On one processor, busy-polling only keeps the other side from running.
-                let useful = |place: &Placement| medium != Transport::SharedBusy || *place == Placement::Two;
+                let useful =
+                    |place: &Placement| transport != Transport::SharedBusy || *place == Placement::Two;
                 let useful = places.iter().copied().filter(useful);
-                all.extend(useful.map(|place| IpcProbe::Latency(medium, size, place)));
+                all.extend(useful.map(|place| IpcProbe::Latency(transport, size, place)));
             }
         }
         for framing in [MessageFraming::Rpc, MessageFraming::Http] {
-            for medium in [Transport::Tcp, Transport::Unix] {
-                all.extend(places.iter().map(|place| IpcProbe::Framed(framing, medium, *place)));
+            for transport in [Transport::Tcp, Transport::Unix] {
+                all.extend(places.iter().map(|place| IpcProbe::Framed(framing, transport, *place)));
             }
         }
         if places.contains(&Placement::Two) {
-            for medium in Transport::ALL {
-                all.extend(SENT.map(|size| IpcProbe::Throughput(medium, size, None)));
+            for transport in Transport::ALL {
+                all.extend(THROUGHPUT_SIZES.map(|size| IpcProbe::Throughput(transport, size, None)));
             }
-            for medium in [Transport::Unix, Transport::Pipe] {
-                let swept = BUFFERED.into_iter().flat_map(|size| BUFFERS.map(|buffer| (size, buffer)));
-                all.extend(swept.map(|(size, buffer)| IpcProbe::Throughput(medium, size, Some(buffer))));
+            for transport in [Transport::Unix, Transport::Pipe] {
+                let swept = BUFFERED_SIZES.into_iter().flat_map(|size| BUFFERS.map(|buffer| (size, buffer)));
+                all.extend(swept.map(|(size, buffer)| IpcProbe::Throughput(transport, size, Some(buffer))));
             }
         }
         all

@@ -17,7 +17,7 @@ const MIB: u64 = 1 << 20;
 /// As the article counts.
 const MB: u64 = 1_000_000;
 /// Enough for a block's median, even where one launch takes milliseconds.
-const LEAST: u64 = 30;
+const MIN_OPERATIONS: u64 = 30;
 /// Enough for a meaningful minimum.
 const LEAST_PAUSED: u64 = 100;
 /// Heap sizes, to find the cost of a page.
@@ -119,7 +119,7 @@ impl Measurable for LaunchProbe {
             (LaunchPattern::BackToBack, true) => format!("{} MiB huge", self.heap.0 / MIB),
             (LaunchPattern::BackToBack, false) => format!("{} MiB", self.heap.0 / MIB),
         };
-        let (what, unit): (&[&str], FigureUnit) = match (self.method, self.manner) {
+        let (columns, unit): (&[&str], FigureUnit) = match (self.method, self.manner) {
             (LaunchMethod::Itself, _) => (&["touched pages", "mappings"], FigureUnit::Count),
             (_, LaunchPattern::BackToBack) => (&["launch", "launch and join"], FigureUnit::Nanos),
             (_, LaunchPattern::LikeEliben) => {
@@ -127,7 +127,7 @@ impl Measurable for LaunchProbe {
             }
         };
         let named = |what: &&str| FigureName { row: row.to_owned(), column: format!("{size}, {what}"), unit };
-        what.iter().map(named).collect()
+        columns.iter().map(named).collect()
     }
 
     fn prober_kind(&self) -> ProberKind {
@@ -144,13 +144,13 @@ impl Measurable for LaunchProbe {
     fn min_operations(&self) -> u64 {
         match (self.method, self.manner) {
             (LaunchMethod::Task | LaunchMethod::TokioTask, _) => tasks::BATCH,
-            (_, LaunchPattern::BackToBack) => LEAST,
+            (_, LaunchPattern::BackToBack) => MIN_OPERATIONS,
             (_, LaunchPattern::LikeEliben) => LEAST_PAUSED,
         }
     }
 
     fn measure_block(&self, operations: u64) -> io::Result<BlockResult> {
-        block::block(*self, operations)
+        block::measure(*self, operations)
     }
 }
 
@@ -162,7 +162,7 @@ pub struct LaunchTable {
 
 impl LaunchTable {
     pub(crate) fn cells(&self) -> Vec<LaunchProbe> {
-        if self.like_eliben { paused() } else { back_to_back() }
+        if self.like_eliben { paused_probes() } else { back_to_back_probes() }
     }
 
     pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
@@ -174,13 +174,13 @@ impl LaunchTable {
     }
 }
 
-fn paused() -> Vec<LaunchProbe> {
+fn paused_probes() -> Vec<LaunchProbe> {
     let all = [LaunchMethod::Fork, LaunchMethod::Thread];
     all.iter().flat_map(|method| SIZES_PAUSED.map(|size| LaunchProbe::paused(*method, size))).collect()
 }
 
 /// Not every method at every size: where memory is shared, more sizes would add nothing.
-fn back_to_back() -> Vec<LaunchProbe> {
+fn back_to_back_probes() -> Vec<LaunchProbe> {
     use LaunchMethod::{
         Clone, CloneSpawn, Fork, Itself, Spawn, Task, Thread, ThreadNewStack, TokioTask, Vfork,
     };
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_forks_never_shares_a_worker_with_threads() {
-        for cell in back_to_back() {
+        for cell in back_to_back_probes() {
             let forks =
                 matches!(cell.method, LaunchMethod::Fork | LaunchMethod::Clone | LaunchMethod::Itself);
             assert!(!(forks && cell.prober_kind().threads), "{cell:?}");

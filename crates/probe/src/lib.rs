@@ -42,8 +42,8 @@ pub use tables::{ProbeOptions, tables};
 pub enum Error {
     /// The prober process does not start or answer.
     #[error("the process that measures: {0}")]
-    Worker(String),
+    Prober(String),
     /// A probe cannot be measured: which, and why.
     #[error("{0} cannot be measured: {1}")]
-    Cell(String, String),
+    Probe(String, String),
 }

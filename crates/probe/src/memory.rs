@@ -31,8 +31,9 @@ impl MemoryTable {
         for thread in [ThreadVariant::Plain, ThreadVariant::Touched, ThreadVariant::Raw] {
             let row = of(thread);
             // Everything but virtual memory and the sum itself.
-            let there = PARTS.into_iter().filter(|column| !["virtual", SUM].contains(column));
-            let parts = there.filter_map(|column| Some(Summand::new(column, median(figures, &row, column)?)));
+            let columns = PARTS.into_iter().filter(|column| !["virtual", SUM].contains(column));
+            let parts =
+                columns.filter_map(|column| Some(Summand::new(column, median(figures, &row, column)?)));
             let parts: Vec<Summand> = parts.filter(|part| part.amount > 0.0).collect();
             if let Some(sum) = find_figure(figures, &row, SUM) {
                 sum.parts = parts;

@@ -28,10 +28,10 @@ impl Prober {
     ///
     /// # Errors
     /// If it does not start, or cannot be prepared as requested.
-    pub fn start(program: &Path, home: ProberKind) -> Result<Self, Error> {
-        let mut anew = Subprocess::start(program, "prober", Vec::new()).map_err(Error::Worker)?;
-        let made: Result<(), String> = anew.ask(&home).map_err(Error::Worker)?;
-        made.map_err(Error::Worker)?;
+    pub fn start(program: &Path, kind: ProberKind) -> Result<Self, Error> {
+        let mut anew = Subprocess::start(program, "prober", Vec::new()).map_err(Error::Prober)?;
+        let made: Result<(), String> = anew.ask(&kind).map_err(Error::Prober)?;
+        made.map_err(Error::Prober)?;
         Ok(Self(anew))
     }
 
@@ -41,10 +41,10 @@ impl Prober {
     /// If the process has ended.
     pub fn measure_block(
         &mut self,
-        what: &AnyProbe,
+        probe: &AnyProbe,
         operations: u64,
     ) -> Result<Result<BlockResult, String>, Error> {
-        self.0.ask(&BlockRequest { what: what.clone(), operations }).map_err(Error::Worker)
+        self.0.ask(&BlockRequest { what: probe.clone(), operations }).map_err(Error::Prober)
     }
 }
 
@@ -53,31 +53,31 @@ impl Prober {
 /// # Errors
 /// If it was started by hand, or nobody reads its output.
 pub fn run_prober() -> io::Result<()> {
-    let mut asked = JsonSocket::from_stdin()?;
-    let Some(home) = asked.receive_next()? else { return Ok(()) };
-    let heap = touched(home);
-    asked.send_result(&heap.as_ref().map(|_| ()).map_err(|why| io::Error::other(why.to_string())))?;
+    let mut socket = JsonSocket::from_stdin()?;
+    let Some(home) = socket.receive_next()? else { return Ok(()) };
+    let heap = touched_heap(home);
+    socket.send_result(&heap.as_ref().map(|_| ()).map_err(|why| io::Error::other(why.to_string())))?;
     let allowed = CpuAffinity::current()?;
-    while let Some(BlockRequest { what, operations }) = asked.receive_next()? {
+    while let Some(BlockRequest { what, operations }) = socket.receive_next()? {
         let (before, began) = (own_cpu_time(), Instant::now());
         let block = what.measure_block(operations);
         let wall = Nanos::from(began.elapsed());
         // The block may have changed the affinity; the next one starts unbound.
         allowed.restore()?;
         let used = Nanos::from(own_cpu_time().saturating_sub(before));
-        asked.send_result(&block.map(|block| BlockResult { wall, used, ..block }))?;
+        socket.send_result(&block.map(|block| BlockResult { wall, used, ..block }))?;
     }
     drop(heap);
     Ok(())
 }
 
 /// Memory with every page touched.
-fn touched(home: ProberKind) -> io::Result<Option<AnonymousMapping>> {
-    if home.heap.0 == 0 {
+fn touched_heap(kind: ProberKind) -> io::Result<Option<AnonymousMapping>> {
+    if kind.heap.0 == 0 {
         return Ok(None);
     }
-    let mut heap = AnonymousMapping::private(home.heap)?;
-    if home.huge {
+    let mut heap = AnonymousMapping::private(kind.heap)?;
+    if kind.huge {
         heap.huge_pages()?
     } else {
         heap.small_pages()?

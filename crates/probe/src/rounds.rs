@@ -21,9 +21,9 @@ const GROWTH: f64 = 10.0;
 /// A round in which the hypervisor stole more than this share of the time is disturbed, as is one in which others used too much.
 const STOLEN: f64 = 0.01;
 /// Less time says nothing about either: the kernel counts in ticks.
-const TELLING: Duration = Duration::from_millis(300);
+const MIN_ROUND_TIME: Duration = Duration::from_millis(300);
 /// One in this many rounds may be repeated when disturbed; further ones count, with a caveat.
-const ANEW: u32 = 2;
+const RETRY_DIVISOR: u32 = 2;
 
 /// A table of figures: its probes, and the conclusions drawn from them.
 pub trait ProbeTable {
@@ -35,16 +35,16 @@ pub trait ProbeTable {
     /// Figures are in the order of [`ProbeTable::cells`], without those that could not be measured.
     fn explain(&self, figures: &mut [Figure]) -> Vec<String>;
     /// Figures of programs that are no probers, measured last, and sentences on those that are unavailable.
-    fn extra(&self, _effort: &ProbeSettings, _stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
+    fn extra(&self, _settings: &ProbeSettings, _stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
         (Vec::new(), Vec::new())
     }
 }
 
 /// A probe with its blocks so far.
 struct ProbeProgress {
-    what: AnyProbe,
+    probe: AnyProbe,
     operations: u64,
-    wanted: u32,
+    wanted_blocks: u32,
     blocks: Vec<BlockResult>,
 }
 
@@ -54,82 +54,83 @@ struct ProbeProgress {
 /// If no prober starts. A probe that cannot be measured is reported and left out.
 pub fn measure(
     table: &dyn ProbeTable,
-    effort: &ProbeSettings,
-    tell: &mut dyn FnMut(Event),
+    settings: &ProbeSettings,
+    emit: &mut dyn FnMut(Event),
     stop: &dyn Fn() -> bool,
 ) -> Result<bool, Error> {
     let cells = table.cells();
-    let expected = Nanos(effort.block.0 * cells.len() as u64 * u64::from(effort.blocks + WARM_MOST / 2));
+    let expected =
+        Nanos(settings.block_time.0 * cells.len() as u64 * u64::from(settings.blocks + WARM_MOST / 2));
     let name = table.name();
     let count = cells.iter().map(|what| what.figures().len() as u32).sum();
-    tell(Event::Probing(record::TableStart { table: name.to_owned(), figures: count, expected }));
-    let mut workers = Probers { effort, all: HashMap::new() };
-    let mut courses = Vec::new();
-    for what in cells {
+    emit(Event::Probing(record::TableStart { table: name.to_owned(), figures: count, expected }));
+    let mut probers = Probers { settings, all: HashMap::new() };
+    let mut progress = Vec::new();
+    for probe in cells {
         if stop() {
             break;
         }
-        match warm(&what, &mut workers, effort)? {
+        match warm(&probe, &mut probers, settings)? {
             Ok(operations) => {
-                let wanted = what.max_blocks().map_or(effort.blocks, |most| most.min(effort.blocks));
-                courses.push(ProbeProgress { what, operations, wanted, blocks: Vec::new() });
+                let wanted = probe.max_blocks().map_or(settings.blocks, |most| most.min(settings.blocks));
+                progress.push(ProbeProgress { probe, operations, wanted_blocks: wanted, blocks: Vec::new() });
             }
             Err(why) => {
-                let rows: Vec<String> = what.figures().into_iter().map(|named| named.row).take(1).collect();
+                let rows: Vec<String> = probe.figures().into_iter().map(|named| named.row).take(1).collect();
                 let text = format!("{} is not measured: {why}", rows.concat());
-                tell(Event::Noted { table: name.to_owned(), text });
+                emit(Event::Noted { table: name.to_owned(), text });
             }
         }
     }
-    let disturbed = measure_rounds(&mut courses, &mut workers, effort, stop)?;
-    drop(workers);
+    let disturbed = measure_rounds(&mut progress, &mut probers, settings, stop)?;
+    drop(probers);
     let mut measured: Vec<Figure> =
-        courses.iter().flat_map(|course| figures(name, course.what.figures(), &course.blocks)).collect();
+        progress.iter().flat_map(|course| figures(name, course.probe.figures(), &course.blocks)).collect();
     measured.iter_mut().for_each(|figure| figure.caveats.extend(disturbed.clone()));
-    let (others, missing) = if stop() { Default::default() } else { table.extra(effort, stop) };
+    let (others, missing) = if stop() { Default::default() } else { table.extra(settings, stop) };
     measured.extend(others);
     let notes = table.explain(&mut measured).into_iter().chain(missing);
     for figure in measured {
-        tell(Event::Measured { figure: Box::new(figure) });
+        emit(Event::Measured { figure: Box::new(figure) });
     }
     for text in notes {
-        tell(Event::Noted { table: name.to_owned(), text });
+        emit(Event::Noted { table: name.to_owned(), text });
     }
-    Ok(courses.iter().all(|course| course.blocks.len() >= course.wanted as usize) && !stop())
+    Ok(progress.iter().all(|course| course.blocks.len() >= course.wanted_blocks as usize) && !stop())
 }
 
 /// The prober processes, one of each kind.
 struct Probers<'a> {
-    effort: &'a ProbeSettings,
+    settings: &'a ProbeSettings,
     all: HashMap<ProberKind, Prober>,
 }
 
 impl Probers<'_> {
     fn measure_block(
         &mut self,
-        what: &AnyProbe,
+        probe: &AnyProbe,
         operations: u64,
     ) -> Result<Result<BlockResult, String>, Error> {
-        let home = what.prober_kind();
+        let home = probe.prober_kind();
         if !self.all.contains_key(&home) {
-            self.all.insert(home, Prober::start(&self.effort.program, home)?);
+            self.all.insert(home, Prober::start(&self.settings.program, home)?);
         }
         let worker = self.all.get_mut(&home).expect("it was put there");
-        worker.measure_block(what, operations)
+        worker.measure_block(probe, operations)
     }
 }
 
 /// Finds how many operations make a block, and goes on until the probe is warm.
 fn warm(
-    what: &AnyProbe,
-    workers: &mut Probers<'_>,
-    effort: &ProbeSettings,
+    probe: &AnyProbe,
+    probers: &mut Probers<'_>,
+    settings: &ProbeSettings,
 ) -> Result<Result<u64, String>, Error> {
-    let target = effort.block.as_secs_f64();
-    let mut operations = what.min_operations();
+    let target = settings.block_time.as_secs_f64();
+    let mut operations = probe.min_operations();
     let mut last: Option<f64> = None;
     for _ in 0..WARM_MOST {
-        let block = match workers.measure_block(what, operations)? {
+        let block = match probers.measure_block(probe, operations)? {
             Ok(block) => block,
             Err(why) => return Ok(Err(why)),
         };
@@ -139,7 +140,7 @@ fn warm(
             continue;
         }
         if factor < 0.7 {
-            operations = ((operations as f64 * factor) as u64).max(what.min_operations());
+            operations = ((operations as f64 * factor) as u64).max(probe.min_operations());
         }
         let value = block.values.first().copied().unwrap_or_default();
         if last.is_some_and(|last| (value - last).abs() <= WARM * last.abs()) {
@@ -152,52 +153,52 @@ fn warm(
 
 /// Makes rounds until every probe has its blocks. Returns a caveat if some were disturbed.
 fn measure_rounds(
-    courses: &mut [ProbeProgress],
-    workers: &mut Probers<'_>,
-    effort: &ProbeSettings,
+    progress: &mut [ProbeProgress],
+    probers: &mut Probers<'_>,
+    settings: &ProbeSettings,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Caveat>, Error> {
-    let (mut anew, mut kept, mut round) = (effort.blocks / ANEW, 0, 0);
-    let mut turns = DisturbanceCheck::new();
-    while courses.iter().any(|course| course.blocks.len() < course.wanted as usize) {
-        let mut made = Vec::new();
-        for at in shuffled(courses.len(), effort.seed, round) {
-            let course = &courses[at];
+    let (mut retries, mut disturbed_rounds, mut round) = (settings.blocks / RETRY_DIVISOR, 0, 0);
+    let mut check = DisturbanceCheck::new();
+    while progress.iter().any(|course| course.blocks.len() < course.wanted_blocks as usize) {
+        let mut measured = Vec::new();
+        for at in shuffled(progress.len(), settings.seed, round) {
+            let entry = &progress[at];
             if stop() {
                 return Ok(None);
             }
-            if course.blocks.len() >= course.wanted as usize {
+            if entry.blocks.len() >= entry.wanted_blocks as usize {
                 continue;
             }
-            match workers.measure_block(&course.what, course.operations)? {
+            match probers.measure_block(&entry.probe, entry.operations)? {
                 Ok(block) => {
-                    turns.used += block.used.to_duration();
-                    made.push((at, block));
+                    check.used += block.used.to_duration();
+                    measured.push((at, block));
                 }
                 Err(why) => {
                     let row =
-                        course.what.figures().first().map_or_else(String::new, |named| named.row.clone());
-                    return Err(Error::Cell(row, why));
+                        entry.probe.figures().first().map_or_else(String::new, |named| named.row.clone());
+                    return Err(Error::Probe(row, why));
                 }
             }
         }
         round += 1;
-        if turns.is_disturbed() {
-            if anew > 0 {
-                anew -= 1;
+        if check.is_disturbed() {
+            if retries > 0 {
+                retries -= 1;
                 continue;
             }
-            kept += 1;
+            disturbed_rounds += 1;
         }
-        for (at, block) in made {
-            courses[at].blocks.push(block);
+        for (at, block) in measured {
+            progress[at].blocks.push(block);
         }
     }
-    Ok((kept > 0).then(|| {
+    Ok((disturbed_rounds > 0).then(|| {
         let text = format!(
-            "{kept} of {} rounds were disturbed: others used more than {:.0} % of a processor, or the hypervisor \
+            "{disturbed_rounds} of {} rounds were disturbed: others used more than {:.0} % of a processor, or the hypervisor \
              took more than {:.0} % of the time; measure again on a quiet machine",
-            effort.blocks,
+            settings.blocks,
             FOREIGN * 100.0,
             STOLEN * 100.0
         );
@@ -207,24 +208,24 @@ fn measure_rounds(
 
 /// Time of a round, and processor time of its probers.
 struct DisturbanceCheck {
-    calm: InterferenceMeter,
+    meter: InterferenceMeter,
     used: Duration,
 }
 
 impl DisturbanceCheck {
     fn new() -> Self {
-        Self { calm: InterferenceMeter::new(), used: Duration::ZERO }
+        Self { meter: InterferenceMeter::new(), used: Duration::ZERO }
     }
 
     /// Whether others ran since the last check that spanned enough time to tell.
     fn is_disturbed(&mut self) -> bool {
-        if self.calm.elapsed() < TELLING {
+        if self.meter.elapsed() < MIN_ROUND_TIME {
             return false;
         }
         // The kernel charges a tick to whoever it meets: two of them may be nobody's fault.
         let slack = Duration::from_secs_f64(2.0 / rustix::param::clock_ticks_per_second() as f64);
-        let seen = self.calm.foreign_and_stolen(self.used + slack);
+        let interference = self.meter.foreign_and_stolen(self.used + slack);
         *self = Self::new();
-        seen.is_some_and(|(others, stolen)| others > FOREIGN || stolen > STOLEN)
+        interference.is_some_and(|(others, stolen)| others > FOREIGN || stolen > STOLEN)
     }
 }

@@ -41,7 +41,7 @@ struct Runtime {
 }
 
 /// Rows of the installed runtimes, and sentences on those that are missing or fail.
-pub fn measure(table: &str, effort: &ProbeSettings, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
+pub fn measure(table: &str, settings: &ProbeSettings, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
     let (mut figures, mut notes) = (Vec::new(), Vec::new());
     let folder = match ScratchFolder::new() {
         Ok(folder) => folder,
@@ -58,7 +58,7 @@ pub fn measure(table: &str, effort: &ProbeSettings, stop: &dyn Fn() -> bool) -> 
             Ok(rows) => {
                 for runtime in rows {
                     for place in [Placement::One, Placement::Free] {
-                        match figure(table, &runtime, place, effort, stop) {
+                        match measure_runtime(table, &runtime, place, settings, stop) {
                             Ok(Some(figure)) => figures.push(figure),
                             Ok(None) => return (figures, notes),
                             Err(why) => notes.push(format!("{} is not measured: {why}.", runtime.row)),
@@ -138,9 +138,9 @@ fn node(folder: &ScratchFolder) -> Result<Vec<Runtime>, String> {
 }
 
 /// The number after `before`, in the first matching line of the program's version output.
-fn version(program: &Path, ask: &str, before: &str) -> Option<u32> {
-    let said = Command::new(program).arg(ask).output().ok()?;
-    number_after(&String::from_utf8_lossy(&said.stdout), before)
+fn version(program: &Path, argument: &str, before: &str) -> Option<u32> {
+    let output = Command::new(program).arg(argument).output().ok()?;
+    number_after(&String::from_utf8_lossy(&output.stdout), before)
 }
 
 fn number_after(text: &str, before: &str) -> Option<u32> {
@@ -152,33 +152,33 @@ fn number_after(text: &str, before: &str) -> Option<u32> {
 }
 
 /// One program in one placement; none if interrupted.
-fn figure(
+fn measure_runtime(
     table: &str,
     runtime: &Runtime,
     place: Placement,
-    effort: &ProbeSettings,
+    settings: &ProbeSettings,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Figure>, String> {
     let processors = place.processors().map_err(|why| why.to_string())?.map(|places| places[0]);
     let mut command = Command::new(&runtime.program);
-    command.args(&runtime.arguments).args([effort.blocks.to_string(), effort.block.0.to_string()]);
-    let limit = WARMING + effort.block.to_duration() * effort.blocks * 4;
-    let calm = InterferenceMeter::new();
-    let said = match run(command, processors.as_slice(), limit, stop) {
+    command.args(&runtime.arguments).args([settings.blocks.to_string(), settings.block_time.0.to_string()]);
+    let limit = WARMING + settings.block_time.to_duration() * settings.blocks * 4;
+    let meter = InterferenceMeter::new();
+    let output = match run(command, processors.as_slice(), limit, stop) {
         Ok(said) => said,
         Err(NoOutput::Stopped) => return Ok(None),
         Err(NoOutput::Failed(why)) => return Err(why),
     };
-    let disturbed = disturbance_caveat(&calm);
+    let disturbed = disturbance_caveat(&meter);
     let mut lines = Vec::new();
-    for line in said.lines() {
+    for line in output.lines() {
         lines.push(
             serde_json::from_str::<PrintedBlock>(line).map_err(|why| format!("it says {line:?}: {why}"))?,
         );
     }
     let blocks: Vec<f64> = lines.iter().map(|line| line.ns).collect();
-    if blocks.len() != effort.blocks as usize {
-        return Err(format!("it was asked for {} blocks and says {}", effort.blocks, blocks.len()));
+    if blocks.len() != settings.blocks as usize {
+        return Err(format!("it was asked for {} blocks and says {}", settings.blocks, blocks.len()));
     }
     let handovers = lines.iter().map(|line| line.handovers).sum();
     let names = (table, runtime.row, place.name());
@@ -188,8 +188,8 @@ fn figure(
 }
 
 /// A caveat if others ran meanwhile.
-fn disturbance_caveat(calm: &InterferenceMeter) -> Option<Caveat> {
-    let (others, _) = calm.foreign_and_stolen(Duration::ZERO)?;
+fn disturbance_caveat(meter: &InterferenceMeter) -> Option<Caveat> {
+    let (others, _) = meter.foreign_and_stolen(Duration::ZERO)?;
     (others > FOREIGN).then(|| {
         let text = format!(
             "others used more than {:.0} % of a processor meanwhile; measure again on a quiet machine",

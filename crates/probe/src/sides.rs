@@ -79,7 +79,7 @@ fn lists(list: &str, number: u32) -> bool {
 const READY: usize = 0;
 const TURN: usize = 128;
 const PROCESSOR: usize = 256;
-const LEFT: usize = 384;
+const REPORT: usize = 384;
 const SIZE: Bytes = Bytes(4096);
 
 /// Not yet up, up, and failed.
@@ -114,16 +114,16 @@ impl SidesMemory {
     }
 
     /// Called by the other side at its end.
-    pub fn store_report(&self, left: SideReport) {
-        let all = [left.switches, left.took.0].map(u64::to_ne_bytes).concat();
-        self.memory.write(LEFT, &all);
+    pub fn store_report(&self, report: SideReport) {
+        let all = [report.switches, report.took.0].map(u64::to_ne_bytes).concat();
+        self.memory.write(REPORT, &all);
     }
 
     /// Called by this side after the other's end, which orders both.
     pub fn load_report(&self) -> SideReport {
         let number = |at: usize| {
             let mut bytes = [0; 8];
-            self.memory.read(LEFT + at, &mut bytes);
+            self.memory.read(REPORT + at, &mut bytes);
             u64::from_ne_bytes(bytes)
         };
         SideReport { switches: number(0), took: Nanos(number(8)) }
@@ -163,31 +163,31 @@ impl SidesMemory {
 pub fn run_both<T>(
     kind: TaskKind,
     placement: Placement,
-    common: &SidesMemory,
+    sides: &SidesMemory,
     here: impl FnOnce() -> io::Result<T>,
     there: impl FnOnce() -> io::Result<()> + Send,
 ) -> io::Result<T> {
     let _alarm = Alarm::within(LIMIT);
-    let places = placement.processors()?;
-    if let Some(places) = &places {
+    let processors = placement.processors()?;
+    if let Some(places) = &processors {
         check_processors(places)?;
     }
     let there = || {
-        let well = pin_side(places, 1).and_then(|()| {
-            common.set_state(UP);
+        let outcome = pin_side(processors, 1).and_then(|()| {
+            sides.set_state(UP);
             there()
         });
-        if well.is_err() {
-            common.set_state(FAILED);
+        if outcome.is_err() {
+            sides.set_state(FAILED);
         }
-        well.is_ok()
+        outcome.is_ok()
     };
     let here = || {
-        common.wait_until_up()?;
-        pin_side(places, 0)?;
+        sides.wait_until_up()?;
+        pin_side(processors, 0)?;
         here()
     };
-    let (done, other_well) = match kind {
+    let (done, other_succeeded) = match kind {
         TaskKind::Processes => {
             wait_until_single_threaded()?;
             let partner = ForkedChild::start(there)?;
@@ -201,12 +201,12 @@ pub fn run_both<T>(
             Ok((done?, well))
         })?,
     };
-    if other_well { Ok(done) } else { Err(io::Error::other("the other side has failed")) }
+    if other_succeeded { Ok(done) } else { Err(io::Error::other("the other side has failed")) }
 }
 
 /// Binds the calling thread to its processor.
-fn pin_side(places: Option<[u32; 2]>, side: usize) -> io::Result<()> {
-    places.map_or(Ok(()), |places| bind_to(&[places[side]]))
+fn pin_side(processors: Option<[u32; 2]>, side: usize) -> io::Result<()> {
+    processors.map_or(Ok(()), |places| bind_to(&[places[side]]))
 }
 
 /// Waits until this thread is the only one: a joined thread lingers for a moment, and would forbid to fork.

@@ -62,16 +62,16 @@ impl CgroupMount {
     /// The folder of the group that this /proc/PID/cgroup names for a controller, as in [`CgroupMount::is_of`].
     /// The top one if that is not visible from here, as in a container that sees only a part.
     pub fn folder_of(&self, cgroup: &str, controller: Option<&str>) -> PathBuf {
-        let mut members =
+        let mut entries =
             cgroup.lines().filter_map(parse_entry).filter(|one| has(one.controllers, controller));
-        let group = members.next().and_then(|one| Some(self.folder.join(below(one.path, &self.top)?)));
+        let group = entries.next().and_then(|one| Some(self.folder.join(path_below(one.path, &self.top)?)));
         group.filter(|group| group.is_dir()).unwrap_or_else(|| self.folder.clone())
     }
 }
 
 /// Whether `controllers` has `asked`; version 2 has no controllers, and matches only none.
-fn has(controllers: Option<&str>, asked: Option<&str>) -> bool {
-    match (controllers, asked) {
+fn has(controllers: Option<&str>, wanted: Option<&str>) -> bool {
+    match (controllers, wanted) {
         (Some(list), Some(name)) => list.split(',').any(|one| one == name),
         (None, None) => true,
         _ => false,
@@ -91,49 +91,49 @@ pub fn read(pid: u32) -> io::Result<GroupPaths> {
 /// # Errors
 /// If it has ended.
 pub fn find(root: &Path, pid: u32, cgroup: &str) -> io::Result<GroupPaths> {
-    let own = parse_mounts(&fs::read_to_string(root.join("proc/self/mountinfo"))?, root);
-    let members: Vec<CgroupEntry<'_>> = cgroup.lines().filter_map(parse_entry).collect();
-    let mut place = among(&own, &members);
+    let own_mounts = parse_mounts(&fs::read_to_string(root.join("proc/self/mountinfo"))?, root);
+    let entries: Vec<CgroupEntry<'_>> = cgroup.lines().filter_map(parse_entry).collect();
+    let mut paths = group_paths(&own_mounts, &entries);
     let complete = |line: &ControllerGroups| !line.groups.is_empty();
-    if [&place.cpu, &place.memory, &place.pids].into_iter().all(complete) {
-        return Ok(place);
+    if [&paths.cpu, &paths.memory, &paths.pids].into_iter().all(complete) {
+        return Ok(paths);
     }
     // In a container, what is not mounted here may be mounted where the process is.
     let its_root = root.join(format!("proc/{pid}/root"));
     if let Ok(text) = fs::read_to_string(root.join(format!("proc/{pid}/mountinfo"))) {
-        let there = among(&parse_mounts(&text, &its_root), &members);
+        let process_paths = group_paths(&parse_mounts(&text, &its_root), &entries);
         for (line, other) in [
-            (&mut place.cpu, there.cpu),
-            (&mut place.memory, there.memory),
-            (&mut place.pids, there.pids),
-            (&mut place.unified, there.unified),
+            (&mut paths.cpu, process_paths.cpu),
+            (&mut paths.memory, process_paths.memory),
+            (&mut paths.pids, process_paths.pids),
+            (&mut paths.unified, process_paths.unified),
         ] {
             if line.groups.is_empty() {
                 *line = other;
             }
         }
     }
-    Ok(place)
+    Ok(paths)
 }
 
-fn among(mounts: &[CgroupMount], members: &[CgroupEntry<'_>]) -> GroupPaths {
+fn group_paths(mounts: &[CgroupMount], entries: &[CgroupEntry<'_>]) -> GroupPaths {
     GroupPaths {
-        cpu: controller_groups(mounts, members, Some("cpu")),
-        memory: controller_groups(mounts, members, Some("memory")),
-        pids: controller_groups(mounts, members, Some("pids")),
-        unified: controller_groups(mounts, members, None),
+        cpu: controller_groups(mounts, entries, Some("cpu")),
+        memory: controller_groups(mounts, entries, Some("memory")),
+        pids: controller_groups(mounts, entries, Some("pids")),
+        unified: controller_groups(mounts, entries, None),
     }
 }
 
 /// A controller's groups: by version 1 if it is there, else by 2.
 fn controller_groups(
     mounts: &[CgroupMount],
-    members: &[CgroupEntry<'_>],
+    entries: &[CgroupEntry<'_>],
     controller: Option<&str>,
 ) -> ControllerGroups {
-    let Some(member) = members.iter().find(|member| has(member.controllers, controller)) else {
+    let Some(entry) = entries.iter().find(|member| has(member.controllers, controller)) else {
         return if controller.is_some() {
-            controller_groups(mounts, members, None)
+            controller_groups(mounts, entries, None)
         } else {
             ControllerGroups::default()
         };
@@ -142,10 +142,10 @@ fn controller_groups(
     let best = mounts
         .iter()
         .filter(|mount| mount.is_of(controller))
-        .filter_map(|mount| Some((mount, below(member.path, &mount.top)?)))
+        .filter_map(|mount| Some((mount, path_below(entry.path, &mount.top)?)))
         .max_by_key(|(_, below)| below.len());
     let Some((mount, below)) = best else {
-        return ControllerGroups { unified: member.controllers.is_none(), groups: Vec::new() };
+        return ControllerGroups { unified: entry.controllers.is_none(), groups: Vec::new() };
     };
     let mut groups = Vec::new();
     let mut path = Path::new(below);
@@ -162,11 +162,11 @@ fn controller_groups(
             None => break,
         }
     }
-    ControllerGroups { unified: member.controllers.is_none(), groups }
+    ControllerGroups { unified: entry.controllers.is_none(), groups }
 }
 
 /// The part of a group's path below the top of a mount; `None` if it is elsewhere.
-fn below<'a>(path: &'a str, top: &str) -> Option<&'a str> {
+fn path_below<'a>(path: &'a str, top: &str) -> Option<&'a str> {
     let rest = if top == "/" { path } else { path.strip_prefix(top)? };
     // `/../other`: outside of what this namespace shows.
     let inside = rest.is_empty() || rest.starts_with('/');
@@ -185,13 +185,13 @@ pub fn parse_entry(line: &str) -> Option<CgroupEntry<'_>> {
 /// The hierarchies in a mountinfo(5), with their folders below `root`.
 pub fn parse_mounts(text: &str, root: &Path) -> Vec<CgroupMount> {
     let mount = |line: &str| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let (top, point) = (unescape(place.next()?), unescape(place.next()?));
-        let mut kind = kind.split(' ');
-        let controllers = match kind.next()? {
+        let (mount_fields, fs_fields) = line.split_once(" - ")?;
+        let mut mount_fields = mount_fields.split(' ').skip(3);
+        let (top, point) = (unescape(mount_fields.next()?), unescape(mount_fields.next()?));
+        let mut fs_fields = fs_fields.split(' ');
+        let controllers = match fs_fields.next()? {
             "cgroup2" => None,
-            "cgroup" => Some(kind.nth(1)?.to_owned()),
+            "cgroup" => Some(fs_fields.nth(1)?.to_owned()),
             _ => return None,
         };
         Some(CgroupMount { top, folder: root.join(point.trim_start_matches('/')), controllers })

@@ -102,12 +102,12 @@ mod tests {
         for bind in ["127.0.0.1:0", "0.0.0.0:0"] {
             let listener = TcpListener::bind(bind).expect("a port is free");
             let at = listener.local_addr().expect("it is bound");
-            let its: Vec<TcpSocket> = tcp_sockets(std::process::id(), &[TcpState::LISTEN])
+            let own: Vec<TcpSocket> = tcp_sockets(std::process::id(), &[TcpState::LISTEN])
                 .into_iter()
                 .filter(|socket| socket.local == at)
                 .collect();
-            assert_eq!(its.len(), 1, "{its:?}");
-            assert!(socket_owners(&its).any(|pid| pid == std::process::id()));
+            assert_eq!(own.len(), 1, "{own:?}");
+            assert!(socket_owners(&own).any(|pid| pid == std::process::id()));
             assert_eq!(socket_owners(&[]).next(), None);
         }
     }

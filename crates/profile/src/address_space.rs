@@ -40,9 +40,9 @@ struct CodeMapping {
 /// The executable mappings of a process.
 #[derive(Clone, Default)]
 pub struct AddressSpace {
-    pieces: BTreeMap<u64, CodeMapping>,
+    mappings: BTreeMap<u64, CodeMapping>,
     unwinder: Unwinder,
-    looked: Option<Instant>,
+    last_read: Option<Instant>,
     runtimes: Runtimes,
 }
 
@@ -50,17 +50,17 @@ impl AddressSpace {
     /// The mappings of a running process; empty if they may not be read.
     pub fn of(pid: u32, files: &mut CodeFiles) -> Self {
         let mut space = Self::default();
-        space.look(pid, files);
+        space.read_mappings(pid, files);
         space
     }
 
     /// Reads the current mappings.
-    fn look(&mut self, pid: u32, files: &mut CodeFiles) {
-        self.looked = Some(Instant::now());
+    fn read_mappings(&mut self, pid: u32, files: &mut CodeFiles) {
+        self.last_read = Some(Instant::now());
         let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
         for line in maps.split(|byte| *byte == b'\n').take(MOST_MAPPINGS) {
             if let Some((start, length, offset, path)) = executable(line) {
-                let known = self.pieces.get(&start).is_some_and(|piece| piece.end == start + length);
+                let known = self.mappings.get(&start).is_some_and(|piece| piece.end == start + length);
                 if !known {
                     self.map(&MmapRecord { pid, start, length, offset, path }, files);
                 }
@@ -72,13 +72,13 @@ impl AddressSpace {
     pub fn map(&mut self, mapped: &MmapRecord<'_>, files: &mut CodeFiles) {
         let MmapRecord { pid, start, length, offset, path } = *mapped;
         let Some(end) = start.checked_add(length).filter(|end| *end > start) else { return };
-        let overlapping = self.pieces.range(..end).rev().take_while(|(_, piece)| piece.end > start);
+        let overlapping = self.mappings.range(..end).rev().take_while(|(_, piece)| piece.end > start);
         let overlapping: Vec<u64> = overlapping.map(|(start, _)| *start).collect();
         for old in overlapping {
-            self.pieces.remove(&old);
+            self.mappings.remove(&old);
             self.unwinder.remove_module(old);
         }
-        if self.pieces.len() >= MOST_MAPPINGS {
+        if self.mappings.len() >= MOST_MAPPINGS {
             return;
         }
         let file = match path {
@@ -100,7 +100,7 @@ impl AddressSpace {
             }
             (file, bias)
         });
-        self.pieces.insert(start, CodeMapping { end, file });
+        self.mappings.insert(start, CodeMapping { end, file });
     }
 
     /// Unwinds a sample's stack; functions that only the process can name are added to `made`.
@@ -109,40 +109,43 @@ impl AddressSpace {
         sample: &StackSample<'_>,
         rules: &mut UnwindCache,
         files: &CodeFiles,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
     ) -> Stack {
-        let (pieces, unwinder, runtimes) = (&self.pieces, &self.unwinder, &mut self.runtimes);
+        let (mappings, unwinder, runtimes) = (&self.mappings, &self.unwinder, &mut self.runtimes);
         if let Some(java) = &mut runtimes.java {
             java.open(sample.pid, files);
-            java.machine.iter_mut().for_each(HotSpot::begin);
+            java.vm.iter_mut().for_each(HotSpot::begin);
         }
-        let mut machine = runtimes.java.as_mut().and_then(|java| java.machine.as_mut());
+        let mut machine = runtimes.java.as_mut().and_then(|java| java.vm.as_mut());
         let thread = || namespace_tid(sample.pid, sample.tid).unwrap_or(sample.tid);
-        let left = machine.as_mut().filter(|_| sample.waits).and_then(|machine| machine.left_by(thread()));
+        let anchor = machine
+            .as_mut()
+            .filter(|_| sample.is_waiting)
+            .and_then(|machine| machine.last_java_frame(thread()));
         let (code, mut running);
         let mut runtime: Option<&mut dyn Runtime> = match (machine, &mut runtimes.javascript) {
             (Some(machine), _) => Some(machine),
             (None, Some(javascript)) => {
                 let (file, builtins, v8) = javascript.parts(sample.pid);
-                code = move |address| match place(pieces, address) {
+                code = move |address| match locate(mappings, address) {
                     Some(CodeLocation::File(of, address)) if of == file => builtins.code(address),
                     Some(CodeLocation::File(..)) => None,
                     // Nothing announces memory that becomes code later.
-                    Some(CodeLocation::Generated(_)) | None => Some(V8Code::Made),
+                    Some(CodeLocation::Generated(_)) | None => Some(V8Code::Generated),
                 };
                 running = V8Runtime { v8, code: &code };
                 Some(&mut running)
             }
             (None, None) => None,
         };
-        let mut stack = unwinder.unwind(sample, rules, reborrow(&mut runtime), made);
-        if sample.waits {
-            let is_code = |address: u64| place(pieces, address).is_some();
-            let runtime = runtime.map(|runtime| (runtime, left));
-            unwinder.complete(&mut stack, sample, rules, runtime, made, &is_code);
+        let mut stack = unwinder.unwind(sample, rules, reborrow(&mut runtime), names);
+        if sample.is_waiting {
+            let is_code = |address: u64| locate(mappings, address).is_some();
+            let runtime = runtime.map(|runtime| (runtime, anchor));
+            unwinder.complete(&mut stack, sample, rules, runtime, names, &is_code);
         }
         if let Some(python) = &mut runtimes.python {
-            python.put_into(&mut stack, sample, files, made);
+            python.insert_frames(&mut stack, sample, files, names);
         }
         stack
     }
@@ -153,36 +156,36 @@ impl AddressSpace {
     }
 
     /// Whether stacks must be read immediately after their samples.
-    pub fn changes_at_once(&self) -> bool {
-        self.runtimes.change_at_once()
+    pub fn needs_immediate_reads(&self) -> bool {
+        self.runtimes.needs_immediate_reads()
     }
 
     /// Whether there is a Java VM that could not be read.
-    pub fn hides_java(&self) -> bool {
-        self.runtimes.java.as_ref().is_some_and(|java| java.machine.is_none())
+    pub fn has_unreadable_java(&self) -> bool {
+        self.runtimes.java.as_ref().is_some_and(|java| java.vm.is_none())
     }
 
     /// What an address lies in; none: no code.
-    pub fn place(&self, address: u64) -> Option<CodeLocation> {
-        place(&self.pieces, address)
+    pub fn locate(&self, address: u64) -> Option<CodeLocation> {
+        locate(&self.mappings, address)
     }
 
     /// Like [`Self::place`]; if no code is known there, rereads the mappings: nothing announces memory that
     /// becomes code later, as JIT compilers produce it.
-    pub fn place_now(&mut self, address: u64, pid: u32, files: &mut CodeFiles) -> Option<CodeLocation> {
-        if let Some(place) = self.place(address) {
+    pub fn locate_now(&mut self, address: u64, pid: u32, files: &mut CodeFiles) -> Option<CodeLocation> {
+        if let Some(place) = self.locate(address) {
             return Some(place);
         }
-        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
+        if self.last_read.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
             return None;
         }
-        self.look(pid, files);
-        self.place(address)
+        self.read_mappings(pid, files);
+        self.locate(address)
     }
 }
 
-fn place(pieces: &BTreeMap<u64, CodeMapping>, address: u64) -> Option<CodeLocation> {
-    let (_, piece) = pieces.range(..=address).next_back().filter(|(_, piece)| address < piece.end)?;
+fn locate(mappings: &BTreeMap<u64, CodeMapping>, address: u64) -> Option<CodeLocation> {
+    let (_, piece) = mappings.range(..=address).next_back().filter(|(_, piece)| address < piece.end)?;
     Some(match piece.file {
         Some((file, bias)) => CodeLocation::File(file, address.wrapping_sub(bias)),
         None => CodeLocation::Generated(address),
@@ -253,7 +256,7 @@ mod tests {
             (399, Some(CodeLocation::Generated(399))),
             (400, None),
         ] {
-            assert_eq!(space.place(address), expected, "{address}");
+            assert_eq!(space.locate(address), expected, "{address}");
         }
     }
 
@@ -262,7 +265,7 @@ mod tests {
         let mut files = CodeFiles::default();
         let space = AddressSpace::of(std::process::id(), &mut files);
         let here = this_process as fn() as usize as u64;
-        let Some(CodeLocation::File(file, address)) = space.place(here) else {
+        let Some(CodeLocation::File(file, address)) = space.locate(here) else {
             panic!("it is code of a file")
         };
         let file = files.get(file).expect("it was read");

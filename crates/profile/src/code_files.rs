@@ -22,7 +22,7 @@ pub struct CodeFile {
 #[derive(Debug, Default)]
 pub struct CodeFiles {
     list: Vec<CodeFile>,
-    places: HashMap<Vec<u8>, u32>,
+    by_path: HashMap<Vec<u8>, u32>,
 }
 
 impl CodeFiles {
@@ -41,7 +41,7 @@ impl CodeFiles {
     }
 
     fn of(&mut self, path: &[u8], elf: impl FnOnce() -> Result<Elf, String>) -> Option<u32> {
-        if let Some(place) = self.places.get(path) {
+        if let Some(place) = self.by_path.get(path) {
             return Some(*place);
         }
         if self.list.len() >= MOST_MODULES {
@@ -51,7 +51,7 @@ impl CodeFiles {
         let place = self.list.len() as u32;
         self.list
             .push(CodeFile { name: crate::demangle::sanitize(&String::from_utf8_lossy(name)), elf: elf() });
-        self.places.insert(path.to_vec(), place);
+        self.by_path.insert(path.to_vec(), place);
         Some(place)
     }
 
@@ -94,7 +94,9 @@ fn read(path: &Path) -> Result<Elf, String> {
 
 /// Adds the names of a stripped file from its debug file, if that is installed for the process or here.
 fn with_names(mut elf: Elf, pid: u32) -> Elf {
-    let Some([first, rest @ ..]) = elf.build_id.as_deref().filter(|_| !elf.has_all) else { return elf };
+    let Some([first, rest @ ..]) = elf.build_id.as_deref().filter(|_| !elf.has_all_functions) else {
+        return elf;
+    };
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
     let path = format!("usr/lib/debug/.build-id/{first:02x}/{rest}.debug");
     let places = [format!("/proc/{pid}/root/{path}"), format!("/{path}")];

@@ -33,7 +33,7 @@ fn demangled(name: &str) -> Option<String> {
     if !name.starts_with("_Z") {
         return None;
     }
-    let behind = behind_thunk(name);
+    let behind = thunk_target(name);
     let symbol = cpp_demangle::Symbol::new(behind.as_deref().unwrap_or(name)).ok()?;
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type().recursion_limit(96);
     symbol.demangle_with_options(&options).ok()
@@ -41,7 +41,7 @@ fn demangled(name: &str) -> Option<String> {
 
 /// The method behind a compiler's thunk, which first adjusts `this` by one or two offsets: `_ZThn16_…`,
 /// `_ZTv0_n24_…` (Itanium C++ ABI).
-fn behind_thunk(name: &str) -> Option<String> {
+fn thunk_target(name: &str) -> Option<String> {
     let offset = |text: &str| {
         let digits = text.strip_prefix('n').unwrap_or(text);
         digits.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('_').map(str::to_owned)

@@ -19,7 +19,7 @@ const MOST_TABLES: u64 = 256 << 20;
 /// Sections of a Go program's function table; the second in position-independent ones.
 const GO_TABLES: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
 /// Prefix of the symbols of a Java VM's own tables (HotSpot).
-pub const MACHINE_TABLE: &[u8] = b"gHotSpotVM";
+pub const HOTSPOT_TABLE: &[u8] = b"gHotSpotVM";
 /// A Python interpreter's runtime state, and its version (3.11 and later).
 pub const RUNTIME: &[u8] = b"_PyRuntime";
 pub const VERSION: &[u8] = b"Py_Version";
@@ -38,14 +38,14 @@ pub struct Elf {
     segments: Vec<(Range<u64>, u64)>,
     pub symbols: Symbols,
     /// Whether `symbols` holds all functions, not only exported ones.
-    pub has_all: bool,
+    pub has_all_functions: bool,
     /// Identifies the debug file.
     pub build_id: Option<Vec<u8>>,
     pub tables: UnwindTables,
     /// Addresses of a Java VM's tables or a Python interpreter's state, by symbol.
-    pub own: Vec<(Vec<u8>, u64)>,
+    pub runtime_symbols: Vec<(Vec<u8>, u64)>,
     /// V8's debugger metadata constants, by name.
-    pub v8: Vec<(Vec<u8>, i32)>,
+    pub v8_constants: Vec<(Vec<u8>, i32)>,
 }
 
 /// Unwind sections, each with its address as the file states it.
@@ -96,8 +96,8 @@ impl Elf {
             ..Self::default()
         };
         elf.add(&file, file.elf_symbol_table());
-        elf.has_all = !elf.symbols.is_empty() || elf.add_go(&file);
-        if !elf.has_all {
+        elf.has_all_functions = !elf.symbols.is_empty() || elf.add_go(&file);
+        if !elf.has_all_functions {
             elf.add(&file, file.elf_dynamic_symbol_table());
         }
         elf.symbols.sort();
@@ -123,17 +123,17 @@ impl Elf {
             let rest = names.get(symbol.st_name(endian) as usize..).unwrap_or_default();
             // Objects are many; few matter here.
             if is_object && rest.starts_with(METADATA) {
-                self.add_number(file, symbol.st_value(endian), rest);
+                self.add_v8_constant(file, symbol.st_value(endian), rest);
                 continue;
             }
-            if is_object && ![MACHINE_TABLE, RUNTIME, VERSION].iter().any(|name| rest.starts_with(name)) {
+            if is_object && ![HOTSPOT_TABLE, RUNTIME, VERSION].iter().any(|name| rest.starts_with(name)) {
                 continue;
             }
             let Some(name) = rest.split(|byte| *byte == 0).next() else { continue };
             match is_function {
                 true => self.symbols.add(symbol.st_value(endian), symbol.st_size(endian), name),
-                false if self.own.len() < MOST_OWN => {
-                    self.own.push((name.to_vec(), symbol.st_value(endian)));
+                false if self.runtime_symbols.len() < MOST_OWN => {
+                    self.runtime_symbols.push((name.to_vec(), symbol.st_value(endian)));
                 }
                 false => {}
             }
@@ -150,24 +150,24 @@ impl Elf {
 
     /// A 4-byte number that the file has at an address; zero-initialised data is not in the file and reads
     /// as 0.
-    fn add_number<'d>(&mut self, file: &impl Object<'d>, address: u64, name: &[u8]) {
+    fn add_v8_constant<'d>(&mut self, file: &impl Object<'d>, address: u64, name: &[u8]) {
         let bytes = file.segments().find_map(|part| part.data_range(address, 4).ok().flatten());
         let number = bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_le_bytes);
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        if self.v8.len() < MOST_NUMBERS {
-            self.v8.push((name.to_vec(), number));
+        if self.v8_constants.len() < MOST_NUMBERS {
+            self.v8_constants.push((name.to_vec(), number));
         }
     }
 
     /// The address of a symbol in `own`, as the file states it.
     pub fn symbol_address(&self, name: &[u8]) -> Option<u64> {
-        self.own.iter().find(|(of, _)| of == name).map(|(_, address)| *address)
+        self.runtime_symbols.iter().find(|(of, _)| of == name).map(|(_, address)| *address)
     }
 
     /// Takes over the names of a debug file, if it has any.
     pub fn take_names(&mut self, names: Self) {
-        if names.has_all {
-            (self.symbols, self.has_all) = (names.symbols, true);
+        if names.has_all_functions {
+            (self.symbols, self.has_all_functions) = (names.symbols, true);
         }
     }
 
@@ -186,7 +186,7 @@ impl Elf {
 impl UnwindTables {
     fn of<'d>(file: &impl Object<'d>) -> Self {
         let mut room = MOST_TABLES;
-        let place = |name: &str| {
+        let address_range = |name: &str| {
             let section = file.section_by_name(name)?;
             Some(section.address()..section.address().checked_add(section.size())?)
         };
@@ -199,12 +199,12 @@ impl UnwindTables {
             room = room.checked_sub(bytes.len() as u64)?;
             (!bytes.is_empty()).then(|| bytes.into())
         };
-        let frames = place(".eh_frame").zip(data(".eh_frame"));
+        let frames = address_range(".eh_frame").zip(data(".eh_frame"));
         let debug_frames = if frames.is_none() { data(".debug_frame") } else { None };
         Self {
-            text: place(".text"),
-            got: place(".got"),
-            index: place(".eh_frame_hdr").zip(data(".eh_frame_hdr")),
+            text: address_range(".text"),
+            got: address_range(".got"),
+            index: address_range(".eh_frame_hdr").zip(data(".eh_frame_hdr")),
             frames,
             debug_frames,
         }
@@ -219,7 +219,7 @@ mod tests {
     fn this_program() {
         let bytes = std::fs::read("/proc/self/exe").expect("it is our own");
         let elf = Elf::read(bytes.as_slice()).expect("it is one");
-        assert!(elf.has_all && elf.tables.frames.is_some(), "{:?}", elf.tables.text);
+        assert!(elf.has_all_functions && elf.tables.frames.is_some(), "{:?}", elf.tables.text);
         let text = elf.tables.text.clone().expect("it has code");
         let at =
             elf.symbols.find(text.start + 0x1000).is_some() || elf.symbols.find(text.end - 0x1000).is_some();

@@ -29,10 +29,10 @@ pub fn add_symbols(symbols: &mut Symbols, table: &[u8], text: u64) -> bool {
 fn parse_table(symbols: &mut Symbols, table: &[u8], text: u64) -> Option<()> {
     let is_known = MAGIC.contains(&half(table, 0)?) && *table.get(7)? == WORD as u8;
     let code = Some(word(table, CODE)?).filter(|code| *code > 0).unwrap_or(text);
-    let names = table.get(place(table, NAMES)?..).filter(|_| is_known)?;
-    let rows = table.get(place(table, ROWS)?..)?;
+    let names = table.get(read_offset(table, NAMES)?..).filter(|_| is_known)?;
+    let rows = table.get(read_offset(table, ROWS)?..)?;
     // The last row only marks the end of the code.
-    let count = place(table, FUNCTIONS)?.min(MOST).min((rows.len() / ROW).saturating_sub(1));
+    let count = read_offset(table, FUNCTIONS)?.min(MOST).min((rows.len() / ROW).saturating_sub(1));
     for row in 0..count {
         let (from, about, to) =
             (half(rows, row * ROW)?, half(rows, row * ROW + 4)?, half(rows, (row + 1) * ROW)?);
@@ -51,7 +51,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at.checked_add(WORD)?)?.try_into().ok()?))
 }
 
-fn place(bytes: &[u8], at: usize) -> Option<usize> {
+fn read_offset(bytes: &[u8], at: usize) -> Option<usize> {
     word(bytes, at)?.try_into().ok()
 }
 
@@ -83,7 +83,7 @@ mod tests {
             let read = |bytes: &[u8]| Elf::read(bytes).expect("it is a program");
             assert!(is_go(&folder.path().join("program")), "{mode}");
             let (whole, named) = (read(&whole), read(&stripped));
-            assert!(named.has_all, "{mode}");
+            assert!(named.has_all_functions, "{mode}");
             let sized = whole.symbols.beginning_with(b"").filter(|(_, size, _)| *size > 0);
             let [same, other] = sized.fold([0, 0], |[same, other], (at, size, name)| {
                 // Only the other table has the ABI suffix.

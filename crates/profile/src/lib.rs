@@ -57,7 +57,7 @@ pub struct Sampling {
     at_unix_ms: u64,
     began: Instant,
     pids: Vec<u32>,
-    before: Option<u64>,
+    ticks_before: Option<u64>,
 }
 
 /// Samples these processes and all their descendants, present and future, `hz` times per second on each
@@ -66,53 +66,53 @@ pub struct Sampling {
 /// # Errors
 /// If none of them exists, or it is not permitted.
 pub fn start(pids: &[u32], hz: u32) -> Result<Sampling, Error> {
-    let asked = pids.first().copied().unwrap_or(0);
+    let first_pid = pids.first().copied().unwrap_or(0);
     let pids = with_descendants(pids);
     if pids.is_empty() {
-        return Err(Error::Gone(asked));
+        return Err(Error::Gone(first_pid));
     }
-    let mut gather = StackCollector::of(&pids);
-    let mut opened = PerfRings::open(&pids, hz, gather.changes_at_once())?;
+    let mut collector = StackCollector::of(&pids);
+    let mut perf = PerfRings::open(&pids, hz, collector.needs_immediate_reads())?;
     let stop = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&stop);
-    let (before, beside) = (ticks(&pids), unused_processors(&pids));
+    let (ticks_before, beside) = (ticks(&pids), unused_processors(&pids));
     let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
-    opened.begin()?;
+    perf.begin()?;
     let work = move || {
         // On processors that the target may not use, this takes nothing from it.
         if !beside.is_empty() {
             let _ = sys::bind_to(&beside);
         }
         // Without the permission, stacks that change at once are read later.
-        if opened.form.wakes && sys::set_real_time().is_err() {
+        if perf.config.wake_on_sample && sys::set_real_time().is_err() {
             let _ = rustix::process::setpriority_process(None, -20);
         }
-        gather.run(&mut opened, &ends);
-        (gather, opened.form.kernel)
+        collector.run(&mut perf, &ends);
+        (collector, perf.config.kernel)
     };
     let thread = Builder::new().name("profile".to_owned()).spawn(work);
     let thread = thread.map_err(|why| Error::Lacking { what: "there can be no thread", why })?;
-    Ok(Sampling { stop, thread: Some(thread), hz, at_unix_ms, began, pids, before })
+    Ok(Sampling { stop, thread: Some(thread), hz, at_unix_ms, began, pids, ticks_before })
 }
 
 /// A profile without names.
 pub struct RawProfile {
-    gather: StackCollector,
+    collector: StackCollector,
     /// All other fields of the profile.
-    about: Profile,
+    profile: Profile,
 }
 
 impl RawProfile {
     /// Adds names. Takes longer than sampling may: files are read for it.
     pub fn symbolize(self) -> Profile {
-        let Profile { at_unix_ms, length, hz, processor_time, without_kernel, .. } = self.about;
+        let Profile { at_unix_ms, length, hz, processor_time, without_kernel, .. } = self.profile;
         Profile {
             at_unix_ms,
             length,
             hz,
             processor_time,
             without_kernel,
-            ..symbolize::symbolize(self.gather)
+            ..symbolize::symbolize(self.collector)
         }
     }
 }
@@ -122,9 +122,9 @@ impl Sampling {
     pub fn end(mut self) -> Option<RawProfile> {
         let length = Nanos::from(self.began.elapsed());
         let after = ticks(&self.pids);
-        let (gather, kernel) = self.stop()?;
-        let ticks = after.zip(self.before).map(|(after, before)| after.saturating_sub(before));
-        let about = Profile {
+        let (collector, kernel) = self.stop()?;
+        let ticks = after.zip(self.ticks_before).map(|(after, before)| after.saturating_sub(before));
+        let profile = Profile {
             at_unix_ms: self.at_unix_ms,
             length,
             hz: self.hz,
@@ -132,7 +132,7 @@ impl Sampling {
             without_kernel: !kernel,
             ..Profile::default()
         };
-        Some(RawProfile { gather, about })
+        Some(RawProfile { collector, profile })
     }
 
     fn stop(&mut self) -> Option<(StackCollector, bool)> {

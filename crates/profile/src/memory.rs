@@ -91,7 +91,7 @@ impl<'m, M: ForeignMemory> ReadAhead<'m, M> {
     }
 
     /// With a piece read earlier.
-    pub fn known(memory: &'m M, from: u64, piece: &'m [u8]) -> Self {
+    pub fn with_piece(memory: &'m M, from: u64, piece: &'m [u8]) -> Self {
         Self { memory, from, piece }
     }
 }

@@ -10,16 +10,16 @@ const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const MMAP2: u32 = 10;
 /// `PERF_RECORD_MISC_COMM_EXEC`: the name changed on exec.
-const OF_EXEC: u16 = 1 << 13;
+const COMM_EXEC: u16 = 1 << 13;
 /// `PROT_EXEC`.
 const EXECUTABLE: u32 = 4;
 /// Markers between the addresses of a call chain that say whose follow (`PERF_CONTEXT_…`): the last 4095
 /// numbers.
-const CONTEXTS: u64 = -4095_i64 as u64;
+const FIRST_CONTEXT: u64 = -4095_i64 as u64;
 const CONTEXT_KERNEL: u64 = -128_i64 as u64;
 const CONTEXT_USER: u64 = -512_i64 as u64;
 /// A frame pointer that leads nowhere; 0 would mark a stack's root.
-const NOWHERE: u64 = 1;
+const INVALID_FRAME: u64 = 1;
 /// PID, TID and time at the end of every record but samples.
 const TRAILER: usize = 16;
 
@@ -28,9 +28,9 @@ pub enum PerfRecord<'a> {
     /// A thread was sampled.
     Sample(StackSample<'a>),
     /// A process mapped code.
-    Mapped(MmapRecord<'a>),
+    Mmap(MmapRecord<'a>),
     /// A thread's name changed.
-    Named {
+    Renamed {
         pid: u32,
         tid: u32,
         name: &'a [u8],
@@ -38,7 +38,7 @@ pub enum PerfRecord<'a> {
         exec: bool,
     },
     /// A process or thread was started.
-    Begun {
+    Started {
         /// Its process,
         pid: u32,
         /// and its parent; for a thread, the same.
@@ -65,7 +65,7 @@ pub struct StackSample<'a> {
     /// Whether the copy has the full size: the stack may continue beyond it.
     pub is_full: bool,
     /// It waited off-CPU: its frame pointer is unknown.
-    pub waits: bool,
+    pub is_waiting: bool,
 }
 
 /// Registers to unwind from.
@@ -102,8 +102,8 @@ impl Words<'_> {
 impl<'a> StackSample<'a> {
     /// A waiting thread, with its instruction pointer, stack pointer and stack.
     pub fn waiting(pid: u32, tid: u32, instruction: u64, pointer: u64, stack: &'a [u8]) -> Self {
-        let registers = Some(Registers { instruction, stack: pointer, frame: NOWHERE, link: 0 });
-        Self { pid, tid, chain: Words(&[]), registers, stack, is_full: false, waits: true }
+        let registers = Some(Registers { instruction, stack: pointer, frame: INVALID_FRAME, link: 0 });
+        Self { pid, tid, chain: Words(&[]), registers, stack, is_full: false, is_waiting: true }
     }
 
     /// Kernel addresses, innermost first.
@@ -119,7 +119,7 @@ impl<'a> StackSample<'a> {
     fn in_context(&self, wanted: u64) -> impl Iterator<Item = u64> {
         let mut context = 0;
         self.chain.iter().filter(move |word| {
-            if *word >= CONTEXTS {
+            if *word >= FIRST_CONTEXT {
                 context = *word;
                 return false;
             }
@@ -152,7 +152,15 @@ pub fn parse_record(kind: u32, misc: u16, body: &[u8]) -> Option<PerfRecord<'_>>
                     is_full = valid == length;
                 }
             }
-            Some(PerfRecord::Sample(StackSample { pid, tid, chain, registers, stack, is_full, waits: false }))
+            Some(PerfRecord::Sample(StackSample {
+                pid,
+                tid,
+                chain,
+                registers,
+                stack,
+                is_full,
+                is_waiting: false,
+            }))
         }
         MMAP2 => {
             let (pid, _) = (bytes.half()?, bytes.half()?);
@@ -162,13 +170,13 @@ pub fn parse_record(kind: u32, misc: u16, body: &[u8]) -> Option<PerfRecord<'_>>
             let access = bytes.half()?;
             bytes.half()?;
             let mapped = MmapRecord { pid, start, length, offset, path: text(bytes.0)? };
-            (access & EXECUTABLE != 0).then_some(PerfRecord::Mapped(mapped))
+            (access & EXECUTABLE != 0).then_some(PerfRecord::Mmap(mapped))
         }
         COMM => {
             let (pid, tid) = (bytes.half()?, bytes.half()?);
-            Some(PerfRecord::Named { pid, tid, name: text(bytes.0)?, exec: misc & OF_EXEC != 0 })
+            Some(PerfRecord::Renamed { pid, tid, name: text(bytes.0)?, exec: misc & COMM_EXEC != 0 })
         }
-        FORK => Some(PerfRecord::Begun { pid: bytes.half()?, parent: bytes.half()? }),
+        FORK => Some(PerfRecord::Started { pid: bytes.half()?, parent: bytes.half()? }),
         EXIT => {
             let (pid, _, tid) = (bytes.half()?, bytes.half()?, bytes.half()?);
             // A process has the number of its first thread.
@@ -281,14 +289,14 @@ mod tests {
             |access| [&head, &halves(&[access, 2])[..], b"/lib/a.so\0\0\0\0\0\0\0", &trailer].concat();
         let expected =
             MmapRecord { pid: 7, start: 0x1000, length: 0x2000, offset: 0x3000, path: b"/lib/a.so" };
-        assert_eq!(parse_record(MMAP2, 0, &mapped(5)), Some(PerfRecord::Mapped(expected)));
+        assert_eq!(parse_record(MMAP2, 0, &mapped(5)), Some(PerfRecord::Mmap(expected)));
         assert_eq!(parse_record(MMAP2, 0, &mapped(3)), None, "no code");
         let named = [&halves(&[7, 8]), &b"worker 1\0\0\0\0\0\0\0\0"[..], &trailer].concat();
-        let expected = PerfRecord::Named { pid: 7, tid: 8, name: b"worker 1", exec: true };
-        assert_eq!(parse_record(COMM, OF_EXEC, &named), Some(expected));
+        let expected = PerfRecord::Renamed { pid: 7, tid: 8, name: b"worker 1", exec: true };
+        assert_eq!(parse_record(COMM, COMM_EXEC, &named), Some(expected));
         assert_eq!(
             parse_record(FORK, 0, &halves(&[9, 7, 9, 7])),
-            Some(PerfRecord::Begun { pid: 9, parent: 7 })
+            Some(PerfRecord::Started { pid: 9, parent: 7 })
         );
         assert_eq!(parse_record(EXIT, 0, &halves(&[9, 7, 9, 7])), Some(PerfRecord::Ended { pid: 9 }));
         assert_eq!(parse_record(EXIT, 0, &halves(&[9, 7, 10, 7])), None, "a thread");

@@ -33,30 +33,30 @@ pub struct PerfRings {
     /// One per processor.
     pub rings: Vec<SampleRing>,
     /// Events of existing threads that sample into these rings.
-    others: Vec<SampleEvent>,
+    extra_events: Vec<SampleEvent>,
     /// Whether other processes are sampled too.
-    pub everyone: bool,
-    pub form: SampleConfig,
+    pub system_wide: bool,
+    pub config: SampleConfig,
 }
 
 impl PerfRings {
     /// # Errors
     /// If the kernel does not permit it, or there is no memory.
     pub fn open(pids: &[u32], hz: u32, wakes: bool) -> Result<Self, Error> {
-        let form = |kernel, stack_bytes| SampleConfig { hz, kernel, stack_bytes, wakes };
-        match open_per_processor(form(true, STACK_BYTES)) {
+        let config = |kernel, stack_bytes| SampleConfig { hz, kernel, stack_bytes, wake_on_sample: wakes };
+        match open_per_processor(config(true, STACK_BYTES)) {
             Err(why) if is_refusal(&why) => {}
             rings => {
                 return Ok(Self {
                     rings: rings?,
-                    others: Vec::new(),
-                    everyone: true,
-                    form: form(true, STACK_BYTES),
+                    extra_events: Vec::new(),
+                    system_wide: true,
+                    config: config(true, STACK_BYTES),
                 });
             }
         }
-        match open_per_thread(pids, form(true, LITTLE_STACK_BYTES)) {
-            Err(Error::Refused { .. }) => open_per_thread(pids, form(false, LITTLE_STACK_BYTES)),
+        match open_per_thread(pids, config(true, LITTLE_STACK_BYTES)) {
+            Err(Error::Refused { .. }) => open_per_thread(pids, config(false, LITTLE_STACK_BYTES)),
             opened => opened,
         }
     }
@@ -82,11 +82,11 @@ impl PerfRings {
     /// # Errors
     /// If the kernel lacks memory: the size stays, and this is not tried again.
     pub fn copy_more_stack(&mut self) -> Result<(), Error> {
-        if !self.everyone || self.form.stack_bytes >= MUCH_STACK_BYTES {
+        if !self.system_wide || self.config.stack_bytes >= MUCH_STACK_BYTES {
             return Ok(());
         }
-        self.form.stack_bytes = MUCH_STACK_BYTES;
-        let deeper = Self { rings: open_per_processor(self.form)?, others: Vec::new(), ..*self };
+        self.config.stack_bytes = MUCH_STACK_BYTES;
+        let deeper = Self { rings: open_per_processor(self.config)?, extra_events: Vec::new(), ..*self };
         deeper.begin()?;
         *self = deeper;
         Ok(())
@@ -98,7 +98,7 @@ impl PerfRings {
     /// If the kernel fails to enable an event.
     pub fn begin(&self) -> Result<(), Error> {
         let begun = self.rings.iter().try_for_each(SampleRing::begin);
-        let begun = begun.and_then(|()| self.others.iter().try_for_each(SampleEvent::begin));
+        let begun = begun.and_then(|()| self.extra_events.iter().try_for_each(SampleEvent::begin));
         begun.map_err(|why| Error::Lacking { what: "sampling does not begin", why })
     }
 }
@@ -108,12 +108,12 @@ fn is_refusal(error: &Error) -> bool {
 }
 
 /// Opens an event on each processor; an offline one has none.
-fn open_per_processor(form: SampleConfig) -> Result<Vec<SampleRing>, Error> {
+fn open_per_processor(config: SampleConfig) -> Result<Vec<SampleRing>, Error> {
     let mut rings = Vec::new();
     for processor in processors() {
-        match SampleEvent::open(SampledTask::Any, processor, form) {
+        match SampleEvent::open(SampledTask::Any, processor, config) {
             Err(why) if why.raw_os_error() == Some(ENODEV) => {}
-            event => rings.push(ring(event.map_err(|why| Error::of(0, why))?, form)?),
+            event => rings.push(ring(event.map_err(|why| Error::of(0, why))?, config)?),
         }
     }
     Ok(rings)
@@ -121,14 +121,14 @@ fn open_per_processor(form: SampleConfig) -> Result<Vec<SampleRing>, Error> {
 
 /// Opens events for each existing thread on each processor; threads and processes that these start are
 /// inherited.
-fn open_per_thread(pids: &[u32], form: SampleConfig) -> Result<PerfRings, Error> {
+fn open_per_thread(pids: &[u32], config: SampleConfig) -> Result<PerfRings, Error> {
     let mut rings = Vec::new();
-    let (mut others, mut gone) = (Vec::new(), pids.first().copied().unwrap_or(0));
+    let (mut extra_events, mut gone) = (Vec::new(), pids.first().copied().unwrap_or(0));
     for processor in processors() {
-        let mut own: Option<SampleRing> = None;
+        let mut first: Option<SampleRing> = None;
         for pid in pids {
             for thread in thread_ids(*pid) {
-                let event = match SampleEvent::open(SampledTask::Thread(thread), processor, form) {
+                let event = match SampleEvent::open(SampledTask::Thread(thread), processor, config) {
                     Ok(event) => event,
                     Err(why) if why.raw_os_error() == Some(ESRCH) => {
                         gone = *pid;
@@ -137,28 +137,28 @@ fn open_per_thread(pids: &[u32], form: SampleConfig) -> Result<PerfRings, Error>
                     Err(why) if why.raw_os_error() == Some(ENODEV) => break,
                     Err(why) => return Err(Error::of(*pid, why)),
                 };
-                match &own {
-                    None => own = Some(ring(event, form)?),
+                match &first {
+                    None => first = Some(ring(event, config)?),
                     Some(ring) => {
                         ring.collect_from(&event)
                             .map_err(|why| Error::Lacking { what: "samples find no room", why })?;
-                        others.push(event);
+                        extra_events.push(event);
                     }
                 }
             }
         }
-        rings.extend(own);
+        rings.extend(first);
     }
     if rings.is_empty() {
         return Err(Error::Gone(gone));
     }
-    Ok(PerfRings { rings, others, everyone: false, form })
+    Ok(PerfRings { rings, extra_events, system_wide: false, config })
 }
 
 /// A ring as large as this user may lock.
-fn ring(event: SampleEvent, form: SampleConfig) -> Result<SampleRing, Error> {
-    let times = (form.hz.div_ceil(RING_HZ) as usize).next_power_of_two().min(MOST_TIMES);
-    let mut pages = RING_SAMPLES * form.stack_bytes as usize * times / rustix::param::page_size();
+fn ring(event: SampleEvent, config: SampleConfig) -> Result<SampleRing, Error> {
+    let times = (config.hz.div_ceil(RING_HZ) as usize).next_power_of_two().min(MOST_TIMES);
+    let mut pages = RING_SAMPLES * config.stack_bytes as usize * times / rustix::param::page_size();
     let mut event = event;
     loop {
         event = match SampleRing::new(event, pages) {

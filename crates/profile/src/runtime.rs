@@ -25,7 +25,7 @@ impl StackPoint {
 
     /// The caller whose return address is in this stack slot, with this frame pointer; none: not further up
     /// the stack.
-    pub fn returned(self, place: u64, frame: u64, stack: &dyn Fn(u64) -> Option<u64>) -> Option<Self> {
+    pub fn caller(self, place: u64, frame: u64, stack: &dyn Fn(u64) -> Option<u64>) -> Option<Self> {
         let next = Self {
             instruction: stack(place)?,
             stack: place.checked_add(8)?,
@@ -48,10 +48,10 @@ pub trait Runtime {
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint>;
 
     /// Names the frames added by address so far, at the end of the stack.
-    fn end(&mut self, _made: &mut RuntimeNames, _frames: &mut Vec<Frame>) {}
+    fn end(&mut self, _names: &mut RuntimeNames, _frames: &mut Vec<Frame>) {}
 }

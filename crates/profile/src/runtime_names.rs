@@ -58,7 +58,7 @@ impl RuntimeNames {
     }
 
     /// The number of a frame of a single function.
-    pub fn alone(&mut self, function: RuntimeFunction) -> Option<u32> {
+    pub fn single_frame(&mut self, function: RuntimeFunction) -> Option<u32> {
         let number = self.number(function)?;
         self.frame(&[number])
     }
@@ -75,7 +75,7 @@ pub enum Frame {
     /// An address within its function.
     Address(u64),
     /// Number among [`RuntimeNames`].
-    Made(u32),
+    Named(u32),
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
             ["inner", "outer"].map(|name| made.number(function(name)).expect("there is room"));
         let both = made.frame(&[inner, outer]).expect("there is room");
         assert_eq!(made.frame(&[inner, outer]), Some(both), "it is the same");
-        let alone = made.alone(function("outer")).expect("there is room");
+        let alone = made.single_frame(function("outer")).expect("there is room");
         assert_eq!(made.frame(&[outer]), Some(alone), "it is the same");
         assert_ne!(alone, both);
         let names: Vec<&str> = made.functions(both).map(|function| function.name.as_str()).collect();

@@ -32,12 +32,12 @@ impl Runtimes {
     pub fn add(&mut self, place: Range<u64>, file: (u32, u64), elf: &Elf) {
         if elf.symbol_address(RUNTIME).is_some() {
             self.python = Some(Python::of(place, file, elf));
-        } else if !elf.own.is_empty() {
-            self.java = Some(Java { library: file, machine: None, looked: None });
+        } else if !elf.runtime_symbols.is_empty() {
+            self.java = Some(Java { library: file, vm: None, last_try: None });
         }
         // It is mapped in several parts.
         let is_known = self.javascript.as_ref().is_some_and(|javascript| javascript.file == file.0);
-        if let Some(layout) = Layout::of(&elf.v8).filter(|_| !is_known) {
+        if let Some(layout) = Layout::of(&elf.v8_constants).filter(|_| !is_known) {
             let builtins = Arc::new(Builtins::of(&elf.symbols));
             self.javascript = Some(JavaScript { file: file.0, builtins, layout, v8: None });
         }
@@ -46,11 +46,11 @@ impl Runtimes {
     /// The runtimes in a process just forked: a Java VM does not survive a fork, others do.
     pub fn inherited(&self) -> Self {
         let javascript = self.javascript.clone().map(|javascript| JavaScript { v8: None, ..javascript });
-        Self { java: None, python: self.python.as_ref().map(Python::again), javascript }
+        Self { java: None, python: self.python.as_ref().map(Python::for_child), javascript }
     }
 
     /// Whether stacks must be read immediately after their samples.
-    pub fn change_at_once(&self) -> bool {
+    pub fn needs_immediate_reads(&self) -> bool {
         self.python.is_some() || self.javascript.is_some()
     }
 }
@@ -60,8 +60,8 @@ pub struct Java {
     /// Its library and load bias.
     library: (u32, u64),
     /// Some once opened.
-    pub machine: Option<HotSpot<ProcessMemory>>,
-    looked: Option<Instant>,
+    pub vm: Option<HotSpot<ProcessMemory>>,
+    last_try: Option<Instant>,
 }
 
 #[derive(Clone)]
@@ -71,7 +71,7 @@ pub struct Python {
     code: InterpreterCode,
     /// Some once opened.
     interpreter: Option<Interpreter<ProcessMemory>>,
-    looked: Option<Instant>,
+    last_try: Option<Instant>,
     /// TIDs in the process's namespace, by ours.
     threads: HashMap<u32, u32>,
 }
@@ -89,13 +89,13 @@ pub struct JavaScript {
 impl Java {
     /// Opens the VM, unless that was tried just now.
     pub fn open(&mut self, pid: u32, files: &CodeFiles) {
-        if self.machine.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
+        if self.vm.is_some() || self.last_try.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
             return;
         }
-        self.looked = Some(Instant::now());
+        self.last_try = Some(Instant::now());
         let (file, bias) = self.library;
         let elf = files.get(file).and_then(|file| file.elf.as_ref().ok());
-        self.machine = elf.and_then(|elf| HotSpot::of(ProcessMemory(pid), &elf.own, bias));
+        self.vm = elf.and_then(|elf| HotSpot::of(ProcessMemory(pid), &elf.runtime_symbols, bias));
     }
 }
 
@@ -107,35 +107,35 @@ impl Python {
         let moved = |place: Range<u64>| place.start.wrapping_add(file.1)..place.end.wrapping_add(file.1);
         let loops = loops.filter_map(place).map(moved).collect();
         let code = InterpreterCode { module, loops };
-        Self { file, code, interpreter: None, looked: None, threads: HashMap::new() }
+        Self { file, code, interpreter: None, last_try: None, threads: HashMap::new() }
     }
 
     /// The same, in another process.
-    fn again(&self) -> Self {
-        Self { interpreter: None, looked: None, threads: HashMap::new(), ..self.clone() }
+    fn for_child(&self) -> Self {
+        Self { interpreter: None, last_try: None, threads: HashMap::new(), ..self.clone() }
     }
 
     /// Inserts Python's functions into a stack.
-    pub fn put_into(
+    pub fn insert_frames(
         &mut self,
         stack: &mut Stack,
         sample: &StackSample<'_>,
         files: &CodeFiles,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
     ) {
         self.open(sample.pid, files);
         let Some(interpreter) = &mut self.interpreter else { return };
         let inside = || namespace_tid(sample.pid, sample.tid).unwrap_or(sample.tid);
         let thread = *self.threads.entry(sample.tid).or_insert_with(inside);
-        interpreter.replace_frames(stack, thread, &self.code, made);
+        interpreter.replace_frames(stack, thread, &self.code, names);
     }
 
     /// Opens the interpreter, unless that was tried just now.
     fn open(&mut self, pid: u32, files: &CodeFiles) {
-        if self.interpreter.is_some() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
+        if self.interpreter.is_some() || self.last_try.is_some_and(|looked| looked.elapsed() < LOOK_AGAIN) {
             return;
         }
-        self.looked = Some(Instant::now());
+        self.last_try = Some(Instant::now());
         let (file, bias) = self.file;
         let Some(file) = files.get(file) else { return };
         let Ok(elf) = &file.elf else { return };

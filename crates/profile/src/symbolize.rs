@@ -16,13 +16,14 @@ use std::path::Path;
 const MOST_TEXT: u64 = 256 << 20;
 
 /// Names what was collected; the caller fills the profile's other fields.
-pub fn symbolize(gather: StackCollector) -> Profile {
+pub fn symbolize(collector: StackCollector) -> Profile {
     let mut names = Symbolizer::default();
-    let functions: Vec<Vec<u32>> = gather.list.iter().map(|code| names.functions(*code, &gather)).collect();
+    let functions: Vec<Vec<u32>> =
+        collector.locations.iter().map(|code| names.functions(*code, &collector)).collect();
     // Merges addresses of one function, and expands inlined functions.
     let mut tree = CallTree::bounded(MOST_NODES);
-    let mut places: Vec<Option<u32>> = Vec::with_capacity(gather.tree.nodes().len());
-    for node in gather.tree.nodes() {
+    let mut places: Vec<Option<u32>> = Vec::with_capacity(collector.tree.nodes().len());
+    for node in collector.tree.nodes() {
         let caller = node.caller().map(|caller| places[caller as usize]);
         let mut functions = functions[node.function() as usize].iter();
         places.push(match caller {
@@ -33,20 +34,20 @@ pub fn symbolize(gather: StackCollector) -> Profile {
                 .flatten(),
         });
     }
-    let (mut counts, mut other) = (BTreeMap::<(u32, u32), u64>::new(), gather.other);
-    for ((thread, place), samples) in &gather.counts {
-        match places[*place as usize] {
-            Some(place) => *counts.entry((*thread, place)).or_default() += samples,
+    let (mut counts, mut other) = (BTreeMap::<(u32, u32), u64>::new(), collector.other);
+    for ((thread, node), samples) in &collector.counts {
+        match places[*node as usize] {
+            Some(node) => *counts.entry((*thread, node)).or_default() += samples,
             None => other += samples,
         }
     }
     Profile {
-        processes: gather.processes,
-        samples: gather.samples,
-        lost: gather.lost,
+        processes: collector.processes,
+        samples: collector.samples,
+        lost: collector.lost,
         other,
-        truncated: gather.truncated,
-        threads: gather.threads,
+        truncated: collector.truncated,
+        threads: collector.threads,
         modules: names.modules,
         functions: names.functions,
         calls: tree.into_nodes(),
@@ -63,20 +64,20 @@ pub fn symbolize(gather: StackCollector) -> Profile {
 struct Symbolizer {
     functions: Vec<CodeFunction>,
     /// By module and address of the function, which tells it from others of the same name.
-    places: HashMap<(u32, Vec<u8>), u32>,
+    function_numbers: HashMap<(u32, Vec<u8>), u32>,
     modules: Vec<CodeModule>,
-    module_places: HashMap<CodeModule, u32>,
+    module_numbers: HashMap<CodeModule, u32>,
     kernel: Option<Symbols>,
     /// Perf maps by process.
-    generated: HashMap<u32, Symbols>,
+    perf_maps: HashMap<u32, Symbols>,
 }
 
 impl Symbolizer {
     /// The function numbers of a frame, at least one, outermost first.
-    fn functions(&mut self, code: FrameLocation, gather: &StackCollector) -> Vec<u32> {
+    fn functions(&mut self, code: FrameLocation, collector: &StackCollector) -> Vec<u32> {
         let number = match code {
-            FrameLocation::Made(frame) => {
-                return gather.made.functions(frame).rev().map(|made| self.add_made(made)).collect();
+            FrameLocation::Named(frame) => {
+                return collector.names.functions(frame).rev().map(|made| self.add_named(made)).collect();
             }
             FrameLocation::Kernel(address) => {
                 let kernel = self.kernel.take().unwrap_or_else(|| {
@@ -92,14 +93,14 @@ impl Symbolizer {
                 self.add("[Java]", Some(UnnamedReason::Unreadable { why }), None)
             }
             FrameLocation::Generated(pid, address) => {
-                let made = self.generated.remove(&pid).unwrap_or_else(|| read_perf_map(pid));
-                let nameless = made.is_empty().then_some(UnnamedReason::Generated);
-                let number = self.add("[generated]", nameless, made.find(address).map(|(_, name)| name));
-                self.generated.insert(pid, made);
+                let perf_map = self.perf_maps.remove(&pid).unwrap_or_else(|| read_perf_map(pid));
+                let nameless = perf_map.is_empty().then_some(UnnamedReason::Generated);
+                let number = self.add("[generated]", nameless, perf_map.find(address).map(|(_, name)| name));
+                self.perf_maps.insert(pid, perf_map);
                 number
             }
             FrameLocation::File(file, address) => {
-                match gather.files.get(file).map(|file| (file, &file.elf)) {
+                match collector.files.get(file).map(|file| (file, &file.elf)) {
                     None => self.add("[unknown]", None, None),
                     Some((file, Err(why))) => {
                         self.add(&file.name, Some(UnnamedReason::Unreadable { why: why.clone() }), None)
@@ -111,8 +112,8 @@ impl Symbolizer {
                             .map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
                         // What the kernel maps into processes has no file with more symbols.
                         let is_file = !file.name.starts_with('[');
-                        let nameless =
-                            (!elf.has_all && is_file).then_some(UnnamedReason::Stripped { build_id });
+                        let nameless = (!elf.has_all_functions && is_file)
+                            .then_some(UnnamedReason::Stripped { build_id });
                         // A stripped library has names for exported functions, which must not be given to
                         // the unnamed functions between them.
                         self.add(&file.name, nameless, elf.symbols.find(address).map(|(_, name)| name))
@@ -128,7 +129,7 @@ impl Symbolizer {
         let module = self.module(module, nameless);
         let symbol = name.unwrap_or_default().to_vec();
         let functions = &mut self.functions;
-        *self.places.entry((module, symbol)).or_insert_with_key(|(_, symbol)| {
+        *self.function_numbers.entry((module, symbol)).or_insert_with_key(|(_, symbol)| {
             let name = match symbol.is_empty() {
                 true => self.modules[module as usize].name.clone(),
                 false => demangle(symbol),
@@ -143,11 +144,11 @@ impl Symbolizer {
     }
 
     /// The number of a function that its process named.
-    fn add_made(&mut self, made: &RuntimeFunction) -> u32 {
-        let module = self.module(&made.module, None);
-        let RuntimeFunction { name, file, line, .. } = made;
+    fn add_named(&mut self, function: &RuntimeFunction) -> u32 {
+        let module = self.module(&function.module, None);
+        let RuntimeFunction { name, file, line, .. } = function;
         let functions = &mut self.functions;
-        *self.places.entry((module, name.clone().into_bytes())).or_insert_with(|| {
+        *self.function_numbers.entry((module, name.clone().into_bytes())).or_insert_with(|| {
             let (name, file, line) = (name.clone(), file.clone(), *line);
             functions.push(CodeFunction { name, module, file, line });
             functions.len() as u32 - 1
@@ -157,7 +158,7 @@ impl Symbolizer {
     fn module(&mut self, name: &str, nameless: Option<UnnamedReason>) -> u32 {
         let module = CodeModule { name: name.to_owned(), nameless };
         let modules = &mut self.modules;
-        *self.module_places.entry(module).or_insert_with_key(|module| {
+        *self.module_numbers.entry(module).or_insert_with_key(|module| {
             modules.push(module.clone());
             modules.len() as u32 - 1
         })

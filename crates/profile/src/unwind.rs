@@ -29,8 +29,8 @@ pub struct UnwindCache(CacheNative<MayAllocateDuringUnwind>);
 pub struct UnwindModule(Module<Arc<[u8]>>);
 
 /// A file mapped at `place` with this load bias; none without tables, or if the addresses are impossible.
-pub fn unwind_module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<UnwindModule> {
-    if tables.frames.is_none() && tables.debug_frames.is_none() || bias > place.start {
+pub fn unwind_module(range: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<UnwindModule> {
+    if tables.frames.is_none() && tables.debug_frames.is_none() || bias > range.start {
         return None;
     }
     let UnwindTables { text, got, frames, index, debug_frames } = tables.clone();
@@ -46,7 +46,7 @@ pub fn unwind_module(place: Range<u64>, bias: u64, tables: &UnwindTables) -> Opt
         debug_frame: debug_frames,
         ..ExplicitModuleSectionInfo::default()
     };
-    Some(UnwindModule(Module::new(String::new(), place, bias, sections)))
+    Some(UnwindModule(Module::new(String::new(), range, bias, sections)))
 }
 
 /// A user-space stack.
@@ -76,26 +76,26 @@ impl Unwinder {
         sample: &StackSample<'_>,
         rules: &mut UnwindCache,
         runtime: Option<&mut dyn Runtime>,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
     ) -> Stack {
         let mut chain = sample.user();
         let Some(registers) = sample.registers.filter(|_| !sample.stack.is_empty()) else {
             return by_frame_pointers(&mut chain);
         };
-        let mut stack = self.by_tables(begin(registers), sample, rules, runtime, made);
+        let mut stack = self.by_tables(begin(registers), sample, rules, runtime, names);
         let Some(Frame::Address(last)) = stack.frames.last().filter(|_| !stack.whole) else { return stack };
         // From an address common to both, the kernel's chain may reach further.
         let last = last + u64::from(stack.frames.len() > 1);
-        let (mut seen, mut beyond) = (0, Vec::new());
+        let (mut skipped, mut beyond) = (0, Vec::new());
         while let Some(address) = chain.next() {
-            seen += 1;
+            skipped += 1;
             if address == last {
                 beyond = by_frame_pointers_after(&mut chain);
                 break;
             }
         }
         if !beyond.is_empty() {
-            stack.whole = seen + beyond.len() < CHAIN;
+            stack.whole = skipped + beyond.len() < CHAIN;
             stack.frames.extend(beyond);
             stack.frames.truncate(MOST_FRAMES);
         }
@@ -112,7 +112,7 @@ impl Unwinder {
         sample: &StackSample<'_>,
         rules: &mut UnwindCache,
         runtime: Option<(&mut dyn Runtime, Option<StackPoint>)>,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
         is_code: &dyn Fn(u64) -> bool,
     ) {
         let is_whole = |stack: &Stack| {
@@ -124,7 +124,7 @@ impl Unwinder {
         if let (Some(runtime), Some(left)) = (&mut runtime, left) {
             let is_native = |frame: &Frame| matches!(frame, Frame::Address(at) if !runtime.has(*at));
             let native = stack.frames.iter().take_while(|frame| is_native(frame)).count();
-            let outside = self.by_tables(left, sample, rules, Some(&mut **runtime), made);
+            let outside = self.by_tables(left, sample, rules, Some(&mut **runtime), names);
             stack.frames.truncate(native);
             stack.frames.extend(outside.frames);
             stack.whole = outside.whole;
@@ -132,7 +132,7 @@ impl Unwinder {
         }
         for frame in frame_pointers(registers.stack, sample.stack).take(MOST_TRIED) {
             let from = begin(Registers { frame, ..registers });
-            let found = self.by_tables(from, sample, rules, reborrow(&mut runtime), made);
+            let found = self.by_tables(from, sample, rules, reborrow(&mut runtime), names);
             if is_whole(&found) {
                 *stack = found;
                 return;
@@ -146,33 +146,33 @@ impl Unwinder {
         sample: &StackSample<'_>,
         rules: &mut UnwindCache,
         mut runtime: Option<&mut dyn Runtime>,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
     ) -> Stack {
         let copied_from = sample.registers.map_or(0, |registers| registers.stack);
         let word = |address| word(copied_from, sample.stack, address);
         let mut read = |address| word(address).ok_or(());
-        let mut native = returned(from);
+        let mut native = registers_at(from);
         let mut at = match FrameAddress::from_return_address(from.instruction).filter(|_| !from.innermost) {
             Some(caller) => caller,
             None => FrameAddress::from_instruction_pointer(from.instruction),
         };
         let mut stack = Stack { frames: Vec::new(), whole: false };
-        let mut misses_none = true;
+        let mut is_complete = true;
         while stack.frames.len() < MOST_FRAMES {
             let address = at.address_for_lookup();
             let next = match &mut runtime {
                 Some(runtime) if runtime.has(address) => {
-                    let next = runtime.step(point(&native, at), &word, made, &mut stack.frames);
+                    let next = runtime.step(point(&native, at), &word, names, &mut stack.frames);
                     next.map(|next| {
-                        native = returned(next);
-                        misses_none &= next.whole;
+                        native = registers_at(next);
+                        is_complete &= next.whole;
                         next.instruction
                     })
                 }
                 _ => {
                     stack.frames.push(Frame::Address(address));
                     let next = self.0.unwind_frame(at, &mut native, &mut rules.0, &mut read);
-                    stack.whole = matches!(next, Ok(None)) && misses_none;
+                    stack.whole = matches!(next, Ok(None)) && is_complete;
                     next.ok().flatten()
                 }
             };
@@ -180,7 +180,7 @@ impl Unwinder {
             at = next;
         }
         if let Some(runtime) = runtime {
-            runtime.end(made, &mut stack.frames);
+            runtime.end(names, &mut stack.frames);
         }
         stack
     }
@@ -238,7 +238,7 @@ fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
 }
 
 /// The registers at a point; a caller's return address is its instruction pointer.
-fn returned(to: StackPoint) -> UnwindRegsNative {
+fn registers_at(to: StackPoint) -> UnwindRegsNative {
     let StackPoint { instruction, stack, frame, link, innermost, .. } = to;
     native(Registers { instruction, stack, frame, link: if innermost { link } else { instruction } })
 }

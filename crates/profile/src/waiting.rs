@@ -26,9 +26,9 @@ const FAULT: &str = "page fault";
 const COMMAND: u64 = 0x7F;
 const WAIT: u64 = 0;
 const WAIT_BITSET: u64 = 9;
-const LOCK_PI: [u64; 2] = [6, 13];
-const WAITED_FOR: u32 = 1 << 31;
-const NUMBER: u32 = (1 << 30) - 1;
+const FUTEX_LOCK_PI: [u64; 2] = [6, 13];
+const FUTEX_WAITERS: u32 = 1 << 31;
+const FUTEX_TID_MASK: u32 = (1 << 30) - 1;
 /// The word of a contended lock; glibc's mutexes have four more after it: depth, owner TID, number of
 /// users, and kind, of a few bits.
 const CONTENDED: u32 = 2;
@@ -41,13 +41,13 @@ const MOST_KIND: i32 = 0x1FF;
 /// # Errors
 /// If none of the processes exists, or it may not be read where they wait.
 pub fn sample_waiting(pids: &[u32]) -> Result<Profile, Error> {
-    let asked = pids.first().copied().unwrap_or(0);
+    let first_pid = pids.first().copied().unwrap_or(0);
     let pids = with_descendants(pids);
     if pids.is_empty() {
-        return Err(Error::Gone(asked));
+        return Err(Error::Gone(first_pid));
     }
     let (at_unix_ms, began) = (sys::now().unix_ms(), Instant::now());
-    let mut gather = StackCollector::of(&pids);
+    let mut collector = StackCollector::of(&pids);
     let threads = pids.iter().flat_map(|pid| thread_ids(*pid).into_iter().map(|tid| (*pid, tid)));
     let (mut refused, mut holders) = (None, HashMap::new());
     for (pid, tid) in threads.take(MOST_THREADS) {
@@ -55,8 +55,8 @@ pub fn sample_waiting(pids: &[u32]) -> Result<Profile, Error> {
             Ok(Some(WaitingThread { call, instruction, pointer, stack, held_by })) => {
                 let sample = StackSample::waiting(pid, tid, instruction, pointer, &stack);
                 let name =
-                    |number| holders.entry((pid, number)).or_insert_with(|| thread(pid, number)).clone();
-                gather.count_waiting(&sample, &call, held_by.and_then(name));
+                    |number| holders.entry((pid, number)).or_insert_with(|| thread_name(pid, number)).clone();
+                collector.count_waiting(&sample, &call, held_by.and_then(name));
             }
             Ok(None) => {}
             Err(why) if why.kind() == ErrorKind::PermissionDenied => refused = Some((pid, why)),
@@ -65,11 +65,11 @@ pub fn sample_waiting(pids: &[u32]) -> Result<Profile, Error> {
         }
     }
     match refused {
-        Some((pid, why)) if gather.samples == 0 => Err(Error::Hidden { pid, why }),
+        Some((pid, why)) if collector.samples == 0 => Err(Error::Hidden { pid, why }),
         _ => Ok(Profile {
             at_unix_ms,
             length: Nanos::from(began.elapsed()),
-            ..crate::symbolize::symbolize(gather)
+            ..crate::symbolize::symbolize(collector)
         }),
     }
 }
@@ -123,12 +123,12 @@ fn lock_holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
     let mut words = text.split_whitespace();
     (words.next()?.parse() == Ok(sys::syscall_number("futex")?)).then_some(())?;
     let mut argument = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
-    let (address, asked, expected) = (argument()?, argument()? & COMMAND, argument()? as u32);
+    let (address, operation, expected) = (argument()?, argument()? & COMMAND, argument()? as u32);
     let word = memory.int(address)?.cast_unsigned();
-    let number = match asked {
-        asked if LOCK_PI.contains(&asked) => word & NUMBER,
+    let number = match operation {
+        operation if FUTEX_LOCK_PI.contains(&operation) => word & FUTEX_TID_MASK,
         WAIT | WAIT_BITSET if expected != word => return None,
-        WAIT | WAIT_BITSET if word & WAITED_FOR != 0 => word & NUMBER,
+        WAIT | WAIT_BITSET if word & FUTEX_WAITERS != 0 => word & FUTEX_TID_MASK,
         WAIT | WAIT_BITSET if word == CONTENDED => {
             let behind = |words: u64| memory.int(address.checked_add(4 * words)?);
             let is_lock = behind(3)? > 0 && (0..=MOST_KIND).contains(&behind(4)?);
@@ -140,7 +140,7 @@ fn lock_holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
 }
 
 /// The name and TID of the thread with this TID in the process's namespace, if any.
-fn thread(pid: u32, number: u32) -> Option<String> {
+fn thread_name(pid: u32, number: u32) -> Option<String> {
     let tid = thread_ids(pid).into_iter().find(|tid| namespace_tid(pid, *tid) == Some(number))?;
     let name = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
     Some(format!("{} (thread {tid})", name.trim()))
@@ -165,13 +165,14 @@ pub fn fuzz(bytes: &[u8]) {
     use crate::unwind::{UnwindCache, Unwinder};
     let text = String::from_utf8_lossy(bytes);
     lock_holder(&crate::memory::RepeatingMemory(bytes), &text);
-    let said = parse_syscall(&text);
-    let (pointer, instruction) = said.map_or((0x7000, 9), |(_, pointer, instruction)| (pointer, instruction));
+    let parsed = parse_syscall(&text);
+    let (pointer, instruction) =
+        parsed.map_or((0x7000, 9), |(_, pointer, instruction)| (pointer, instruction));
     let sample = StackSample::waiting(1, 1, instruction, pointer, bytes);
-    let (unwinder, mut rules, mut made) =
+    let (unwinder, mut rules, mut names) =
         (Unwinder::default(), UnwindCache::default(), RuntimeNames::default());
-    let mut stack = unwinder.unwind(&sample, &mut rules, None, &mut made);
-    unwinder.complete(&mut stack, &sample, &mut rules, None, &mut made, &|at| at % 2 == 0);
+    let mut stack = unwinder.unwind(&sample, &mut rules, None, &mut names);
+    unwinder.complete(&mut stack, &sample, &mut rules, None, &mut names, &|at| at % 2 == 0);
     assert!(stack.frames.len() <= crate::unwind::MOST_FRAMES);
 }
 
@@ -205,7 +206,7 @@ mod tests {
         let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         let glibc = bytes(&[2, 0, 4711, 1, 0, 0, 0, 0]);
         let others = bytes(&[2, 0, 4711, 1, 9_999, 0, 0, 0]);
-        let own = bytes(&[WAITED_FOR | 4711, 0, 8, 1]);
+        let own = bytes(&[FUTEX_WAITERS | 4711, 0, 8, 1]);
         for (lock, call, expected) in [
             (&glibc, format!("{futex} 0x100 0x80 0x2 0x0 0x0 0x0 0x7f00 0x7f20"), Some(4711)),
             (&glibc, format!("{futex} 0x100 0x189 0x2 0x0 0x0 0x0 0x7f00 0x7f20"), Some(4711)),

@@ -45,7 +45,7 @@ impl Diagnosis {
     /// If the load generator was the limit: what the target itself had next to nothing left of.
     pub fn also_saturated(&self) -> Option<&Finding> {
         let is_full =
-            |finding: &&Finding| finding.cause.is_resource() && finding.confidence.value() >= SURE_ENOUGH;
+            |finding: &&Finding| finding.cause.is_resource() && finding.confidence.value() >= MIN_CONFIDENCE;
         self.findings.iter().skip(1).find(is_full).filter(|_| self.cause() == Some(Cause::Generator))
     }
 
@@ -93,7 +93,7 @@ pub struct Finding {
 }
 
 /// A confidence is medium from here on.
-const SURE_ENOUGH: f64 = 0.5;
+const MIN_CONFIDENCE: f64 = 0.5;
 
 /// The confidence in a finding: the product of four factors, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ impl Confidence {
     pub fn word(self) -> &'static str {
         match self.value() {
             v if v >= 0.8 => "high",
-            v if v >= SURE_ENOUGH => "medium",
+            v if v >= MIN_CONFIDENCE => "medium",
             _ => "low",
         }
     }

@@ -203,25 +203,25 @@ pub struct ArmAnswer {
 
 impl ArmAnswer {
     /// All answers of an experiment, in the order of its hypotheses, without placebos.
-    pub fn all(design: &Design, standing: &ExperimentState) -> Vec<Self> {
+    pub fn from_state(design: &Design, state: &ExperimentState) -> Vec<Self> {
         let arm = |asked: &Hypothesis| {
-            let raised = |asked: &Hypothesis| {
+            let compared_arm = |asked: &Hypothesis| {
                 let mut raised = asked.contrast.iter().filter(|(_, weight)| *weight > 0.0);
                 raised.next().filter(|_| asked.contrast.len() == 2).map(|(arm, _)| *arm)
             };
-            let arm = raised(asked)?;
-            let asked = design.hypotheses.iter().filter(|other| raised(other) == Some(arm)).count();
+            let arm = compared_arm(asked)?;
+            let asked = design.hypotheses.iter().filter(|other| compared_arm(other) == Some(arm)).count();
             design.arms.get(arm).filter(|_| asked == 1).map(|arm| arm.name.clone())
         };
         let answer = |judged: &HypothesisResult| {
-            let asked = design.hypotheses.get(judged.hypothesis?)?;
+            let hypothesis = design.hypotheses.get(judged.hypothesis?)?;
             Some(Self {
-                arm: arm(asked).unwrap_or_else(|| judged.name.clone()),
+                arm: arm(hypothesis).unwrap_or_else(|| judged.name.clone()),
                 answer: judged.answer,
                 factor: judged.ratio.map(|ratio| ratio.value),
             })
         };
-        standing.judged.iter().filter_map(answer).collect()
+        state.judged.iter().filter_map(answer).collect()
     }
 }
 

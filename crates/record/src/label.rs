@@ -23,8 +23,8 @@ impl Label {
     }
 
     /// Whether it has this tag: as given, or as a key with any value.
-    pub fn has(&self, asked: &str) -> bool {
-        self.tags.iter().any(|tag| tag == asked || tag.split_once('=').is_some_and(|(key, _)| key == asked))
+    pub fn has(&self, wanted: &str) -> bool {
+        self.tags.iter().any(|tag| tag == wanted || tag.split_once('=').is_some_and(|(key, _)| key == wanted))
     }
 }
 

@@ -53,7 +53,7 @@ pub use profile::{
     UnnamedReason,
 };
 pub use run_kind::{LimitUnit, RunKind, SystemLimitUnit};
-pub use silence::{CatchUp, SILENCE, Silence, WAITED_FOR, freed_within};
+pub use silence::{CatchUp, MAX_CATCH_UP, MIN_SILENCE, Silence, freed_within};
 pub use slice::{BLOCK, BLOCKS_PER_SLICE, SLICE, Slice, StepSlice};
 pub use slice_merger::{SliceMerger, TrialCounts};
 pub use steady::SteadyResponse;

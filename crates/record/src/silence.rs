@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// A shorter stretch without an answer is no silence: at low rates, and with slow targets, it is ordinary.
-pub const SILENCE: Nanos = Nanos::from_millis(100);
+pub const MIN_SILENCE: Nanos = Nanos::from_millis(100);
 
 /// A stretch in which no request of any loop ended while some were in flight. torment's own stalls do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,8 +24,8 @@ impl Silence {
     }
 
     /// The target's silences, from lists that each know only their own answers: the intersection of all.
-    pub(crate) fn intersection(seen: &[Vec<Self>]) -> Vec<Self> {
-        let Some((first, others)) = seen.split_first() else { return Vec::new() };
+    pub(crate) fn intersection(lists: &[Vec<Self>]) -> Vec<Self> {
+        let Some((first, others)) = lists.split_first() else { return Vec::new() };
         let both = |mine: &Self, theirs: &Self| Self {
             from: mine.from.max(theirs.from),
             to: mine.to.min(theirs.to),
@@ -34,15 +34,15 @@ impl Silence {
         };
         others.iter().fold(first.clone(), |so_far, theirs| {
             let pairs = so_far.iter().flat_map(|mine| theirs.iter().map(move |theirs| both(mine, theirs)));
-            pairs.filter(|both| both.from + SILENCE <= both.to).collect()
+            pairs.filter(|both| both.from + MIN_SILENCE <= both.to).collect()
         })
     }
 }
 
 /// What gathered in a silence is answered no faster than the target can: a drain lasts at least this many times as long,
-const AIR: f64 = 1.1;
+const CATCH_UP_FACTOR: f64 = 1.1;
 /// up to this. A silence that continues at the end of a load is waited out for as long.
-pub const WAITED_FOR: Nanos = Nanos::from_secs(5);
+pub const MAX_CATCH_UP: Nanos = Nanos::from_secs(5);
 
 /// The time a frozen target needs to catch up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +56,8 @@ pub struct CatchUp {
 impl CatchUp {
     /// After a silence that ended.
     pub fn after(silence: &Silence) -> Self {
-        let longest = Nanos::from_secs_f64(silence.length().as_secs_f64() * AIR).min(WAITED_FOR);
+        let longest =
+            Nanos::from_secs_f64(silence.length().as_secs_f64() * CATCH_UP_FACTOR).min(MAX_CATCH_UP);
         Self { longest, answered_by: silence.to + longest }
     }
 
@@ -113,6 +114,6 @@ mod tests {
         // It ended 400 ms after the load.
         assert_eq!(drain(&[silence(9_400, 10_400)]), ms(400 + 1_100));
         assert_eq!(drain(&[silence(2_000, 5_000), silence(9_900, 10_100)]), ms(3_300));
-        assert_eq!(drain(&[silence(1_000, 9_000)]), WAITED_FOR);
+        assert_eq!(drain(&[silence(1_000, 9_000)]), MAX_CATCH_UP);
     }
 }

@@ -21,10 +21,10 @@ pub struct TrialCounts {
 pub struct SliceMerger {
     /// Incomplete seconds.
     pending: BTreeMap<u32, PendingSecond>,
-    over: Vec<bool>,
+    finished: Vec<bool>,
     /// The sources do not know of each other's answers.
-    apart: bool,
-    counted: TrialCounts,
+    is_fleet: bool,
+    counts: TrialCounts,
 }
 
 /// An incomplete second.
@@ -33,7 +33,7 @@ struct PendingSecond {
     /// Counts, merged as they arrive.
     merged: Slice,
     /// Fractions by source.
-    told: BTreeMap<usize, Fractions>,
+    fractions: BTreeMap<usize, Fractions>,
 }
 
 /// What is measured, not counted, in one slice.
@@ -48,16 +48,16 @@ impl SliceMerger {
     pub fn new(loops: usize) -> Self {
         Self {
             pending: BTreeMap::new(),
-            over: vec![false; loops],
-            apart: false,
-            counted: TrialCounts::default(),
+            finished: vec![false; loops],
+            is_fleet: false,
+            counts: TrialCounts::default(),
         }
     }
 
     /// For this many members of a fleet. Each reports every stretch in which it had no answer: it is one of the target's if none of them
     /// had any.
     pub fn for_members(members: usize) -> Self {
-        Self { apart: true, ..Self::new(members) }
+        Self { is_fleet: true, ..Self::new(members) }
     }
 
     /// Adds a source's slice. Each source reports each of its seconds once.
@@ -66,47 +66,47 @@ impl SliceMerger {
         pending.merged.index = slice.index;
         pending.merged.merge_parallel(slice);
         let (outstanding, silences) = (slice.outstanding.clone(), slice.silences.clone());
-        pending.told.insert(index, Fractions { outstanding, silences });
+        pending.fractions.insert(index, Fractions { outstanding, silences });
     }
 
     /// A source is done; its load ended at this moment.
     pub fn finish_source(&mut self, index: usize, at: Nanos) {
-        self.over[index] = true;
-        self.counted.loaded = self.counted.loaded.max(at);
+        self.finished[index] = true;
+        self.counts.loaded = self.counts.loaded.max(at);
     }
 
     /// Whether all sources are done.
     pub fn is_finished(&self) -> bool {
-        !self.over.contains(&false)
+        !self.finished.contains(&false)
     }
 
     /// The next complete second.
     pub fn next_complete(&mut self) -> Option<Slice> {
         let first = self.pending.first_entry()?;
-        let told = |index: &usize| first.get().told.contains_key(index);
-        if self.over.iter().enumerate().any(|(index, over)| !over && !told(&index)) {
+        let has_reported = |index: &usize| first.get().fractions.contains_key(index);
+        if self.finished.iter().enumerate().any(|(index, over)| !over && !has_reported(&index)) {
             return None;
         }
-        let PendingSecond { merged, told } = first.remove();
+        let PendingSecond { merged, fractions: told } = first.remove();
         let mut slice = Slice { outstanding: Vec::new(), silences: Vec::new(), ..merged };
         let mut silences = Vec::new();
         for (_, Fractions { outstanding, silences: heard }) in told {
             slice.add_outstanding(&outstanding);
             silences.push(heard);
         }
-        slice.silences = if self.apart { Silence::intersection(&silences) } else { silences.concat() };
-        self.counted.total.merge_after(&slice);
+        slice.silences = if self.is_fleet { Silence::intersection(&silences) } else { silences.concat() };
+        self.counts.total.merge_after(&slice);
         Some(slice)
     }
 
     /// All complete seconds so far, merged.
     pub fn total(&self) -> &Slice {
-        &self.counted.total
+        &self.counts.total
     }
 
     /// The trial's counts.
     pub fn into_counts(self) -> TrialCounts {
-        self.counted
+        self.counts
     }
 }
 

@@ -1,11 +1,11 @@
-use crate::{SLICE, Slice, WAITED_FOR};
+use crate::{MAX_CATCH_UP, SLICE, Slice};
 use units::Nanos;
 
 /// All but one second in this many have a median of at least the steady response time.
-const ALL_BUT: usize = 10;
+const STEADY_DIVISOR: usize = 10;
 /// What is in flight when the load ends may take this many times as long: enough if no queue grows, and if one does the last take far
 /// longer.
-const AIR: f64 = 1.5;
+const DRAIN_FACTOR: f64 = 1.5;
 
 /// A load's response time from beginning to end: a target may answer everything after a while, without a growing queue.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +16,7 @@ pub struct SteadyResponse {
 
 impl SteadyResponse {
     /// Adds a slice of a load of this length; the drain is ignored.
-    pub fn take(&mut self, slice: &Slice, load: Nanos) {
+    pub fn add_slice(&mut self, slice: &Slice, load: Nanos) {
         if SLICE * (u64::from(slice.index) + 1) <= load {
             self.medians.push(slice.response.quantile(0.5).unwrap_or(Nanos::ZERO));
         }
@@ -26,8 +26,8 @@ impl SteadyResponse {
     pub fn drain(&self, drain: Nanos) -> Nanos {
         let mut sorted = self.medians.clone();
         sorted.sort_unstable();
-        let steady = sorted.get(sorted.len() / ALL_BUT).map_or(0.0, |median| median.as_secs_f64());
-        drain.max(Nanos::from_secs_f64(steady * AIR).min(WAITED_FOR))
+        let steady = sorted.get(sorted.len() / STEADY_DIVISOR).map_or(0.0, |median| median.as_secs_f64());
+        drain.max(Nanos::from_secs_f64(steady * DRAIN_FACTOR).min(MAX_CATCH_UP))
     }
 }
 
@@ -40,7 +40,7 @@ mod tests {
         for (index, median) in medians.into_iter().chain([9_000]).enumerate() {
             let mut slice = Slice { index: index as u32, ..Slice::default() };
             slice.response.record(Nanos::from_millis(median));
-            steady.take(&slice, Nanos::from_secs(10));
+            steady.add_slice(&slice, Nanos::from_secs(10));
         }
         steady.drain(Nanos::from_millis(300))
     }
@@ -57,7 +57,7 @@ mod tests {
         about(drain([50, 150, 250, 350, 450, 550, 650, 750, 850, 950]), 300);
         // It wanders.
         about(drain([300, 10, 10, 200, 400, 500, 600, 400, 300, 600]), 300);
-        assert_eq!(drain([8_000; 10]), WAITED_FOR);
+        assert_eq!(drain([8_000; 10]), MAX_CATCH_UP);
         assert_eq!(SteadyResponse::default().drain(Nanos(7)), Nanos(7));
     }
 }

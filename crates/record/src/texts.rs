@@ -11,35 +11,35 @@ type TextVisitor<'w> = &'w mut dyn FnMut(&mut String);
 impl Event {
     /// Calls `with` for every text that may hold foreign words. Names and descriptions from the plan alone are left out, and so is what
     /// the machine itself is asked where there is no target.
-    pub fn visit_texts(&mut self, with: TextVisitor<'_>) {
+    pub fn visit_texts(&mut self, visitor: TextVisitor<'_>) {
         match self {
-            Self::SliceDone { slice, .. } => of_slice(slice, with),
+            Self::SliceDone { slice, .. } => visit_slice(slice, visitor),
             Self::TrialDone { result, judgement, .. } => {
                 let TrialResult { total, caveats, .. } = &mut **result;
-                of_slice(total, with);
-                of_caveats(caveats, with);
-                of_caveats(&mut judgement.invalid, with);
+                visit_slice(total, visitor);
+                visit_caveats(caveats, visitor);
+                visit_caveats(&mut judgement.invalid, visitor);
             }
-            Self::WorkerLost { lost, .. } => with(&mut lost.why),
-            Self::Caveat { caveat } => of_caveats(std::slice::from_mut(caveat), with),
-            Self::WatchStarted { watched, .. } => of_watched(watched, with),
-            Self::Observed { window, .. } => of_window(window, with),
-            Self::Looked { look, .. } => of_look(look, with),
-            Self::Logged(ProgramLog { text, .. }) | Self::Noted { text, .. } => with(text),
+            Self::WorkerLost { lost, .. } => visitor(&mut lost.why),
+            Self::Caveat { caveat } => visit_caveats(std::slice::from_mut(caveat), visitor),
+            Self::WatchStarted { watched, .. } => visit_coverage(watched, visitor),
+            Self::Observed { window, .. } => visit_window(window, visitor),
+            Self::Looked { look, .. } => visit_look(look, visitor),
+            Self::Logged(ProgramLog { text, .. }) | Self::Noted { text, .. } => visitor(text),
             Self::Visited { visit } => {
-                visit.void.iter_mut().for_each(&mut *with);
+                visit.void.iter_mut().for_each(&mut *visitor);
                 for taken in &mut visit.taken {
-                    with(&mut taken.says);
-                    of_caveats(&mut taken.caveats, with);
+                    visitor(&mut taken.says);
+                    visit_caveats(&mut taken.caveats, visitor);
                 }
             }
-            Self::Profiled { profile } => of_profile(profile, with),
-            Self::Stands { standing } => of_standing(standing, with),
-            Self::Diagnosed { diagnosis } => of_diagnosis(diagnosis, with),
+            Self::Profiled { profile } => visit_profile(profile, visitor),
+            Self::Stands { standing } => visit_state(standing, visitor),
+            Self::Diagnosed { diagnosis } => visit_diagnosis(diagnosis, visitor),
             Self::RunEnded(end) => {
-                end.error.iter_mut().for_each(&mut *with);
+                end.error.iter_mut().for_each(&mut *visitor);
                 if let Some(Verdict::Answers { standing }) = &mut end.verdict {
-                    of_standing(standing, with);
+                    visit_state(standing, visitor);
                 }
             }
             Self::RunStarted { .. }
@@ -61,7 +61,7 @@ impl Event {
 
 impl Failure {
     /// As [`Event::visit_texts`].
-    pub fn visit_texts(&mut self, with: TextVisitor<'_>) {
+    pub fn visit_texts(&mut self, visitor: TextVisitor<'_>) {
         match self {
             Self::Status(_) | Self::Lacking(_) | Self::Closed | Self::Dropped(_) => {}
             Self::Connect(why)
@@ -70,34 +70,34 @@ impl Failure {
             | Self::Reset(why)
             | Self::Grpc(why)
             | Self::Database(why)
-            | Self::Check(why) => with(why),
+            | Self::Check(why) => visitor(why),
         }
     }
 }
 
-fn of_slice(slice: &mut Slice, with: TextVisitor<'_>) {
+fn visit_slice(slice: &mut Slice, visitor: TextVisitor<'_>) {
     for (mut failure, count) in std::mem::take(&mut slice.failures) {
-        failure.visit_texts(with);
+        failure.visit_texts(visitor);
         *slice.failures.entry(failure).or_default() += count;
     }
 }
 
-fn of_caveats(caveats: &mut [Caveat], with: TextVisitor<'_>) {
+fn visit_caveats(caveats: &mut [Caveat], visitor: TextVisitor<'_>) {
     caveats
         .iter_mut()
         .filter_map(|caveat| caveat.grounds.as_mut())
-        .for_each(|grounds| of_grounds(grounds, with));
+        .for_each(|grounds| visit_details(grounds, visitor));
 }
 
-fn of_grounds(grounds: &mut CaveatDetails, with: TextVisitor<'_>) {
-    match grounds {
-        CaveatDetails::OfMember { grounds, .. } => of_grounds(grounds, with),
+fn visit_details(details: &mut CaveatDetails, visitor: TextVisitor<'_>) {
+    match details {
+        CaveatDetails::OfMember { grounds, .. } => visit_details(grounds, visitor),
         CaveatDetails::Text(text)
         | CaveatDetails::NoRoom { why: text, .. }
         | CaveatDetails::NotReset { why: text, .. }
-        | CaveatDetails::Lost(LostMember { why: text, .. }) => with(text),
+        | CaveatDetails::Lost(LostMember { why: text, .. }) => visitor(text),
         CaveatDetails::Held { refused: why, .. } | CaveatDetails::NotAnswered { most: why, .. } => {
-            why.iter_mut().for_each(|why| why.visit_texts(with));
+            why.iter_mut().for_each(|why| why.visit_texts(visitor));
         }
         // Figures, names of programs, and names of machines from the plan.
         CaveatDetails::Unsent { .. }
@@ -127,69 +127,69 @@ fn of_grounds(grounds: &mut CaveatDetails, with: TextVisitor<'_>) {
     }
 }
 
-fn of_watched(watched: &mut WatchCoverage, with: TextVisitor<'_>) {
+fn visit_coverage(watched: &mut WatchCoverage, visitor: TextVisitor<'_>) {
     for subject in &mut watched.subjects {
-        with(&mut subject.name);
-        with(&mut subject.command);
-        subject.java.iter_mut().for_each(&mut *with);
+        visitor(&mut subject.name);
+        visitor(&mut subject.command);
+        subject.java.iter_mut().for_each(&mut *visitor);
     }
     if let Some(postgres) = &mut watched.postgres {
-        with(&mut postgres.address);
-        postgres.settings.iter_mut().for_each(|(_, value)| with(value));
+        visitor(&mut postgres.address);
+        postgres.settings.iter_mut().for_each(|(_, value)| visitor(value));
     }
-    watched.metrics.iter_mut().for_each(&mut *with);
-    watched.missing.iter_mut().for_each(|missing| with(&mut missing.why));
-    watched.lost.iter_mut().for_each(|lost| with(&mut lost.why));
+    watched.metrics.iter_mut().for_each(&mut *visitor);
+    watched.missing.iter_mut().for_each(|missing| visitor(&mut missing.why));
+    watched.lost.iter_mut().for_each(|lost| visitor(&mut lost.why));
 }
 
-fn of_window(window: &mut Window, with: TextVisitor<'_>) {
-    window.changes.iter_mut().for_each(&mut *with);
+fn visit_window(window: &mut Window, visitor: TextVisitor<'_>) {
+    window.changes.iter_mut().for_each(&mut *visitor);
     for subject in &mut window.subjects {
-        subject.titles.iter_mut().for_each(|(title, _)| with(title));
-        subject.groups.iter_mut().for_each(|group| with(&mut group.name));
+        subject.titles.iter_mut().for_each(|(title, _)| visitor(title));
+        subject.groups.iter_mut().for_each(|group| visitor(&mut group.name));
     }
-    window.postgres.iter_mut().flat_map(|postgres| &mut postgres.error).for_each(&mut *with);
+    window.postgres.iter_mut().flat_map(|postgres| &mut postgres.error).for_each(&mut *visitor);
     if let Some(metrics) = &mut window.metrics {
-        metrics.error.iter_mut().for_each(&mut *with);
-        metrics.series.iter_mut().for_each(|series| with(&mut series.name));
+        metrics.error.iter_mut().for_each(&mut *visitor);
+        metrics.series.iter_mut().for_each(|series| visitor(&mut series.name));
     }
 }
 
-fn of_look(look: &mut CloserLook, with: TextVisitor<'_>) {
+fn visit_look(look: &mut CloserLook, visitor: TextVisitor<'_>) {
     match look {
         CloserLook::Threads { at, .. } | CloserLook::Stacks { at, .. } => {
-            at.iter_mut().for_each(|at| with(&mut at.group))
+            at.iter_mut().for_each(|at| visitor(&mut at.group))
         }
         CloserLook::VirtualThreads(_) => {}
         CloserLook::Blockers { blocked } => {
-            blocked.iter_mut().for_each(|blocked| with(&mut blocked.statement))
+            blocked.iter_mut().for_each(|blocked| visitor(&mut blocked.statement))
         }
         CloserLook::Statements { statements } => {
-            statements.iter_mut().for_each(|statement| with(&mut statement.text))
+            statements.iter_mut().for_each(|statement| visitor(&mut statement.text))
         }
-        CloserLook::Refused { why, .. } => with(why),
+        CloserLook::Refused { why, .. } => visitor(why),
     }
 }
 
-fn of_profile(profile: &mut Profile, with: TextVisitor<'_>) {
-    profile.processes.iter_mut().for_each(|process| with(&mut process.name));
-    profile.threads.iter_mut().for_each(&mut *with);
+fn visit_profile(profile: &mut Profile, visitor: TextVisitor<'_>) {
+    profile.processes.iter_mut().for_each(|process| visitor(&mut process.name));
+    profile.threads.iter_mut().for_each(&mut *visitor);
 }
 
-fn of_standing(standing: &mut ExperimentState, with: TextVisitor<'_>) {
-    of_caveats(&mut standing.caveats, with);
-    for judged in &mut standing.judged {
-        with(&mut judged.says);
-        of_caveats(&mut judged.caveats, with);
+fn visit_state(state: &mut ExperimentState, visitor: TextVisitor<'_>) {
+    visit_caveats(&mut state.caveats, visitor);
+    for judged in &mut state.judged {
+        visitor(&mut judged.says);
+        visit_caveats(&mut judged.caveats, visitor);
     }
 }
 
-fn of_diagnosis(diagnosis: &mut Diagnosis, with: TextVisitor<'_>) {
+fn visit_diagnosis(diagnosis: &mut Diagnosis, visitor: TextVisitor<'_>) {
     let Diagnosis { sentences, findings, chain, stations, next, unless, unseen, .. } = diagnosis;
-    [sentences, chain, next, unless, unseen].into_iter().flatten().for_each(&mut *with);
-    stations.iter_mut().for_each(|station| with(&mut station.name));
+    [sentences, chain, next, unless, unseen].into_iter().flatten().for_each(&mut *visitor);
+    stations.iter_mut().for_each(|station| visitor(&mut station.name));
     for finding in findings {
-        with(&mut finding.sentence);
-        finding.evidence.iter_mut().for_each(|evidence| with(&mut evidence.text));
+        visitor(&mut finding.sentence);
+        finding.evidence.iter_mut().for_each(|evidence| visitor(&mut evidence.text));
     }
 }

@@ -6,8 +6,8 @@ use http::StatusCode;
 use std::io::Write;
 
 /// Bytes of a large body generated at a time.
-const PIECE: usize = 64 * 1024;
-static FILLER: [u8; PIECE] = [b'x'; PIECE];
+const CHUNK_SIZE: usize = 64 * 1024;
+static FILLER: [u8; CHUNK_SIZE] = [b'x'; CHUNK_SIZE];
 
 /// Bytes to be sent.
 #[derive(Debug, Default)]
@@ -24,20 +24,20 @@ pub(crate) struct AnswerForm {
     /// HEAD: no body.
     pub(crate) head_only: bool,
     /// HTTP/1.1: chunks and interim answers are understood.
-    pub(crate) modern: bool,
+    pub(crate) is_http11: bool,
     pub(crate) keep_alive: bool,
 }
 
 impl SendBuffer {
     /// Queues an answer. Returns whether the connection can be used again after it.
-    pub(crate) fn push(&mut self, answer: &Answer, shape: AnswerForm) -> bool {
+    pub(crate) fn push(&mut self, answer: &Answer, form: AnswerForm) -> bool {
         let framing = match answer.framing {
-            Framing::Chunked if !shape.modern => Framing::Close,
+            Framing::Chunked if !form.is_http11 => Framing::Close,
             framing => framing,
         };
-        let keep_alive = shape.keep_alive && framing != Framing::Close;
+        let keep_alive = form.keep_alive && framing != Framing::Close;
         let out = &mut self.buffer;
-        if answer.interim && shape.modern {
+        if answer.interim && form.is_http11 {
             out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             out.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n");
         }
@@ -59,11 +59,11 @@ impl SendBuffer {
         }
         if !keep_alive {
             push_header(out, "connection", "close");
-        } else if !shape.modern {
+        } else if !form.is_http11 {
             push_header(out, "connection", "keep-alive");
         }
         out.extend_from_slice(b"\r\n");
-        if !bodiless && !shape.head_only {
+        if !bodiless && !form.head_only {
             self.push_body(&answer.body, framing == Framing::Chunked);
         }
         keep_alive
@@ -96,8 +96,8 @@ impl SendBuffer {
             self.buffer.clear();
             self.sent = 0;
         }
-        if self.filler > 0 && self.buffer.len() < PIECE {
-            let n = self.filler.min(PIECE as u64);
+        if self.filler > 0 && self.buffer.len() < CHUNK_SIZE {
+            let n = self.filler.min(CHUNK_SIZE as u64);
             self.filler -= n;
             if self.chunked {
                 self.buffer.extend_from_slice(format!("{n:x}\r\n").as_bytes());
@@ -136,12 +136,12 @@ fn reason(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    const PLAIN: AnswerForm = AnswerForm { head_only: false, modern: true, keep_alive: true };
+    const PLAIN: AnswerForm = AnswerForm { head_only: false, is_http11: true, keep_alive: true };
 
     /// All bytes of an answer, taken in steps of at most `step`.
-    fn sent(answer: &Answer, shape: AnswerForm, step: usize) -> (Vec<u8>, bool) {
+    fn encoded(answer: &Answer, form: AnswerForm, step: usize) -> (Vec<u8>, bool) {
         let (mut out, mut all) = (SendBuffer::default(), Vec::new());
-        let again = out.push(answer, shape);
+        let again = out.push(answer, form);
         loop {
             let next = out.next();
             if next.is_empty() {
@@ -153,17 +153,17 @@ mod tests {
         }
     }
 
-    fn check(answer: &Answer, shape: AnswerForm, expected: &str, again: bool) {
-        let (bytes, said) = sent(answer, shape, usize::MAX);
-        assert_eq!((String::from_utf8_lossy(&bytes).as_ref(), said), (expected, again));
-        assert_eq!(sent(answer, shape, 1).0, bytes, "sent byte by byte");
+    fn check(answer: &Answer, form: AnswerForm, expected: &str, again: bool) {
+        let (bytes, keep_alive) = encoded(answer, form, usize::MAX);
+        assert_eq!((String::from_utf8_lossy(&bytes).as_ref(), keep_alive), (expected, again));
+        assert_eq!(encoded(answer, form, 1).0, bytes, "sent byte by byte");
     }
 
     #[test]
     fn answers_are_framed() {
         let head = "HTTP/1.1 200 OK\r\nserver: torment\r\ncontent-type: text/plain; charset=utf-8\r\n";
         let bytes = "HTTP/1.1 200 OK\r\nserver: torment\r\ncontent-type: application/octet-stream\r\n";
-        let old = AnswerForm { modern: false, ..PLAIN };
+        let old = AnswerForm { is_http11: false, ..PLAIN };
         check(&Answer::text(200, "hi"), PLAIN, &format!("{head}content-length: 2\r\n\r\nhi"), true);
         check(
             &Answer::text(200, "hi"),
@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn large_bodies_come_in_pieces() {
-        for n in [PIECE as u64 - 1, PIECE as u64, PIECE as u64 + 1, 1_000_000] {
-            let (bytes, _) = sent(&Answer::bytes(Body::Filler(n), Framing::Length), PLAIN, 10_000);
+        for n in [CHUNK_SIZE as u64 - 1, CHUNK_SIZE as u64, CHUNK_SIZE as u64 + 1, 1_000_000] {
+            let (bytes, _) = encoded(&Answer::bytes(Body::Filler(n), Framing::Length), PLAIN, 10_000);
             assert_eq!(bytes.iter().filter(|b| **b == b'x').count() as u64, n);
         }
     }

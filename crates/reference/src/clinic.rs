@@ -22,25 +22,25 @@ pub(crate) enum Query {
 /// An answer, or what leads to it.
 #[derive(Debug)]
 pub(crate) enum HandlerResult {
-    Now(Answer),
-    Ask(Query),
+    Answer(Answer),
+    Query(Query),
     /// The work of a fault page.
-    Do(FaultWork),
+    Fault(FaultWork),
 }
 
 pub(crate) fn handle_page(route: Route, request: &Request<'_>) -> HandlerResult {
     match route {
         Route::Owner => match request.path.trim_start_matches("/owners/").parse() {
-            Ok(id) => HandlerResult::Ask(Query::Owner(id)),
-            Err(_) => HandlerResult::Now(no_owner()),
+            Ok(id) => HandlerResult::Query(Query::Owner(id)),
+            Err(_) => HandlerResult::Answer(no_owner()),
         },
         Route::NewOwner => match parse_owner(&request.body) {
-            Ok(fields) => HandlerResult::Ask(Query::NewOwner(fields)),
-            Err(reasons) => HandlerResult::Now(Answer::text(400, reasons)),
+            Ok(fields) => HandlerResult::Query(Query::NewOwner(fields)),
+            Err(reasons) => HandlerResult::Answer(Answer::text(400, reasons)),
         },
-        Route::CountOwners => HandlerResult::Ask(Query::CountOwners),
-        Route::Fortunes => HandlerResult::Ask(Query::Fortunes),
-        _ => HandlerResult::Now(Answer::html(200, HOME)),
+        Route::CountOwners => HandlerResult::Query(Query::CountOwners),
+        Route::Fortunes => HandlerResult::Query(Query::Fortunes),
+        _ => HandlerResult::Answer(Answer::html(200, HOME)),
     }
 }
 

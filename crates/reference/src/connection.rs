@@ -21,17 +21,17 @@ const DRAIN_LIMIT: usize = 64 << 20;
 
 pub(crate) struct Connection {
     pub(crate) socket: Arc<OwnedFd>,
-    inbox: Vec<u8>,
+    input: Vec<u8>,
     /// Parsing is pointless before this many bytes have arrived.
-    at_least: usize,
-    told_to_continue: bool,
+    bytes_needed: usize,
+    sent_continue: bool,
     /// Only one exchange, whatever the client wants.
-    single: bool,
+    single_use: bool,
     /// When the first bytes of the request in the inbox arrived at the socket.
     arrival: Option<Instant>,
-    outgoing: SendBuffer,
+    output: SendBuffer,
     /// Bytes discarded since a refusal.
-    draining: Option<usize>,
+    drained: Option<usize>,
 }
 
 /// Result of a read.
@@ -40,7 +40,7 @@ pub(crate) enum ReceiveResult {
     /// This many bytes, in the inbox.
     Bytes(usize),
     /// Nothing yet (or nothing wanted).
-    Nothing,
+    WouldBlock,
     /// The client closed, or the connection broke.
     Closed,
 }
@@ -51,13 +51,13 @@ pub(crate) struct Exchange {
     /// `None` for an invalid request; its connection is closed.
     route: Option<Route>,
     arrival: Instant,
-    shape: AnswerForm,
+    form: AnswerForm,
 }
 
 /// Whether a connection continues after an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionReuse {
-    Again,
+    KeepAlive,
     Close,
 }
 
@@ -65,19 +65,19 @@ impl Connection {
     pub(crate) fn new(socket: Arc<OwnedFd>) -> Self {
         Self {
             socket,
-            inbox: Vec::new(),
-            at_least: 1,
-            told_to_continue: false,
-            single: false,
+            input: Vec::new(),
+            bytes_needed: 1,
+            sent_continue: false,
+            single_use: false,
             arrival: None,
-            outgoing: SendBuffer::default(),
-            draining: None,
+            output: SendBuffer::default(),
+            drained: None,
         }
     }
 
     /// A connection that is closed after its first answer.
     pub(crate) fn new_single_use(socket: Arc<OwnedFd>) -> Self {
-        Self { single: true, ..Self::new(socket) }
+        Self { single_use: true, ..Self::new(socket) }
     }
 
     /// Reads once. The arrival time of the data comes from the kernel (of the newest segment, if there are
@@ -88,19 +88,19 @@ impl Connection {
                 Ok((0, _)) => return ReceiveResult::Closed,
                 Ok(read) => break read,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return ReceiveResult::Nothing,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return ReceiveResult::WouldBlock,
                 Err(_) => return ReceiveResult::Closed,
             }
         };
-        if let Some(thrown) = &mut self.draining {
+        if let Some(thrown) = &mut self.drained {
             *thrown += n;
             return if *thrown > DRAIN_LIMIT { ReceiveResult::Closed } else { ReceiveResult::Bytes(n) };
         }
-        if self.inbox.is_empty() {
+        if self.input.is_empty() {
             let now = Instant::now();
             self.arrival = Some(age.and_then(|age| now.checked_sub(age)).or(ready).unwrap_or(now));
         }
-        self.inbox.extend_from_slice(&scratch[..n]);
+        self.input.extend_from_slice(&scratch[..n]);
         ReceiveResult::Bytes(n)
     }
 
@@ -108,17 +108,17 @@ impl Connection {
     pub(crate) fn next(
         &mut self,
         log: &RequestLog,
-        reply: impl FnOnce(Route, &Request<'_>, Instant) -> HandlerResult,
+        handler: impl FnOnce(Route, &Request<'_>, Instant) -> HandlerResult,
     ) -> Option<(Exchange, HandlerResult)> {
-        if self.inbox.len() < self.at_least || self.draining.is_some() {
+        if self.input.len() < self.bytes_needed || self.drained.is_some() {
             return None;
         }
         let arrival = *self.arrival.get_or_insert_with(Instant::now);
-        let (exchange, reply, used) = match request_parser::parse(&self.inbox) {
+        let (exchange, result, used) = match request_parser::parse(&self.input) {
             ParseResult::Partial { at_least, wants_continue } => {
-                self.at_least = at_least;
-                if wants_continue && !self.told_to_continue {
-                    self.told_to_continue = true;
+                self.bytes_needed = at_least;
+                if wants_continue && !self.sent_continue {
+                    self.sent_continue = true;
                     // 25 bytes fit the socket's buffer; a client that gets none of them
                     // sends its body after a while all the same.
                     let _ = self.send(b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -128,34 +128,34 @@ impl Connection {
             ParseResult::Whole { request, used } => {
                 let route = Route::of(request.path);
                 log.received(route, arrival);
-                let shape = AnswerForm {
+                let form = AnswerForm {
                     head_only: request.method == "HEAD",
-                    modern: request.modern,
-                    keep_alive: request.keep_alive && !self.single,
+                    is_http11: request.is_http11,
+                    keep_alive: request.keep_alive && !self.single_use,
                 };
-                let exchange = Exchange { route: Some(route), arrival, shape };
-                (exchange, reply(route, &request, arrival), used)
+                let exchange = Exchange { route: Some(route), arrival, form };
+                (exchange, handler(route, &request, arrival), used)
             }
             ParseResult::Refused(refusal) => {
                 log.refused();
-                let shape = AnswerForm { head_only: false, modern: true, keep_alive: false };
+                let form = AnswerForm { head_only: false, is_http11: true, keep_alive: false };
                 let answer = Answer::text(refusal.status, format!("{}\n", refusal.reason));
-                (Exchange { route: None, arrival, shape }, HandlerResult::Now(answer), self.inbox.len())
+                (Exchange { route: None, arrival, form }, HandlerResult::Answer(answer), self.input.len())
             }
         };
-        self.inbox.drain(..used);
-        if self.inbox.is_empty() {
+        self.input.drain(..used);
+        if self.input.is_empty() {
             // An idle connection holds no memory.
-            self.inbox = Vec::new();
+            self.input = Vec::new();
         }
-        (self.at_least, self.told_to_continue, self.arrival) = (1, false, None);
-        Some((exchange, reply))
+        (self.bytes_needed, self.sent_continue, self.arrival) = (1, false, None);
+        Some((exchange, result))
     }
 
     /// Queues the answer. Returns whether another exchange can follow on this connection.
     pub(crate) fn push(&mut self, exchange: &Exchange, answer: &Answer) -> ConnectionReuse {
-        if self.outgoing.push(answer, exchange.shape) {
-            ConnectionReuse::Again
+        if self.output.push(answer, exchange.form) {
+            ConnectionReuse::KeepAlive
         } else {
             ConnectionReuse::Close
         }
@@ -164,12 +164,12 @@ impl Connection {
     /// Sends what is queued; `false` when the socket accepts no more for now.
     pub(crate) fn flush(&mut self) -> io::Result<bool> {
         loop {
-            let next = self.outgoing.next();
+            let next = self.output.next();
             if next.is_empty() {
                 return Ok(true);
             }
             match rustix::net::send(&self.socket, next, SendFlags::NOSIGNAL) {
-                Ok(n) => self.outgoing.advance(n),
+                Ok(n) => self.output.advance(n),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),
                 Err(e) => return Err(e.into()),
@@ -196,9 +196,9 @@ impl Connection {
                 after
             }
             None => {
-                self.draining = Some(0);
+                self.drained = Some(0);
                 match rustix::net::shutdown(&self.socket, Shutdown::Write) {
-                    Ok(()) => ConnectionReuse::Again,
+                    Ok(()) => ConnectionReuse::KeepAlive,
                     Err(_) => ConnectionReuse::Close,
                 }
             }

@@ -158,7 +158,7 @@ pub struct ServiceConfig {
     /// Connections that may wait to be accepted; the kernel caps it at `net.core.somaxconn`.
     pub backlog: u32,
     /// Makes `/delay`, `/queue`, `/pool` and `/shed` slow at first.
-    pub warming: Option<WarmUpCurve>,
+    pub warm_up: Option<WarmUpCurve>,
 }
 
 impl Default for ServiceConfig {
@@ -170,7 +170,7 @@ impl Default for ServiceConfig {
             database: ClinicDatabase::Temporary,
             connections: 10,
             backlog: listen::BACKLOG,
-            warming: None,
+            warm_up: None,
         }
     }
 }
@@ -180,7 +180,7 @@ const THREADS_LIMIT: usize = 100_000;
 
 /// A running service; it ends when dropped.
 pub struct BuiltinService {
-    shared: Arc<ServiceState>,
+    state: Arc<ServiceState>,
     address: ListenAddress,
     threads: Vec<JoinHandle<()>>,
     /// The temporary database, removed last.
@@ -215,20 +215,18 @@ impl BuiltinService {
         let address = listener.address.clone();
         let (database, folder) = database::open(&config.database, config.connections)?;
         let stop = stop_signal::StopSignal::new().map_err(Error::Threads)?;
-        let shared = Arc::new(ServiceState::new(stop, database, config.model.name(), config.warming));
+        let state = Arc::new(ServiceState::new(stop, database, config.model.name(), config.warm_up));
         let threads = match config.model {
-            ConcurrencyModel::Pool { workers, queue } => {
-                model::pool::start(&shared, listener, workers, queue)
-            }
-            ConcurrencyModel::Threads => model::threads::start(&shared, listener),
-            ConcurrencyModel::Async { loops } => model::loops::start(&shared, listener, loops),
-            ConcurrencyModel::Serial { workers } => model::serial::start(&shared, listener, workers),
+            ConcurrencyModel::Pool { workers, queue } => model::pool::start(&state, listener, workers, queue),
+            ConcurrencyModel::Threads => model::threads::start(&state, listener),
+            ConcurrencyModel::Async { loops } => model::loops::start(&state, listener, loops),
+            ConcurrencyModel::Serial { workers } => model::serial::start(&state, listener, workers),
         };
         match threads {
-            Ok(threads) => Ok(Self { shared, address, threads, _folder: folder }),
+            Ok(threads) => Ok(Self { state, address, threads, _folder: folder }),
             Err(e) => {
                 // The threads already started end by themselves.
-                shared.stop.stop();
+                state.stop.stop();
                 Err(Error::Threads(e))
             }
         }
@@ -241,7 +239,7 @@ impl BuiltinService {
 
     /// The log behind `/truth`, without a request.
     pub fn truth(&self) -> serde_json::Value {
-        self.shared.log.json(self.shared.model, false)
+        self.state.log.json(self.state.model, false)
     }
 
     /// Stops the service: closes the port and all connections, waits for writes in progress to the
@@ -253,8 +251,8 @@ impl BuiltinService {
 
 impl Drop for BuiltinService {
     fn drop(&mut self) {
-        self.shared.stop.stop();
-        self.shared.faults.end();
+        self.state.stop.stop();
+        self.state.faults.stop();
         for thread in self.threads.drain(..) {
             // A panic has been reported already.
             let _ = thread.join();

@@ -26,7 +26,7 @@ const LONGEST_NS: u64 = 86_400_000_000_000;
 pub(crate) struct RequestLog {
     /// Wall-clock time and the matching monotonic instant.
     epoch: (Duration, Instant),
-    patterns: [Mutex<RouteStats>; Route::COUNT],
+    routes: [Mutex<RouteStats>; Route::COUNT],
     pub(crate) connections: ServiceConnections,
     /// Invalid requests: answered 400, 413, 431 or 505.
     refused: AtomicU64,
@@ -73,7 +73,7 @@ struct RouteStats {
     first: Option<Instant>,
     last: Option<Instant>,
     service: Option<Histogram<u64>>,
-    late: Option<Histogram<u64>>,
+    lateness: Option<Histogram<u64>>,
 }
 
 impl RouteStats {
@@ -103,18 +103,18 @@ impl RequestLog {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             epoch: (wall, Instant::now()),
-            patterns: std::array::from_fn(|_| Mutex::default()),
+            routes: std::array::from_fn(|_| Mutex::default()),
             connections: ServiceConnections::default(),
             refused: AtomicU64::new(0),
         }
     }
 
-    fn pattern(&self, route: Route) -> std::sync::MutexGuard<'_, RouteStats> {
-        self.patterns[route as usize].lock().expect("counting does not panic")
+    fn route_stats(&self, route: Route) -> std::sync::MutexGuard<'_, RouteStats> {
+        self.routes[route as usize].lock().expect("counting does not panic")
     }
 
     pub(crate) fn received(&self, route: Route, arrival: Instant) {
-        let mut p = self.pattern(route);
+        let mut p = self.route_stats(route);
         p.received += 1;
         p.first.get_or_insert(arrival);
     }
@@ -128,19 +128,19 @@ impl RequestLog {
         due: Option<Instant>,
         now: Instant,
     ) {
-        let mut p = self.pattern(route);
+        let mut p = self.route_stats(route);
         p.answered += 1;
         *p.statuses.entry(status).or_default() += 1;
         p.last = Some(now);
         record(&mut p.service, now.saturating_duration_since(arrival));
         if let Some(due) = due {
-            record(&mut p.late, now.saturating_duration_since(due));
+            record(&mut p.lateness, now.saturating_duration_since(due));
         }
     }
 
     /// The client left before its answer was sent.
     pub(crate) fn abandoned(&self, route: Route) {
-        self.pattern(route).abandoned += 1;
+        self.route_stats(route).abandoned += 1;
     }
 
     pub(crate) fn refused(&self) {
@@ -151,10 +151,10 @@ impl RequestLog {
     /// so that received = answered + abandoned + in flight always holds.
     pub(crate) fn json(&self, model: &str, reset: bool) -> Value {
         let mut patterns = serde_json::Map::new();
-        for (index, slot) in self.patterns.iter().enumerate() {
+        for (index, slot) in self.routes.iter().enumerate() {
             let mut p = slot.lock().expect("counting does not panic");
             if p.received > 0 && index != Route::Truth as usize {
-                patterns.insert(Route::ALL[index].name().to_owned(), self.pattern_json(&p));
+                patterns.insert(Route::ALL[index].name().to_owned(), self.route_json(&p));
             }
             if reset {
                 *p = RouteStats { received: p.in_flight(), ..RouteStats::default() };
@@ -182,7 +182,7 @@ impl RequestLog {
         value
     }
 
-    fn pattern_json(&self, p: &RouteStats) -> Value {
+    fn route_json(&self, p: &RouteStats) -> Value {
         let unix = |at: Option<Instant>| {
             at.map(|at| (self.epoch.0 + at.saturating_duration_since(self.epoch.1)).as_secs_f64())
         };
@@ -193,7 +193,7 @@ impl RequestLog {
             "in_flight": p.in_flight(), "statuses": statuses,
             "first_unix_s": unix(p.first), "last_unix_s": unix(p.last),
             "service_us": microseconds(p.service.as_ref()),
-            "late_us": microseconds(p.late.as_ref()),
+            "late_us": microseconds(p.lateness.as_ref()),
         })
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Request<'a> {
     /// The client wants to reuse the connection.
     pub(crate) keep_alive: bool,
     /// HTTP/1.1 or later: chunks and interim answers are understood.
-    pub(crate) modern: bool,
+    pub(crate) is_http11: bool,
 }
 
 /// Result for the bytes so far.
@@ -83,9 +83,9 @@ fn try_parse(bytes: &[u8]) -> Result<ParseResult<'_>, Refusal> {
         Err(_) => return Err(refuse(400, "this is not an HTTP/1.1 request")),
     };
     let (method, target) = (head.method.unwrap_or(""), head.path.unwrap_or(""));
-    let modern = head.version == Some(1);
+    let is_http11 = head.version == Some(1);
     let framing = read_framing(head.headers)?;
-    if modern && !framing.host {
+    if is_http11 && !framing.host {
         return Err(refuse(400, "an HTTP/1.1 request needs a Host header"));
     }
 
@@ -114,8 +114,8 @@ fn try_parse(bytes: &[u8]) -> Result<ParseResult<'_>, Refusal> {
     };
 
     let (path, query) = split_target(target);
-    let keep_alive = if modern { !framing.close } else { framing.keep_alive && !framing.close };
-    let request = Request { method, path, query, body, keep_alive, modern };
+    let keep_alive = if is_http11 { !framing.close } else { framing.keep_alive && !framing.close };
+    let request = Request { method, path, query, body, keep_alive, is_http11 };
     Ok(ParseResult::Whole { request, used: head_len + body_len })
 }
 

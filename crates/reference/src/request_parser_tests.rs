@@ -1,7 +1,7 @@
 use super::*;
 
 fn request<'a>(method: &'a str, path: &'a str, query: &'a str, body: &'a str) -> Request<'a> {
-    Request { method, path, query, body: Cow::Borrowed(body.as_bytes()), keep_alive: true, modern: true }
+    Request { method, path, query, body: Cow::Borrowed(body.as_bytes()), keep_alive: true, is_http11: true }
 }
 
 /// Checks the whole text, and that every prefix of it is incomplete: the same request
@@ -61,7 +61,7 @@ fn connections_are_kept_or_closed() {
     ] {
         let text = format!("GET / HTTP/{line}\r\nHost: a\r\n{header}\r\n");
         let ParseResult::Whole { request, .. } = parse(text.as_bytes()) else { panic!("{text}") };
-        assert_eq!((request.keep_alive, request.modern), (keep_alive, line == "1.1"), "{text}");
+        assert_eq!((request.keep_alive, request.is_http11), (keep_alive, line == "1.1"), "{text}");
     }
 }
 

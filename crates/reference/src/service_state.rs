@@ -31,7 +31,7 @@ impl ServiceState {
         stop: StopSignal,
         database: database::SessionPool,
         model: &'static str,
-        warming: Option<WarmUpCurve>,
+        warm_up: Option<WarmUpCurve>,
     ) -> Self {
         Self {
             log: RequestLog::new(),
@@ -40,7 +40,7 @@ impl ServiceState {
             faults: FaultState::default(),
             model,
             started: Instant::now(),
-            servers: Mutex::new(VirtualServers::new(warming)),
+            servers: Mutex::new(VirtualServers::new(warm_up)),
         }
     }
 
@@ -66,17 +66,17 @@ impl ServiceState {
             && !allow.split(", ").any(|method| method == request.method)
         {
             let words = format!("This page takes {allow}.\n");
-            return HandlerResult::Now(Answer::text(405, words).header("allow", allow));
+            return HandlerResult::Answer(Answer::text(405, words).header("allow", allow));
         }
         match route {
             Route::Home | Route::Owner | Route::NewOwner | Route::CountOwners | Route::Fortunes => {
                 clinic::handle_page(route, request)
             }
             Route::Fault | Route::Burn => match FaultWork::parse(request.path, request.query) {
-                Ok(work) => HandlerResult::Do(work),
-                Err(sentence) => HandlerResult::Now(Answer::text(400, format!("{sentence}\n"))),
+                Ok(work) => HandlerResult::Fault(work),
+                Err(sentence) => HandlerResult::Answer(Answer::text(400, format!("{sentence}\n"))),
             },
-            _ => HandlerResult::Now(
+            _ => HandlerResult::Answer(
                 self.truth_page(route, request, arrival)
                     .unwrap_or_else(|sentence| Answer::text(400, format!("{sentence}\n"))),
             ),
@@ -84,9 +84,9 @@ impl ServiceState {
     }
 
     /// Queries the database, waiting for a session and for the answer.
-    pub(crate) fn query_database(&self, query: &Query, asked: Instant) -> Answer {
+    pub(crate) fn query_database(&self, query: &Query, submitted: Instant) -> Answer {
         self.database
-            .with_session(asked + database::WAIT_LIMIT, |session| clinic::run_query(query, session))
+            .with_session(submitted + database::WAIT_LIMIT, |session| clinic::run_query(query, session))
             .unwrap_or_else(|_| Answer::text(503, "no database connection came free within 30 s\n"))
     }
 }

@@ -56,8 +56,8 @@ impl StopSignal {
     }
 
     /// Waits until `fd` is ready; `false` if the service stops or `patience` ends first.
-    pub(crate) fn wait_ready(&self, fd: BorrowedFd<'_>, what: PollFlags, patience: Duration) -> bool {
-        let until = Instant::now() + patience;
+    pub(crate) fn wait_ready(&self, fd: BorrowedFd<'_>, what: PollFlags, timeout: Duration) -> bool {
+        let until = Instant::now() + timeout;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let mut waits = [PollFd::from_borrowed_fd(fd, what), PollFd::new(&self.event, PollFlags::IN)];

@@ -62,7 +62,7 @@ impl ServiceState {
                 let due = arrival + Duration::from_nanos(service.0);
                 Ok(Answer::json("{\"message\":\"Hello, World!\"}\n").not_before(due))
             }
-            Route::Status => status(request.path),
+            Route::Status => status_page(request.path),
             Route::Bytes => {
                 let n = p.number("n", 1_024, 0, BYTES_LIMIT)?;
                 let framing = match (p.switch("chunked")?, p.switch("close")?) {
@@ -107,7 +107,7 @@ fn microseconds(p: Parameters<'_>) -> Result<Nanos, String> {
     Ok(Nanos((p.number("us", 500.0, 0.001, TIME_LIMIT_US)? * 1e3).round() as u64))
 }
 
-fn status(path: &str) -> Result<Answer, String> {
+fn status_page(path: &str) -> Result<Answer, String> {
     let code = path.trim_start_matches("/status/");
     // 1xx are not final: after one, a client would wait for ever.
     let Some(status) = code.parse().ok().filter(|status| (200..=599).contains(status)) else {

@@ -115,8 +115,8 @@ pub(crate) enum ServerKey {
 
 #[derive(Debug)]
 enum VirtualServer {
-    One(SingleServer),
-    Many(ServerPool),
+    Single(SingleServer),
+    Pool(ServerPool),
     Shedding(SheddingServer),
 }
 
@@ -132,20 +132,20 @@ pub(crate) enum Admission {
 #[derive(Debug, Default)]
 pub(crate) struct VirtualServers {
     servers: HashMap<ServerKey, VirtualServer>,
-    warming: Option<WarmUpCurve>,
+    warm_up: Option<WarmUpCurve>,
     delayed: u64,
 }
 
 impl VirtualServers {
     /// With `warming`, every server of the service is slow at first.
-    pub(crate) fn new(warming: Option<WarmUpCurve>) -> Self {
-        Self { warming, ..Self::default() }
+    pub(crate) fn new(warm_up: Option<WarmUpCurve>) -> Self {
+        Self { warm_up, ..Self::default() }
     }
 
     /// Infinitely many servers: nobody waits.
     pub(crate) fn delay(&mut self, arrival: Nanos, service: Nanos) -> Nanos {
         self.delayed += 1;
-        arrival + self.warming.map_or(service, |w| w.service_time(service, self.delayed - 1))
+        arrival + self.warm_up.map_or(service, |w| w.service_time(service, self.delayed - 1))
     }
 
     /// Admits a request to the server that `key` names.
@@ -154,15 +154,17 @@ impl VirtualServers {
             return Admission::TooManyServers;
         }
         let server = self.servers.entry(key).or_insert_with(|| match key {
-            ServerKey::Queue { .. } | ServerKey::Warm { .. } => VirtualServer::One(SingleServer::default()),
-            ServerKey::Pool { size, .. } => VirtualServer::Many(ServerPool::new(size)),
+            ServerKey::Queue { .. } | ServerKey::Warm { .. } => {
+                VirtualServer::Single(SingleServer::default())
+            }
+            ServerKey::Pool { size, .. } => VirtualServer::Pool(ServerPool::new(size)),
             ServerKey::Shed { .. } => VirtualServer::Shedding(SheddingServer::default()),
         });
         let served = match server {
-            VirtualServer::One(one) | VirtualServer::Shedding(SheddingServer { server: one, .. }) => {
+            VirtualServer::Single(one) | VirtualServer::Shedding(SheddingServer { server: one, .. }) => {
                 one.served
             }
-            VirtualServer::Many(many) => many.served,
+            VirtualServer::Pool(many) => many.served,
         };
         let (service, warming) = match key {
             ServerKey::Warm { service, factor_bits, requests } => {
@@ -170,12 +172,12 @@ impl VirtualServers {
             }
             ServerKey::Queue { service }
             | ServerKey::Pool { service, .. }
-            | ServerKey::Shed { service, .. } => (service, self.warming),
+            | ServerKey::Shed { service, .. } => (service, self.warm_up),
         };
         let service = warming.map_or(service, |w| w.service_time(service, served));
         match (server, key) {
-            (VirtualServer::One(one), _) => Admission::Due(one.admit(arrival, service)),
-            (VirtualServer::Many(many), _) => Admission::Due(many.admit(arrival, service)),
+            (VirtualServer::Single(one), _) => Admission::Due(one.admit(arrival, service)),
+            (VirtualServer::Pool(many), _) => Admission::Due(many.admit(arrival, service)),
             (VirtualServer::Shedding(shedding), ServerKey::Shed { limit, .. }) => {
                 shedding.admit(arrival, service, limit).map_or(Admission::Shed, Admission::Due)
             }

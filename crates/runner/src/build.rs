@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The same for all of a fleet.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Search limit: program headers and linkers' notes come before this.
-const HEAD: u64 = 64 << 10;
+const SEARCHED_BYTES: u64 = 64 << 10;
 
 /// Distinguishes it from other builds of its version.
 pub(crate) fn build_stamp() -> &'static BuildStamp {
@@ -28,7 +28,7 @@ pub fn version_and_build() -> String {
 /// Build ID in hexadecimal; `None` if the file is unreadable or its linker wrote none.
 fn digest() -> Option<String> {
     let mut head = Vec::new();
-    File::open("/proc/self/exe").ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+    File::open("/proc/self/exe").ok()?.take(SEARCHED_BYTES).read_to_end(&mut head).ok()?;
     let anatomy::Executable::Elf(binary) = anatomy::read_executable(&head).ok()? else { return None };
     Some(binary.build_id?.iter().map(|byte| format!("{byte:02x}")).collect())
 }

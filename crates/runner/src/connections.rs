@@ -20,9 +20,9 @@ use units::{Nanos, Rate, Share};
 
 /// Cap on the requests of idle connections, each of which carries one in a trial: so that it is not a rate that is
 /// found.
-const IDLE: Rate = Rate(500.0);
+const IDLE_RATE_MOST: Rate = Rate(500.0);
 /// Fewest requests in a trial: fewer tell nothing.
-const IDLE_LEAST: u32 = 10;
+const REQUESTS_LEAST: u32 = 10;
 /// A trial may not lose one connection: the goal's strict meaning.
 const GOAL: &str = "strict";
 /// Pause after closing connections, so that the target notices before new ones are opened.
@@ -47,83 +47,83 @@ pub struct ConnectionsRequest {
 
 /// Runs the search.
 pub fn connections(
-    asked: &ConnectionsRequest,
-    around: RunOptions<'_>,
+    request: &ConnectionsRequest,
+    run_options: RunOptions<'_>,
     version: &str,
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> RunExit {
-    let held = match asked.rate {
+    let held = match request.rate {
         Some(rate) => format!("held at {rate}"),
         None => "held idle".to_owned(),
     };
-    let title = RunHeader::from_plan(&asked.plan);
+    let title = RunHeader::from_plan(&request.plan);
     let title =
         RunHeader { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
     record_run(id::new_id(), title, version, None, sink, |sink| {
-        setup::with_started_plan(&asked.plan, sink, stop, |plan, sink, reset| {
-            let RunOptions { costs, fleet, watchers, .. } = around;
-            let mut fleet = fleet.map(|asked| Fleet::new(asked, plan, stop)).transpose()?;
+        setup::with_started_plan(&request.plan, sink, stop, |plan, sink, reset| {
+            let RunOptions { costs, fleet, watchers, .. } = run_options;
+            let mut fleet = fleet.map(|request| Fleet::new(request, plan, stop)).transpose()?;
             let fleet = fleet.as_mut();
-            let circumstances = MeasureOptions { reset, costs, fleet, ..MeasureOptions::default() };
-            search(asked, plan, watchers, sink, stop, circumstances)
+            let options = MeasureOptions { reset, costs, fleet, ..MeasureOptions::default() };
+            search(request, plan, watchers, sink, stop, options)
         })
     })
 }
 
 fn search(
-    asked: &ConnectionsRequest,
+    request: &ConnectionsRequest,
     plan: &Plan,
     watchers: Option<&WatchersConfig>,
     sink: &mut dyn Sink,
     stop: &StopFlag,
-    circumstances: MeasureOptions<'_>,
+    options: MeasureOptions<'_>,
 ) -> Result<(Verdict, u8), Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
-    let watchers = watchers.map(|asked| Watchers::start(plan, &target, asked, stop)).transpose()?;
-    let mut circumstances = MeasureOptions { watchers, ..circumstances };
+    let watchers = watchers.map(|request| Watchers::start(plan, &target, request, stop)).transpose()?;
+    let mut options = MeasureOptions { watchers, ..options };
     let mut plan = plan.clone();
-    plan.generator.connections = asked.most;
-    let verdict = match circumstances.fleet.take() {
-        None => held_by(ReadyGenerator::here(&plan, &target)?, asked, &plan, sink, stop, circumstances),
-        Some(fleet) => held_by(fleet.assign(&plan, &target)?, asked, &plan, sink, stop, circumstances),
+    plan.generator.connections = request.most;
+    let verdict = match options.fleet.take() {
+        None => search_with(ReadyGenerator::here(&plan, &target)?, request, &plan, sink, stop, options),
+        Some(fleet) => search_with(fleet.assign(&plan, &target)?, request, &plan, sink, stop, options),
     };
     let code = exit_code(&verdict);
     Ok((verdict, code))
 }
 
-fn held_by<C: ConnectionHolder>(
+fn search_with<C: ConnectionHolder>(
     ready: ReadyGenerator<C>,
-    asked: &ConnectionsRequest,
+    request: &ConnectionsRequest,
     plan: &Plan,
     sink: &mut dyn Sink,
     stop: &StopFlag,
-    circumstances: MeasureOptions<'_>,
+    options: MeasureOptions<'_>,
 ) -> Verdict {
-    let mut conductor = TrialRunner::prepare(plan, ready, sink, stop, circumstances);
+    let mut runner = TrialRunner::prepare(plan, ready, sink, stop, options);
     // Fewer if the generator cannot open as many; that was reported already.
-    let most = asked.most.min(u32::try_from(conductor.connections_limit()).unwrap_or(u32::MAX));
-    let verdict = climb(&mut conductor, asked, plan, most);
-    conductor.conclude(&verdict);
+    let most = request.most.min(u32::try_from(runner.connections_limit()).unwrap_or(u32::MAX));
+    let verdict = climb(&mut runner, request, plan, most);
+    runner.conclude(&verdict);
     verdict
 }
 
 fn climb<C: ConnectionHolder>(
-    conductor: &mut TrialRunner<'_, C>,
-    asked: &ConnectionsRequest,
+    runner: &mut TrialRunner<'_, C>,
+    request: &ConnectionsRequest,
     plan: &Plan,
     most: u32,
 ) -> Verdict {
-    let least = conductor.connections_least();
+    let least = runner.connections_least();
     let most = most.max(least);
     let mut search = ThresholdSearch::new(ThresholdRange {
         unit: LimitUnit::Connections,
-        from: f64::from(asked.from),
+        from: f64::from(request.from),
         factor: 2.0,
         least: f64::from(least),
         most: f64::from(most),
         grain: 1.0,
-        width: asked.width.0,
+        width: request.width.0,
     });
     let (mut trials, mut loaded, mut lost) = (0, Nanos::ZERO, 0);
     let ended = loop {
@@ -131,22 +131,23 @@ fn climb<C: ConnectionHolder>(
             ThresholdStep::Try(level) => level as u32,
             ThresholdStep::Done(ended) => break ended,
         };
-        if conductor.is_interrupted() {
+        if runner.is_interrupted() {
             search.interrupt(SearchEnd::Interrupted);
             continue;
         }
         let purpose = if search.limit(GOAL).upper.is_none() { Purpose::Climb } else { Purpose::Measure };
-        let held = conductor.hold(level);
-        if conductor.is_interrupted() {
+        let held = runner.hold(level);
+        if runner.is_interrupted() {
             search.interrupt(SearchEnd::Interrupted);
             continue;
         }
-        let JudgedTrial { done, judgement, shown } = trial(conductor, asked, plan, &held, level, purpose);
+        let JudgedTrial { done: finished, judgement, response } =
+            trial(runner, request, plan, &held, level, purpose);
         trials += 1;
-        loaded += done.result.loaded;
-        let came_back = !matches!(done.result.recovery, Recovery::Not(_));
-        let is_of_fleet = done.result.fleet_caveats().next().is_some();
-        if done.interrupted {
+        loaded += finished.result.loaded;
+        let has_recovered = !matches!(finished.result.recovery, Recovery::Not(_));
+        let is_of_fleet = finished.result.fleet_caveats().next().is_some();
+        if finished.interrupted {
             search.interrupt(SearchEnd::Interrupted);
         } else if is_of_fleet {
             // Not reported to the search, so that it asks for the same trial again.
@@ -155,23 +156,23 @@ fn climb<C: ConnectionHolder>(
                 search.interrupt(SearchEnd::FleetFailed);
             }
         } else {
-            search.take(shown);
+            search.add_result(response);
         }
-        conductor.emit_judgement(done, &judgement);
-        conductor.emit(&Event::Bounds { limits: vec![search.limit(GOAL)], making: None });
-        if !is_of_fleet && !matches!(shown, LevelResult::Good { .. }) && !conductor.is_interrupted() {
+        runner.emit_judgement(finished, &judgement);
+        runner.emit(&Event::Bounds { limits: vec![search.limit(GOAL)], making: None });
+        if !is_of_fleet && !matches!(response, LevelResult::Good { .. }) && !runner.is_interrupted() {
             // Connections not yet accepted may still be in the target's queue: the next trial starts with none.
-            conductor.release();
+            runner.release();
             std::thread::sleep(PAUSE);
-            if came_back && !conductor.await_recovery() {
+            if has_recovered && !runner.await_recovery() {
                 search.interrupt(SearchEnd::NotRecovered);
             }
-            conductor.release();
+            runner.release();
         }
     };
     // This machine's limit is not the target's.
     let ended =
-        if ended == SearchEnd::MaxReached && most < asked.most { SearchEnd::GeneratorLimit } else { ended };
+        if ended == SearchEnd::MaxReached && most < request.most { SearchEnd::GeneratorLimit } else { ended };
     let limits = vec![search.limit(GOAL)];
     Verdict::Limits {
         limits,
@@ -191,18 +192,18 @@ fn climb<C: ConnectionHolder>(
 struct JudgedTrial {
     done: FinishedTrial,
     judgement: Judgement,
-    shown: LevelResult,
+    response: LevelResult,
 }
 
 fn trial<C: ConnectionHolder>(
-    conductor: &mut TrialRunner<'_, C>,
-    asked: &ConnectionsRequest,
+    runner: &mut TrialRunner<'_, C>,
+    request: &ConnectionsRequest,
     plan: &Plan,
     held: &HeldConnections,
     level: u32,
     purpose: Purpose,
 ) -> JudgedTrial {
-    let (rate, duration) = offer(asked, level);
+    let (rate, duration) = offer(request, level);
     let stage = Stage { duration, from: rate, to: rate };
     let load = PlannedTrial {
         purpose,
@@ -213,13 +214,13 @@ fn trial<C: ConnectionHolder>(
     };
     // Once one is gone, no later second brings it back.
     let gone = |so_far: &Slice| so_far.elapsed > Nanos::ZERO && so_far.connections < u64::from(level);
-    let mut done = conductor.trial(&load, &gone);
-    let mut judgement = search::judge(&done.result, &plan.objective, asked.width, None);
-    let open = done.result.total.connections;
+    let mut finished = runner.trial(&load, &gone);
+    let mut judgement = search::judge(&finished.result, &plan.objective, request.width, None);
+    let open = finished.result.total.connections;
     let holds = held.open >= u64::from(level) && open >= u64::from(level);
     judgement.good &= holds;
     if !holds {
-        let HeldConnections { open: made, refused, by } = held.clone();
+        let HeldConnections { open: made, refused, refused_by: by } = held.clone();
         if let Some(Failure::Lacking(lack)) = refused {
             let grounds = CaveatDetails::NoMore { lack, open: made };
             let grounds = match by {
@@ -231,26 +232,26 @@ fn trial<C: ConnectionHolder>(
             judgement.invalid.push(Caveat::with_details(CaveatKind::ConnectionsOurs, grounds));
         }
         let grounds = CaveatDetails::Held { asked: u64::from(level), made, stood: open, refused };
-        done.result.caveats.push(Caveat::with_details(CaveatKind::ConnectionsLost, grounds));
+        finished.result.caveats.push(Caveat::with_details(CaveatKind::ConnectionsLost, grounds));
     }
-    let shown = match (judgement.invalid.is_empty(), judgement.good) {
+    let response = match (judgement.invalid.is_empty(), judgement.good) {
         (false, _) => LevelResult::Void,
         (true, true) => {
-            LevelResult::Good { due: done.result.total.due, bad: done.result.total.outcomes.bad() }
+            LevelResult::Good { due: finished.result.total.due, bad: finished.result.total.outcomes.bad() }
         }
         (true, false) => LevelResult::Bad,
     };
-    JudgedTrial { done, judgement, shown }
+    JudgedTrial { done: finished, judgement, response }
 }
 
 /// Rate and length of a trial in which each connection carries at least one request.
-fn offer(asked: &ConnectionsRequest, level: u32) -> (Rate, Nanos) {
+fn offer(request: &ConnectionsRequest, level: u32) -> (Rate, Nanos) {
     let each = |rate: Rate| Nanos::from_secs_f64(f64::from(level) / rate.0.max(f64::MIN_POSITIVE));
-    match asked.rate {
-        Some(rate) => (rate, asked.trial.max(each(rate))),
+    match request.rate {
+        Some(rate) => (rate, request.trial.max(each(rate))),
         None => {
-            let duration = asked.trial.max(each(IDLE));
-            (Rate(f64::from(level.max(IDLE_LEAST)) / duration.as_secs_f64()), duration)
+            let duration = request.trial.max(each(IDLE_RATE_MOST));
+            (Rate(f64::from(level.max(REQUESTS_LEAST)) / duration.as_secs_f64()), duration)
         }
     }
 }
@@ -292,15 +293,21 @@ mod tests {
         impl Sink for NullSink {
             fn event(&mut self, _: &Event) {}
         }
-        let asked = ConnectionsRequest {
+        let request = ConnectionsRequest {
             most: 64,
             trial: Nanos::from_millis(300),
             rate: Some(Rate(500.0)),
             ..asked(None)
         };
-        let (verdict, code) =
-            search(&asked, &asked.plan, None, &mut NullSink, &StopFlag::default(), MeasureOptions::default())
-                .expect("it needs nothing");
+        let (verdict, code) = search(
+            &request,
+            &request.plan,
+            None,
+            &mut NullSink,
+            &StopFlag::default(),
+            MeasureOptions::default(),
+        )
+        .expect("it needs nothing");
         let Verdict::Limits { limits, ended, .. } = verdict else { panic!("{verdict:?}") };
         assert_eq!(
             (limits[0].lower, limits[0].upper, ended, code),

@@ -12,19 +12,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 /// How long to wait for a plan.
-const NOBODY: Duration = Duration::from_secs(300);
+const PLAN_LIMIT: Duration = Duration::from_secs(300);
 /// How long a finished run is kept for its owner to come back.
-const KEPT: Duration = Duration::from_secs(3600);
+const RETENTION: Duration = Duration::from_secs(3600);
 /// Events sent ahead of acknowledgement: the link drops a peer that lets more pile up.
-const AHEAD: u64 = 64;
+const UNACKNOWLEDGED_MOST: u64 = 64;
 
 /// Events so far, and the result.
 #[derive(Default)]
 struct RunLog {
     events: Vec<String>,
-    over: Option<(u8, Option<String>)>,
+    result: Option<(u8, Option<String>)>,
 }
 
 #[derive(Clone, Default)]
@@ -58,39 +58,39 @@ fn listen(port: u16) -> Result<TcpListener, String> {
 /// # Errors
 /// If it cannot listen, or nobody came.
 pub fn coordinate(
-    pass: &str,
+    credentials: &str,
     ports: (u16, u16),
     version: &str,
-    asked: &Arc<AtomicBool>,
+    stop_flag: &Arc<AtomicBool>,
 ) -> Result<(), String> {
-    let file: JoinFile = pass.parse().map_err(|why: link::Error| why.to_string())?;
+    let file: JoinFile = credentials.parse().map_err(|why: link::Error| why.to_string())?;
     let workers = listen(ports.0)?;
-    let mut post = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Owner, &[])
+    let mut coordinator_link = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Owner, &[])
         .map_err(|why| why.to_string())?;
-    post.listen(listen(ports.1)?, &file.pass).map_err(|why| why.to_string())?;
-    let (telling, stop) = (RunLogSink::default(), Arc::new(AtomicBool::new(false)));
+    coordinator_link.listen(listen(ports.1)?, &file.credentials).map_err(|why| why.to_string())?;
+    let (log, stop) = (RunLogSink::default(), Arc::new(AtomicBool::new(false)));
     let mut run = CoordinatedRun {
-        pass: file.pass,
+        credentials: file.credentials,
         workers: Some(workers),
         version: version.to_owned(),
-        telling,
+        log,
         stop,
         thread: None,
     };
-    let (mut owner, mut next, mut heard) = (None, 0_u64, 0_u64);
+    let (mut owner, mut next, mut acknowledged) = (None, 0_u64, 0_u64);
     let mut idle = Instant::now();
     loop {
-        match post.next(LOOK) {
+        match coordinator_link.next(POLL) {
             Some((member, MemberEvent::Joined(hello))) if hello.role == FleetRole::Owner => {
-                (owner, next) = (Some(member), heard);
+                (owner, next) = (Some(member), acknowledged);
             }
-            Some((member, MemberEvent::Told(MemberReport::Owner(word)))) if owner == Some(member) => {
+            Some((member, MemberEvent::Reported(MemberReport::Owner(word)))) if owner == Some(member) => {
                 match word {
-                    OwnerRequest::Begin(commission) => run.begin(*commission)?,
+                    OwnerRequest::Begin(order) => run.begin(*order)?,
                     OwnerRequest::From(number) => {
                         // A new owner may have received more or less than its predecessor was sent.
-                        next = if number < heard || number > next { number } else { next };
-                        heard = number;
+                        next = if number < acknowledged || number > next { number } else { next };
+                        acknowledged = number;
                     }
                     OwnerRequest::End => run.stop.store(true, Ordering::Relaxed),
                     OwnerRequest::Thanks => return Ok(()),
@@ -101,39 +101,39 @@ pub fn coordinate(
             }
             _ => {}
         }
-        if asked.load(Ordering::Relaxed) {
+        if stop_flag.load(Ordering::Relaxed) {
             run.stop.store(true, Ordering::Relaxed);
         }
-        let told = run.telling.lock();
+        let run_log = run.log.lock();
         if let Some(owner) = owner {
-            while next < told.events.len() as u64 && next < heard + AHEAD {
-                let event = told.events[next as usize].clone();
-                post.send(owner, Instruction::Owner(OwnerUpdate::Event { number: next, event }));
+            while next < run_log.events.len() as u64 && next < acknowledged + UNACKNOWLEDGED_MOST {
+                let event = run_log.events[next as usize].clone();
+                coordinator_link.send(owner, Instruction::Owner(OwnerUpdate::Event { number: next, event }));
                 next += 1;
             }
-            if let (Some((exit_code, error)), true) = (&told.over, next == told.events.len() as u64) {
+            if let (Some((exit_code, error)), true) = (&run_log.result, next == run_log.events.len() as u64) {
                 let over = OwnerUpdate::Over { events: next, exit_code: *exit_code, error: error.clone() };
-                post.send(owner, Instruction::Owner(over));
+                coordinator_link.send(owner, Instruction::Owner(over));
                 // Repeat until the owner confirms.
-                thread::sleep(LOOK);
+                thread::sleep(POLL);
             }
             idle = Instant::now();
         }
-        let (is_begun, is_over) = (run.workers.is_none(), told.over.is_some());
-        drop(told);
+        let (is_begun, is_over) = (run.workers.is_none(), run_log.result.is_some());
+        drop(run_log);
         if !is_over
             && run.thread.as_ref().is_some_and(JoinHandle::is_finished)
-            && run.telling.lock().over.is_none()
+            && run.log.lock().result.is_none()
         {
             return Err("the run ended without a word: please report this as a bug in torment".to_owned());
         }
-        if !is_begun && idle.elapsed() > NOBODY {
-            return Err(format!("nobody has handed over a plan for {} s", NOBODY.as_secs()));
+        if !is_begun && idle.elapsed() > PLAN_LIMIT {
+            return Err(format!("nobody has handed over a plan for {} s", PLAN_LIMIT.as_secs()));
         }
-        if is_over && (asked.load(Ordering::Relaxed) || idle.elapsed() > KEPT) {
+        if is_over && (stop_flag.load(Ordering::Relaxed) || idle.elapsed() > RETENTION) {
             return Ok(());
         }
-        if !is_begun && asked.load(Ordering::Relaxed) {
+        if !is_begun && stop_flag.load(Ordering::Relaxed) {
             return Ok(());
         }
     }
@@ -141,29 +141,29 @@ pub fn coordinate(
 
 /// The run, before and after its start.
 struct CoordinatedRun {
-    pass: Credentials,
+    credentials: Credentials,
     /// Where workers join, until it begins.
     workers: Option<TcpListener>,
     version: String,
-    telling: RunLogSink,
+    log: RunLogSink,
     stop: Arc<AtomicBool>,
     /// Conducts it.
     thread: Option<JoinHandle<()>>,
 }
 
 impl CoordinatedRun {
-    fn begin(&mut self, commission: RunOrder) -> Result<(), String> {
+    fn begin(&mut self, order: RunOrder) -> Result<(), String> {
         let Some(listener) = self.workers.take() else { return Ok(()) };
-        let RunOrder { parcel, workers, waits, costs } = commission;
-        let entrance = Arc::new(JoinListener::from_listener(listener, self.pass.clone(), waits));
-        let (mut telling, stop) = (self.telling.clone(), StopFlag::new(Arc::clone(&self.stop)));
+        let RunOrder { parcel, workers, waits, costs } = order;
+        let join_listener = Arc::new(JoinListener::from_listener(listener, self.credentials.clone(), waits));
+        let (mut log, stop) = (self.log.clone(), StopFlag::new(Arc::clone(&self.stop)));
         let version = self.version.clone();
         let conduct = move || {
-            let fleet = FleetConfig::Join { workers, most: workers, entrance };
+            let fleet = FleetConfig::Join { workers, most: workers, listener: join_listener };
             let costs = costs.and_then(|costs| serde_json::from_str(&costs).ok());
             let around = RunOptions { costs: costs.as_ref(), fleet: Some(&fleet), ..RunOptions::default() };
-            let outcome = crate::conduct(&parcel.plan, around, &version, &mut telling, &stop);
-            telling.lock().over = Some((outcome.exit_code, outcome.error.map(|why| why.to_string())));
+            let outcome = crate::conduct(&parcel.plan, around, &version, &mut log, &stop);
+            log.lock().result = Some((outcome.exit_code, outcome.error.map(|why| why.to_string())));
         };
         let thread = thread::Builder::new().name("run".to_owned()).spawn(conduct);
         self.thread = Some(thread.map_err(|why| why.to_string())?);

@@ -9,7 +9,7 @@ pub use design::design;
 
 use crate::fleet::Fleet;
 use crate::{
-    Error, FleetConfig, RunExit, RunHeader, Sink, StopFlag, ended, exit, id, record_run, setup, unix_ms,
+    Error, FleetConfig, RunExit, RunHeader, Sink, StopFlag, exit, finish_run, id, record_run, setup, unix_ms,
 };
 use arm_runner::ArmRunner;
 use experiment::{Experiment, ExperimentStep};
@@ -37,57 +37,57 @@ pub fn run_experiment(
         Event::RunStarted(started) => Some(started.id.clone()),
         _ => None,
     });
-    let made: Vec<&ArmStart> = before.iter().filter_map(visited).collect();
+    let done_starts: Vec<&ArmStart> = before.iter().filter_map(as_arm_start).collect();
     let id = begun.clone().unwrap_or_else(id::new_id);
     let begun_as = before.iter().find_map(|event| match event {
         Event::Designed { design } => Some(&**design),
         _ => None,
     });
-    let course = match begin(plan, experiment, begun_as, &made) {
-        Ok(course) => course,
+    let progress = match begin(plan, experiment, begun_as, &done_starts) {
+        Ok(progress) => progress,
         Err(error) => return failed(error.without_secrets(&plan.redactor())),
     };
     let work = |sink: &mut dyn Sink| {
-        let fleet = fleet.map(|asked| gathered(asked, plan, experiment, sink, stop)).transpose()?;
+        let fleet = fleet.map(|config| assemble_fleet(config, plan, experiment, sink, stop)).transpose()?;
         let mut guard = setup::start_guard()?;
         for arm in &experiment.arms {
             guard.prepare(&arm.setup, &|| stop.is_requested())?;
         }
-        let lab = ArmRunner {
+        let arm_runner = ArmRunner {
             id: id.clone(),
             plan,
             experiment,
             version,
             stop,
-            bench: LocalTestbed { guard, fleet },
+            testbed: LocalTestbed { guard, fleet },
         };
-        Ok(carry_out(lab, course, &made, sink))
+        Ok(carry_out(arm_runner, progress, &done_starts, sink))
     };
     if begun.is_some() {
         sink.event(&Event::Resumed { at_unix_ms: unix_ms() });
-        return ended(id.clone(), &plan.redactor(), sink, work);
+        return finish_run(id.clone(), &plan.redactor(), sink, work);
     }
     record_run(id.clone(), RunHeader::from_plan(plan), version, None, sink, work)
 }
 
 /// The workers, present and idle.
-fn gathered(
-    asked: &FleetConfig,
+fn assemble_fleet(
+    config: &FleetConfig,
     plan: &Plan,
     experiment: &ExperimentPlan,
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> Result<Fleet, Error> {
-    let mut fleet = Fleet::new(asked, plan, stop)?;
+    let mut fleet = Fleet::new(config, plan, stop)?;
     let part = plan.for_workload(&experiment.workloads[0], Task::Find(experiment.find.clone()));
     let members = fleet.assemble(&part)?;
     sink.event(&Event::FleetStands { members });
     Ok(fleet)
 }
 
-fn visited(event: &Event) -> Option<&ArmStart> {
+fn as_arm_start(event: &Event) -> Option<&ArmStart> {
     match event {
-        Event::Visited { visit } => Some(visit),
+        Event::Visited { visit: arm_start } => Some(arm_start),
         _ => None,
     }
 }
@@ -101,7 +101,7 @@ fn begin(
     plan: &Plan,
     experiment: &ExperimentPlan,
     begun_as: Option<&Design>,
-    made: &[&ArmStart],
+    done_starts: &[&ArmStart],
 ) -> Result<Experiment, Error> {
     let design = design(plan, experiment);
     if begun_as.is_some_and(|begun| *begun != design) {
@@ -109,10 +109,10 @@ fn begin(
                     made so far do not fit; try the plan again from the start";
         return Err(Error::Experiment(text.to_owned()));
     }
-    let mut course = Experiment::new(&design).map_err(|e| Error::Experiment(e.to_string()))?;
-    made.iter().for_each(|visit| course.take(visit));
-    let needed = experiment::least_time(&design, design::one_visit(experiment));
-    if let Some(budget) = experiment.budget.filter(|budget| made.is_empty() && needed > *budget) {
+    let mut progress = Experiment::new(&design).map_err(|e| Error::Experiment(e.to_string()))?;
+    done_starts.iter().for_each(|arm_start| progress.add_start(arm_start));
+    let needed = experiment::least_time(&design, design::start_duration(experiment));
+    if let Some(budget) = experiment.budget.filter(|budget| done_starts.is_empty() && needed > *budget) {
         return Err(Error::Experiment(format!(
             "a budget of {budget} is too little for any verdict: {} starts before the first look take about {needed}; \
              raise [try] budget, or lower pilot, least, hold, or what is measured",
@@ -123,52 +123,52 @@ fn begin(
         Guard::check(&arm.setup)
             .map_err(|error| Error::Experiment(format!("the arm '{}': {error}", arm.name)))?;
     }
-    Ok(course)
+    Ok(progress)
 }
 
 fn carry_out<B: Testbed>(
-    mut lab: ArmRunner<'_, B>,
-    mut course: Experiment,
-    made: &[&ArmStart],
+    mut arm_runner: ArmRunner<'_, B>,
+    mut progress: Experiment,
+    done_starts: &[&ArmStart],
     sink: &mut dyn Sink,
 ) -> (Verdict, u8) {
-    if made.is_empty() {
-        sink.event(&Event::Designed { design: Box::new(design(lab.plan, lab.experiment)) });
+    if done_starts.is_empty() {
+        sink.event(&Event::Designed { design: Box::new(design(arm_runner.plan, arm_runner.experiment)) });
     }
-    let before: Nanos = made.iter().fold(Nanos::ZERO, |sum, visit| sum + visit.took);
-    let began = lab.bench.now();
-    let mut block = made.last().map_or(0, |visit| visit.block);
-    let standing = loop {
-        let spent = before + (lab.bench.now() - began);
-        if lab.stop.is_requested() {
-            break course.interrupt(ExperimentEnd::Interrupted);
+    let before: Nanos = done_starts.iter().fold(Nanos::ZERO, |sum, arm_start| sum + arm_start.took);
+    let began = arm_runner.testbed.now();
+    let mut block = done_starts.last().map_or(0, |arm_start| arm_start.block);
+    let state = loop {
+        let spent = before + (arm_runner.testbed.now() - began);
+        if arm_runner.stop.is_requested() {
+            break progress.interrupt(ExperimentEnd::Interrupted);
         }
-        let (start, probes) = match course.next(spent) {
-            ExperimentStep::Visit { start, probes } => (start, probes),
-            ExperimentStep::Done(over) => break course.interrupt(over),
+        let (start, probes) = match progress.next(spent) {
+            ExperimentStep::Start { start, probes } => (start, probes),
+            ExperimentStep::Done(over) => break progress.interrupt(over),
         };
         if start.block != block {
             block = start.block;
-            sink.event(&Event::Stands { standing: Box::new(course.state()) });
+            sink.event(&Event::Stands { standing: Box::new(progress.state()) });
         }
         sink.event(&Event::VisitStarted(start));
-        let Some(visit) = lab.run_start(start, &probes, &course, sink) else {
-            break course.interrupt(ExperimentEnd::Interrupted);
+        let Some(arm_start) = arm_runner.run_start(start, &probes, &progress, sink) else {
+            break progress.interrupt(ExperimentEnd::Interrupted);
         };
-        course.take(&visit);
-        sink.event(&Event::Visited { visit: Box::new(visit) });
+        progress.add_start(&arm_start);
+        sink.event(&Event::Visited { visit: Box::new(arm_start) });
     };
-    sink.event(&Event::Stands { standing: Box::new(standing.clone()) });
-    let code = exit_code(&standing);
-    (Verdict::Answers { standing }, code)
+    sink.event(&Event::Stands { standing: Box::new(state.clone()) });
+    let code = exit_code(&state);
+    (Verdict::Answers { standing: state }, code)
 }
 
-fn exit_code(standing: &ExperimentState) -> u8 {
-    let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
-    match standing.over {
+fn exit_code(state: &ExperimentState) -> u8 {
+    let hypotheses = || state.judged.iter().filter(|judged| judged.hypothesis.is_some());
+    match state.over {
         Some(ExperimentEnd::Interrupted) | None => exit::INTERRUPTED,
         Some(ExperimentEnd::NothingToCompare) => exit::NOT_MET,
-        _ if asked().any(|judged| {
+        _ if hypotheses().any(|judged| {
             matches!(judged.answer, HypothesisAnswer::Undecided | HypothesisAnswer::NotMeasured)
         }) =>
         {

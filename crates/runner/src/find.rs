@@ -17,13 +17,13 @@ use units::Nanos;
 pub(crate) const LOST_MOST: u32 = 5;
 
 pub(crate) fn find<C: LoadGenerator>(
-    conductor: &mut TrialRunner<'_, C>,
+    runner: &mut TrialRunner<'_, C>,
     plan: &Plan,
     find: &SearchPlan,
     unit: LimitUnit,
     (curve, reserved): (bool, Nanos),
 ) -> (Verdict, u8) {
-    let began = conductor.now();
+    let began = runner.now();
     let goals = if find.strict { Goal::strict_goals } else { Goal::default_goals };
     let mut search = Search::new(SearchConfig {
         goals: goals(&plan.objective, find.trial, find.sum, find.width).to_vec(),
@@ -48,16 +48,16 @@ pub(crate) fn find<C: LoadGenerator>(
             SearchStep::Try(proposal) => proposal,
             SearchStep::Done(verdict) => break *verdict,
         };
-        if conductor.is_interrupted() {
+        if runner.is_interrupted() {
             break search.interrupt(SearchEnd::Interrupted);
         }
-        if find.budget.is_some_and(|budget| conductor.now() - began + proposal.duration > budget) {
-            break search.time_is_up();
+        if find.budget.is_some_and(|budget| runner.now() - began + proposal.duration > budget) {
+            break search.end_by_budget();
         }
         let stage = Stage { duration: proposal.duration, from: proposal.rate, to: proposal.rate };
         // Each trial draws its own arrivals: repeating the same ones would repeat their luck.
-        let seed = plan.generator.seed.wrapping_add(u64::from(conductor.trials()));
-        let offer = match proposal.closed {
+        let seed = plan.generator.seed.wrapping_add(u64::from(runner.trials()));
+        let offer = match proposal.users {
             // Each connection of a closed loop has several requests in flight if it can.
             Some(users) => OfferedLoad::Closed {
                 connections: users.div_ceil(plan.streams()),
@@ -69,64 +69,64 @@ pub(crate) fn find<C: LoadGenerator>(
         let load = PlannedTrial {
             purpose: proposal.purpose,
             offer,
-            rate: Some(proposal.rate).filter(|_| proposal.closed.is_none()),
+            rate: Some(proposal.rate).filter(|_| proposal.users.is_none()),
             duration: Some(proposal.duration),
             drain: search.drain(),
         };
-        let done = conductor.trial(&load, &|so_far| search.hopeless(so_far));
-        if done.interrupted {
-            let judgement = search.judge(&done.result);
-            conductor.emit_judgement(done, &judgement);
+        let finished = runner.trial(&load, &|so_far| search.hopeless(so_far));
+        if finished.interrupted {
+            let judgement = search.judge(&finished.result);
+            runner.emit_judgement(finished, &judgement);
             break search.interrupt(SearchEnd::Interrupted);
         }
-        if done.result.fleet_caveats().next().is_some() {
+        if finished.result.fleet_caveats().next().is_some() {
             // Not reported to the search, so that it asks for the same trial again.
-            let judgement = search.judge(&done.result);
-            conductor.emit_judgement(done, &judgement);
+            let judgement = search.judge(&finished.result);
+            runner.emit_judgement(finished, &judgement);
             lost += 1;
             if lost == LOST_MOST {
                 break search.interrupt(SearchEnd::FleetFailed);
             }
             continue;
         }
-        let judgement = search.judge(&done.result);
-        if judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator()) && conductor.grow() {
+        let judgement = search.judge(&finished.result);
+        if judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator()) && runner.grow() {
             // Repeating it with more workers tells more.
-            conductor.emit_judgement(done, &judgement);
+            runner.emit_judgement(finished, &judgement);
             continue;
         }
-        let lost = done.result.recovery.lost().filter(|_| conductor.has_baseline());
+        let lost = finished.result.recovery.lost().filter(|_| runner.has_baseline());
         if let Some(after) = lost {
             // Requests that are never answered may be lost although the target is back: a new one tells.
-            let mut result = done.result.clone();
-            conductor.emit_judgement(done, &judgement);
-            conductor.emit(&bounds(&search));
-            let since = conductor.now();
-            if conductor.await_recovery() {
+            let mut result = finished.result.clone();
+            runner.emit_judgement(finished, &judgement);
+            runner.emit(&bounds(&search));
+            let since = runner.now();
+            if runner.await_recovery() {
                 result.recovery = Recovery::After(after);
             }
-            search.take(&result);
-            conductor.emit(&bounds(&search));
-            search.add_load_time(conductor.now() - since);
+            search.add_result(&result);
+            runner.emit(&bounds(&search));
+            search.add_load_time(runner.now() - since);
             continue;
         }
         if proposal.purpose == Purpose::WarmUp {
-            search.set_compiling_threads(conductor.compiling(&done));
+            search.set_compiling_threads(runner.compiling(&finished));
         }
-        let judgement = search.take(&done.result);
-        let overloaded = !judgement.good && done.result.recovery.lost().is_none();
-        conductor.emit_judgement(done, &judgement);
-        conductor.emit(&bounds(&search));
+        let judgement = search.add_result(&finished.result);
+        let overloaded = !judgement.good && finished.result.recovery.lost().is_none();
+        runner.emit_judgement(finished, &judgement);
+        runner.emit(&bounds(&search));
         if overloaded {
-            let since = conductor.now();
-            if !conductor.await_recovery() {
+            let since = runner.now();
+            if !runner.await_recovery() {
                 break search.interrupt(SearchEnd::NotRecovered);
             }
-            search.add_load_time(conductor.now() - since);
+            search.add_load_time(runner.now() - since);
         }
     };
     if let Some(caveat) = search.slowing() {
-        conductor.emit(&Event::Caveat { caveat });
+        runner.emit(&Event::Caveat { caveat });
     }
     let code = exit_code(&verdict);
     (verdict, code)

@@ -37,7 +37,7 @@ pub use connections::{ConnectionsRequest, connections};
 pub use coordinator::coordinate;
 pub use experiment_run::{design, run_experiment};
 pub use machine::describe as machine;
-pub use preflight::{job, preview};
+pub use preflight::{engine_config, preview};
 pub use probe::{ProbeRequest, probe};
 pub use profile::{ProfileRequest, profile};
 pub use record::exit;
@@ -104,7 +104,7 @@ pub enum Error {
     Machine(String),
     /// Any other error whose message held a secret; without it.
     #[error("{0}")]
-    Told(String),
+    Redacted(String),
     /// A worker cannot do its part.
     #[error("{0}")]
     Fleet(String),
@@ -120,16 +120,18 @@ pub enum Error {
 }
 
 /// What became of the first request, and what to do about it.
-fn unexpected(request: &str, status: Option<u16>, why: &Failure, says: &str) -> String {
+fn unexpected(request: &str, status: Option<u16>, why: &Failure, body_start: &str) -> String {
     let what = match status {
         Some(status) if *why == Failure::Status(status) => {
             format!("answered {status}, which the plan does not expect")
         }
         _ => format!("not answered as the plan expects: {why}"),
     };
-    let says = if says.is_empty() { String::new() } else { format!(" (\"{says}\")") };
+    let body_start = if body_start.is_empty() { String::new() } else { format!(" (\"{body_start}\")") };
     let or = status.map_or(String::new(), |status| format!(", or give --expect-status {status}"));
-    format!("the first request, {request}, was {what}{says}; fix the request (--once prints it in full){or}")
+    format!(
+        "the first request, {request}, was {what}{body_start}; fix the request (--once prints it in full){or}"
+    )
 }
 
 /// Result of a run.
@@ -164,7 +166,7 @@ pub enum Profiling {
     #[default]
     Never,
     /// After a search in which processors gave first.
-    WhereItTells,
+    IfProcessors,
     /// Whatever gave first.
     Always,
 }
@@ -173,19 +175,19 @@ pub enum Profiling {
 /// fails or is interrupted. For an experiment see [`run_experiment()`].
 pub fn conduct(
     plan: &Plan,
-    around: RunOptions<'_>,
+    run_options: RunOptions<'_>,
     version: &str,
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> RunExit {
     record_run(id::new_id(), RunHeader::from_plan(plan), version, None, sink, |sink| {
         setup::with_started_plan(plan, sink, stop, |plan, sink, reset| {
-            let RunOptions { costs, fleet, watchers, profile } = around;
-            let mut fleet = fleet.map(|asked| Fleet::new(asked, plan, stop)).transpose()?;
+            let RunOptions { costs, fleet, watchers, profile } = run_options;
+            let mut fleet = fleet.map(|config| Fleet::new(config, plan, stop)).transpose()?;
             let fleet = fleet.as_mut();
-            let circumstances =
+            let options =
                 MeasureOptions { reset, curve: true, costs, fleet, profile, ..MeasureOptions::default() };
-            measure(plan, watchers, sink, stop, circumstances)
+            measure(plan, watchers, sink, stop, options)
         })
     })
 }
@@ -238,13 +240,13 @@ impl RunHeader {
 /// Records a run from beginning to end around `work`.
 pub(crate) fn record_run(
     id: RunId,
-    title: RunHeader,
+    header: RunHeader,
     version: &str,
     part_of: Option<&RunId>,
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
 ) -> RunExit {
-    let RunHeader { command, target, goal, plan, parts, secrets } = title;
+    let RunHeader { command, target, goal, plan, parts, secrets } = header;
     sink.event(&Event::RunStarted(Box::new(record::RunStart {
         id: id.clone(),
         at_unix_ms: unix_ms(),
@@ -260,11 +262,11 @@ pub(crate) fn record_run(
         // The label is known to whoever starts a run, not to its conductor.
         label: record::Label::default(),
     })));
-    ended(id, &secrets, sink, work)
+    finish_run(id, &secrets, sink, work)
 }
 
 /// From the result of a run to its last event.
-fn ended(
+fn finish_run(
     id: RunId,
     secrets: &Redactor,
     sink: &mut dyn Sink,
@@ -293,7 +295,7 @@ pub(crate) struct DrainPolicy {
     /// How long to wait for them; `None`: for their timeout.
     pub drain: Option<Nanos>,
     /// The target is stopped then: nobody waits until it is done with them.
-    pub leaves: bool,
+    pub skips_recovery: bool,
 }
 
 /// How a run of its own and a measurement within an experiment differ.
@@ -311,7 +313,7 @@ pub(crate) struct MeasureOptions<'a> {
     /// As in [`RunOptions`].
     pub profile: Profiling,
     /// What becomes of outstanding requests at its end.
-    pub after: DrainPolicy,
+    pub drain_policy: DrainPolicy,
 }
 
 /// One load or one search, against an existing target or the built-in service.
@@ -320,16 +322,16 @@ fn measure(
     watchers: Option<&WatchersConfig>,
     sink: &mut dyn Sink,
     stop: &StopFlag,
-    circumstances: MeasureOptions<'_>,
+    options: MeasureOptions<'_>,
 ) -> Result<(Verdict, u8), Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
-    let watchers = watchers.map(|asked| Watchers::start(plan, &target, asked, stop)).transpose()?;
-    let mut circumstances = MeasureOptions { watchers, ..circumstances };
-    let Some(fleet) = circumstances.fleet.take() else {
-        return carry_out(plan, ReadyGenerator::here(plan, &target)?, sink, stop, circumstances);
+    let watchers = watchers.map(|config| Watchers::start(plan, &target, config, stop)).transpose()?;
+    let mut options = MeasureOptions { watchers, ..options };
+    let Some(fleet) = options.fleet.take() else {
+        return carry_out(plan, ReadyGenerator::here(plan, &target)?, sink, stop, options);
     };
     let ready = fleet.assign(plan, &target);
-    let result = ready.and_then(|ready| carry_out(plan, ready, sink, stop, circumstances));
+    let result = ready.and_then(|ready| carry_out(plan, ready, sink, stop, options));
     fleet.release_plan();
     result
 }
@@ -340,22 +342,22 @@ fn carry_out<C: LoadGenerator>(
     ready: ReadyGenerator<C>,
     sink: &mut dyn Sink,
     stop: &StopFlag,
-    circumstances: MeasureOptions<'_>,
+    options: MeasureOptions<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let MeasureOptions { curve, after, profile, .. } = circumstances;
-    let mut conductor = TrialRunner::prepare(plan, ready, sink, stop, circumstances).with_drain_policy(after);
-    let began = conductor.now();
+    let MeasureOptions { curve, drain_policy: after, profile, .. } = options;
+    let mut runner = TrialRunner::prepare(plan, ready, sink, stop, options).with_drain_policy(after);
+    let began = runner.now();
     let result = match &plan.task {
         Task::Find(find) => {
-            find::find(&mut conductor, plan, find, LimitUnit::Requests, (curve, find::reserved(profile)))
+            find::find(&mut runner, plan, find, LimitUnit::Requests, (curve, find::reserved(profile)))
         }
-        Task::Run(load) => load::run(&mut conductor, plan, load),
+        Task::Run(load) => load::run(&mut runner, plan, load),
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };
-    conductor.conclude(&result.0);
-    if let Task::Find(asked) = &plan.task {
-        let took = conductor.now() - began;
-        find::profile_loads(&mut conductor, plan, asked, (&result.0, took), profile);
+    runner.conclude(&result.0);
+    if let Task::Find(search_plan) = &plan.task {
+        let took = runner.now() - began;
+        find::profile_loads(&mut runner, plan, search_plan, (&result.0, took), profile);
     }
     Ok(result)
 }

@@ -17,43 +17,43 @@ const WARM_FIRST: Nanos = Nanos::from_secs(1);
 const WARM_LEAST: Nanos = Nanos::from_millis(100);
 
 pub(crate) fn run<C: LoadGenerator>(
-    conductor: &mut TrialRunner<'_, C>,
+    runner: &mut TrialRunner<'_, C>,
     plan: &Plan,
     planned: &Planned,
 ) -> (Verdict, u8) {
     // The load has an end, users have none: wait for what is in flight then.
-    let load = offered(plan, planned, Purpose::Load, conductor.drain(plan.longest_timeout()));
-    let mut done = conductor.trial(&load, &|_| false);
+    let load = planned_trial(plan, planned, Purpose::Load, runner.drain(plan.longest_timeout()));
+    let mut finished = runner.trial(&load, &|_| false);
     if let Planned::Open { stages, .. } = planned {
-        done.result.rate = mean_rate(stages);
+        finished.result.rate = mean_rate(stages);
     }
-    let steady = steady_part(&done.result, planned, plan.longest_pauses());
+    let steady = steady_part(&finished.result, planned, plan.longest_pauses());
     let mut judgement = judge(&steady, &plan.objective, WIDTH, None);
-    if done.interrupted {
+    if finished.interrupted {
         judgement.invalid.push(CaveatKind::Interrupted.into());
     }
     if let Planned::Closed { .. } = planned {
         // Throughput: requests started but not answered within the load, one per connection, belong to no rate.
-        done.result.rate = Rate::of(done.answered, done.result.loaded);
+        finished.result.rate = Rate::of(finished.answered, finished.result.loaded);
     }
     let valid = judgement.invalid.is_empty();
     let verdict = Verdict::Goal {
         met: valid.then_some(judgement.good),
         goal: plan.objective.to_string(),
-        outcomes: done.result.total.outcomes,
+        outcomes: finished.result.total.outcomes,
         loss: judgement.loss,
     };
-    let code = match (done.interrupted, valid, judgement.good) {
+    let code = match (finished.interrupted, valid, judgement.good) {
         (true, ..) => exit::INTERRUPTED,
         (_, false, _) => exit::NOT_TRUSTWORTHY,
         (_, _, true) => exit::MET,
         (_, _, false) => exit::NOT_MET,
     };
-    conductor.emit_judgement(done, &judgement);
+    runner.emit_judgement(finished, &judgement);
     (verdict, code)
 }
 
-fn offered(plan: &Plan, planned: &Planned, purpose: Purpose, drain: Nanos) -> PlannedTrial {
+fn planned_trial(plan: &Plan, planned: &Planned, purpose: Purpose, drain: Nanos) -> PlannedTrial {
     let (offer, rate, duration) = match planned {
         Planned::Open { stages, arrivals } => {
             let schedule = Schedule::new(stages, *arrivals, plan.generator.seed);
@@ -71,34 +71,34 @@ fn offered(plan: &Plan, planned: &Planned, purpose: Purpose, drain: Nanos) -> Pl
 
 /// Repeats a load, each time longer, until the target's response is level, as a search does; for at most `most`.
 pub(crate) fn warm_up<C: LoadGenerator>(
-    conductor: &mut TrialRunner<'_, C>,
+    runner: &mut TrialRunner<'_, C>,
     plan: &Plan,
     planned: &Planned,
     most: Nanos,
 ) {
-    let (mut warm, began) = (WarmUp::new(WARM_FIRST, false), conductor.now());
-    while !warm.is_done() && !conductor.is_interrupted() {
-        let window = warm.window().min(most - (conductor.now() - began));
+    let (mut warm, began) = (WarmUp::new(WARM_FIRST, false), runner.now());
+    while !warm.is_done() && !runner.is_interrupted() {
+        let window = warm.window().min(most - (runner.now() - began));
         if window < WARM_LEAST {
             return;
         }
-        let planned = lasting(planned, window);
-        let load = offered(plan, &planned, Purpose::WarmUp, window.min(plan.longest_timeout()));
-        let done = conductor.trial(&load, &|_| false);
+        let planned = with_duration(planned, window);
+        let load = planned_trial(plan, &planned, Purpose::WarmUp, window.min(plan.longest_timeout()));
+        let finished = runner.trial(&load, &|_| false);
         let level = match planned {
-            Planned::Open { .. } => WindowMedian::of(&done.result.total.response),
+            Planned::Open { .. } => WindowMedian::of(&finished.result.total.response),
             Planned::Closed { connections, .. } => {
-                WindowMedian::of_goodput(&done.result.total, connections, done.result.loaded)
+                WindowMedian::of_goodput(&finished.result.total, connections, finished.result.loaded)
             }
         };
         // With no answers nothing warms up; the load that counts will show it.
         let Some(level) = level else { return };
-        warm.push(window, level, conductor.compiling(&done));
+        warm.push(window, level, runner.compiling(&finished));
     }
 }
 
 /// The same load, this long.
-fn lasting(planned: &Planned, duration: Nanos) -> Planned {
+fn with_duration(planned: &Planned, duration: Nanos) -> Planned {
     match planned {
         Planned::Open { stages, arrivals } => {
             let stage = |stage: &Stage| Stage { duration, ..*stage };

@@ -15,12 +15,12 @@ const SAYS_LENGTH: usize = 120;
 /// Engine configuration for this plan and its actual target.
 ///
 /// Fails if the name does not resolve or certificates cannot be read.
-pub fn job(plan: &Plan, target: &Target) -> Result<EngineConfig, Error> {
-    job_trusting(plan, target, None)
+pub fn engine_config(plan: &Plan, target: &Target) -> Result<EngineConfig, Error> {
+    engine_config_trusting(plan, target, None)
 }
 
 /// The same, trusting these authorities instead of this machine's.
-pub(crate) fn job_trusting(
+pub(crate) fn engine_config_trusting(
     plan: &Plan,
     target: &Target,
     authorities: Option<&[u8]>,
@@ -46,24 +46,24 @@ pub(crate) fn job_trusting(
 /// `--once`: all requests of one user of each flow.
 pub fn preview(plan: &Plan) -> Result<Vec<Exchange>, Error> {
     let secrets = plan.redactor();
-    asked_once(plan).map_err(|error| error.without_secrets(&secrets))
+    exchanges(plan).map_err(|error| error.without_secrets(&secrets))
 }
 
-fn asked_once(plan: &Plan) -> Result<Vec<Exchange>, Error> {
+fn exchanges(plan: &Plan) -> Result<Vec<Exchange>, Error> {
     let (_demo, target) = demo::start_if_asked(plan)?;
-    Ok(exchanges_once(&job(plan, &target)?, false)?)
+    Ok(exchanges_once(&engine_config(plan, &target)?, false)?)
 }
 
 /// Raises the descriptor limit, and fits the connections into it and into the available ports.
-pub(crate) fn fit_connections(job: &mut EngineConfig) -> Result<Vec<Caveat>, Error> {
+pub(crate) fn fit_connections(config: &mut EngineConfig) -> Result<Vec<Caveat>, Error> {
     let (allowed, _) = sys::raise_nofile();
     if allowed < sys::DESCRIPTORS_LEAST {
         return Err(Error::Descriptors { allowed });
     }
     let room = engine::max_connections();
-    let ports = job.endpoint.port_limit().map(|ports| ports.saturating_sub(PORTS_SPARE));
+    let ports = config.endpoint.port_limit().map(|ports| ports.saturating_sub(PORTS_SPARE));
     let mut caveats = Vec::new();
-    let wanted = u64::from(job.generator.connections);
+    let wanted = u64::from(config.generator.connections);
     if wanted > room {
         caveats.push(Caveat::with_details(
             CaveatKind::FewDescriptors,
@@ -73,18 +73,18 @@ pub(crate) fn fit_connections(job: &mut EngineConfig) -> Result<Vec<Caveat>, Err
     if let Some(ports) = ports.filter(|ports| wanted > *ports && room > *ports) {
         caveats.push(Caveat::with_details(CaveatKind::FewPorts, CaveatDetails::FewPorts { ports }));
     }
-    job.generator.connections = wanted.min(room).min(ports.unwrap_or(u64::MAX)) as u32;
+    config.generator.connections = wanted.min(room).min(ports.unwrap_or(u64::MAX)) as u32;
     Ok(caveats)
 }
 
 /// Whether the target is there and answers as expected. A request that may change something is not sent: then only the
 /// first load tells.
-pub(crate) fn first_answer(job: &EngineConfig) -> Result<(), Error> {
-    let first = &job.flows[0].steps[0];
+pub(crate) fn check_first_answer(config: &EngineConfig) -> Result<(), Error> {
+    let first = &config.flows[0].steps[0];
     if first.request().is_none_or(|request| !SAFE_METHODS.contains(&request.method.as_str())) {
-        return Ok(engine::connect_once(job)?);
+        return Ok(engine::connect_once(config)?);
     }
-    let Some(exchange) = exchanges_once(job, true)?.pop() else { return Ok(()) };
+    let Some(exchange) = exchanges_once(config, true)?.pop() else { return Ok(()) };
     let Err(why) = &exchange.verdict else { return Ok(()) };
     let text = String::from_utf8_lossy(&exchange.answer);
     let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);

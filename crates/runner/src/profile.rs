@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use units::Nanos;
 
 /// How often to check for a stop, or the processes' end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 
 /// What to sample.
 pub struct ProfileRequest {
     /// Process IDs; children are sampled too.
     pub pids: Vec<u32>,
     /// Description of the processes, for people.
-    pub whom: String,
+    pub description: String,
     /// How long.
     pub length: Nanos,
     /// Samples a second on each processor.
@@ -29,26 +29,26 @@ pub struct ProfileRequest {
 }
 
 /// Samples them for the requested time, or until they end.
-pub fn profile(asked: &ProfileRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
-    let title = RunHeader {
+pub fn profile(request: &ProfileRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    let header = RunHeader {
         command: RunKind::Profile,
-        target: asked.whom.clone(),
+        target: request.description.clone(),
         goal: String::new(),
-        plan: asked.words.clone(),
+        plan: request.words.clone(),
         parts: Vec::new(),
         secrets: Redactor::default(),
     };
-    record_run(id::new_id(), title, version, None, sink, |sink| {
+    record_run(id::new_id(), header, version, None, sink, |sink| {
         let sampling =
-            ::profile::start(&asked.pids, asked.hz).map_err(|why| Error::Machine(why.to_string()))?;
-        let until = Instant::now() + Duration::from_nanos(asked.length.0);
+            ::profile::start(&request.pids, request.hz).map_err(|why| Error::Machine(why.to_string()))?;
+        let until = Instant::now() + Duration::from_nanos(request.length.0);
         let lives =
-            || asked.pids.iter().any(|pid| TaskStat::read(*pid).is_some_and(|stat| !stat.has_ended()));
+            || request.pids.iter().any(|pid| TaskStat::read(*pid).is_some_and(|stat| !stat.has_ended()));
         while Instant::now() < until && !stop.is_requested() && lives() {
-            thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+            thread::sleep(POLL.min(until.saturating_duration_since(Instant::now())));
         }
         // Only of processes still alive.
-        let waiting = lives().then(|| observe::sample_waiting_threads(0, &asked.pids));
+        let waiting = lives().then(|| observe::sample_waiting_threads(0, &request.pids));
         let sampled = sampling.end().ok_or_else(|| Error::Machine("the sampler failed".to_owned()))?;
         let profile = sampled.symbolize();
         let verdict = verdict(&profile);
@@ -70,7 +70,7 @@ pub fn profile(asked: &ProfileRequest, version: &str, sink: &mut dyn Sink, stop:
 pub(crate) struct TargetSampler {
     pids: Vec<u32>,
     sampling: Option<Sampling>,
-    sampled: Option<RawProfile>,
+    raw_profile: Option<RawProfile>,
 }
 
 impl TargetSampler {
@@ -85,7 +85,7 @@ impl TargetSampler {
     /// # Errors
     /// If not: why.
     pub fn check_permitted(&self) -> Result<(), String> {
-        self.started(1).map(drop)
+        self.start(1).map(drop)
     }
 
     /// A load begins, to be sampled at `hz`. That nobody can be sampled ends no run.
@@ -93,12 +93,12 @@ impl TargetSampler {
     /// # Errors
     /// If nothing is sampled: why.
     pub fn begin(&mut self, hz: u32) -> Result<(), String> {
-        (self.sampling, self.sampled) = (None, None);
-        self.sampling = Some(self.started(hz)?);
+        (self.sampling, self.raw_profile) = (None, None);
+        self.sampling = Some(self.start(hz)?);
         Ok(())
     }
 
-    fn started(&self, hz: u32) -> Result<Sampling, String> {
+    fn start(&self, hz: u32) -> Result<Sampling, String> {
         if self.pids.is_empty() {
             return Err("no process of the target was found on this machine".to_owned());
         }
@@ -108,13 +108,13 @@ impl TargetSampler {
     /// The load is over.
     pub fn end(&mut self) {
         if let Some(sampling) = self.sampling.take() {
-            self.sampled = sampling.end();
+            self.raw_profile = sampling.end();
         }
     }
 
     /// The profile of a load that the target held or did not.
     pub fn take_profile(&mut self, load: ProfiledLoad, requests: u64) -> Option<Profile> {
-        let profile = self.sampled.take()?.symbolize();
+        let profile = self.raw_profile.take()?.symbolize();
         Some(Profile { load: Some(load), requests: Some(requests), ..profile })
     }
 }
@@ -122,7 +122,7 @@ impl TargetSampler {
 fn verdict(profile: &Profile) -> Verdict {
     let tally = Tally::of(profile);
     let most = tally.by_own().first().filter(|most| most.own > 0).and_then(|most| {
-        let name = profile.functions.get(most.of as usize)?.name.clone();
+        let name = profile.functions.get(most.index as usize)?.name.clone();
         Some((name, tally.share(most.own)?.value))
     });
     Verdict::Profiled { samples: profile.samples, most }

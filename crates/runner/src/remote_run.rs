@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 use units::Nanos;
 
 /// How often to check for a stop.
-const LOOK: Duration = Duration::from_millis(100);
+const STOP_POLL: Duration = Duration::from_millis(100);
 /// Interval between reconnects to the coordinator: the cluster may be unreachable for a while, as when a laptop sleeps.
-const AGAIN: Duration = Duration::from_secs(2);
+const RECONNECT_INTERVAL: Duration = Duration::from_secs(2);
 /// When to give up reconnecting; the run goes on regardless.
-const LOST: Duration = Duration::from_secs(600);
+const RECONNECT_LIMIT: Duration = Duration::from_secs(600);
 /// Longest wait for the run to end after it was asked to.
-const ENDING: Duration = Duration::from_secs(60);
+const END_LIMIT: Duration = Duration::from_secs(60);
 /// Events per acknowledgement.
-const HEARD: u64 = 16;
+const EVENTS_PER_ACKNOWLEDGEMENT: u64 = 16;
 
 /// A run carried out by pods of a cluster, from plan to last event.
 #[derive(Debug, Clone)]
@@ -31,21 +31,21 @@ pub struct RemoteRunRequest {
     /// At least 1.
     pub workers: u32,
     /// How long to wait for them.
-    pub waits: Nanos,
+    pub wait: Nanos,
     /// Time limit of the pods, whatever happens.
     pub deadline: Nanos,
 }
 
 /// Join files of one run: for the cluster, and for the owner.
-fn passes(
-    asked: &RemoteRunRequest,
+fn make_join_files(
+    request: &RemoteRunRequest,
 ) -> Result<impl Fn(&str) -> Result<cluster::JoinFiles, String> + use<>, link::Error> {
     // As long as the run may last and its result is kept.
-    let authority = Authority::new(Duration::from_nanos(asked.deadline.0) + Duration::from_secs(2 * 3600))?;
+    let authority = Authority::new(Duration::from_nanos(request.deadline.0) + Duration::from_secs(2 * 3600))?;
     Ok(move |service: &str| {
         let file = |role: FleetRole, at: String| {
-            let pass = authority.issue(role).map_err(|why| why.to_string())?;
-            Ok::<_, String>(JoinFile { at, pass }.to_text())
+            let credentials = authority.issue(role).map_err(|why| why.to_string())?;
+            Ok::<_, String>(JoinFile { address: at, credentials }.to_text())
         };
         Ok(cluster::JoinFiles {
             coordinator: file(FleetRole::Coordinator, String::new())?,
@@ -58,24 +58,24 @@ fn passes(
 /// Has a cluster conduct the run, and passes its events on as if it ran here.
 pub fn conduct_remotely(
     plan: &Plan,
-    asked: &RemoteRunRequest,
+    request: &RemoteRunRequest,
     costs: Option<&MachineCosts>,
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> RunExit {
-    let mut away = match RemoteRun::begin(plan, asked) {
-        Ok(away) => away,
+    let mut remote_run = match RemoteRun::begin(plan, request) {
+        Ok(remote_run) => remote_run,
         Err(error) => return failed(error),
     };
-    let commission = RunOrder {
+    let order = RunOrder {
         parcel: PortablePlan::new(plan, None),
-        workers: asked.workers,
-        waits: asked.waits,
+        workers: request.workers,
+        waits: request.wait,
         costs: costs.and_then(|costs| serde_json::to_string(costs).ok()),
     };
-    let outcome = away.follow(Some(commission), sink, stop);
-    if away.is_over {
-        away.workforce.remove();
+    let outcome = remote_run.follow(Some(order), sink, stop);
+    if remote_run.is_over {
+        remote_run.pods.remove();
     }
     outcome
 }
@@ -83,17 +83,17 @@ pub fn conduct_remotely(
 /// Follows a run in a cluster from its first event.
 pub fn attach(site: &PodSite, id: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let owned = site.find_run(id).map_err(|why| Error::Fleet(why.to_string()));
-    let (workforce, owner) = match owned {
+    let (pods, owner) = match owned {
         Ok(owned) => owned,
         Err(error) => return failed(error),
     };
-    let mut away = match RemoteRun::new(workforce, &owner) {
-        Ok(away) => away,
+    let mut remote_run = match RemoteRun::new(pods, &owner) {
+        Ok(remote_run) => remote_run,
         Err(error) => return failed(error),
     };
-    let outcome = away.follow(None, sink, stop);
-    if away.is_over {
-        away.workforce.remove();
+    let outcome = remote_run.follow(None, sink, stop);
+    if remote_run.is_over {
+        remote_run.pods.remove();
     }
     outcome
 }
@@ -104,26 +104,26 @@ fn failed(error: Error) -> RunExit {
 
 /// The remote run, as far as it is known here.
 struct RemoteRun {
-    workforce: RunPods,
+    pods: RunPods,
     /// The owner's join file, with the current address.
     file: JoinFile,
     /// Connection to the coordinator, while it holds.
-    way: Option<(PortForward, MemberLink)>,
+    connection: Option<(PortForward, MemberLink)>,
     /// Number of the next event.
     next: u64,
     id: RunId,
     /// A load has begun.
-    loads: bool,
+    has_loaded: bool,
     /// The last event was received.
     is_over: bool,
 }
 
 impl RemoteRun {
-    fn begin(plan: &Plan, asked: &RemoteRunRequest) -> Result<Self, Error> {
+    fn begin(plan: &Plan, request: &RemoteRunRequest) -> Result<Self, Error> {
         if plan.target == Target::Demo {
             return Err(crate::fleet::local_address_error("demo"));
         }
-        if let Ok(job) = crate::preflight::job(plan, &plan.target)
+        if let Ok(job) = crate::preflight::engine_config(plan, &plan.target)
             && job.endpoint.is_local()
             && plan.target != Target::Null
         {
@@ -134,27 +134,35 @@ impl RemoteRun {
             let message = "SSL_CERT_FILE names authorities that a run conducted there is not told of: leave --conduct-there out";
             return Err(wrong(message.to_owned()));
         }
-        let passes = passes(asked).map_err(|why| wrong(why.to_string()))?;
+        let join_files = make_join_files(request).map_err(|why| wrong(why.to_string()))?;
         let host = plan.target.host().unwrap_or_default();
-        let seconds = asked.deadline.0 / Nanos::from_secs(1).0;
-        let (workforce, owner) = asked
+        let seconds = request.deadline.0 / Nanos::from_secs(1).0;
+        let (pods, owner) = request
             .site
-            .start_with_coordinator(&asked.id, asked.workers, &passes, host, seconds)
+            .start_with_coordinator(&request.id, request.workers, &join_files, host, seconds)
             .map_err(|why| wrong(why.to_string()))?;
-        Self::new(workforce, &owner)
+        Self::new(pods, &owner)
     }
 
-    fn new(workforce: RunPods, owner: &str) -> Result<Self, Error> {
+    fn new(pods: RunPods, owner: &str) -> Result<Self, Error> {
         let file: JoinFile = owner.parse().map_err(|why: link::Error| Error::Fleet(why.to_string()))?;
-        Ok(Self { workforce, file, way: None, next: 0, id: id::new_id(), loads: false, is_over: false })
+        Ok(Self {
+            pods,
+            file,
+            connection: None,
+            next: 0,
+            id: id::new_id(),
+            has_loaded: false,
+            is_over: false,
+        })
     }
 
     /// Follows the run to its end. When stopped, it ends the run, and follows that, too.
-    fn follow(&mut self, mut commission: Option<RunOrder>, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    fn follow(&mut self, mut order: Option<RunOrder>, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
         let (mut asked_to_end, mut unreached) = (None::<Instant>, Instant::now());
         loop {
             if stop.is_requested() && asked_to_end.is_none() {
-                if commission.is_some() {
+                if order.is_some() {
                     // No load was made; everything is removed.
                     self.is_over = true;
                     return RunExit { id: self.id.clone(), exit_code: exit::INTERRUPTED, error: None };
@@ -162,19 +170,19 @@ impl RemoteRun {
                 asked_to_end = Some(Instant::now());
                 self.send(OwnerRequest::End);
             }
-            if asked_to_end.is_some_and(|asked| asked.elapsed() > ENDING) {
+            if asked_to_end.is_some_and(|asked| asked.elapsed() > END_LIMIT) {
                 self.is_over = true;
                 return self.lost_outcome("it did not end when it was asked to; it is removed");
             }
-            if self.way.is_none() {
-                if let Some(why) = self.obstacle(commission.is_some()) {
+            if self.connection.is_none() {
+                if let Some(why) = self.obstacle(order.is_some()) {
                     self.is_over = true;
                     return self.lost_outcome(&why);
                 }
-                match self.reach() {
+                match self.connect() {
                     Ok(()) => {
                         unreached = Instant::now();
-                        self.send(match &commission {
+                        self.send(match &order {
                             Some(begin) => OwnerRequest::Begin(Box::new(begin.clone())),
                             None => OwnerRequest::From(self.next),
                         });
@@ -182,32 +190,32 @@ impl RemoteRun {
                             self.send(OwnerRequest::End);
                         }
                     }
-                    Err(why) if unreached.elapsed() > LOST => return self.lost_outcome(&why),
-                    Err(_) => std::thread::sleep(AGAIN),
+                    Err(why) if unreached.elapsed() > RECONNECT_LIMIT => return self.lost_outcome(&why),
+                    Err(_) => std::thread::sleep(RECONNECT_INTERVAL),
                 }
                 continue;
             }
-            if let Some(why) = self.obstacle(true).filter(|_| !self.loads) {
+            if let Some(why) = self.obstacle(true).filter(|_| !self.has_loaded) {
                 self.is_over = true;
                 return self.lost_outcome(&why);
             }
-            match self.heard() {
+            match self.next_update() {
                 Some(OwnerUpdate::Event { number, event }) if number == self.next => {
                     self.next += 1;
-                    commission = None;
+                    order = None;
                     // It has begun, and goes on without us.
-                    self.workforce.detach();
+                    self.pods.detach();
                     if let Ok(event) = serde_json::from_str::<Event>(&event) {
-                        sink.event(&self.told(event));
+                        sink.event(&self.enrich(event));
                     }
-                    if self.next.is_multiple_of(HEARD) {
+                    if self.next.is_multiple_of(EVENTS_PER_ACKNOWLEDGEMENT) {
                         self.send(OwnerRequest::From(self.next));
                     }
                 }
                 Some(OwnerUpdate::Over { events, exit_code, error }) if events == self.next => {
                     self.send(OwnerRequest::Thanks);
                     self.is_over = true;
-                    let why = |error: String| match self.workforce.describe_waiting().filter(|_| !self.loads)
+                    let why = |error: String| match self.pods.describe_waiting().filter(|_| !self.has_loaded)
                     {
                         Some(why) => Error::Fleet(format!("{error}: {why}")),
                         None => Error::Fleet(error),
@@ -223,70 +231,70 @@ impl RemoteRun {
     }
 
     /// An event, enriched with what the cluster knows better.
-    fn told(&mut self, mut event: Event) -> Event {
+    fn enrich(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::RunStarted(started) => self.id = started.id.clone(),
-            Event::TrialStarted { .. } => self.loads = true,
+            Event::TrialStarted { .. } => self.has_loaded = true,
             Event::FleetStands { members } => {
                 for member in members {
-                    member.place = self.placed(&member.place);
-                    member.on = self.workforce.on_option();
+                    member.place = self.describe_place(&member.place);
+                    member.on = self.pods.on_option();
                 }
             }
             Event::WorkerLost { lost, .. } => {
-                if let Some(why) = self.workforce.why_gone(&lost.place) {
+                if let Some(why) = self.pods.why_gone(&lost.place) {
                     lost.why = why;
                 }
-                lost.place = self.placed(&lost.place);
+                lost.place = self.describe_place(&lost.place);
             }
             _ => {}
         }
         event
     }
 
-    fn placed(&self, host: &str) -> String {
-        self.workforce.node(host).map_or_else(|| host.to_owned(), |node| format!("{node} ({host})"))
+    fn describe_place(&self, host: &str) -> String {
+        self.pods.node(host).map_or_else(|| host.to_owned(), |node| format!("{node} ({host})"))
     }
 
     /// Why it cannot go on, according to the cluster.
     fn obstacle(&mut self, is_before: bool) -> Option<String> {
-        if is_before && self.loads {
+        if is_before && self.has_loaded {
             return None;
         }
-        self.workforce.refresh();
-        self.workforce.obstacle().or_else(|| self.workforce.coordinator_ended().filter(|_| !is_before))
+        self.pods.refresh();
+        self.pods.obstacle().or_else(|| self.pods.coordinator_ended().filter(|_| !is_before))
     }
 
     fn lost_outcome(&self, why: &str) -> RunExit {
         let error =
-            Error::Fleet(format!("the run in {} is not followed any more: {why}", self.workforce.describe()));
+            Error::Fleet(format!("the run in {} is not followed any more: {why}", self.pods.describe()));
         RunExit { id: self.id.clone(), exit_code: exit::ERROR, error: Some(error) }
     }
 
-    fn reach(&mut self) -> Result<(), String> {
-        let forward = self.workforce.forward().map_err(|why| why.to_string())?;
-        self.file.at = forward.at().to_owned();
+    fn connect(&mut self) -> Result<(), String> {
+        let forward = self.pods.forward().map_err(|why| why.to_string())?;
+        self.file.address = forward.at().to_owned();
         let hello = Hello { member: Some(0), ..crate::worker::hello(FleetRole::Owner) };
-        let wire = MemberLink::join(&self.file, hello, &[]).map_err(|why| why.to_string())?;
-        self.way = Some((forward, wire));
+        let link = MemberLink::join(&self.file, hello, &[]).map_err(|why| why.to_string())?;
+        self.connection = Some((forward, link));
         Ok(())
     }
 
     fn send(&mut self, word: OwnerRequest) {
-        if let Some((_, wire)) = &self.way
-            && !wire.send(MemberReport::Owner(word))
+        if let Some((_, link)) = &self.connection
+            && !link.send(MemberReport::Owner(word))
         {
-            self.way = None;
+            self.connection = None;
         }
     }
 
-    fn heard(&mut self) -> Option<OwnerUpdate> {
-        let (_, wire) = self.way.as_mut()?;
-        match wire.next(LOOK) {
-            Ok(Some(Instruction::Owner(news))) => Some(news),
+    fn next_update(&mut self) -> Option<OwnerUpdate> {
+        let (_, link) = self.connection.as_mut()?;
+        match link.next(STOP_POLL) {
+            Ok(Some(Instruction::Owner(update))) => Some(update),
             Ok(_) => None,
             Err(_) => {
-                self.way = None;
+                self.connection = None;
                 None
             }
         }

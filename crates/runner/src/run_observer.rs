@@ -16,9 +16,9 @@ use units::Nanos;
 /// Longest wait for a closer look: it is additional evidence, not the verdict.
 const LOOK_LIMIT: Duration = Duration::from_secs(4);
 /// Longest wait for the last window of a load.
-const CUT_LIMIT: Duration = Duration::from_millis(200);
+const LAST_WINDOW_LIMIT: Duration = Duration::from_millis(200);
 /// Closer looks in one run: each stops the target for a moment.
-const LOOKS: usize = 3;
+const LOOKS_MOST: usize = 3;
 
 /// The sink, the recording, and the watchers.
 pub(crate) struct RunObserver<'a> {
@@ -30,13 +30,13 @@ pub(crate) struct RunObserver<'a> {
     /// On other machines.
     watchers: Option<Watchers>,
     /// Causes that a closer look was taken for.
-    looked_for: Vec<Option<Cause>>,
+    looked_causes: Vec<Option<Cause>>,
     /// When a pending look was requested.
-    awaited: Option<Instant>,
+    look_requested: Option<Instant>,
     /// Places where a process of the service is seen.
-    seen_at: BTreeSet<String>,
+    service_places: BTreeSet<String>,
     /// Samples the target, if asked for.
-    beside: Option<TargetSampler>,
+    sampler: Option<TargetSampler>,
     /// Cause in the verdict, if it is on this machine.
     gave_first: Option<Cause>,
 }
@@ -49,17 +49,17 @@ impl<'a> RunObserver<'a> {
             compiling: CompilerActivity::default(),
             watch: None,
             watchers: None,
-            looked_for: Vec::new(),
-            awaited: None,
-            seen_at: BTreeSet::new(),
-            beside: None,
+            looked_causes: Vec::new(),
+            look_requested: None,
+            service_places: BTreeSet::new(),
+            sampler: None,
             gave_first: None,
         }
     }
 
     /// Permits sampling of the target during loads.
     pub fn enable_sampling(&mut self) {
-        self.beside = Some(TargetSampler::default());
+        self.sampler = Some(TargetSampler::default());
     }
 
     /// Whether it can be sampled.
@@ -67,7 +67,7 @@ impl<'a> RunObserver<'a> {
     /// # Errors
     /// If not: why.
     pub fn can_sample(&self) -> Result<(), String> {
-        self.beside.iter().try_for_each(TargetSampler::check_permitted)
+        self.sampler.iter().try_for_each(TargetSampler::check_permitted)
     }
 
     /// What gave first, if that was on torment's machine.
@@ -81,7 +81,7 @@ impl<'a> RunObserver<'a> {
         let since = Instant::now();
         while self.watch.is_some()
             && self.compiling.observed_time("") * 10 < loaded * 9
-            && since.elapsed() < CUT_LIMIT
+            && since.elapsed() < LAST_WINDOW_LIMIT
         {
             std::thread::sleep(Duration::from_millis(5));
             self.emit_seen();
@@ -91,7 +91,7 @@ impl<'a> RunObserver<'a> {
 
     /// A load begins, to be sampled at `hz` on each processor.
     pub fn start_sampling(&mut self, hz: u32) {
-        if let Some(Err(why)) = self.beside.as_mut().map(|beside| beside.begin(hz)) {
+        if let Some(Err(why)) = self.sampler.as_mut().map(|sampler| sampler.begin(hz)) {
             let grounds = CaveatDetails::Text(format!("the target is not profiled: {why}"));
             self.event(&Event::Caveat { caveat: Caveat::with_details(CaveatKind::NotProfiled, grounds) });
         }
@@ -99,7 +99,8 @@ impl<'a> RunObserver<'a> {
 
     /// Takes the profile of a judged load.
     pub fn finish_sampling(&mut self, load: ProfiledLoad, requests: u64) {
-        if let Some(profile) = self.beside.as_mut().and_then(|beside| beside.take_profile(load, requests)) {
+        if let Some(profile) = self.sampler.as_mut().and_then(|sampler| sampler.take_profile(load, requests))
+        {
             self.event(&Event::Profiled { profile: Box::new(profile) });
         }
     }
@@ -116,10 +117,15 @@ impl<'a> RunObserver<'a> {
     }
 
     /// Starts watching the target at this address, as asked. A failure ends no run, but is reported.
-    pub fn watch(&mut self, asked: &plan::WatchPlan, endpoint: &ResolvedTarget, watchers: Option<Watchers>) {
+    pub fn watch(
+        &mut self,
+        settings: &plan::WatchPlan,
+        endpoint: &ResolvedTarget,
+        watchers: Option<Watchers>,
+    ) {
         if watchers.is_some() {
             self.watchers = watchers;
-            let (_, kept) = asked.split_secrets();
+            let (_, kept) = settings.split_secrets();
             if kept.has_database_or_metrics() {
                 self.accept_watch(observe::start_without_processes(&kept), "what is asked with a password");
             }
@@ -132,8 +138,8 @@ impl<'a> RunObserver<'a> {
             // There is no target.
             (None, None) => return,
         };
-        if asked.on {
-            self.accept_watch(observe::start(asked, &place), "the target");
+        if settings.on {
+            self.accept_watch(observe::start(settings, &place), "the target");
         }
     }
 
@@ -159,7 +165,7 @@ impl<'a> RunObserver<'a> {
 
     /// The load is over.
     pub fn end(&mut self) {
-        self.beside.iter_mut().for_each(TargetSampler::end);
+        self.sampler.iter_mut().for_each(TargetSampler::end);
         self.watchers.iter_mut().for_each(Watchers::end);
         if let Some(watch) = &self.watch {
             watch.end();
@@ -186,19 +192,19 @@ impl<'a> RunObserver<'a> {
             let event = match seen {
                 WatchEvent::Watched(watched) => {
                     if place.is_empty() {
-                        self.beside.iter_mut().for_each(|beside| beside.set_processes(&watched));
+                        self.sampler.iter_mut().for_each(|sampler| sampler.set_processes(&watched));
                     }
                     let is_seen = watched.subjects.first().is_some_and(|subject| subject.pid > 0);
                     if is_seen && watched.lost.is_none() {
-                        self.seen_at.insert(place.clone());
+                        self.service_places.insert(place.clone());
                     } else {
-                        self.seen_at.remove(&place);
+                        self.service_places.remove(&place);
                     }
                     Event::WatchStarted { place, watched }
                 }
                 WatchEvent::Window(trial, window) => Event::Observed { trial, place, window },
                 WatchEvent::Look(trial, look) => {
-                    self.awaited = None;
+                    self.look_requested = None;
                     Event::Looked { trial, place, look }
                 }
             };
@@ -210,29 +216,32 @@ impl<'a> RunObserver<'a> {
     /// threads wait for, looks at their stacks, once per suspected cause.
     pub fn look_closer(&mut self) {
         self.emit_seen();
-        if self.seen_at.is_empty() {
+        if self.service_places.is_empty() {
             return;
         }
-        let glance = diagnosis::diagnose_ongoing(&self.recording);
-        let unclear = glance.none == Some(NoFinding::Unexplained)
-            || glance.cause().is_some_and(|cause| {
+        let diagnosis = diagnosis::diagnose_ongoing(&self.recording);
+        let unclear = diagnosis.none == Some(NoFinding::Unexplained)
+            || diagnosis.cause().is_some_and(|cause| {
                 matches!(
                     cause,
                     Cause::Pool | Cause::Lock | Cause::Workers | Cause::Downstream | Cause::Inside
                 )
             });
-        if unclear && self.looked_for.len() < LOOKS && !self.looked_for.contains(&glance.cause()) {
+        if unclear
+            && self.looked_causes.len() < LOOKS_MOST
+            && !self.looked_causes.contains(&diagnosis.cause())
+        {
             self.watch.iter().for_each(TargetWatch::look);
             self.watchers.iter().for_each(Watchers::look_closer);
-            self.looked_for.push(glance.cause());
-            self.awaited = Some(Instant::now());
+            self.looked_causes.push(diagnosis.cause());
+            self.look_requested = Some(Instant::now());
         }
     }
 
     /// Diagnoses what gave first, once all is measured.
-    pub fn conclude(&mut self, came_to: &Verdict) {
+    pub fn conclude(&mut self, verdict: &Verdict) {
         self.emit_seen();
-        while self.awaited.is_some_and(|since| since.elapsed() < LOOK_LIMIT) {
+        while self.look_requested.is_some_and(|since| since.elapsed() < LOOK_LIMIT) {
             std::thread::sleep(Duration::from_millis(20));
             self.emit_seen();
         }
@@ -243,10 +252,10 @@ impl<'a> RunObserver<'a> {
         }
         let here = |seen| (String::new(), seen);
         self.emit_sightings(watch.into_iter().flat_map(TargetWatch::finish).map(here).collect());
-        self.recording.set_verdict(came_to);
+        self.recording.set_verdict(verdict);
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
         self.gave_first = diagnosis.cause().filter(|_| diagnosis.place().is_empty());
-        for caveat in diagnosis::caveats(&self.recording, came_to, diagnosis.cause()) {
+        for caveat in diagnosis::caveats(&self.recording, verdict, diagnosis.cause()) {
             self.event(&Event::Caveat { caveat });
         }
         self.event(&Event::Diagnosed { diagnosis });

@@ -16,9 +16,9 @@ impl<'a> SecretFilter<'a> {
     }
 
     fn redacted(&self, event: &Event) -> Event {
-        let mut told = event.clone();
-        told.visit_texts(&mut |text| self.secrets.redact_in_place(text));
-        told
+        let mut redacted_event = event.clone();
+        redacted_event.visit_texts(&mut |text| self.secrets.redact_in_place(text));
+        redacted_event
     }
 }
 
@@ -44,6 +44,6 @@ impl Error {
         let said = self.to_string();
         let mut hidden = said.clone();
         secrets.redact_in_place(&mut hidden);
-        if hidden == said { self } else { Self::Told(hidden) }
+        if hidden == said { self } else { Self::Redacted(hidden) }
     }
 }

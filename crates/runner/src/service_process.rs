@@ -55,17 +55,17 @@ impl ServiceProcess {
         let mut this = Self { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
         began(this.child.id())?;
         let stdout = this.child.stdout.take().expect("it was asked to be piped");
-        let (tell, told) = mpsc::sync_channel(1);
+        let (sender, receiver) = mpsc::sync_channel(1);
         // Drain to the end: a service that prints more must not block.
         std::thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if let Some(address) = line.trim().strip_prefix(LISTENS) {
                     // The receiver may have given up.
-                    let _ = tell.try_send(address.trim_end_matches('/').to_owned());
+                    let _ = sender.try_send(address.trim_end_matches('/').to_owned());
                 }
             }
         });
-        let address = told.recv_timeout(START_PATIENCE);
+        let address = receiver.recv_timeout(START_PATIENCE);
         let address = address.map_err(|_| failed(&"it ended, or did not listen within a minute"))?;
         this.address =
             address.parse().map_err(|why| failed(&format_args!("it listens on '{address}': {why}")))?;

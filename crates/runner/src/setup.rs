@@ -23,9 +23,9 @@ pub(crate) fn with_setup<T>(
 ) -> Result<T, Error> {
     Guard::check(setup)?;
     let mut guard = start_guard()?;
-    let asked = || stop.is_requested();
-    guard.prepare(setup, &asked)?;
-    let result = match guard.up(setup, &asked) {
+    let is_stopped = || stop.is_requested();
+    guard.prepare(setup, &is_stopped)?;
+    let result = match guard.up(setup, &is_stopped) {
         Ok(_) => work(&mut guard, sink),
         Err(error) => Err(error.into()),
     };

@@ -30,46 +30,49 @@ pub struct StormRequest {
 }
 
 /// Makes the load, or searches for the rate that holds; then reports what a process cost.
-pub fn storm(asked: &StormRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
-    let command = match asked.plan.task {
+pub fn storm(request: &StormRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    let command = match request.plan.task {
         Task::Find(_) => RunKind::FindProcesses,
         Task::Run(_) | Task::Try(_) => RunKind::RunProcesses,
     };
-    let title = RunHeader {
+    let header = RunHeader {
         command,
-        target: asked.command.shell_text(),
-        goal: asked.plan.objective.to_string(),
-        plan: asked.words.clone(),
+        target: request.command.shell_text(),
+        goal: request.plan.objective.to_string(),
+        plan: request.words.clone(),
         parts: Vec::new(),
         secrets: Redactor::default(),
     };
-    record_run(id::new_id(), title, version, None, sink, |sink| carry_out(asked, sink, stop))
+    record_run(id::new_id(), header, version, None, sink, |sink| carry_out(request, sink, stop))
 }
 
-fn carry_out(asked: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(Verdict, u8), Error> {
+fn carry_out(request: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(Verdict, u8), Error> {
     let machine = |why: storm::Error| Error::Machine(why.to_string());
-    has_room(asked.options.parallel)?;
-    let mut storm = Storm::new(&asked.command, asked.options.clone()).map_err(machine)?;
-    let mut told = GoodTrials { sink, good: Vec::new() };
+    has_room(request.options.parallel)?;
+    let mut storm = Storm::new(&request.command, request.options.clone()).map_err(machine)?;
+    let mut good_trials = GoodTrials { sink, good: Vec::new() };
     let (verdict, code) = {
-        let mut conductor = TrialRunner::unwatched(&mut storm, &mut told, stop);
-        match &asked.plan.task {
+        let mut runner = TrialRunner::unwatched(&mut storm, &mut good_trials, stop);
+        match &request.plan.task {
             Task::Find(asked_for) => {
                 // A machine is equally quick at any load below its limit: the curve would cost more than it tells.
-                find::find(&mut conductor, &asked.plan, asked_for, LimitUnit::Processes, (false, Nanos::ZERO))
+                find::find(&mut runner, &request.plan, asked_for, LimitUnit::Processes, (false, Nanos::ZERO))
             }
-            Task::Run(planned) => load::run(&mut conductor, &asked.plan, planned),
+            Task::Run(planned) => load::run(&mut runner, &request.plan, planned),
             Task::Try(_) => return Err(Error::Experiment("a storm is no experiment".to_owned())),
         }
     };
     if let Some(why) = storm.fault() {
-        return Err(Error::Machine(format!("'{}' cannot be executed: {why}", asked.command.path.display())));
+        return Err(Error::Machine(format!(
+            "'{}' cannot be executed: {why}",
+            request.command.path.display()
+        )));
     }
-    let at = told.account_of(&verdict);
-    if let Some(account) = at.and_then(|at| storm.trial_stats().get(at)).cloned() {
-        tell(&account, told.sink);
+    let at = good_trials.best_trial(&verdict);
+    if let Some(stats) = at.and_then(|at| storm.trial_stats().get(at)).cloned() {
+        emit_stats(&stats, good_trials.sink);
         if code != exit::INTERRUPTED {
-            compare(asked, &account, told.sink, stop)?;
+            compare(request, &stats, good_trials.sink, stop)?;
         }
     }
     storm.finish().map_err(machine)?;
@@ -114,7 +117,7 @@ impl Sink for GoodTrials<'_> {
 impl GoodTrials<'_> {
     /// The trial that tells best what a process costs: the load itself, or in a search the last one at the rate that
     /// holds.
-    fn account_of(&self, verdict: &Verdict) -> Option<usize> {
+    fn best_trial(&self, verdict: &Verdict) -> Option<usize> {
         let Verdict::Limits { limits, .. } = verdict else { return self.good.len().checked_sub(1) };
         let lower = limits.iter().find_map(|limit| limit.lower)?;
         let away = |rate: f64| (rate / lower - 1.0).abs();
@@ -125,11 +128,11 @@ impl GoodTrials<'_> {
     }
 }
 
-fn tell(account: &StormStats, sink: &mut dyn Sink) {
-    for figure in account.figures() {
+fn emit_stats(stats: &StormStats, sink: &mut dyn Sink) {
+    for figure in stats.figures() {
         sink.event(&Event::Measured { figure: Box::new(figure) });
     }
-    for text in account.notes() {
+    for text in stats.notes() {
         note(text, sink);
     }
 }
@@ -140,21 +143,21 @@ fn note(text: String, sink: &mut dyn Sink) {
 
 /// Compares with what the machine can start at all, and reports where a process's time goes.
 fn compare(
-    asked: &StormRequest,
-    account: &StormStats,
+    request: &StormRequest,
+    stats: &StormStats,
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> Result<(), Error> {
-    match bare(asked, stop) {
+    match measure_minimal_rate(request, stop) {
         Ok(Some(bare)) => {
-            let share = Share(account.rate().0 / bare.0);
+            let share = Share(stats.rate().0 / bare.0);
             for (row, column, unit, value) in [
                 ("a program that only ends", "a second, started", FigureUnit::PerSecond, bare.0),
                 ("this program", "of the most, started", FigureUnit::Share, share.0),
             ] {
-                measured(storm::process_figure(row, column, unit, &[value], account.started), sink);
+                emit_figure(storm::process_figure(row, column, unit, &[value], stats.started), sink);
             }
-            let (rate, percent) = (account.rate(), share.0 * 100.0);
+            let (rate, percent) = (stats.rate(), share.0 * 100.0);
             let text = format!(
                 "{rate} of {bare} that this machine can start of a program that does nothing: {percent:.0} %"
             );
@@ -164,26 +167,26 @@ fn compare(
         Ok(None) => {}
         Err(why) => note(format!("what this machine can start at all was not measured: {why}"), sink),
     }
-    if asked.split && !stop.is_requested() {
-        breakdown::split(asked, account, sink, stop);
+    if request.split && !stop.is_requested() {
+        breakdown::split(request, stats, sink, stop);
     }
     Ok(())
 }
 
-fn measured(figure: Option<Figure>, sink: &mut dyn Sink) {
+fn emit_figure(figure: Option<Figure>, sink: &mut dyn Sink) {
     if let Some(figure) = figure {
         sink.event(&Event::Measured { figure: Box::new(figure) });
     }
 }
 
 /// The same storm's rate with a program that exits at once; `None` if interrupted.
-fn bare(asked: &StormRequest, stop: &StopFlag) -> Result<Option<Rate>, String> {
+fn measure_minimal_rate(request: &StormRequest, stop: &StopFlag) -> Result<Option<Rate>, String> {
     let program = MinimalProgram::new().map_err(|why| why.to_string())?;
-    let options = StormOptions { parallel: asked.options.parallel.min(100), ..StormOptions::default() };
+    let options = StormOptions { parallel: request.options.parallel.min(100), ..StormOptions::default() };
     let connections = options.parallel;
     let mut storm = Storm::new(&program.command(), options).map_err(|why| why.to_string())?;
     let offer = OfferedLoad::Closed { connections, requests: None, duration: Some(BARE_TIME) };
-    let wish = |_: &Slice, _| if stop.is_requested() { LoadCommand::Kill } else { LoadCommand::GoOn };
+    let wish = |_: &Slice, _| if stop.is_requested() { LoadCommand::Kill } else { LoadCommand::Continue };
     storm.run_trial(&offer, Nanos::from_secs(1), &mut |_| {}, &mut |_| {}, &mut { wish });
     storm.settle(Nanos::from_secs(1), &|| stop.is_requested());
     if let Some(why) = storm.fault() {

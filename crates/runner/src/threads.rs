@@ -8,7 +8,7 @@ use tasks::ThreadsWanted;
 /// Which threads to create.
 pub struct ThreadsRequest {
     /// What they are like, and how many at most.
-    pub asked: ThreadsWanted,
+    pub wanted: ThreadsWanted,
     /// torment's own program, as which the process that holds them is started.
     pub program: PathBuf,
     /// What was typed after the command.
@@ -17,7 +17,7 @@ pub struct ThreadsRequest {
 
 /// Creates threads until a limit gives, and names it.
 pub fn threads(crowding: &ThreadsRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
-    let ThreadsRequest { asked, program, words } = crowding;
+    let ThreadsRequest { wanted, program, words } = crowding;
     record_run(
         id::new_id(),
         RunHeader::for_machine(RunKind::FindThreads, words),
@@ -26,7 +26,7 @@ pub fn threads(crowding: &ThreadsRequest, version: &str, sink: &mut dyn Sink, st
         sink,
         |sink| {
             let verdict =
-                tasks::ramp(asked, program, &mut |event| sink.event(&event), &|| stop.is_requested())
+                tasks::ramp(wanted, program, &mut |event| sink.event(&event), &|| stop.is_requested())
                     .map_err(|why| Error::Machine(why.to_string()))?;
             let code = match &verdict {
                 Verdict::Tasks { gave: RampEnd::Unknown { .. }, .. } => exit::UNDECIDED,

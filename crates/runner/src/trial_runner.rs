@@ -26,8 +26,8 @@ const LOOK_BEFORE: Nanos = Nanos::from_millis(500);
 const RECOVERY_LIMIT: Nanos = Nanos::from_secs(30);
 /// Samples a second at each processor, out of step with what happens a hundred times a second; and for a short load
 /// made only for sampling.
-const HZ: u32 = 99;
-const HZ_BRIEFLY: u32 = 199;
+const SAMPLE_HZ: u32 = 99;
+const SHORT_SAMPLE_HZ: u32 = 199;
 /// What to offer, and its name.
 pub(crate) struct PlannedTrial {
     pub purpose: Purpose,
@@ -50,20 +50,20 @@ pub(crate) struct FinishedTrial {
 
 pub(crate) struct TrialRunner<'a, C = Engine> {
     engine: C,
-    witness: RunObserver<'a>,
+    observer: RunObserver<'a>,
     stop: &'a StopFlag,
     reset: Option<ResetFn<'a>>,
     connections_limit: u64,
     /// How long a trial may go on after its load, for users to finish their pauses.
     pauses: Nanos,
-    after: DrainPolicy,
+    drain_policy: DrainPolicy,
     trials: u32,
-    calm: CalmBaseline,
+    baseline: CalmBaseline,
 }
 
 /// A load generator, ready to begin.
 pub(crate) struct ReadyGenerator<C> {
-    pub carrier: C,
+    pub generator: C,
     /// Where requests go.
     pub endpoint: ResolvedTarget,
     /// The most connections it can make.
@@ -75,14 +75,14 @@ pub(crate) struct ReadyGenerator<C> {
 impl ReadyGenerator<Engine> {
     /// Checks that the target answers, and starts the engine.
     pub fn here(plan: &Plan, target: &Target) -> Result<Self, Error> {
-        let mut job: EngineConfig = preflight::job(plan, target)?;
-        let caveats = preflight::fit_connections(&mut job)?;
+        let mut config: EngineConfig = preflight::engine_config(plan, target)?;
+        let caveats = preflight::fit_connections(&mut config)?;
         if *target != Target::Null {
-            preflight::first_answer(&job)?;
+            preflight::check_first_answer(&config)?;
         }
-        let carrier = Engine::start(&job)?;
-        let connections = u64::from(job.generator.connections);
-        Ok(Self { carrier, endpoint: job.endpoint, connections, caveats })
+        let generator = Engine::start(&config)?;
+        let connections = u64::from(config.generator.connections);
+        Ok(Self { generator, endpoint: config.endpoint, connections, caveats })
     }
 }
 
@@ -113,62 +113,62 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         circumstances: MeasureOptions<'a>,
     ) -> Self {
         let MeasureOptions { reset, costs, watchers, profile, .. } = circumstances;
-        let ReadyGenerator { carrier, endpoint, connections, caveats } = ready;
-        let mut witness = RunObserver::new(sink);
+        let ReadyGenerator { generator, endpoint, connections, caveats } = ready;
+        let mut observer = RunObserver::new(sink);
         if let Some(costs) = costs {
-            witness.event(&Event::Known { costs: costs.clone() });
+            observer.event(&Event::Known { costs: costs.clone() });
         }
         for caveat in caveats {
-            witness.event(&Event::Caveat { caveat });
+            observer.event(&Event::Caveat { caveat });
         }
         if profile != Profiling::Never {
-            witness.enable_sampling();
+            observer.enable_sampling();
         }
-        witness.watch(&plan.watch, &endpoint, watchers);
+        observer.watch(&plan.watch, &endpoint, watchers);
         let pauses = plan.longest_pauses();
-        Self { reset, connections_limit: connections, pauses, ..Self::with(carrier, witness, stop) }
+        Self { reset, connections_limit: connections, pauses, ..Self::with(generator, observer, stop) }
     }
 
     /// Wraps a generator without a target that could be watched.
-    pub fn unwatched(carrier: C, sink: &'a mut dyn Sink, stop: &'a StopFlag) -> Self {
-        Self::with(carrier, RunObserver::new(sink), stop)
+    pub fn unwatched(generator: C, sink: &'a mut dyn Sink, stop: &'a StopFlag) -> Self {
+        Self::with(generator, RunObserver::new(sink), stop)
     }
 
-    fn with(engine: C, witness: RunObserver<'a>, stop: &'a StopFlag) -> Self {
+    fn with(engine: C, observer: RunObserver<'a>, stop: &'a StopFlag) -> Self {
         Self {
             engine,
-            witness,
+            observer,
             stop,
             reset: None,
             connections_limit: u64::MAX,
             pauses: Nanos::ZERO,
-            after: DrainPolicy::default(),
+            drain_policy: DrainPolicy::default(),
             trials: 0,
-            calm: CalmBaseline::default(),
+            baseline: CalmBaseline::default(),
         }
     }
 
     pub fn emit(&mut self, event: &Event) {
-        self.witness.event(event);
+        self.observer.event(event);
     }
 
     /// Emits what gave first.
     pub fn conclude(&mut self, came_to: &Verdict) {
-        self.witness.conclude(came_to);
+        self.observer.conclude(came_to);
     }
 
     pub fn with_drain_policy(self, after: DrainPolicy) -> Self {
-        Self { after, ..self }
+        Self { drain_policy: after, ..self }
     }
 
     /// How long to drain a load whose requests may take up to `longest`.
     pub fn drain(&self, longest: Nanos) -> Nanos {
-        self.after.drain.map_or(longest, |drain| drain.min(longest))
+        self.drain_policy.drain.map_or(longest, |drain| drain.min(longest))
     }
 
     /// Current time of the generator.
     pub fn now(&self) -> Nanos {
-        self.engine.now().steady
+        self.engine.now().monotonic
     }
 
     /// Trials made so far.
@@ -192,14 +192,14 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         let number = self.trials;
         if load.purpose != Purpose::Recovery
             && let Some(reset) = &mut self.reset
-            && let Err(why) = reset(self.witness.sink())
+            && let Err(why) = reset(self.observer.sink())
         {
             let grounds = CaveatDetails::NotReset { trial: number, why: why.to_string() };
-            self.witness
+            self.observer
                 .event(&Event::Caveat { caveat: Caveat::with_details(CaveatKind::NotReset, grounds) });
         }
         if let Some(members) = self.engine.changed_members() {
-            self.witness.event(&Event::FleetStands { members });
+            self.observer.event(&Event::FleetStands { members });
         }
         let began = |at: ClockSample| Event::TrialStarted {
             trial: number,
@@ -208,32 +208,32 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
             duration: load.duration,
             at_unix_ms: at.unix_ms,
         };
-        let (witness, stop) = (RefCell::new(&mut self.witness), self.stop);
+        let (observer, stop) = (RefCell::new(&mut self.observer), self.stop);
         let (mut looked, mut over) = (load.purpose == Purpose::Recovery, false);
-        let (mut begun, mut gave_up, mut answered) = (false, false, 0);
+        let (mut has_begun, mut gave_up, mut answered) = (false, false, 0);
         let (mut catch_up, mut steady) = (CatchUp::default(), SteadyResponse::default());
         let counted = self.engine.run_trial(
             &load.offer,
             load.drain,
             &mut |at| {
-                begun = true;
-                let mut witness = witness.borrow_mut();
-                witness.begin(number);
-                witness.event(&began(at));
+                has_begun = true;
+                let mut observer = observer.borrow_mut();
+                observer.begin(number);
+                observer.event(&began(at));
                 match load.purpose {
-                    Purpose::Load => witness.start_sampling(HZ),
-                    Purpose::Profile => witness.start_sampling(HZ_BRIEFLY),
+                    Purpose::Load => observer.start_sampling(SAMPLE_HZ),
+                    Purpose::Profile => observer.start_sampling(SHORT_SAMPLE_HZ),
                     _ => {}
                 }
             },
             &mut |slice| {
                 let over = slice.silences.iter().filter(|silence| silence.freed.is_some());
                 catch_up = over.map(CatchUp::after).fold(catch_up, CatchUp::and);
-                steady.take(slice, load.duration.unwrap_or(Nanos::MAX));
+                steady.add_slice(slice, load.duration.unwrap_or(Nanos::MAX));
                 answered += slice.answered_within(load.duration.unwrap_or(Nanos::MAX));
-                let mut witness = witness.borrow_mut();
-                witness.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
-                witness.emit_seen();
+                let mut observer = observer.borrow_mut();
+                observer.event(&Event::SliceDone { trial: number, slice: Box::new(slice.clone()) });
+                observer.emit_seen();
             },
             &mut |so_far, at| {
                 gave_up |= hopeless(so_far);
@@ -241,31 +241,31 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
                 let near = |before: Nanos| load.duration.is_some_and(|whole| at + before >= whole);
                 if !looked && (ends || near(LOOK_BEFORE)) {
                     looked = true;
-                    witness.borrow_mut().look_closer();
+                    observer.borrow_mut().look_closer();
                 }
                 if !over && (ends || near(Nanos::ZERO)) {
                     over = true;
-                    witness.borrow_mut().end();
+                    observer.borrow_mut().end();
                 }
                 match (stop.is_requested(), gave_up) {
                     (true, _) => LoadCommand::Kill,
                     (false, true) => LoadCommand::Stop,
-                    (false, false) => LoadCommand::GoOn,
+                    (false, false) => LoadCommand::Continue,
                 }
             },
         );
-        let asked = stop.is_requested();
-        self.witness.end();
+        let was_stopped = stop.is_requested();
+        self.observer.end();
         self.emit_caveats();
-        if !begun {
+        if !has_begun {
             // Not all members were ready to start.
-            self.witness.event(&began(self.engine.now()));
+            self.observer.event(&began(self.engine.now()));
         }
         for lost in &counted.lost {
-            self.witness.event(&Event::WorkerLost { trial: number, lost: lost.clone() });
+            self.observer.event(&Event::WorkerLost { trial: number, lost: lost.clone() });
         }
         // Whether the target recovers does not matter after its last load.
-        let leaves = self.after.leaves || load.purpose == Purpose::Profile;
+        let leaves = self.drain_policy.skips_recovery || load.purpose == Purpose::Profile;
         let settled = if leaves { None } else { self.engine.settle(RECOVERY_LIMIT, &|| stop.is_requested()) };
         let recovery = match settled {
             _ if leaves => Recovery::NotNeeded,
@@ -290,7 +290,7 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         };
         let whole = load.duration.is_some_and(|whole| result.loaded >= whole);
         // After the load, too, users are not waited for once the user interrupts.
-        let cut = !whole || asked && result.total.outcomes.unfinished > 0;
+        let cut = !whole || was_stopped && result.total.outcomes.unfinished > 0;
         let interrupted = self.stop.is_requested() && !gave_up && cut;
         FinishedTrial { number, result, answered, interrupted }
     }
@@ -304,18 +304,18 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
 
     fn emit_caveats(&mut self) {
         for caveat in self.engine.take_caveats() {
-            self.witness.event(&Event::Caveat { caveat });
+            self.observer.event(&Event::Caveat { caveat });
         }
     }
 
     /// What gave first, if that was on this machine.
     pub fn gave_first(&self) -> Option<Cause> {
-        self.witness.gave_first()
+        self.observer.gave_first()
     }
 
     /// Mean number of the target's threads that compiled its code in this load, the last one.
-    pub fn compiling(&mut self, done: &FinishedTrial) -> f64 {
-        self.witness.compiling(done.result.loaded)
+    pub fn compiling(&mut self, finished: &FinishedTrial) -> f64 {
+        self.observer.compiling(finished.result.loaded)
     }
 
     /// Whether the target can be sampled.
@@ -323,27 +323,28 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
     /// # Errors
     /// If not: why.
     pub fn can_sample(&self) -> Result<(), String> {
-        self.witness.can_sample()
+        self.observer.can_sample()
     }
 
     /// Emits the judgement of a trial.
-    pub fn emit_judgement(&mut self, done: FinishedTrial, judgement: &Judgement) {
+    pub fn emit_judgement(&mut self, finished: FinishedTrial, judgement: &Judgement) {
         let side = if judgement.good { LoadSide::Well } else { LoadSide::Above };
-        self.emit_judgement_on(side, done, judgement);
+        self.emit_judgement_on(side, finished, judgement);
     }
 
     /// The same for a trial known to be on this side of the limit.
-    pub fn emit_judgement_on(&mut self, side: LoadSide, done: FinishedTrial, judgement: &Judgement) {
-        let calm = judgement.good && judgement.invalid.is_empty() && done.result.purpose != Purpose::Recovery;
-        if calm && let Some(median) = done.result.total.response.quantile(0.5) {
-            self.calm.record(done.result.rate, median);
+    pub fn emit_judgement_on(&mut self, side: LoadSide, finished: FinishedTrial, judgement: &Judgement) {
+        let calm =
+            judgement.good && judgement.invalid.is_empty() && finished.result.purpose != Purpose::Recovery;
+        if calm && let Some(median) = finished.result.total.response.quantile(0.5) {
+            self.baseline.record(finished.result.rate, median);
         }
-        self.witness.emit_all_seen();
-        let rate = Some(done.result.rate);
-        self.witness.finish_sampling(ProfiledLoad { side, rate }, done.answered);
-        self.witness.event(&Event::TrialDone {
-            trial: done.number,
-            result: Box::new(done.result),
+        self.observer.emit_all_seen();
+        let rate = Some(finished.result.rate);
+        self.observer.finish_sampling(ProfiledLoad { side, rate }, finished.answered);
+        self.observer.event(&Event::TrialDone {
+            trial: finished.number,
+            result: Box::new(finished.result),
             judgement: judgement.clone(),
         });
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use units::Nanos;
 
 /// How often to check for observations.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(20);
 /// An announced load begins within this, or the announcement is by another clock.
 const AHEAD_MOST: Duration = Duration::from_secs(10);
 /// The last window of a load is cut within this, unless the machine hangs.
@@ -23,7 +23,7 @@ const CUT_LIMIT: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct WatchOverride {
     /// What to watch, and what to query beside it.
-    pub asked: plan::WatchPlan,
+    pub settings: plan::WatchPlan,
     /// Where the service listens; `None`: as the run says.
     pub place: Option<TargetLocation>,
 }
@@ -32,10 +32,10 @@ pub struct WatchOverride {
 ///
 /// # Errors
 /// If the coordinator is gone.
-pub fn watch_over_pipes(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
+pub fn watch_over_pipes(from: OwnedFd, to: OwnedFd, stop: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Watcher);
-    let wire = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
-    Watcher::new(wire, asked, None, None).run().map_err(io::Error::other)
+    let link = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
+    Watcher::new(link, stop, None, None).run().map_err(io::Error::other)
 }
 
 /// The same for the coordinator that a join file names, for at most `time`. `joined` gets its address, once it has
@@ -45,57 +45,67 @@ pub fn watch_over_pipes(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> 
 /// If the file is invalid, nobody is there, or it is not admitted; in words.
 pub fn watch_joined(
     file: &str,
-    own: Option<WatchOverride>,
+    watch_override: Option<WatchOverride>,
     time: Option<Nanos>,
-    asked: &Arc<AtomicBool>,
+    stop: &Arc<AtomicBool>,
     joined: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
     let file: JoinFile = file.parse().map_err(describe_join_error)?;
-    let wire = MemberLink::join(&file, hello(FleetRole::Watcher), &[]).map_err(describe_join_error)?;
-    joined(&file.at);
+    let link = MemberLink::join(&file, hello(FleetRole::Watcher), &[]).map_err(describe_join_error)?;
+    joined(&file.address);
     let until = time.map(|time| Instant::now() + time.to_duration());
-    let mut watcher = Watcher::new(wire, asked, own, until);
+    let mut watcher = Watcher::new(link, stop, watch_override, until);
     watcher.run().map_err(|why| why.to_string())?;
     watcher.refused.map_or(Ok(()), Err)
 }
 
 struct Watcher {
-    wire: MemberLink,
-    asked: Arc<AtomicBool>,
-    own: Option<WatchOverride>,
+    link: MemberLink,
+    stop: Arc<AtomicBool>,
+    watch_override: Option<WatchOverride>,
     /// When it exits, whatever it is told.
-    until: Option<Instant>,
+    deadline: Option<Instant>,
     watch: Option<TargetWatch>,
     /// A report that did not fit into the queue: the rest waits behind it.
-    unsaid: Option<MemberReport>,
+    unsent: Option<MemberReport>,
     /// Why it sees nothing.
     refused: Option<String>,
 }
 
 impl Watcher {
     fn new(
-        wire: MemberLink,
-        asked: &Arc<AtomicBool>,
-        own: Option<WatchOverride>,
+        link: MemberLink,
+        stop: &Arc<AtomicBool>,
+        watch_override: Option<WatchOverride>,
         until: Option<Instant>,
     ) -> Self {
-        Self { wire, asked: Arc::clone(asked), own, until, watch: None, unsaid: None, refused: None }
+        Self {
+            link,
+            stop: Arc::clone(stop),
+            watch_override,
+            deadline: until,
+            watch: None,
+            unsent: None,
+            refused: None,
+        }
     }
 
     fn run(&mut self) -> Result<(), link::Error> {
         loop {
-            match self.wire.next(LOOK)? {
+            match self.link.next(POLL)? {
                 Some(Instruction::Leave) => return Ok(()),
-                Some(Instruction::Watch(duty)) => match start_watch(*duty, self.own.as_ref()) {
-                    Ok((watch, watched)) => {
-                        self.watch = Some(watch);
-                        self.send(MemberReport::Seen(Box::new(WatchEvent::Watched(Box::new(watched)))));
+                Some(Instruction::Watch(assignment)) => {
+                    match start_watch(*assignment, self.watch_override.as_ref()) {
+                        Ok((watch, coverage)) => {
+                            self.watch = Some(watch);
+                            self.send(MemberReport::Seen(Box::new(WatchEvent::Watched(Box::new(coverage)))));
+                        }
+                        Err(why) => {
+                            self.refused = Some(why.clone());
+                            self.send(MemberReport::Refused { share: 0, why, unreached: false });
+                        }
                     }
-                    Err(why) => {
-                        self.refused = Some(why.clone());
-                        self.send(MemberReport::Refused { share: 0, why, unreached: false });
-                    }
-                },
+                }
                 Some(Instruction::WatchFrom { trial, at }) => {
                     let at = moment(at);
                     std::thread::sleep(at.saturating_duration_since(Instant::now()).min(AHEAD_MOST));
@@ -103,19 +113,19 @@ impl Watcher {
                 }
                 Some(Instruction::WatchUntil { at }) => {
                     self.watch.iter().for_each(|watch| watch.end_within(moment(at), CUT_LIMIT));
-                    self.tell_seen();
+                    self.send_seen();
                     self.send(MemberReport::SeenAll);
                 }
                 Some(Instruction::LookCloser) => self.watch.iter().for_each(TargetWatch::look),
                 // Instructions for workers.
                 Some(_) | None => {}
             }
-            self.tell_seen();
-            if self.asked.load(Ordering::Relaxed) {
+            self.send_seen();
+            if self.stop.load(Ordering::Relaxed) {
                 self.send(leaving_report());
                 return Ok(());
             }
-            if self.until.is_some_and(|until| Instant::now() >= until) {
+            if self.deadline.is_some_and(|until| Instant::now() >= until) {
                 self.send(MemberReport::Leaving { why: "its time was up (--for)".to_owned() });
                 return Ok(());
             }
@@ -123,25 +133,25 @@ impl Watcher {
     }
 
     /// Sends in order; does nothing while an earlier report waits.
-    fn send(&mut self, tidings: MemberReport) {
+    fn send(&mut self, report: MemberReport) {
         if self.flush() {
-            self.unsaid = Some(tidings);
+            self.unsent = Some(report);
             self.flush();
         }
     }
 
     /// Retries the waiting report; true if nothing waits any more.
     fn flush(&mut self) -> bool {
-        self.unsaid = self.unsaid.take().filter(|tidings| !self.wire.send(tidings.clone()));
-        self.unsaid.is_none()
+        self.unsent = self.unsent.take().filter(|report| !self.link.send(report.clone()));
+        self.unsent.is_none()
     }
 
     /// Sends observations; while nobody receives, they wait in the watch, which has room for some minutes.
-    fn tell_seen(&mut self) {
+    fn send_seen(&mut self) {
         while self.flush() {
             let seen = self.watch.as_ref().and_then(|watch| watch.drain().next());
             let Some(seen) = seen else { return };
-            self.unsaid = Some(MemberReport::Seen(Box::new(seen)));
+            self.unsent = Some(MemberReport::Seen(Box::new(seen)));
         }
     }
 }
@@ -149,16 +159,18 @@ impl Watcher {
 /// Starts the watch that an assignment asks for, and returns its first event; fails if nothing of the target would be
 /// seen.
 fn start_watch(
-    duty: WatchAssignment,
-    own: Option<&WatchOverride>,
+    assignment: WatchAssignment,
+    watch_override: Option<&WatchOverride>,
 ) -> Result<(TargetWatch, WatchCoverage), String> {
-    let WatchAssignment { asked, at, port, path, pods, inside } = duty;
-    let asked = match own {
-        Some(own) => plan::WatchPlan { attach: asked.attach, ..own.asked.clone() },
-        None => asked,
+    let WatchAssignment { asked: settings, at, port, path, pods, inside } = assignment;
+    let settings = match watch_override {
+        Some(watch_override) => {
+            plan::WatchPlan { attach: settings.attach, ..watch_override.settings.clone() }
+        }
+        None => settings,
     };
-    let is_named = asked.names_processes() || inside || !pods.is_empty();
-    let place = match (own.and_then(|own| own.place.clone()), path, port) {
+    let is_named = settings.names_processes() || inside || !pods.is_empty();
+    let place = match (watch_override.and_then(|watch_override| watch_override.place.clone()), path, port) {
         (Some(place), ..) => place,
         _ if inside => TargetLocation::Inside,
         _ if !pods.is_empty() => TargetLocation::Pods(pods),
@@ -173,28 +185,28 @@ fn start_watch(
             }
             TargetLocation::behind(&at, listening)
         }
-        (None, None, None) => TargetLocation::Nowhere,
+        (None, None, None) => TargetLocation::Unknown,
     };
-    let watch = observe::start(&asked, &place).map_err(|why| format!("no watch can be started: {why}"))?;
-    let watched = first_said(&watch);
-    let finds_anyone = watched.subjects.iter().any(|subject| subject.pid > 0);
+    let watch = observe::start(&settings, &place).map_err(|why| format!("no watch can be started: {why}"))?;
+    let coverage = first_coverage(&watch);
+    let finds_anyone = coverage.subjects.iter().any(|subject| subject.pid > 0);
     // If its process may not be inspected, the machine still can be.
     if !finds_anyone
         && is_named
-        && let Some(missing) = watched.missing.first()
+        && let Some(missing) = coverage.missing.first()
     {
         return Err(missing.why.clone());
     }
-    Ok((watch, watched))
+    Ok((watch, coverage))
 }
 
 /// A watch first says what it watches.
-fn first_said(watch: &TargetWatch) -> WatchCoverage {
-    let said = watch.drain().find_map(|seen| match seen {
+fn first_coverage(watch: &TargetWatch) -> WatchCoverage {
+    let coverage = watch.drain().find_map(|seen| match seen {
         WatchEvent::Watched(watched) => Some(*watched),
         _ => None,
     });
-    said.unwrap_or_else(|| WatchCoverage { level: AccessLevel::Outside, ..WatchCoverage::default() })
+    coverage.unwrap_or_else(|| WatchCoverage { level: AccessLevel::Outside, ..WatchCoverage::default() })
 }
 
 /// A time of this machine's monotonic clock.

@@ -20,34 +20,34 @@ use std::time::Duration;
 use units::Nanos;
 
 /// How often to check whether it was asked to exit.
-const LOOK: Duration = Duration::from_millis(50);
+const STOP_POLL: Duration = Duration::from_millis(50);
 /// A worker that has heard nothing for this long ends its load: no service is loaded while nobody could stop it.
-pub(crate) const SILENT: Nanos = Nanos::from_secs(6);
+pub(crate) const SILENCE_LIMIT: Nanos = Nanos::from_secs(6);
 
 /// Works for the coordinator at the other end of these pipes, until told to exit, or `asked` to by others.
 ///
 /// # Errors
 /// If the coordinator is gone.
-pub fn work_over_pipes(from: OwnedFd, to: OwnedFd, asked: &Arc<AtomicBool>) -> io::Result<()> {
+pub fn work_over_pipes(from: OwnedFd, to: OwnedFd, stop: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Worker);
-    let wire = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
-    run_worker(ReconnectingLink::new(wire, None), asked).map_err(io::Error::other)
+    let link = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
+    run_worker(ReconnectingLink::new(link, None), stop).map_err(io::Error::other)
 }
 
 /// The same for the coordinator that a join file names. `joined` gets its address, once it has admitted this worker.
 ///
 /// # Errors
 /// If the file is invalid, nobody is there, or it is not admitted; in words.
-pub fn work_joined(file: &str, asked: &Arc<AtomicBool>, joined: &mut dyn FnMut(&str)) -> Result<(), String> {
+pub fn work_joined(file: &str, stop: &Arc<AtomicBool>, joined: &mut dyn FnMut(&str)) -> Result<(), String> {
     let file: JoinFile = file.parse().map_err(describe_join_error)?;
-    let wire = MemberLink::join(&file, hello(FleetRole::Worker), &[]).map_err(describe_join_error)?;
-    joined(&file.at);
-    run_worker(ReconnectingLink::new(wire, Some(file)), asked).map_err(|why| why.to_string())
+    let link = MemberLink::join(&file, hello(FleetRole::Worker), &[]).map_err(describe_join_error)?;
+    joined(&file.address);
+    run_worker(ReconnectingLink::new(link, Some(file)), stop).map_err(|why| why.to_string())
 }
 
-fn run_worker(line: ReconnectingLink, asked: &Arc<AtomicBool>) -> Result<(), link::Error> {
-    let (line, asked) = (RefCell::new(line), Arc::clone(asked));
-    Worker { line, engine: None, asked, trial: 0, later: None }.run()
+fn run_worker(line: ReconnectingLink, stop: &Arc<AtomicBool>) -> Result<(), link::Error> {
+    let (line, stop) = (RefCell::new(line), Arc::clone(stop));
+    Worker { link: line, engine: None, stop, trial: 0, deferred: None }.run()
 }
 
 /// Why joining by a file failed.
@@ -77,34 +77,34 @@ pub(crate) fn hello(role: FleetRole) -> Hello {
 struct ControlState {
     ends: Cell<bool>,
     gone: RefCell<Option<link::Error>>,
-    later: RefCell<Option<Instruction>>,
+    deferred: RefCell<Option<Instruction>>,
 }
 
 struct Worker {
-    line: RefCell<ReconnectingLink>,
+    link: RefCell<ReconnectingLink>,
     engine: Option<Engine>,
-    asked: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
     /// Number of the latest trial.
     trial: u64,
     /// An instruction received during a trial, for after it.
-    later: Option<Instruction>,
+    deferred: Option<Instruction>,
 }
 
 impl Worker {
     fn run(&mut self) -> Result<(), link::Error> {
         loop {
-            let later = self.later.take();
-            let heard = if later.is_some() { later } else { self.receive(LOOK)? };
-            match heard {
+            let deferred = self.deferred.take();
+            let instruction = if deferred.is_some() { deferred } else { self.receive(STOP_POLL)? };
+            match instruction {
                 Some(Instruction::Leave) => return Ok(()),
                 Some(Instruction::Welcome { share, parcel, cores, tries, .. }) => {
-                    let answer = self.ready(share, *parcel, cores, tries);
+                    let answer = self.prepare(share, *parcel, cores, tries);
                     self.send(answer);
                 }
                 Some(Instruction::Hold { connections }) => self.hold(connections)?,
                 Some(Instruction::Release) => self.engine.iter_mut().for_each(ConnectionHolder::release),
                 Some(Instruction::Rest) => self.engine = None,
-                Some(Instruction::Arm(duty)) => self.carry(&duty)?,
+                Some(Instruction::Arm(assignment)) => self.run_trial(&assignment)?,
                 Some(Instruction::Settle { limit }) => self.settle(limit)?,
                 // Of a trial that is over, or did not begin.
                 Some(
@@ -130,56 +130,56 @@ impl Worker {
     }
 
     fn is_stop_requested(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
     }
 
     fn receive(&self, within: Duration) -> Result<Option<Instruction>, link::Error> {
-        self.line.borrow_mut().next(within)
+        self.link.borrow_mut().next(within)
     }
 
-    fn send(&self, tidings: MemberReport) {
-        self.line.borrow_mut().send(tidings);
+    fn send(&self, report: MemberReport) {
+        self.link.borrow_mut().send(report);
     }
 
     /// Prepares for the plan.
-    fn ready(
+    fn prepare(
         &mut self,
         share: u64,
         parcel: PortablePlan,
         cores: Vec<u32>,
         tries: TargetCheck,
     ) -> MemberReport {
-        match prepared(parcel, cores, tries) {
-            Ok(Prepared { engine, connections, caveats, beside }) => {
+        match prepare_engine(parcel, cores, tries) {
+            Ok(Prepared { engine, connections, caveats, is_beside_target }) => {
                 let loops = engine.loops();
                 self.engine = Some(engine);
-                MemberReport::Ready { share, loops, connections, caveats, beside }
+                MemberReport::Ready { share, loops, connections, caveats, beside: is_beside_target }
             }
             Err((why, unreached)) => MemberReport::Refused { share, why: why.to_string(), unreached },
         }
     }
 
     /// Its part of a trial, from the order to begin until all is reported.
-    fn carry(&mut self, duty: &TrialAssignment) -> Result<(), link::Error> {
+    fn run_trial(&mut self, assignment: &TrialAssignment) -> Result<(), link::Error> {
         let Some(mut engine) = self.engine.take() else { return Ok(()) };
-        let trial = duty.trial;
+        let trial = assignment.trial;
         self.trial = trial;
         self.send(MemberReport::Armed { trial });
-        let (stop_at, gone, left) = (Cell::new(Nanos::ZERO), RefCell::new(None), Cell::new(false));
-        let (told, ended, cancelled) = (Cell::new(0), Cell::new(false), Cell::new(false));
-        let later = RefCell::new(None);
+        let (stop_at, gone, has_left) = (Cell::new(Nanos::ZERO), RefCell::new(None), Cell::new(false));
+        let (slices_sent, ended, cancelled) = (Cell::new(0), Cell::new(false), Cell::new(false));
+        let deferred = RefCell::new(None);
         let part = TrialPart {
-            start_ns: duty.start.0,
-            first_number: duty.first_number,
-            loops: &duty.loops,
-            of: duty.of,
+            start_ns: assignment.start.0,
+            first_number: assignment.first_number,
+            loops: &assignment.loops,
+            total_loops: assignment.of,
             stop_at: &stop_at,
         };
         let mut on_slice = |slice: &Slice| {
-            told.set(told.get() + 1);
+            slices_sent.set(slices_sent.get() + 1);
             self.send(MemberReport::Slice { trial, slice: Box::new(slice.clone()) });
         };
-        let mut wish = |_: &Slice, _| {
+        let mut next_command = |_: &Slice, _| {
             // Anything after that is for the next trial.
             while gone.borrow().is_none() && !cancelled.get() {
                 match self.receive(Duration::ZERO) {
@@ -189,8 +189,8 @@ impl Worker {
                     }
                     Ok(Some(Instruction::Cancel { trial: which })) if which == trial => cancelled.set(true),
                     // A worker welcomed again was given up: what it does no longer counts.
-                    Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
-                        *later.borrow_mut() = Some(said);
+                    Ok(Some(instruction @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
+                        *deferred.borrow_mut() = Some(instruction);
                         ended.set(true);
                     }
                     Ok(Some(_)) => {}
@@ -198,17 +198,18 @@ impl Worker {
                     Err(why) => *gone.borrow_mut() = Some(why),
                 }
             }
-            if self.is_stop_requested() && !left.replace(true) {
+            if self.is_stop_requested() && !has_left.replace(true) {
                 self.send(leaving_report());
             }
-            let line = self.line.borrow();
-            let silent = line.silent_for() > SILENT || line.is_full();
-            let ends = ended.get() || cancelled.get() || left.get() || silent || gone.borrow().is_some();
-            if ends { LoadCommand::Stop } else { LoadCommand::GoOn }
+            let line = self.link.borrow();
+            let silent = line.silent_for() > SILENCE_LIMIT || line.is_full();
+            let ends = ended.get() || cancelled.get() || has_left.get() || silent || gone.borrow().is_some();
+            if ends { LoadCommand::Stop } else { LoadCommand::Continue }
         };
-        let counted = engine.run_part(&duty.offer, &part, duty.drain, &mut on_slice, &mut wish);
+        let counted =
+            engine.run_part(&assignment.offer, &part, assignment.drain, &mut on_slice, &mut next_command);
         self.engine = Some(engine);
-        self.later = later.take();
+        self.deferred = deferred.take();
         if let Some(gone) = gone.take() {
             return Err(gone);
         }
@@ -217,46 +218,48 @@ impl Worker {
             // A trial cancelled before its start has no figures. A worker that learned of the cancellation too late has
             // made a load.
             let worked = Box::new(worked.unwrap_or_default());
-            self.send(MemberReport::Over { trial, at: counted.loaded, slices: told.get(), worked });
+            self.send(MemberReport::Over { trial, at: counted.loaded, slices: slices_sent.get(), worked });
         }
         Ok(())
     }
 
     /// Waits until the target has answered everything.
     fn settle(&mut self, limit: Nanos) -> Result<(), link::Error> {
-        let heard = ControlState::default();
+        let instruction = ControlState::default();
         if let Some(mut engine) = self.engine.take() {
-            engine.settle(limit, &|| self.should_end(&Instruction::Abandon, &heard));
+            engine.settle(limit, &|| self.should_end(&Instruction::Abandon, &instruction));
             self.engine = Some(engine);
         }
-        self.later = heard.later.take();
+        self.deferred = instruction.deferred.take();
         self.send(MemberReport::Settled { trial: self.trial });
-        heard.gone.take().map_or(Ok(()), Err)
+        instruction.gone.take().map_or(Ok(()), Err)
     }
 
     /// Opens its share of the connections to hold.
     fn hold(&mut self, connections: u32) -> Result<(), link::Error> {
-        let (heard, mut held) = (ControlState::default(), HeldConnections::default());
+        let (instruction, mut held) = (ControlState::default(), HeldConnections::default());
         if let Some(mut engine) = self.engine.take() {
-            held = engine.hold(connections, &|| self.should_end(&Instruction::HoldNoMore, &heard));
+            held = engine.hold(connections, &|| self.should_end(&Instruction::HoldNoMore, &instruction));
             self.engine = Some(engine);
         }
-        self.later = heard.later.take();
+        self.deferred = instruction.deferred.take();
         self.send(MemberReport::Held { open: held.open, refused: held.refused });
-        heard.gone.take().map_or(Ok(()), Err)
+        instruction.gone.take().map_or(Ok(()), Err)
     }
 
     /// Whether to end what is under way: `word` arrived, or another instruction, or the coordinator is gone.
-    fn should_end(&self, word: &Instruction, heard: &ControlState) -> bool {
+    fn should_end(&self, expected: &Instruction, instruction: &ControlState) -> bool {
         match self.receive(Duration::ZERO) {
-            Ok(Some(said @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
-                *heard.later.borrow_mut() = Some(said);
-                heard.ends.set(true);
+            Ok(Some(received @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
+                *instruction.deferred.borrow_mut() = Some(received);
+                instruction.ends.set(true);
             }
-            Ok(said) => heard.ends.set(heard.ends.get() || said.as_ref() == Some(word)),
-            Err(why) => *heard.gone.borrow_mut() = Some(why),
+            Ok(received) => {
+                instruction.ends.set(instruction.ends.get() || received.as_ref() == Some(expected))
+            }
+            Err(why) => *instruction.gone.borrow_mut() = Some(why),
         }
-        heard.ends.get() || self.is_stop_requested() || heard.gone.borrow().is_some()
+        instruction.ends.get() || self.is_stop_requested() || instruction.gone.borrow().is_some()
     }
 }
 
@@ -272,30 +275,34 @@ struct Prepared {
     connections: u64,
     caveats: Vec<Caveat>,
     /// The target's address is one of this machine.
-    beside: bool,
+    is_beside_target: bool,
 }
 
 /// The engine for the plan; else why not, and whether because the target is unreachable.
-fn prepared(parcel: PortablePlan, cores: Vec<u32>, tries: TargetCheck) -> Result<Prepared, (Error, bool)> {
+fn prepare_engine(
+    parcel: PortablePlan,
+    cores: Vec<u32>,
+    tries: TargetCheck,
+) -> Result<Prepared, (Error, bool)> {
     let PortablePlan { mut plan, authorities } = parcel;
     let secrets = plan.redactor();
     plan.generator.cores = cores;
     let prepare = || {
-        let mut job = preflight::job_trusting(&plan, &plan.target, authorities.as_deref())?;
-        let caveats = preflight::fit_connections(&mut job)?;
+        let mut config = preflight::engine_config_trusting(&plan, &plan.target, authorities.as_deref())?;
+        let caveats = preflight::fit_connections(&mut config)?;
         match tries {
             _ if plan.target == Target::Null => {}
             TargetCheck::Nothing => {}
-            TargetCheck::Connection => engine::connect_once(&job)?,
-            TargetCheck::Request => preflight::first_answer(&job)?,
+            TargetCheck::Connection => engine::connect_once(&config)?,
+            TargetCheck::Request => preflight::check_first_answer(&config)?,
         }
-        let beside = job.endpoint.path().is_some()
-            || job.endpoint.address().is_some_and(|at| {
+        let is_beside_target = config.endpoint.path().is_some()
+            || config.endpoint.address().is_some_and(|at| {
                 // An address that can be bound is this machine's.
                 at.ip().is_loopback() || UdpSocket::bind((at.ip(), 0)).is_ok()
             });
-        let connections = u64::from(job.generator.connections);
-        Ok(Prepared { engine: Engine::start(&job)?, connections, caveats, beside })
+        let connections = u64::from(config.generator.connections);
+        Ok(Prepared { engine: Engine::start(&config)?, connections, caveats, is_beside_target })
     };
     prepare().map_err(|error: Error| {
         use engine::Error::{Connect, NoAnswer, Resolve};

@@ -19,9 +19,9 @@ const STEP: f64 = 1.1;
 /// Precision of that search.
 const WIDTH: f64 = 0.05;
 /// A prediction further off explains nothing.
-const CLOSE: f64 = 0.1;
+const PREDICTION_TOLERANCE: f64 = 0.1;
 /// Sets whose misses are rarer than this all fit, whatever their rates.
-const FITS: f64 = 0.01;
+const MISSES_LEAST: f64 = 0.01;
 
 /// The cache between reads and data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub enum CacheKind {
 #[derive(Debug, Clone)]
 pub struct WorkingSetRequest {
     /// What is read, through which cache.
-    pub cached: CacheKind,
+    pub cache: CacheKind,
     /// Memory of the control group, or of our own cache.
     pub limit: Bytes,
     /// Sizes of the set; empty: around the limit.
@@ -70,27 +70,27 @@ pub struct WorkingSetRequest {
 
 /// Measures the curve, fits and predicts, and measures the prediction.
 pub fn working_set(
-    asked: &WorkingSetRequest,
+    request: &WorkingSetRequest,
     version: &str,
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> RunExit {
-    let title = RunHeader::for_machine(RunKind::FindWorkingSet, &asked.words);
+    let title = RunHeader::for_machine(RunKind::FindWorkingSet, &request.words);
     record_run(id::new_id(), title, version, None, sink, |sink| {
         let mut conditions = probe::survey();
-        if asked.cached == CacheKind::Memory {
+        if request.cache == CacheKind::Memory {
             let caches = workingset::processor_caches().into_iter();
             conditions
                 .facts
                 .extend(caches.map(|(level, size)| (format!("L{level} cache"), size.to_string())));
         }
         sink.event(&Event::Surveyed { conditions: Box::new(conditions) });
-        let done = match dataset::server(asked)? {
+        let done = match dataset::server(request)? {
             Some((server, url)) => setup::with_setup(&server, sink, stop, |_, sink| {
-                WorkingSetRun::new(asked, Dataset::table(asked, &url, true, stop), sink, stop)?.measure()
+                WorkingSetRun::new(request, Dataset::table(request, &url, true, stop), sink, stop)?.measure()
             }),
-            None => WorkingSetRun::new(asked, Dataset::of(asked, stop), sink, stop)
-                .and_then(|mut course| course.measure()),
+            None => WorkingSetRun::new(request, Dataset::of(request, stop), sink, stop)
+                .and_then(|mut run| run.measure()),
         };
         match done {
             Err(_) if stop.is_requested() => Ok((no_verdict(), exit::INTERRUPTED)),
@@ -110,24 +110,24 @@ impl From<workingset::Error> for Error {
 }
 
 struct WorkingSetRun<'a> {
-    asked: &'a WorkingSetRequest,
-    field: Dataset,
+    request: &'a WorkingSetRequest,
+    dataset: Dataset,
     sink: &'a mut dyn Sink,
     stop: &'a StopFlag,
 }
 
 impl<'a> WorkingSetRun<'a> {
     fn new(
-        asked: &'a WorkingSetRequest,
+        request: &'a WorkingSetRequest,
         field: Result<Dataset, Error>,
         sink: &'a mut dyn Sink,
         stop: &'a StopFlag,
     ) -> Result<Self, Error> {
-        let mut course = Self { asked, field: field?, sink, stop };
-        for note in std::mem::take(&mut course.field.notes) {
-            course.note(note);
+        let mut run = Self { request, dataset: field?, sink, stop };
+        for note in std::mem::take(&mut run.dataset.notes) {
+            run.note(note);
         }
-        Ok(course)
+        Ok(run)
     }
 
     fn note(&mut self, text: String) {
@@ -139,7 +139,7 @@ impl<'a> WorkingSetRun<'a> {
         if self.stop.is_requested() {
             return Ok((no_verdict(), exit::INTERRUPTED));
         }
-        if let Some(missed) = missed.filter(|missed| missed.0 < FITS) {
+        if let Some(missed) = missed.filter(|missed| missed.0 < MISSES_LEAST) {
             self.note(report::all_fit(missed));
             return Ok((no_verdict(), exit::MET));
         }
@@ -169,7 +169,7 @@ impl<'a> WorkingSetRun<'a> {
             Some((below, above)) => {
                 let off = f64::midpoint(below.0 as f64, above.0 as f64) / predicted - 1.0;
                 self.note(report::comparison(predicted, below, above, off));
-                if off.abs() <= CLOSE { exit::MET } else { exit::NOT_TRUSTWORTHY }
+                if off.abs() <= PREDICTION_TOLERANCE { exit::MET } else { exit::NOT_TRUSTWORTHY }
             }
         };
         self.check_lower_cache();
@@ -179,24 +179,24 @@ impl<'a> WorkingSetRun<'a> {
 
     /// Measures every size once: the points of the curve, and the largest miss ratio where all reads are counted.
     fn ladder(&mut self) -> Result<(Vec<CachePoint>, Option<Share>), Error> {
-        let sizes = self.field.sizes.clone();
-        let (count, ways) = (sizes.len() as u32, self.field.ways.len() as u32);
-        let columns = if self.field.is_memory { ways } else { report::COLUMNS };
-        let expected = Nanos(self.asked.time.0 * 5 / 4 * u64::from(count * ways));
+        let sizes = self.dataset.sizes.clone();
+        let (count, ways) = (sizes.len() as u32, self.dataset.readers.len() as u32);
+        let columns = if self.dataset.is_memory { ways } else { report::COLUMNS };
+        let expected = Nanos(self.request.time.0 * 5 / 4 * u64::from(count * ways));
         let table = report::TABLE.to_owned();
         self.sink.event(&Event::Probing(record::TableStart { table, figures: count * columns, expected }));
         let (mut points, mut all, mut readings) = (Vec::new(), Histogram::default(), Vec::new());
         for size in sizes {
-            for way in 0..self.field.ways.len() {
+            for reader in 0..self.dataset.readers.len() {
                 if self.stop.is_requested() {
                     return Ok((points, None));
                 }
-                let reading = self.field.read(way, size, self.asked.time)?;
-                let name = &self.field.ways[way].0;
+                let reading = self.dataset.read(reader, size, self.request.time)?;
+                let name = &self.dataset.readers[reader].0;
                 for figure in report::figures(report::TABLE, size, name.as_deref(), &reading) {
                     self.sink.event(&Event::Measured { figure: Box::new(figure) });
                 }
-                if way + 1 == self.field.ways.len() {
+                if reader + 1 == self.dataset.readers.len() {
                     points.extend(point(size, &reading));
                 }
                 all.merge(&reading.times);
@@ -225,23 +225,23 @@ impl<'a> WorkingSetRun<'a> {
                 points.iter().copied().filter(|point| point.size >= least.0 as f64).collect();
             CacheFit::fit(&curve)
         };
-        let best = self.field.curve_from.iter().filter_map(|least| from(least).ok());
+        let best = self.dataset.curve_from.iter().filter_map(|least| from(least).ok());
         best.min_by(|a, b| a.error.total_cmp(&b.error)).map_or_else(|| CacheFit::fit(points), Ok)
     }
 
     /// The sizes between which the rate falls below half; `None` if it does not within what can be measured.
     fn half(&mut self, fit: &CacheFit, predicted: f64) -> Result<Option<(Bytes, Bytes)>, Error> {
-        let way = self.field.ways.len() - 1;
+        let reader = self.dataset.readers.len() - 1;
         let mut search = ThresholdSearch::new(ThresholdRange {
             unit: LimitUnit::Bytes,
             from: predicted,
             factor: STEP,
-            least: self.field.sizes[0].0 as f64,
-            most: self.field.most.0 as f64,
-            grain: self.field.grain.0 as f64,
+            least: self.dataset.sizes[0].0 as f64,
+            most: self.dataset.most.0 as f64,
+            grain: self.dataset.grain.0 as f64,
             width: WIDTH,
         });
-        let expected = Nanos(self.asked.time.0 * 8);
+        let expected = Nanos(self.request.time.0 * 8);
         self.sink.event(&Event::Probing(record::TableStart {
             table: report::HALF.to_owned(),
             figures: 4,
@@ -254,8 +254,8 @@ impl<'a> WorkingSetRun<'a> {
                 break;
             }
             let size = Bytes(size as u64);
-            let reading = self.field.read(way, size, self.asked.time)?;
-            let shown = match rate(&reading) {
+            let reading = self.dataset.read(reader, size, self.request.time)?;
+            let response = match rate(&reading) {
                 Some(rate) if rate > 0.5 / fit.hit => LevelResult::Good { due: reading.reads(), bad: 0 },
                 Some(_) => LevelResult::Bad,
                 None => LevelResult::Void,
@@ -263,10 +263,11 @@ impl<'a> WorkingSetRun<'a> {
             let all = readings.entry(size).or_default();
             all.blocks.extend(&reading.blocks);
             all.times.merge(&reading.times);
-            search.take(shown);
+            search.add_result(response);
         }
         for (size, reading) in &readings {
-            let figures = report::figures(report::HALF, *size, self.field.ways[way].0.as_deref(), reading);
+            let figures =
+                report::figures(report::HALF, *size, self.dataset.readers[reader].0.as_deref(), reading);
             for figure in figures.into_iter().take(1) {
                 self.sink.event(&Event::Measured { figure: Box::new(figure) });
             }
@@ -275,7 +276,7 @@ impl<'a> WorkingSetRun<'a> {
         let bounds =
             limit.lower.zip(limit.upper).map(|(below, above)| (Bytes(below as u64), Bytes(above as u64)));
         if bounds.is_none() && !self.stop.is_requested() {
-            self.note(report::half_not_found(self.field.most));
+            self.note(report::half_not_found(self.dataset.most));
         }
         Ok(bounds)
     }
@@ -285,7 +286,7 @@ impl<'a> WorkingSetRun<'a> {
         if self.stop.is_requested() {
             return;
         }
-        match self.field.measure_reread() {
+        match self.dataset.measure_reread() {
             Some(Ok(twice)) => self.note(report::reread(twice)),
             Some(Err(why)) => self.note(format!("Whether the host keeps what was read is not known: {why}.")),
             None => {}

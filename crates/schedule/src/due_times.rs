@@ -16,11 +16,11 @@ pub struct Arrival {
 /// The arrivals of one worker, in due order.
 #[derive(Debug, Clone)]
 pub struct DueTimes {
-    stretches: Arc<[RateSegment]>,
+    segments: Arc<[RateSegment]>,
     /// The segment of the last arrival; earlier ones are not looked at again.
     current: usize,
     /// The number of the next arrival.
-    next: u64,
+    next_number: u64,
     workers: u64,
     spacing: Spacing,
 }
@@ -37,7 +37,7 @@ enum Spacing {
 struct PoissonProcess {
     gaps: ExponentialGaps,
     /// Arrivals walked so far: `count` belongs to the last one, number `made - 1`.
-    made: u64,
+    drawn: u64,
     count: f64,
 }
 
@@ -45,9 +45,9 @@ impl PoissonProcess {
     /// Advances to arrival `number`. Other workers' arrivals must be walked too, as each builds on the one
     /// before; that costs one logarithm each.
     fn advance_to(&mut self, number: u64, end: f64) -> f64 {
-        while self.made <= number && self.count < end {
+        while self.drawn <= number && self.count < end {
             self.count += self.gaps.next();
-            self.made += 1;
+            self.drawn += 1;
         }
         self.count
     }
@@ -55,7 +55,7 @@ impl PoissonProcess {
 
 impl DueTimes {
     pub(crate) fn new(
-        stretches: Arc<[RateSegment]>,
+        segments: Arc<[RateSegment]>,
         arrivals: Arrivals,
         seed: u64,
         worker: u32,
@@ -65,15 +65,15 @@ impl DueTimes {
             // Marks at k + 0.5 make the count the rounded integral: no rounding error adds or drops an arrival,
             // and the first and last keep half a gap from the ends.
             Arrivals::Even => {
-                Spacing::Even(stretches.last().map_or(0.0, RateSegment::count_end).round() as u64)
+                Spacing::Even(segments.last().map_or(0.0, RateSegment::count_end).round() as u64)
             }
             Arrivals::Poisson => Spacing::Poisson(Box::new(PoissonProcess {
                 gaps: ExponentialGaps::new(seed),
-                made: 0,
+                drawn: 0,
                 count: 0.0,
             })),
         };
-        Self { stretches, current: 0, next: u64::from(worker), workers: u64::from(workers), spacing }
+        Self { segments, current: 0, next_number: u64::from(worker), workers: u64::from(workers), spacing }
     }
 }
 
@@ -81,28 +81,28 @@ impl Iterator for DueTimes {
     type Item = Arrival;
 
     fn next(&mut self) -> Option<Arrival> {
-        let end = self.stretches.last()?.count_end();
-        let number = self.next;
+        let end = self.segments.last()?.count_end();
+        let number = self.next_number;
         let count = match &mut self.spacing {
             Spacing::Even(total) if number >= *total => return None,
             Spacing::Even(_) => number as f64 + 0.5,
-            Spacing::Poisson(walk) => match walk.advance_to(number, end) {
+            Spacing::Poisson(process) => match process.advance_to(number, end) {
                 count if count >= end => return None,
                 count => count,
             },
         };
         // The last segment also takes a mark that only rounding has put past its end.
-        while self.current + 1 < self.stretches.len() && count >= self.stretches[self.current].count_end() {
+        while self.current + 1 < self.segments.len() && count >= self.segments[self.current].count_end() {
             self.current += 1;
         }
-        self.next += self.workers;
-        Some(Arrival { number, due: self.stretches[self.current].due_at_count(count) })
+        self.next_number += self.workers;
+        Some(Arrival { number, due: self.segments[self.current].due_at_count(count) })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match self.spacing {
             Spacing::Even(total) => {
-                let left = total.saturating_sub(self.next).div_ceil(self.workers) as usize;
+                let left = total.saturating_sub(self.next_number).div_ceil(self.workers) as usize;
                 (left, Some(left))
             }
             Spacing::Poisson(_) => (0, None),

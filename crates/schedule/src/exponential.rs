@@ -53,8 +53,11 @@ mod tests {
         for i in 0..100_000 {
             let spread = 2.0_f64.powi(-(i % 54));
             let x = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 * spread + 1e-17;
-            let (ours, theirs) = (ln(x), x.ln());
-            assert!((ours - theirs).abs() <= 4e-16 * theirs.abs().max(1.0), "ln {x:e}: {ours} and {theirs}");
+            let (actual, expected) = (ln(x), x.ln());
+            assert!(
+                (actual - expected).abs() <= 4e-16 * expected.abs().max(1.0),
+                "ln {x:e}: {actual} and {expected}"
+            );
         }
     }
 

@@ -26,7 +26,7 @@ use units::{Nanos, Rate};
 #[serde(from = "ScheduleParts", into = "ScheduleParts")]
 pub struct Schedule {
     stages: Arc<[Stage]>,
-    stretches: Arc<[RateSegment]>,
+    segments: Arc<[RateSegment]>,
     duration: Nanos,
     max_rate: Rate,
     arrivals: Arrivals,
@@ -38,20 +38,20 @@ impl Schedule {
     ///
     /// `seed` is used only by Poisson arrivals.
     pub fn new(stages: &[Stage], arrivals: Arrivals, seed: u64) -> Self {
-        let mut stretches: Vec<RateSegment> = Vec::with_capacity(stages.len());
+        let mut segments: Vec<RateSegment> = Vec::with_capacity(stages.len());
         let (mut start, mut count, mut max_rate) = (Nanos::ZERO, 0.0, 0.0_f64);
         for stage in stages {
-            let stretch = RateSegment::new(stage, start, count);
+            let segment = RateSegment::new(stage, start, count);
             start += stage.duration;
-            if stretch.is_empty() {
+            if segment.is_empty() {
                 continue;
             }
-            count = stretch.count_end();
+            count = segment.count_end();
             max_rate = max_rate.max(stage.from.0).max(stage.to.0);
-            stretches.push(stretch);
+            segments.push(segment);
         }
-        let (stages, stretches, max_rate) = (stages.into(), stretches.into(), Rate(max_rate));
-        Self { stages, stretches, duration: start, max_rate, arrivals, seed }
+        let (stages, segments, max_rate) = (stages.into(), segments.into(), Rate(max_rate));
+        Self { stages, segments, duration: start, max_rate, arrivals, seed }
     }
 
     /// A constant rate with even arrivals.
@@ -72,7 +72,7 @@ impl Schedule {
     /// The integral of the rate. Even arrivals are exactly this many, rounded; Poisson arrivals are this many
     /// on average.
     pub fn expected_arrivals(&self) -> f64 {
-        self.stretches.last().map_or(0.0, RateSegment::count_end)
+        self.segments.last().map_or(0.0, RateSegment::count_end)
     }
 
     /// The arrivals of one of `workers` workers, in due order.
@@ -81,7 +81,7 @@ impl Schedule {
     /// If `worker` is not below `workers`.
     pub fn arrivals(&self, worker: u32, workers: u32) -> DueTimes {
         assert!(worker < workers, "worker {worker} of {workers} does not exist");
-        DueTimes::new(Arc::clone(&self.stretches), self.arrivals, self.seed, worker, workers)
+        DueTimes::new(Arc::clone(&self.segments), self.arrivals, self.seed, worker, workers)
     }
 }
 
@@ -94,8 +94,8 @@ struct ScheduleParts {
 }
 
 impl From<ScheduleParts> for Schedule {
-    fn from(planned: ScheduleParts) -> Self {
-        Self::new(&planned.stages, planned.arrivals, planned.seed)
+    fn from(parts: ScheduleParts) -> Self {
+        Self::new(&parts.stages, parts.arrivals, parts.seed)
     }
 }
 

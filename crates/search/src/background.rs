@@ -7,18 +7,18 @@ use record::{Judgement, TrialResult};
 use units::Nanos;
 
 /// A larger loss is overload, or leaves no limit to look for.
-const LITTLE: f64 = 0.02;
+const MAX_BACKGROUND_LOSS: f64 = 0.02;
 /// Lost requests the look should see, if the same share is lost there,
-const EXPECTED: f64 = 10.0;
+const EXPECTED_LOSSES: f64 = 10.0;
 /// in at least, and at most, this time.
-const LOOK: [Nanos; 2] = [Nanos::from_secs(2), Nanos::from_secs(20)];
+const LOOK_DURATIONS: [Nanos; 2] = [Nanos::from_secs(2), Nanos::from_secs(20)];
 /// Rate of the look, as a share of the suspected rate.
-pub const LOOK_SHARE: f64 = 0.25;
+pub const LOOK_RATE_SHARE: f64 = 0.25;
 /// The count seen there must be at most this likely, or the loss is taken to be the same.
-const UNLIKELY: f64 = 0.01;
+const MAX_PROBABILITY: f64 = 0.01;
 /// Loss may exceed the expectation by this many standard deviations, and a few.
 const DEVIATIONS: f64 = 3.3;
-const FEW: f64 = 1.0;
+const EXTRA_LOSSES: f64 = 1.0;
 
 /// Lost requests among those due.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -46,13 +46,13 @@ impl LossCount {
     /// of all that were due.
     fn is_less(self, elsewhere: Self) -> bool {
         let all = self.and(elsewhere);
-        stats::binomial_cdf(self.bad, all.bad, self.due as f64 / all.due.max(1) as f64) < UNLIKELY
+        stats::binomial_cdf(self.bad, all.bad, self.due as f64 / all.due.max(1) as f64) < MAX_PROBABILITY
     }
 
     /// Whether this share explains it.
     fn is_within(self, share: f64) -> bool {
         let expected = share * self.due as f64;
-        self.bad as f64 <= expected + DEVIATIONS * expected.sqrt() + FEW
+        self.bad as f64 <= expected + DEVIATIONS * expected.sqrt() + EXTRA_LOSSES
     }
 }
 
@@ -74,7 +74,7 @@ pub enum LossOrigin {
         at: f64,
     },
     /// Much less is lost at a quarter of the rate: overload.
-    OfLoad,
+    Overload,
 }
 
 impl LossOrigin {
@@ -87,9 +87,9 @@ impl LossOrigin {
         }
         let lost = LossCount::of(result);
         match self {
-            Self::Unseen | Self::Suspected(..) => lost.is_within(LITTLE),
+            Self::Unseen | Self::Suspected(..) => lost.is_within(MAX_BACKGROUND_LOSS),
             Self::Background { lost: known, .. } => lost.is_within(known.share()),
-            Self::OfLoad => false,
+            Self::Overload => false,
         }
     }
 
@@ -100,7 +100,7 @@ impl LossOrigin {
             Self::Unseen if excused => *self = Self::Suspected(lost, rate),
             Self::Suspected(known, at) if rate >= *at => *known = known.and(lost),
             Self::Background { lost: known, .. } => *known = known.and(lost),
-            Self::Unseen | Self::Suspected(..) | Self::OfLoad => {}
+            Self::Unseen | Self::Suspected(..) | Self::Overload => {}
         }
     }
 
@@ -108,16 +108,16 @@ impl LossOrigin {
     pub fn share(&self) -> f64 {
         match self {
             Self::Background { lost, .. } | Self::Suspected(lost, _) => lost.share(),
-            Self::Unseen | Self::OfLoad => 0.0,
+            Self::Unseen | Self::Overload => 0.0,
         }
     }
 
     /// The look that is needed: its rate and duration.
     pub fn needed_look(&self, floor: f64) -> Option<(f64, Nanos)> {
         let Self::Suspected(lost, rate) = self else { return None };
-        let at = (rate * LOOK_SHARE).max(floor);
-        let seconds = EXPECTED / (lost.share() * at).max(f64::MIN_POSITIVE);
-        Some((at, Nanos::from_secs_f64(seconds.min(LOOK[1].as_secs_f64())).max(LOOK[0])))
+        let at = (rate * LOOK_RATE_SHARE).max(floor);
+        let seconds = EXPECTED_LOSSES / (lost.share() * at).max(f64::MIN_POSITIVE);
+        Some((at, Nanos::from_secs_f64(seconds.min(LOOK_DURATIONS[1].as_secs_f64())).max(LOOK_DURATIONS[0])))
     }
 
     /// Takes the result of the look.
@@ -125,7 +125,7 @@ impl LossOrigin {
         let Self::Suspected(lost, _) = *self else { return };
         let found = LossCount::of(result);
         *self = match found.is_less(lost) {
-            true => Self::OfLoad,
+            true => Self::Overload,
             false => Self::Background { lost: lost.and(found), seen: found.bad > 0, at: rate },
         };
     }

@@ -6,7 +6,7 @@ use record::{Limit, LimitUnit};
 use units::Share;
 
 /// Rates closer than this share are the same level.
-const SAME: f64 = 1e-6;
+const RATE_TOLERANCE: f64 = 1e-6;
 
 /// A rate and its valid trials.
 #[derive(Debug, Clone)]
@@ -55,19 +55,19 @@ pub fn rounded(rate: f64) -> f64 {
 }
 
 impl Bounds {
-    pub fn add(&mut self, rate: f64, seen: TrialAtLevel) {
-        match self.levels.iter_mut().find(|l| (l.rate / rate - 1.0).abs() < SAME) {
-            Some(level) => level.trials.push(seen),
+    pub fn add(&mut self, rate: f64, trial: TrialAtLevel) {
+        match self.levels.iter_mut().find(|l| (l.rate / rate - 1.0).abs() < RATE_TOLERANCE) {
+            Some(level) => level.trials.push(trial),
             None => {
                 let place = self.levels.partition_point(|l| l.rate < rate);
-                self.levels.insert(place, RateLevel { rate, trials: vec![seen] });
+                self.levels.insert(place, RateLevel { rate, trials: vec![trial] });
             }
         }
     }
 
     /// Drops the bad trials at a level that has passed since.
     pub fn expire_bad(&mut self, rate: f64) {
-        for level in self.levels.iter_mut().filter(|l| (l.rate / rate - 1.0).abs() < SAME) {
+        for level in self.levels.iter_mut().filter(|l| (l.rate / rate - 1.0).abs() < RATE_TOLERANCE) {
             level.trials.retain(|t| t.good);
         }
         self.levels.retain(|l| !l.trials.is_empty());
@@ -95,12 +95,12 @@ impl Bounds {
 
     /// This level alone.
     pub fn only(&self, rate: f64) -> Self {
-        let same = |level: &&RateLevel| (level.rate / rate - 1.0).abs() < SAME;
+        let same = |level: &&RateLevel| (level.rate / rate - 1.0).abs() < RATE_TOLERANCE;
         Self { levels: self.levels.iter().filter(same).cloned().collect() }
     }
 
     pub fn at(&self, rate: f64) -> &[TrialAtLevel] {
-        self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < SAME).map_or(&[], |l| &l.trials)
+        self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < RATE_TOLERANCE).map_or(&[], |l| &l.trials)
     }
 
     /// All levels, by ascending rate.
@@ -133,7 +133,7 @@ impl Bounds {
     pub fn limit(&self, goal: &Goal) -> Limit {
         let (lower, upper) = self.proven(goal);
         let regular = match (lower, upper) {
-            (Some(l), Some(u)) => width(l.rate, u.rate) <= goal.width.0 + SAME,
+            (Some(l), Some(u)) => width(l.rate, u.rate) <= goal.width.0 + RATE_TOLERANCE,
             _ => false,
         };
         // Trials may fail even below what is proven to hold.

@@ -7,7 +7,7 @@ use plan::Goal;
 
 /// A trial shorter than the goal's final duration by less than this share still counts in full: engines stop at a slice's edge, not on
 /// the nanosecond.
-const FULL: f64 = 0.99;
+const FULL_SHARE: f64 = 0.99;
 
 /// One valid trial at a level, reduced to what classification needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,8 +25,8 @@ pub struct TrialAtLevel {
 }
 
 impl TrialAtLevel {
-    fn full(&self, goal: &Goal) -> bool {
-        self.seconds >= goal.trial.as_secs_f64() * FULL
+    fn is_full(&self, goal: &Goal) -> bool {
+        self.seconds >= goal.trial.as_secs_f64() * FULL_SHARE
     }
 }
 
@@ -50,7 +50,7 @@ struct Sums {
 
 fn sums(trials: &[TrialAtLevel], goal: &Goal) -> Sums {
     let total = |full: bool, good: bool| -> f64 {
-        trials.iter().filter(|t| t.full(goal) == full && t.good == good).map(|t| t.seconds).sum()
+        trials.iter().filter(|t| t.is_full(goal) == full && t.good == good).map(|t| t.seconds).sum()
     };
     let exceed = goal.exceed.0;
     let balancing = total(false, true) * exceed / (1.0 - exceed);
@@ -63,10 +63,10 @@ fn sums(trials: &[TrialAtLevel], goal: &Goal) -> Sums {
 pub fn classify(trials: &[TrialAtLevel], goal: &Goal) -> Class {
     let s = sums(trials, goal);
     // A little slack, so that trials of 9.95 s add up to 30 s.
-    let hair = (1.0 - FULL) * s.whole;
+    let tolerance = (1.0 - FULL_SHARE) * s.whole;
     if s.effective_bad > goal.exceed.0 * s.whole {
         Class::Upper
-    } else if s.whole - s.full_good <= goal.exceed.0 * s.whole + hair {
+    } else if s.whole - s.full_good <= goal.exceed.0 * s.whole + tolerance {
         Class::Lower
     } else {
         Class::Undecided
@@ -82,9 +82,9 @@ pub fn leans_bad(trials: &[TrialAtLevel], goal: &Goal) -> bool {
 /// Conditional throughput in requests per second: the level times one minus the loss at the (1 − E) quantile, by duration, of its full
 /// trials; missing seconds count as lost.
 pub fn conditional_throughput(rate: f64, trials: &[TrialAtLevel], goal: &Goal) -> f64 {
-    let mut full: Vec<&TrialAtLevel> = trials.iter().filter(|t| t.full(goal)).collect();
+    let mut full: Vec<&TrialAtLevel> = trials.iter().filter(|t| t.is_full(goal)).collect();
     full.sort_by(|a, b| a.loss.total_cmp(&b.loss));
-    let target = sums(trials, goal).whole * (1.0 - goal.exceed.0) * FULL;
+    let target = sums(trials, goal).whole * (1.0 - goal.exceed.0) * FULL_SHARE;
     let mut seconds = 0.0;
     for trial in full {
         seconds += trial.seconds;

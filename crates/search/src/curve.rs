@@ -7,7 +7,7 @@ use units::{Nanos, Rate};
 pub const SHARES: [f64; 5] = [0.25, 0.5, 0.8, 0.9, 0.95];
 
 /// The point of a trial; none if nothing was answered.
-pub fn point(share: f64, result: &TrialResult) -> Option<CurvePoint> {
+pub fn curve_point(share: f64, result: &TrialResult) -> Option<CurvePoint> {
     let total = &result.total;
     let q = total.response.quantiles()?;
     let blocks = &total.outstanding;

@@ -12,15 +12,15 @@
 use stats::{Slope, student_t};
 
 /// Block means the line is fitted to.
-const POINTS: usize = 8;
+const POINT_COUNT: usize = 8;
 /// Share of a trial dropped at its start, while the target fills up.
-const DROP: f64 = 0.2;
+const MIN_DROP: f64 = 0.2;
 /// At most this share may be dropped for a target with long response times; beyond that, nothing can be said.
-const DROP_MOST: f64 = 0.6;
+const MAX_DROP: f64 = 0.6;
 /// Widens the standard error of correlated steps; derived above.
-const WALK: f64 = 1.195;
+const WALK_FACTOR: f64 = 1.195;
 /// A smaller rise over the trial, in requests, is no growth: at a low rate a single slow answer is a rise.
-const LEAST_RISE: f64 = 3.0;
+const MIN_RISE: f64 = 3.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
@@ -36,16 +36,16 @@ pub struct Growth {
 /// dropped. None if fewer than ten blocks remain.
 pub fn growth(blocks: &[f64], block: f64, fastest: f64, confidence: f64) -> Option<Growth> {
     let total = blocks.len() as f64 * block;
-    let drop = DROP.max(1.5 * fastest / total.max(block));
-    if drop > DROP_MOST {
+    let drop = MIN_DROP.max(1.5 * fastest / total.max(block));
+    if drop > MAX_DROP {
         return None;
     }
     let kept = &blocks[(blocks.len() as f64 * drop).ceil() as usize..];
-    let size = kept.len() / POINTS;
+    let size = kept.len() / POINT_COUNT;
     if size == 0 {
         return None;
     }
-    let kept = &kept[kept.len() - size * POINTS..];
+    let kept = &kept[kept.len() - size * POINT_COUNT..];
     let means: Vec<f64> = kept.chunks(size).map(|c| c.iter().sum::<f64>() / size as f64).collect();
     let step = size as f64 * block;
     let line = Slope::fit(&means, step)?;
@@ -58,12 +58,12 @@ fn walk_bound(means: &[f64], step: f64, confidence: f64) -> f64 {
     let n = steps.len() as f64;
     let mean = steps.iter().sum::<f64>() / n;
     let variance = steps.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    (mean - student_t(confidence, n - 1.0) * WALK * (variance / n).sqrt()) / step
+    (mean - student_t(confidence, n - 1.0) * WALK_FACTOR * (variance / n).sqrt()) / step
 }
 
 /// Whether growth means overload: surely more than `share` of `rate`, and a rise of some requests over `seconds`.
 pub fn is_overload(growth: Growth, share: f64, rate: f64, seconds: f64) -> bool {
-    growth.at_least > share * rate && growth.per_second * seconds >= LEAST_RISE
+    growth.at_least > share * rate && growth.per_second * seconds >= MIN_RISE
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use stats::Histogram;
 use units::Nanos;
 
 /// Shifts of the median below this share are noise.
-const NOISE: f64 = 0.04;
+const MIN_NOISE: f64 = 0.04;
 
 /// A repetition lasts until the median is known this well, so that a shift of [`NOISE`] would show.
-const DOUBT: f64 = 0.03;
+const TARGET_DOUBT: f64 = 0.03;
 
 /// The response time at the reference load when measurement of the bounds began.
 #[derive(Debug, Clone, Copy)]
@@ -17,13 +17,13 @@ pub struct Reference {
     seconds: f64,
     noise: f64,
     /// The tenth percentile of the response times; none if they are not known.
-    tenth: Option<Nanos>,
+    p10: Option<Nanos>,
 }
 
 /// A target that has warmed up answers everything sooner. If its median falls to this share,
-const FELL: f64 = 0.5;
+const MAX_FALL: f64 = 0.5;
 /// while its fastest tenth stays above this share, the others only stopped waiting for something else, such as a delayed ACK.
-const AS_BEFORE: f64 = 0.8;
+const UNCHANGED_TENTH: f64 = 0.8;
 
 /// How a target changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,12 +46,12 @@ impl Shift {
 impl Reference {
     /// From the last window of a warm-up, which lasted `seconds`.
     pub fn new(median: WindowMedian, seconds: f64, times: &Histogram) -> Self {
-        Self { median, seconds, noise: NOISE, tenth: times.quantile(0.1) }
+        Self { median, seconds, noise: MIN_NOISE, p10: times.quantile(0.1) }
     }
 
     /// How long a repetition must be, in seconds, to be comparable: uncertainty falls with the root of time.
     pub fn seconds(&self) -> f64 {
-        self.seconds * (self.median.doubt / DOUBT).powi(2)
+        self.seconds * (self.median.doubt / TARGET_DOUBT).powi(2)
     }
 
     /// The shift that a repetition of the reference load shows, if it exceeds noise.
@@ -65,12 +65,12 @@ impl Reference {
     /// Whether all answers came sooner, not only the half that waited.
     pub fn is_all_faster(&self, shift: Shift, now: &Histogram) -> bool {
         let ratio = |(before, now): (Nanos, Nanos)| now.as_secs_f64() / before.as_secs_f64();
-        let tenths = self.tenth.zip(now.quantile(0.1)).map(ratio);
-        shift.ratio() > FELL || tenths.is_none_or(|tenths| tenths < AS_BEFORE)
+        let tenths = self.p10.zip(now.quantile(0.1)).map(ratio);
+        shift.ratio() > MAX_FALL || tenths.is_none_or(|tenths| tenths < UNCHANGED_TENTH)
     }
 
     /// The bounds held despite this shift: that much is noise here.
-    pub fn was_noise(&mut self, shift: Shift) {
+    pub fn add_noise(&mut self, shift: Shift) {
         self.noise = self.noise.max(1.25 * shift.ratio().ln().abs());
     }
 }
@@ -87,7 +87,7 @@ mod tests {
         assert!((reference.seconds() - 2.0 / 9.0).abs() < 1e-9);
         assert_eq!(reference.shift(at(7.0)), Some(Shift::Faster(0.875)));
         assert_eq!(reference.shift(at(10.0)), Some(Shift::Slower(1.25)));
-        reference.was_noise(Shift::Faster(0.875));
+        reference.add_noise(Shift::Faster(0.875));
         assert_eq!(reference.shift(at(7.0)), None);
         assert_eq!(
             Reference::new(at(0.1), 2.0, &Histogram::default()).shift(at(0.13)),

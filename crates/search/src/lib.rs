@@ -24,6 +24,6 @@ mod warm_up;
 
 pub use classify::{Class, TrialAtLevel, classify, conditional_throughput};
 pub use judge::{judge, settled_slice};
-pub use search::{Proposal, Search, SearchConfig, SearchStep, TRIALS_MOST};
+pub use search::{MAX_TRIALS, Proposal, Search, SearchConfig, SearchStep};
 pub use threshold::{LevelResult, ThresholdRange, ThresholdSearch, ThresholdStep};
 pub use warm_up::{WarmUp, WindowMedian};

@@ -5,18 +5,18 @@ use crate::classify::{Class, classify};
 use plan::Goal;
 
 /// The first lower candidate lies this many widths below the estimated capacity,
-const BELOW: f64 = 0.43;
+const WIDTHS_BELOW: f64 = 0.43;
 /// the first upper one this many above: far enough for the divergence rule (a quarter of a width) to see it, and both together just
 /// within one width.
-const ABOVE: f64 = 0.55;
+const WIDTHS_ABOVE: f64 = 0.55;
 /// A bracket is closed by a level almost one width away.
-const NEARLY: f64 = 0.97;
+const STEP_WIDTHS: f64 = 0.97;
 /// Steps away from a bound that was not where expected, in widths: first small, then doubling.
-const DOWN: [f64; 2] = [0.5, 0.5];
+const STEPS_DOWN: [f64; 2] = [0.5, 0.5];
 /// A candidate within this many widths of a known level adds nothing.
-const TOO_CLOSE: f64 = 0.125;
+const MIN_WIDTHS_APART: f64 = 0.125;
 /// A bracket wider than this many widths is narrowed by short trials.
-const COARSE: f64 = 4.0;
+const COARSE_WIDTHS: f64 = 4.0;
 
 /// The permitted rates.
 #[derive(Debug, Clone, Copy)]
@@ -75,27 +75,31 @@ pub fn next_trial(
             }
             let passed =
                 bounds.levels().iter().filter(|l| l.rate <= lower.rate && l.trials.iter().any(|t| t.good));
-            let step = NEARLY * w * 2f64.powi(passed.count() as i32 - 1);
-            let by_estimate =
-                estimate.map(|e| e * (1.0 + ABOVE * w)).filter(|b| *b > lower.rate * (1.0 + TOO_CLOSE * w));
+            let step = STEP_WIDTHS * w * 2f64.powi(passed.count() as i32 - 1);
+            let by_estimate = estimate
+                .map(|e| e * (1.0 + WIDTHS_ABOVE * w))
+                .filter(|b| *b > lower.rate * (1.0 + MIN_WIDTHS_APART * w));
             let rate = by_estimate.unwrap_or(lower.rate / (1.0 - step.min(0.5)));
-            sized(clamp(rate), rate / lower.rate - 1.0 > COARSE * w)
+            sized(clamp(rate), rate / lower.rate - 1.0 > COARSE_WIDTHS * w)
         }
         (None, Some(upper)) => {
             if upper.rate <= range.floor {
                 return settle(upper, goal, Class::Upper);
             }
             let failed = bounds.levels().iter().filter(|l| l.trials.iter().any(|t| !t.good)).count();
-            let step =
-                DOWN.get(failed - 1).copied().unwrap_or_else(|| 2f64.powi((failed - DOWN.len()) as i32 - 1))
-                    * w;
-            let by_estimate =
-                estimate.map(|e| e * (1.0 - BELOW * w)).filter(|a| *a < upper.rate * (1.0 - TOO_CLOSE * w));
+            let step = STEPS_DOWN
+                .get(failed - 1)
+                .copied()
+                .unwrap_or_else(|| 2f64.powi((failed - STEPS_DOWN.len()) as i32 - 1))
+                * w;
+            let by_estimate = estimate
+                .map(|e| e * (1.0 - WIDTHS_BELOW * w))
+                .filter(|a| *a < upper.rate * (1.0 - MIN_WIDTHS_APART * w));
             let rate = by_estimate.unwrap_or(upper.rate * (1.0 - step.min(0.5)));
-            sized(clamp(rate), by_estimate.is_none() && step > COARSE * w)
+            sized(clamp(rate), by_estimate.is_none() && step > COARSE_WIDTHS * w)
         }
         (None, None) => match estimate {
-            Some(estimate) => NextTrial::Final(clamp(estimate * (1.0 - BELOW * w))),
+            Some(estimate) => NextTrial::Final(clamp(estimate * (1.0 - WIDTHS_BELOW * w))),
             None => NextTrial::Coarse(range.floor),
         },
     }
@@ -111,11 +115,13 @@ fn settle(level: &RateLevel, goal: &Goal, class: Class) -> NextTrial {
 }
 
 fn between(lower: f64, upper: f64, w: f64, estimate: Option<f64>) -> NextTrial {
-    let inside = |r: &f64| *r > lower * (1.0 + TOO_CLOSE * w) && *r < upper * (1.0 - TOO_CLOSE * w);
-    let near = estimate.and_then(|e| [e * (1.0 - BELOW * w), e * (1.0 + ABOVE * w)].into_iter().find(inside));
+    let inside =
+        |r: &f64| *r > lower * (1.0 + MIN_WIDTHS_APART * w) && *r < upper * (1.0 - MIN_WIDTHS_APART * w);
+    let near = estimate
+        .and_then(|e| [e * (1.0 - WIDTHS_BELOW * w), e * (1.0 + WIDTHS_ABOVE * w)].into_iter().find(inside));
     match near {
         Some(rate) => NextTrial::Final(rounded(rate)),
-        None => sized(rounded((lower * upper).sqrt()), width(lower, upper) > COARSE * w),
+        None => sized(rounded((lower * upper).sqrt()), width(lower, upper) > COARSE_WIDTHS * w),
     }
 }
 

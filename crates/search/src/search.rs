@@ -21,18 +21,18 @@ use units::{Nanos, Share};
 use void_trials::VoidTrials;
 
 /// Most trials of a search.
-pub const TRIALS_MOST: u32 = 300;
+pub const MAX_TRIALS: u32 = 300;
 /// Load of warm-up and sentinel, as a share of the estimated capacity: busy, never overloaded.
-const CALM: f64 = 0.5;
+const CALM_SHARE: f64 = 0.5;
 /// An estimate this many times that before the warm-up calls for another.
 const FASTER: f64 = 1.25;
 /// If this many whole trials do not reach what a few seconds showed, the target moves.
-const CHECKS_MOST: u32 = 2;
+const MAX_CHECKS: u32 = 2;
 /// Most overloads that may be stopped early for a linearly growing queue: with a target that moves they catch its slow times.
-const SHORT_MOST: usize = 2;
+const MAX_SHORTENED: usize = 2;
 /// The shortest drain, and the drain in baseline p99s.
-const DRAIN_LEAST: Nanos = Nanos::from_millis(100);
-const DRAIN_TIMES: u64 = 3;
+const MIN_DRAIN: Nanos = Nanos::from_millis(100);
+const DRAIN_FACTOR: u64 = 3;
 
 #[derive(Debug, Clone)]
 enum Phase {
@@ -76,7 +76,7 @@ enum Phase {
     },
     /// Shares of the curve still to measure.
     Curve(Vec<f64>),
-    Over(Box<Verdict>),
+    Done(Box<Verdict>),
 }
 
 /// Response time under a calm load.
@@ -94,7 +94,7 @@ pub struct Search {
     phase: Phase,
     pending: Option<Proposal>,
     bounds: Bounds,
-    held: CapacityTrials,
+    capacity_trials: CapacityTrials,
     /// Trials of a target that seemed not to be warm.
     cold: CapacityTrials,
     loss: LossOrigin,
@@ -104,52 +104,52 @@ pub struct Search {
     warm: Nanos,
     /// Goodput of the last closed-loop warm-up, in requests per second, and whether the one before reached as much.
     warm_goodput: Option<f64>,
-    as_warm: bool,
+    is_still_warm: bool,
     /// Threads of the target that compiled during the last load.
-    compiling: f64,
+    compiling_threads: f64,
     /// Whether it refuses excess load: a closed loop would only be refused faster.
     refuses: bool,
     /// All warm-ups together.
-    warmed_up: WarmUpResult,
+    warm_up_result: WarmUpResult,
     /// Time under load since the first warm-up, without later warm-ups.
     measured: Nanos,
     /// After half of its time so little was known that it gets all of it.
     coarse: bool,
     /// Consecutive short trials in which the target froze.
-    frozen: u32,
+    frozen_trials: u32,
     /// The longest freeze in any trial.
     longest_freeze: Nanos,
     /// The bounds that expired last: only a suggestion, should the search end before there are others.
-    expired: Bounds,
+    expired_bounds: Bounds,
     /// The capacity as shown by overloads.
     estimate: Option<f64>,
     /// Its standard error, as a share.
-    doubt: f64,
+    estimate_doubt: f64,
     /// The most it surely did before the first trial, in requests per second: when the climb ended, in any window of its last warm-up, in
     /// the probe; or at the end, above what was found.
-    shown: f64,
+    shown_rate: f64,
     /// A rate below the limit at which a step of the curve was bad.
-    fell: Option<f64>,
+    fallen_rate: Option<f64>,
     /// How often either was given a trial, and whether one is under way.
-    checked: u32,
-    checks: bool,
+    checks_done: u32,
+    is_checking: bool,
     /// How often such a contradiction was given a whole trial, and whether one is under way.
     looked_above: bool,
     /// The highest rate passed in the climb.
-    climbed: Option<f64>,
-    ours: VoidTrials,
+    climbed_rate: Option<f64>,
+    void_trials: VoidTrials,
     /// Rate of the reference load.
-    calm: f64,
+    calm_rate: f64,
     reference: Option<Reference>,
     baseline: Option<Baseline>,
-    points: Vec<(f64, CurvePoint)>,
+    curve_points: Vec<(f64, CurvePoint)>,
     curve: Vec<CurvePoint>,
     ended: SearchEnd,
     trials: u32,
     spent: Nanos,
     since_sentinel: u32,
     changes: u32,
-    slower: u32,
+    slowdowns: u32,
     rewarms: u32,
     /// Consecutive bad warm-up windows.
     stumbles: u32,
@@ -165,41 +165,41 @@ impl Search {
             phase: Phase::Climb { rate, down: false },
             pending: None,
             bounds: Bounds::default(),
-            held: CapacityTrials::default(),
+            capacity_trials: CapacityTrials::default(),
             cold: CapacityTrials::default(),
             loss: LossOrigin::Unseen,
             failure: None,
             warm: Nanos::ZERO,
             warm_goodput: None,
-            as_warm: false,
-            compiling: 0.0,
+            is_still_warm: false,
+            compiling_threads: 0.0,
             refuses: false,
-            warmed_up: WarmUpResult { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
+            warm_up_result: WarmUpResult { loaded: Nanos::ZERO, answered: 0, times: 1.0 },
             measured: Nanos::ZERO,
             coarse: false,
-            frozen: 0,
+            frozen_trials: 0,
             longest_freeze: Nanos::ZERO,
-            expired: Bounds::default(),
+            expired_bounds: Bounds::default(),
             estimate: None,
-            doubt: 0.0,
-            shown: 0.0,
-            fell: None,
-            checked: 0,
-            checks: false,
+            estimate_doubt: 0.0,
+            shown_rate: 0.0,
+            fallen_rate: None,
+            checks_done: 0,
+            is_checking: false,
             looked_above: false,
-            climbed: None,
-            ours: VoidTrials::default(),
-            calm: rate,
+            climbed_rate: None,
+            void_trials: VoidTrials::default(),
+            calm_rate: rate,
             reference: None,
             baseline: None,
-            points: Vec::new(),
+            curve_points: Vec::new(),
             curve: Vec::new(),
             ended: SearchEnd::Converged,
             trials: 0,
             spent: Nanos::ZERO,
             since_sentinel: 0,
             changes: 0,
-            slower: 0,
+            slowdowns: 0,
             rewarms: 0,
             stumbles: 0,
             rounds: 0,
@@ -212,49 +212,49 @@ impl Search {
         reason = "a search is no iterator: it must be fed between two steps"
     )]
     pub fn next(&mut self) -> SearchStep {
-        if let Phase::Over(verdict) = &self.phase {
+        if let Phase::Done(verdict) = &self.phase {
             return SearchStep::Done(verdict.clone());
         }
         if let Some(proposal) = self.pending {
             return SearchStep::Try(proposal);
         }
         let Some(mut proposal) = self.propose() else {
-            let verdict = self.over(self.ended.clone());
+            let verdict = self.finish(self.ended.clone());
             return SearchStep::Done(Box::new(verdict));
         };
         proposal.duration = proposal.duration.max(self.config.least);
         let late = self.config.budget.is_some_and(|b| self.spent + proposal.duration > b);
-        if late || self.trials >= TRIALS_MOST {
-            return SearchStep::Done(Box::new(self.time_is_up()));
+        if late || self.trials >= MAX_TRIALS {
+            return SearchStep::Done(Box::new(self.end_by_budget()));
         }
         self.pending = Some(proposal);
         SearchStep::Try(proposal)
     }
 
     /// Takes the result of the trial that [`Search::next`] proposed, and judges it.
-    pub fn take(&mut self, result: &TrialResult) -> Judgement {
+    pub fn add_result(&mut self, result: &TrialResult) -> Judgement {
         let judgement = self.judge(result);
         let result = &self.settled(result);
         let Some(proposal) = self.pending.take() else { return judgement };
         self.trials += 1;
         self.spent += result.loaded;
         if proposal.purpose == Purpose::WarmUp {
-            self.warmed_up.loaded += result.loaded;
-            self.warmed_up.answered += result.total.outcomes.answered();
+            self.warm_up_result.loaded += result.loaded;
+            self.warm_up_result.answered += result.total.outcomes.answered();
         } else if self.warm > Nanos::ZERO {
             self.measured += result.loaded;
         }
         let rate = proposal.rate.0;
         if let Recovery::Not(_) = result.recovery {
             self.add_to_bounds(rate, result, &judgement);
-            self.over(SearchEnd::NotRecovered);
+            self.finish(SearchEnd::NotRecovered);
             return judgement;
         }
         if !judgement.invalid.is_empty() {
             self.take_void(proposal.purpose, rate, result, &judgement);
             return judgement;
         }
-        self.ours.valid();
+        self.void_trials.add_valid();
         if judgement.good {
             let excused =
                 Share::of(result.total.outcomes.bad(), result.total.due).0 > self.config.objective.loss.0;
@@ -263,10 +263,10 @@ impl Search {
             self.failure = worst.map(|(failure, _)| failure.clone()).or(self.failure.take());
         }
         if self.trials == 1 && result.total.outcomes.answered() == 0 {
-            self.over(SearchEnd::TargetFails);
+            self.finish(SearchEnd::TargetFails);
             return judgement;
         }
-        let users = proposal.closed;
+        let users = proposal.users;
         let longest = freezes(&result.total, rate, users).map(Silence::length).max().unwrap_or(Nanos::ZERO);
         self.longest_freeze = self.longest_freeze.max(longest);
         if self.is_frozen(proposal, longest, &judgement) {
@@ -284,7 +284,7 @@ impl Search {
             Phase::Ceiling => self.take_ceiling(proposal, result, &judgement),
             Phase::Above { .. } => self.take_above(rate, result, &judgement),
             Phase::Curve(shares) => self.take_curve(rate, &shares, result, &judgement),
-            Phase::Over(_) => {}
+            Phase::Done(_) => {}
         }
         judgement
     }
@@ -299,7 +299,7 @@ impl Search {
 
     /// Sets how many of the target's threads were compiling during the load whose result comes next.
     pub fn set_compiling_threads(&mut self, threads: f64) {
-        self.compiling = threads;
+        self.compiling_threads = threads;
     }
 
     /// Judges a trial by what is known of the target, without taking it.
@@ -322,27 +322,27 @@ impl Search {
         let (calm, so_far) = (self.calm_mean(), settled_slice(so_far, *pauses));
         self.pending.is_some_and(|p| {
             hopeless(&so_far, p.rate, p.duration, objective, *width, calm, self.given_up(&p))
-                || p.closed.is_none() && is_void(&so_far, p.rate.expected_count(p.duration), objective)
+                || p.users.is_none() && is_void(&so_far, p.rate.expected_count(p.duration), objective)
         })
     }
 
     /// Whether the target moves, as far as is known: consecutive ten-second spans differ.
     pub fn moves(&self) -> bool {
-        self.held.moves()
+        self.capacity_trials.moves()
     }
 
     /// Ends the search with what it has: there is no time for the trial it proposes.
-    pub fn time_is_up(&mut self) -> Verdict {
+    pub fn end_by_budget(&mut self) -> Verdict {
         let ended = match self.phase {
             Phase::Curve(_) => self.ended.clone(),
             _ => self.generator_end().unwrap_or(SearchEnd::BudgetSpent),
         };
-        self.over(ended)
+        self.finish(ended)
     }
 
     /// Ends the search with what it has.
     pub fn interrupt(&mut self, why: SearchEnd) -> Verdict {
-        self.over(why)
+        self.finish(why)
     }
 
     /// Time under load so far.
@@ -355,7 +355,7 @@ impl Search {
     pub fn drain(&self) -> Nanos {
         let timeout = self.config.timeout;
         let slowest = |calm: Baseline| calm.p99.max(self.longest_freeze);
-        self.baseline.map_or(timeout, |calm| (slowest(calm) * DRAIN_TIMES).max(DRAIN_LEAST).min(timeout))
+        self.baseline.map_or(timeout, |calm| (slowest(calm) * DRAIN_FACTOR).max(MIN_DRAIN).min(timeout))
     }
 
     fn calm_mean(&self) -> Option<Nanos> {
@@ -365,8 +365,10 @@ impl Search {
     /// When this trial is given up for a growing queue.
     fn given_up(&self, proposal: &Proposal) -> GiveUpRule {
         match self.is_full(proposal) {
-            true if self.checks || self.held.disagrees(self.config.width.0) => GiveUpRule::Never,
-            true if self.held.overloads() >= SHORT_MOST => GiveUpRule::ForLoss,
+            true if self.is_checking || self.capacity_trials.disagrees(self.config.width.0) => {
+                GiveUpRule::Never
+            }
+            true if self.capacity_trials.overloads() >= MAX_SHORTENED => GiveUpRule::ForLoss,
             true => GiveUpRule::IfSteady,
             false => GiveUpRule::Surely,
         }

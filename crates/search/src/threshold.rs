@@ -7,9 +7,9 @@
 use record::{Limit, LimitUnit, SearchEnd};
 
 /// A void trial says nothing and is repeated; after this many in a row at one level, the generator is the limit.
-const VOID_MOST: u32 = 3;
+const MAX_VOID: u32 = 3;
 /// Trials that establish a bound.
-const SHOWN: u32 = 2;
+const MIN_TRIALS: u32 = 2;
 
 /// The range to search.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +57,7 @@ pub enum ThresholdStep {
 
 #[derive(Debug, Clone, PartialEq)]
 struct LevelTrials {
-    at: f64,
+    level: f64,
     good: u32,
     bad: u32,
     due: u64,
@@ -70,8 +70,8 @@ impl LevelTrials {
         (self.good != self.bad).then_some(self.good > self.bad)
     }
 
-    fn stands(&self) -> bool {
-        self.good.max(self.bad) >= SHOWN
+    fn is_confirmed(&self) -> bool {
+        self.good.max(self.bad) >= MIN_TRIALS
     }
 }
 
@@ -81,7 +81,7 @@ pub struct ThresholdSearch {
     range: ThresholdRange,
     /// In ascending order.
     levels: Vec<LevelTrials>,
-    void: u32,
+    void_trials: u32,
     ended: Option<SearchEnd>,
 }
 
@@ -92,7 +92,7 @@ impl ThresholdSearch {
     /// If the range is invalid: a factor of at most 1, no grain, or the least above the most.
     pub fn new(range: ThresholdRange) -> Self {
         assert!(range.factor > 1.0 && range.grain > 0.0 && range.least <= range.most, "a range: {range:?}");
-        Self { range, levels: Vec::new(), void: 0, ended: None }
+        Self { range, levels: Vec::new(), void_trials: 0, ended: None }
     }
 
     /// The next step; the same until the trial's result is taken.
@@ -100,56 +100,56 @@ impl ThresholdSearch {
         if let Some(ended) = &self.ended {
             return ThresholdStep::Done(ended.clone());
         }
-        if let Some(torn) = self.levels.iter().find(|level| level.is_good().is_none()) {
-            return ThresholdStep::Try(torn.at);
+        if let Some(tied) = self.levels.iter().find(|level| level.is_good().is_none()) {
+            return ThresholdStep::Try(tied.level);
         }
         let ThresholdRange { from, factor, least, most, .. } = self.range;
         match (self.lower(), self.upper()) {
             (None, None) => ThresholdStep::Try(self.snapped(from)),
-            (Some(lower), None) if lower.at >= self.snapped(most) => {
+            (Some(lower), None) if lower.level >= self.snapped(most) => {
                 confirm_or_end(lower, SearchEnd::MaxReached)
             }
             (Some(lower), None) => {
-                ThresholdStep::Try(self.snapped(lower.at * factor).max(lower.at + self.range.grain))
+                ThresholdStep::Try(self.snapped(lower.level * factor).max(lower.level + self.range.grain))
             }
-            (None, Some(upper)) if upper.at <= self.snapped(least) => {
+            (None, Some(upper)) if upper.level <= self.snapped(least) => {
                 confirm_or_end(upper, SearchEnd::BelowMin)
             }
             (None, Some(upper)) => {
-                ThresholdStep::Try(self.snapped(upper.at / factor).min(upper.at - self.range.grain))
+                ThresholdStep::Try(self.snapped(upper.level / factor).min(upper.level - self.range.grain))
             }
-            (Some(lower), Some(upper)) if self.is_narrow(lower.at, upper.at) => {
-                if lower.stands() {
+            (Some(lower), Some(upper)) if self.is_narrow(lower.level, upper.level) => {
+                if lower.is_confirmed() {
                     confirm_or_end(upper, SearchEnd::Converged)
                 } else {
-                    ThresholdStep::Try(lower.at)
+                    ThresholdStep::Try(lower.level)
                 }
             }
             (Some(lower), Some(upper)) => {
                 let grain = self.range.grain;
-                let middle = self.snapped(f64::midpoint(lower.at, upper.at));
-                ThresholdStep::Try(middle.clamp(lower.at + grain, upper.at - grain))
+                let middle = self.snapped(f64::midpoint(lower.level, upper.level));
+                ThresholdStep::Try(middle.clamp(lower.level + grain, upper.level - grain))
             }
         }
     }
 
     /// Takes the result of the proposed trial.
-    pub fn take(&mut self, shown: LevelResult) {
+    pub fn add_result(&mut self, result: LevelResult) {
         let ThresholdStep::Try(at) = self.next() else { return };
-        if shown == LevelResult::Void {
-            self.void += 1;
-            if self.void > VOID_MOST {
+        if result == LevelResult::Void {
+            self.void_trials += 1;
+            if self.void_trials > MAX_VOID {
                 self.ended = Some(SearchEnd::GeneratorLimit);
             }
             return;
         }
-        self.void = 0;
-        let place = self.levels.partition_point(|level| level.at < at);
-        if self.levels.get(place).is_none_or(|level| level.at > at) {
-            self.levels.insert(place, LevelTrials { at, good: 0, bad: 0, due: 0, lost: 0 });
+        self.void_trials = 0;
+        let place = self.levels.partition_point(|level| level.level < at);
+        if self.levels.get(place).is_none_or(|level| level.level > at) {
+            self.levels.insert(place, LevelTrials { level: at, good: 0, bad: 0, due: 0, lost: 0 });
         }
         let level = &mut self.levels[place];
-        match shown {
+        match result {
             LevelResult::Good { due, bad } => {
                 level.good += 1;
                 level.due += due;
@@ -168,13 +168,13 @@ impl ThresholdSearch {
     pub fn limit(&self, goal: &str) -> Limit {
         let (lower, upper) = (self.lower(), self.upper());
         let narrow = lower.zip(upper).is_some_and(|(lower, upper)| {
-            self.is_narrow(lower.at, upper.at) && lower.stands() && upper.stands()
+            self.is_narrow(lower.level, upper.level) && lower.is_confirmed() && upper.is_confirmed()
         });
         Limit {
             held: None,
             goal: goal.to_owned(),
-            lower: lower.map(|level| level.at),
-            upper: upper.map(|level| level.at),
+            lower: lower.map(|level| level.level),
+            upper: upper.map(|level| level.level),
             unit: self.range.unit.clone(),
             regular: narrow,
             good_trials: lower.map_or(0, |level| level.good),
@@ -192,8 +192,8 @@ impl ThresholdSearch {
 
     /// The highest good level below the upper bound.
     fn lower(&self) -> Option<&LevelTrials> {
-        let upper = self.upper().map_or(f64::INFINITY, |level| level.at);
-        self.levels.iter().rev().find(|level| level.at < upper && level.is_good() == Some(true))
+        let upper = self.upper().map_or(f64::INFINITY, |level| level.level);
+        self.levels.iter().rev().find(|level| level.level < upper && level.is_good() == Some(true))
     }
 
     fn is_narrow(&self, lower: f64, upper: f64) -> bool {
@@ -210,7 +210,7 @@ impl ThresholdSearch {
 
 /// Confirms a bound that was shown once before the search ends.
 fn confirm_or_end(bound: &LevelTrials, ended: SearchEnd) -> ThresholdStep {
-    if bound.stands() { ThresholdStep::Done(ended) } else { ThresholdStep::Try(bound.at) }
+    if bound.is_confirmed() { ThresholdStep::Done(ended) } else { ThresholdStep::Try(bound.level) }
 }
 
 #[cfg(test)]

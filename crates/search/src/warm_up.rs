@@ -9,26 +9,26 @@ use stats::Histogram;
 use units::Nanos;
 
 /// A fall of the median below this share is level,
-const FALL: f64 = 0.02;
+const MAX_FALL: f64 = 0.02;
 /// and so is one below this time: the loopback's own jitter.
 pub(crate) const JITTER: Nanos = Nanos::from_micros(50);
 /// The median must be known this well for a comparison to be believed,
-const PRECISION: f64 = 0.05;
+const MAX_DOUBT: f64 = 0.05;
 /// unless the windows are as long as this.
-const LONG_ENOUGH: Nanos = Nanos::from_secs(8);
+const LONG_WINDOW: Nanos = Nanos::from_secs(8);
 /// Longest window.
-const WINDOW_MOST: Nanos = Nanos::from_secs(64);
+const MAX_WINDOW: Nanos = Nanos::from_secs(64);
 /// Level or not, a warm-up ends after the time of this many windows (three minutes if the first lasts a second),
-const WINDOWS_MOST: usize = 9;
+const MAX_WINDOWS: usize = 9;
 /// and a gentle one, which a wavering target keeps from ever being level, after this many (a minute).
-const GENTLE_MOST: usize = 7;
+const MAX_GENTLE_WINDOWS: usize = 7;
 /// One comparison may be luck.
 const COMPARISONS: usize = 2;
 /// A target whose compilers kept this many threads busy is not warm, however level its throughput: they have the rest of its code to
 /// compile.
-const COMPILES: f64 = 0.5;
+const MIN_COMPILING_THREADS: f64 = 0.5;
 /// Meanwhile no window is longer, so as not to miss their end.
-const COMPILING_MOST: Nanos = Nanos::from_secs(8);
+const MAX_COMPILING_WINDOW: Nanos = Nanos::from_secs(8);
 
 /// The median response time of a window, and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,8 +53,8 @@ impl WindowMedian {
     pub fn of_goodput(total: &Slice, users: u32, loaded: Nanos) -> Option<Self> {
         let answered = total.outcomes.answered();
         (answered > 0).then(|| {
-            let (count, moved) = (answered as f64, loaded - freeze_time(total, users, loaded));
-            Self { value: moved.as_secs_f64() / count, doubt: 2.0 / count.sqrt() }
+            let (count, running_time) = (answered as f64, loaded - freeze_time(total, users, loaded));
+            Self { value: running_time.as_secs_f64() / count, doubt: 2.0 / count.sqrt() }
         })
     }
 }
@@ -62,35 +62,35 @@ impl WindowMedian {
 /// A warm-up so far.
 #[derive(Debug, Clone)]
 pub struct WarmUp {
-    next: Nanos,
+    next_window: Nanos,
     /// Time left for the warm-up.
-    left: Nanos,
+    time_left: Nanos,
     windows: Vec<(Nanos, WindowMedian)>,
-    compiles: bool,
+    is_compiling: bool,
 }
 
 impl WarmUp {
     /// A warm-up with a first window of this length; `gentle` if the target is not kept busy in it.
     pub fn new(first: Nanos, gentle: bool) -> Self {
-        let next = first.clamp(Nanos::from_secs(1), WINDOW_MOST);
-        let doublings = if gentle { GENTLE_MOST } else { WINDOWS_MOST } - 1;
-        let windows = (0..doublings).map(|doubled| (next * (1 << doubled)).min(WINDOW_MOST));
+        let next = first.clamp(Nanos::from_secs(1), MAX_WINDOW);
+        let doublings = if gentle { MAX_GENTLE_WINDOWS } else { MAX_WINDOWS } - 1;
+        let windows = (0..doublings).map(|doubled| (next * (1 << doubled)).min(MAX_WINDOW));
         let left = windows.fold(next, |sum, window| sum + window);
-        Self { next, left, windows: Vec::new(), compiles: false }
+        Self { next_window: next, time_left: left, windows: Vec::new(), is_compiling: false }
     }
 
     /// Length of the next window: the first length twice, then doubling.
     pub fn window(&self) -> Nanos {
-        self.next
+        self.next_window
     }
 
     /// Adds a window of this length, in which this many threads of the target compiled.
     pub fn push(&mut self, window: Nanos, median: WindowMedian, compiling: f64) {
-        self.left = self.left - self.next;
-        self.compiles = compiling >= COMPILES;
-        let longer = (self.next * 2).min(WINDOW_MOST);
-        if !self.windows.is_empty() && (!self.compiles || longer <= COMPILING_MOST) {
-            self.next = longer;
+        self.time_left = self.time_left - self.next_window;
+        self.is_compiling = compiling >= MIN_COMPILING_THREADS;
+        let longer = (self.next_window * 2).min(MAX_WINDOW);
+        if !self.windows.is_empty() && (!self.is_compiling || longer <= MAX_COMPILING_WINDOW) {
+            self.next_window = longer;
         }
         self.windows.push((window, median));
     }
@@ -100,11 +100,11 @@ impl WarmUp {
         let level = self.windows.len() > COMPARISONS
             && self.windows.windows(2).rev().take(COMPARISONS).all(|pair| {
                 let ((_, before), (_, after)) = (pair[0], pair[1]);
-                let noise = (before.doubt.min(PRECISION) + after.doubt.min(PRECISION)) / 2.0;
-                before.value - after.value <= (before.value * (FALL + noise)).max(JITTER.as_secs_f64())
+                let noise = (before.doubt.min(MAX_DOUBT) + after.doubt.min(MAX_DOUBT)) / 2.0;
+                before.value - after.value <= (before.value * (MAX_FALL + noise)).max(JITTER.as_secs_f64())
             })
-            && self.windows.last().is_some_and(|(length, m)| m.doubt <= PRECISION || *length >= LONG_ENOUGH);
-        level && !self.compiles || self.left == Nanos::ZERO
+            && self.windows.last().is_some_and(|(length, m)| m.doubt <= MAX_DOUBT || *length >= LONG_WINDOW);
+        level && !self.is_compiling || self.time_left == Nanos::ZERO
     }
 
     /// How many times faster the target became, from the first window to the last.
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(windows(|_| 0.010), 3);
         assert_eq!(windows(|t| 0.0005 + 0.00004 / (1.0 + t)), 3, "jitter is level");
         assert!(windows(|t| 0.010 * (1.0 + 4.0 * (-t / 20.0).exp())) >= 8);
-        assert_eq!(windows(|t| 10.0 / (1.0 + t)), WINDOWS_MOST, "never level, but never without end");
+        assert_eq!(windows(|t| 10.0 / (1.0 + t)), MAX_WINDOWS, "never level, but never without end");
     }
 
     /// Spring on one processor with its database: for 80 s its compiler got a fifth of it and wanted all, and throughput was level at

@@ -31,15 +31,15 @@ fn check_program(program: &Program, ports: &mut Vec<(u16, String)>) -> Result<()
         };
         return Err(Error::file(name, folder.display(), why));
     }
-    program::prepare(program, Path::new("/proc/self/exe"))?;
+    program::prepare_spec(program, Path::new("/proc/self/exe"))?;
     // The build may create it.
     match program::launch_spec(program, Path::new("/proc/self/exe")) {
         Err(Error::Start { .. }) if !program.prepare.is_empty() => {}
         other => drop(other?),
     }
-    let asked =
+    let ready =
         ReadyCheck::from_plan(&program.ready).map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
-    if let Some(port) = asked.port() {
+    if let Some(port) = ready.port() {
         check_free(name, port)?;
         check_port_unique(name, port, ports)?;
     }
@@ -52,8 +52,8 @@ fn check_postgres(database: &PostgresSetup, ports: &mut Vec<(u16, String)>) -> R
     }
     for file in database.seed.iter().chain(&database.reset) {
         // A folder can be opened, but not read.
-        let read = File::open(file).and_then(|open| open.metadata());
-        match read {
+        let metadata = File::open(file).and_then(|open| open.metadata());
+        match metadata {
             Ok(found) if found.is_file() => {}
             Ok(_) => return Err(Error::file(POSTGRES, file, "is not a file, and a file of SQL is expected")),
             Err(why) => {

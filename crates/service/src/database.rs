@@ -8,7 +8,7 @@ use std::fs;
 use std::time::Duration;
 
 /// Timeout of a connection to this machine.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two checks whether to cancel.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -26,7 +26,12 @@ impl PostgresDatabase {
 
     fn connect(&self, name: &str) -> Result<Client, String> {
         let mut config = Config::new();
-        config.host("127.0.0.1").port(self.port).user("postgres").dbname(name).connect_timeout(CONNECT);
+        config
+            .host("127.0.0.1")
+            .port(self.port)
+            .user("postgres")
+            .dbname(name)
+            .connect_timeout(CONNECT_TIMEOUT);
         config.connect(NoTls).map_err(|e| describe_error(&e))
     }
 
@@ -41,17 +46,17 @@ impl PostgresDatabase {
     }
 
     /// Runs an SQL file, until `enough` returns a reason to stop.
-    pub fn run_sql(&self, file: &str, enough: &mut dyn FnMut() -> Option<Error>) -> Result<(), Error> {
-        let wrong = |why: String| Error::Sql { file: file.to_owned(), line: None, why };
-        let sql = fs::read_to_string(file).map_err(|e| wrong(format!("cannot be read as text: {e}")))?;
-        let mut client = self.connect(&self.name).map_err(wrong)?;
+    pub fn run_sql(&self, file: &str, stop_reason: &mut dyn FnMut() -> Option<Error>) -> Result<(), Error> {
+        let sql_error = |why: String| Error::Sql { file: file.to_owned(), line: None, why };
+        let sql = fs::read_to_string(file).map_err(|e| sql_error(format!("cannot be read as text: {e}")))?;
+        let mut client = self.connect(&self.name).map_err(sql_error)?;
         let cancel = client.cancel_token();
         let done = std::thread::scope(|scope| {
             let running = scope.spawn(|| client.batch_execute(&sql));
             let mut why = None;
             while !running.is_finished() {
                 if why.is_none() {
-                    why = enough();
+                    why = stop_reason();
                 }
                 if why.is_some() {
                     // Repeatedly: the server forgets it between two statements.
@@ -59,7 +64,7 @@ impl PostgresDatabase {
                 }
                 std::thread::sleep(PAUSE);
             }
-            let done = running.join().map_err(|_| wrong("the client gave up".to_owned()))?;
+            let done = running.join().map_err(|_| sql_error("the client gave up".to_owned()))?;
             why.map_or(Ok(done), Err)
         })?;
         done.map_err(|e| {
@@ -79,12 +84,12 @@ fn line(sql: &str, at: usize) -> usize {
 
 /// The server's message, or why it cannot be reached.
 fn describe_error(error: &::postgres::Error) -> String {
-    let Some(said) = error.as_db_error() else {
+    let Some(db_error) = error.as_db_error() else {
         let cause = std::error::Error::source(error).map(|cause| format!(" ({cause})")).unwrap_or_default();
         return format!("{error}{cause}");
     };
-    let more = [said.detail(), said.hint()].into_iter().flatten().map(|more| format!("; {more}"));
-    format!("{} ({}){}", said.message(), said.code().code(), more.collect::<String>())
+    let more = [db_error.detail(), db_error.hint()].into_iter().flatten().map(|more| format!("; {more}"));
+    format!("{} ({}){}", db_error.message(), db_error.code().code(), more.collect::<String>())
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use units::Bytes;
 /// Period of the processor quota, in µs: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
 /// The kernel's minimum quota per period, in µs.
-const LEAST_US: f64 = 1000.0;
+const MIN_QUOTA_US: f64 = 1000.0;
 /// Maximum wait until a group whose processes are killed is empty.
-const PATIENCE: Duration = Duration::from_secs(5);
+const EMPTY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Between two attempts to remove a group.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -33,12 +33,12 @@ pub struct GroupParent {
 }
 
 fn needed(limits: &ResourceLimits) -> Vec<&'static str> {
-    let asked = [
+    let controllers = [
         (limits.cpus.is_some(), "cpu"),
         (limits.memory.is_some(), "memory"),
         (limits.pids.is_some(), "pids"),
     ];
-    asked.into_iter().filter(|(asked, _)| *asked).map(|(_, controller)| controller).collect()
+    controllers.into_iter().filter(|(limited, _)| *limited).map(|(_, controller)| controller).collect()
 }
 
 /// Where this process may make groups for these limits.
@@ -68,17 +68,17 @@ fn group_parents_in(root: &Path, process: &str, limits: &ResourceLimits) -> Resu
         let file = root.join(format!("proc/{process}/{name}"));
         fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))
     };
-    places_of(root, &read("mountinfo")?, &read("cgroup")?, limits)
+    parse_parents(root, &read("mountinfo")?, &read("cgroup")?, limits)
 }
 
 /// From what proc_pid_mountinfo(5) and cgroups(7) describe.
-fn places_of(
+fn parse_parents(
     root: &Path,
     mountinfo: &str,
     own: &str,
     limits: &ResourceLimits,
 ) -> Result<Vec<GroupParent>, String> {
-    let mut places: Vec<GroupParent> = Vec::new();
+    let mut parents: Vec<GroupParent> = Vec::new();
     let mounts = parse_mounts(mountinfo, root);
     let mut unified = Vec::new();
     for controller in needed(limits) {
@@ -86,10 +86,10 @@ fn places_of(
             unified.push(controller);
             continue;
         };
-        let place = first(mount.folder_of(own, Some(controller)), controller)?;
-        match places.iter_mut().find(|other| other.folder == place.folder) {
+        let parent = parent_v1(mount.folder_of(own, Some(controller)), controller)?;
+        match parents.iter_mut().find(|other| other.folder == parent.folder) {
             Some(other) => other.controllers.push(controller),
-            None => places.push(place),
+            None => parents.push(parent),
         }
     }
     if !unified.is_empty() {
@@ -99,13 +99,13 @@ fn places_of(
                 unified.join(", ")
             )
         })?;
-        places.push(second(mount, own, unified)?);
+        parents.push(parent_v2(mount, own, unified)?);
     }
-    Ok(places)
+    Ok(parents)
 }
 
 /// Version 1: below the group that this process is in, so that its own limits apply as well.
-fn first(group: PathBuf, controller: &'static str) -> Result<GroupParent, String> {
+fn parent_v1(group: PathBuf, controller: &'static str) -> Result<GroupParent, String> {
     check_writable(&group).map_err(|why| {
         format!("a control group with '{controller}' cannot be made in {}: {why}; run torment as root, or leave the limit out", group.display())
     })?;
@@ -115,12 +115,12 @@ fn first(group: PathBuf, controller: &'static str) -> Result<GroupParent, String
 /// Version 2: in the nearest group, from its own upwards, that delegates all these controllers, since a process is in
 /// one group only. A group with processes of its own, such as torment's, cannot delegate (the no internal processes
 /// rule).
-fn second(mount: &CgroupMount, own: &str, controllers: Vec<&'static str>) -> Result<GroupParent, String> {
+fn parent_v2(mount: &CgroupMount, own: &str, controllers: Vec<&'static str>) -> Result<GroupParent, String> {
     let own = mount.folder_of(own, None);
     let mut refused = None;
     for group in own.ancestors().take_while(|group| group.starts_with(&mount.folder)) {
-        let given = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
-        if !controllers.iter().all(|asked| given.split_ascii_whitespace().any(|one| one == *asked)) {
+        let delegated = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
+        if !controllers.iter().all(|asked| delegated.split_ascii_whitespace().any(|one| one == *asked)) {
             continue;
         }
         // Moving a process requires write permission there too.
@@ -130,15 +130,15 @@ fn second(mount: &CgroupMount, own: &str, controllers: Vec<&'static str>) -> Res
             Err(why) => refused = refused.or(Some((group.to_owned(), why))),
         }
     }
-    let asked = controllers.join(", ");
+    let names = controllers.join(", ");
     let help =
         "run torment as root, or in a group of yours: systemd-run --user --scope -p Delegate=yes torment …";
     Err(match refused {
         Some((group, why)) => {
-            format!("a control group with '{asked}' cannot be made in {}: {why}; {help}", group.display())
+            format!("a control group with '{names}' cannot be made in {}: {why}; {help}", group.display())
         }
         None => format!(
-            "no group from {} upwards gives '{asked}' on in its cgroup.subtree_control; {help}",
+            "no group from {} upwards gives '{names}' on in its cgroup.subtree_control; {help}",
             own.display()
         ),
     })
@@ -177,7 +177,7 @@ impl GroupParent {
 
     /// Files, the values to write to them, and whether each file must exist.
     fn values(&self, controller: &str, limits: &ResourceLimits) -> Vec<(&'static str, String, bool)> {
-        let quota = |cpus: f64| (cpus * PERIOD_US).max(LEAST_US).round();
+        let quota = |cpus: f64| (cpus * PERIOD_US).max(MIN_QUOTA_US).round();
         let memory = limits.memory.map(|bytes| bytes.0.to_string()).unwrap_or_default();
         match (controller, limits.cpus, limits.pids) {
             ("cpu", Some(cpus), _) if self.unified => {
@@ -219,7 +219,7 @@ pub fn kill(group: &Path) {
 
 /// Kills everything in the group, and removes it.
 pub fn remove(group: &Path) -> io::Result<()> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + EMPTY_TIMEOUT;
     loop {
         kill(group);
         let removed = nested_groups(group).iter().rev().try_for_each(fs::remove_dir);

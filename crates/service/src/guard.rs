@@ -4,7 +4,7 @@
 
 mod inner;
 
-use crate::guarded_program::FOLDER;
+use crate::guarded_program::FOLDER_ENV;
 use crate::process_tree;
 use crate::undo;
 use rustix::fs::{FlockOperation, flock};
@@ -22,16 +22,16 @@ const PREFIX: &str = "torment-guard-";
 /// Locked while either process runs.
 const LOCK: &str = "lock";
 /// After this, a process that cannot be killed is left: it waits for a broken device, or is another user's.
-const KILLING: Duration = Duration::from_secs(20);
+const KILL_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long programs may take to end by themselves after the second process was killed.
-const SUDDEN: Duration = Duration::from_millis(500);
+const SUDDEN_GRACE: Duration = Duration::from_millis(500);
 
 /// The hidden command `guard`, not to be started by hand. Its standard input is a socket.
 ///
 /// # Errors
 /// If it was started by hand, or cannot make its folder or its second process.
 pub fn guard() -> io::Result<()> {
-    match std::env::var_os(FOLDER) {
+    match std::env::var_os(FOLDER_ENV) {
         Some(folder) => inner::run_inner(Path::new(&folder)),
         None => run_outer(),
     }
@@ -47,26 +47,26 @@ fn run_outer() -> io::Result<()> {
     sweep(&std::env::temp_dir());
     let (folder, lock) = make_folder(&std::env::temp_dir())?;
     // The second process holds the same lock, and so keeps it if this one is killed.
-    let second = Command::new("/proc/self/exe")
+    let child = Command::new("/proc/self/exe")
         .arg0("torment")
         .arg("guard")
-        .env(FOLDER, &folder)
+        .env(FOLDER_ENV, &folder)
         .stdout(lock.try_clone()?)
         .stderr(Stdio::null())
         .spawn();
-    let second = match second {
-        Ok(second) => second.id(),
+    let pid = match child {
+        Ok(child) => child.id(),
         Err(why) => {
             fs::remove_dir_all(&folder)?;
             return Err(why);
         }
     };
-    wait_for(second);
-    let until = Instant::now() + SUDDEN;
+    wait_for(pid);
+    let until = Instant::now() + SUDDEN_GRACE;
     while Instant::now() < until && process_tree::reap(&mut |_, _: WaitStatus| {}) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    end(&folder);
+    clean_up(&folder);
     Ok(())
 }
 
@@ -83,8 +83,8 @@ fn wait_for(pid: u32) {
 }
 
 /// Kills all that are left, undoes what is left, and removes the folder.
-fn end(folder: &Path) {
-    process_tree::kill_all(KILLING, &mut |_, _| {});
+fn clean_up(folder: &Path) {
+    process_tree::kill_all(KILL_TIMEOUT, &mut |_, _| {});
     undo::undo(folder);
     // Gone already, or the other process is removing it.
     let _ = fs::remove_dir_all(folder);
@@ -92,7 +92,7 @@ fn end(folder: &Path) {
 
 /// A new folder, and its lock. Others may traverse it, since its content belongs to other users too.
 fn make_folder(temporary: &Path) -> io::Result<(PathBuf, File)> {
-    let folder = temporary.join(format!("{PREFIX}{}-{}", std::process::id(), random()?));
+    let folder = temporary.join(format!("{PREFIX}{}-{}", std::process::id(), random_digits()?));
     DirBuilder::new().mode(0o700).create(&folder)?;
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o711))?;
     let lock = File::create(folder.join(LOCK))?;
@@ -101,7 +101,7 @@ fn make_folder(temporary: &Path) -> io::Result<(PathBuf, File)> {
 }
 
 /// Unguessable digits.
-fn random() -> io::Result<String> {
+fn random_digits() -> io::Result<String> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
@@ -109,13 +109,13 @@ fn random() -> io::Result<String> {
 
 /// Undoes what this user's guards left behind when both processes were killed.
 fn sweep(temporary: &Path) {
-    let own = rustix::process::geteuid().as_raw();
+    let uid = rustix::process::geteuid().as_raw();
     for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let folder = entry.path();
         let is_guards = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
         // Journals written by others are not followed.
         let is_own = || {
-            fs::symlink_metadata(&folder).is_ok_and(|m| m.is_dir() && m.uid() == own && m.mode() & 0o022 == 0)
+            fs::symlink_metadata(&folder).is_ok_and(|m| m.is_dir() && m.uid() == uid && m.mode() & 0o022 == 0)
         };
         if !is_guards || !is_own() {
             continue;

@@ -18,14 +18,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How much a program may print before it has to wait for the guard: the maximum for an ordinary user.
-const PIPE: usize = 1 << 20;
+const PIPE_BYTES: usize = 1 << 20;
 /// With less than this in a pipe, it is left alone for a while, so that a program that prints a line per request does
 /// not wake the guard as often.
-const LITTLE: usize = PIPE / 4;
+const LITTLE_BYTES: usize = PIPE_BYTES / 4;
 /// For this long.
-const REST: Duration = Duration::from_millis(250);
+const READ_PAUSE: Duration = Duration::from_millis(250);
 /// Set in the environment of the guard's second process, but not of what it starts.
-pub const FOLDER: &str = "TORMENT_GUARD_FOLDER";
+pub const FOLDER_ENV: &str = "TORMENT_GUARD_FOLDER";
 
 /// A started program.
 #[derive(Debug)]
@@ -34,62 +34,68 @@ pub struct GuardedProgram {
     pub pid: u32,
     /// How it ended, once it has.
     pub status: Option<WaitStatus>,
-    pub kept: CapturedOutput,
+    pub captured: CapturedOutput,
     pub task: bool,
-    pub stop: Signal,
+    pub stop_signal: Signal,
     pub grace: Duration,
-    awaited: Option<LineMatcher>,
+    line_matcher: Option<LineMatcher>,
     pipe: Option<OwnedFd>,
-    rests_until: Option<Instant>,
+    paused_until: Option<Instant>,
     groups: Vec<PathBuf>,
 }
 
 impl GuardedProgram {
     /// Writes its files, makes its control groups and executes it.
-    pub fn start(start: LaunchSpec, group: &str, journal: &mut UndoJournal) -> Result<Self, LaunchError> {
-        for (path, content) in &start.files {
+    pub fn start(spec: LaunchSpec, group: &str, journal: &mut UndoJournal) -> Result<Self, LaunchError> {
+        for (path, content) in &spec.files {
             let refused = |e: io::Error| LaunchError::File(path.display().to_string(), e.to_string());
             journal.write_file(path, content).map_err(refused)?;
         }
-        let (groups, open) = make_groups(&start.limits, group, journal).map_err(LaunchError::Limits)?;
-        let refused = |e: io::Error| LaunchError::Start(format!("{}: {e}", start.program.display()));
-        let (pipe, end) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| refused(e.into()))?;
+        let (groups, procs) = make_groups(&spec.limits, group, journal).map_err(LaunchError::Limits)?;
+        let refused = |e: io::Error| LaunchError::Start(format!("{}: {e}", spec.program.display()));
+        let (pipe, write_end) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| refused(e.into()))?;
         fcntl_setfl(&pipe, OFlags::NONBLOCK).map_err(|e| refused(e.into()))?;
         // A smaller one works too; the program only blocks earlier.
-        let _ = fcntl_setpipe_size(&pipe, PIPE);
-        let mut command = Command::new(&start.program);
-        if let Some((word, arguments)) = start.words.split_first() {
+        let _ = fcntl_setpipe_size(&pipe, PIPE_BYTES);
+        let mut command = Command::new(&spec.program);
+        if let Some((word, arguments)) = spec.words.split_first() {
             command.arg0(word).args(arguments);
         }
-        command.current_dir(&start.folder).env_remove(FOLDER).envs(start.env);
-        command.stdin(Stdio::null()).stdout(end.try_clone().map_err(refused)?).stderr(end).process_group(0);
-        if let Some(User { uid, gid }) = start.user {
+        command.current_dir(&spec.folder).env_remove(FOLDER_ENV).envs(spec.env);
+        command
+            .stdin(Stdio::null())
+            .stdout(write_end.try_clone().map_err(refused)?)
+            .stderr(write_end)
+            .process_group(0);
+        if let Some(User { uid, gid }) = spec.user {
             command.uid(uid).gid(gid);
         }
-        let death = parse_signal(&start.death);
-        sys::configure_child(&mut command, death, &start.limits.cores, open)
+        let death = parse_signal(&spec.death);
+        sys::configure_child(&mut command, death, &spec.limits.cores, procs)
             .map_err(|e| LaunchError::Limits(e.to_string()))?;
         // Reaped with all others, whoever started them.
-        let pid =
-            command.spawn().map_err(|e| LaunchError::Start(why(&start.program, &start.folder, &e)))?.id();
+        let pid = command
+            .spawn()
+            .map_err(|e| LaunchError::Start(describe_spawn_error(&spec.program, &spec.folder, &e)))?
+            .id();
         Ok(Self {
-            name: start.name,
+            name: spec.name,
             pid,
             status: None,
-            kept: CapturedOutput::default(),
-            task: start.task,
-            stop: parse_signal(&start.stop),
-            grace: start.grace.to_duration(),
-            awaited: start.line.map(LineMatcher::new),
+            captured: CapturedOutput::default(),
+            task: spec.task,
+            stop_signal: parse_signal(&spec.stop),
+            grace: spec.grace.to_duration(),
+            line_matcher: spec.line.map(LineMatcher::new),
             pipe: Some(pipe),
-            rests_until: None,
+            paused_until: None,
             groups,
         })
     }
 
     /// Its output, or else the time until which to leave it alone.
     pub fn output(&self, now: Instant) -> (Option<&OwnedFd>, Option<Instant>) {
-        match self.rests_until {
+        match self.paused_until {
             Some(until) if until > now && self.pipe.is_some() => (None, Some(until)),
             _ => (self.pipe.as_ref(), None),
         }
@@ -99,27 +105,27 @@ impl GuardedProgram {
     pub fn read(&mut self) -> bool {
         let mut buffer = [0; 32 << 10];
         let mut found = false;
-        let mut taken = 0;
+        let mut total = 0;
         // At most a pipe's capacity at once: there are others.
-        while let Some(pipe) = self.pipe.as_ref().filter(|_| taken < PIPE) {
+        while let Some(pipe) = self.pipe.as_ref().filter(|_| total < PIPE_BYTES) {
             match rustix::io::read(pipe, &mut buffer) {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 // All writers have ended.
                 Ok(0) | Err(_) => self.pipe = None,
                 Ok(length) => {
-                    taken += length;
-                    self.kept.append(&buffer[..length]);
-                    if self.awaited.as_mut().is_some_and(|awaited| awaited.found_in(&buffer[..length])) {
-                        self.awaited = None;
+                    total += length;
+                    self.captured.append(&buffer[..length]);
+                    if self.line_matcher.as_mut().is_some_and(|matcher| matcher.matches(&buffer[..length])) {
+                        self.line_matcher = None;
                         found = true;
                     }
                 }
             }
         }
         // After no output, the next line may wake the guard at once.
-        let rests = (1..LITTLE).contains(&taken) && self.awaited.is_none();
-        self.rests_until = rests.then(|| Instant::now() + REST);
+        let rests = (1..LITTLE_BYTES).contains(&total) && self.line_matcher.is_none();
+        self.paused_until = rests.then(|| Instant::now() + READ_PAUSE);
         found
     }
 
@@ -156,20 +162,20 @@ pub fn make_groups(
     name: &str,
     journal: &mut UndoJournal,
 ) -> Result<(Vec<PathBuf>, Vec<OwnedFd>), String> {
-    let places: Vec<GroupParent> =
+    let parents: Vec<GroupParent> =
         if limits.need_group() { group::group_parents(limits)? } else { Vec::new() };
-    let mut made = (Vec::new(), Vec::new());
-    for place in places {
-        let group = place.group(name);
+    let mut groups = (Vec::new(), Vec::new());
+    for parent in parents {
+        let group = parent.group(name);
         journal.note_group(&group).map_err(|e| format!("the guard's journal: {e}"))?;
-        made.1.push(place.make(name, limits)?);
-        made.0.push(group);
+        groups.1.push(parent.make(name, limits)?);
+        groups.0.push(group);
     }
-    Ok(made)
+    Ok(groups)
 }
 
 /// Why an existing program cannot be executed.
-fn why(program: &std::path::Path, folder: &std::path::Path, error: &io::Error) -> String {
+fn describe_spawn_error(program: &std::path::Path, folder: &std::path::Path, error: &io::Error) -> String {
     let found = program.display();
     match error.kind() {
         io::ErrorKind::NotFound if !folder.is_dir() => {

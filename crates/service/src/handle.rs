@@ -12,12 +12,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Timeout of a guard's answer, which only takes making a folder or a process. A busy machine takes its time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Timeout of ending everything, beyond the grace of the programs.
-const ENDING: Duration = Duration::from_secs(60);
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Named in errors that concern no program of the plan.
-const OWN: &str = "torment";
+const OWN_NAME: &str = "torment";
 
 /// Owns everything that was started: it ends when this is dropped, and when this process is killed.
 ///
@@ -28,7 +28,7 @@ pub struct Guard {
     /// What `torment` means in a command.
     pub(crate) program: PathBuf,
     process: Child,
-    talk: JsonSocket,
+    socket: JsonSocket,
     /// The process from which everything descends.
     pub(crate) pid: u32,
     /// Name and process id of what runs.
@@ -36,7 +36,7 @@ pub struct Guard {
     /// Unreported ends.
     ended: VecDeque<ProgramEnd>,
     /// Programs that printed the awaited line.
-    said: Vec<String>,
+    printed: Vec<String>,
     /// Build commands that have succeeded, with their folders.
     pub(crate) prepared: Vec<(Vec<String>, String)>,
     /// How long everything may take to end.
@@ -58,7 +58,7 @@ impl Guard {
     /// If it does not start.
     pub fn start(program: &Path) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::Guard(format!("{} does not start: {why}", program.display()));
-        let (talk, theirs) = JsonSocket::pair().map_err(failed)?;
+        let (socket, theirs) = JsonSocket::pair().map_err(failed)?;
         let process = Command::new(program)
             .arg("guard")
             .stdin(theirs)
@@ -69,16 +69,16 @@ impl Guard {
         let mut this = Self {
             program: program.to_owned(),
             process,
-            talk,
+            socket,
             pid: 0,
             running: Vec::new(),
             ended: VecDeque::new(),
-            said: Vec::new(),
+            printed: Vec::new(),
             prepared: Vec::new(),
             grace: Duration::ZERO,
             logs: Vec::new(),
         };
-        match this.receive_answer(PATIENCE)? {
+        match this.receive_answer(ANSWER_TIMEOUT)? {
             GuardReport::Here { pid } => this.pid = pid,
             other => return Err(unexpected(&other)),
         }
@@ -93,11 +93,11 @@ impl Guard {
     /// If groups with these limits cannot be made here: why, and what would help.
     pub fn make_group(&mut self, limits: &ResourceLimits) -> Result<Vec<PathBuf>, Error> {
         self.send(&GuardRequest::Group(limits.clone()))?;
-        match self.receive_answer(PATIENCE)? {
+        match self.receive_answer(ANSWER_TIMEOUT)? {
             GuardReport::Group(Ok(folders)) => {
                 Ok(folders.into_iter().map(|folder| folder.join("cgroup.procs")).collect())
             }
-            GuardReport::Group(Err(why)) => Err(Error::Limits { program: OWN.to_owned(), why }),
+            GuardReport::Group(Err(why)) => Err(Error::Limits { program: OWN_NAME.to_owned(), why }),
             other => Err(unexpected(&other)),
         }
     }
@@ -108,7 +108,7 @@ impl Guard {
     /// # Errors
     /// If none can be made there.
     pub fn temporary_folder(&mut self, within: Option<PathBuf>) -> Result<PathBuf, Error> {
-        self.folder(OWN, within, None)
+        self.folder(OWN_NAME, within, None)
     }
 
     /// A program that ended although nobody asked it to; each is returned once.
@@ -133,19 +133,19 @@ impl Guard {
 
     /// Ends everything; its logs are added to those kept.
     pub(crate) fn end(&mut self) {
-        let patience = ENDING + std::mem::take(&mut self.grace);
+        let timeout = STOP_TIMEOUT + std::mem::take(&mut self.grace);
         if let Ok(GuardReport::Stopped(logs)) =
-            self.send(&GuardRequest::Stop).and_then(|()| self.receive_answer(patience))
+            self.send(&GuardRequest::Stop).and_then(|()| self.receive_answer(timeout))
         {
             self.logs.extend(logs);
         }
         self.running.clear();
         self.ended.clear();
-        self.said.clear();
+        self.printed.clear();
     }
 
-    pub(crate) fn send(&mut self, order: &GuardRequest) -> Result<(), Error> {
-        self.talk.send(order).map_err(|e| match e.kind() {
+    pub(crate) fn send(&mut self, request: &GuardRequest) -> Result<(), Error> {
+        self.socket.send(request).map_err(|e| match e.kind() {
             io::ErrorKind::InvalidData => {
                 Error::Guard(format!("a path is not UTF-8, and cannot be passed on ({e})"))
             }
@@ -154,14 +154,14 @@ impl Guard {
     }
 
     /// The answer to a request; events meanwhile are noted.
-    pub(crate) fn receive_answer(&mut self, patience: Duration) -> Result<GuardReport, Error> {
-        let until = Instant::now() + patience;
+    pub(crate) fn receive_answer(&mut self, timeout: Duration) -> Result<GuardReport, Error> {
+        let until = Instant::now() + timeout;
         loop {
-            if let Some(told) = self.receive(until.saturating_duration_since(Instant::now()))? {
-                return Ok(told);
+            if let Some(answer) = self.receive(until.saturating_duration_since(Instant::now()))? {
+                return Ok(answer);
             }
             if Instant::now() >= until {
-                return Err(Error::Guard(format!("it does not answer within {} s", patience.as_secs())));
+                return Err(Error::Guard(format!("it does not answer within {} s", timeout.as_secs())));
             }
         }
     }
@@ -171,13 +171,13 @@ impl Guard {
     pub(crate) fn receive(&mut self, wait: Duration) -> Result<Option<GuardReport>, Error> {
         let until = Instant::now() + wait;
         loop {
-            match self.talk.receive(until.saturating_duration_since(Instant::now())) {
-                Ok(Incoming::Said(told)) => match self.note(told) {
+            match self.socket.receive(until.saturating_duration_since(Instant::now())) {
+                Ok(Incoming::Message(report)) => match self.note(report) {
                     None if wait.is_zero() => {}
                     answer => return Ok(answer),
                 },
                 Ok(Incoming::Nothing) => return Ok(None),
-                Ok(Incoming::Gone) => {
+                Ok(Incoming::Closed) => {
                     let why = "it has ended, and everything it had started with it";
                     return Err(Error::Guard(why.to_owned()));
                 }
@@ -187,9 +187,9 @@ impl Guard {
     }
 
     /// Stores an event; returns anything else, which is an answer.
-    fn note(&mut self, told: GuardReport) -> Option<GuardReport> {
-        match told {
-            GuardReport::Said(name) => self.said.push(name),
+    fn note(&mut self, report: GuardReport) -> Option<GuardReport> {
+        match report {
+            GuardReport::Said(name) => self.printed.push(name),
             GuardReport::Ended(end) => {
                 self.running.retain(|(running, _)| *running != end.name);
                 self.ended.push_back(end);
@@ -200,13 +200,13 @@ impl Guard {
     }
 
     /// Starts it; does not wait to see whether it stays.
-    pub(crate) fn launch(&mut self, start: LaunchSpec) -> Result<(), Error> {
-        let name = start.name.clone();
-        let (grace, task) = (start.grace.to_duration(), start.task);
-        self.said.retain(|said| *said != name);
-        self.send(&GuardRequest::Start(Box::new(start)))?;
+    pub(crate) fn launch(&mut self, spec: LaunchSpec) -> Result<(), Error> {
+        let name = spec.name.clone();
+        let (grace, task) = (spec.grace.to_duration(), spec.task);
+        self.printed.retain(|program| *program != name);
+        self.send(&GuardRequest::Start(Box::new(spec)))?;
         self.grace += grace;
-        match self.receive_answer(PATIENCE)? {
+        match self.receive_answer(ANSWER_TIMEOUT)? {
             GuardReport::Started(Ok(pid)) => {
                 // It may have ended before the answer: its end is then noted already.
                 if !task && !self.ended.iter().any(|end| end.name == name) {
@@ -224,10 +224,11 @@ impl Guard {
     }
 
     /// The last lines it printed.
-    pub(crate) fn last(&mut self, name: &str) -> Vec<String> {
-        let asked =
-            self.send(&GuardRequest::Last(name.to_owned())).and_then(|()| self.receive_answer(PATIENCE));
-        if let Ok(GuardReport::Last(lines)) = asked { lines } else { Vec::new() }
+    pub(crate) fn last_lines(&mut self, name: &str) -> Vec<String> {
+        let answer = self
+            .send(&GuardRequest::Last(name.to_owned()))
+            .and_then(|()| self.receive_answer(ANSWER_TIMEOUT));
+        if let Ok(GuardReport::Last(lines)) = answer { lines } else { Vec::new() }
     }
 
     /// Makes a folder that is removed at the end.
@@ -237,11 +238,11 @@ impl Guard {
         within: Option<PathBuf>,
         user: Option<User>,
     ) -> Result<PathBuf, Error> {
-        let place = within.as_ref().map_or("the temporary folder".to_owned(), |w| w.display().to_string());
+        let parent = within.as_ref().map_or("the temporary folder".to_owned(), |w| w.display().to_string());
         self.send(&GuardRequest::Folder { within, user })?;
-        match self.receive_answer(PATIENCE)? {
+        match self.receive_answer(ANSWER_TIMEOUT)? {
             GuardReport::Folder(folder) => {
-                folder.map_err(|e| Error::file(program, place, format!("no folder can be made in it: {e}")))
+                folder.map_err(|e| Error::file(program, parent, format!("no folder can be made in it: {e}")))
             }
             other => Err(unexpected(&other)),
         }
@@ -253,13 +254,13 @@ impl Guard {
     }
 
     /// Whether it printed the awaited line.
-    pub(crate) fn has_said(&self, name: &str) -> bool {
-        self.said.iter().any(|said| said == name)
+    pub(crate) fn has_printed(&self, name: &str) -> bool {
+        self.printed.iter().any(|program| program == name)
     }
 }
 
-fn unexpected(told: &GuardReport) -> Error {
-    Error::Guard(format!("it says {told:?}, which is unexpected"))
+fn unexpected(report: &GuardReport) -> Error {
+    Error::Guard(format!("it says {report:?}, which is unexpected"))
 }
 
 impl Drop for Guard {
@@ -268,7 +269,7 @@ impl Drop for Guard {
             self.end();
         }
         // For the guard this is the end: it undoes whatever is left.
-        self.talk.close();
+        self.socket.close();
         let _ = self.process.wait();
     }
 }

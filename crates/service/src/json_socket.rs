@@ -22,11 +22,11 @@ pub struct JsonSocket {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Incoming<T> {
     /// A message.
-    Said(T),
+    Message(T),
     /// No message yet.
     Nothing,
     /// The other process has ended, or has closed its end.
-    Gone,
+    Closed,
 }
 
 impl JsonSocket {
@@ -52,8 +52,8 @@ impl JsonSocket {
     ///
     /// # Errors
     /// If the other end is closed; of kind `InvalidData` if it cannot be serialised as JSON.
-    pub fn send(&self, what: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(what)?;
+    pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         (&self.socket).write_all(&line)
     }
@@ -79,8 +79,8 @@ impl JsonSocket {
     pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> io::Result<Incoming<T>> {
         let until = Instant::now() + within;
         loop {
-            if let Some(said) = self.parse_line()? {
-                return Ok(Incoming::Said(said));
+            if let Some(message) = self.parse_line()? {
+                return Ok(Incoming::Message(message));
             }
             let wait = until.saturating_duration_since(Instant::now());
             let wait = Timespec::try_from(wait).unwrap_or_default();
@@ -90,7 +90,7 @@ impl JsonSocket {
                 Err(why) => return Err(why.into()),
             }
             if !self.fill_input()? {
-                return Ok(Incoming::Gone);
+                return Ok(Incoming::Closed);
             }
         }
     }
@@ -101,8 +101,8 @@ impl JsonSocket {
     /// As [`JsonSocket::receive`]; also if this process was started by hand, and its standard input is not a socket.
     pub fn receive_next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         loop {
-            if let Some(said) = self.parse_line()? {
-                return Ok(Some(said));
+            if let Some(message) = self.parse_line()? {
+                return Ok(Some(message));
             }
             if !self.fill_input()? {
                 return Ok(None);
@@ -113,8 +113,8 @@ impl JsonSocket {
     fn parse_line<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let Some(end) = self.input.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
         let line: Vec<u8> = self.input.drain(..=end).collect();
-        let said = serde_json::from_slice(&line);
-        said.map(Some).map_err(|why| {
+        let message = serde_json::from_slice(&line);
+        message.map(Some).map_err(|why| {
             io::Error::new(ErrorKind::InvalidData, format!("it says something that is not understood: {why}"))
         })
     }
@@ -156,17 +156,17 @@ mod tests {
     #[test]
     fn lines_are_heard_one_by_one_until_there_are_no_more() {
         let (mut ours, theirs) = both();
-        let mut hear = |within| ours.receive::<String>(within).expect("it is understood");
-        assert_eq!(hear(SOON), Incoming::Nothing);
+        let mut receive = |within| ours.receive::<String>(within).expect("it is understood");
+        assert_eq!(receive(SOON), Incoming::Nothing);
         ["one", "two\nlines"].iter().for_each(|word| theirs.send(word).expect("somebody hears"));
         (&theirs.socket).write_all(b"\"half").expect("somebody hears");
-        assert_eq!(hear(Duration::ZERO), Incoming::Said("one".to_owned()));
-        assert_eq!(hear(SOON), Incoming::Said("two\nlines".to_owned()));
-        assert_eq!(hear(SOON), Incoming::Nothing);
+        assert_eq!(receive(Duration::ZERO), Incoming::Message("one".to_owned()));
+        assert_eq!(receive(SOON), Incoming::Message("two\nlines".to_owned()));
+        assert_eq!(receive(SOON), Incoming::Nothing);
         (&theirs.socket).write_all(b" a line\"\n").expect("somebody hears");
-        assert_eq!(hear(SOON), Incoming::Said("half a line".to_owned()));
+        assert_eq!(receive(SOON), Incoming::Message("half a line".to_owned()));
         theirs.close();
-        assert_eq!(hear(SOON), Incoming::Gone);
+        assert_eq!(receive(SOON), Incoming::Closed);
         assert_eq!(ours.receive_next::<String>().expect("it has ended well"), None);
         assert!(ours.send(&1).is_err(), "nobody hears it");
     }

@@ -4,11 +4,11 @@ use record::ProgramLog;
 use std::collections::VecDeque;
 
 /// The beginning shows how it was started and with which settings.
-const HEAD: usize = 64 << 10;
+const HEAD_BYTES: usize = 64 << 10;
 /// The end shows why it stopped.
-const TAIL: usize = 192 << 10;
+const TAIL_BYTES: usize = 192 << 10;
 /// Maximum length of a line that is searched; the rest of a longer one is not.
-const LINE: usize = 64 << 10;
+const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// The output of a program so far.
 #[derive(Debug, Default)]
@@ -20,12 +20,12 @@ pub struct CapturedOutput {
 
 impl CapturedOutput {
     pub fn append(&mut self, printed: &[u8]) {
-        let (first, rest) = printed.split_at(printed.len().min(HEAD - self.head.len()));
+        let (first, rest) = printed.split_at(printed.len().min(HEAD_BYTES - self.head.len()));
         self.head.extend_from_slice(first);
         self.tail.extend(rest);
-        let over = self.tail.len().saturating_sub(TAIL);
-        self.tail.drain(..over);
-        self.left_out += over as u64;
+        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..excess);
+        self.left_out += excess as u64;
     }
 
     /// Everything that was kept, as the log of `program`.
@@ -51,11 +51,11 @@ impl CapturedOutput {
 
 /// A line shortened to fit a message.
 fn shortened(line: &str) -> String {
-    const LONGEST: usize = 300;
-    if line.chars().count() <= LONGEST {
+    const MAX_CHARS: usize = 300;
+    if line.chars().count() <= MAX_CHARS {
         return line.to_owned();
     }
-    line.chars().take(LONGEST).chain("…".chars()).collect()
+    line.chars().take(MAX_CHARS).chain("…".chars()).collect()
 }
 
 /// Searches output for a line that contains a text.
@@ -72,12 +72,12 @@ impl LineMatcher {
     }
 
     /// Whether a line contains the text, including what was just printed. A line need not be complete.
-    pub fn found_in(&mut self, printed: &[u8]) -> bool {
+    pub fn matches(&mut self, printed: &[u8]) -> bool {
         for (number, part) in printed.split(|byte| *byte == b'\n').enumerate() {
             if number > 0 {
                 self.line.clear();
             }
-            self.line.extend_from_slice(&part[..part.len().min(LINE - self.line.len())]);
+            self.line.extend_from_slice(&part[..part.len().min(MAX_LINE_BYTES - self.line.len())]);
             if String::from_utf8_lossy(&self.line).contains(&self.text) {
                 return true;
             }
@@ -92,33 +92,36 @@ mod tests {
 
     #[test]
     fn beginning_and_end_are_kept() {
-        let mut kept = CapturedOutput::default();
-        kept.append(b"first\n\n");
-        assert_eq!(kept.log("a"), ProgramLog { program: "a".into(), text: "first\n\n".into(), left_out: 0 });
+        let mut output = CapturedOutput::default();
+        output.append(b"first\n\n");
+        assert_eq!(
+            output.log("a"),
+            ProgramLog { program: "a".into(), text: "first\n\n".into(), left_out: 0 }
+        );
         for number in 0..100_000 {
-            kept.append(format!("line {number}\n").as_bytes());
+            output.append(format!("line {number}\n").as_bytes());
         }
-        kept.append("ü".repeat(1000).as_bytes());
-        let log = kept.log("a");
+        output.append("ü".repeat(1000).as_bytes());
+        let log = output.log("a");
         assert!(log.text.starts_with("first\n\nline 0\n"));
         let all = 7 + (0..100_000).map(|n: u32| n.to_string().len() + 6).sum::<usize>() + 2000;
-        assert_eq!(log.left_out, (all - HEAD - TAIL) as u64);
+        assert_eq!(log.left_out, (all - HEAD_BYTES - TAIL_BYTES) as u64);
         assert!(log.text.contains(&format!("[{} bytes are left out here]", log.left_out)));
-        let last = kept.last(3);
+        let last = output.last(3);
         assert_eq!(last.len(), 3);
         assert_eq!(last[0], "line 99998");
         assert_eq!(last[2].chars().count(), 301);
-        assert!(log.text.len() <= HEAD + TAIL + 100);
+        assert!(log.text.len() <= HEAD_BYTES + TAIL_BYTES + 100);
     }
 
     #[test]
     fn a_line_is_found_in_pieces_but_not_across_lines() {
-        let mut awaited = LineMatcher::new("is ready".into());
-        assert!(!awaited.found_in(b"server is"));
-        assert!(!awaited.found_in(b"\n ready\nis rea"));
-        assert!(awaited.found_in(b"dy"));
-        let mut awaited = LineMatcher::new("is ready".into());
-        assert!(!awaited.found_in(&[b'x'; 200_000]));
-        assert!(awaited.found_in(b"\nnow it is ready to go\nmore"));
+        let mut matcher = LineMatcher::new("is ready".into());
+        assert!(!matcher.matches(b"server is"));
+        assert!(!matcher.matches(b"\n ready\nis rea"));
+        assert!(matcher.matches(b"dy"));
+        let mut matcher = LineMatcher::new("is ready".into());
+        assert!(!matcher.matches(&[b'x'; 200_000]));
+        assert!(matcher.matches(b"\nnow it is ready to go\nmore"));
     }
 }

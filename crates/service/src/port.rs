@@ -20,24 +20,24 @@ pub fn is_local(ip: IpAddr) -> bool {
 /// The processes that accept connections to a loopback address on this port; none if nobody listens. An empty list:
 /// somebody does, but this user may not know who.
 pub fn listeners(port: u16) -> Option<Vec<ListeningProcess>> {
-    let mut sockets = all(port);
+    let mut sockets = listening_sockets(port);
     sockets.retain(|socket| is_local(socket.local.ip()));
     let name = |pid| procfs::process_name(pid).unwrap_or_else(|| "?".to_owned());
-    let holders =
+    let owners =
         || procfs::socket_owners(&sockets).map(|pid| ListeningProcess { pid, name: name(pid) }).collect();
-    (!sockets.is_empty()).then(holders)
+    (!sockets.is_empty()).then(owners)
 }
 
 /// The addresses of this network namespace with a listener on this port, each once.
 pub fn addresses(port: u16) -> Vec<SocketAddr> {
-    let mut found: Vec<SocketAddr> = all(port).into_iter().map(|socket| socket.local).collect();
+    let mut found: Vec<SocketAddr> = listening_sockets(port).into_iter().map(|socket| socket.local).collect();
     found.sort_unstable();
     found.dedup();
     found
 }
 
 /// All sockets that listen on a port.
-fn all(port: u16) -> Vec<TcpSocket> {
+fn listening_sockets(port: u16) -> Vec<TcpSocket> {
     let listening = procfs::tcp_sockets(std::process::id(), &[TcpState::LISTEN]);
     listening.into_iter().filter(|socket| socket.local.port() == port).collect()
 }

@@ -42,8 +42,9 @@ pub fn ordinary_user(name: &str) -> Option<User> {
 /// Arguments of `initdb`: an empty cluster whose superuser `postgres` needs no password. It does not sync to disk;
 /// the server does.
 pub fn initdb_arguments(data: &Path) -> Vec<OsString> {
-    let said = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-locale", "--no-sync", "-D"];
-    said.into_iter().map(OsString::from).chain([data.into()]).collect()
+    let options =
+        ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-locale", "--no-sync", "-D"];
+    options.into_iter().map(OsString::from).chain([data.into()]).collect()
 }
 
 /// Arguments of `postgres`: listen on this port of 127.0.0.1 and, if a folder is given, on a socket in it; each

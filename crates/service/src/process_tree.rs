@@ -16,7 +16,7 @@ fn table() -> BTreeMap<u32, (u32, u32)> {
 }
 
 /// Whether `pid` is `from` or its descendant.
-pub fn descends(pid: u32, from: u32) -> bool {
+pub fn is_descendant(pid: u32, from: u32) -> bool {
     is_within(&table(), pid, from)
 }
 
@@ -48,10 +48,10 @@ pub fn send(pid: u32, signal: Signal) {
 }
 
 /// Passes every child that has ended to `each`, and returns whether any other is left.
-pub fn reap(each: &mut dyn FnMut(u32, WaitStatus)) -> bool {
+pub fn reap(on_exit: &mut dyn FnMut(u32, WaitStatus)) -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) => each(pid.as_raw_pid().unsigned_abs(), status),
+            Ok(Some((pid, status))) => on_exit(pid.as_raw_pid().unsigned_abs(), status),
             Ok(None) => return true,
             Err(Errno::INTR) => {}
             Err(_) => return false,
@@ -61,9 +61,9 @@ pub fn reap(each: &mut dyn FnMut(u32, WaitStatus)) -> bool {
 
 /// Kills all descendants of this process, which adopts those whose parents end before them. Returns whether none is
 /// left after `patience`: a process that waits for a broken disk cannot be killed, nor one that changed its user.
-pub fn kill_all(patience: Duration, each: &mut dyn FnMut(u32, WaitStatus)) -> bool {
-    let until = Instant::now() + patience;
-    while reap(each) {
+pub fn kill_all(timeout: Duration, on_exit: &mut dyn FnMut(u32, WaitStatus)) -> bool {
+    let until = Instant::now() + timeout;
+    while reap(on_exit) {
         let table = table();
         let own = std::process::id();
         table.keys().filter(|pid| **pid != own && is_within(&table, **pid, own)).for_each(|pid| {
@@ -84,9 +84,9 @@ mod tests {
     #[test]
     fn descent_is_followed() {
         let own = std::process::id();
-        assert!(descends(own, own));
-        assert!(descends(own, table()[&own].0));
-        assert!(!descends(table()[&own].0, own));
+        assert!(is_descendant(own, own));
+        assert!(is_descendant(own, table()[&own].0));
+        assert!(!is_descendant(table()[&own].0, own));
         let circle = BTreeMap::from([(1, (2, 1)), (2, (1, 1))]);
         assert!(!is_within(&circle, 1, 3));
     }

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use units::Nanos;
 
 /// The command word that means this program itself.
-const OURSELVES: &str = "torment";
+const OWN_COMMAND: &str = "torment";
 
 /// The template's text, once the plan is bound: it belongs to no particular arrival.
-fn text(template: &Template) -> OsString {
+fn render_text(template: &Template) -> OsString {
     let mut out = Vec::new();
-    template.render(&RenderContext { number: 0, seed: 0, taken: &[] }, 0, &mut out);
+    template.render(&RenderContext { number: 0, seed: 0, extracted: &[] }, 0, &mut out);
     OsString::from_vec(out)
 }
 
@@ -26,13 +26,13 @@ pub fn folder(program: &Program) -> Result<PathBuf, Error> {
 }
 
 /// How to execute the program; `ourselves` is what `torment` means.
-pub fn launch_spec(program: &Program, ourselves: &Path) -> Result<LaunchSpec, Error> {
-    let words: Vec<OsString> = program.command.iter().map(text).collect();
+pub fn launch_spec(program: &Program, own_program: &Path) -> Result<LaunchSpec, Error> {
+    let words: Vec<OsString> = program.command.iter().map(render_text).collect();
     let folder = folder(program)?;
-    let file = |(path, content): &(String, Template)| (folder.join(path), text(content).into_vec());
+    let file = |(path, content): &(String, Template)| (folder.join(path), render_text(content).into_vec());
     let files = program.files.iter().map(file).collect();
     let limits = program.limits.clone();
-    let start = words_start(program, ourselves, words, folder)?;
+    let base = command_spec(program, own_program, words, folder)?;
     Ok(LaunchSpec {
         files,
         limits,
@@ -43,36 +43,36 @@ pub fn launch_spec(program: &Program, ourselves: &Path) -> Result<LaunchSpec, Er
             _ => None,
         },
         task: false,
-        ..start
+        ..base
     })
 }
 
 /// How to execute the program that builds it; none if there is none.
-pub fn prepare(program: &Program, ourselves: &Path) -> Result<Option<LaunchSpec>, Error> {
+pub fn prepare_spec(program: &Program, own_program: &Path) -> Result<Option<LaunchSpec>, Error> {
     if program.prepare.is_empty() {
         return Ok(None);
     }
     let words = program.prepare.iter().map(OsString::from).collect();
-    Ok(Some(words_start(program, ourselves, words, folder(program)?)?))
+    Ok(Some(command_spec(program, own_program, words, folder(program)?)?))
 }
 
 /// A command executed in the folder, to its end and without limits.
-fn words_start(
+fn command_spec(
     program: &Program,
-    ourselves: &Path,
+    own_program: &Path,
     words: Vec<OsString>,
     folder: PathBuf,
 ) -> Result<LaunchSpec, Error> {
     let env: Vec<(OsString, OsString)> =
-        program.env.iter().map(|(name, value)| (OsString::from(name), text(value))).collect();
+        program.env.iter().map(|(name, value)| (OsString::from(name), render_text(value))).collect();
     let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
     let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
     let first = words.first().ok_or_else(|| Error::start(&program.name, "its command is empty"))?;
-    let found =
-        resolve_program(first, &folder, &path, ourselves).map_err(|why| Error::start(&program.name, why))?;
+    let program_path = resolve_program(first, &folder, &path, own_program)
+        .map_err(|why| Error::start(&program.name, why))?;
     Ok(LaunchSpec {
         name: program.name.clone(),
-        program: found,
+        program: program_path,
         words,
         folder,
         env,
@@ -88,18 +88,20 @@ fn words_start(
 }
 
 /// The file that a command's first word refers to. With a slash it is below the folder, otherwise in PATH.
-fn resolve_program(word: &OsStr, folder: &Path, path: &OsStr, ourselves: &Path) -> Result<PathBuf, String> {
-    if word == OURSELVES {
-        return Ok(ourselves.to_owned());
+fn resolve_program(word: &OsStr, folder: &Path, path: &OsStr, own_program: &Path) -> Result<PathBuf, String> {
+    if word == OWN_COMMAND {
+        return Ok(own_program.to_owned());
     }
     let shown = word.display();
     if word.as_bytes().contains(&b'/') {
         let file = folder.join(word);
-        return executable(&file).map(|()| file.clone()).map_err(|why| format!("'{}' {why}", file.display()));
+        return check_executable(&file)
+            .map(|()| file.clone())
+            .map_err(|why| format!("'{}' {why}", file.display()));
     }
     let mut refused = None;
     for file in std::env::split_paths(path).map(|place| folder.join(place).join(word)) {
-        match executable(&file) {
+        match check_executable(&file) {
             Ok(()) => return Ok(file),
             Err(why) if file.exists() => refused = refused.or(Some(format!("'{}' {why}", file.display()))),
             Err(_) => {}
@@ -114,7 +116,7 @@ fn resolve_program(word: &OsStr, folder: &Path, path: &OsStr, ourselves: &Path) 
     }))
 }
 
-fn executable(file: &Path) -> Result<(), String> {
+fn check_executable(file: &Path) -> Result<(), String> {
     if !file.exists() {
         return Err("is not there".to_owned());
     }
@@ -133,19 +135,19 @@ mod tests {
 
     #[test]
     fn programs_are_found_or_missed_in_words() {
-        let place = tempfile::tempdir().expect("the temporary folder is writable");
-        let bin = place.path().join("bin");
+        let temporary = tempfile::tempdir().expect("the temporary folder is writable");
+        let bin = temporary.path().join("bin");
         fs::create_dir(&bin).expect("ours");
         for (name, mode) in [("runs", 0o755), ("data", 0o644)] {
             fs::write(bin.join(name), "#!/bin/sh\n").expect("ours");
             fs::set_permissions(bin.join(name), fs::Permissions::from_mode(mode)).expect("ours");
         }
         let found = |word: &str| {
-            resolve_program(OsStr::new(word), place.path(), bin.as_os_str(), Path::new("/proc/self/exe"))
+            resolve_program(OsStr::new(word), temporary.path(), bin.as_os_str(), Path::new("/proc/self/exe"))
         };
         assert_eq!(found("torment"), Ok("/proc/self/exe".into()));
         assert_eq!(found("runs"), Ok(bin.join("runs")));
-        assert_eq!(found("bin/runs"), Ok(place.path().join("bin/runs")));
+        assert_eq!(found("bin/runs"), Ok(temporary.path().join("bin/runs")));
         for (word, expected) in [
             ("data", "may not be executed"),
             ("bin/data", "may not be executed"),
@@ -156,7 +158,7 @@ mod tests {
             let why = found(word).expect_err(word);
             assert!(why.contains(expected), "{word}: {why}");
         }
-        fs::write(place.path().join("near"), "").expect("ours");
+        fs::write(temporary.path().join("near"), "").expect("ours");
         assert!(found("near").expect_err("not in PATH").contains("write './near'"));
     }
 }

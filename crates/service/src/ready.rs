@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// Timeout of one attempt. A first request can take long; it is then repeated.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What is checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ impl ReadyCheck {
     /// Fails with what is wrong with the URL.
     pub fn from_plan(ready: &ReadyCondition) -> Result<Self, String> {
         Ok(match ready {
-            ReadyCondition::Http(url) => http(url)?,
+            ReadyCondition::Http(url) => parse_http(url)?,
             ReadyCondition::Port(port) => Self::Port((Ipv4Addr::LOCALHOST, *port).into()),
             ReadyCondition::Log(text) => Self::Log(text.clone()),
             ReadyCondition::Started => Self::Started,
@@ -44,14 +44,14 @@ impl ReadyCheck {
     /// Whether it is ready, or what was seen instead.
     pub fn check(&self) -> Result<(), String> {
         match self {
-            Self::Http { at, host, path } => match get(*at, host, path) {
+            Self::Http { at, host, path } => match get_status(*at, host, path) {
                 Ok(status) if status < 400 => Ok(()),
                 Ok(status) => Err(format!(
                     "http://{host}{path} was answered with status {status}, and one below 400 is expected"
                 )),
                 Err(why) => Err(format!("http://{host}{path} was not answered ({why})")),
             },
-            Self::Port(at) => match TcpStream::connect_timeout(at, PATIENCE) {
+            Self::Port(at) => match TcpStream::connect_timeout(at, ATTEMPT_TIMEOUT) {
                 Ok(_) => Ok(()),
                 Err(why) => Err(format!("nothing listens at {at} ({why})")),
             },
@@ -62,7 +62,7 @@ impl ReadyCheck {
 }
 
 /// A URL as [`ReadyCheck::Http`].
-fn http(url: &str) -> Result<ReadyCheck, String> {
+fn parse_http(url: &str) -> Result<ReadyCheck, String> {
     let parts = UrlParts::parse(url);
     let wrong = |expected: &str| format!("'{url}' is not {expected}");
     if parts.scheme != "http" {
@@ -71,16 +71,17 @@ fn http(url: &str) -> Result<ReadyCheck, String> {
     let origin = parts.origin().map_err(wrong)?;
     let path = parts.path.split('#').next().unwrap_or_default();
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    let at = sys::resolve_host(&origin.host, origin.port, PATIENCE).map_err(|e| format!("'{url}': {e}"))?;
+    let at =
+        sys::resolve_host(&origin.host, origin.port, ATTEMPT_TIMEOUT).map_err(|e| format!("'{url}': {e}"))?;
     // Of a name's several addresses, none accepts connections yet: services listen on the first or on all.
     Ok(ReadyCheck::Http { at, host: parts.host.to_owned(), path })
 }
 
 /// The status of the answer to a GET.
-fn get(at: SocketAddr, host: &str, path: &str) -> Result<u16, String> {
-    let agent = fetch::agent(ServerAddress::At(at), PATIENCE, None);
+fn get_status(at: SocketAddr, host: &str, path: &str) -> Result<u16, String> {
+    let agent = fetch::agent(ServerAddress::At(at), ATTEMPT_TIMEOUT, None);
     let answer = fetch::get(&agent, host, path).header("connection", "close").call();
-    answer.map(|answer| answer.status().as_u16()).map_err(|why| fetch::describe_error(&why, PATIENCE))
+    answer.map(|answer| answer.status().as_u16()).map_err(|why| fetch::describe_error(&why, ATTEMPT_TIMEOUT))
 }
 
 #[cfg(test)]
@@ -91,16 +92,16 @@ mod tests {
 
     #[test]
     fn urls() {
-        let asked = |url: &str| match http(url).unwrap_or_else(|e| panic!("{e}")) {
+        let parsed = |url: &str| match parse_http(url).unwrap_or_else(|e| panic!("{e}")) {
             ReadyCheck::Http { at, host, path } => (at.to_string(), host, path),
             other => panic!("{other:?}"),
         };
         let of = |at: &str, host: &str, path: &str| (at.to_owned(), host.to_owned(), path.to_owned());
-        assert_eq!(asked("http://127.0.0.1:8080/a?b=c#d"), of("127.0.0.1:8080", "127.0.0.1:8080", "/a?b=c"));
-        assert_eq!(asked("http://[::1]:81"), of("[::1]:81", "[::1]:81", "/"));
-        assert_eq!(asked("http://[::1]?x"), of("[::1]:80", "[::1]", "/?x"));
+        assert_eq!(parsed("http://127.0.0.1:8080/a?b=c#d"), of("127.0.0.1:8080", "127.0.0.1:8080", "/a?b=c"));
+        assert_eq!(parsed("http://[::1]:81"), of("[::1]:81", "[::1]:81", "/"));
+        assert_eq!(parsed("http://[::1]?x"), of("[::1]:80", "[::1]", "/?x"));
         for wrong in ["https://a/", "http://127.0.0.1:x/", "127.0.0.1"] {
-            assert!(http(wrong).expect_err("it is wrong").contains(wrong));
+            assert!(parse_http(wrong).expect_err("it is wrong").contains(wrong));
         }
     }
 
@@ -116,15 +117,15 @@ mod tests {
                 stream.write_all(status.as_bytes()).expect("it waits for the answer");
             }
         });
-        let asked =
+        let ready =
             ReadyCheck::from_plan(&ReadyCondition::Http(format!("http://{at}/health"))).expect("a URL");
-        assert_eq!(asked.port(), Some(at.port()));
-        assert!(asked.check().expect_err("503").contains("/health was answered with status 503"));
-        assert_eq!(asked.check(), Ok(()));
-        assert!(asked.check().expect_err("no answer").contains("ended within the answer"));
-        assert!(asked.check().expect_err("another protocol").contains("is no HTTP"));
+        assert_eq!(ready.port(), Some(at.port()));
+        assert!(ready.check().expect_err("503").contains("/health was answered with status 503"));
+        assert_eq!(ready.check(), Ok(()));
+        assert!(ready.check().expect_err("no answer").contains("ended within the answer"));
+        assert!(ready.check().expect_err("another protocol").contains("is no HTTP"));
         server.join().expect("it answered four times");
-        assert!(asked.check().expect_err("nobody is there").contains("was not answered"));
+        assert!(ready.check().expect_err("nobody is there").contains("was not answered"));
         assert!(ReadyCheck::Port(at).check().expect_err("nobody is there").contains("nothing listens"));
     }
 }

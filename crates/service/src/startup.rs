@@ -50,17 +50,17 @@ impl Guard {
             Dependency::Postgres(_) => None,
         });
         for program in needs.chain(&setup.service) {
-            let once = (program.prepare.clone(), program.folder.clone());
-            if self.prepared.contains(&once) {
+            let build = (program.prepare.clone(), program.folder.clone());
+            if self.prepared.contains(&build) {
                 continue;
             }
-            if let Some(start) = program::prepare(program, &self.program)? {
+            if let Some(spec) = program::prepare_spec(program, &self.program)? {
                 let wait = ReadyWait { stop, since: Instant::now(), within: Nanos::MAX };
-                if let Err(why) = self.run_to_end(start, &program.prepare.join(" "), &wait) {
+                if let Err(why) = self.run_to_end(spec, &program.prepare.join(" "), &wait) {
                     self.end();
                     return Err(why);
                 }
-                self.prepared.push(once);
+                self.prepared.push(build);
             }
         }
         Ok(())
@@ -112,31 +112,33 @@ impl Guard {
     /// Returns the time until it was ready.
     fn start_program(&mut self, program: &Program, stop: &dyn Fn() -> bool) -> Result<Nanos, Error> {
         let name = program.name.as_str();
-        let asked = ReadyCheck::from_plan(&program.ready)
+        let ready = ReadyCheck::from_plan(&program.ready)
             .map_err(|why| Error::start(name, format!("`ready`: {why}")))?;
-        if let Some(port) = asked.port() {
+        if let Some(port) = ready.port() {
             check_free(name, port)?;
         }
-        let start = program::launch_spec(program, &self.program)?;
+        let spec = program::launch_spec(program, &self.program)?;
         let wait = ReadyWait { stop, since: Instant::now(), within: program.within };
-        self.launch(start)?;
-        self.wait_until(name, &wait, &mut |guard| match &asked {
-            ReadyCheck::Log(_) if guard.has_said(name) => Ok(()),
+        self.launch(spec)?;
+        self.wait_until(name, &wait, &mut |guard| match &ready {
+            ReadyCheck::Log(_) if guard.has_printed(name) => Ok(()),
             other => other.check(),
         })?;
         let took = wait.since.elapsed().into();
-        asked.port().map_or(Ok(()), |port| self.is_ours(name, port))?;
+        ready.port().map_or(Ok(()), |port| self.check_own_listener(name, port))?;
         Ok(took)
     }
 
     /// Checks that the port's listener is what was started.
-    fn is_ours(&self, program: &str, port: u16) -> Result<(), Error> {
-        let by = port::listeners(port).unwrap_or_default();
+    fn check_own_listener(&self, program: &str, port: u16) -> Result<(), Error> {
+        let listeners = port::listeners(port).unwrap_or_default();
         // The listener may be invisible, as in another network namespace: then this cannot be checked.
-        if by.is_empty() || by.iter().any(|listener| process_tree::descends(listener.pid, self.pid)) {
+        if listeners.is_empty()
+            || listeners.iter().any(|listener| process_tree::is_descendant(listener.pid, self.pid))
+        {
             return Ok(());
         }
-        Err(Error::PortTaken { program: program.to_owned(), port, by: port::first_listener(by) })
+        Err(Error::PortTaken { program: program.to_owned(), port, by: port::first_listener(listeners) })
     }
 
     /// Repeats the check until it succeeds. Any program's end ends the wait.
@@ -157,7 +159,7 @@ impl Guard {
             }
             let Err(awaited) = ready(self) else { return Ok(()) };
             if wait.is_over() {
-                let last = self.last(name);
+                let last = self.last_lines(name);
                 return Err(Error::NotReady { program: name.to_owned(), awaited, within: wait.within, last });
             }
             self.receive(pause)?;
@@ -166,9 +168,9 @@ impl Guard {
     }
 
     /// Runs something that has to succeed.
-    fn run_to_end(&mut self, start: LaunchSpec, command: &str, wait: &ReadyWait<'_>) -> Result<(), Error> {
-        let name = start.name.clone();
-        self.launch(start)?;
+    fn run_to_end(&mut self, spec: LaunchSpec, command: &str, wait: &ReadyWait<'_>) -> Result<(), Error> {
+        let name = spec.name.clone();
+        self.launch(spec)?;
         loop {
             self.receive(LONGEST_PAUSE)?;
             match self.take_end() {
@@ -185,7 +187,7 @@ impl Guard {
                 }
                 None if (wait.stop)() => return Err(Error::Interrupted),
                 None if wait.is_over() => {
-                    let last = self.last(&name);
+                    let last = self.last_lines(&name);
                     let awaited = format!("'{command}' has not ended");
                     return Err(Error::NotReady { program: name, awaited, within: wait.within, last });
                 }
@@ -234,17 +236,17 @@ impl Guard {
             ..start("postgres", arguments)
         })?;
         self.wait_until(POSTGRES, &wait, &mut |_| is_ready(&data))?;
-        self.is_ours(POSTGRES, database.port)?;
+        self.check_own_listener(POSTGRES, database.port)?;
         let made = PostgresDatabase::from_plan(database);
         made.create().map_err(|why| Error::start(POSTGRES, format!("database '{}': {why}", made.name)))?;
         for file in &database.seed {
-            made.run_sql(file, &mut || self.why_not_on(file, &wait))?;
+            made.run_sql(file, &mut || self.stop_reason(file, &wait))?;
         }
         Ok(())
     }
 
     /// A reason to stop running an SQL file.
-    fn why_not_on(&mut self, file: &str, wait: &ReadyWait<'_>) -> Option<Error> {
+    fn stop_reason(&mut self, file: &str, wait: &ReadyWait<'_>) -> Option<Error> {
         if let Some(why) = self.take_end_error() {
             return Some(why);
         }

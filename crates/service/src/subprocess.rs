@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Subprocess {
     process: Child,
-    talk: JsonSocket,
+    socket: JsonSocket,
 }
 
 impl Subprocess {
@@ -24,8 +24,8 @@ impl Subprocess {
     ///
     /// # Errors
     /// Why it does not start.
-    pub fn start(program: &Path, word: &str, groups: Vec<OwnedFd>) -> Result<Self, String> {
-        Self::start_with(program, word, groups, |command| command.stdout(Stdio::null()))
+    pub fn start(program: &Path, subcommand: &str, groups: Vec<OwnedFd>) -> Result<Self, String> {
+        Self::start_with(program, subcommand, groups, |command| command.stdout(Stdio::null()))
     }
 
     /// As [`Subprocess::start`], with further settings, such as where its output goes.
@@ -34,18 +34,18 @@ impl Subprocess {
     /// Why it does not start.
     pub fn start_with(
         program: &Path,
-        word: &str,
+        subcommand: &str,
         groups: Vec<OwnedFd>,
-        further: impl FnOnce(&mut Command) -> &mut Command,
+        configure: impl FnOnce(&mut Command) -> &mut Command,
     ) -> Result<Self, String> {
         let failed = |why: io::Error| format!("{} does not start: {why}", program.display());
-        let (talk, theirs) = JsonSocket::pair().map_err(failed)?;
+        let (socket, theirs) = JsonSocket::pair().map_err(failed)?;
         let mut command = Command::new(program);
         // Ctrl-C at the terminal is for torment alone.
-        further(command.arg(word).process_group(0).stdin(theirs));
+        configure(command.arg(subcommand).process_group(0).stdin(theirs));
         sys::configure_child(&mut command, Signal::KILL, &[], groups).map_err(failed)?;
         // Drops the command, and with it the other end of the socket: ours then shows when the process is gone.
-        Ok(Self { process: command.spawn().map_err(failed)?, talk })
+        Ok(Self { process: command.spawn().map_err(failed)?, socket })
     }
 
     /// Its process id.
@@ -57,8 +57,8 @@ impl Subprocess {
     ///
     /// # Errors
     /// As [`JsonSocket::send`].
-    pub fn send(&self, what: &impl Serialize) -> io::Result<()> {
-        self.talk.send(what)
+    pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
+        self.socket.send(message)
     }
 
     /// Receives a message within this time.
@@ -66,15 +66,18 @@ impl Subprocess {
     /// # Errors
     /// As [`JsonSocket::receive`].
     pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> io::Result<Incoming<T>> {
-        self.talk.receive(within)
+        self.socket.receive(within)
     }
 
     /// Its answer to a request; the inner error is its own reason why it cannot.
     ///
     /// # Errors
     /// If it cannot be reached, or has ended.
-    pub fn ask<A: DeserializeOwned>(&mut self, what: &impl Serialize) -> Result<Result<A, String>, String> {
-        match self.talk.send(what).and_then(|()| self.talk.receive_next()) {
+    pub fn ask<A: DeserializeOwned>(
+        &mut self,
+        request: &impl Serialize,
+    ) -> Result<Result<A, String>, String> {
+        match self.socket.send(request).and_then(|()| self.socket.receive_next()) {
             Ok(Some(answer)) => Ok(answer),
             Ok(None) => Err(self.describe_end("it has ended")),
             Err(why) => Err(self.describe_end(&why.to_string())),

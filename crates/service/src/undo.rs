@@ -69,10 +69,14 @@ impl UndoJournal {
             fs::create_dir(parent)?;
         }
         match fs::metadata(path) {
-            Ok(there) => {
+            Ok(metadata) => {
                 let copy = self.folder.join(format!("saved-{}", self.lines));
                 fs::copy(path, &copy)?;
-                self.add(&UndoStep::Over { path: path.to_owned(), copy, modified: there.modified().ok() })?;
+                self.add(&UndoStep::Over {
+                    path: path.to_owned(),
+                    copy,
+                    modified: metadata.modified().ok(),
+                })?;
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => self.add(&UndoStep::New(path.to_owned()))?,
             Err(e) => return Err(e),
@@ -100,14 +104,14 @@ pub fn undo(folder: &Path) {
             UndoStep::Group(path) => group::remove(&path),
             UndoStep::Parent(folder) => fs::remove_dir(folder),
             UndoStep::New(path) => fs::remove_file(path),
-            UndoStep::Over { path, copy, modified } => put_back(&path, &copy, modified),
+            UndoStep::Over { path, copy, modified } => restore_file(&path, &copy, modified),
         };
     }
     let _ = fs::remove_file(journal);
 }
 
 /// Into the existing file, so that it keeps its owner and its links.
-fn put_back(path: &Path, copy: &Path, modified: Option<SystemTime>) -> io::Result<()> {
+fn restore_file(path: &Path, copy: &Path, modified: Option<SystemTime>) -> io::Result<()> {
     let content = fs::read(copy)?;
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     file.write_all(&content)?;
@@ -124,10 +128,10 @@ mod tests {
 
     #[test]
     fn files_come_back_as_they_were() {
-        let place = tempfile::tempdir().expect("the temporary folder is writable");
-        let own = place.path().join("own");
+        let temporary = tempfile::tempdir().expect("the temporary folder is writable");
+        let own = temporary.path().join("own");
         fs::create_dir(&own).expect("ours");
-        let at = |name: &str| place.path().join(name);
+        let at = |name: &str| temporary.path().join(name);
         fs::write(at("there"), "before").expect("ours");
         let before = fs::metadata(at("there")).expect("ours").modified().expect("every Linux has it");
         let mut journal = UndoJournal::new(&own);
@@ -146,7 +150,7 @@ mod tests {
         assert_eq!(fs::read(at("there")).expect("ours"), b"before");
         assert_eq!(fs::metadata(at("there")).expect("ours").modified().expect("every Linux has it"), before);
         let left: Vec<_> =
-            fs::read_dir(place.path()).expect("ours").flatten().map(|e| e.file_name()).collect();
+            fs::read_dir(temporary.path()).expect("ours").flatten().map(|e| e.file_name()).collect();
         assert_eq!(left.len(), 2, "{left:?}");
         assert_eq!(fs::read_dir(&own).expect("ours").count(), 0);
     }

@@ -5,10 +5,10 @@ use stats::{Estimate, poisson_interval, share_interval};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Error probability of all intervals together.
-const DOUBT: f64 = 0.05;
+const ERROR_PROBABILITY: f64 = 0.05;
 /// Functions below this share in both profiles are left out: their changes are noise, and widen all other
 /// intervals.
-const LITTLE: f64 = 0.005;
+const MIN_SHARE: f64 = 0.005;
 
 /// A change between two profiles.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,18 +22,18 @@ pub struct CodeChange {
     /// in the second,
     pub after: f64,
     /// and the difference, with an interval simultaneous for all that are compared (95 %).
-    pub by: Estimate,
+    pub difference: Estimate,
 }
 
 impl CodeChange {
     /// Whether it is significantly greater.
     pub fn grew(&self) -> bool {
-        self.by.low > 0.0
+        self.difference.low > 0.0
     }
 
     /// Whether it differs significantly.
     pub fn is_sure(&self) -> bool {
-        self.by.low > 0.0 || self.by.high < 0.0
+        self.difference.low > 0.0 || self.difference.high < 0.0
     }
 }
 
@@ -72,8 +72,8 @@ pub fn request_changes(before: &Profile, after: &Profile, scope: CodeScope) -> O
     };
     let (first, second) = (one(before)?, one(after)?);
     let whose = |samples: u64, scale: f64| {
-        move |hits: u64, _: u64, doubt: f64| {
-            (samples > 0).then(|| poisson_interval(hits, doubt).map(|count| count * scale))
+        move |hits: u64, _: u64, error_probability: f64| {
+            (samples > 0).then(|| poisson_interval(hits, error_probability).map(|count| count * scale))
         }
     };
     let (first, second) = (whose(before.samples, first), whose(after.samples, second));
@@ -92,7 +92,7 @@ type NamedCounts = BTreeMap<(String, String), u64>;
 
 fn by_function(profile: &Profile) -> NamedCounts {
     let mut named = NamedCounts::new();
-    for SampleCount { of, own, .. } in Tally::of(profile).functions {
+    for SampleCount { index: of, own, .. } in Tally::of(profile).functions {
         let Some(function) = profile.functions.get(of as usize) else { continue };
         let module = profile.modules.get(function.module as usize).map_or("", |module| &module.name);
         *named.entry((function.name.clone(), module.to_owned())).or_default() += own;
@@ -104,7 +104,7 @@ fn by_function(profile: &Profile) -> NamedCounts {
 fn by_name(profile: &Profile, scope: CodeScope) -> NamedCounts {
     let mut named = NamedCounts::new();
     for portion in Tally::of(profile).functions {
-        let Some(function) = profile.functions.get(portion.of as usize) else { continue };
+        let Some(function) = profile.functions.get(portion.index as usize) else { continue };
         let samples = if scope == CodeScope::Itself { portion.own } else { portion.total };
         *named.entry((function.name.clone(), String::new())).or_default() += samples;
     }
@@ -114,7 +114,9 @@ fn by_name(profile: &Profile, scope: CodeScope) -> NamedCounts {
 /// The functions that only lead to another.
 fn pass_through(profile: &Profile) -> BTreeSet<String> {
     let functions = Tally::of(profile).functions.into_iter().filter(SampleCount::is_pass_through);
-    functions.filter_map(|portion| Some(profile.functions.get(portion.of as usize)?.name.clone())).collect()
+    functions
+        .filter_map(|portion| Some(profile.functions.get(portion.index as usize)?.name.clone()))
+        .collect()
 }
 
 fn by_topic(profile: &Profile) -> NamedCounts {
@@ -137,7 +139,7 @@ fn differences(
     first: impl Fn(u64, u64, f64) -> Option<Estimate>,
     second: impl Fn(u64, u64, f64) -> Option<Estimate>,
 ) -> Vec<CodeChange> {
-    let large = |hits: u64, all: u64| hits as f64 > LITTLE * all as f64;
+    let large = |hits: u64, all: u64| hits as f64 > MIN_SHARE * all as f64;
     let mut names: Vec<&(String, String)> = before.keys().chain(after.keys()).collect();
     names.sort_unstable();
     names.dedup();
@@ -147,14 +149,22 @@ fn differences(
     });
     let counts: Vec<_> =
         counts.filter(|(_, before, after)| large(*before, all_before) || large(*after, all_after)).collect();
-    let doubt = DOUBT / counts.len().max(1) as f64;
+    let error_probability = ERROR_PROBABILITY / counts.len().max(1) as f64;
     let change = |(name, before, after): (&(String, String), u64, u64)| {
-        let (before, after) = (first(before, all_before, doubt)?, second(after, all_after, doubt)?);
+        let (before, after) =
+            (first(before, all_before, error_probability)?, second(after, all_after, error_probability)?);
         let (name, module) = name.clone();
-        Some(CodeChange { name, module, before: before.value, after: after.value, by: after.minus(before) })
+        Some(CodeChange {
+            name,
+            module,
+            before: before.value,
+            after: after.value,
+            difference: after.minus(before),
+        })
     };
     let mut changes: Vec<CodeChange> = counts.into_iter().filter_map(change).collect();
-    changes.sort_by(|a, b| b.by.value.total_cmp(&a.by.value).then_with(|| a.name.cmp(&b.name)));
+    changes
+        .sort_by(|a, b| b.difference.value.total_cmp(&a.difference.value).then_with(|| a.name.cmp(&b.name)));
     changes
 }
 
@@ -173,7 +183,10 @@ mod tests {
         let told: Vec<(&str, bool, bool)> =
             changes.iter().map(|change| (change.name.as_str(), change.grew(), change.is_sure())).collect();
         assert_eq!(told, [("c", true, true), ("b", false, false), ("a", false, true)]);
-        assert!((changes[0].by.value - 0.15).abs() < 1e-9 && changes[0].by.low > 0.1, "{changes:?}");
+        assert!(
+            (changes[0].difference.value - 0.15).abs() < 1e-9 && changes[0].difference.low > 0.1,
+            "{changes:?}"
+        );
         assert_eq!(share_changes(&well, &Profile::default()), []);
     }
 
@@ -197,7 +210,7 @@ mod tests {
         };
         let own = changes(CodeScope::Itself);
         assert_eq!((own[0].name.as_str(), own[0].grew()), ("b", true));
-        assert!((own[0].by.value - 0.01).abs() < 1e-9, "{own:?}");
+        assert!((own[0].difference.value - 0.01).abs() < 1e-9, "{own:?}");
         assert!(!own[1].is_sure(), "{own:?}");
         let total = changes(CodeScope::WithCallees);
         assert!(total.iter().all(CodeChange::grew), "{total:?}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 /// Maximum branches: more could not be told apart on a screen, and would make a page heavy.
 const MOST: usize = 1_000;
 /// Minimum shares of a branch; the smallest that leaves few enough branches applies.
-const LEAST: [f64; 7] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
+const MIN_SHARES: [f64; 7] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
 /// A call tree with the samples of a profile, and of another one for comparison.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -16,9 +16,9 @@ pub struct FlameGraph {
     /// Samples of the profile.
     pub samples: u64,
     /// Samples of the other profile, if any.
-    pub beside: Option<u64>,
+    pub other_samples: Option<u64>,
     /// Branches below this share in both profiles are left out.
-    pub least: f64,
+    pub min_share: f64,
 }
 
 /// A call, including its callees.
@@ -31,7 +31,7 @@ pub struct FlameCall {
     /// Samples of the profile.
     pub samples: u64,
     /// Samples of the other profile.
-    pub beside: u64,
+    pub other_samples: u64,
 }
 
 #[derive(Default)]
@@ -42,11 +42,11 @@ struct Node {
 
 /// The call tree of a profile, from threads inwards; the other profile counts where names match all the
 /// way.
-pub fn flame_graph(profile: &Profile, beside: Option<&Profile>) -> FlameGraph {
+pub fn flame_graph(profile: &Profile, other: Option<&Profile>) -> FlameGraph {
     let mut names: Vec<(String, String)> = Vec::new();
     let mut numbers: BTreeMap<(String, String), u32> = BTreeMap::new();
     let mut nodes = vec![Node::default()];
-    for (side, profile) in [Some(profile), beside].into_iter().enumerate() {
+    for (side, profile) in [Some(profile), other].into_iter().enumerate() {
         let Some(profile) = profile else { continue };
         let module = |of: u32| profile.modules.get(of as usize).map_or("", |module| module.name.as_str());
         let mut number = |name: &str, module: &str| {
@@ -79,12 +79,12 @@ pub fn flame_graph(profile: &Profile, beside: Option<&Profile>) -> FlameGraph {
             }
         }
     }
-    let all = [profile.samples, beside.map_or(0, |profile| profile.samples)];
+    let all = [profile.samples, other.map_or(0, |profile| profile.samples)];
     let share = |counts: [u64; 2]| {
         counts.iter().zip(all).map(|(count, all)| *count as f64 / all.max(1) as f64).fold(0.0, f64::max)
     };
     let few = |least: &&f64| nodes.iter().filter(|node| share(node.counts) >= **least).count() <= MOST + 1;
-    let least = LEAST.iter().find(few).copied().unwrap_or(LEAST[LEAST.len() - 1]);
+    let min_share = MIN_SHARES.iter().find(few).copied().unwrap_or(MIN_SHARES[MIN_SHARES.len() - 1]);
     let mut calls = Vec::new();
     // A stack: the last is next, so the largest goes last.
     let inner = |node: &Node, depth: u32| {
@@ -92,15 +92,15 @@ pub fn flame_graph(profile: &Profile, beside: Option<&Profile>) -> FlameGraph {
             .callees
             .iter()
             .map(|(name, at)| (depth, *at, *name))
-            .filter(|(_, at, _)| share(nodes[*at].counts) >= least)
+            .filter(|(_, at, _)| share(nodes[*at].counts) >= min_share)
             .collect();
         inner.sort_by_key(|(_, at, name)| (nodes[*at].counts, std::cmp::Reverse(*name)));
         inner
     };
     let mut next = inner(&nodes[0], 0);
     while let Some((depth, at, name)) = next.pop() {
-        let [samples, beside] = nodes[at].counts;
-        calls.push(FlameCall { depth, name, samples, beside });
+        let [samples, other_samples] = nodes[at].counts;
+        calls.push(FlameCall { depth, name, samples, other_samples });
         next.extend(inner(&nodes[at], depth + 1));
     }
     // Only names still used.
@@ -112,7 +112,13 @@ pub fn flame_graph(profile: &Profile, beside: Option<&Profile>) -> FlameGraph {
             left.len() as u32 - 1
         });
     }
-    FlameGraph { names: left, calls, samples: all[0], beside: beside.map(|profile| profile.samples), least }
+    FlameGraph {
+        names: left,
+        calls,
+        samples: all[0],
+        other_samples: other.map(|profile| profile.samples),
+        min_share,
+    }
 }
 
 #[cfg(test)]
@@ -122,21 +128,21 @@ mod tests {
 
     fn told(flames: &FlameGraph) -> Vec<(u32, &str, u64, u64)> {
         let name = |call: &FlameCall| flames.names[call.name as usize].0.as_str();
-        flames.calls.iter().map(|call| (call.depth, name(call), call.samples, call.beside)).collect()
+        flames.calls.iter().map(|call| (call.depth, name(call), call.samples, call.other_samples)).collect()
     }
 
     #[test]
     fn each_call_comes_before_what_it_calls() {
         let flames = flame_graph(&profile(&[("a", 1), ("ab", 5), ("ac", 4)]), Some(&profile(&[("ac", 3)])));
         let expected = [(0, "worker-N", 10, 3), (1, "a", 10, 3), (2, "b", 5, 0), (2, "c", 4, 3)];
-        assert_eq!((told(&flames), flames.beside), (expected.to_vec(), Some(3)));
+        assert_eq!((told(&flames), flames.other_samples), (expected.to_vec(), Some(3)));
     }
 
     #[test]
     fn small_branches_are_left_out_with_their_names() {
         let flames = flame_graph(&profile(&[("ab", 1_999_999), ("ac", 1)]), None);
         assert_eq!(told(&flames).len(), 3, "{flames:?}");
-        assert_eq!((flames.names.len(), flames.least), (3, 0.001));
+        assert_eq!((flames.names.len(), flames.min_share), (3, 0.001));
     }
 
     /// As many branches as reach the bound, all of equal size.
@@ -157,7 +163,7 @@ mod tests {
         (wide.calls, wide.samples) = (tree.into_nodes(), 4096);
         let flames = flame_graph(&wide, None);
         assert!(
-            flames.calls.len() <= MOST && flames.calls.len() > 100 && flames.least > 0.001,
+            flames.calls.len() <= MOST && flames.calls.len() > 100 && flames.min_share > 0.001,
             "{}",
             flames.calls.len()
         );

@@ -10,46 +10,46 @@ pub fn encode_pprof(profile: &Profile) -> Vec<u8> {
     let mut texts = StringTable::default();
     // The first string must be empty.
     texts.number("");
-    let mut whole = Message::default();
+    let mut encoded = Message::default();
     let kinds = [("samples", "count"), ("cpu", "nanoseconds")]
         .map(|(kind, unit)| Message::default().number(1, texts.number(kind)).number(2, texts.number(unit)));
     let [samples, time] = kinds;
-    whole = whole.message(1, &samples).message(1, &time);
+    encoded = encoded.message(1, &samples).message(1, &time);
     let thread_key = texts.number("thread");
     for stack in &profile.stacks {
         let thread = profile.threads.get(stack.0 as usize).map_or("", String::as_str);
         let label = Message::default().number(1, thread_key).number(2, texts.number(thread));
         let locations: Vec<u64> = profile.frames(*stack).map(|function| u64::from(function) + 1).collect();
         let values = [stack.2, profile.time_of(stack.2).0];
-        whole = whole
+        encoded = encoded
             .message(2, &Message::default().numbers(1, &locations).numbers(2, &values).message(3, &label));
     }
     for (at, module) in profile.modules.iter().enumerate() {
-        let named = u64::from(module.nameless.is_none());
+        let has_names = u64::from(module.nameless.is_none());
         let mapping = Message::default()
             .number(1, at as u64 + 1)
             .number(5, texts.number(&module.name))
-            .number(7, named);
-        whole = whole.message(3, &mapping);
+            .number(7, has_names);
+        encoded = encoded.message(3, &mapping);
     }
     for (at, function) in profile.functions.iter().enumerate() {
         let (id, line) = (at as u64 + 1, u64::from(function.line.unwrap_or(0)));
         let place = Message::default().number(1, id).number(2, line);
         let has_module = (function.module as usize) < profile.modules.len();
         let module = if has_module { u64::from(function.module) + 1 } else { 0 };
-        whole = whole.message(4, &Message::default().number(1, id).number(2, module).message(4, &place));
+        encoded = encoded.message(4, &Message::default().number(1, id).number(2, module).message(4, &place));
     }
     for (at, function) in profile.functions.iter().enumerate() {
         let name = texts.number(&function.name);
         let file = texts.number(function.file.as_deref().unwrap_or_default());
         let named =
             Message::default().number(1, at as u64 + 1).number(2, name).number(3, name).number(4, file);
-        whole = whole.message(5, &named);
+        encoded = encoded.message(5, &named);
     }
     for text in &texts.all {
-        whole = whole.bytes(6, text.as_bytes());
+        encoded = encoded.bytes(6, text.as_bytes());
     }
-    whole
+    encoded
         .number(9, profile.at_unix_ms.saturating_mul(1_000_000))
         .number(10, profile.length.0)
         .message(11, &time)

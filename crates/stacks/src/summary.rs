@@ -3,17 +3,17 @@ use record::Profile;
 use std::collections::BTreeMap;
 
 /// From this share of its own samples on, a function does work itself rather than pass it on.
-const ITSELF: f64 = 0.2;
+const OWN_WORK_SHARE: f64 = 0.2;
 /// If its largest callee has less than this share, a function stands for all its callees.
-const ONE_OF_THEM: f64 = 0.4;
+const MAIN_CALLEE_SHARE: f64 = 0.4;
 /// Paths divide if the second callee has this share; otherwise only the first is followed.
-const ALSO: f64 = 0.1;
+const SECOND_CALLEE_SHARE: f64 = 0.1;
 /// As good as all samples.
 const NEARLY_ALL: f64 = 0.95;
 /// Smaller parts are not followed.
-const LITTLE: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 /// Prefixes of a runtime's glue around application code.
-const GLUE: &[&str] = &[
+const GLUE_PREFIXES: &[&str] = &[
     "core::",
     "std::",
     "alloc::",
@@ -37,7 +37,7 @@ const GLUE: &[&str] = &[
     "uv_",
 ];
 /// Suffix of Node.js's own functions that are written in JavaScript.
-const OF_NODE: &str = " (node:";
+const NODE_SUFFIX: &str = " (node:";
 
 /// A part of a profile: a topic if known, otherwise a function with its callees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,30 +116,31 @@ impl<'a> CallTotals<'a> {
     }
 
     fn into_parts(self, part: &mut impl FnMut(u32, u64)) {
-        let least = (self.profile.samples as f64 * LITTLE).max(1.0);
+        let least = (self.profile.samples as f64 * MIN_SHARE).max(1.0);
         // Each with its part, if begun: function and samples.
-        let mut ways: Vec<(u32, Option<(u32, u64)>)> = self.roots.iter().map(|root| (*root, None)).collect();
-        while let Some((at, begun)) = ways.pop() {
+        let mut pending: Vec<(u32, Option<(u32, u64)>)> =
+            self.roots.iter().map(|root| (*root, None)).collect();
+        while let Some((at, candidate)) = pending.pop() {
             let (at, call) = (at as usize, self.profile.calls[at as usize]);
             let (samples, function) = (self.total[at], call.function());
             if (samples as f64) < least || function as usize >= self.profile.functions.len() {
                 continue;
             }
-            let begun = begun.or_else(|| (!self.is_glue(function)).then_some((function, samples)));
+            let begun = candidate.or_else(|| (!self.is_glue(function)).then_some((function, samples)));
             let share = |samples: u64| samples as f64 / self.total[at] as f64;
             let mut callees: Vec<u32> = self.callees[at].clone();
             callees.sort_unstable_by_key(|callee| std::cmp::Reverse(self.total[*callee as usize]));
             let of = |nth: usize| callees.get(nth).map_or(0.0, |callee| share(self.total[*callee as usize]));
-            if share(self.own[at]) >= ITSELF || of(0) < ONE_OF_THEM {
+            if share(self.own[at]) >= OWN_WORK_SHARE || of(0) < MAIN_CALLEE_SHARE {
                 let (function, samples) = begun.unwrap_or((function, samples));
                 part(function, samples);
-            } else if of(1) < ALSO {
+            } else if of(1) < SECOND_CALLEE_SHARE {
                 // A path that takes nearly all samples is named after its last function, others after their
                 // first.
                 let is_all = samples as f64 >= NEARLY_ALL * self.profile.samples as f64;
-                ways.push((callees[0], begun.filter(|_| !is_all)));
+                pending.push((callees[0], begun.filter(|_| !is_all)));
             } else {
-                ways.extend(callees.into_iter().map(|callee| (callee, None)));
+                pending.extend(callees.into_iter().map(|callee| (callee, None)));
             }
         }
     }
@@ -148,7 +149,7 @@ impl<'a> CallTotals<'a> {
         let name = &self.profile.functions[function as usize].name;
         let of_a_trait = name.starts_with('<')
             && [" as core::", " as std::", " as alloc::"].iter().any(|of| name.contains(of));
-        of_a_trait || name.contains(OF_NODE) || GLUE.iter().any(|start| name.starts_with(start))
+        of_a_trait || name.contains(NODE_SUFFIX) || GLUE_PREFIXES.iter().any(|start| name.starts_with(start))
     }
 }
 

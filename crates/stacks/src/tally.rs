@@ -9,7 +9,7 @@ const NEARLY_ALL: f64 = 0.95;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SampleCount {
     /// Index into the profile's list.
-    pub of: u32,
+    pub index: u32,
     /// Samples in it itself.
     pub own: u64,
     /// Samples in it or its callees; recursion counts once.
@@ -48,8 +48,8 @@ impl Tally {
             modules.next(stack.2);
             let (mut callee, mut calls) = (None, BTreeSet::new());
             for function in profile.frames(*stack) {
-                functions.saw(function);
-                modules.saw(profile.functions[function as usize].module);
+                functions.add(function);
+                modules.add(profile.functions[function as usize].module);
                 calls.extend(
                     callee.replace(function).filter(|callee| *callee != function).map(|to| (function, to)),
                 );
@@ -57,13 +57,13 @@ impl Tally {
             calls.into_iter().for_each(|call| *called.entry(call).or_default() += stack.2);
         }
         for ((caller, callee), samples) in called {
-            if (samples as f64) < NEARLY_ALL * functions.portions[callee as usize].total as f64 {
+            if (samples as f64) < NEARLY_ALL * functions.counts[callee as usize].total as f64 {
                 continue;
             }
-            let through = &mut functions.portions[caller as usize].through;
+            let through = &mut functions.counts[caller as usize].through;
             *through = samples.max(*through);
         }
-        Self { functions: functions.seen(), modules: modules.seen(), samples: profile.samples }
+        Self { functions: functions.into_counts(), modules: modules.into_counts(), samples: profile.samples }
     }
 
     /// Functions by own samples, the most first.
@@ -89,15 +89,15 @@ impl Tally {
     }
 }
 
-fn sorted<K: Ord>(portions: &[SampleCount], by: impl Fn(&SampleCount) -> K) -> Vec<SampleCount> {
-    let mut sorted = portions.to_vec();
-    sorted.sort_by(|a, b| by(b).cmp(&by(a)).then(a.of.cmp(&b.of)));
+fn sorted<K: Ord>(counts: &[SampleCount], by: impl Fn(&SampleCount) -> K) -> Vec<SampleCount> {
+    let mut sorted = counts.to_vec();
+    sorted.sort_by(|a, b| by(b).cmp(&by(a)).then(a.index.cmp(&b.index)));
     sorted
 }
 
 /// Counts each item once per stack.
 struct Counter {
-    portions: Vec<SampleCount>,
+    counts: Vec<SampleCount>,
     /// The stack in which each was last seen, from 1.
     last: Vec<u64>,
     stack: u64,
@@ -107,8 +107,9 @@ struct Counter {
 
 impl Counter {
     fn of(things: usize) -> Self {
-        let portions = (0..things as u32).map(|of| SampleCount { of, ..SampleCount::default() }).collect();
-        Self { portions, last: vec![0; things], stack: 0, samples: 0, begun: false }
+        let counts =
+            (0..things as u32).map(|index| SampleCount { index, ..SampleCount::default() }).collect();
+        Self { counts, last: vec![0; things], stack: 0, samples: 0, begun: false }
     }
 
     fn next(&mut self, samples: u64) {
@@ -116,9 +117,9 @@ impl Counter {
     }
 
     /// Call innermost first.
-    fn saw(&mut self, thing: u32) {
+    fn add(&mut self, thing: u32) {
         let (at, is_innermost) = (thing as usize, !std::mem::replace(&mut self.begun, true));
-        let Some(portion) = self.portions.get_mut(at) else { return };
+        let Some(portion) = self.counts.get_mut(at) else { return };
         if is_innermost {
             portion.own += self.samples;
         }
@@ -127,8 +128,8 @@ impl Counter {
         }
     }
 
-    fn seen(self) -> Vec<SampleCount> {
-        self.portions.into_iter().filter(|portion| portion.total > 0).collect()
+    fn into_counts(self) -> Vec<SampleCount> {
+        self.counts.into_iter().filter(|portion| portion.total > 0).collect()
     }
 }
 
@@ -165,11 +166,11 @@ pub(crate) mod tests {
     #[test]
     fn own_and_total() {
         let tally = Tally::of(&profile(&[("a", 1), ("abc", 4), ("abab", 5)]));
-        let portion = |of, own, total, through| SampleCount { of, own, total, through };
+        let portion = |index, own, total, through| SampleCount { index, own, total, through };
         assert_eq!(tally.functions, [portion(0, 1, 10, 9), portion(1, 5, 9, 4), portion(2, 4, 4, 0)]);
         assert_eq!(tally.modules, [portion(0, 6, 10, 0), portion(1, 4, 4, 0)]);
         let order =
-            |portions: Vec<SampleCount>| portions.iter().map(|portion| portion.of).collect::<Vec<_>>();
+            |portions: Vec<SampleCount>| portions.iter().map(|portion| portion.index).collect::<Vec<_>>();
         assert_eq!(order(tally.by_own()), [1, 2, 0]);
         assert_eq!(order(tally.by_total()), [0, 1, 2]);
         assert_eq!(order(tally.modules_by_own()), [0, 1]);
@@ -189,6 +190,6 @@ pub(crate) mod tests {
         let mut profile = profile(&[("ab", 1)]);
         profile.functions[1].module = 9;
         let tally = Tally::of(&profile);
-        assert_eq!(tally.modules, [SampleCount { of: 0, total: 1, ..SampleCount::default() }]);
+        assert_eq!(tally.modules, [SampleCount { index: 0, total: 1, ..SampleCount::default() }]);
     }
 }

@@ -189,7 +189,7 @@ const TOPICS: &[(&str, NameKind, &[&str])] = &[
     ),
 ];
 /// Topics of kernel functions only; anything else in the kernel is a system call.
-const KERNEL: &[(&str, &[&str])] = &[
+const KERNEL_TOPICS: &[(&str, &[&str])] = &[
     (
         "the kernel's network",
         &["tcp_", "ip_", "ip6_", "inet_", "sock_", "udp_", "net_rx", "napi_", "skb_", "unix_stream"],
@@ -201,7 +201,7 @@ const KERNEL: &[(&str, &[&str])] = &[
 ];
 const KERNEL_MODULE: &str = "[kernel]";
 /// Topic of system calls without another topic.
-const CALLS: &str = "calls to the kernel";
+const SYSTEM_CALLS: &str = "calls to the kernel";
 
 /// The topics of a profile's functions and threads.
 pub struct Topics {
@@ -216,8 +216,8 @@ impl Topics {
             let (name, library) = (function.name.as_str(), module(function.module));
             if library == KERNEL_MODULE {
                 let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-                let known = KERNEL.iter().find(|(_, starts)| begins(starts)).map(|(topic, _)| *topic);
-                return topic(&Function, name).or(known).or(Some(CALLS));
+                let known = KERNEL_TOPICS.iter().find(|(_, starts)| begins(starts)).map(|(topic, _)| *topic);
+                return topic(&Function, name).or(known).or(Some(SYSTEM_CALLS));
             }
             let file = function.file.as_deref().unwrap_or("");
             topic(&Function, name).or_else(|| topic(&Module, library)).or_else(|| topic(&Function, file))
@@ -238,8 +238,8 @@ impl Topics {
         }
         let first = frames.iter().find_map(of)?;
         let better = frames.iter().map_while(|frame| of(frame).filter(|topic| is_of_kernel(topic)));
-        let topic = if first == CALLS {
-            better.into_iter().find(|topic| *topic != CALLS).unwrap_or(CALLS)
+        let topic = if first == SYSTEM_CALLS {
+            better.into_iter().find(|topic| *topic != SYSTEM_CALLS).unwrap_or(SYSTEM_CALLS)
         } else {
             first
         };
@@ -248,22 +248,22 @@ impl Topics {
 }
 
 fn is_of_kernel(topic: &str) -> bool {
-    topic == CALLS
-        || KERNEL.iter().any(|(known, _)| *known == topic)
+    topic == SYSTEM_CALLS
+        || KERNEL_TOPICS.iter().any(|(known, _)| *known == topic)
         || matches!(topic, "lock spinning" | "page faults")
 }
 
 fn topic(of: &NameKind, name: &str) -> Option<&'static str> {
     let fits = |(_, place, parts): &&(&str, NameKind, &[&str])| {
         std::mem::discriminant(place) == std::mem::discriminant(of)
-            && parts.iter().any(|part| has(name, part))
+            && parts.iter().any(|part| has_words(name, part))
     };
     TOPICS.iter().find(fits).map(|(topic, ..)| *topic)
 }
 
 /// Whether a name contains these as whole words: `s_lock` is not in `is_locked`. A new word begins with a
 /// capital after a lowercase letter, and between letters and other characters.
-fn has(name: &str, words: &str) -> bool {
+fn has_words(name: &str, words: &str) -> bool {
     let goes_on = |from: Option<char>, to: Option<char>| match (from, to) {
         (Some(from), Some(to)) => {
             from.is_alphabetic() && to.is_alphabetic() && (to.is_lowercase() || from.is_uppercase())

@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone)]
 pub struct CallTree {
     nodes: Vec<CallNode>,
-    places: BTreeMap<CallNode, u32>,
+    by_node: BTreeMap<CallNode, u32>,
     /// The last callee of each node, which is mostly the next one too; itself: none yet.
-    last: Vec<u32>,
-    most: usize,
+    last_callees: Vec<u32>,
+    max_nodes: usize,
 }
 
 impl CallTree {
     /// An empty tree of at most this many nodes.
     pub fn bounded(nodes: usize) -> Self {
-        let most = nodes.min(u32::MAX as usize);
-        Self { nodes: Vec::new(), places: BTreeMap::new(), last: Vec::new(), most }
+        let max_nodes = nodes.min(u32::MAX as usize);
+        Self { nodes: Vec::new(), by_node: BTreeMap::new(), last_callees: Vec::new(), max_nodes }
     }
 
     /// The node of a function under its caller's node, if any; none if the tree is full.
     pub fn child(&mut self, caller: Option<u32>, function: u32) -> Option<u32> {
         let node = CallNode::new(caller, function);
-        let last = caller.and_then(|caller| self.last.get(caller as usize).copied());
+        let last = caller.and_then(|caller| self.last_callees.get(caller as usize).copied());
         if let Some(last) = last.filter(|last| self.nodes[*last as usize] == node) {
             return Some(last);
         }
-        let place = match self.places.get(&node) {
+        let place = match self.by_node.get(&node) {
             Some(place) => *place,
-            None if self.nodes.len() >= self.most => return None,
+            None if self.nodes.len() >= self.max_nodes => return None,
             None => self.add(node),
         };
-        if let Some(last) = caller.and_then(|caller| self.last.get_mut(caller as usize)) {
+        if let Some(last) = caller.and_then(|caller| self.last_callees.get_mut(caller as usize)) {
             *last = place;
         }
         Some(place)
@@ -39,8 +39,8 @@ impl CallTree {
     fn add(&mut self, node: CallNode) -> u32 {
         let place = self.nodes.len() as u32;
         self.nodes.push(node);
-        self.last.push(place);
-        self.places.insert(node, place);
+        self.last_callees.push(place);
+        self.by_node.insert(node, place);
         place
     }
 

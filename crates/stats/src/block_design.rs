@@ -117,8 +117,8 @@ impl BlockDesign {
         let squares = self.squares();
         let all = PooledVariance::all(&squares, self.blocks());
         let alike = all.without_the_noisy(&squares, noisy_f_ratio(self.blocks(), squares.len()));
-        let still = self.above_rounding(all.variance()) == 0.0;
-        let variance = if still { 0.0 } else { contrast_variance(own, weights, all, alike) };
+        let is_noiseless = self.above_rounding(all.variance()) == 0.0;
+        let variance = if is_noiseless { 0.0 } else { contrast_variance(own, weights, all, alike) };
         Contrast { estimate: dot(&self.means), error: (variance / blocks).sqrt() }
     }
 
@@ -147,12 +147,12 @@ impl BlockDesign {
 }
 
 /// Up to this many treatments a comparison's own variance is taken; see [`BlockDesign::contrast`].
-const FEW: usize = 3;
+const MAX_UNPOOLED: usize = 3;
 /// The probability of a false alarm about a noisier treatment.
-const PLAIN: f64 = 0.01;
+const NOISY_PROBABILITY: f64 = 0.01;
 /// And it must have this many times the variance, three times the deviation: below that the others' comparisons are better off with a
 /// little of its noise, which makes up for what their own lack.
-const FAR: f64 = 9.0;
+const MIN_NOISY_RATIO: f64 = 9.0;
 
 /// Pooled squares of residuals.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -162,7 +162,7 @@ pub(crate) struct PooledVariance {
     treatments: usize,
     blocks: usize,
     /// The treatment left out.
-    without: Option<usize>,
+    excluded: Option<usize>,
 }
 
 impl PooledVariance {
@@ -170,7 +170,7 @@ impl PooledVariance {
     pub(crate) fn all(squares: &[f64], blocks: usize) -> Self {
         let treatments = squares.len();
         let freedom = (blocks as f64 - 1.0) * (treatments as f64 - 1.0);
-        Self { squares: squares.iter().sum(), freedom, treatments, blocks, without: None }
+        Self { squares: squares.iter().sum(), freedom, treatments, blocks, excluded: None }
     }
 
     fn variance(&self) -> f64 {
@@ -184,7 +184,7 @@ impl PooledVariance {
             squares: (self.squares - squares[treatment] * k / (k - 1.0)).max(0.0),
             freedom: (self.blocks as f64 - 1.0) * (k - 2.0),
             treatments: self.treatments - 1,
-            without: Some(treatment),
+            excluded: Some(treatment),
             ..self
         }
     }
@@ -198,9 +198,9 @@ impl PooledVariance {
     }
 
     /// Leaves out the noisiest treatment if its ratio exceeds `plainly`.
-    pub(crate) fn without_the_noisy(self, squares: &[f64], plainly: f64) -> Self {
+    pub(crate) fn without_the_noisy(self, squares: &[f64], min_ratio: f64) -> Self {
         match self.noisiest(squares) {
-            Some((treatment, ratio)) if self.treatments > 2 && ratio > plainly => {
+            Some((treatment, ratio)) if self.treatments > 2 && ratio > min_ratio => {
                 self.without(treatment, squares)
             }
             _ => self,
@@ -218,7 +218,9 @@ fn freedoms(blocks: usize, treatments: usize) -> (f64, f64) {
 pub(crate) fn noisy_f_ratio(blocks: usize, treatments: usize) -> f64 {
     let (one, others) = freedoms(blocks, treatments);
     match FisherSnedecor::new(one, others) {
-        Ok(f) if treatments > 2 => f.inverse_cdf(1.0 - PLAIN / treatments as f64).max(FAR),
+        Ok(f) if treatments > 2 => {
+            f.inverse_cdf(1.0 - NOISY_PROBABILITY / treatments as f64).max(MIN_NOISY_RATIO)
+        }
         _ => f64::INFINITY,
     }
 }
@@ -230,10 +232,10 @@ pub(crate) fn contrast_variance(
     all: PooledVariance,
     alike: PooledVariance,
 ) -> f64 {
-    let is_part = alike.without.is_some_and(|noisy| weights[noisy] != 0.0);
+    let is_part = alike.excluded.is_some_and(|noisy| weights[noisy] != 0.0);
     let pool = if is_part { all } else { alike };
     let pooled = pool.variance() * weights.iter().map(|weight| weight * weight).sum::<f64>();
-    if pool.treatments <= FEW { own } else { own.max(pooled) }
+    if pool.treatments <= MAX_UNPOOLED { own } else { own.max(pooled) }
 }
 
 /// Mean and variance of a comparison's standard error, as [`BlockDesign::contrast`] finds it, ÷ the true one.
@@ -243,7 +245,7 @@ pub(crate) fn contrast_variance(
 /// z)/√2ν with a standard normal z: mean 0.399, variance 0.341.
 pub fn error_spread(blocks: usize, treatments: usize) -> (f64, f64) {
     let freedom = blocks as f64 - 1.0;
-    if treatments <= FEW {
+    if treatments <= MAX_UNPOOLED {
         (1.0 - 0.25 / freedom, 0.5 / freedom)
     } else {
         (1.0 + 0.399 / (2.0 * freedom).sqrt(), 0.341 / (2.0 * freedom))

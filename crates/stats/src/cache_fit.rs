@@ -42,13 +42,13 @@ pub enum CacheFitError {
 }
 
 /// If the largest rate is less than this many times the smallest, there is no cliff.
-const CLIFF_LEAST: f64 = 1.3;
+const MIN_CLIFF: f64 = 1.3;
 /// Candidate cache sizes between two points in the first pass.
-const STEPS: usize = 24;
+const STEPS_PER_POINT: usize = 24;
 /// Golden-section steps around the best of them.
-const REFINE: u32 = 40;
+const REFINE_STEPS: u32 = 40;
 /// Steps of the descent for hit and miss; it has converged long before.
-const NEWTON: u32 = 30;
+const NEWTON_STEPS: u32 = 30;
 
 impl CacheFit {
     /// Least squares on the logarithm of the rate, so that a slow point counts as much as a fast one.
@@ -68,7 +68,7 @@ impl CacheFit {
         }
         let fastest = points.iter().map(|p| p.rate).fold(0.0, f64::max);
         let slowest = points.iter().map(|p| p.rate).fold(f64::INFINITY, f64::min);
-        if fastest < CLIFF_LEAST * slowest {
+        if fastest < MIN_CLIFF * slowest {
             return Err(CacheFitError::Flat);
         }
         let fit = match size_from_misses(&points) {
@@ -82,7 +82,7 @@ impl CacheFit {
         match points.iter().filter(|p| p.size <= fit.size * 1.001).count() {
             // One set alone may be one that just does not fit: any smaller cache would explain it as well.
             0 | 1 => Err(CacheFitError::AllMiss),
-            _ if beyond < 2 || fit.miss < fit.hit * CLIFF_LEAST => Err(CacheFitError::NoHyperbola),
+            _ if beyond < 2 || fit.miss < fit.hit * MIN_CLIFF => Err(CacheFitError::NoHyperbola),
             _ => Ok(fit),
         }
     }
@@ -90,13 +90,13 @@ impl CacheFit {
     /// The best size between the smallest set and the largest.
     fn best(points: &[CachePoint]) -> Self {
         let (first, last) = (points[0].size.ln(), points[points.len() - 1].size.ln());
-        let steps = STEPS * points.len();
+        let steps = STEPS_PER_POINT * points.len();
         let at = |step: f64| (first + (last - first) * step / steps as f64).exp();
         let error = |step: f64| Self::of_size(points, at(step)).error;
         let best =
             (0..=steps).min_by(|a, b| error(*a as f64).total_cmp(&error(*b as f64))).unwrap_or(0) as f64;
         let (mut low, mut high) = ((best - 1.0).max(0.0), (best + 1.0).min(steps as f64));
-        for _ in 0..REFINE {
+        for _ in 0..REFINE_STEPS {
             let third = (high - low) * 0.382;
             if error(low + third) < error(high - third) { high -= third } else { low += third }
         }
@@ -116,7 +116,7 @@ impl CacheFit {
         let mut hit = mean(&|p| f64::from(hits(p) > 0.999)).unwrap_or_else(|| time(&points[0]).ln());
         let slow = points.iter().map(time).fold(0.0, f64::max).ln();
         let mut miss = slow + 0.1;
-        for _ in 0..NEWTON {
+        for _ in 0..NEWTON_STEPS {
             // J'J·step = J'r in two unknowns, with a little added to the diagonal if one is not determined.
             let (mut hh, mut hm, mut mm, mut hr, mut mr) = (1e-9, 0.0, 1e-9, 0.0, 0.0);
             for p in points {
@@ -165,30 +165,30 @@ impl CacheFit {
 }
 
 /// Shares of misses from which the size follows.
-const TELLING: std::ops::Range<f64> = 0.1..0.9;
+const TELLING_MISSES: std::ops::Range<f64> = 0.1..0.9;
 
 /// The cache size from counted misses alone, without any time: set × (1 − share), the median over sets with neither few nor mostly
 /// misses. None if there is no such set, or one whose misses are not counted.
 pub fn size_from_misses(points: &[CachePoint]) -> Option<Median> {
     let missed: Option<Vec<(f64, f64)>> = points.iter().map(|p| p.missed.map(|m| (p.size, m))).collect();
-    let telling = missed?.into_iter().filter(|(_, missed)| TELLING.contains(missed));
+    let telling = missed?.into_iter().filter(|(_, missed)| TELLING_MISSES.contains(missed));
     Median::of(&telling.map(|(size, missed)| size * (1.0 - missed)).collect::<Vec<f64>>())
 }
 
 /// Times are counted in classes a quarter of an octave wide,
-const CLASSES_AN_OCTAVE: f64 = 4.0;
+const CLASSES_PER_OCTAVE: f64 = 4.0;
 /// two modes are at least this many classes apart (a factor of four),
-const APART: usize = 8;
+const MIN_CLASSES_APART: usize = 8;
 /// and between them is a class with less than this share of the smaller mode.
-const VALLEY: f64 = 0.3;
+const MAX_VALLEY: f64 = 0.3;
 /// A mode has at least this share of all.
-const HEAP: f64 = 0.002;
+const MIN_PEAK_SHARE: f64 = 0.002;
 
 /// The time that separates hits from misses: the valley between the two highest modes of a histogram. None if there is only one.
 pub fn hit_miss_threshold(times: &Histogram) -> Option<Nanos> {
     let (shortest, longest) = (times.quantile(0.0)?, times.max()?);
-    let class = |time: Nanos| ((time.0.max(1) as f64).log2() * CLASSES_AN_OCTAVE).floor() as usize;
-    let edge = |class: usize| Nanos(2_f64.powf(class as f64 / CLASSES_AN_OCTAVE) as u64);
+    let class = |time: Nanos| ((time.0.max(1) as f64).log2() * CLASSES_PER_OCTAVE).floor() as usize;
+    let edge = |class: usize| Nanos(2_f64.powf(class as f64 / CLASSES_PER_OCTAVE) as u64);
     let (first, last) = (class(shortest), class(longest));
     let count = |class: usize| {
         let above = |at: usize| times.count_above(edge(at));
@@ -196,16 +196,16 @@ pub fn hit_miss_threshold(times: &Histogram) -> Option<Nanos> {
     };
     // The very first lies on its own lower edge.
     let counts: Vec<f64> = (first.saturating_sub(1)..=last).map(count).collect();
-    let least = times.count() as f64 * HEAP;
+    let least = times.count() as f64 * MIN_PEAK_SHARE;
     let mut best: Option<(f64, usize)> = None;
     for low in 0..counts.len() {
-        for high in low + APART..counts.len() {
+        for high in low + MIN_CLASSES_APART..counts.len() {
             let smaller = counts[low].min(counts[high]);
             if smaller < least || best.is_some_and(|(found, _)| smaller <= found) {
                 continue;
             }
             let floor = counts[low + 1..high].iter().copied().fold(f64::INFINITY, f64::min);
-            if floor < VALLEY * smaller {
+            if floor < MAX_VALLEY * smaller {
                 // The middle of the classes that are this empty.
                 let flat: Vec<usize> = (low + 1..high).filter(|at| counts[*at] <= floor).collect();
                 best = Some((smaller, flat[flat.len() / 2]));

@@ -17,11 +17,11 @@ pub struct Estimate {
 /// Probability outside the interval on either side.
 const TAIL: f64 = 0.025;
 /// Fewer seconds than this say nothing of how seconds differ.
-const FEWEST: usize = 5;
+const MIN_BATCHES: usize = 5;
 /// Fewest seconds per batch, if there are enough: by then what lasts for a second or two is over.
-const SECONDS_A_BATCH: usize = 3;
+const SECONDS_PER_BATCH: usize = 3;
 /// More batches than this gain little (Schmeiser, Operations Research 30, 1982), and longer ones are less correlated.
-const MOST_BATCHES: usize = 15;
+const MAX_BATCHES: usize = 15;
 
 impl Estimate {
     /// A number that is known exactly.
@@ -76,7 +76,7 @@ fn logit_half(seconds: &[(u64, u64)]) -> Option<f64> {
 }
 
 /// This share moved by this much on the logit scale.
-fn moved(share: f64, by: f64) -> f64 {
+fn shift_logit(share: f64, by: f64) -> f64 {
     1.0 / (1.0 + (1.0 - share) / share * (-by).exp())
 }
 
@@ -84,14 +84,14 @@ fn moved(share: f64, by: f64) -> f64 {
 /// differ. None without requests.
 pub fn clustered_share(seconds: &[(u64, u64)]) -> Option<Estimate> {
     let (hits, all) = seconds.iter().fold((0, 0), |(h, a), (hits, all)| (h + hits, a + all));
-    let alone = wilson_interval(hits, all)?;
+    let independent = wilson_interval(hits, all)?;
     Some(match logit_half(seconds) {
         Some(half) => Estimate {
-            low: alone.low.min(moved(alone.value, -half)),
-            high: alone.high.max(moved(alone.value, half)),
-            ..alone
+            low: independent.low.min(shift_logit(independent.value, -half)),
+            high: independent.high.max(shift_logit(independent.value, half)),
+            ..independent
         },
-        None => alone,
+        None => independent,
     })
 }
 
@@ -142,18 +142,18 @@ fn wilson(hits: u64, all: u64, z: f64) -> Option<Estimate> {
 pub fn quantile_bounds(q: f64, above: &[(u64, u64)]) -> Option<(f64, Option<f64>)> {
     let all: u64 = above.iter().map(|(_, all)| all).sum();
     let half = logit_half(above)?;
-    let (least, most) = (moved(1.0 - q, -half), moved(1.0 - q, half));
+    let (least, most) = (shift_logit(1.0 - q, -half), shift_logit(1.0 - q, half));
     Some((1.0 - most, (least * all as f64 >= 1.0).then_some(1.0 - least)))
 }
 
 /// Σ above ÷ Σ below, its standard error, and its degrees of freedom.
 fn ratio_and_error(seconds: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let below: f64 = seconds.iter().map(|(_, below)| below).sum();
-    if seconds.len() < FEWEST || below <= 0.0 {
+    if seconds.len() < MIN_BATCHES || below <= 0.0 {
         return None;
     }
     let value = seconds.iter().map(|(above, _)| above).sum::<f64>() / below;
-    let count = (seconds.len() / SECONDS_A_BATCH).clamp(FEWEST, MOST_BATCHES);
+    let count = (seconds.len() / SECONDS_PER_BATCH).clamp(MIN_BATCHES, MAX_BATCHES);
     let batches = (0..count).map(|k| &seconds[k * seconds.len() / count..(k + 1) * seconds.len() / count]);
     let squares: f64 =
         batches.map(|batch| batch.iter().map(|(a, b)| a - value * b).sum::<f64>().powi(2)).sum();

@@ -8,13 +8,13 @@ pub struct LookSchedule<'a> {
     /// Comparisons: weights of the treatments, which sum to 0.
     pub contrasts: &'a [Vec<f64>],
     /// Blocks at the first look; at least two.
-    pub least: usize,
+    pub first_look: usize,
     /// Blocks at the last look; there is one after each block in between.
-    pub most: usize,
+    pub last_look: usize,
     /// The probability that any of all the intervals misses.
     pub alpha: f64,
     /// The share of it spent at the first look.
-    pub first: f64,
+    pub first_share: f64,
     /// Experiments drawn. The error of the probability is at most √(alpha ÷ paths): 0.1 points at 5 % and 40,000.
     pub paths: usize,
 }
@@ -44,52 +44,57 @@ pub fn half_widths(looks: &LookSchedule<'_>, mut normal: impl FnMut() -> f64) ->
         order
     };
     let paths = looks.paths as f64;
-    let exceeded = |values: &[f32], order: &[u32], count: f64| {
+    let value_at_rank = |values: &[f32], order: &[u32], count: f64| {
         let place = (count.round() as usize).min(order.len() - 1);
         f64::from(values[order[place] as usize])
     };
-    let single = looks.least == looks.most;
-    let at_first = if single { looks.alpha } else { looks.alpha * looks.first };
+    let single = looks.first_look == looks.last_look;
+    let first_alpha = if single { looks.alpha } else { looks.alpha * looks.first_share };
     let mut found = Vec::with_capacity(drawn.len());
-    let early = looks.least - 2;
-    for values in &drawn[..early] {
-        found.push(exceeded(values, &sorted(values), looks.alpha * paths));
+    let before_first_look = looks.first_look - 2;
+    for values in &drawn[..before_first_look] {
+        found.push(value_at_rank(values, &sorted(values), looks.alpha * paths));
     }
-    let order = sorted(&drawn[early]);
-    found.push(exceeded(&drawn[early], &order, at_first * paths));
+    let order = sorted(&drawn[before_first_look]);
+    found.push(value_at_rank(&drawn[before_first_look], &order, first_alpha * paths));
     if single {
         return found;
     }
     // For each path its smallest rank at any later look; those that exceed the first look are out.
-    let mut smallest = vec![u32::MAX; looks.paths];
-    let orders: Vec<Vec<u32>> = drawn[early + 1..].iter().map(|values| sorted(values)).collect();
+    let mut min_ranks = vec![u32::MAX; looks.paths];
+    let orders: Vec<Vec<u32>> = drawn[before_first_look + 1..].iter().map(|values| sorted(values)).collect();
     for order in &orders {
         for (rank, path) in order.iter().enumerate() {
-            let smallest = &mut smallest[*path as usize];
+            let smallest = &mut min_ranks[*path as usize];
             *smallest = (*smallest).min(rank as u32);
         }
     }
-    let out = (at_first * paths).round() as usize;
-    order[..out].iter().for_each(|path| smallest[*path as usize] = u32::MAX);
-    smallest.sort_unstable();
-    let rest = ((looks.alpha - at_first) * paths).round() as usize;
-    let level = f64::from(smallest[rest.min(looks.paths - 1)].min(looks.paths as u32 - 1));
-    found
-        .extend(drawn[early + 1..].iter().zip(&orders).map(|(values, order)| exceeded(values, order, level)));
+    let excluded = (first_alpha * paths).round() as usize;
+    order[..excluded].iter().for_each(|path| min_ranks[*path as usize] = u32::MAX);
+    min_ranks.sort_unstable();
+    let rest = ((looks.alpha - first_alpha) * paths).round() as usize;
+    let level = f64::from(min_ranks[rest.min(looks.paths - 1)].min(looks.paths as u32 - 1));
+    found.extend(
+        drawn[before_first_look + 1..]
+            .iter()
+            .zip(&orders)
+            .map(|(values, order)| value_at_rank(values, order, level)),
+    );
     found
 }
 
 /// For each number of blocks from two on, and each path: the largest |estimate ÷ standard error| over the comparisons.
 fn draw(looks: &LookSchedule<'_>, normal: &mut impl FnMut() -> f64) -> Vec<Vec<f32>> {
     let treatments = looks.treatments;
-    let mut drawn = vec![Vec::with_capacity(looks.paths); looks.most - 1];
-    let plainly: Vec<f64> = (0..=looks.most).map(|blocks| noisy_f_ratio(blocks.max(2), treatments)).collect();
+    let mut drawn = vec![Vec::with_capacity(looks.paths); looks.last_look - 1];
+    let noisy_ratios: Vec<f64> =
+        (0..=looks.last_look).map(|blocks| noisy_f_ratio(blocks.max(2), treatments)).collect();
     let mut residual = vec![0.0; treatments];
     let mut row = vec![0.0; treatments];
     for _ in 0..looks.paths {
         let (mut sums, mut totals) = (vec![0.0; treatments], vec![0.0; treatments]);
-        let mut compared = vec![(0.0, 0.0); looks.contrasts.len()];
-        for block in 1..=looks.most {
+        let mut contrast_sums = vec![(0.0, 0.0); looks.contrasts.len()];
+        for block in 1..=looks.last_look {
             row.iter_mut().for_each(|y| *y = normal());
             let mean = row.iter().sum::<f64>() / treatments as f64;
             for ((y, sum), total) in row.iter_mut().zip(&mut sums).zip(&mut totals) {
@@ -97,7 +102,7 @@ fn draw(looks: &LookSchedule<'_>, normal: &mut impl FnMut() -> f64) -> Vec<Vec<f
                 *sum += *y;
                 *total += *y * *y;
             }
-            for (weights, (sum, square)) in looks.contrasts.iter().zip(&mut compared) {
+            for (weights, (sum, square)) in looks.contrasts.iter().zip(&mut contrast_sums) {
                 let value: f64 = weights.iter().zip(&row).map(|(weight, y)| weight * y).sum();
                 *sum += value;
                 *square += value * value;
@@ -110,9 +115,9 @@ fn draw(looks: &LookSchedule<'_>, normal: &mut impl FnMut() -> f64) -> Vec<Vec<f
                 *residual = total - sum * sum / n;
             }
             let all = PooledVariance::all(&residual, block);
-            let alike = all.without_the_noisy(&residual, plainly[block]);
+            let alike = all.without_the_noisy(&residual, noisy_ratios[block]);
             let mut largest = 0.0_f64;
-            for ((sum, square), weights) in compared.iter().zip(looks.contrasts) {
+            for ((sum, square), weights) in contrast_sums.iter().zip(looks.contrasts) {
                 let own = (square - sum * sum / n) / (n - 1.0);
                 let variance = contrast_variance(own, weights, all, alike);
                 largest = largest.max(sum * sum / n / variance);
@@ -142,10 +147,10 @@ mod tests {
         LookSchedule {
             treatments: contrasts[0].len(),
             contrasts,
-            least,
-            most,
+            first_look: least,
+            last_look: most,
             alpha: 0.05,
-            first: 0.62,
+            first_share: 0.62,
             paths: 20_000,
         }
     }

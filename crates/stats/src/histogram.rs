@@ -1,6 +1,6 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer as _, V2SerializeError, V2Serializer};
-use packed::{LARGEST, LARGEST_LEAST, PackedHistogram};
+use packed::{LARGEST, MIN_LARGEST, PackedHistogram};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_bytes::ByteBuf;
 use units::Nanos;
@@ -22,7 +22,7 @@ type Hdr = hdrhistogram::Histogram<u64>;
 #[derive(Debug, Clone)]
 enum Counts {
     /// A count for every bucket up to the largest time: to record, and to find quantiles.
-    Open(Hdr),
+    Unpacked(Hdr),
     /// As read: most are only merged into another, bucket by bucket.
     Packed(PackedHistogram),
 }
@@ -46,7 +46,7 @@ pub struct Quantiles {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self(Counts::Open(empty()))
+        Self(Counts::Unpacked(empty()))
     }
 }
 
@@ -69,27 +69,29 @@ impl Histogram {
 
     /// Adds the same time `count` times.
     pub fn record_many(&mut self, time: Nanos, count: u64) {
-        add(self.open_mut(), time.0.clamp(1, i64::MAX as u64), count);
+        add(self.unpacked_mut(), time.0.clamp(1, i64::MAX as u64), count);
     }
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Self) {
-        let open = self.open_mut();
+        let open = self.unpacked_mut();
         match &other.0 {
-            Counts::Open(other) => open.add(other).expect("an auto-resizing histogram takes in any other"),
+            Counts::Unpacked(other) => {
+                open.add(other).expect("an auto-resizing histogram takes in any other")
+            }
             Counts::Packed(packed) => packed.add_to(open),
         }
     }
 
     /// Removes everything, keeps its memory.
     pub fn clear(&mut self) {
-        self.open_mut().reset();
+        self.unpacked_mut().reset();
     }
 
     /// Number of times recorded.
     pub fn count(&self) -> u64 {
         match &self.0 {
-            Counts::Open(open) => open.len(),
+            Counts::Unpacked(open) => open.len(),
             Counts::Packed(packed) => packed.count(),
         }
     }
@@ -101,35 +103,35 @@ impl Histogram {
 
     /// The `q` quantile (0 to 1): the time that this share is at or below; none if empty.
     pub fn quantile(&self, q: f64) -> Option<Nanos> {
-        (!self.is_empty()).then(|| Nanos(self.open().value_at_quantile(q).min(self.open().max())))
+        (!self.is_empty()).then(|| Nanos(self.unpacked().value_at_quantile(q).min(self.unpacked().max())))
     }
 
     /// The mean, within 0.1 %; none if empty.
     pub fn mean(&self) -> Option<Nanos> {
-        (!self.is_empty()).then(|| Nanos(self.open().mean().round() as u64))
+        (!self.is_empty()).then(|| Nanos(self.unpacked().mean().round() as u64))
     }
 
     /// The largest, within 0.1 %; none if empty.
     pub fn max(&self) -> Option<Nanos> {
-        (!self.is_empty()).then(|| Nanos(self.open().max()))
+        (!self.is_empty()).then(|| Nanos(self.unpacked().max()))
     }
 
     /// Every non-empty bucket in ascending order: a time within 0.1 % of all in it, and its count.
     pub fn counts(&self) -> impl Iterator<Item = (Nanos, u64)> {
-        self.open()
+        self.unpacked()
             .iter_recorded()
             .map(|bucket| (Nanos(bucket.value_iterated_to()), bucket.count_since_last_iteration()))
     }
 
     /// Every non-empty bucket in ascending order: its least and largest time, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
-        let open = self.open();
+        let open = self.unpacked();
         self.counts().map(|(time, count)| (Nanos(open.lowest_equivalent(time.0)), time, count))
     }
 
     /// Number of times longer than `limit`, within the bucket width.
     pub fn count_above(&self, limit: Nanos) -> u64 {
-        self.count() - self.open().count_between(0, limit.0)
+        self.count() - self.unpacked().count_between(0, limit.0)
     }
 
     /// The usual quantiles; none if empty.
@@ -147,19 +149,19 @@ impl Histogram {
 }
 
 impl Histogram {
-    fn open(&self) -> &Hdr {
+    fn unpacked(&self) -> &Hdr {
         match &self.0 {
-            Counts::Open(open) => open,
-            Counts::Packed(packed) => packed.open(),
+            Counts::Unpacked(open) => open,
+            Counts::Packed(packed) => packed.unpacked(),
         }
     }
 
-    fn open_mut(&mut self) -> &mut Hdr {
+    fn unpacked_mut(&mut self) -> &mut Hdr {
         if let Counts::Packed(packed) = &self.0 {
-            self.0 = Counts::Open(packed.open().clone());
+            self.0 = Counts::Unpacked(packed.unpacked().clone());
         }
         match &mut self.0 {
-            Counts::Open(open) => open,
+            Counts::Unpacked(open) => open,
             Counts::Packed(_) => unreachable!("it was just opened"),
         }
     }
@@ -167,9 +169,9 @@ impl Histogram {
     /// In the HDR V2 format. Its header has the largest time there is room for, which depends on when a histogram last grew; here it has
     /// the largest recorded, so that equal histograms are equal bytes.
     fn to_bytes(&self) -> Result<Vec<u8>, V2SerializeError> {
-        let (mut bytes, open) = (Vec::new(), self.open());
+        let (mut bytes, open) = (Vec::new(), self.unpacked());
         V2Serializer::new().serialize(open, &mut bytes)?;
-        bytes[LARGEST].copy_from_slice(&open.max().max(LARGEST_LEAST).to_be_bytes());
+        bytes[LARGEST].copy_from_slice(&open.max().max(MIN_LARGEST).to_be_bytes());
         Ok(bytes)
     }
 

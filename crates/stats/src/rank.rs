@@ -50,7 +50,7 @@ pub fn ratio_of_medians(first: &[f64], second: &[f64]) -> Option<Median> {
     }
     let all: Vec<f64> = first.iter().flat_map(|a| second.iter().map(move |b| (b / a).ln())).collect();
     let all = sorted(&all)?;
-    let (low, high) = match outside(first.len(), second.len()) {
+    let (low, high) = match outside_rank(first.len(), second.len()) {
         Some(rank) => (all[rank].exp(), all[all.len() - 1 - rank].exp()),
         None => (0.0, f64::INFINITY),
     };
@@ -58,7 +58,7 @@ pub fn ratio_of_medians(first: &[f64], second: &[f64]) -> Option<Median> {
 }
 
 /// Up to this many values on the smaller side the distribution is exact.
-const EXACT: usize = 20;
+const MAX_EXACT: usize = 20;
 
 /// How many of the smallest ratios of all pairs, and of the largest, may be left out so that the rest covers 95 %; none if not even all
 /// of them do.
@@ -66,9 +66,9 @@ const EXACT: usize = 20;
 /// A pair counts if the second value is the smaller. Of the orders of n and m values without a difference, all equally likely,
 /// `counts[u]` have u such pairs (H. B. Mann and D. R. Whitney, Annals of Mathematical Statistics 18, 1947): the coefficients of the
 /// Gaussian binomial, the product of (1 − x^(m + i)) ÷ (1 − x^i) for i from 1 to n.
-fn outside(n: usize, m: usize) -> Option<usize> {
+fn outside_rank(n: usize, m: usize) -> Option<usize> {
     let (n, m) = (n.min(m), n.max(m));
-    if n > EXACT {
+    if n > MAX_EXACT {
         let (n, m) = (n as f64, m as f64);
         let spread = (n * m * (n + m + 1.0) / 12.0).sqrt();
         return Some((n * m / 2.0 - 1.96 * spread).floor().max(0.0) as usize);
@@ -155,10 +155,10 @@ mod tests {
             (10, 10, Some(23)),
             (20, 20, Some(127)),
         ] {
-            assert_eq!((outside(n, m), outside(m, n)), (critical, critical), "{n} and {m}");
+            assert_eq!((outside_rank(n, m), outside_rank(m, n)), (critical, critical), "{n} and {m}");
         }
         // The approximation continues where the tables end.
-        let (exact, beyond) = (outside(20, 21).expect("many"), outside(21, 21).expect("many"));
+        let (exact, beyond) = (outside_rank(20, 21).expect("many"), outside_rank(21, 21).expect("many"));
         assert!((130..=145).contains(&exact) && (140..=155).contains(&beyond), "{exact} {beyond}");
     }
 

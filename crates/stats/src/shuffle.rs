@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// Separates the order within blocks from any other use of the same seed.
-const ORDER: [u8; 16] = *b"torment blocks  ";
+const KEY_SUFFIX: [u8; 16] = *b"torment blocks  ";
 
 /// A uniformly random permutation of 0 … n−1 (Fisher and Yates, as Durstenfeld gave it). Each block has a stream of its own, so its order
 /// does not depend on earlier blocks.
@@ -12,7 +12,7 @@ pub fn shuffled(n: usize, seed: u64, block: u32) -> Vec<usize> {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8..12].copy_from_slice(&block.to_le_bytes());
-    key[16..].copy_from_slice(&ORDER);
+    key[16..].copy_from_slice(&KEY_SUFFIX);
     let mut random = ChaCha8Rng::from_seed(key);
     let mut order: Vec<usize> = (0..n).collect();
     for last in (1..n).rev() {

@@ -9,11 +9,11 @@ use torment_store::{Filter, RunStatus, Store};
 use units::{Moment, Nanos};
 
 /// Repetitions, whose median counts.
-const TIMES: usize = 9;
+const REPEATS: usize = 9;
 /// Begin of the last run: 2026-11-20.
 const LAST_UNIX_MS: u64 = 1_795_132_800_000;
 /// A run every ten minutes.
-const APART_MS: u64 = 600_000;
+const INTERVAL_MS: u64 = 600_000;
 
 fn main() {
     let mut words = std::env::args().skip(1);
@@ -21,35 +21,35 @@ fn main() {
     let count = words.next().map_or(10_000, |count| count.parse().expect("COUNT is a number of runs"));
     let torment = words.next();
     let store = Store::open(Path::new(&file)).expect("the store opens");
-    let there = store.count().expect("it is counted");
-    (there..count).for_each(|nth| keep(&store, nth, count));
+    let existing = store.count().expect("it is counted");
+    (existing..count).for_each(|nth| store_run(&store, nth, count));
     println!("{} runs in {file}", store.count().expect("it is counted"));
     let week = LAST_UNIX_MS - 7 * 86_400_000;
     for (what, filter) in [
         ("all", Filter::default()),
         ("the last 100", Filter { limit: Some(100), ..Filter::default() }),
-        ("not met", Filter { came_to: Some(RunStatus::Code(exit::NOT_MET)), ..Filter::default() }),
+        ("not met", Filter { status: Some(RunStatus::Code(exit::NOT_MET)), ..Filter::default() }),
         ("of the last week", Filter { since_unix_ms: Some(week), ..Filter::default() }),
         ("one tag", Filter { tags: vec!["pool=3".to_owned()], ..Filter::default() }),
     ] {
         let found = store.list(&filter).expect("they are listed").len();
         println!("  store, {what}: {found} in {:?}", median(|| drop(store.list(&filter))));
     }
-    for more in
+    for options in
         [&[][..], &["--limit", "100"], &["--format", "csv"], &["--format", "json"], &["--verdict", "not-met"]]
     {
         let Some(torment) = &torment else { break };
         let list = || {
             let mut list = Command::new(torment);
-            list.args(["list", "--store", &file]).args(more).stdout(Stdio::null());
+            list.args(["list", "--store", &file]).args(options).stdout(Stdio::null());
             assert!(list.status().expect("it starts").success(), "{list:?}");
         };
-        println!("  torment list {}: {:?}", more.join(" "), median(list));
+        println!("  torment list {}: {:?}", options.join(" "), median(list));
     }
 }
 
 fn median(work: impl Fn()) -> Duration {
-    let mut all: Vec<Duration> = (0..TIMES)
+    let mut all: Vec<Duration> = (0..REPEATS)
         .map(|_| {
             let begin = Instant::now();
             work();
@@ -57,11 +57,11 @@ fn median(work: impl Fn()) -> Duration {
         })
         .collect();
     all.sort_unstable();
-    all[TIMES / 2]
+    all[REPEATS / 2]
 }
 
-fn keep(store: &Store, nth: u64, count: u64) {
-    let at_unix_ms = LAST_UNIX_MS.saturating_sub((count - nth) * APART_MS);
+fn store_run(store: &Store, nth: u64, count: u64) {
+    let at_unix_ms = LAST_UNIX_MS.saturating_sub((count - nth) * INTERVAL_MS);
     let moment = Moment::from_unix_ms(at_unix_ms);
     let ((year, month, day), (hour, minute, second)) = (moment.date(), moment.time());
     let label = record::Label {

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 use std::collections::VecDeque;
 
 /// Events read per query: some hundred KiB, however long the run.
-const PAGE: i64 = 32;
+const PAGE_SIZE: i64 = 32;
 
 /// The events of a run in order, read lazily. Events unknown to this version stay in the store and are skipped; [`Events::skipped`]
 /// counts them.
@@ -12,7 +12,7 @@ const PAGE: i64 = 32;
 pub struct Events<'a> {
     store: &'a Store,
     key: i64,
-    next: i64,
+    next_seq: i64,
     page: VecDeque<String>,
     skipped: u64,
 }
@@ -33,7 +33,7 @@ impl Store {
         match key {
             Some(key) => {
                 let next = i64::try_from(position).unwrap_or(i64::MAX);
-                Ok(Events { store: self, key, next, page: VecDeque::new(), skipped: 0 })
+                Ok(Events { store: self, key, next_seq: next, page: VecDeque::new(), skipped: 0 })
             }
             None => Err(self.no_run_error(&id.0)?),
         }
@@ -48,16 +48,16 @@ impl Events<'_> {
 
     /// Position to resume from after reading all of them.
     pub fn position(&self) -> u64 {
-        u64::try_from(self.next).unwrap_or(0)
+        u64::try_from(self.next_seq).unwrap_or(0)
     }
 
     fn load_page(&mut self) -> rusqlite::Result<()> {
         let mut query = self.store.db.prepare_cached(
             "SELECT seq, json FROM event WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3",
         )?;
-        let mut rows = query.query(params![self.key, self.next, PAGE])?;
+        let mut rows = query.query(params![self.key, self.next_seq, PAGE_SIZE])?;
         while let Some(row) = rows.next()? {
-            self.next = row.get::<_, i64>(0)? + 1;
+            self.next_seq = row.get::<_, i64>(0)? + 1;
             self.page.push_back(row.get(1)?);
         }
         Ok(())

@@ -3,15 +3,15 @@ use record::RunId;
 use rusqlite::{OptionalExtension, params};
 
 /// Matches shown.
-const SHOWN: usize = 5;
+const MAX_SHOWN: usize = 5;
 /// Runs searched for a similar name: older ones are hardly meant.
-const LOOKED_THROUGH: i64 = 1000;
+const MAX_SEARCHED: i64 = 1000;
 /// Similar names shown.
-const NEAR: usize = 3;
+const MAX_NEAR: usize = 3;
 
 /// Parses `last` or `last~N`, into the number of runs before the last; `Err` if only the prefix matches.
-fn parse_last(asked: &str) -> Option<Result<u32, ()>> {
-    let rest = asked.strip_prefix("last")?;
+fn parse_last(query: &str) -> Option<Result<u32, ()>> {
+    let rest = query.strip_prefix("last")?;
     match rest.strip_prefix('~') {
         None if rest.is_empty() => Some(Ok(0)),
         None => None,
@@ -39,78 +39,78 @@ pub fn check_name(name: &str) -> Result<(), String> {
 impl Store {
     /// Finds a run by id, by `last` or `last~N` (N before the last), by name (the latest of that name), or by a prefix of its id; tried
     /// in this order. Measurements of an experiment do not count as last. Fails if none matches, or the prefix is ambiguous.
-    pub fn find(&self, asked: &str) -> Result<RunId, Error> {
-        if asked.is_empty() {
-            return Err(self.no_run_error(asked)?);
+    pub fn find(&self, query: &str) -> Result<RunId, Error> {
+        if query.is_empty() {
+            return Err(self.no_run_error(query)?);
         }
-        if let Some(id) = self.first("SELECT id FROM run WHERE id = ?1", asked)? {
+        if let Some(id) = self.first("SELECT id FROM run WHERE id = ?1", query)? {
             return Ok(id);
         }
-        match parse_last(asked) {
-            Some(Ok(back)) => return self.last(asked, back),
-            Some(Err(())) => return Err(self.no_run_error(asked)?),
+        match parse_last(query) {
+            Some(Ok(back)) => return self.last(query, back),
+            Some(Err(())) => return Err(self.no_run_error(query)?),
             None => {}
         }
         let named = "SELECT id FROM run WHERE name = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT 1";
-        if let Some(id) = self.first(named, asked)? {
+        if let Some(id) = self.first(named, query)? {
             return Ok(id);
         }
-        let mut fits = self.beginning(asked)?;
+        let mut fits = self.ids_starting_with(query)?;
         match (fits.pop(), fits.is_empty()) {
-            (None, _) => Err(self.no_run_error(asked)?),
+            (None, _) => Err(self.no_run_error(query)?),
             (Some(one), true) => Ok(RunId(one)),
             (Some(another), false) => {
                 fits.push(another);
-                Err(Error::Ambiguous { asked: asked.to_owned(), fits })
+                Err(Error::Ambiguous { asked: query.to_owned(), fits })
             }
         }
     }
 
-    fn first(&self, sql: &str, asked: &str) -> Result<Option<RunId>, Error> {
-        let found = self.db.query_row(sql, [asked], |row| row.get(0).map(RunId)).optional();
+    fn first(&self, sql: &str, query: &str) -> Result<Option<RunId>, Error> {
+        let found = self.db.query_row(sql, [query], |row| row.get(0).map(RunId)).optional();
         found.map_err(|e| self.error(&e))
     }
 
-    fn last(&self, asked: &str, back: u32) -> Result<RunId, Error> {
+    fn last(&self, query: &str, back: u32) -> Result<RunId, Error> {
         let sql = "SELECT id FROM run WHERE part_of IS NULL ORDER BY started_unix_ms DESC, key DESC LIMIT 1 OFFSET ?1";
         let found = self.db.query_row(sql, [back], |row| row.get(0).map(RunId)).optional();
         match found.map_err(|e| self.error(&e))? {
             Some(id) => Ok(id),
-            None => Err(self.no_run_error(asked)?),
+            None => Err(self.no_run_error(query)?),
         }
     }
 
     /// Some of the ids with this prefix, newest first.
-    fn beginning(&self, asked: &str) -> Result<Vec<String>, Error> {
+    fn ids_starting_with(&self, query: &str) -> Result<Vec<String>, Error> {
         let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT ?2";
-        self.rows(sql, params![asked, SHOWN as i64], |row| row.get(0))
+        self.rows(sql, params![query, MAX_SHOWN as i64], |row| row.get(0))
     }
 
     /// The error that there is no such run, with similar names.
-    pub(crate) fn no_run_error(&self, asked: &str) -> Result<Error, Error> {
+    pub(crate) fn no_run_error(&self, query: &str) -> Result<Error, Error> {
         let sql = "SELECT DISTINCT coalesce(name, id) FROM (SELECT name, id FROM run
                    ORDER BY started_unix_ms DESC, key DESC LIMIT ?1)";
-        let all: Vec<String> = self.rows(sql, [LOOKED_THROUGH], |row| row.get(0))?;
-        Ok(Error::NoRun { asked: asked.to_owned(), kept: self.count()?, near: near(asked, &all) })
+        let all: Vec<String> = self.rows(sql, [MAX_SEARCHED], |row| row.get(0))?;
+        Ok(Error::NoRun { asked: query.to_owned(), kept: self.count()?, near: nearest_names(query, &all) })
     }
 }
 
 /// Names and ids within an edit distance of a third of its letters, or that contain it.
-fn near(asked: &str, all: &[String]) -> Vec<String> {
-    let small = asked.to_lowercase();
-    let most = (small.chars().count() / 3).max(1);
+fn nearest_names(query: &str, all: &[String]) -> Vec<String> {
+    let lowercase = query.to_lowercase();
+    let max_distance = (lowercase.chars().count() / 3).max(1);
     let mut found: Vec<(usize, &String)> = all
         .iter()
         .filter_map(|name| {
             let other = name.to_lowercase();
-            let far = strsim::levenshtein(&small, &other);
-            let is_part = !small.is_empty() && other.contains(&small);
-            (far <= most || is_part).then_some((far, name))
+            let distance = strsim::levenshtein(&lowercase, &other);
+            let is_part = !lowercase.is_empty() && other.contains(&lowercase);
+            (distance <= max_distance || is_part).then_some((distance, name))
         })
         .collect();
     // The sort is stable: of those equally near the newest come first.
     found.sort_by_key(|(far, _)| *far);
-    found.into_iter().take(NEAR).map(|(_, name)| name.clone()).collect()
+    found.into_iter().take(MAX_NEAR).map(|(_, name)| name.clone()).collect()
 }
 
 #[cfg(test)]
@@ -129,11 +129,11 @@ mod tests {
     #[test]
     fn near_ones_are_named() {
         let all = ["before", "After", "after-2", "20261121-1"].map(str::to_owned);
-        assert_eq!(near("aftr", &all), ["After"]);
-        assert_eq!(near("after", &all), ["After", "after-2"]);
-        assert_eq!(near("befor", &all), ["before"]);
-        assert_eq!(near("something", &all), [""; 0]);
-        assert_eq!(near("", &all), [""; 0]);
+        assert_eq!(nearest_names("aftr", &all), ["After"]);
+        assert_eq!(nearest_names("after", &all), ["After", "after-2"]);
+        assert_eq!(nearest_names("befor", &all), ["before"]);
+        assert_eq!(nearest_names("something", &all), [""; 0]);
+        assert_eq!(nearest_names("", &all), [""; 0]);
     }
 
     #[test]

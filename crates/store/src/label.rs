@@ -21,20 +21,20 @@ impl Store {
     /// changes. Fails if there is no such run.
     pub fn label(&mut self, id: &RunId, label: &Label) -> Result<(), Error> {
         let mut write = || -> rusqlite::Result<bool> {
-            let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let first = "SELECT run.key, json FROM run LEFT JOIN event ON event.run = run.key AND seq = 0 WHERE id = ?1";
+            let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let sql = "SELECT run.key, json FROM run LEFT JOIN event ON event.run = run.key AND seq = 0 WHERE id = ?1";
             let found: Option<(i64, Option<String>)> =
-                change.query_row(first, [&id.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+                transaction.query_row(sql, [&id.0], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
             let Some((key, json)) = found else { return Ok(false) };
             if let Some(json) = json.and_then(|json| relabelled(&json, label)) {
-                change
+                transaction
                     .execute("UPDATE event SET json = ?2 WHERE run = ?1 AND seq = 0", params![key, json])?;
             }
-            change.execute(
+            transaction.execute(
                 "UPDATE run SET name = ?2, tags = ?3, git_commit = ?4 WHERE key = ?1",
                 params![key, label.name, tags_json(label), label.commit],
             )?;
-            change.commit()?;
+            transaction.commit()?;
             Ok(true)
         };
         match write() {

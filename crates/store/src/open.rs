@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub(crate) const BUSY: Duration = Duration::from_secs(10);
 
 /// "torm" in ASCII: distinguishes our files from other programs' SQLite databases.
-const APPLICATION: i64 = 0x746f_726d;
+const APPLICATION_ID: i64 = 0x746f_726d;
 
 /// Each migrates the schema from its index to the next; `user_version` counts those applied.
 const MIGRATIONS: [&str; 8] = [
@@ -72,19 +72,19 @@ impl Store {
 }
 
 fn prepare(db: &mut Connection, path: &Path) -> Result<(), Error> {
-    let failed = |e: rusqlite::Error| Error::of(path, &e);
-    db.busy_timeout(BUSY).map_err(failed)?;
-    db.pragma_update(None, "foreign_keys", true).map_err(failed)?;
+    let to_error = |e: rusqlite::Error| Error::of(path, &e);
+    db.busy_timeout(BUSY).map_err(to_error)?;
+    db.pragma_update(None, "foreign_keys", true).map_err(to_error)?;
     // In one transaction: between two separate reads another process may create the tables.
-    let look = db.transaction().map_err(failed)?;
-    let version = schema(&look, path)?;
-    drop(look);
+    let transaction = db.transaction().map_err(to_error)?;
+    let version = schema(&transaction, path)?;
+    drop(transaction);
     if version == 0 {
         // Only possible before the first table: lets a removal return its pages to the disk.
-        db.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
+        db.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(to_error)?;
     }
-    enable_wal(db).map_err(failed)?;
-    db.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
+    enable_wal(db).map_err(to_error)?;
+    db.pragma_update(None, "synchronous", "NORMAL").map_err(to_error)?;
     if version < MIGRATIONS.len() { migrate(db, path) } else { Ok(()) }
 }
 
@@ -93,7 +93,7 @@ fn schema(db: &Connection, path: &Path) -> Result<usize, Error> {
     let number =
         |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(|e| Error::of(path, &e));
     let version = number("PRAGMA user_version")?;
-    if number("PRAGMA application_id")? != APPLICATION {
+    if number("PRAGMA application_id")? != APPLICATION_ID {
         return if version == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0 {
             Ok(0)
         } else {
@@ -124,16 +124,16 @@ fn enable_wal(db: &Connection) -> rusqlite::Result<()> {
 }
 
 fn migrate(db: &mut Connection, path: &Path) -> Result<(), Error> {
-    let failed = |e: rusqlite::Error| Error::of(path, &e);
-    let change = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    let to_error = |e: rusqlite::Error| Error::of(path, &e);
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(to_error)?;
     // Checked again under the lock: another process may have been first.
-    let done = schema(&change, path)?;
+    let done = schema(&transaction, path)?;
     for sql in &MIGRATIONS[done..] {
-        change.execute_batch(sql).map_err(failed)?;
+        transaction.execute_batch(sql).map_err(to_error)?;
     }
-    change.pragma_update(None, "user_version", MIGRATIONS.len() as i64).map_err(failed)?;
-    change.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
-    change.commit().map_err(failed)
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64).map_err(to_error)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(to_error)?;
+    transaction.commit().map_err(to_error)
 }
 
 /// `$XDG_DATA_HOME/torment/torment.db`, or `~/.local/share/torment/torment.db`. Fails if neither `XDG_DATA_HOME` nor `HOME` is set.

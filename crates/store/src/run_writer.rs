@@ -19,7 +19,7 @@ const COMMIT_BYTES: usize = 1 << 20;
 /// Capacity of the queue to the writing thread. A run makes a few events a second, some 20 KiB each, so this survives a disk that stalls
 /// for a minute. Then events that a trial's result summarises are dropped: the load cannot wait for the disk. For any other,
 /// [`RunWriter::append`] waits.
-const QUEUE: usize = 256;
+const QUEUE_LENGTH: usize = 256;
 
 /// A run being written. Dropped without [`RunWriter::finish`], it still stores what it was given.
 #[derive(Debug)]
@@ -27,13 +27,13 @@ pub struct RunWriter {
     id: RunId,
     queue: Option<SyncSender<QueuedEvent>>,
     thread: Option<JoinHandle<Result<(), Error>>>,
-    failed: Option<Error>,
+    error: Option<Error>,
     /// Dropped events not yet reported.
     missed: u64,
     /// All dropped events.
-    missed_ever: u64,
+    missed_total: u64,
     /// Columns of its row, written at its end.
-    drawn: SummaryBuilder,
+    summary: SummaryBuilder,
 }
 
 /// A queued event.
@@ -47,7 +47,7 @@ struct QueuedEvent {
 #[derive(Debug)]
 enum ColumnUpdate {
     Limit(Limit),
-    Stands(Box<ExperimentState>),
+    State(Box<ExperimentState>),
     Ended(Box<RunEnd>, Box<SummaryFields>),
 }
 
@@ -62,8 +62,8 @@ impl Store {
         let mut db = Store::open(&self.path)?.db;
         let writer = WriterProcess::current();
         let mut insert = || {
-            let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            change.execute(
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            transaction.execute(
                 "INSERT INTO run (id, started_unix_ms, command, target, goal, version, method, writer_boot, writer_pid, writer_start, part_of,
                  name, tags, git_commit, host, processor, cpus, alike)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
@@ -71,15 +71,15 @@ impl Store {
                     id.0, signed(*at_unix_ms), command.name(), target, goal, version, method, writer.boot, writer.pid, writer.start,
                     part_of.as_ref().map(|experiment| &experiment.0),
                     label.name, tags_json(label), label.commit, machine.host, machine.processor, machine.cpus,
-                    alike(&change, started)?,
+                    comparable_key(&transaction, started)?,
                 ],
             )?;
-            let key = change.last_insert_rowid();
-            change.execute(
+            let key = transaction.last_insert_rowid();
+            transaction.execute(
                 "INSERT INTO event (run, seq, json) VALUES (?1, 0, ?2)",
                 params![key, json(first)],
             )?;
-            change.commit()?;
+            transaction.commit()?;
             Ok(key)
         };
         let key = insert().map_err(|e| self.error(&e))?;
@@ -93,17 +93,17 @@ impl Store {
         let mut db = Store::open(&self.path)?.db;
         let writer = WriterProcess::current();
         let mut take_over = || {
-            let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let key: i64 =
-                change.query_row("SELECT key FROM run WHERE id = ?1", [&id.0], |row| row.get(0))?;
+                transaction.query_row("SELECT key FROM run WHERE id = ?1", [&id.0], |row| row.get(0))?;
             let next = "SELECT coalesce(max(seq) + 1, 0) FROM event WHERE run = ?1";
-            let seq: i64 = change.query_row(next, [key], |row| row.get(0))?;
-            change.execute(
+            let seq: i64 = transaction.query_row(next, [key], |row| row.get(0))?;
+            transaction.execute(
                 "UPDATE run SET ended_unix_ms = NULL, exit_code = NULL, error = NULL,
                  writer_boot = ?2, writer_pid = ?3, writer_start = ?4 WHERE key = ?1",
                 params![key, writer.boot, writer.pid, writer.start],
             )?;
-            change.commit()?;
+            transaction.commit()?;
             Ok((key, seq))
         };
         let (key, seq) = take_over().map_err(|e| self.error(&e))?;
@@ -112,20 +112,23 @@ impl Store {
 
     /// Starts the thread that writes a run's events from this one on.
     fn start_writer(&self, id: &RunId, db: Connection, key: i64, seq: i64) -> Result<RunWriter, Error> {
-        let (queue, entries) = sync_channel(QUEUE);
-        let mut desk = WriterThread { db, path: self.path.clone(), key, seq, waiting: Vec::new() };
-        let thread =
-            std::thread::Builder::new().name("store".to_owned()).spawn(move || desk.work(&entries)).map_err(
-                |e| Error::Open { path: self.path.clone(), found: format!("no thread to write it: {e}") },
-            )?;
+        let (queue, receiver) = sync_channel(QUEUE_LENGTH);
+        let mut worker = WriterThread { db, path: self.path.clone(), key, seq, waiting: Vec::new() };
+        let thread = std::thread::Builder::new()
+            .name("store".to_owned())
+            .spawn(move || worker.work(&receiver))
+            .map_err(|e| Error::Open {
+                path: self.path.clone(),
+                found: format!("no thread to write it: {e}"),
+            })?;
         Ok(RunWriter {
             id: id.clone(),
             queue: Some(queue),
             thread: Some(thread),
-            failed: None,
+            error: None,
             missed: 0,
-            missed_ever: 0,
-            drawn: SummaryBuilder::default(),
+            missed_total: 0,
+            summary: SummaryBuilder::default(),
         })
     }
 }
@@ -143,7 +146,7 @@ impl RunWriter {
     /// counts them. Their totals are in the trial's result.
     pub fn append(&mut self, event: &Event) -> Result<(), Error> {
         let may_be_missed = matches!(event, Event::SliceDone { .. } | Event::Observed { .. });
-        self.drawn.fold(event);
+        self.summary.fold(event);
         if self.missed > 0 {
             let caveat = missed_caveat(self.missed);
             if self.queue_up(&Event::Caveat { caveat }, may_be_missed)? {
@@ -152,14 +155,14 @@ impl RunWriter {
         }
         if self.missed > 0 || !self.queue_up(event, may_be_missed)? {
             self.missed += 1;
-            self.missed_ever += 1;
+            self.missed_total += 1;
         }
         Ok(())
     }
 
     /// A caveat about everything it could not store, if any.
-    pub fn doubt(&self) -> Option<Caveat> {
-        (self.missed_ever > 0).then(|| missed_caveat(self.missed_ever))
+    pub fn caveat(&self) -> Option<Caveat> {
+        (self.missed_total > 0).then(|| missed_caveat(self.missed_total))
     }
 
     /// Queues the event for the writing thread. False if the queue is full and the event may be missed.
@@ -167,8 +170,8 @@ impl RunWriter {
         let Some(queue) = &self.queue else { return Ok(true) };
         let columns = match event {
             Event::Bounds { limits, .. } => limits.first().cloned().map(ColumnUpdate::Limit),
-            Event::Stands { standing } => Some(ColumnUpdate::Stands(standing.clone())),
-            Event::RunEnded(end) => Some(ColumnUpdate::Ended(end.clone(), Box::new(self.drawn.fields()))),
+            Event::Stands { standing } => Some(ColumnUpdate::State(standing.clone())),
+            Event::RunEnded(end) => Some(ColumnUpdate::Ended(end.clone(), Box::new(self.summary.fields()))),
             _ => None,
         };
         let entry = QueuedEvent { json: json(event), columns };
@@ -191,9 +194,9 @@ impl RunWriter {
     fn close(&mut self) -> Result<(), Error> {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            self.failed = thread.join().expect("the writing thread does not panic").err();
+            self.error = thread.join().expect("the writing thread does not panic").err();
         }
-        self.failed.clone().map_or(Ok(()), Err)
+        self.error.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -240,18 +243,18 @@ impl WriterThread {
     }
 
     fn commit(&mut self) -> rusqlite::Result<()> {
-        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut insert =
-                change.prepare_cached("INSERT INTO event (run, seq, json) VALUES (?1, ?2, ?3)")?;
+                transaction.prepare_cached("INSERT INTO event (run, seq, json) VALUES (?1, ?2, ?3)")?;
             for (entry, seq) in self.waiting.iter().zip(self.seq..) {
                 insert.execute(params![self.key, seq, entry.json])?;
                 if let Some(columns) = &entry.columns {
-                    columns.update(&change, self.key)?;
+                    columns.update(&transaction, self.key)?;
                 }
             }
         }
-        change.commit()?;
+        transaction.commit()?;
         self.seq += self.waiting.len() as i64;
         self.waiting.clear();
         Ok(())
@@ -268,14 +271,14 @@ impl ColumnUpdate {
     fn update(&self, db: &Connection, run: i64) -> rusqlite::Result<()> {
         match self {
             Self::Limit(limit) => limit_columns(db, run, limit),
-            Self::Stands(standing) => standing_columns(db, run, standing),
-            Self::Ended(end, told) => {
+            Self::State(standing) => standing_columns(db, run, standing),
+            Self::Ended(end, fields) => {
                 let RunEnd { at_unix_ms, exit_code, error, verdict } = &**end;
                 db.execute(
                     "UPDATE run SET ended_unix_ms = ?2, exit_code = ?3, error = ?4 WHERE key = ?1",
                     params![run, signed(*at_unix_ms), exit_code, error],
                 )?;
-                summary_columns(db, run, told)?;
+                summary_columns(db, run, fields)?;
                 match verdict {
                     Some(Verdict::Limits { limits, ended, .. }) => {
                         if let Some(strict) = limits.first() {
@@ -309,8 +312,8 @@ impl ColumnUpdate {
     }
 }
 
-fn summary_columns(db: &Connection, run: i64, told: &SummaryFields) -> rusqlite::Result<()> {
-    let SummaryFields { still, carried, costs, arms } = told;
+fn summary_columns(db: &Connection, run: i64, fields: &SummaryFields) -> rusqlite::Result<()> {
+    let SummaryFields { freezes: still, load_outcome: carried, costs, arms } = fields;
     let [costs, arms] = [serde_json::to_string(costs), serde_json::to_string(arms)]
         .map(|list| list.expect("numbers and names can be written"))
         .map(|list| (list != "[]").then_some(list));
@@ -319,7 +322,7 @@ fn summary_columns(db: &Connection, run: i64, told: &SummaryFields) -> rusqlite:
          costs = :costs, arms = :arms WHERE key = :run",
         named_params! {
             ":run": run,
-            ":freezes": still.map(|still| still.times),
+            ":freezes": still.map(|still| still.count),
             ":longest": still.map(|still| signed(still.longest.0)),
             ":offered": carried.map(|carried| carried.offered.0),
             ":answered": carried.map(|carried| carried.answered.0),
@@ -332,7 +335,7 @@ fn summary_columns(db: &Connection, run: i64, told: &SummaryFields) -> rusqlite:
 }
 
 /// The group of runs like this one, as in [`crate::RunSummary`]. [`Store::plans`] reads the plan from it.
-fn alike(db: &Connection, started: &RunStart) -> rusqlite::Result<Option<i64>> {
+fn comparable_key(db: &Connection, started: &RunStart) -> rusqlite::Result<Option<i64>> {
     let RunStart { command, target, plan, method, machine, part_of, .. } = started;
     if part_of.is_some() {
         return Ok(None);
@@ -358,10 +361,10 @@ fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<(
 }
 
 /// Skips the placebo, which is no hypothesis.
-fn standing_columns(db: &Connection, run: i64, standing: &ExperimentState) -> rusqlite::Result<()> {
-    let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
-    let count = |answer| asked().filter(|judged| judged.answer == answer).count() as i64;
-    let over = standing.over.map(|over| serde_json::to_value(over).expect("a plain enum is a JSON string"));
+fn standing_columns(db: &Connection, run: i64, state: &ExperimentState) -> rusqlite::Result<()> {
+    let results = || state.judged.iter().filter(|judged| judged.hypothesis.is_some());
+    let count = |answer| results().filter(|judged| judged.answer == answer).count() as i64;
+    let over = state.over.map(|over| serde_json::to_value(over).expect("a plain enum is a JSON string"));
     db.execute(
         "UPDATE run SET better = :better, worse = :worse, no_difference = :no_difference, undecided = :undecided,
          not_measured = :not_measured, over = :over WHERE key = :run",
@@ -392,16 +395,16 @@ impl Store {
     /// one of its measurements is still being written.
     pub fn remove(&self, id: &RunId) -> Result<(), Error> {
         self.check_not_running(id)?;
-        let failed = |e: rusqlite::Error| self.error(&e);
+        let to_error = |e: rusqlite::Error| self.error(&e);
         let sql = "DELETE FROM run WHERE id = ?1 OR part_of = (SELECT id FROM run WHERE id = ?1)";
-        if self.db.execute(sql, [&id.0]).map_err(failed)? == 0 {
+        if self.db.execute(sql, [&id.0]).map_err(to_error)? == 0 {
             return Err(self.no_run_error(&id.0)?);
         }
         // A plan is removed with the last run that has it.
         let sql = "DELETE FROM alike WHERE key NOT IN (SELECT alike FROM run WHERE alike IS NOT NULL)";
-        self.db.execute(sql, []).map_err(failed)?;
+        self.db.execute(sql, []).map_err(to_error)?;
         // Returns a row for each page freed; execute_batch steps through them all.
-        self.db.execute_batch("PRAGMA incremental_vacuum").map_err(failed)
+        self.db.execute_batch("PRAGMA incremental_vacuum").map_err(to_error)
     }
 
     /// Fails if a living process writes the run, or one of its measurements.

@@ -24,7 +24,7 @@ pub struct Filter {
     /// By text in the machine's host or processor.
     pub machine: Option<String>,
     /// By status.
-    pub came_to: Option<RunStatus>,
+    pub status: Option<RunStatus>,
     /// Begun at or after this, in milliseconds since 1970.
     pub since_unix_ms: Option<u64>,
     /// Begun before this.
@@ -65,7 +65,7 @@ pub struct AnswerCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreezeSummary {
     /// Their number.
-    pub times: u32,
+    pub count: u32,
     /// The longest.
     pub longest: Nanos,
 }
@@ -73,7 +73,7 @@ pub struct FreezeSummary {
 impl From<Freezes> for FreezeSummary {
     fn from(freezes: Freezes) -> Self {
         let times = u32::try_from(freezes.each.len()).unwrap_or(u32::MAX);
-        Self { times, longest: freezes.longest() }
+        Self { count: times, longest: freezes.longest() }
     }
 }
 
@@ -132,9 +132,9 @@ pub struct RunSummary {
     /// For a load: the share of arrivals lost.
     pub loss: Option<f64>,
     /// The target's freezes; none if there were none, before its end, and for runs of earlier versions.
-    pub stood_still: Option<FreezeSummary>,
+    pub freezes: Option<FreezeSummary>,
     /// For a load: its outcome; none before its end, and for runs of earlier versions.
-    pub carried: Option<LoadOutcome>,
+    pub load_outcome: Option<LoadOutcome>,
     /// For `torment probe`: costs of the building blocks; empty for runs of earlier versions.
     pub costs: Vec<CostRange>,
     /// The experiment it is a measurement of.
@@ -144,7 +144,7 @@ pub struct RunSummary {
     /// The same by arm, at the end.
     pub arms: Vec<ArmAnswer>,
     /// Why the experiment ended, as [`record::ExperimentEnd`] in JSON.
-    pub over: Option<String>,
+    pub experiment_end: Option<String>,
     /// For a run about the machine itself: its verdict.
     pub verdict: Option<Verdict>,
     /// Its name and tags.
@@ -157,9 +157,9 @@ pub struct RunSummary {
     pub cpus: Option<u32>,
     /// Runs of this store with the same number are alike: of one command, target, plan, method and machine. None for measurements of an
     /// experiment, and if the plan is unknown.
-    pub alike: Option<i64>,
+    pub comparable_key: Option<i64>,
     /// For a search with a limit: the previous one.
-    pub before: Option<PreviousLimit>,
+    pub previous_limit: Option<PreviousLimit>,
 }
 
 impl RunSummary {
@@ -193,13 +193,13 @@ const RUNS: &str = "run LEFT JOIN
 /// The values of a row from left to right.
 struct Cells<'a, 'b> {
     row: &'a Row<'b>,
-    next: usize,
+    next_column: usize,
 }
 
 impl Cells<'_, '_> {
-    fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
-        self.next += 1;
-        self.row.get(self.next - 1)
+    fn next_value<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        self.next_column += 1;
+        self.row.get(self.next_column - 1)
     }
 }
 
@@ -209,56 +209,59 @@ fn unsigned(n: i64) -> u64 {
 }
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
-    let mut cells = Cells { row, next: 0 };
-    let writer = WriterProcess { boot: cells.take()?, pid: cells.take()?, start: cells.take()? };
-    let ended_unix_ms: Option<u64> = cells.take::<Option<i64>>()?.map(unsigned);
+    let mut cells = Cells { row, next_column: 0 };
+    let writer =
+        WriterProcess { boot: cells.next_value()?, pid: cells.next_value()?, start: cells.next_value()? };
+    let ended_unix_ms: Option<u64> = cells.next_value::<Option<i64>>()?.map(unsigned);
     let state = match ended_unix_ms {
         Some(_) => RunState::Ended,
         None if writer.is_alive() => RunState::Running,
         None => RunState::CutShort,
     };
     Ok(RunSummary {
-        id: RunId(cells.take()?),
+        id: RunId(cells.next_value()?),
         state,
-        started_unix_ms: unsigned(cells.take()?),
+        started_unix_ms: unsigned(cells.next_value()?),
         ended_unix_ms,
-        command: cells.take()?,
-        target: cells.take()?,
-        goal: cells.take()?,
-        version: cells.take()?,
-        method: cells.take()?,
-        exit_code: cells.take()?,
-        error: cells.take()?,
-        limit_goal: cells.take()?,
-        lower: cells.take()?,
-        upper: cells.take()?,
-        unit: cells.take()?,
-        search_ended: cells.take()?,
-        goal_met: cells.take()?,
-        loss: cells.take()?,
-        part_of: cells.take::<Option<String>>()?.map(RunId),
+        command: cells.next_value()?,
+        target: cells.next_value()?,
+        goal: cells.next_value()?,
+        version: cells.next_value()?,
+        method: cells.next_value()?,
+        exit_code: cells.next_value()?,
+        error: cells.next_value()?,
+        limit_goal: cells.next_value()?,
+        lower: cells.next_value()?,
+        upper: cells.next_value()?,
+        unit: cells.next_value()?,
+        search_ended: cells.next_value()?,
+        goal_met: cells.next_value()?,
+        loss: cells.next_value()?,
+        part_of: cells.next_value::<Option<String>>()?.map(RunId),
         answers: answers(&mut cells)?,
-        over: cells.take()?,
+        experiment_end: cells.next_value()?,
         // Unknown values of a newer version are treated as missing.
-        verdict: cells.take::<Option<String>>()?.and_then(|json| serde_json::from_str(&json).ok()),
-        label: Label { name: cells.take()?, tags: tags(&mut cells)?, commit: cells.take()? },
-        host: cells.take()?,
-        processor: cells.take()?,
-        cpus: cells.take()?,
-        alike: cells.take()?,
-        held: cells.take()?,
-        before: previous_limit(&mut cells)?,
-        stood_still: freeze_summary(&mut cells)?,
-        carried: load_outcome(&mut cells)?,
+        verdict: cells.next_value::<Option<String>>()?.and_then(|json| serde_json::from_str(&json).ok()),
+        label: Label { name: cells.next_value()?, tags: tags(&mut cells)?, commit: cells.next_value()? },
+        host: cells.next_value()?,
+        processor: cells.next_value()?,
+        cpus: cells.next_value()?,
+        comparable_key: cells.next_value()?,
+        held: cells.next_value()?,
+        previous_limit: previous_limit(&mut cells)?,
+        freezes: freeze_summary(&mut cells)?,
+        load_outcome: load_outcome(&mut cells)?,
         // A list of another version is treated as missing.
-        costs: serde_json::from_str(&cells.take::<Option<String>>()?.unwrap_or_default()).unwrap_or_default(),
-        arms: serde_json::from_str(&cells.take::<Option<String>>()?.unwrap_or_default()).unwrap_or_default(),
+        costs: serde_json::from_str(&cells.next_value::<Option<String>>()?.unwrap_or_default())
+            .unwrap_or_default(),
+        arms: serde_json::from_str(&cells.next_value::<Option<String>>()?.unwrap_or_default())
+            .unwrap_or_default(),
     })
 }
 
 fn load_outcome(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<LoadOutcome>> {
-    let rates = cells.take::<Option<f64>>()?.zip(cells.take::<Option<f64>>()?);
-    let response_p99 = cells.take::<Option<i64>>()?.map(|ns| Nanos(unsigned(ns)));
+    let rates = cells.next_value::<Option<f64>>()?.zip(cells.next_value::<Option<f64>>()?);
+    let response_p99 = cells.next_value::<Option<i64>>()?.map(|ns| Nanos(unsigned(ns)));
     Ok(rates.map(|(offered, answered)| LoadOutcome {
         offered: Rate(offered),
         answered: Rate(answered),
@@ -267,25 +270,26 @@ fn load_outcome(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<LoadOutcom
 }
 
 fn freeze_summary(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<FreezeSummary>> {
-    let known = cells.take::<Option<u32>>()?.zip(cells.take::<Option<i64>>()?);
-    Ok(known.map(|(times, longest)| FreezeSummary { times, longest: Nanos(unsigned(longest)) }))
+    let known = cells.next_value::<Option<u32>>()?.zip(cells.next_value::<Option<i64>>()?);
+    Ok(known.map(|(times, longest)| FreezeSummary { count: times, longest: Nanos(unsigned(longest)) }))
 }
 
 fn previous_limit(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<PreviousLimit>> {
-    let id = cells.take::<Option<String>>()?.map(RunId);
-    let (held, lower, upper) = (cells.take()?, cells.take::<Option<f64>>()?, cells.take::<Option<f64>>()?);
+    let id = cells.next_value::<Option<String>>()?.map(RunId);
+    let (held, lower, upper) =
+        (cells.next_value()?, cells.next_value::<Option<f64>>()?, cells.next_value::<Option<f64>>()?);
     let known = id.zip(lower.zip(upper));
     Ok(known.map(|(id, (lower, upper))| PreviousLimit { id, held, lower, upper }))
 }
 
 fn tags(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Vec<String>> {
-    let json: Option<String> = cells.take()?;
+    let json: Option<String> = cells.next_value()?;
     Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
 }
 
 /// None unless it is an experiment with a first block.
 fn answers(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<AnswerCounts>> {
-    let mut count = || cells.take::<Option<u32>>();
+    let mut count = || cells.next_value::<Option<u32>>();
     let counts = [count()?, count()?, count()?, count()?, count()?];
     let [Some(better), worse, no_difference, undecided, not_measured] = counts else { return Ok(None) };
     let or_none = Option::unwrap_or_default;
@@ -316,14 +320,14 @@ impl Store {
         // A prefix of the JSON list of tags: most others need not be read.
         let tag = filter.tags.first().map(|tag| tag_prefix(tag));
         // Whether an unfinished run is still running only its process shows.
-        let (code, endless) = match filter.came_to {
+        let (code, unended) = match filter.status {
             Some(RunStatus::Code(code)) => (Some(code), false),
             Some(RunStatus::Running | RunStatus::CutShort) => (None, true),
             None => (None, false),
         };
         let fits = |run: &RunSummary| {
             filter.tags.iter().all(|tag| run.label.has(tag))
-                && filter.came_to.is_none_or(|came_to| run.status() == came_to)
+                && filter.status.is_none_or(|came_to| run.status() == came_to)
         };
         let read = || {
             let mut query = self.db.prepare(&sql)?;
@@ -339,7 +343,7 @@ impl Store {
                         filter.machine,
                         until,
                         code,
-                        endless,
+                        unended,
                         tag,
                     ],
                     summary,
@@ -356,9 +360,9 @@ impl Store {
     /// their own.
     fn with_arms(&self, mut run: RunSummary) -> Result<RunSummary, Error> {
         if run.arms.is_empty() && run.answers.is_some() && run.state == RunState::Ended {
-            let mut drawn = SummaryBuilder::default();
-            self.events(&run.id)?.try_for_each(|event| event.map(|event| drawn.fold(&event)))?;
-            run.arms = drawn.fields().arms;
+            let mut builder = SummaryBuilder::default();
+            self.events(&run.id)?.try_for_each(|event| event.map(|event| builder.fold(&event)))?;
+            run.arms = builder.fields().arms;
         }
         Ok(run)
     }

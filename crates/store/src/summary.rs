@@ -19,11 +19,11 @@ pub struct LoadOutcome {
 /// A fold of the events so far.
 #[derive(Debug, Default)]
 pub(crate) struct SummaryBuilder {
-    stillness: FreezeDetector,
+    freeze_detector: FreezeDetector,
     /// The current load: its trial, and its planned duration.
     load: Option<(u32, Nanos)>,
     answered: u64,
-    carried: Option<LoadOutcome>,
+    load_outcome: Option<LoadOutcome>,
     figures: Vec<Figure>,
     design: Option<Box<Design>>,
     arms: Vec<ArmAnswer>,
@@ -31,8 +31,8 @@ pub(crate) struct SummaryBuilder {
 
 #[derive(Debug)]
 pub(crate) struct SummaryFields {
-    pub still: Option<FreezeSummary>,
-    pub carried: Option<LoadOutcome>,
+    pub freezes: Option<FreezeSummary>,
+    pub load_outcome: Option<LoadOutcome>,
     pub costs: Vec<CostRange>,
     pub arms: Vec<ArmAnswer>,
 }
@@ -52,7 +52,7 @@ impl SummaryBuilder {
                 }
             }
             Event::TrialDone { trial, result, .. } if self.load.is_some_and(|(load, _)| load == *trial) => {
-                self.carried = Some(LoadOutcome {
+                self.load_outcome = Some(LoadOutcome {
                     offered: result.rate,
                     answered: Rate::of(self.answered, result.loaded),
                     response_p99: result.total.response.quantiles().map(|times| times.p99),
@@ -61,19 +61,19 @@ impl SummaryBuilder {
             Event::Designed { design, .. } => self.design = Some(design.clone()),
             Event::RunEnded(end) => {
                 if let (Some(design), Some(Verdict::Answers { standing })) = (&self.design, &end.verdict) {
-                    self.arms = ArmAnswer::all(design, standing);
+                    self.arms = ArmAnswer::from_state(design, standing);
                 }
             }
             Event::Measured { figure } => self.figures.push((**figure).clone()),
             _ => {}
         }
-        self.stillness.fold(event);
+        self.freeze_detector.fold(event);
     }
 
     pub fn fields(&self) -> SummaryFields {
         SummaryFields {
-            still: self.stillness.freezes().map(FreezeSummary::from),
-            carried: self.carried,
+            freezes: self.freeze_detector.freezes().map(FreezeSummary::from),
+            load_outcome: self.load_outcome,
             costs: CostRange::from_figures(&self.figures),
             arms: self.arms.clone(),
         }

@@ -12,43 +12,43 @@ pub(crate) enum ArrivalSource {
     Open(Peekable<DueTimes>),
     /// Launchers draw from one count, so that none is left with more than the others.
     Closed {
-        drawn: Arc<AtomicU64>,
-        most: u64,
+        taken: Arc<AtomicU64>,
+        limit: u64,
     },
 }
 
 impl ArrivalSource {
     /// The part of launcher `index` of `launchers`; all of a trial share `drawn`.
-    pub fn new(offer: &OfferedLoad, index: u32, launchers: u32, drawn: &Arc<AtomicU64>) -> Self {
+    pub fn new(offer: &OfferedLoad, index: u32, launchers: u32, taken: &Arc<AtomicU64>) -> Self {
         match offer {
             OfferedLoad::Open(schedule) => Self::Open(schedule.arrivals(index, launchers).peekable()),
             OfferedLoad::Closed { requests, .. } => {
-                Self::Closed { drawn: Arc::clone(drawn), most: requests.unwrap_or(u64::MAX) }
+                Self::Closed { taken: Arc::clone(taken), limit: requests.unwrap_or(u64::MAX) }
             }
         }
     }
 
     /// When the next is due, given `room` for this many more; `None` if none is to come for now.
-    pub fn next_due(&mut self, room: usize) -> Option<Nanos> {
+    pub fn next_due(&mut self, free_slots: usize) -> Option<Nanos> {
         match self {
             Self::Open(due) => due.peek().map(|arrival| arrival.due),
-            Self::Closed { drawn, most } => {
-                (room > 0 && drawn.load(Ordering::Relaxed) < *most).then_some(Nanos::ZERO)
+            Self::Closed { taken, limit } => {
+                (free_slots > 0 && taken.load(Ordering::Relaxed) < *limit).then_some(Nanos::ZERO)
             }
         }
     }
 
     /// Takes the next if it is due by `now` and before `ends`: its number and due time.
-    pub fn take(&mut self, now: Nanos, ends: Nanos, room: usize) -> Option<(u64, Nanos)> {
-        let due = self.next_due(room)?;
-        if due > now || due >= ends {
+    pub fn take(&mut self, now: Nanos, load_end: Nanos, free_slots: usize) -> Option<(u64, Nanos)> {
+        let due = self.next_due(free_slots)?;
+        if due > now || due >= load_end {
             return None;
         }
         match self {
             Self::Open(due) => due.next().map(|arrival| (arrival.number, arrival.due)),
-            Self::Closed { drawn, most } => {
-                let number = drawn.fetch_add(1, Ordering::Relaxed);
-                (number < *most).then_some((number, now))
+            Self::Closed { taken, limit } => {
+                let number = taken.fetch_add(1, Ordering::Relaxed);
+                (number < *limit).then_some((number, now))
             }
         }
     }
@@ -57,7 +57,7 @@ impl ArrivalSource {
     pub fn is_exhausted(&self) -> bool {
         match self {
             Self::Open(_) => false,
-            Self::Closed { drawn, most } => drawn.load(Ordering::Relaxed) >= *most,
+            Self::Closed { taken, limit } => taken.load(Ordering::Relaxed) >= *limit,
         }
     }
 

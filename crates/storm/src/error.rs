@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// No command was given.
     #[error("no command was given; expected one after --, as in: -- true")]
-    Nothing,
+    NoCommand,
     /// There is no such program.
     #[error("{}", not_found(.name, .searched))]
     NotFound {

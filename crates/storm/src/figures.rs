@@ -9,9 +9,9 @@ use units::{Nanos, Rate, Share};
 /// The table of all figures here. A column is given as its name and, after a comma, what it belongs to.
 pub const TABLE: &str = "processes";
 /// A clock tick is 10 ms: with less total time than this, shares of it mean nothing.
-const TICKS_LEAST: f64 = 0.3;
+const MIN_TOTAL_S: f64 = 0.3;
 /// Shorter blocks are left out where there are longer ones.
-const BLOCK_LEAST: f64 = 0.5;
+const MIN_BLOCK_S: f64 = 0.5;
 
 /// One kind of processor time.
 type TickField = fn(&Ticks) -> u64;
@@ -42,7 +42,7 @@ impl StormStats {
     /// All figures.
     pub fn figures(&self) -> Vec<Figure> {
         let n = self.started;
-        let each = |sum: u64| sum as f64 / n.max(1) as f64;
+        let per_process = |sum: u64| sum as f64 / n.max(1) as f64;
         let one = |row: &str, column: &str, unit: FigureUnit, value: f64| {
             process_figure(row, column, unit, &[value], n)
         };
@@ -51,14 +51,14 @@ impl StormStats {
             vec![one("this program", "a second, started", FigureUnit::PerSecond, self.rate().0)];
         figures.extend(self.shares());
         figures.push(one("alive", "mean, at once", FigureUnit::Count, self.alive_ns as f64 / 1e9 / seconds));
-        figures.push(one("alive", "most, at once", FigureUnit::Count, self.alive_most as f64));
+        figures.push(one("alive", "most, at once", FigureUnit::Count, self.max_alive as f64));
         let running: Vec<f64> = self.blocks().map(|block| block.running).collect();
         figures.push(process_figure("able to run", "mean, at once", FigureUnit::Count, &running, n));
-        let group = self.machine.iter().filter_map(|block| block.group).max();
+        let group = self.machine.iter().filter_map(|block| block.cgroup_tasks).max();
         figures.push(group.and_then(|most| {
             one("tasks in our control group", "most, at once", FigureUnit::Count, most as f64)
         }));
-        let sum = |of: fn(&MachineSecond) -> u64| each(self.machine.iter().map(of).sum());
+        let sum = |of: fn(&MachineSecond) -> u64| per_process(self.machine.iter().map(of).sum());
         if n > 0 && !self.machine.is_empty() {
             figures.push(one(
                 "context switches",
@@ -73,7 +73,7 @@ impl StormStats {
             processor
                 .and_then(|time| one("processor time", "each process", FigureUnit::Nanos, time.0 as f64)),
         );
-        figures.push(process_times_figure("until it is executed", "each process", &self.spawn));
+        figures.push(process_times_figure("until it is executed", "each process", &self.spawn_times));
         figures.into_iter().flatten().collect()
     }
 
@@ -100,8 +100,8 @@ impl StormStats {
                     self.started,
                 )?;
                 if self.is_short() {
-                    let grounds = CaveatDetails::Short { loaded: self.loaded };
-                    figure.caveats.push(Caveat::with_details(CaveatKind::TooShort, grounds));
+                    let details = CaveatDetails::Short { loaded: self.loaded };
+                    figure.caveats.push(Caveat::with_details(CaveatKind::TooShort, details));
                 }
                 Some(figure)
             })
@@ -109,14 +109,14 @@ impl StormStats {
     }
 
     fn is_short(&self) -> bool {
-        self.machine.iter().map(|block| block.time.as_secs_f64()).sum::<f64>() < TICKS_LEAST
+        self.machine.iter().map(|block| block.time.as_secs_f64()).sum::<f64>() < MIN_TOTAL_S
     }
 
     /// The full seconds; in a shorter storm, whatever there is.
     fn blocks(&self) -> impl Iterator<Item = &MachineSecond> {
-        let long = |block: &&MachineSecond| block.time.as_secs_f64() >= BLOCK_LEAST;
-        let some = self.machine.iter().any(|block| long(&block));
-        self.machine.iter().filter(move |block| !some || long(block))
+        let long = |block: &&MachineSecond| block.time.as_secs_f64() >= MIN_BLOCK_S;
+        let any_long = self.machine.iter().any(|block| long(&block));
+        self.machine.iter().filter(move |block| !any_long || long(block))
     }
 
     /// What the figures mean together, in sentences.
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn account() -> StormStats {
+    fn example_stats() -> StormStats {
         let ticks = |user, system, idle, stolen| Ticks { user, system, idle, stolen };
         let block = |ticks, ms| MachineSecond {
             ticks,
@@ -170,7 +170,7 @@ mod tests {
             created: 1200,
             running: 2.5,
             alive: 90.0,
-            group: Some(120),
+            cgroup_tasks: Some(120),
         };
         let mut spawn = Histogram::default();
         spawn.record(Nanos::from_micros(150));
@@ -178,9 +178,9 @@ mod tests {
             loaded: Nanos::from_millis(2100),
             started: 2000,
             ended: 2000,
-            alive_most: 100,
+            max_alive: 100,
             alive_ns: Nanos::from_millis(2100).0 * 90,
-            spawn,
+            spawn_times: spawn,
             machine: vec![
                 block(ticks(40, 120, 30, 10), 1000),
                 block(ticks(60, 100, 40, 0), 1000),
@@ -189,17 +189,17 @@ mod tests {
         }
     }
 
-    fn value(account: &StormStats, row: &str, column: &str) -> f64 {
-        let figures = account.figures();
+    fn value(stats: &StormStats, row: &str, column: &str) -> f64 {
+        let figures = stats.figures();
         let found = figures.iter().find(|figure| figure.row == row && figure.column == column);
         found.unwrap_or_else(|| panic!("no {row}, {column} in {figures:?}")).median
     }
 
     #[test]
     fn what_was_counted_becomes_figures() {
-        let account = account();
+        let stats = example_stats();
         let is = |row: &str, column: &str, expected: f64| {
-            let found = value(&account, row, column);
+            let found = value(&stats, row, column);
             assert!((found - expected).abs() < 1e-6 * expected.max(1.0), "{row}, {column}: {found}");
         };
         is("user", "share, of the processors", 0.25);
@@ -211,14 +211,14 @@ mod tests {
         is("this program", "a second, started", 2000.0 / 2.1);
         is("context switches", "each process", 6.0);
         is("tasks created", "each process", 1.8);
-        let tick = 1.0 / account.ticks().busy().as_secs_f64() * 320.0;
+        let tick = 1.0 / stats.ticks().busy().as_secs_f64() * 320.0;
         is("processor time", "each process", 320.0 / tick / 2000.0 * 1e9);
-        assert!(account.notes()[0].contains("kernel 52 %"), "{:?}", account.notes());
+        assert!(stats.notes()[0].contains("kernel 52 %"), "{:?}", stats.notes());
     }
 
     #[test]
     fn a_moment_says_nothing_of_shares() {
-        let mut short = account();
+        let mut short = example_stats();
         short.machine.drain(..2);
         let figures = short.figures();
         let user = figures.iter().find(|figure| figure.row == "user").expect("it is measured all the same");

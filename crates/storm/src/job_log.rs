@@ -13,9 +13,9 @@ use units::Nanos;
 
 /// Lines that a launcher buffers before handing them on: enough that handing on costs nothing, few enough to
 /// lose if torment is killed.
-const GATHERED: usize = 256;
+const BUFFER_JOBS: usize = 256;
 /// Batches that may wait for the disk; beyond that the launchers wait.
-const WAITING: usize = 64;
+const QUEUED_BUFFERS: usize = 64;
 
 /// What is known of a process that has ended. Times count from the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,34 +70,35 @@ impl JobRecord {
 }
 
 pub(crate) struct JobLog {
-    lines: Option<SyncSender<Vec<JobRecord>>>,
+    sender: Option<SyncSender<Vec<JobRecord>>>,
     writer: Option<JoinHandle<std::io::Result<()>>>,
     path: PathBuf,
 }
 
 impl JobLog {
     pub fn begin(path: &Path) -> Result<Self, Error> {
-        let refused = |why: std::io::Error| Error::File { path: path.to_owned(), why };
-        let file = OpenOptions::new().create(true).write(true).truncate(true).open(path).map_err(refused)?;
-        let (lines, gathered) = sync_channel::<Vec<JobRecord>>(WAITING);
+        let file_error = |why: std::io::Error| Error::File { path: path.to_owned(), why };
+        let file =
+            OpenOptions::new().create(true).write(true).truncate(true).open(path).map_err(file_error)?;
+        let (sender, receiver) = sync_channel::<Vec<JobRecord>>(QUEUED_BUFFERS);
         let writer = std::thread::Builder::new().name("job-log".to_owned()).spawn(move || {
             let mut file = BufWriter::with_capacity(1 << 16, file);
-            for jobs in gathered {
+            for jobs in receiver {
                 jobs.iter().try_for_each(|job| job.write(&mut file))?;
             }
             file.flush()
         });
         let writer = writer.map_err(Error::Start)?;
-        Ok(Self { lines: Some(lines), writer: Some(writer), path: path.to_owned() })
+        Ok(Self { sender: Some(sender), writer: Some(writer), path: path.to_owned() })
     }
 
     pub fn buffer(&self) -> JobBuffer {
-        JobBuffer { jobs: Vec::with_capacity(GATHERED), lines: self.lines.clone() }
+        JobBuffer { jobs: Vec::with_capacity(BUFFER_JOBS), sender: self.sender.clone() }
     }
 
     /// Waits until everything is in the file. Call it once all launchers are gone.
     pub fn finish(&mut self) -> Result<(), Error> {
-        self.lines = None;
+        self.sender = None;
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let written = writer.join().expect("writing lines does not panic");
         written.map_err(|why| Error::File { path: self.path.clone(), why })
@@ -107,23 +108,23 @@ impl JobLog {
 /// One launcher's lines on their way to the file.
 pub(crate) struct JobBuffer {
     jobs: Vec<JobRecord>,
-    lines: Option<SyncSender<Vec<JobRecord>>>,
+    sender: Option<SyncSender<Vec<JobRecord>>>,
 }
 
 impl JobBuffer {
     pub fn push(&mut self, job: JobRecord) {
         self.jobs.push(job);
-        if self.jobs.len() >= GATHERED {
+        if self.jobs.len() >= BUFFER_JOBS {
             self.flush();
         }
     }
 
     pub fn flush(&mut self) {
-        if let Some(lines) = &self.lines
+        if let Some(sender) = &self.sender
             && !self.jobs.is_empty()
         {
             // A full disk ends the writer; `finish` reports that.
-            let _ = lines.send(std::mem::replace(&mut self.jobs, Vec::with_capacity(GATHERED)));
+            let _ = sender.send(std::mem::replace(&mut self.jobs, Vec::with_capacity(BUFFER_JOBS)));
         }
     }
 }
@@ -156,12 +157,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.ndjson");
         let mut log = JobLog::begin(&path).expect("the folder is ours");
-        let mut gather = log.buffer();
+        let mut buffer = log.buffer();
         for number in 0..1000 {
-            gather.push(job(number, if number == 3 { 9 } else { 0x100 }));
+            buffer.push(job(number, if number == 3 { 9 } else { 0x100 }));
         }
-        gather.flush();
-        drop(gather);
+        buffer.flush();
+        drop(buffer);
         log.finish().expect("there is room");
         let text = std::fs::read_to_string(&path).expect("it was written");
         let lines: Vec<serde_json::Value> =

@@ -25,20 +25,20 @@ use std::sync::atomic::Ordering;
 use units::Nanos;
 
 /// Process exits handled per turn.
-const ENDS_A_TURN: usize = 64;
+const EVENTS_PER_TURN: usize = 64;
 /// Arrivals taken up per turn: more come due in a turn only if nothing can keep up.
-const ARRIVALS_A_TURN: usize = 4096;
+const ARRIVALS_PER_TURN: usize = 4096;
 /// How often it checks whether it should end.
-const ASK: Nanos = Nanos::from_millis(20);
+const POLL_INTERVAL: Nanos = Nanos::from_millis(20);
 
 pub(crate) struct LauncherTask {
     pub index: u32,
     /// The trial, counted from 1.
     pub trial: u32,
     /// Processes that it may have alive.
-    pub most: usize,
+    pub max_children: usize,
     /// Arrivals that may wait for it.
-    pub outstanding: u64,
+    pub max_outstanding: u64,
     pub source: ArrivalSource,
     /// The run's start, on the monotonic clock.
     pub run_ns: u64,
@@ -65,8 +65,8 @@ struct Child {
 pub(crate) struct Launcher {
     setup: Arc<Setup>,
     control: Arc<LauncherControl>,
-    teller: Reporter<LauncherReport>,
-    part: LauncherTask,
+    reporter: Reporter<LauncherReport>,
+    task: LauncherTask,
     /// The trial's start, on the monotonic clock.
     start_ns: u64,
     epoll: OwnedFd,
@@ -76,50 +76,50 @@ pub(crate) struct Launcher {
     /// Processes not yet timed out; those that have ended are skipped.
     expiry: TimeoutQueue<SlotKey>,
     over: bool,
-    tally: LauncherCounts,
+    counts: LauncherCounts,
 }
 
 impl Launcher {
     pub fn new(
         setup: Arc<Setup>,
         control: Arc<LauncherControl>,
-        part: LauncherTask,
-        teller: Reporter<LauncherReport>,
+        task: LauncherTask,
+        reporter: Reporter<LauncherReport>,
     ) -> io::Result<Self> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            recorder: Recorder::new(part.load_ends, part.deadline, 0),
+            recorder: Recorder::new(task.load_ends, task.deadline, 0),
             setup,
             control,
-            teller,
-            part,
+            reporter,
+            task,
             start_ns: 0,
             backlog: TimeoutQueue::default(),
             children: Slots::default(),
             expiry: TimeoutQueue::default(),
             over: false,
-            tally: LauncherCounts::default(),
+            counts: LauncherCounts::default(),
         })
     }
 
     /// Runs until the trial that begins at `start_ns` is over and no process is left.
     pub fn run(mut self, start_ns: u64) {
         self.start_ns = start_ns;
-        let mut events = [MaybeUninit::<epoll::Event>::uninit(); ENDS_A_TURN];
+        let mut events = [MaybeUninit::<epoll::Event>::uninit(); EVENTS_PER_TURN];
         loop {
             let now = self.now();
             self.apply_control(now);
             self.expire(now);
             if !self.over {
                 self.cut_slices(now);
-                self.take_up(now);
-                self.start();
+                self.take_arrivals(now);
+                self.start_next();
                 self.end_if_over();
             }
             if self.over && self.children.is_empty() {
                 return self.report_settled();
             }
-            let wait = self.pause();
+            let wait = self.wait_time();
             let ended: Vec<u32> = match epoll::wait(&self.epoll, &mut events, Some(&to_timespec(wait))) {
                 Ok((ended, _)) => ended.iter().map(|event| event.data.u64() as u32).collect(),
                 Err(_) => Vec::new(),
@@ -135,12 +135,12 @@ impl Launcher {
 
     fn apply_control(&mut self, now: Nanos) {
         let kill = self.control.kill.load(Ordering::Relaxed);
-        if (kill || self.control.stop.load(Ordering::Relaxed)) && now < self.part.load_ends {
-            self.part.load_ends = now;
+        if (kill || self.control.stop.load(Ordering::Relaxed)) && now < self.task.load_ends {
+            self.task.load_ends = now;
             self.recorder.cut_load(now);
         }
         if kill {
-            self.part.drain = Nanos::ZERO;
+            self.task.drain = Nanos::ZERO;
             for (_, child) in self.children.iter_mut() {
                 // If it has ended meanwhile, its exit event follows.
                 let _ = pidfd_send_signal(&child.handle, Signal::KILL);
@@ -148,7 +148,7 @@ impl Launcher {
         }
     }
 
-    fn open(&self) -> OpenCounts {
+    fn open_counts(&self) -> OpenCounts {
         OpenCounts {
             in_flight: self.children.len() as u64,
             backlog: self.backlog.len() as u64,
@@ -157,7 +157,7 @@ impl Launcher {
     }
 
     fn cut_slices(&mut self, now: Nanos) {
-        let open = self.open();
+        let open = self.open_counts();
         while let Some(slice) = self.recorder.cut(now, open) {
             self.report_slice(slice);
         }
@@ -166,24 +166,26 @@ impl Launcher {
     fn report_slice(&self, mut slice: Slice) {
         // Starting programs is what is measured here, not a generator's overhead.
         (slice.cpu, slice.run_delay) = (Nanos::ZERO, Nanos::ZERO);
-        self.teller.send(ThreadReport::Slice(Box::new(slice)));
+        self.reporter.send(ThreadReport::Slice(Box::new(slice)));
     }
 
     /// Takes up due arrivals. Delay by a start, or by waiting for a processor that the processes use, is not
     /// the generator's pacing: it is part of the response time, and does not void a trial.
-    fn take_up(&mut self, now: Nanos) {
-        if self.part.source.is_closed_loop() && now >= self.part.load_ends {
+    fn take_arrivals(&mut self, now: Nanos) {
+        if self.task.source.is_closed_loop() && now >= self.task.load_ends {
             return;
         }
-        for _ in 0..ARRIVALS_A_TURN {
-            let room = self.room();
-            let Some((number, due)) = self.part.source.take(now, self.part.load_ends, room) else { return };
-            if self.recorder.outstanding() >= self.part.outstanding {
+        for _ in 0..ARRIVALS_PER_TURN {
+            let free_slots = self.free_slots();
+            let Some((number, due)) = self.task.source.take(now, self.task.load_ends, free_slots) else {
+                return;
+            };
+            if self.recorder.outstanding() >= self.task.max_outstanding {
                 self.recorder.not_started(Outcome::Refused);
                 continue;
             }
             self.recorder.taken(now, now);
-            let number = self.part.first_number + number;
+            let number = self.task.first_number + number;
             self.backlog.push(
                 due,
                 self.setup.timeout,
@@ -193,47 +195,47 @@ impl Launcher {
     }
 
     /// How many more a closed loop may take up: one, to be started at once.
-    fn room(&self) -> usize {
-        usize::from(self.backlog.is_empty() && self.children.len() < self.part.most)
+    fn free_slots(&self) -> usize {
+        usize::from(self.backlog.is_empty() && self.children.len() < self.task.max_children)
     }
 
     /// When the next arrival is to be taken up, if any.
     fn next_due(&mut self, now: Nanos) -> Option<Nanos> {
-        let (room, ends) = (self.room(), self.part.load_ends);
-        if self.part.source.is_closed_loop() && now >= ends {
+        let (free_slots, load_end) = (self.free_slots(), self.task.load_ends);
+        if self.task.source.is_closed_loop() && now >= load_end {
             return None;
         }
-        self.part.source.next_due(room).filter(|due| *due < ends)
+        self.task.source.next_due(free_slots).filter(|due| *due < load_end)
     }
 
     /// Starts the program for the arrival that has waited longest, if there is room.
-    fn start(&mut self) {
-        if self.children.len() >= self.part.most {
+    fn start_next(&mut self) {
+        if self.children.len() >= self.task.max_children {
             return;
         }
         let Some(mut arrival) = self.backlog.pop() else { return };
         let started = self.now();
-        if self.part.source.is_closed_loop() {
+        if self.task.source.is_closed_loop() {
             // In a closed loop nothing waits before it is started.
             arrival.due = started;
         }
-        let began = self.setup.program.start();
+        let spawned = self.setup.program.start();
         let executed = self.now();
-        let (pid, handle) = match began {
+        let (pid, handle) = match spawned {
             Ok(begun) => begun,
             Err(why) => return self.not_started(&arrival, why, executed),
         };
         let data = epoll::EventData::new_u64(self.children.next_number().into());
         if let Err(why) = epoll::add(&self.epoll, &handle, data, epoll::EventFlags::IN) {
             // Its end would go unnoticed: count it as never started.
-            end(pid, &handle);
+            kill_and_reap(pid, &handle);
             return self.not_started(&arrival, why.into(), executed);
         }
         self.recorder.sent(&arrival, started);
-        self.tally.spawn.record(executed - started);
+        self.counts.spawn_times.record(executed - started);
         self.control.started.fetch_add(1, Ordering::Relaxed);
         let alive = self.control.alive.fetch_add(1, Ordering::Relaxed) + 1;
-        self.control.most_alive.fetch_max(alive, Ordering::Relaxed);
+        self.control.max_alive.fetch_max(alive, Ordering::Relaxed);
         let cpu = rustix::thread::sched_getcpu() as u32;
         let key = self.children.insert(Child {
             arrival,
@@ -250,20 +252,20 @@ impl Launcher {
 
     /// A program that cannot be executed now never can; lack of room for a process may pass.
     fn not_started(&mut self, arrival: &OutstandingArrival, why: io::Error, now: Nanos) {
-        let passes =
+        let transient =
             matches!(
                 why.kind(),
                 io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory | io::ErrorKind::Interrupted
             ) || why.raw_os_error().is_some_and(|code| rustix::io::Errno::TXTBSY.raw_os_error() == code);
-        let lack = engine::exhausted_resource(&why);
-        let failure = match lack {
-            Some(lack) => Failure::Lacking(lack),
+        let resource = engine::exhausted_resource(&why);
+        let failure = match resource {
+            Some(resource) => Failure::Lacking(resource),
             None => Failure::Check(format!("not started: {}", engine::reason(&why))),
         };
         self.recorder.failed(arrival, failure, now);
-        if !passes && lack.is_none() {
+        if !transient && resource.is_none() {
             self.control.stop.store(true, Ordering::Relaxed);
-            self.teller.send(ThreadReport::Own(LauncherReport::Fault(why)));
+            self.reporter.send(ThreadReport::Custom(LauncherReport::Fault(why)));
         }
     }
 
@@ -271,39 +273,39 @@ impl Launcher {
     fn handle_exit(&mut self, slot: u32) {
         let Some(pid) = self.children.get_mut(slot).map(|child| child.pid) else { return };
         let ended = self.now();
-        let last_cpu = self.part.log.as_ref().and_then(|_| last_cpu(pid));
+        let last_cpu = self.task.log.as_ref().and_then(|_| last_cpu(pid));
         // If it has not ended yet, another event follows.
-        let Ok(Some(reaped)) = sys::reap(pid) else { return };
+        let Ok(Some(exit)) = sys::reap(pid) else { return };
         let Some(child) = self.children.remove(slot) else { return };
         let _ = epoll::delete(&self.epoll, &child.handle);
         self.control.alive.fetch_sub(1, Ordering::Relaxed);
-        self.tally.alive_ns += (ended - child.started).0;
-        self.tally.ended += 1;
+        self.counts.alive_ns += (ended - child.started).0;
+        self.counts.ended += 1;
         if !child.given_up {
-            self.count(&child, reaped.status, ended);
+            self.record_exit(&child, exit.status, ended);
         }
-        let since_run = |at: Nanos| Nanos((self.start_ns + at.0).saturating_sub(self.part.run_ns));
-        if let Some(log) = &mut self.part.log {
+        let since_run = |at: Nanos| Nanos((self.start_ns + at.0).saturating_sub(self.task.run_ns));
+        if let Some(log) = &mut self.task.log {
             log.push(JobRecord {
-                trial: self.part.trial,
+                trial: self.task.trial,
                 number: child.arrival.number,
                 pid: child.pid.as_raw_nonzero().get(),
                 due: since_run(child.arrival.due),
                 started: since_run(child.started),
                 executed: since_run(child.executed),
                 ended: since_run(ended),
-                user: reaped.user,
-                system: reaped.system,
-                status: reaped.status,
+                user: exit.user,
+                system: exit.system,
+                status: exit.status,
                 timed_out: child.timed_out,
-                launcher: self.part.index,
+                launcher: self.task.index,
                 launcher_cpu: child.cpu,
                 last_cpu,
             });
         }
     }
 
-    fn count(&mut self, child: &Child, status: ExitStatus, ended: Nanos) {
+    fn record_exit(&mut self, child: &Child, status: ExitStatus, ended: Nanos) {
         let recorder = &mut self.recorder;
         let code = status.code().and_then(|code| u16::try_from(code).ok());
         recorder.count_status(code);
@@ -329,7 +331,7 @@ impl Launcher {
                 self.recorder.given_up(&child.arrival, Outcome::Timeout, now);
             }
         }
-        while !self.part.source.is_closed_loop()
+        while !self.task.source.is_closed_loop()
             && let Some(arrival) = self.backlog.pop_expired(now, Nanos::MAX, |_| true)
         {
             self.recorder.given_up(&arrival, Outcome::Timeout, now);
@@ -338,20 +340,20 @@ impl Launcher {
 
     fn end_if_over(&mut self) {
         let now = self.now();
-        let none = self.recorder.outstanding() == 0;
-        if self.part.source.is_closed_loop() && none && self.part.source.is_exhausted() {
-            self.part.load_ends = self.part.load_ends.min(now);
+        let nothing_outstanding = self.recorder.outstanding() == 0;
+        if self.task.source.is_closed_loop() && nothing_outstanding && self.task.source.is_exhausted() {
+            self.task.load_ends = self.task.load_ends.min(now);
             self.recorder.cut_load(now);
         }
-        let ends = self.part.load_ends;
-        let idle = none && self.next_due(now).is_none();
-        if now < ends || (now < ends + self.part.drain && !idle) {
+        let load_end = self.task.load_ends;
+        let idle = nothing_outstanding && self.next_due(now).is_none();
+        if now < load_end || (now < load_end + self.task.drain && !idle) {
             return;
         }
         self.cut_slices(now);
-        let open = self.open();
+        let open = self.open_counts();
         // Due but never taken up: it was delayed that long.
-        while self.part.source.take(Nanos::MAX, ends, 0).is_some() {
+        while self.task.source.take(Nanos::MAX, load_end, 0).is_some() {
             self.recorder.not_started(Outcome::Unfinished);
         }
         while let Some(arrival) = self.backlog.pop() {
@@ -363,42 +365,42 @@ impl Launcher {
         }
         let slice = self.recorder.finish(now, open);
         self.report_slice(slice);
-        self.teller.send(ThreadReport::Over(ends));
+        self.reporter.send(ThreadReport::Over(load_end));
         self.over = true;
     }
 
     fn report_settled(mut self) {
-        if let Some(log) = &mut self.part.log {
+        if let Some(log) = &mut self.task.log {
             log.flush();
         }
-        let tally = Box::new(std::mem::take(&mut self.tally));
-        self.teller.send(ThreadReport::Own(LauncherReport::Tally(tally)));
-        self.teller.send(ThreadReport::Settled);
+        let counts = Box::new(std::mem::take(&mut self.counts));
+        self.reporter.send(ThreadReport::Custom(LauncherReport::Counts(counts)));
+        self.reporter.send(ThreadReport::Settled);
     }
 
     /// How long there is nothing to do, unless a process ends.
-    fn pause(&mut self) -> Nanos {
+    fn wait_time(&mut self) -> Nanos {
         let now = self.now();
-        let room = self.children.len() < self.part.most;
+        let has_room = self.children.len() < self.task.max_children;
         let expiry = self.expiry.next_expiry(Nanos::MAX);
         if self.over {
-            return expiry.map_or(ASK, |at| (at - now).min(ASK));
+            return expiry.map_or(POLL_INTERVAL, |at| (at - now).min(POLL_INTERVAL));
         }
-        if room && !self.backlog.is_empty() {
+        if has_room && !self.backlog.is_empty() {
             return Nanos::ZERO;
         }
-        let load_ends = self.part.load_ends;
+        let load_ends = self.task.load_ends;
         let due = self.next_due(now);
-        let over = if now < load_ends { load_ends } else { load_ends + self.part.drain };
-        let waits = self.backlog.next_expiry(Nanos::MAX);
-        let moments = [due, Some(over), Some(self.recorder.slice_ends()), expiry, waits];
-        let next = moments.into_iter().flatten().min().unwrap_or(Nanos::MAX);
-        (next - now).min(ASK)
+        let end = if now < load_ends { load_ends } else { load_ends + self.task.drain };
+        let backlog_expiry = self.backlog.next_expiry(Nanos::MAX);
+        let deadlines = [due, Some(end), Some(self.recorder.slice_ends()), expiry, backlog_expiry];
+        let next = deadlines.into_iter().flatten().min().unwrap_or(Nanos::MAX);
+        (next - now).min(POLL_INTERVAL)
     }
 }
 
 /// Kills a process that was just started, and waits for it: it ends as soon as it runs.
-fn end(pid: Pid, handle: &OwnedFd) {
+fn kill_and_reap(pid: Pid, handle: &OwnedFd) {
     let _ = pidfd_send_signal(handle, Signal::KILL);
     let mut fds = [PollFd::new(handle, PollFlags::IN)];
     while matches!(sys::reap(pid), Ok(None)) {

@@ -51,7 +51,7 @@ use sys::task::PreparedProgram;
 use units::Nanos;
 
 /// A launcher's descriptors, besides one per process.
-const SPARE: u64 = 16;
+const SPARE_DESCRIPTORS: u64 = 16;
 
 /// What stays the same over all trials.
 struct Setup {
@@ -70,11 +70,11 @@ pub struct StormStats {
     /// Processes that have ended and were waited for.
     pub ended: u64,
     /// The most alive at once.
-    pub alive_most: u64,
+    pub max_alive: u64,
     /// The sum of their lifetimes.
     pub alive_ns: u64,
     /// From the call that starts a program until it is executed.
-    pub spawn: Histogram,
+    pub spawn_times: Histogram,
     /// The whole machine, second by second, during the load.
     pub machine: Vec<MachineSecond>,
 }
@@ -83,7 +83,7 @@ struct RunningTrial {
     /// On the monotonic clock.
     start_ns: u64,
     control: Arc<LauncherControl>,
-    crew: ReportCollector<LauncherReport>,
+    collector: ReportCollector<LauncherReport>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -98,7 +98,7 @@ pub struct Storm {
     run_ns: u64,
     next_number: u64,
     trial: Option<RunningTrial>,
-    accounts: Vec<StormStats>,
+    all_stats: Vec<StormStats>,
     fault: Option<io::Error>,
 }
 
@@ -107,8 +107,8 @@ impl Storm {
     ///
     /// Fails if a file cannot be written, or if there is no room for this many processes at once.
     pub fn new(command: &ProgramCommand, options: StormOptions) -> Result<Self, Error> {
-        let environment = std::env::vars_os().chain(command.added.iter().cloned());
-        let program = PreparedProgram::new(&command.path, command.words.iter().skip(1), environment)
+        let environment = std::env::vars_os().chain(command.environment.iter().cloned());
+        let program = PreparedProgram::new(&command.path, command.argv.iter().skip(1), environment)
             .map_err(|why| Error::NotExecutable { path: command.path.clone(), why: reason(&why) })?;
         let file = |path: &str| {
             let opened = OpenOptions::new().read(true).write(true).open(path);
@@ -125,7 +125,7 @@ impl Storm {
         let log = options.log.as_deref().map(JobLog::begin).transpose()?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
         let launchers = processors.min(options.parallel).clamp(1, THREADS_MOST);
-        let room = sys::raise_nofile().0.saturating_sub(SPARE) * u64::from(launchers);
+        let room = sys::raise_nofile().0.saturating_sub(SPARE_DESCRIPTORS) * u64::from(launchers);
         if u64::from(options.parallel) > room {
             return Err(Error::Descriptors { wanted: options.parallel, room });
         }
@@ -139,7 +139,7 @@ impl Storm {
             run_ns: sys::monotonic_ns(),
             next_number: 0,
             trial: None,
-            accounts: Vec::new(),
+            all_stats: Vec::new(),
             fault: None,
         })
     }
@@ -152,15 +152,15 @@ impl Storm {
     ) -> io::Result<RunningTrial> {
         let drawn = Arc::new(AtomicU64::new(0));
         let (launchers, parallel) = (self.launchers, self.options.parallel);
-        let (tellers, crew) = ReportCollector::channel(launchers as usize);
-        let mut goes = Vec::new();
+        let (reporters, collector) = ReportCollector::channel(launchers as usize);
+        let mut start_senders = Vec::new();
         let mut threads = Vec::new();
-        for (index, teller) in (0..launchers).zip(tellers) {
-            let part = LauncherTask {
+        for (index, reporter) in (0..launchers).zip(reporters) {
+            let task = LauncherTask {
                 index,
-                trial: self.accounts.len() as u32,
-                most: (parallel / launchers + u32::from(index < parallel % launchers)) as usize,
-                outstanding: (self.options.outstanding / u64::from(launchers)).max(1),
+                trial: self.all_stats.len() as u32,
+                max_children: (parallel / launchers + u32::from(index < parallel % launchers)) as usize,
+                max_outstanding: (self.options.outstanding / u64::from(launchers)).max(1),
                 source: ArrivalSource::new(offer, index, launchers, &drawn),
                 run_ns: self.run_ns,
                 load_ends: offer.latest_end(),
@@ -169,27 +169,27 @@ impl Storm {
                 first_number: self.next_number,
                 log: self.log.as_ref().map(JobLog::buffer),
             };
-            let ((ready, is_ready), (go, gone)) = (channel(), channel());
+            let ((ready_sender, ready_receiver), (start_sender, start_receiver)) = (channel(), channel());
             let (setup, control) = (Arc::clone(&self.setup), Arc::clone(control));
             let (null, output) = (Arc::clone(&self.null), Arc::clone(&self.output));
             let thread = std::thread::Builder::new().name(format!("storm-{index}"));
             threads.push(thread.spawn(move || {
                 let files = [null.as_fd(), output.as_fd()];
-                run_launcher(setup, control, part, &files, teller, &ready, &gone);
+                run_launcher(setup, control, task, &files, reporter, &ready_sender, &start_receiver);
             })?);
-            is_ready.recv().map_err(|_| io::Error::from(io::ErrorKind::Interrupted))??;
-            goes.push(go);
+            ready_receiver.recv().map_err(|_| io::Error::from(io::ErrorKind::Interrupted))??;
+            start_senders.push(start_sender);
         }
         let start_ns = sys::monotonic_ns() + LEAD.0;
-        goes.iter().for_each(|go| {
-            let _ = go.send(start_ns);
+        start_senders.iter().for_each(|sender| {
+            let _ = sender.send(start_ns);
         });
-        Ok(RunningTrial { start_ns, control: Arc::clone(control), crew, threads })
+        Ok(RunningTrial { start_ns, control: Arc::clone(control), collector, threads })
     }
 
     /// Each trial's statistics, in order; the last is complete once settled.
     pub fn trial_stats(&self) -> &[StormStats] {
-        &self.accounts
+        &self.all_stats
     }
 
     /// Why the program cannot be executed, once that is known.
@@ -213,16 +213,16 @@ impl LoadGenerator for Storm {
         drain: Nanos,
         on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+        next_command: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
     ) -> TrialCounts {
         self.settle(Nanos::ZERO, &|| false);
         let control = Arc::new(LauncherControl::default());
-        self.accounts.push(StormStats::default());
+        self.all_stats.push(StormStats::default());
         let began = ClockSample::now();
         on_begin(began);
         let started = self.start(offer, drain, &control);
-        let Self { trial, accounts, fault, .. } = self;
-        let RunningTrial { start_ns, crew, .. } = match started {
+        let Self { trial, all_stats, fault, .. } = self;
+        let RunningTrial { start_ns, collector, .. } = match started {
             Ok(started) => trial.insert(started),
             Err(why) => {
                 *fault = Some(why);
@@ -230,48 +230,55 @@ impl LoadGenerator for Storm {
             }
         };
         let sampler = Sampler::begin(Arc::clone(&control.alive));
-        let obey = |wish, _| match wish {
+        let apply = |command, _| match command {
             LoadCommand::Kill => control.kill.store(true, Ordering::Relaxed),
             _ => control.stop.store(true, Ordering::Relaxed),
         };
-        let mut counted =
-            crew.collect_trial(*start_ns, on_slice, wish, obey, |told| store_report(told, accounts, fault));
+        let mut counted = collector.collect_trial(*start_ns, on_slice, next_command, apply, |report| {
+            store_report(report, all_stats, fault)
+        });
         counted.members.push(MemberFigures::from_slice(
             &counted.total,
             ClockSample::now().stolen_since(&began),
             None,
         ));
         self.next_number += counted.total.due;
-        if let Some(account) = accounts.last_mut() {
-            account.loaded = counted.loaded;
-            account.machine = sampler.map(Sampler::end).unwrap_or_default();
+        if let Some(stats) = all_stats.last_mut() {
+            stats.loaded = counted.loaded;
+            stats.machine = sampler.map(Sampler::end).unwrap_or_default();
         }
         counted
     }
 
     /// Afterwards the trial's statistics are complete.
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
-        let Some(RunningTrial { control, mut crew, threads, .. }) = self.trial.take() else {
+        let Some(RunningTrial { control, mut collector, threads, .. }) = self.trial.take() else {
             return Some(Nanos::ZERO);
         };
-        let Self { accounts, fault, .. } = self;
+        let Self { all_stats, fault, .. } = self;
         let kill = || control.kill.store(true, Ordering::Relaxed);
-        let took = crew.settle(limit, interrupted, || {}, kill, |told| store_report(told, accounts, fault));
+        let took = collector.settle(
+            limit,
+            interrupted,
+            || {},
+            kill,
+            |report| store_report(report, all_stats, fault),
+        );
         threads.into_iter().for_each(|thread| thread.join().expect("it has told that nothing is left"));
-        if let Some(account) = accounts.last_mut() {
-            account.started = control.started.load(Ordering::Relaxed);
-            account.alive_most = control.most_alive.load(Ordering::Relaxed);
+        if let Some(stats) = all_stats.last_mut() {
+            stats.started = control.started.load(Ordering::Relaxed);
+            stats.max_alive = control.max_alive.load(Ordering::Relaxed);
         }
         took
     }
 }
 
 /// Adds a launcher's report to its trial's statistics; the first fault is kept.
-fn store_report(told: LauncherReport, accounts: &mut [StormStats], fault: &mut Option<io::Error>) {
-    match told {
+fn store_report(report: LauncherReport, all_stats: &mut [StormStats], fault: &mut Option<io::Error>) {
+    match report {
         LauncherReport::Fault(why) => _ = fault.get_or_insert(why),
-        LauncherReport::Tally(tally) => {
-            accounts.last_mut().into_iter().for_each(|account| account.add(&tally))
+        LauncherReport::Counts(counts) => {
+            all_stats.last_mut().into_iter().for_each(|stats| stats.add(&counts))
         }
     }
 }
@@ -281,7 +288,7 @@ impl Drop for Storm {
         if let Some(trial) = self.trial.take() {
             trial.control.kill.store(true, Ordering::Relaxed);
             // So that no launcher blocks on a report that nobody will read.
-            drop(trial.crew);
+            drop(trial.collector);
             // They use descriptors of ours until they end.
             trial.threads.into_iter().for_each(|thread| drop(thread.join()));
         }
@@ -289,29 +296,29 @@ impl Drop for Storm {
 }
 
 impl StormStats {
-    fn add(&mut self, tally: &LauncherCounts) {
-        self.ended += tally.ended;
-        self.alive_ns += tally.alive_ns;
-        self.spawn.merge(&tally.spawn);
+    fn add(&mut self, counts: &LauncherCounts) {
+        self.ended += counts.ended;
+        self.alive_ns += counts.alive_ns;
+        self.spawn_times.merge(&counts.spawn_times);
     }
 }
 
 fn run_launcher(
     setup: Arc<Setup>,
     control: Arc<LauncherControl>,
-    part: LauncherTask,
+    task: LauncherTask,
     files: &[std::os::fd::BorrowedFd<'_>; 2],
-    teller: Reporter<LauncherReport>,
+    reporter: Reporter<LauncherReport>,
     ready: &Sender<io::Result<()>>,
-    go: &Receiver<u64>,
+    start: &Receiver<u64>,
 ) {
     let [null, output] = files;
     // A child inherits what this thread has open: nothing but its three streams.
-    let own = sys::unshare_descriptors(files)
+    let redirected = sys::unshare_descriptors(files)
         .and_then(|()| Ok(rustix::stdio::dup2_stdin(null)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stdout(output)?))
         .and_then(|()| Ok(rustix::stdio::dup2_stderr(output)?));
-    let launcher = own.and_then(|()| Launcher::new(setup, control, part, teller));
+    let launcher = redirected.and_then(|()| Launcher::new(setup, control, task, reporter));
     let launcher = match launcher {
         Ok(launcher) => launcher,
         Err(why) => {
@@ -321,7 +328,7 @@ fn run_launcher(
     };
     let _ = ready.send(Ok(()));
     // If the sender is gone, another launcher failed to start.
-    let Ok(start_ns) = go.recv() else { return };
+    let Ok(start_ns) = start.recv() else { return };
     // A closed loop has no due times to hold it back, and there is no time before the trial.
     std::thread::sleep(Duration::from_nanos(start_ns.saturating_sub(sys::monotonic_ns())));
     launcher.run(start_ns);

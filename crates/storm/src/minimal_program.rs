@@ -27,7 +27,7 @@ impl MinimalProgram {
         // By our process number, not as "self": launchers have descriptor tables of their own, and every
         // process that looked there would create another folder of /proc.
         let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()));
-        ProgramCommand { words: vec![OsString::from("bare")], path, added: Vec::new() }
+        ProgramCommand { argv: vec![OsString::from("bare")], path, environment: Vec::new() }
     }
 }
 
@@ -36,14 +36,14 @@ pub fn cpuid_time() -> Option<Nanos> {
     #[cfg(target_arch = "x86_64")]
     {
         const BLOCKS: usize = 21;
-        const EACH: u64 = 20;
+        const CALLS_PER_BLOCK: u64 = 20;
         let mut blocks: Vec<u64> = (0..BLOCKS)
             .map(|_| {
                 let began = sys::monotonic_ns();
-                for _ in 0..EACH {
+                for _ in 0..CALLS_PER_BLOCK {
                     std::hint::black_box(std::arch::x86_64::__cpuid(0));
                 }
-                (sys::monotonic_ns() - began) / EACH
+                (sys::monotonic_ns() - began) / CALLS_PER_BLOCK
             })
             .collect();
         blocks.sort_unstable();
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn it_can_be_executed_and_ends_well() {
-        let bare = MinimalProgram::new().expect("memory can be executed here");
-        let status = std::process::Command::new(bare.command().path).status().expect("it is a program");
+        let program = MinimalProgram::new().expect("memory can be executed here");
+        let status = std::process::Command::new(program.command().path).status().expect("it is a program");
         assert_eq!(status.code(), Some(0));
     }
 }

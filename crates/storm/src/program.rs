@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The search path if the environment has none (execvp(3)).
-const USUAL: &str = "/bin:/usr/bin";
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// An executable program, with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub struct ProgramCommand {
     /// The file.
     pub path: PathBuf,
     /// Its name as typed, and its arguments.
-    pub words: Vec<OsString>,
+    pub argv: Vec<OsString>,
     /// Added to torment's own environment.
-    pub added: Vec<(OsString, OsString)>,
+    pub environment: Vec<(OsString, OsString)>,
 }
 
 impl ProgramCommand {
@@ -29,16 +29,16 @@ impl ProgramCommand {
     ///
     /// Fails if there is none, or if it cannot be executed, and says what was looked at.
     pub fn find(words: &[OsString], search: Option<&OsStr>) -> Result<Self, Error> {
-        let [name, ..] = words else { return Err(Error::Nothing) };
+        let [name, ..] = words else { return Err(Error::NoCommand) };
         if name.is_empty() {
-            return Err(Error::Nothing);
+            return Err(Error::NoCommand);
         }
-        let command = |path: PathBuf| Self { path, words: words.to_vec(), added: Vec::new() };
+        let command = |path: PathBuf| Self { path, argv: words.to_vec(), environment: Vec::new() };
         if name.as_bytes().contains(&b'/') {
             let path = PathBuf::from(name);
             return check_executable(&path).map(|()| command(path));
         }
-        let search = search.filter(|search| !search.is_empty()).unwrap_or(OsStr::new(USUAL));
+        let search = search.filter(|search| !search.is_empty()).unwrap_or(OsStr::new(DEFAULT_PATH));
         let mut refused = None;
         for folder in std::env::split_paths(search) {
             // An empty entry is the current directory.
@@ -56,9 +56,9 @@ impl ProgramCommand {
     }
 
     /// A copy with one more environment variable.
-    pub fn with(&self, (name, value): (&str, &str)) -> Self {
+    pub fn with_env(&self, (name, value): (&str, &str)) -> Self {
         let mut other = self.clone();
-        other.added.push((name.into(), value.into()));
+        other.environment.push((name.into(), value.into()));
         other
     }
 
@@ -74,7 +74,7 @@ impl ProgramCommand {
 
     /// As typed into a shell.
     pub fn shell_text(&self) -> String {
-        let words: Vec<String> = self.words.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+        let words: Vec<String> = self.argv.iter().map(|word| quoted(&word.to_string_lossy())).collect();
         words.join(" ")
     }
 }

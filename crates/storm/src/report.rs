@@ -15,7 +15,7 @@ pub(crate) struct LauncherControl {
     /// Processes alive.
     pub alive: Arc<AtomicU64>,
     /// The most alive at once.
-    pub most_alive: AtomicU64,
+    pub max_alive: AtomicU64,
     /// Processes started.
     pub started: AtomicU64,
 }
@@ -25,14 +25,14 @@ pub(crate) enum LauncherReport {
     /// The program cannot be executed at all.
     Fault(io::Error),
     /// Its counts, once nothing that it started is running.
-    Tally(Box<LauncherCounts>),
+    Counts(Box<LauncherCounts>),
 }
 
 /// What a launcher has counted besides its slices.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LauncherCounts {
     /// From the call that starts a program to its return: the program is executed by then.
-    pub spawn: Histogram,
+    pub spawn_times: Histogram,
     /// The sum of the processes' lifetimes.
     pub alive_ns: u64,
     /// Processes that have ended and were waited for.

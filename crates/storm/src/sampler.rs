@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use sys::Ticks;
 
 /// The sampling interval.
-const EVERY: Duration = Duration::from_millis(100);
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// Samples per block: /proc/stat counts in ticks of 10 ms, so less than a second says little.
-const LOOKS: u32 = 10;
+const SAMPLES_PER_BLOCK: u32 = 10;
 
 /// The machine over one second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +30,7 @@ pub struct MachineSecond {
     /// Live processes of the storm, on average.
     pub alive: f64,
     /// The most tasks in our control group (`pids.current`), if counted.
-    pub group: Option<u64>,
+    pub cgroup_tasks: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ impl StatReading {
 
 /// The sampling thread.
 pub(crate) struct Sampler {
-    ends: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
     thread: JoinHandle<Vec<MachineSecond>>,
 }
 
@@ -62,40 +62,40 @@ impl Sampler {
     /// cannot be read.
     pub fn begin(alive: Arc<AtomicU64>) -> Option<Self> {
         let first = StatReading::now()?;
-        let ends = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&ends);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stop_flag = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("sampler".to_owned());
-        Some(Self { ends, thread: thread.spawn(move || sample_machine(first, &told, &alive)).ok()? })
+        Some(Self { stop, thread: thread.spawn(move || sample_machine(first, &stop_flag, &alive)).ok()? })
     }
 
     /// Takes a last sample and returns all blocks; the last may be shorter.
     pub fn end(self) -> Vec<MachineSecond> {
-        self.ends.store(true, Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
         self.thread.join().expect("reading /proc does not panic")
     }
 }
 
-fn sample_machine(mut first: StatReading, ends: &AtomicBool, alive: &AtomicU64) -> Vec<MachineSecond> {
-    let group = group();
-    let over = || ends.load(Ordering::Relaxed);
+fn sample_machine(mut first: StatReading, stop: &AtomicBool, alive: &AtomicU64) -> Vec<MachineSecond> {
+    let pids_file = cgroup_pids_file();
+    let stopped = || stop.load(Ordering::Relaxed);
     let mut blocks = Vec::new();
     loop {
-        let (mut looks, mut running, mut present, mut most) = (0, 0, 0, None);
+        let (mut samples, mut running_sum, mut alive_sum, mut max_tasks) = (0, 0, 0, None);
         let mut last = first;
-        while looks < LOOKS {
-            if !over() {
-                let next = first.at + EVERY * (looks + 1);
+        while samples < SAMPLES_PER_BLOCK {
+            if !stopped() {
+                let next = first.at + SAMPLE_INTERVAL * (samples + 1);
                 std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
             }
             // Woken to end, it takes one more sample.
             let Some(next) = StatReading::now() else { return blocks };
             last = next;
-            looks += 1;
-            running += next.running;
-            present += alive.load(Ordering::Relaxed);
-            most = most.max(group.as_ref().and_then(read_number));
-            if over() {
+            samples += 1;
+            running_sum += next.running;
+            alive_sum += alive.load(Ordering::Relaxed);
+            max_tasks = max_tasks.max(pids_file.as_ref().and_then(read_number));
+            if stopped() {
                 break;
             }
         }
@@ -104,11 +104,11 @@ fn sample_machine(mut first: StatReading, ends: &AtomicBool, alive: &AtomicU64) 
             time: last.at - first.at,
             switches: last.switches.saturating_sub(first.switches),
             created: last.created.saturating_sub(first.created),
-            running: running as f64 / f64::from(looks),
-            alive: present as f64 / f64::from(looks),
-            group: most,
+            running: running_sum as f64 / f64::from(samples),
+            alive: alive_sum as f64 / f64::from(samples),
+            cgroup_tasks: max_tasks,
         });
-        if over() {
+        if stopped() {
             return blocks;
         }
         first = last;
@@ -116,9 +116,9 @@ fn sample_machine(mut first: StatReading, ends: &AtomicBool, alive: &AtomicU64) 
 }
 
 /// The file that counts the tasks of our control group, if any. The topmost group has none.
-fn group() -> Option<PathBuf> {
-    let place = cgroups::read(std::process::id()).ok()?;
-    let file = place.pids.groups.first()?.folder.join("pids.current");
+fn cgroup_pids_file() -> Option<PathBuf> {
+    let paths = cgroups::read(std::process::id()).ok()?;
+    let file = paths.pids.groups.first()?.folder.join("pids.current");
     file.is_file().then_some(file)
 }
 

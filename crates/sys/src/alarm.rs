@@ -33,11 +33,11 @@ mod tests {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
 
     /// Set when this test is run again in a process of its own, to be ended there.
-    const ASKED: &str = "TORMENT_TEST_ALARM";
+    const CHILD_VARIABLE: &str = "TORMENT_TEST_ALARM";
 
     #[test]
     fn it_ends_who_waits_for_ever() {
-        if std::env::var_os(ASKED).is_some() {
+        if std::env::var_os(CHILD_VARIABLE).is_some() {
             drop(Alarm::within(Duration::from_millis(1)));
             std::thread::sleep(Duration::from_millis(1500));
             let _alarm = Alarm::within(Duration::from_secs(1));
@@ -45,11 +45,11 @@ mod tests {
                 std::thread::park();
             }
         }
-        let own = std::env::current_exe().expect("every Linux tells");
-        let mut command = std::process::Command::new(own);
+        let executable = std::env::current_exe().expect("every Linux tells");
+        let mut command = std::process::Command::new(executable);
         command
             .args(["alarm::tests::it_ends_who_waits_for_ever", "--exact"])
-            .env(ASKED, "1")
+            .env(CHILD_VARIABLE, "1")
             .process_group(0);
         let began = std::time::Instant::now();
         let ended = command.output().expect("it was started once already");

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Signals that ask a program to end; not SIGHUP, which nohup(1) has it ignore on purpose.
-const ASKING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+const TERMINATION_SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 
 /// Has the program of `command`, before its first instruction, enter the control groups whose open
 /// `cgroup.procs` are given, run on these processors only (all of ours if none is named), and be sent `death`
@@ -21,7 +21,7 @@ const ASKING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
 /// Fails as [`check_processors`] does. What the kernel refuses later, [`Command::spawn`] reports.
 pub fn configure_child(
     command: &mut Command,
-    death: Signal,
+    death_signal: Signal,
     processors: &[u32],
     groups: Vec<OwnedFd>,
 ) -> io::Result<()> {
@@ -38,11 +38,11 @@ pub fn configure_child(
         if bound {
             sched_setaffinity(None, &set)?;
         }
-        for signal in ASKING {
+        for signal in TERMINATION_SIGNALS {
             // SAFETY: a system call that changes this child alone; no handler is installed.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
-        set_parent_process_death_signal(Some(death))?;
+        set_parent_process_death_signal(Some(death_signal))?;
         // If the parent ended before the call above, its signal never comes.
         if getppid() != Some(parent) {
             return Err(rustix::io::Errno::SRCH.into());
@@ -75,9 +75,9 @@ mod tests {
         command.args(["-c", "grep Cpus_allowed_list /proc/self/status"]);
         let group = file.try_clone().expect("a descriptor is free").into();
         configure_child(&mut command, Signal::KILL, &[first], vec![group]).expect("it is ours to run on");
-        let said = command.output().expect("every Linux has a shell");
-        let said = String::from_utf8_lossy(&said.stdout).into_owned();
-        assert_eq!(said.split_whitespace().last(), Some(first.to_string().as_str()), "{said}");
+        let output = command.output().expect("every Linux has a shell");
+        let cpu_list = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(cpu_list.split_whitespace().last(), Some(first.to_string().as_str()), "{cpu_list}");
         let mut text = String::new();
         file.rewind().expect("a file");
         file.read_to_string(&mut text).expect("a file");
@@ -94,16 +94,16 @@ mod tests {
             let mut command = Command::new("/bin/grep");
             command.args(["SigIgn", "/proc/self/status"]);
             change(&mut command);
-            let said = command.output().expect("every Linux has it").stdout;
-            let said = String::from_utf8_lossy(&said).into_owned();
-            let mask = said.split_whitespace().last().and_then(|word| u64::from_str_radix(word, 16).ok());
+            let output = command.output().expect("every Linux has it").stdout;
+            let line = String::from_utf8_lossy(&output).into_owned();
+            let mask = line.split_whitespace().last().and_then(|word| u64::from_str_radix(word, 16).ok());
             mask.expect("a mask") >> (libc::SIGQUIT - 1) & 1
         };
         assert_eq!(ignored(&|_| {}), 1, "it would be inherited");
-        let asked = |command: &mut Command| {
+        let configured = |command: &mut Command| {
             configure_child(command, Signal::KILL, &[], Vec::new()).expect("nothing is asked");
         };
-        assert_eq!(ignored(&asked), 0);
+        assert_eq!(ignored(&configured), 0);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use units::Bytes;
 /// Neither is destroyed at the end, for another process may still wait: they hold nothing but their memory.
 #[derive(Debug)]
 pub struct Condition {
-    place: NonNull<Inner>,
+    inner: NonNull<Inner>,
     _memory: AnonymousMapping,
 }
 
@@ -33,21 +33,21 @@ impl Condition {
     /// Starts at 0; shared by the threads of this process, or between processes.
     pub fn new(between_processes: bool) -> io::Result<Self> {
         let memory = AnonymousMapping::anonymous(Bytes(size_of::<Inner>() as u64), libc::MAP_SHARED)?;
-        let this = Self { place: memory.place().0.cast(), _memory: memory };
-        let who =
+        let this = Self { inner: memory.raw_parts().0.cast(), _memory: memory };
+        let sharing =
             if between_processes { libc::PTHREAD_PROCESS_SHARED } else { libc::PTHREAD_PROCESS_PRIVATE };
         // SAFETY: a mapping is page-aligned, has room for an `Inner`, and nobody else knows of it yet. The
         // attributes are initialised before use, and hold nothing to be released in this C library; the number
         // is zero, as is all of a new mapping.
         unsafe {
             let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
-            done(libc::pthread_mutexattr_init(&raw mut attributes))?;
-            done(libc::pthread_mutexattr_setpshared(&raw mut attributes, who))?;
-            done(libc::pthread_mutex_init(this.mutex(), &raw const attributes))?;
+            check(libc::pthread_mutexattr_init(&raw mut attributes))?;
+            check(libc::pthread_mutexattr_setpshared(&raw mut attributes, sharing))?;
+            check(libc::pthread_mutex_init(this.mutex(), &raw const attributes))?;
             let mut attributes: libc::pthread_condattr_t = std::mem::zeroed();
-            done(libc::pthread_condattr_init(&raw mut attributes))?;
-            done(libc::pthread_condattr_setpshared(&raw mut attributes, who))?;
-            done(libc::pthread_cond_init(this.changed(), &raw const attributes))?;
+            check(libc::pthread_condattr_init(&raw mut attributes))?;
+            check(libc::pthread_condattr_setpshared(&raw mut attributes, sharing))?;
+            check(libc::pthread_cond_init(this.changed(), &raw const attributes))?;
         }
         Ok(this)
     }
@@ -55,23 +55,23 @@ impl Condition {
     /// Locks the mutex; the guard releases it only while it waits for the number.
     pub fn lock(&self) -> io::Result<ConditionGuard<'_>> {
         // SAFETY: the mutex was initialised in `new`, and its memory lives as long as `self` is borrowed.
-        done(unsafe { libc::pthread_mutex_lock(self.mutex()) })?;
-        Ok(ConditionGuard { condition: self, stays: PhantomData })
+        check(unsafe { libc::pthread_mutex_lock(self.mutex()) })?;
+        Ok(ConditionGuard { condition: self, not_send: PhantomData })
     }
 
     fn mutex(&self) -> *mut libc::pthread_mutex_t {
         // SAFETY: the pointer is to an `Inner`, of which this is a field; no reference is made.
-        unsafe { &raw mut (*self.place.as_ptr()).mutex }
+        unsafe { &raw mut (*self.inner.as_ptr()).mutex }
     }
 
     fn changed(&self) -> *mut libc::pthread_cond_t {
         // SAFETY: as in `mutex`.
-        unsafe { &raw mut (*self.place.as_ptr()).changed }
+        unsafe { &raw mut (*self.inner.as_ptr()).changed }
     }
 
     fn number(&self) -> &AtomicU32 {
         // SAFETY: a field of an `Inner` that lives as long as `self`, and is only used as an atomic.
-        unsafe { &(*self.place.as_ptr()).number }
+        unsafe { &(*self.inner.as_ptr()).number }
     }
 }
 
@@ -80,7 +80,7 @@ impl Condition {
 pub struct ConditionGuard<'a> {
     condition: &'a Condition,
     /// Only the thread that locked a mutex may unlock it.
-    stays: PhantomData<*const ()>,
+    not_send: PhantomData<*const ()>,
 }
 
 impl ConditionGuard<'_> {
@@ -99,7 +99,7 @@ impl ConditionGuard<'_> {
         while self.condition.number().load(Ordering::Relaxed) != number {
             // SAFETY: both were initialised in `new`, for the same processes; their memory lives while
             // borrowed; and this thread holds the mutex: `self`, which is not `Send`, proves it.
-            done(unsafe { libc::pthread_cond_wait(self.condition.changed(), self.condition.mutex()) })?;
+            check(unsafe { libc::pthread_cond_wait(self.condition.changed(), self.condition.mutex()) })?;
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Drop for ConditionGuard<'_> {
 }
 
 /// pthread functions return the error instead of setting `errno`.
-fn done(code: libc::c_int) -> io::Result<()> {
+fn check(code: libc::c_int) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
@@ -128,22 +128,22 @@ mod tests {
             let rounds = 5000;
             std::thread::scope(|scope| {
                 let other = scope.spawn(|| {
-                    let mut held = condition.lock().expect("it is not held by this thread");
+                    let mut guard = condition.lock().expect("it is not held by this thread");
                     for round in 0..rounds {
-                        held.wait_for(2 * round + 1).expect("it is held");
-                        held.set(2 * round + 2);
+                        guard.wait_for(2 * round + 1).expect("it is held");
+                        guard.set(2 * round + 2);
                     }
                 });
-                let mut held = condition.lock().expect("it is not held by this thread");
+                let mut guard = condition.lock().expect("it is not held by this thread");
                 for round in 0..rounds {
-                    held.set(2 * round + 1);
-                    held.wait_for(2 * round + 2).expect("it is held");
+                    guard.set(2 * round + 1);
+                    guard.wait_for(2 * round + 2).expect("it is held");
                 }
-                drop(held);
+                drop(guard);
                 other.join().expect("each number came");
             });
-            let mut held = condition.lock().expect("both have let it go");
-            held.wait_for(2 * rounds).expect("it is this number already");
+            let mut guard = condition.lock().expect("both have let it go");
+            guard.wait_for(2 * rounds).expect("it is this number already");
         }
     }
 }

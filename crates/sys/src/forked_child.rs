@@ -27,9 +27,9 @@ impl ForkedChild {
                 let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
                 // If the parent ended before the call above, its signal never comes.
                 let body = || catch_unwind(AssertUnwindSafe(body)).unwrap_or(false);
-                let well = bound && getppid() == Some(parent) && body();
+                let succeeded = bound && getppid() == Some(parent) && body();
                 // SAFETY: it ends this process at once. What the parent does on exit is not done twice.
-                unsafe { libc::_exit(i32::from(!well)) }
+                unsafe { libc::_exit(i32::from(!succeeded)) }
             }
             pid => Ok(Self { pid: Pid::from_raw(pid) }),
         }

@@ -27,7 +27,7 @@ pub struct IdleThreads {
     stack: usize,
     threads: u32,
     /// Threads made without a stack.
-    raw: u32,
+    stackless: u32,
 }
 
 impl IdleThreads {
@@ -35,13 +35,13 @@ impl IdleThreads {
     pub fn new(stack: Bytes, touch: Bytes) -> Self {
         let size = |bytes: Bytes| usize::try_from(bytes.0).unwrap_or(usize::MAX);
         let gate = Gate { open: AtomicU32::new(0), arrived: AtomicU32::new(0), touch: size(touch) };
-        Self { gate: Box::leak(Box::new(gate)), stack: size(stack), threads: 0, raw: 0 }
+        Self { gate: Box::leak(Box::new(gate)), stack: size(stack), threads: 0, stackless: 0 }
     }
 
     /// Adds one as pthread_create(3) makes it: detached, with a stack of its own and a guard page below. Fails
     /// as pthread_create does, which is with EAGAIN whatever the reason.
     pub fn add_thread(&mut self) -> io::Result<()> {
-        let done = |error: libc::c_int| match error {
+        let check = |error: libc::c_int| match error {
             0 => Ok(()),
             error => Err(io::Error::from_raw_os_error(error)),
         };
@@ -50,18 +50,18 @@ impl IdleThreads {
         // SAFETY: the attributes are initialised before use and destroyed after. The thread runs `wait_at`,
         // which takes a pointer to a gate and gets one that is never freed; the thread's handle is not used.
         unsafe {
-            done(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
+            check(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
             let attributes = attributes.as_mut_ptr();
-            let made = done(libc::pthread_attr_setstacksize(attributes, self.stack))
+            let result = check(libc::pthread_attr_setstacksize(attributes, self.stack))
                 .and_then(|()| {
-                    done(libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED))
+                    check(libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED))
                 })
                 .and_then(|()| {
                     let gate = std::ptr::from_ref(self.gate).cast_mut().cast();
-                    done(libc::pthread_create(thread.as_mut_ptr(), attributes, wait_at, gate))
+                    check(libc::pthread_create(thread.as_mut_ptr(), attributes, wait_at_gate, gate))
                 });
             libc::pthread_attr_destroy(attributes);
-            made?;
+            result?;
         }
         self.threads += 1;
         Ok(())
@@ -75,28 +75,28 @@ impl IdleThreads {
             | libc::CLONE_SIGHAND
             | libc::CLONE_THREAD
             | libc::CLONE_SYSVSEM;
-        let mut all = std::mem::MaybeUninit::uninit();
-        let mut before = std::mem::MaybeUninit::uninit();
+        let mut all_signals = std::mem::MaybeUninit::uninit();
+        let mut old_mask = std::mem::MaybeUninit::uninit();
         // SAFETY: the signal sets are filled before they are read. All signals are blocked, and stay so in the
         // new thread, so no handler runs on the stack that it shares with this one; `clone_waiting` says why
         // the rest is sound.
         let done = unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+            libc::sigfillset(all_signals.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all_signals.as_ptr(), old_mask.as_mut_ptr());
             let done = clone_waiting(flags, self.gate.open.as_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+            libc::pthread_sigmask(libc::SIG_SETMASK, old_mask.as_ptr(), std::ptr::null_mut());
             done
         };
         if done < 0 {
             return Err(io::Error::from_raw_os_error(i32::try_from(-done).unwrap_or(libc::EINVAL)));
         }
-        self.raw += 1;
+        self.stackless += 1;
         Ok(())
     }
 
     /// Threads made so far.
-    pub fn made(&self) -> u64 {
-        u64::from(self.threads) + u64::from(self.raw)
+    pub fn count(&self) -> u64 {
+        u64::from(self.threads) + u64::from(self.stackless)
     }
 
     /// Whether all with a stack have touched it and wait.
@@ -112,7 +112,7 @@ impl IdleThreads {
     }
 }
 
-extern "C" fn wait_at(gate: *mut libc::c_void) -> *mut libc::c_void {
+extern "C" fn wait_at_gate(gate: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: `IdleThreads::add_thread` passes the address of a gate that is never freed, and to which there
     // are only shared references.
     let gate: &'static Gate = unsafe { &*gate.cast_const().cast() };
@@ -247,7 +247,7 @@ pub fn try_map_stack(stack: Bytes) -> (io::Result<()>, Option<io::Result<()>>) {
     let Some(length) = usize::try_from(stack.0).ok().and_then(|stack| stack.checked_add(page())) else {
         return (Err(io::Error::from_raw_os_error(libc::ENOMEM)), None);
     };
-    let last = |failed: bool| if failed { Err(io::Error::last_os_error()) } else { Ok(()) };
+    let check = |failed: bool| if failed { Err(io::Error::last_os_error()) } else { Ok(()) };
     // SAFETY: a new mapping placed by the kernel overlaps no existing one; only this one, of which nobody else
     // knows, is changed and unmapped afterwards.
     unsafe {
@@ -259,13 +259,13 @@ pub fn try_map_stack(stack: Bytes) -> (io::Result<()>, Option<io::Result<()>>) {
             -1,
             0,
         );
-        let mapped = last(start == libc::MAP_FAILED);
+        let mapped = check(start == libc::MAP_FAILED);
         if mapped.is_err() {
             return (mapped, None);
         }
         let usable = start.byte_add(page());
         let changed = libc::mprotect(usable, length - page(), libc::PROT_READ | libc::PROT_WRITE);
-        let changed = last(changed != 0);
+        let changed = check(changed != 0);
         libc::munmap(start, length);
         (mapped, Some(changed))
     }

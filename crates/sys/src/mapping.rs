@@ -34,7 +34,7 @@ impl AnonymousMapping {
 
     /// Start and length.
     #[inline]
-    pub(crate) fn place(&self) -> (NonNull<u8>, usize) {
+    pub(crate) fn raw_parts(&self) -> (NonNull<u8>, usize) {
         (self.start, self.length)
     }
 

@@ -15,8 +15,8 @@ const REGISTERS: u64 = if cfg!(target_arch = "x86_64") {
 };
 
 /// `PERF_SAMPLE_IP | TID | TIME | CALLCHAIN`, and for user space `REGS | STACK`.
-const CHAIN: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5;
-const STACK: u64 = 1 << 12 | 1 << 13;
+const SAMPLE_FIELDS: u64 = 1 | 1 << 1 | 1 << 2 | 1 << 5;
+const SAMPLE_STACK: u64 = 1 << 12 | 1 << 13;
 /// `PERF_TYPE_SOFTWARE` and its `PERF_COUNT_SW_CPU_CLOCK`: processor time, in nanoseconds.
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
@@ -26,14 +26,14 @@ const INHERIT: u64 = 1 << 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const EXCLUDE_IDLE: u64 = 1 << 7;
-const TELL: u64 = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23; // mmap, comm, task, sample_id_all, mmap2
+const TASK_RECORDS: u64 = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23; // mmap, comm, task, sample_id_all, mmap2
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 /// `PERF_EVENT_IOC_ENABLE` and `PERF_EVENT_IOC_SET_OUTPUT`.
 const ENABLE: libc::c_ulong = 0x2400;
 const SET_OUTPUT: libc::c_ulong = 0x2405;
 /// Offsets in the ring's first page: how far the kernel has written, and how far we have read.
-const HEAD: usize = 1024;
-const TAIL: usize = 1032;
+const HEAD_OFFSET: usize = 1024;
+const TAIL_OFFSET: usize = 1032;
 
 /// `struct perf_event_attr` as of `PERF_ATTR_SIZE_VER5`, which every kernel that torment runs on accepts.
 #[repr(C)]
@@ -79,7 +79,7 @@ pub struct SampleConfig {
     /// Bytes of the user stack in each sample, a multiple of 8; 0: neither stack nor registers.
     pub stack_bytes: u32,
     /// Each sample wakes whoever polls the ring (poll(2)); otherwise none does.
-    pub wakes: bool,
+    pub wake_on_sample: bool,
 }
 
 /// A perf_event_open(2) event that samples the stacks on one processor, until dropped.
@@ -90,10 +90,10 @@ impl SampleEvent {
     /// Opens the event, disabled until [`SampleEvent::begin`].
     ///
     /// Fails if the kernel denies it to this user (EACCES, EPERM), or the thread is gone (ESRCH).
-    pub fn open(task: SampledTask, processor: u32, form: SampleConfig) -> io::Result<Self> {
-        let with_stack = form.stack_bytes > 0 && REGISTERS != 0;
-        let mut bits = DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_IDLE | TELL;
-        if !form.kernel {
+    pub fn open(task: SampledTask, processor: u32, config: SampleConfig) -> io::Result<Self> {
+        let with_stack = config.stack_bytes > 0 && REGISTERS != 0;
+        let mut bits = DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_IDLE | TASK_RECORDS;
+        if !config.kernel {
             bits |= EXCLUDE_KERNEL;
         }
         let pid = match task {
@@ -107,12 +107,12 @@ impl SampleEvent {
             kind: SOFTWARE,
             size: size_of::<Attributes>() as u32,
             config: CPU_CLOCK,
-            period: 1_000_000_000 / u64::from(form.hz.max(1)),
-            sample_type: if with_stack { CHAIN | STACK } else { CHAIN },
+            period: 1_000_000_000 / u64::from(config.hz.max(1)),
+            sample_type: if with_stack { SAMPLE_FIELDS | SAMPLE_STACK } else { SAMPLE_FIELDS },
             bits,
-            wakeup: u32::from(form.wakes),
+            wakeup: u32::from(config.wake_on_sample),
             registers: if with_stack { REGISTERS } else { 0 },
-            stack_bytes: if with_stack { form.stack_bytes } else { 0 },
+            stack_bytes: if with_stack { config.stack_bytes } else { 0 },
             ..Attributes::default()
         };
         let none: libc::c_int = -1;
@@ -139,9 +139,9 @@ impl SampleEvent {
         self.control(ENABLE, 0)
     }
 
-    fn control(&self, what: libc::c_ulong, argument: libc::c_int) -> io::Result<()> {
+    fn control(&self, request: libc::c_ulong, argument: libc::c_int) -> io::Result<()> {
         // SAFETY: neither request takes an address.
-        let done = unsafe { libc::ioctl(self.0.as_raw_fd(), what as _, argument) };
+        let done = unsafe { libc::ioctl(self.0.as_raw_fd(), request as _, argument) };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
@@ -155,9 +155,9 @@ pub struct SampleRing {
     /// Bytes of the ring, a power of two.
     size: usize,
     /// Copies of records that wrap around the end, in one piece.
-    whole: Vec<u8>,
+    wrapped: Vec<u8>,
     /// Read position after the records returned last.
-    told: u64,
+    read_to: u64,
     event: SampleEvent,
 }
 
@@ -189,7 +189,7 @@ impl SampleRing {
             return Err((io::Error::last_os_error(), event));
         }
         let start = NonNull::new(start.cast()).expect("the kernel places nothing at 0 by itself");
-        Ok(Self { start, page, size, whole: Vec::new(), told: 0, event })
+        Ok(Self { start, page, size, wrapped: Vec::new(), read_to: 0, event })
     }
 
     /// Redirects the samples of another event of the same processor to this ring.
@@ -204,12 +204,12 @@ impl SampleRing {
 
     /// All records since the last call. They stay in the ring until [`SampleRing::release`].
     pub fn records(&mut self) -> Vec<RawSample<'_>> {
-        let head = self.place(HEAD).load(Ordering::Acquire);
-        let mut tail = self.place(TAIL).load(Ordering::Relaxed);
+        let head = self.control_word(HEAD_OFFSET).load(Ordering::Acquire);
+        let mut tail = self.control_word(TAIL_OFFSET).load(Ordering::Relaxed);
         let mut found = Vec::new();
         while tail < head {
             // A header has 8 bytes, and record lengths are multiples of 8: no header wraps around the end.
-            let RecordHeader { kind, misc, length } = self.head(tail);
+            let RecordHeader { kind, misc, length } = self.header_at(tail);
             // The kernel writes whole records; anything else would loop forever.
             if length < 8 || u64::from(length) > head - tail {
                 break;
@@ -217,33 +217,31 @@ impl SampleRing {
             found.push((kind, misc, tail + 8, usize::from(length) - 8));
             tail += u64::from(length);
         }
-        self.told = head;
-        if let Some((.., from, length)) =
-            found.iter().find(|(.., from, length)| self.goes_over(*from, *length))
-        {
+        self.read_to = head;
+        if let Some((.., from, length)) = found.iter().find(|(.., from, length)| self.wraps(*from, *length)) {
             let (first, second) = self.pieces(*from, *length);
-            self.whole = [first, second].concat();
+            self.wrapped = [first, second].concat();
         }
-        let body = |(kind, misc, from, length)| match self.goes_over(from, length) {
-            true => (kind, misc, self.whole.as_slice()),
+        let record = |(kind, misc, from, length)| match self.wraps(from, length) {
+            true => (kind, misc, self.wrapped.as_slice()),
             false => (kind, misc, self.pieces(from, length).0),
         };
-        found.into_iter().map(body).collect()
+        found.into_iter().map(record).collect()
     }
 
     /// Frees the room of the records returned last.
     pub fn release(&mut self) {
-        self.place(TAIL).store(self.told, Ordering::Release);
+        self.control_word(TAIL_OFFSET).store(self.read_to, Ordering::Release);
     }
 
     /// One of the two positions shared with the kernel.
-    fn place(&self, at: usize) -> &AtomicU64 {
+    fn control_word(&self, at: usize) -> &AtomicU64 {
         // SAFETY: both lie within the first page, aligned to 8 bytes; everyone, the kernel included, reads and
         // writes them whole.
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at).cast()) }
     }
 
-    fn head(&self, from: u64) -> RecordHeader {
+    fn header_at(&self, from: u64) -> RecordHeader {
         let (eight, _) = self.pieces(from, 8);
         let [a, b, c, d, e, f, g, h] = *eight else { return RecordHeader { kind: 0, misc: 0, length: 0 } };
         let (kind, misc, length) = ([a, b, c, d], [e, f], [g, h]);
@@ -252,18 +250,18 @@ impl SampleRing {
     }
 
     /// At most one of the records in the ring wraps around.
-    fn goes_over(&self, from: u64, length: usize) -> bool {
-        self.at(from) + length > self.size
+    fn wraps(&self, from: u64, length: usize) -> bool {
+        self.offset(from) + length > self.size
     }
 
-    fn at(&self, place: u64) -> usize {
-        place as usize & (self.size - 1)
+    fn offset(&self, position: u64) -> usize {
+        position as usize & (self.size - 1)
     }
 
     /// `length` bytes from `from` on, which lie between the read and the write position; in two pieces if they
     /// wrap around.
     fn pieces(&self, from: u64, length: usize) -> (&[u8], &[u8]) {
-        let at = self.at(from);
+        let at = self.offset(from);
         let first = length.min(self.size - at);
         // SAFETY: both pieces lie within the ring, between tail and head: the kernel writes nothing there until
         // `release` moves the tail, which requires this borrow to have ended.
@@ -297,10 +295,10 @@ mod tests {
     #[test]
     fn this_thread_is_seen_at_work() {
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let form = SampleConfig { hz: 999, kernel: false, stack_bytes: 1 << 10, wakes: false };
+        let config = SampleConfig { hz: 999, kernel: false, stack_bytes: 1 << 10, wake_on_sample: false };
         let mut rings = Vec::new();
         for processor in 0..std::thread::available_parallelism().map_or(1, usize::from) as u32 {
-            match SampleEvent::open(SampledTask::Thread(own), processor, form) {
+            match SampleEvent::open(SampledTask::Thread(own), processor, config) {
                 // Processor numbers may have gaps.
                 Err(why) if why.raw_os_error() == Some(libc::ENODEV) => {}
                 Err(why) => return eprintln!("SKIPPED: no perf events here: {why}"),
@@ -308,15 +306,15 @@ mod tests {
             }
         }
         rings.iter().for_each(|ring| ring.begin().expect("it is there"));
-        let (mut seen, until) = (0, crate::thread_cpu_ns() + 3_000_000_000);
+        let (mut samples, until) = (0, crate::thread_cpu_ns() + 3_000_000_000);
         // Often enough for the ring to wrap around: samples exceed a KiB, and the ring has 64.
-        while seen < 200 && crate::thread_cpu_ns() < until {
+        while samples < 200 && crate::thread_cpu_ns() < until {
             for ring in &mut rings {
                 for (kind, _, body) in ring.records() {
                     if kind == SAMPLE {
                         let thread = u32::from_ne_bytes(body[12..16].try_into().expect("four bytes"));
                         assert_eq!(thread, own);
-                        seen += 1;
+                        samples += 1;
                     }
                 }
                 ring.release();
@@ -326,14 +324,14 @@ mod tests {
                 std::hint::black_box(number);
             }
         }
-        assert!(seen >= 200, "only {seen} samples");
+        assert!(samples >= 200, "only {samples} samples");
     }
 
     #[test]
     fn what_is_not_there_is_refused() {
-        let form = SampleConfig { hz: 99, kernel: false, stack_bytes: 0, wakes: false };
+        let config = SampleConfig { hz: 99, kernel: false, stack_bytes: 0, wake_on_sample: false };
         for task in [SampledTask::Thread(u32::MAX), SampledTask::Thread(i32::MAX as u32)] {
-            assert!(SampleEvent::open(task, 0, form).is_err(), "{task:?}");
+            assert!(SampleEvent::open(task, 0, config).is_err(), "{task:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn set_real_time() -> io::Result<()> {
 }
 
 /// The shortest time slice that the kernel grants, in nanoseconds.
-const SHORTEST_NS: u64 = 100_000;
+const MIN_SLICE_NS: u64 = 100_000;
 
 /// The kernel's structure (sched_setattr(2)), in its first version.
 #[repr(C)]
@@ -45,7 +45,7 @@ pub fn set_short_slice() -> io::Result<()> {
         flags: 0,
         nice: rustix::process::getpriority_process(None)?,
         priority: 0,
-        runtime_ns: SHORTEST_NS,
+        runtime_ns: MIN_SLICE_NS,
         deadline_ns: 0,
         period_ns: 0,
     };
@@ -80,7 +80,7 @@ mod tests {
             let mut numbers =
                 release.split(|c: char| !c.is_ascii_digit()).map_while(|n| n.parse::<u32>().ok());
             if before.is_some() && (numbers.next(), numbers.next()) >= (Some(6), Some(12)) {
-                assert_eq!(now, Some(SHORTEST_NS.to_string()), "before {before:?}, on {release}");
+                assert_eq!(now, Some(MIN_SLICE_NS.to_string()), "before {before:?}, on {release}");
             }
         })
         .join()

@@ -17,7 +17,7 @@ const MARK_SYSCALLS: libc::c_long = 0x1;
 const FOLLOW_FORK: libc::c_long = 0x2;
 const FOLLOW_VFORK: libc::c_long = 0x4;
 const FOLLOW_CLONE: libc::c_long = 0x8;
-const TELL_EXEC: libc::c_long = 0x10;
+const TRACE_EXEC: libc::c_long = 0x10;
 const END_WITH_TRACER: libc::c_long = 0x10_0000;
 
 /// A stop of a tracee, from the status of waitpid(2); the first one is after exec.
@@ -30,7 +30,7 @@ pub enum TraceeEvent {
     /// It has executed another program.
     Exec,
     /// Another event, of no interest.
-    Event,
+    Other,
     /// A signal, delivered only if the tracee is resumed with it.
     Signal(i32),
     /// It exited with this code.
@@ -124,7 +124,7 @@ fn request(
 
 /// Traces whatever a stopped tracee starts, and has all of it end with the tracer.
 pub fn follow_children(pid: Pid) -> io::Result<()> {
-    let options = MARK_SYSCALLS | FOLLOW_FORK | FOLLOW_VFORK | FOLLOW_CLONE | TELL_EXEC | END_WITH_TRACER;
+    let options = MARK_SYSCALLS | FOLLOW_FORK | FOLLOW_VFORK | FOLLOW_CLONE | TRACE_EXEC | END_WITH_TRACER;
     request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, options).map(drop)
 }
 
@@ -134,13 +134,13 @@ pub fn kill_with_tracer(pid: Pid) -> io::Result<()> {
 }
 
 /// Resumes a stopped tracee, with this signal unless it is 0.
-pub fn resume_tracee(pid: Pid, how: ResumeMode, signal: i32) -> io::Result<()> {
-    let how = match how {
+pub fn resume_tracee(pid: Pid, mode: ResumeMode, signal: i32) -> io::Result<()> {
+    let code = match mode {
         ResumeMode::ToSyscall => SYSCALL,
         ResumeMode::Step => STEP,
         ResumeMode::Continue => CONTINUE,
     };
-    request(how, pid.as_raw_nonzero().get(), 0, signal.into()).map(drop)
+    request(code, pid.as_raw_nonzero().get(), 0, signal.into()).map(drop)
 }
 
 /// Waits for any tracee of this thread; `None` when there is none left.
@@ -150,7 +150,7 @@ pub fn wait_tracee() -> io::Result<Option<(Pid, TraceeEvent)>> {
         // SAFETY: the kernel writes an integer into one, borrowed for the call.
         let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) };
         if let Some(pid) = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) {
-            return Ok(Some((pid, stopped(status))));
+            return Ok(Some((pid, parse_wait_status(status))));
         }
         let why = io::Error::last_os_error();
         match why.raw_os_error() {
@@ -161,7 +161,7 @@ pub fn wait_tracee() -> io::Result<Option<(Pid, TraceeEvent)>> {
     }
 }
 
-fn stopped(status: i32) -> TraceeEvent {
+fn parse_wait_status(status: i32) -> TraceeEvent {
     if libc::WIFEXITED(status) {
         return TraceeEvent::Exited(libc::WEXITSTATUS(status));
     }
@@ -175,7 +175,7 @@ fn stopped(status: i32) -> TraceeEvent {
             TraceeEvent::Started
         }
         (_, libc::PTRACE_EVENT_EXEC) => TraceeEvent::Exec,
-        _ => TraceeEvent::Event,
+        _ => TraceeEvent::Other,
     }
 }
 
@@ -199,11 +199,11 @@ pub fn child_of_tracee(pid: Pid) -> io::Result<Option<Pid>> {
 }
 
 /// The size of `struct ptrace_syscall_info`, and the offsets in it.
-const INFO: usize = 88;
+const INFO_SIZE: usize = 88;
 
 /// Where a tracee is stopped.
 pub fn syscall_info(pid: Pid) -> io::Result<SyscallInfo> {
-    let mut info = [0_u8; INFO];
+    let mut info = [0_u8; INFO_SIZE];
     // SAFETY: the kernel writes at most as many bytes as it is told, the size of the buffer, which is borrowed
     // for the call; any bytes are valid.
     let written = unsafe {
@@ -211,7 +211,7 @@ pub fn syscall_info(pid: Pid) -> io::Result<SyscallInfo> {
             libc::SYS_ptrace,
             GET_SYSCALL_INFO,
             libc::c_long::from(pid.as_raw_nonzero().get()),
-            INFO,
+            INFO_SIZE,
             info.as_mut_ptr(),
         )
     };
@@ -224,10 +224,10 @@ pub fn syscall_info(pid: Pid) -> io::Result<SyscallInfo> {
             _ => why,
         });
     }
-    Ok(place(&info))
+    Ok(parse_syscall_info(&info))
 }
 
-fn place(info: &[u8; INFO]) -> SyscallInfo {
+fn parse_syscall_info(info: &[u8; INFO_SIZE]) -> SyscallInfo {
     let wide = |at: usize| {
         let bytes = info.get(at..).and_then(<[u8]>::first_chunk);
         u64::from_ne_bytes(*bytes.expect("every place named here lies within it"))
@@ -251,14 +251,14 @@ mod tests {
     use super::*;
 
     /// In a thread of its own: its tracees end with it, and no other test's children are waited for.
-    fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
+    fn in_own_thread<T: Send>(test: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| scope.spawn(test).join().expect("the test holds"))
     }
 
     #[test]
     #[expect(clippy::zombie_processes, reason = "it is waited for as whoever is traced is")]
     fn the_calls_of_a_program_are_seen_on_both_sides() {
-        let (entries, exits, code) = alone(|| {
+        let (entries, exits, code) = in_own_thread(|| {
             let mut command = Command::new("/bin/sh");
             trace_on_start(command.args(["-c", "exit 7"]));
             let child = command.spawn().expect("every Linux has a shell");
@@ -274,12 +274,12 @@ mod tests {
                     (_, TraceeEvent::Exited(code)) => break (entries, exits, code),
                     (_, TraceeEvent::Signal(got)) => signal = got,
                     (_, TraceeEvent::Syscall) => {
-                        let place = syscall_info(pid).expect("it is stopped");
-                        assert_eq!(Some(place.architecture), ARCHITECTURE);
-                        match place.side {
+                        let info = syscall_info(pid).expect("it is stopped");
+                        assert_eq!(Some(info.architecture), ARCHITECTURE);
+                        match info.side {
                             SyscallSide::Entry { number, arguments } => entries.push((number, arguments[0])),
                             SyscallSide::Exit(_) => exits += 1,
-                            SyscallSide::Neither => panic!("{place:?}"),
+                            SyscallSide::Neither => panic!("{info:?}"),
                         }
                     }
                     other => panic!("{other:?}"),
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn nobody_to_trace() {
-        alone(|| {
+        in_own_thread(|| {
             assert_eq!(wait_tracee().expect("none is no error"), None);
             let why =
                 resume_tracee(getpid(), ResumeMode::Continue, 0).expect_err("we are not traced by ourselves");

@@ -29,10 +29,10 @@ struct ControlBuffer([u8; 64]);
 /// the clock is set forward in between, the age is too great.
 pub fn recv_with_age(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<Duration>)> {
     let mut control = ControlBuffer([0; 64]);
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: all fields are integers or pointers, for which zero is valid.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
-    message.msg_iov = &raw mut part;
+    message.msg_iov = &raw mut iov;
     message.msg_iovlen = 1;
     message.msg_control = (&raw mut control.0).cast();
     message.msg_controllen = control.0.len() as _;
@@ -49,8 +49,8 @@ pub fn recv_with_age(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize,
     // SAFETY: a whole header within `control`, written by the kernel.
     let (level, kind, len) = unsafe { ((*header).cmsg_level, (*header).cmsg_type, (*header).cmsg_len) };
     // SAFETY: arithmetic on a length.
-    let whole = unsafe { libc::CMSG_LEN(size_of::<libc::timespec>() as u32) } as usize;
-    if (level, kind) != (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) || len < whole {
+    let full_len = unsafe { libc::CMSG_LEN(size_of::<libc::timespec>() as u32) } as usize;
+    if (level, kind) != (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) || len < full_len {
         return Ok((n, None));
     }
     // SAFETY: the kernel wrote a timespec behind this header, as level, type and length say; it need not be

@@ -24,31 +24,31 @@ impl SharedMemory {
         assert!(at.is_multiple_of(4), "{at} is no place for a word");
         // SAFETY: within the mapping, aligned, and any bytes are a value; everyone accesses these bytes through
         // `word`, atomically, and never by `write` and `read`.
-        unsafe { self.place(at, 4).cast().as_ref() }
+        unsafe { self.pointer_at(at, 4).cast().as_ref() }
     }
 
     /// Copies `bytes` to offset `at`. The other side must not access that range meanwhile: order it by a
     /// [`SharedMemory::word`] elsewhere.
     #[inline]
     pub fn write(&self, at: usize, bytes: &[u8]) {
-        let place = self.place(at, bytes.len());
+        let pointer = self.pointer_at(at, bytes.len());
         // SAFETY: within the mapping, which no slice of ours overlaps. A concurrent write by another process
         // would leave wrong bytes, but still bytes.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place.as_ptr(), bytes.len()) };
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), pointer.as_ptr(), bytes.len()) };
     }
 
     /// Copies from offset `at`. The other side must not write there meanwhile.
     #[inline]
     pub fn read(&self, at: usize, bytes: &mut [u8]) {
-        let place = self.place(at, bytes.len());
+        let pointer = self.pointer_at(at, bytes.len());
         // SAFETY: as in `write`.
-        unsafe { std::ptr::copy_nonoverlapping(place.as_ptr(), bytes.as_mut_ptr(), bytes.len()) };
+        unsafe { std::ptr::copy_nonoverlapping(pointer.as_ptr(), bytes.as_mut_ptr(), bytes.len()) };
     }
 
     /// The address of `count` bytes at offset `at`; panics unless all are within the mapping.
     #[inline]
-    fn place(&self, at: usize, count: usize) -> NonNull<u8> {
-        let (start, length) = self.0.place();
+    fn pointer_at(&self, at: usize, count: usize) -> NonNull<u8> {
+        let (start, length) = self.0.raw_parts();
         assert!(at <= length && count <= length - at, "{count} bytes at {at} are not within {length}");
         // SAFETY: within the mapping, or one past its end for no bytes.
         unsafe { start.add(at) }

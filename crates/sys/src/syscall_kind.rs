@@ -9,7 +9,7 @@ pub enum SyscallKind {
     /// select(2), pselect(2): first the highest descriptor plus one.
     Select,
     /// epoll_wait(2) and the like, and waiting for completions.
-    Events,
+    EventWait,
     /// accept(2).
     Accept,
     /// Reads from, writes to or connects the descriptor in its first argument.
@@ -17,7 +17,7 @@ pub enum SyscallKind {
     /// nanosleep(2), clock_nanosleep(2), pause(2).
     Sleep,
     /// wait4(2), waitid(2).
-    Child,
+    ChildWait,
     /// Any other; `None` if its name is unknown.
     Other(Option<&'static str>),
 }
@@ -28,7 +28,7 @@ pub fn syscall_kind(number: i64) -> SyscallKind {
     match number {
         libc::SYS_poll => return SyscallKind::Poll,
         libc::SYS_select => return SyscallKind::Select,
-        libc::SYS_epoll_wait => return SyscallKind::Events,
+        libc::SYS_epoll_wait => return SyscallKind::EventWait,
         libc::SYS_pause => return SyscallKind::Sleep,
         libc::SYS_open => return SyscallKind::Other(Some("open")),
         libc::SYS_rename => return SyscallKind::Other(Some("rename")),
@@ -42,10 +42,10 @@ pub fn syscall_kind(number: i64) -> SyscallKind {
         libc::SYS_epoll_pwait
         | libc::SYS_epoll_pwait2
         | libc::SYS_io_uring_enter
-        | libc::SYS_io_getevents => SyscallKind::Events,
+        | libc::SYS_io_getevents => SyscallKind::EventWait,
         libc::SYS_accept | libc::SYS_accept4 => SyscallKind::Accept,
         libc::SYS_nanosleep | libc::SYS_clock_nanosleep => SyscallKind::Sleep,
-        libc::SYS_wait4 | libc::SYS_waitid => SyscallKind::Child,
+        libc::SYS_wait4 | libc::SYS_waitid => SyscallKind::ChildWait,
         _ => descriptor(number).map_or_else(|| SyscallKind::Other(other(number)), SyscallKind::Descriptor),
     }
 }

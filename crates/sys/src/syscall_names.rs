@@ -4,7 +4,7 @@ macro_rules! named {
 }
 
 /// Calls that every architecture has.
-const EVERYWHERE: &[(libc::c_long, &str)] = named! {
+const COMMON: &[(libc::c_long, &str)] = named! {
     SYS_accept SYS_accept4 SYS_acct SYS_add_key SYS_adjtimex SYS_bind SYS_bpf SYS_brk SYS_capget SYS_capset
     SYS_chdir SYS_chroot SYS_clock_adjtime SYS_clock_getres SYS_clock_gettime SYS_clock_nanosleep
     SYS_clock_settime SYS_clone SYS_clone3 SYS_close SYS_close_range SYS_connect SYS_copy_file_range
@@ -68,13 +68,13 @@ const HERE: &[(libc::c_long, &str)] = &[];
 
 /// The name of the system call with this number (syscalls(2)) on the target architecture; `None` if unknown.
 pub fn syscall_name(number: i64) -> Option<&'static str> {
-    let mut all = EVERYWHERE.iter().chain(HERE);
+    let mut all = COMMON.iter().chain(HERE);
     all.find(|(known, _)| *known == number).and_then(|(_, name)| name.strip_prefix("SYS_"))
 }
 
 /// The number of the system call with this name, if there is one.
 pub fn syscall_number(name: &str) -> Option<i64> {
-    let mut all = EVERYWHERE.iter().chain(HERE);
+    let mut all = COMMON.iter().chain(HERE);
     all.find(|(_, known)| known.strip_prefix("SYS_") == Some(name)).map(|(number, _)| *number)
 }
 
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(syscall_name(-1), None);
         assert_eq!(syscall_number("clone3"), Some(libc::SYS_clone3));
         assert_eq!(syscall_number("SYS_clone3"), None);
-        let mut numbers: Vec<_> = EVERYWHERE.iter().chain(HERE).map(|(number, _)| number).collect();
+        let mut numbers: Vec<_> = COMMON.iter().chain(HERE).map(|(number, _)| number).collect();
         let all = numbers.len();
         numbers.sort_unstable();
         numbers.dedup();

@@ -35,12 +35,12 @@ impl UringReads {
 
     /// Queues a read from this offset into this slot, which must not be busy. Submitted by the next
     /// [`UringReads::wait`].
-    pub fn begin(&mut self, place: usize, offset: u64) -> io::Result<()> {
-        assert!(!std::mem::replace(&mut self.busy[place], true), "a read to place {place} is under way");
+    pub fn begin(&mut self, slot: usize, offset: u64) -> io::Result<()> {
+        assert!(!std::mem::replace(&mut self.busy[slot], true), "a read to place {slot} is under way");
         // SAFETY: the memory has room for as many slots as `busy` has, and `place` is one of them.
-        let into = unsafe { self.start.add(place * self.length as usize) };
+        let into = unsafe { self.start.add(slot * self.length as usize) };
         let read = opcode::Read::new(types::Fd(self.file.as_raw_fd()), into, self.length).offset(offset);
-        let entry = read.build().user_data(place as u64);
+        let entry = read.build().user_data(slot as u64);
         // SAFETY: the file stays open and the memory mapped until `drop` has seen every read end; no other read
         // is in flight to this slot, and nothing here ever looks into it.
         let pushed = unsafe { self.ring.submission().push(&entry) };
@@ -50,17 +50,17 @@ impl UringReads {
     /// Waits until at least one read has ended, and calls `each` with slot and length of all that have.
     ///
     /// Fails as the first of them that failed.
-    pub fn wait(&mut self, each: &mut dyn FnMut(usize, usize)) -> io::Result<()> {
+    pub fn wait(&mut self, on_done: &mut dyn FnMut(usize, usize)) -> io::Result<()> {
         match self.ring.submit_and_wait(1) {
             Err(why) if why.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => drop(other?),
         }
         let mut failed = None;
         for done in self.ring.completion() {
-            let place = done.user_data() as usize;
-            self.busy[place] = false;
+            let slot = done.user_data() as usize;
+            self.busy[slot] = false;
             match usize::try_from(done.result()) {
-                Ok(length) => each(place, length),
+                Ok(length) => on_done(slot, length),
                 Err(_) => failed = failed.or(Some(io::Error::from_raw_os_error(-done.result()))),
             }
         }
@@ -98,11 +98,11 @@ mod tests {
             Err(why) => return eprintln!("SKIPPED: no io_uring here: {why}"),
         };
         let mut lengths = [None; 3];
-        for (place, offset) in [(0, 0), (1, 4096), (2, 8192)] {
-            reads.begin(place, offset).expect("there is room");
+        for (slot, offset) in [(0, 0), (1, 4096), (2, 8192)] {
+            reads.begin(slot, offset).expect("there is room");
         }
         while lengths.contains(&None) {
-            reads.wait(&mut |place, length| lengths[place] = Some(length)).expect("they end");
+            reads.wait(&mut |slot, length| lengths[slot] = Some(length)).expect("they end");
         }
         assert_eq!(lengths, [Some(4096), Some(4096), Some(10_000 - 8192)]);
         reads.begin(1, 0).expect("there is room again");

@@ -29,8 +29,8 @@ pub struct ResourceUsage {
 }
 
 /// Resources used since the start.
-pub fn usage(whose: UsageScope) -> ResourceUsage {
-    let who = match whose {
+pub fn usage(scope: UsageScope) -> ResourceUsage {
+    let who = match scope {
         UsageScope::Process => libc::RUSAGE_SELF,
         UsageScope::Thread => libc::RUSAGE_THREAD,
         UsageScope::Children => libc::RUSAGE_CHILDREN,

@@ -56,7 +56,7 @@ struct LimitChange<'a> {
     /// systemd's property: `TasksMax=100`.
     property: String,
     /// Where systemd sets the same for the slices of all users, if it does.
-    of_all_users: String,
+    for_all_users: String,
     /// Option of Docker and Podman: `--pids-limit 100`.
     option: String,
     /// Where else those two set it.
@@ -72,7 +72,16 @@ struct LimitChange<'a> {
 impl LimitChange<'_> {
     /// Commands that set it now, and permanently.
     fn commands(self) -> (String, String) {
-        let Self { name, property, of_all_users, option, files: [docker, podman], pod, lxc, by_hand } = self;
+        let Self {
+            name,
+            property,
+            for_all_users: of_all_users,
+            option,
+            files: [docker, podman],
+            pod,
+            lxc,
+            by_hand,
+        } = self;
         match GroupOwner::of(name) {
             GroupOwner::Systemd { unit, user } => {
                 let command = if user { "systemctl --user" } else { "systemctl" };
@@ -100,10 +109,10 @@ impl LimitChange<'_> {
 
 /// For the number of tasks: now, and permanently.
 pub fn pids_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
-    let raised = LimitChange {
+    let change = LimitChange {
         name,
         property: format!("TasksMax={wanted}"),
-        of_all_users: format!(
+        for_all_users: format!(
             "; of all users: /etc/systemd/system/user-.slice.d/90-tasks.conf with [Slice] TasksMax={wanted}"
         ),
         option: format!("--pids-limit {wanted}"),
@@ -112,31 +121,31 @@ pub fn pids_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
         lxc: format!("limits.processes {wanted}"),
         by_hand: format!("echo {wanted} > {file}"),
     };
-    raised.commands()
+    change.commands()
 }
 
 /// For memory, in bytes: now, and permanently.
 pub fn memory_advice(name: &str, file: &str, wanted: u64) -> (String, String) {
-    let raised = LimitChange {
+    let change = LimitChange {
         name,
         property: format!("MemoryMax={wanted}"),
-        of_all_users: String::new(),
+        for_all_users: String::new(),
         option: format!("--memory {wanted}"),
         files: [""; 2],
         pod: format!("resources.limits.memory: {wanted} in the pod's manifest"),
         lxc: format!("limits.memory {wanted}B"),
         by_hand: format!("echo {wanted} > {file}"),
     };
-    raised.commands()
+    change.commands()
 }
 
 /// For processor time, in processors: now, and permanently. `folder` is the group's.
 pub fn cpu_quota_advice(name: &str, folder: &Path, unified: bool, wanted: u64) -> (String, String) {
     let percent = wanted * 100;
-    let raised = LimitChange {
+    let change = LimitChange {
         name,
         property: format!("CPUQuota={percent}%"),
-        of_all_users: String::new(),
+        for_all_users: String::new(),
         option: format!("--cpus {wanted}"),
         files: [""; 2],
         pod: format!("resources.limits.cpu: {wanted} in the pod's manifest, or none"),
@@ -146,7 +155,7 @@ pub fn cpu_quota_advice(name: &str, folder: &Path, unified: bool, wanted: u64) -
             false => format!("echo -1 > {}", folder.join("cpu.cfs_quota_us").display()),
         },
     };
-    raised.commands()
+    change.commands()
 }
 
 #[cfg(test)]
@@ -197,11 +206,11 @@ mod tests {
                 "by whoever makes the control group /jobs/7",
             ),
         ] {
-            let said = pids_advice(name, &format!("/sys/fs/cgroup/pids{name}/pids.max"), 500);
-            assert!(said.0.starts_with(now) && said.1.starts_with(for_good), "{name}: {said:?}");
+            let commands = pids_advice(name, &format!("/sys/fs/cgroup/pids{name}/pids.max"), 500);
+            assert!(commands.0.starts_with(now) && commands.1.starts_with(for_good), "{name}: {commands:?}");
         }
-        let said = memory_advice("/system.slice/shop.service", "", 1 << 30);
-        assert_eq!(said.1, "systemctl set-property shop.service MemoryMax=1073741824");
+        let commands = memory_advice("/system.slice/shop.service", "", 1 << 30);
+        assert_eq!(commands.1, "systemctl set-property shop.service MemoryMax=1073741824");
         assert_eq!(memory_advice("/jobs/7", "/x/memory.max", 64).0, "echo 64 > /x/memory.max");
         let now = |name: &str, unified| cpu_quota_advice(name, Path::new("/x"), unified, 2).0;
         assert_eq!(

@@ -1,16 +1,16 @@
 //! Which limit was hit: from readings before and at the failure, and from the repeated single steps. Pure.
 
 use crate::ThreadsWanted;
+use crate::limits::{ClassifiedLimit, LimitKind, classified_limits};
 use crate::readings::{KillCounts, LimitReadings, MemoryGroup};
-use crate::rooms::{ClassifiedRoom, LimitKind, classified_rooms};
 use record::{RampEnd, SystemLimit, SystemLimitUnit};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Limits this close to the one hit would have been next.
-const CLOSE: f64 = 0.05;
+const CLOSE_SHARE: f64 = 0.05;
 /// A limit with a larger share of room left was not hit: others end between the failure and the reading.
-const SLACK: f64 = 0.01;
+const FULL_SLACK: f64 = 0.01;
 const EAGAIN: i32 = 11;
 const ENOMEM: i32 = 12;
 
@@ -49,7 +49,7 @@ impl ThreadFailure {
         failed.unwrap_or(("", self.error))
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         match self.step() {
             ("", _) => format!("{}: {}", self.call, errno_name(self.error)),
             (step, error) if step == self.call => format!("{step}: {}", errno_name(error)),
@@ -64,30 +64,32 @@ impl ThreadFailure {
 pub fn limit_of_failure(
     before: &LimitReadings,
     after: &LimitReadings,
-    asked: &ThreadsWanted,
+    threads_wanted: &ThreadsWanted,
     failure: &ThreadFailure,
 ) -> RampEnd {
-    let call = failure.words();
-    let all = classified_rooms(after, asked);
+    let call = failure.describe();
+    let all = classified_limits(after, threads_wanted);
     let of = |kind: LimitKind| all.iter().filter(move |known| known.kind == kind);
     match failure.step() {
-        ("clone", EAGAIN) => task(before, after, asked, call, of(LimitKind::Task).collect()),
+        ("clone", EAGAIN) => {
+            task_limit_end(before, after, threads_wanted, call, of(LimitKind::Task).collect())
+        }
         ("clone", ENOMEM) => {
             let full = of(LimitKind::Memory).find(|known| is_full(known));
-            named(before, asked, call, full, "the kernel has no memory for one more", "")
+            limit_end(before, threads_wanted, call, full, "the kernel has no memory for one more", "")
         }
         (step @ ("mmap" | "mprotect"), ENOMEM) => {
             let why = "a thread without a stack could be made, so that it is no limit on tasks";
-            let mut full: Vec<&ClassifiedRoom> =
+            let mut full: Vec<&ClassifiedLimit> =
                 of(LimitKind::Space).filter(|known| is_full(known)).collect();
             // Mapping hits one limit, making it writable another.
-            let of_step = |known: &&ClassifiedRoom| match known.room.name.as_str() {
+            let of_step = |known: &&ClassifiedLimit| match known.limit.name.as_str() {
                 "RLIMIT_AS" | "address space" => step == "mmap",
                 "RLIMIT_DATA" => step == "mprotect",
                 _ => true,
             };
             full.sort_by_key(|known| !of_step(known));
-            named(before, asked, call, full.first().copied(), why, "")
+            limit_end(before, threads_wanted, call, full.first().copied(), why, "")
         }
         ("", _) => RampEnd::Unknown { call: format!("{call}; the same steps, made one by one, worked") },
         _ => RampEnd::Unknown { call },
@@ -95,30 +97,30 @@ pub fn limit_of_failure(
 }
 
 /// Of the limits on tasks, the full one; refusal counters tell a group from the rest.
-fn task(
+fn task_limit_end(
     before: &LimitReadings,
     after: &LimitReadings,
-    asked: &ThreadsWanted,
+    threads_wanted: &ThreadsWanted,
     call: String,
-    tasks: Vec<&ClassifiedRoom>,
+    tasks: Vec<&ClassifiedLimit>,
 ) -> RampEnd {
     let grown =
         |then: Option<u64>, now: Option<u64>| now.zip(then).map(|(now, then)| now.saturating_sub(then));
-    let mut counted = vec![(after.group.as_ref(), grown(before.refused_here, after.refused_here))];
-    counted.extend(after.groups.iter().map(|group| {
-        let then = before.groups.iter().find(|other| other.folder == group.folder);
-        (Some(&group.name), grown(then.and_then(|then| then.refused), group.refused))
+    let mut refusals = vec![(after.group.as_ref(), grown(before.own_refusals, after.own_refusals))];
+    refusals.extend(after.task_groups.iter().map(|group| {
+        let then = before.task_groups.iter().find(|other| other.folder == group.folder);
+        (Some(&group.name), grown(then.and_then(|then| then.refusals), group.refusals))
     }));
     let refusing =
-        counted.iter().find_map(|(name, refused)| Some(((*name)?, (*refused).filter(|n| *n > 0)?)));
-    let is_counted = counted.iter().any(|(_, refused)| refused.is_some());
-    let is_group = |known: &&&ClassifiedRoom| known.room.name == "pids.max";
+        refusals.iter().find_map(|(name, refused)| Some(((*name)?, (*refused).filter(|n| *n > 0)?)));
+    let is_counted = refusals.iter().any(|(_, refused)| refused.is_some());
+    let is_group = |known: &&&ClassifiedLimit| known.limit.name == "pids.max";
     match refusing {
         Some((group, refused)) => {
             let because = format!("; pids.events of {group} counted {refused} more");
             let full = tasks.iter().filter(is_group).copied().find(|known| is_full(known));
             match full {
-                Some(_) => named(before, asked, call, full, "", &because),
+                Some(_) => limit_end(before, threads_wanted, call, full, "", &because),
                 None => RampEnd::Unknown {
                     call: format!(
                         "{call}; pids.events of {group} counted the refusal, but no group that can be seen is full: \
@@ -130,35 +132,35 @@ fn task(
         None => {
             let because = if is_counted { "; no control group counted a refusal" } else { "" };
             let full = tasks.iter().filter(|known| !is_counted || !is_group(known)).copied();
-            named(before, asked, call, full.clone().find(|known| is_full(known)), "", because)
+            limit_end(before, threads_wanted, call, full.clone().find(|known| is_full(known)), "", because)
         }
     }
 }
 
 /// Whether a limit has no significant room left.
-fn is_full(known: &ClassifiedRoom) -> bool {
-    let SystemLimit { limit, threads, used, .. } = &known.room;
+fn is_full(classified: &ClassifiedLimit) -> bool {
+    let SystemLimit { limit, threads, used, .. } = &classified.limit;
     let (Some(limit), Some(threads), Some(used)) = (limit, threads, used) else { return false };
     // Relative to its total in threads, whatever its own unit.
-    let all = match known.kind {
+    let all = match classified.kind {
         LimitKind::Task => *limit as f64,
         _ => *threads as f64 * *limit as f64 / limit.saturating_sub(*used).max(1) as f64,
     };
-    *threads <= 1.max((all * SLACK) as u64)
+    *threads <= 1.max((all * FULL_SLACK) as u64)
 }
 
-fn named(
+fn limit_end(
     before: &LimitReadings,
-    asked: &ThreadsWanted,
+    threads_wanted: &ThreadsWanted,
     call: String,
-    full: Option<&ClassifiedRoom>,
+    full: Option<&ClassifiedLimit>,
     first: &str,
     more: &str,
 ) -> RampEnd {
-    let Some(ClassifiedRoom { room, .. }) = full else {
+    let Some(ClassifiedLimit { limit, .. }) = full else {
         return RampEnd::Unknown { call: format!("{call}; every limit that can be read has room") };
     };
-    let used = match (room.used, room.limit, &room.unit) {
+    let used = match (limit.used, limit.limit, &limit.unit) {
         (Some(used), Some(limit), SystemLimitUnit::Bytes) => {
             format!("{} of {} in use", units::Bytes(used), units::Bytes(limit))
         }
@@ -169,18 +171,24 @@ fn named(
     };
     let first = if first.is_empty() { String::new() } else { format!("{first}; ") };
     let because = format!("{first}{used} at the failure{more}");
-    let room = with_advice(before, asked, room);
-    let close = close(before, asked, &room);
-    RampEnd::Limit { room: Box::new(room), call, because, close }
+    let limit = with_advice(before, threads_wanted, limit);
+    let close = close_limits(before, threads_wanted, &limit);
+    RampEnd::Limit { room: Box::new(limit), call, because, close }
 }
 
 /// A limit with its current use and the earlier advice: raised enough to matter,
 /// computed from what it allowed then.
-pub fn with_advice(before: &LimitReadings, asked: &ThreadsWanted, room: &SystemLimit) -> SystemLimit {
-    let then =
-        classified_rooms(before, asked).into_iter().map(|known| known.room).find(|then| is_same(then, room));
-    let then = then.unwrap_or_else(|| room.clone());
-    SystemLimit { limit: room.limit, used: room.used, threads: room.threads, ..then }
+pub fn with_advice(
+    before: &LimitReadings,
+    threads_wanted: &ThreadsWanted,
+    limit: &SystemLimit,
+) -> SystemLimit {
+    let then = classified_limits(before, threads_wanted)
+        .into_iter()
+        .map(|known| known.limit)
+        .find(|then| is_same(then, limit));
+    let then = then.unwrap_or_else(|| limit.clone());
+    SystemLimit { limit: limit.limit, used: limit.used, threads: limit.threads, ..then }
 }
 
 fn is_same(one: &SystemLimit, other: &SystemLimit) -> bool {
@@ -188,16 +196,20 @@ fn is_same(one: &SystemLimit, other: &SystemLimit) -> bool {
 }
 
 /// Names of the others within 5 % of it.
-fn close(before: &LimitReadings, asked: &ThreadsWanted, gave: &SystemLimit) -> Vec<String> {
-    let rooms = classified_rooms(before, asked);
-    let is_it = |room: &SystemLimit| is_same(room, gave);
-    let Some(threads) = rooms.iter().find(|known| is_it(&known.room)).and_then(|known| known.room.threads)
+fn close_limits(
+    before: &LimitReadings,
+    threads_wanted: &ThreadsWanted,
+    binding: &SystemLimit,
+) -> Vec<String> {
+    let limits = classified_limits(before, threads_wanted);
+    let is_it = |room: &SystemLimit| is_same(room, binding);
+    let Some(threads) = limits.iter().find(|known| is_it(&known.limit)).and_then(|known| known.limit.threads)
     else {
         return Vec::new();
     };
-    let near = |other: u64| other.abs_diff(threads) as f64 <= threads as f64 * CLOSE;
-    let others = rooms.iter().filter(|known| !is_it(&known.room) && known.room.threads.is_some_and(near));
-    others.map(|known| known.room.name.clone()).collect()
+    let near = |other: u64| other.abs_diff(threads) as f64 <= threads as f64 * CLOSE_SHARE;
+    let others = limits.iter().filter(|known| !is_it(&known.limit) && known.limit.threads.is_some_and(near));
+    others.map(|known| known.limit.name.clone()).collect()
 }
 
 /// The limit hit when the process was killed. The groups are those read before, in the same order.
@@ -205,26 +217,26 @@ pub fn limit_of_kill(
     before: &LimitReadings,
     groups: &[Option<MemoryGroup>],
     kills: KillCounts,
-    asked: &ThreadsWanted,
+    threads_wanted: &ThreadsWanted,
 ) -> RampEnd {
     let then = before.kills_before();
     let grown =
         |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?)).filter(|more| *more > 0);
-    let rooms = classified_rooms(before, asked);
-    let room = |is_it: &dyn Fn(&SystemLimit) -> bool| {
-        let found = rooms.iter().find(|known| known.kind == LimitKind::Memory && is_it(&known.room));
-        found.map(|known| Box::new(known.room.clone()))
+    let limits = classified_limits(before, threads_wanted);
+    let limit_at = |is_it: &dyn Fn(&SystemLimit) -> bool| {
+        let found = limits.iter().find(|known| known.kind == LimitKind::Memory && is_it(&known.limit));
+        found.map(|known| Box::new(known.limit.clone()))
     };
-    let met = before.memories.iter().zip(groups).filter_map(|(then, now)| {
+    let hits = before.memory_groups.iter().zip(groups).filter_map(|(then, now)| {
         let now = now.as_ref()?;
         let killed = grown(then.kills, now.kills);
         let met = grown(then.failures, now.failures);
         (killed.is_some() || met.is_some()).then_some((then, killed, met))
     });
     // Of nested groups that counted, the one with the least room before.
-    let met = met.min_by_key(|(group, ..)| group.max.saturating_sub(group.used));
-    let in_group = grown(then.here, kills.here);
-    match (met, in_group, grown(then.machine, kills.machine)) {
+    let hits = hits.min_by_key(|(group, ..)| group.max.saturating_sub(group.used));
+    let in_group = grown(then.own_group, kills.own_group);
+    match (hits, in_group, grown(then.machine, kills.machine)) {
         (Some((group, killed, met)), in_group, machine) if killed.or(in_group).or(machine).is_some() => {
             let times = met.map_or(String::new(), |met| format!(", and its limit was met {met} times"));
             let because = format!(
@@ -234,14 +246,14 @@ pub fn limit_of_kill(
             );
             RampEnd::Killed {
                 because,
-                room: room(&|room| Path::new(&room.place).parent() == Some(&group.folder)),
+                room: limit_at(&|room| Path::new(&room.place).parent() == Some(&group.folder)),
             }
         }
         (_, _, Some(machine)) => RampEnd::Killed {
             because: format!(
                 "oom_kill in /proc/vmstat counted {machine} more, and no control group met its limit"
             ),
-            room: room(&|room| room.name == "memory"),
+            room: limit_at(&|room| room.name == "memory"),
         },
         _ => RampEnd::Killed {
             because: "signal 9, and no kernel counter says that memory ran out".to_owned(),

@@ -16,13 +16,13 @@ use units::Bytes;
 
 /// Offset of the ceiling in the file shared with torment; offset 0 holds the current number of threads,
 /// which so survives a kill.
-pub const CEILING: u64 = 8;
+pub const CEILING_OFFSET: u64 = 8;
 /// A failing thread is retried this often,
 const TRIES: u32 = 3;
 /// after this time: another process may only just be ending.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Poll interval until all have ended.
-const LEAVING: Duration = Duration::from_millis(5);
+const EXIT_POLL: Duration = Duration::from_millis(5);
 /// Heap reserved for when memory has run out.
 const HEAP: usize = 100 << 10;
 
@@ -62,28 +62,29 @@ pub enum CrowdReport {
 /// # Errors
 /// If it was started by hand, or nobody reads its output.
 pub fn run_crowd() -> io::Result<()> {
-    let mut talk = JsonSocket::from_stdin()?;
+    let mut socket = JsonSocket::from_stdin()?;
     let shared = rustix::stdio::stdout().try_clone_to_owned()?;
-    let Some(ask): Option<CrowdRequest> = talk.receive_next()? else { return Ok(()) };
+    let Some(request): Option<CrowdRequest> = socket.receive_next()? else { return Ok(()) };
     // When memory runs out, this process is to be killed, and no other. Raising this is always allowed.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
-    if let Err(why) = occupy_maps(ask.maps) {
-        return talk.send(&CrowdReport::Refused(format!("{} mappings cannot be made: {why}", ask.maps)));
+    if let Err(why) = occupy_maps(request.maps) {
+        return socket
+            .send(&CrowdReport::Refused(format!("{} mappings cannot be made: {why}", request.maps)));
     }
     drop(black_box(vec![0_u8; HEAP]));
-    let mut crowd = IdleThreads::new(ask.stack, ask.touch);
-    talk.send(&CrowdReport::Here)?;
-    while let Some(order) = talk.receive_next()? {
+    let mut threads = IdleThreads::new(request.stack, request.touch);
+    socket.send(&CrowdReport::Here)?;
+    while let Some(order) = socket.receive_next()? {
         match order {
-            CrowdCommand::Go => talk.send(&grow(&mut crowd, &shared, ask.raw, ask.stack)?)?,
+            CrowdCommand::Go => socket.send(&grow(&mut threads, &shared, request.raw, request.stack)?)?,
             CrowdCommand::Release => break,
         }
     }
-    crowd.release();
+    threads.release();
     while fs::read_to_string("/proc/self/status")
         .is_ok_and(|status| number_field(&status, "Threads") > Some(1))
     {
-        sleep(LEAVING);
+        sleep(EXIT_POLL);
     }
     Ok(())
 }
@@ -103,23 +104,23 @@ pub fn write_number(file: &OwnedFd, at: u64, number: u64) -> io::Result<()> {
 }
 
 /// One by one, until the ceiling is reached or one fails.
-fn grow(crowd: &mut IdleThreads, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Result<CrowdReport> {
+fn grow(threads: &mut IdleThreads, file: &OwnedFd, raw: bool, stack: Bytes) -> io::Result<CrowdReport> {
     let mut tries = 0;
-    while crowd.made() < read_number(file, CEILING)? {
-        match if raw { crowd.add_stackless() } else { crowd.add_thread() } {
-            Ok(()) => write_number(file, 0, crowd.made())?,
+    while threads.count() < read_number(file, CEILING_OFFSET)? {
+        match if raw { threads.add_stackless() } else { threads.add_thread() } {
+            Ok(()) => write_number(file, 0, threads.count())?,
             Err(_) if tries < TRIES => {
                 tries += 1;
                 sleep(PAUSE);
             }
-            Err(why) => return Ok(CrowdReport::Failed(repeat(crowd, raw, stack, &why))),
+            Err(why) => return Ok(CrowdReport::Failed(diagnose_failure(threads, raw, stack, &why))),
         }
     }
     Ok(CrowdReport::Reached)
 }
 
 /// Repeats the steps of the failed call one by one: pthread_create(3) returns EAGAIN whichever of them failed.
-fn repeat(crowd: &mut IdleThreads, raw: bool, stack: Bytes, why: &io::Error) -> ThreadFailure {
+fn diagnose_failure(threads: &mut IdleThreads, raw: bool, stack: Bytes, why: &io::Error) -> ThreadFailure {
     let number = |result: io::Result<()>| result.err().map(|why| why.raw_os_error().unwrap_or_default());
     let error = why.raw_os_error().unwrap_or_default();
     if raw {
@@ -131,7 +132,7 @@ fn repeat(crowd: &mut IdleThreads, raw: bool, stack: Bytes, why: &io::Error) -> 
             protect: None,
         };
     }
-    let clone = number(crowd.add_stackless());
+    let clone = number(threads.add_stackless());
     let (map, protect) = try_map_stack(stack);
     ThreadFailure {
         call: "pthread_create".to_owned(),

@@ -1,7 +1,7 @@
 //! The process that holds the threads, from torment's side.
 
 use crate::Error;
-use crate::crowd::{CEILING, CrowdCommand, CrowdReport, CrowdRequest, read_number, write_number};
+use crate::crowd::{CEILING_OFFSET, CrowdCommand, CrowdReport, CrowdRequest, read_number, write_number};
 use procfs::number_field;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::process::Signal;
@@ -32,11 +32,11 @@ fn failed(why: impl std::fmt::Display) -> Error {
 
 impl CrowdProcess {
     /// Starts `program crowd` in these control groups, and waits until it is ready.
-    pub fn start(program: &Path, ask: &CrowdRequest, groups: &[PathBuf]) -> Result<Self, Error> {
+    pub fn start(program: &Path, request: &CrowdRequest, groups: &[PathBuf]) -> Result<Self, Error> {
         let why = |why: io::Error| failed(format!("{} does not start: {why}", program.display()));
         let file = memfd_create("torment-crowd", MemfdFlags::CLOEXEC).map_err(|e| why(e.into()))?;
         // Allocated in full here, and so not charged to the other process.
-        ftruncate(&file, 2 * CEILING)
+        ftruncate(&file, 2 * CEILING_OFFSET)
             .and_then(|()| rustix::io::pwrite(&file, &[0; 16], 0))
             .map_err(|e| why(e.into()))?;
         let open = |path: &PathBuf| Ok(fs::OpenOptions::new().write(true).open(path)?.into());
@@ -46,11 +46,11 @@ impl CrowdProcess {
             command.stdout(shared).stderr(Stdio::null())
         });
         let mut this = Self { process: process.map_err(Error::Crowd)?, file };
-        this.send(ask)?;
+        this.send(request)?;
         match this.receive(PATIENCE)? {
-            Incoming::Said(CrowdReport::Here) => Ok(this),
-            Incoming::Said(CrowdReport::Refused(why)) => Err(Error::Crowd(why)),
-            Incoming::Gone => Err(failed(format!("it ended at once ({})", this.end()))),
+            Incoming::Message(CrowdReport::Here) => Ok(this),
+            Incoming::Message(CrowdReport::Refused(why)) => Err(Error::Crowd(why)),
+            Incoming::Closed => Err(failed(format!("it ended at once ({})", this.wait_for_exit()))),
             other => Err(failed(format!("it was not ready within {} s: {other:?}", PATIENCE.as_secs()))),
         }
     }
@@ -78,7 +78,7 @@ impl CrowdProcess {
 
     /// Changes the ceiling while threads are being created.
     pub fn set_ceiling(&self, ceiling: u64) -> Result<(), Error> {
-        write_number(&self.file, CEILING, ceiling).map_err(failed)
+        write_number(&self.file, CEILING_OFFSET, ceiling).map_err(failed)
     }
 
     /// Ends its threads, then the process.
@@ -86,11 +86,11 @@ impl CrowdProcess {
         self.send(&CrowdCommand::Release)
     }
 
-    fn send(&self, order: &impl Serialize) -> Result<(), Error> {
-        match self.process.send(order) {
+    fn send(&self, command: &impl Serialize) -> Result<(), Error> {
+        match self.process.send(command) {
             // If it has ended, the next read reports it.
             Err(why) if why.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            told => told.map_err(failed),
+            result => result.map_err(failed),
         }
     }
 
@@ -100,7 +100,7 @@ impl CrowdProcess {
     }
 
     /// Waits for its end, and says how it ended.
-    pub fn end(&mut self) -> String {
+    pub fn wait_for_exit(&mut self) -> String {
         match self.process.wait() {
             Ok(status) => status.to_string(),
             Err(why) => why.to_string(),

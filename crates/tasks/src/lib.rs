@@ -10,18 +10,18 @@ mod advice;
 mod binding_limit;
 mod crowd;
 mod crowd_process;
+mod limits;
 mod ramp;
 mod readings;
 mod reserve;
-mod rooms;
 
 pub use advice::cpu_quota_advice;
 pub use crowd::run_crowd;
 pub use ramp::ramp;
 
+use limits::ThreadCost;
 use readings::LimitReadings;
 use record::SystemLimit;
-use rooms::ThreadCost;
 use std::path::Path;
 use units::Bytes;
 
@@ -35,7 +35,7 @@ pub struct ThreadsWanted {
     /// Threads without a stack: only what the kernel keeps for them.
     pub raw: bool,
     /// Maximum number of threads.
-    pub most: Option<u64>,
+    pub max: Option<u64>,
     /// Leaves no reserve to others.
     pub until_failure: bool,
     /// Mappings that the process has before its first thread, like a large program.
@@ -53,7 +53,7 @@ impl ThreadsWanted {
     /// # Errors
     /// What is wrong, and what would be right.
     pub fn check(&self) -> Result<(), Error> {
-        let wrong = |why: String| Err(Error::Asked(why));
+        let wrong = |why: String| Err(Error::InvalidRequest(why));
         let Self { stack, touch, .. } = *self;
         if self.raw && (stack.is_some() || touch.0 > 0) {
             return wrong("raw threads have no stack: leave out --raw, or --stack and --touch".to_owned());
@@ -77,7 +77,7 @@ impl ThreadsWanted {
 pub enum Error {
     /// The request is invalid.
     #[error("{0}")]
-    Asked(String),
+    InvalidRequest(String),
     /// The reserve cannot be lifted here.
     #[error("--until-failure needs a control group of its own, so that nothing outlives the attempt: {0}")]
     UntilFailure(String),
@@ -87,11 +87,11 @@ pub enum Error {
 }
 
 /// Every limit on the threads of a program started from here; the binding one first.
-pub fn forecast(asked: &ThreadsWanted) -> Vec<SystemLimit> {
-    forecast_of(Path::new("/"), std::process::id(), asked)
+pub fn forecast(threads_wanted: &ThreadsWanted) -> Vec<SystemLimit> {
+    forecast_of(Path::new("/"), std::process::id(), threads_wanted)
 }
 
 /// The same for another process, or below another root than `/`.
-pub fn forecast_of(root: &Path, pid: u32, asked: &ThreadsWanted) -> Vec<SystemLimit> {
-    rooms::rooms(&LimitReadings::take(root, pid), asked)
+pub fn forecast_of(root: &Path, pid: u32, threads_wanted: &ThreadsWanted) -> Vec<SystemLimit> {
+    limits::limits(&LimitReadings::take(root, pid), threads_wanted)
 }

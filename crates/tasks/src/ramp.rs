@@ -2,8 +2,8 @@
 
 use crate::crowd::{CrowdReport, CrowdRequest};
 use crate::crowd_process::CrowdProcess;
+use crate::limits::{ThreadCost, limits};
 use crate::readings::LimitReadings;
-use crate::rooms::{ThreadCost, rooms};
 use crate::{Error, ThreadsWanted, binding_limit, reserve};
 use plan::ResourceLimits;
 use procfs::kib_field;
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use units::{Bytes, Nanos};
 
 /// Interval between readings of threads and memory.
-const TICK: Duration = Duration::from_millis(200);
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 /// Until all threads have ended by themselves.
-const LEAVING: Duration = Duration::from_secs(60);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Creates threads until one fails or the maximum is reached; names the limit and ends them all
 /// again. Reports what every limit allows, then its progress. `program` is torment, whose hidden command `crowd` is
@@ -27,42 +27,50 @@ const LEAVING: Duration = Duration::from_secs(60);
 /// # Errors
 /// If the request is invalid, its own control group cannot be made, or the child fails.
 pub fn ramp(
-    asked: &ThreadsWanted,
+    threads_wanted: &ThreadsWanted,
     program: &Path,
-    tell: &mut dyn FnMut(Event),
+    emit: &mut dyn FnMut(Event),
     stop: &dyn Fn() -> bool,
 ) -> Result<Verdict, Error> {
-    asked.check()?;
+    threads_wanted.check()?;
     let here = LimitReadings::take(Path::new("/"), std::process::id());
-    let (guard, groups) = match asked.until_failure {
-        true => own_group(program, &here, asked).map(|(guard, groups)| (Some(guard), groups))?,
+    let (guard, groups) = match threads_wanted.until_failure {
+        true => {
+            make_own_group(program, &here, threads_wanted).map(|(guard, groups)| (Some(guard), groups))?
+        }
         false => (None, Vec::new()),
     };
-    let stack = Bytes(ThreadCost::of(&here, asked).stack);
-    let ask = CrowdRequest { stack, touch: asked.touch, raw: asked.raw, maps: asked.maps };
-    let child = CrowdProcess::start(program, &ask, &groups)?;
+    let stack = Bytes(ThreadCost::of(&here, threads_wanted).stack);
+    let request = CrowdRequest {
+        stack,
+        touch: threads_wanted.touch,
+        raw: threads_wanted.raw,
+        maps: threads_wanted.maps,
+    };
+    let child = CrowdProcess::start(program, &request, &groups)?;
     let before = LimitReadings::take(Path::new("/"), child.pid());
-    let rooms = rooms(&before, asked);
-    let forecast = rooms.first().and_then(|room| room.threads);
-    tell(Event::Forecast { rooms });
-    let mut ramp = Ramp { child, asked, before, tell, stop, began: Instant::now(), told: None };
+    let limits = limits(&before, threads_wanted);
+    let forecast = limits.first().and_then(|room| room.threads);
+    emit(Event::Forecast { rooms: limits });
+    let mut ramp =
+        Ramp { child, threads_wanted, before, emit, stop, began: Instant::now(), last_report: None };
     ramp.report_progress(0);
-    let gave = ramp.climb()?;
+    let end = ramp.climb()?;
     let reached = ramp.child.made();
     ramp.report_progress(reached);
-    if !matches!(gave, RampEnd::Interrupted | RampEnd::Killed { .. }) {
+    if !matches!(end, RampEnd::Interrupted | RampEnd::Killed { .. }) {
         ramp.descend()?;
     }
     drop(ramp);
     drop(guard);
-    Ok(Verdict::Tasks { reached, forecast, gave })
+    Ok(Verdict::Tasks { reached, forecast, gave: end })
 }
 
 /// A group whose limit is above all others, but present: a backstop whatever happens.
-fn own_group(
+fn make_own_group(
     program: &Path,
     here: &LimitReadings,
-    asked: &ThreadsWanted,
+    threads_wanted: &ThreadsWanted,
 ) -> Result<(Guard, Vec<PathBuf>), Error> {
     let why = |why: service::Error| {
         let text = match why {
@@ -71,7 +79,7 @@ fn own_group(
         };
         Error::UntilFailure(text)
     };
-    let threads = rooms(here, asked)
+    let threads = limits(here, threads_wanted)
         .iter()
         .filter(|room| room.unit == SystemLimitUnit::Tasks)
         .filter_map(|room| room.threads)
@@ -85,21 +93,21 @@ fn own_group(
 
 struct Ramp<'a> {
     child: CrowdProcess,
-    asked: &'a ThreadsWanted,
+    threads_wanted: &'a ThreadsWanted,
     before: LimitReadings,
-    tell: &'a mut dyn FnMut(Event),
+    emit: &'a mut dyn FnMut(Event),
     stop: &'a dyn Fn() -> bool,
     began: Instant,
-    told: Option<Instant>,
+    last_report: Option<Instant>,
 }
 
 impl Ramp<'_> {
     /// Reports progress. Returns the available memory.
     fn report_progress(&mut self, tasks: u64) -> Option<u64> {
-        self.told = Some(Instant::now());
+        self.last_report = Some(Instant::now());
         let memory = read_to_string("/proc/meminfo").unwrap_or_default();
         let free = Bytes(kib_field(&memory, "MemFree").unwrap_or_default());
-        (self.tell)(Event::Ramped(record::RampProgress {
+        (self.emit)(Event::Ramped(record::RampProgress {
             tasks,
             free,
             after: Nanos::from(self.began.elapsed()),
@@ -109,7 +117,7 @@ impl Ramp<'_> {
 
     /// The same, if the last report is old enough.
     fn report_if_due(&mut self) -> Option<u64> {
-        let is_due = self.told.is_none_or(|told| told.elapsed() >= TICK);
+        let is_due = self.last_report.is_none_or(|last| last.elapsed() >= REPORT_INTERVAL);
         if is_due { self.report_progress(self.child.made()) } else { None }
     }
 
@@ -118,21 +126,22 @@ impl Ramp<'_> {
         let mut now = self.before.clone();
         loop {
             let made = self.child.made();
-            let most = self.asked.most.unwrap_or(u64::MAX);
+            let most = self.threads_wanted.max.unwrap_or(u64::MAX);
             if made >= most {
                 return Ok(RampEnd::Asked);
             }
-            let mut rooms = rooms(&now, self.asked).into_iter();
-            let nearest = rooms.next();
-            let room = nearest.as_ref().and_then(|room| room.threads);
-            let allowed = reserve::threads_allowed(&self.before, &now, self.asked);
+            let mut limits = limits(&now, self.threads_wanted).into_iter();
+            let nearest = limits.next();
+            let threads_left = nearest.as_ref().and_then(|room| room.threads);
+            let allowed = reserve::threads_allowed(&self.before, &now, self.threads_wanted);
             if allowed == Some(0) {
-                let room = nearest.map(|room| binding_limit::with_advice(&self.before, self.asked, &room));
-                return Ok(RampEnd::Reserve { room: room.map(Box::new) });
+                let limit =
+                    nearest.map(|room| binding_limit::with_advice(&self.before, self.threads_wanted, &room));
+                return Ok(RampEnd::Reserve { room: limit.map(Box::new) });
             }
-            let step = reserve::next_step(made, room).min(allowed.unwrap_or(u64::MAX));
-            if let Some(gave) = self.make(made.saturating_add(step).min(most))? {
-                return Ok(gave);
+            let step = reserve::next_step(made, threads_left).min(allowed.unwrap_or(u64::MAX));
+            if let Some(end) = self.make(made.saturating_add(step).min(most))? {
+                return Ok(end);
             }
             now = LimitReadings::take(Path::new("/"), self.child.pid());
         }
@@ -142,36 +151,42 @@ impl Ramp<'_> {
     fn make(&mut self, ceiling: u64) -> Result<Option<RampEnd>, Error> {
         self.child.grow_to(ceiling)?;
         loop {
-            let heard = self.child.receive(TICK)?;
+            let incoming = self.child.receive(REPORT_INTERVAL)?;
             let available = self.report_if_due();
             if (self.stop)() {
                 return Ok(Some(RampEnd::Interrupted));
             }
-            if available
-                .is_some_and(|available| reserve::is_memory_short(&self.before, available, self.asked))
-            {
+            if available.is_some_and(|available| {
+                reserve::is_memory_short(&self.before, available, self.threads_wanted)
+            }) {
                 self.child.set_ceiling(0)?;
             }
-            match heard {
+            match incoming {
                 Incoming::Nothing => {}
-                Incoming::Said(CrowdReport::Reached) => return Ok(None),
-                Incoming::Said(CrowdReport::Failed(failure)) => {
+                Incoming::Message(CrowdReport::Reached) => return Ok(None),
+                Incoming::Message(CrowdReport::Failed(failure)) => {
                     let after = LimitReadings::take(Path::new("/"), self.child.pid());
                     return Ok(Some(binding_limit::limit_of_failure(
                         &self.before,
                         &after,
-                        self.asked,
+                        self.threads_wanted,
                         &failure,
                     )));
                 }
-                Incoming::Said(other) => {
+                Incoming::Message(other) => {
                     return Err(Error::Crowd(format!("it says {other:?}, which is unexpected")));
                 }
-                Incoming::Gone => {
+                Incoming::Closed => {
                     self.child.expect_killed()?;
-                    let groups: Vec<_> = self.before.memories.iter().map(|group| group.again()).collect();
+                    let groups: Vec<_> =
+                        self.before.memory_groups.iter().map(|group| group.reread()).collect();
                     let kills = self.before.read_kills();
-                    return Ok(Some(binding_limit::limit_of_kill(&self.before, &groups, kills, self.asked)));
+                    return Ok(Some(binding_limit::limit_of_kill(
+                        &self.before,
+                        &groups,
+                        kills,
+                        self.threads_wanted,
+                    )));
                 }
             }
         }
@@ -180,9 +195,9 @@ impl Ramp<'_> {
     /// Down: all threads are released, and end in their own time.
     fn descend(&mut self) -> Result<(), Error> {
         self.child.release()?;
-        let until = Instant::now() + LEAVING;
+        let until = Instant::now() + EXIT_TIMEOUT;
         while Instant::now() < until && !(self.stop)() {
-            if self.child.receive(TICK)? == Incoming::Gone {
+            if self.child.receive(REPORT_INTERVAL)? == Incoming::Closed {
                 break;
             }
             let threads = self.child.threads().unwrap_or_default();

@@ -11,7 +11,7 @@ const FIRST_PID: &str = "pid:[4026531836]";
 const FIRST_USER: &str = "user:[4026531837]";
 const FIRST_CGROUP: &str = "cgroup:[4026531835]";
 /// Capabilities that lift RLIMIT_NPROC (capabilities(7)): CAP_SYS_ADMIN and CAP_SYS_RESOURCE.
-const EXEMPTING: u64 = 1 << 21 | 1 << 24;
+const EXEMPTING_CAPABILITIES: u64 = 1 << 21 | 1 << 24;
 /// Once process numbers have wrapped, those below are not used again (RESERVED_PIDS in kernel/pid.c).
 pub const RESERVED_PIDS: u64 = 300;
 /// Version 1 writes "no limit" as the largest number of pages, in bytes.
@@ -26,7 +26,7 @@ pub struct TaskGroup {
     pub max: u64,
     pub used: u64,
     /// Tasks refused, as this group counts them.
-    pub refused: Option<u64>,
+    pub refusals: Option<u64>,
 }
 
 /// A control group that limits memory.
@@ -57,36 +57,36 @@ pub struct LimitReadings {
     pub address_space: ResourceLimit,
     pub data: ResourceLimit,
     /// Tasks of all kinds that are visible,
-    pub seen: u64,
+    pub visible_tasks: u64,
     /// of this user,
-    pub of_user: u64,
+    pub user_tasks: u64,
     /// and with numbers that can be reused.
-    pub numbered: u64,
+    pub pids_in_use: u64,
     /// Tasks of the whole machine, visible or not,
     pub tasks: Option<u64>,
     /// and the last number given in this namespace.
-    pub last_number: Option<u64>,
+    pub last_pid: Option<u64>,
     pub threads_max: Option<u64>,
     pub pid_max: Option<u64>,
     /// Namespaces that hide what is outside.
-    pub own_pids: bool,
-    pub own_users: bool,
-    pub own_groups: bool,
+    pub own_pid_namespace: bool,
+    pub own_user_namespace: bool,
+    pub own_cgroup_namespace: bool,
     /// From its own group upwards, those with a limit.
-    pub groups: Vec<TaskGroup>,
+    pub task_groups: Vec<TaskGroup>,
     /// The first group on the way up, limit or not.
     pub group: Option<String>,
     /// Refusals counted by the process's own group, which on version 1 includes those of its ancestors.
-    pub refused_here: Option<u64>,
-    pub memories: Vec<MemoryGroup>,
+    pub own_refusals: Option<u64>,
+    pub memory_groups: Vec<MemoryGroup>,
     /// OOM kills counted by its own group, limit or not.
-    pub kills_here: Option<u64>,
+    pub own_group_kills: Option<u64>,
     /// That group's folder, and whether it is of version 2.
-    pub own_memory: Option<(PathBuf, bool)>,
+    pub own_memory_group: Option<(PathBuf, bool)>,
     pub max_maps: Option<u64>,
     pub maps: Option<u64>,
     /// Size of the user address space.
-    pub top: Option<u64>,
+    pub address_top: Option<u64>,
     pub virtual_size: u64,
     pub data_size: u64,
     pub available: Option<u64>,
@@ -110,44 +110,46 @@ impl LimitReadings {
         let (status, limits, memory) = (own("status"), own("limits"), file("proc/meminfo"));
         let uid = number_field(&status, "Uid").and_then(|uid| u32::try_from(uid).ok()).unwrap_or_default();
         let own_users = !is_first("user", FIRST_USER);
-        let capable = hex(&status, "CapEff").is_some_and(|all| all & EXEMPTING != 0);
+        let capable = hex_field(&status, "CapEff").is_some_and(|all| all & EXEMPTING_CAPABILITIES != 0);
         let (top, maps) = mappings(&own("maps"));
         let load = procfs::parse_loadavg(file("proc/loadavg").as_bytes());
         let census = TaskCensus::take(root, uid);
-        let place = cgroups::find(root, pid, &own("cgroup")).unwrap_or_default();
+        let membership = cgroups::find(root, pid, &own("cgroup")).unwrap_or_default();
         let own_memory =
-            place.memory.groups.first().map(|group| (group.folder.clone(), place.memory.unified));
+            membership.memory.groups.first().map(|group| (group.folder.clone(), membership.memory.unified));
         let limit = |name: &str| parse_limit(&limits, name).unwrap_or_default();
         let sysctl = |name: &str| read_number(root.join("proc/sys").join(name));
         let strict = sysctl("vm/overcommit_memory") == Some(2);
         let commit = kib_field(&memory, "CommitLimit").zip(kib_field(&memory, "Committed_AS"));
         Self {
             uid,
-            user: user(&file("etc/passwd"), uid),
+            user: user_name(&file("etc/passwd"), uid),
             exempt: !own_users && (uid == 0 || capable),
             nproc: limit("Max processes"),
             stack: limit("Max stack size"),
             address_space: limit("Max address space"),
             data: limit("Max data size"),
-            seen: census.tasks,
-            of_user: census.of_user,
-            numbered: census.numbered,
+            visible_tasks: census.tasks,
+            user_tasks: census.user_tasks,
+            pids_in_use: census.pids_in_use,
             tasks: load.map(|load| load.tasks),
-            last_number: load.map(|load| load.last),
+            last_pid: load.map(|load| load.last),
             threads_max: sysctl("kernel/threads-max"),
             pid_max: sysctl("kernel/pid_max"),
-            own_pids: !is_first("pid", FIRST_PID),
-            own_users,
-            own_groups: !is_first("cgroup", FIRST_CGROUP),
-            groups: tasks_of(&place.pids),
-            group: place.pids.groups.first().map(|group| group.name.clone()),
-            refused_here: place.pids.groups.first().and_then(|group| refused(&group.folder)),
-            memories: memory_of(&place.memory),
-            kills_here: own_memory.as_ref().and_then(|(folder, unified)| read_kill_count(folder, *unified)),
-            own_memory,
+            own_pid_namespace: !is_first("pid", FIRST_PID),
+            own_user_namespace: own_users,
+            own_cgroup_namespace: !is_first("cgroup", FIRST_CGROUP),
+            task_groups: read_task_groups(&membership.pids),
+            group: membership.pids.groups.first().map(|group| group.name.clone()),
+            own_refusals: membership.pids.groups.first().and_then(|group| read_refusal_count(&group.folder)),
+            memory_groups: read_memory_groups(&membership.memory),
+            own_group_kills: own_memory
+                .as_ref()
+                .and_then(|(folder, unified)| read_kill_count(folder, *unified)),
+            own_memory_group: own_memory,
             max_maps: sysctl("vm/max_map_count"),
             maps,
-            top,
+            address_top: top,
             virtual_size: kib_field(&status, "VmSize").unwrap_or_default(),
             data_size: kib_field(&status, "VmData").unwrap_or_default(),
             available: kib_field(&memory, "MemAvailable"),
@@ -165,20 +167,21 @@ pub struct KillCounts {
     /// On the whole machine,
     pub machine: Option<u64>,
     /// and in the process's own control group.
-    pub here: Option<u64>,
+    pub own_group: Option<u64>,
 }
 
 impl LimitReadings {
     /// Kills counted now; works after the process has ended.
     pub fn read_kills(&self) -> KillCounts {
-        let here = self.own_memory.as_ref().and_then(|(folder, unified)| read_kill_count(folder, *unified));
+        let here =
+            self.own_memory_group.as_ref().and_then(|(folder, unified)| read_kill_count(folder, *unified));
         let machine = read_to_string("/proc/vmstat").ok().and_then(|text| number_field(&text, "oom_kill"));
-        KillCounts { machine, here }
+        KillCounts { machine, own_group: here }
     }
 
     /// Kills counted when all was read.
     pub fn kills_before(&self) -> KillCounts {
-        KillCounts { machine: self.kills, here: self.kills_here }
+        KillCounts { machine: self.kills, own_group: self.own_group_kills }
     }
 }
 
@@ -186,8 +189,8 @@ impl LimitReadings {
 #[derive(Debug, Default)]
 struct TaskCensus {
     tasks: u64,
-    of_user: u64,
-    numbered: u64,
+    user_tasks: u64,
+    pids_in_use: u64,
 }
 
 impl TaskCensus {
@@ -199,16 +202,17 @@ impl TaskCensus {
             let Some(threads) = number_field(&status, "Threads") else { continue };
             all.tasks += threads;
             if number_field(&status, "Uid") == Some(user.into()) {
-                all.of_user += threads;
+                all.user_tasks += threads;
             }
             // Its further threads have numbers of their own; those below are mostly single-threaded kernel threads.
-            all.numbered += if u64::from(pid) < RESERVED_PIDS { threads.saturating_sub(1) } else { threads };
+            all.pids_in_use +=
+                if u64::from(pid) < RESERVED_PIDS { threads.saturating_sub(1) } else { threads };
         }
         all
     }
 }
 
-fn hex(text: &str, name: &str) -> Option<u64> {
+fn hex_field(text: &str, name: &str) -> Option<u64> {
     u64::from_str_radix(field(text, name)?, 16).ok()
 }
 
@@ -226,7 +230,7 @@ fn mappings(maps: &str) -> (Option<u64>, Option<u64>) {
 }
 
 /// The user's name in a passwd(5) file.
-fn user(passwd: &str, uid: u32) -> String {
+fn user_name(passwd: &str, uid: u32) -> String {
     let mut users = passwd.lines().filter_map(|line| {
         let mut parts = line.split(':');
         Some((parts.next()?, parts.nth(1)?.parse::<u32>().ok()?))
@@ -234,18 +238,18 @@ fn user(passwd: &str, uid: u32) -> String {
     users.find(|(_, number)| *number == uid).map_or_else(|| uid.to_string(), |(name, _)| name.to_owned())
 }
 
-fn refused(folder: &Path) -> Option<u64> {
+fn read_refusal_count(folder: &Path) -> Option<u64> {
     number_field(&read_to_string(folder.join("pids.events")).ok()?, "max")
 }
 
-fn tasks_of(line: &ControllerGroups) -> Vec<TaskGroup> {
-    let limited = line.groups.iter().filter_map(|group| {
+fn read_task_groups(controller: &ControllerGroups) -> Vec<TaskGroup> {
+    let limited = controller.groups.iter().filter_map(|group| {
         Some(TaskGroup {
             name: group.name.clone(),
             folder: group.folder.clone(),
             max: read_number(group.folder.join("pids.max"))?,
             used: read_number(group.folder.join("pids.current"))?,
-            refused: refused(&group.folder),
+            refusals: read_refusal_count(&group.folder),
         })
     });
     limited.collect()
@@ -284,15 +288,16 @@ impl MemoryGroup {
     }
 
     /// Reads it again; works after the process has ended.
-    pub fn again(&self) -> Option<Self> {
+    pub fn reread(&self) -> Option<Self> {
         Self::read(&self.name, &self.folder, self.unified)
     }
 }
 
-fn memory_of(line: &ControllerGroups) -> Vec<MemoryGroup> {
-    line.groups
+fn read_memory_groups(controller: &ControllerGroups) -> Vec<MemoryGroup> {
+    controller
+        .groups
         .iter()
-        .filter_map(|group| MemoryGroup::read(&group.name, &group.folder, line.unified))
+        .filter_map(|group| MemoryGroup::read(&group.name, &group.folder, controller.unified))
         .collect()
 }
 

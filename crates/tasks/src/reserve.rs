@@ -1,44 +1,50 @@
 //! The reserve left to others, and the size of the next step. Pure.
 
 use crate::ThreadsWanted;
+use crate::limits::{ThreadCost, limits};
 use crate::readings::LimitReadings;
-use crate::rooms::{ThreadCost, rooms};
 
 /// One in this many of what all users share is left,
-const PART: u64 = 10;
+const RESERVE_DIVISOR: u64 = 10;
 /// and at least this many task numbers.
 const TASKS: u64 = 1000;
 /// Threads of the first step.
-const FIRST: u64 = 64;
+const FIRST_STEP: u64 = 64;
 /// With no more room than this the next step goes to the limit.
-const LITTLE: u64 = 512;
+const FEW_LEFT: u64 = 512;
 
 /// How many more threads the reserve allows: none means any number.
-pub fn threads_allowed(before: &LimitReadings, now: &LimitReadings, asked: &ThreadsWanted) -> Option<u64> {
-    if asked.until_failure {
+pub fn threads_allowed(
+    before: &LimitReadings,
+    now: &LimitReadings,
+    threads_wanted: &ThreadsWanted,
+) -> Option<u64> {
+    if threads_wanted.until_failure {
         return None;
     }
     let shared = ["kernel.threads-max", "kernel.pid_max"];
-    let rooms = rooms(now, asked);
-    let tasks = rooms.iter().filter(|room| shared.contains(&room.name.as_str())).filter_map(|room| {
-        let kept = (room.limit? / PART).max(TASKS);
+    let limits = limits(now, threads_wanted);
+    let tasks = limits.iter().filter(|room| shared.contains(&room.name.as_str())).filter_map(|room| {
+        let kept = (room.limit? / RESERVE_DIVISOR).max(TASKS);
         Some(room.threads?.saturating_sub(kept))
     });
-    let kept = before.available.unwrap_or_default() / PART;
-    let memory = now.available.map(|left| left.saturating_sub(kept) / ThreadCost::of(now, asked).memory);
+    let kept = before.available.unwrap_or_default() / RESERVE_DIVISOR;
+    let memory =
+        now.available.map(|left| left.saturating_sub(kept) / ThreadCost::of(now, threads_wanted).memory);
     tasks.chain(memory).min()
 }
 
 /// Whether too little memory is available for more threads.
-pub fn is_memory_short(before: &LimitReadings, available: u64, asked: &ThreadsWanted) -> bool {
-    !asked.until_failure && before.available.is_some_and(|before| available < before / PART)
+pub fn is_memory_short(before: &LimitReadings, available: u64, threads_wanted: &ThreadsWanted) -> bool {
+    !threads_wanted.until_failure
+        && before.available.is_some_and(|before| available < before / RESERVE_DIVISOR)
 }
 
 /// Threads of the next step: as many as there are, at most half of the room, and all of it where it is small.
-pub fn next_step(made: u64, room: Option<u64>) -> u64 {
-    let double = made.max(FIRST);
-    match room {
-        Some(room) if room <= LITTLE => room.max(FIRST),
+pub fn next_step(made: u64, threads_left: Option<u64>) -> u64 {
+    let double = made.max(FIRST_STEP);
+    match threads_left {
+        Some(room) if room <= FEW_LEFT => room.max(FIRST_STEP),
         Some(room) => double.min(room / 2),
         None => double,
     }
@@ -53,9 +59,9 @@ mod tests {
             threads_max: Some(100_000),
             tasks: Some(100),
             pid_max: Some(32_768),
-            seen: 100,
-            numbered: 68,
-            last_number: Some(5000),
+            visible_tasks: 100,
+            pids_in_use: 68,
+            last_pid: Some(5000),
             available: Some(10 << 30),
             ..LimitReadings::default()
         }

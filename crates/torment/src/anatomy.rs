@@ -22,18 +22,18 @@ pub fn explain_call(
 ) -> Result<u8, CommandError> {
     let libraries = libraries_of(program)?;
     let images = images(&libraries)?;
-    let walk = ::anatomy::find_syscall_paths(&images, function.name()).with_context(|| {
+    let paths = ::anatomy::find_syscall_paths(&images, function.name()).with_context(|| {
         let why = if libraries.is_static { " (a static program, perhaps stripped of its names)" } else { "" };
         format!("cannot follow {} of {}{why}", function.name(), libraries.program.display())
     })?;
-    let live = live::observe_call(function, &walk, &libraries, &images);
-    let verdict = Agreement::of(&walk, &live);
-    let report = FunctionReport { function, libraries: &libraries, walk, live, verdict };
+    let live = live::observe_call(function, &paths, &libraries, &images);
+    let verdict = Agreement::of(&paths, &live);
+    let report = FunctionReport { function, libraries: &libraries, paths, observation: live, verdict };
     print_result(|| call_lines(&report), || call_json(&report), common)?;
     Ok(match verdict {
         Agreement::Pass => exit::MET,
         Agreement::Differs => exit::ERROR,
-        Agreement::NotSeen | Agreement::NotRead => exit::UNDECIDED,
+        Agreement::NotObserved | Agreement::NoPath => exit::UNDECIDED,
     })
 }
 

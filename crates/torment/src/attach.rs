@@ -15,24 +15,24 @@ pub fn attach(args: &AttachArgs, common: &CommonArgs) -> Result<u8, CommandError
     let site = PodSite::find(args.on.clone(), env!("CARGO_PKG_VERSION")).map_err(|why| anyhow!(why))?;
     let store = open_run_store(args.keep.no_store, common)?;
     let before = store.is_some().then(|| run_source::open(common)).transpose()?;
-    carry_out_as(&args.keep, store, &[], common, |faces, stop| {
-        let mut anew = ReplacingSink { before, faces };
+    carry_out_as(&args.keep, store, &[], common, |reporter, stop| {
+        let mut anew = ReplacingSink { old_store: before, reporter };
         runner::attach(&site, &args.id, &mut anew, stop)
     })
 }
 
 /// Replaces what was stored of a run by all of it.
 struct ReplacingSink<'a> {
-    before: Option<Store>,
-    faces: &'a mut dyn Sink,
+    old_store: Option<Store>,
+    reporter: &'a mut dyn Sink,
 }
 
 impl Sink for ReplacingSink<'_> {
     fn event(&mut self, event: &Event) {
-        if let (Event::RunStarted(started), Some(store)) = (event, self.before.take()) {
+        if let (Event::RunStarted(started), Some(store)) = (event, self.old_store.take()) {
             // There may have been none.
             let _ = store.remove(&started.id);
         }
-        self.faces.event(event);
+        self.reporter.event(event);
     }
 }

@@ -7,17 +7,17 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Hexadecimal digits that identify a commit in any repository.
-const SHORT: usize = 12;
+const HASH_DIGITS: usize = 12;
 /// A run does not wait longer for a disk that does not answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval of checks whether git has ended: it takes some milliseconds.
-const PAUSE: Duration = Duration::from_millis(1);
+const POLL: Duration = Duration::from_millis(1);
 
 /// The commit's first digits; `None` outside a repository, before its first commit, or if git is missing or too slow.
 pub fn commit(folder: &Path) -> Option<String> {
     let mut git = git(folder);
     git.args(["rev-parse", "--verify", "--quiet", "HEAD"]);
-    output_within(&mut git, PATIENCE)?.get(..SHORT).map(str::to_owned)
+    output_within(&mut git, TIMEOUT)?.get(..HASH_DIGITS).map(str::to_owned)
 }
 
 /// git in a folder, ignoring any repository in the environment: git's own hooks set one.
@@ -37,11 +37,11 @@ fn output_within(command: &mut Command, patience: Duration) -> Option<String> {
             let _ = child.wait();
             return None;
         }
-        sleep(PAUSE);
+        sleep(POLL);
     }
-    let mut said = String::new();
-    child.stdout.take()?.read_to_string(&mut said).ok()?;
-    Some(said)
+    let mut output = String::new();
+    child.stdout.take()?.read_to_string(&mut output).ok()?;
+    Some(output)
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(commit(&below), None, "no commit yet");
         git(&["commit", "--allow-empty", "--message=one"]);
         let head = git(&["log", "--format=%H"]).expect("it was just there");
-        assert_eq!(commit(&below).as_deref(), Some(&head[..SHORT]));
+        assert_eq!(commit(&below).as_deref(), Some(&head[..HASH_DIGITS]));
         let elsewhere = tempfile::tempdir().expect("a temporary folder");
         assert_eq!(commit(elsewhere.path()), None, "no repository");
     }
@@ -72,6 +72,6 @@ mod tests {
     #[test]
     fn nobody_waits_for_one_that_does_not_answer() {
         assert_eq!(output_within(Command::new("sleep").arg("600"), Duration::from_millis(20)), None);
-        assert_eq!(output_within(&mut Command::new("no-such-program"), PATIENCE), None);
+        assert_eq!(output_within(&mut Command::new("no-such-program"), TIMEOUT), None);
     }
 }

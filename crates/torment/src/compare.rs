@@ -6,39 +6,39 @@ use crate::run_source::{RunSource, existing, is_file};
 use crate::{CommandError, print_result, usage_error};
 use anyhow::{Context, anyhow};
 use runner::exit;
-use view::{LoadSamples, MOST_COMPARED, ReportKind, RunComparison, RunView, Significance, compare_runs};
+use view::{LoadSamples, MAX_COMPARED, ReportKind, RunComparison, RunView, Significance, compare_runs};
 
 pub fn compare(args: &CompareArgs, common: &CommonArgs) -> Result<u8, CommandError> {
-    let asked: Vec<&str> = args.baseline.iter().chain(&args.runs).map(String::as_str).collect();
-    if !(2..=MOST_COMPARED).contains(&asked.len()) {
+    let names: Vec<&str> = args.baseline.iter().chain(&args.runs).map(String::as_str).collect();
+    if !(2..=MAX_COMPARED).contains(&names.len()) {
         return Err(usage_error(anyhow!(
-            "{} to compare; expected two to {MOST_COMPARED}, such as torment compare last~1 last",
-            if asked.len() == 1 { "one run".to_owned() } else { format!("{} runs", asked.len()) }
+            "{} to compare; expected two to {MAX_COMPARED}, such as torment compare last~1 last",
+            if names.len() == 1 { "one run".to_owned() } else { format!("{} runs", names.len()) }
         )));
     }
     // Two files can be compared without a store.
-    let store = if asked.iter().all(|name| is_file(name)) { None } else { Some(existing(common)?) };
+    let store = if names.iter().all(|name| is_file(name)) { None } else { Some(existing(common)?) };
     let sources =
-        asked.iter().map(|name| RunSource::find(name, store.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        names.iter().map(|name| RunSource::find(name, store.as_ref())).collect::<Result<Vec<_>, _>>()?;
     let views = sources.iter().map(RunSource::view).collect::<Result<Vec<_>, _>>()?;
-    if views.iter().any(|view| view.kind() == ReportKind::Sheet) {
-        return sheets(&asked, &views, args, common);
+    if views.iter().any(|view| view.kind() == ReportKind::Probe) {
+        return sheets(&names, &views, args, common);
     }
-    let compared = compared(&sources, &views, args.tolerance.0)?;
+    let comparison = compare_sources(&sources, &views, args.tolerance.0)?;
     if let Some(path) = &args.junit {
-        std::fs::write(path, compared.junit())
+        std::fs::write(path, comparison.junit())
             .with_context(|| format!("'{}' cannot be written", path.display()))?;
     }
     renderings::print(
         &Renderings {
-            lines: &|| compared.lines(),
-            json: &|| compared.json(),
-            grid: &|| compared.grid(),
-            markdown: &|| compared.markdown(),
+            lines: &|| comparison.lines(),
+            json: &|| comparison.json(),
+            grid: &|| comparison.grid(),
+            markdown: &|| comparison.markdown(),
         },
         common,
     )?;
-    Ok(match compared.overall() {
+    Ok(match comparison.overall() {
         _ if args.baseline.is_none() => exit::MET,
         Significance::Worse => exit::WORSE,
         Significance::Undecided | Significance::Unknown => exit::UNDECIDED,
@@ -48,12 +48,16 @@ pub fn compare(args: &CompareArgs, common: &CommonArgs) -> Result<u8, CommandErr
 
 /// A single run's figures with their intervals, for pull requests.
 pub fn markdown(source: &RunSource<'_>, view: &RunView) -> Result<String, CommandError> {
-    let compared = compared(std::slice::from_ref(source), std::slice::from_ref(view), 0.0)?;
-    Ok(compared.markdown())
+    let comparison = compare_sources(std::slice::from_ref(source), std::slice::from_ref(view), 0.0)?;
+    Ok(comparison.markdown())
 }
 
 /// A run's seconds are read once its view is known.
-fn compared(sources: &[RunSource<'_>], views: &[RunView], noise: f64) -> Result<RunComparison, CommandError> {
+fn compare_sources(
+    sources: &[RunSource<'_>],
+    views: &[RunView],
+    noise: f64,
+) -> Result<RunComparison, CommandError> {
     let mut spreads = Vec::new();
     for (source, view) in sources.iter().zip(views) {
         let mut spread = LoadSamples::new(view);
@@ -65,15 +69,15 @@ fn compared(sources: &[RunSource<'_>], views: &[RunView], noise: f64) -> Result<
 }
 
 fn sheets(
-    asked: &[&str],
+    names: &[&str],
     views: &[RunView],
     args: &CompareArgs,
     common: &CommonArgs,
 ) -> Result<u8, CommandError> {
-    let ([first, second], [one, other]) = (views, asked) else {
+    let ([first, second], [one, other]) = (views, names) else {
         return Err(usage_error(anyhow!(
             "runs of `torment probe` are compared in pairs; found {}",
-            asked.len()
+            names.len()
         )));
     };
     if !matches!(common.format, OutputFormat::Text | OutputFormat::Json) {
@@ -87,11 +91,11 @@ fn sheets(
             "--baseline and --junit are for runs of `torment run` and `torment find`; leave them out to compare machines"
         )));
     }
-    let compared = view::compare_probes(first, second).ok_or_else(|| {
+    let comparison = view::compare_probes(first, second).ok_or_else(|| {
         usage_error(anyhow!(
             "'{one}' and '{other}' have no figure in common: compare two runs of `torment probe`"
         ))
     })?;
-    print_result(|| compared.lines(), || compared.json(), common)?;
+    print_result(|| comparison.lines(), || comparison.json(), common)?;
     Ok(exit::MET)
 }

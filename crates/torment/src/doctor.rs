@@ -11,14 +11,14 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Long enough to see other work and stolen time, short enough to wait for.
-const WATCH: Duration = Duration::from_millis(500);
+const OBSERVATION_TIME: Duration = Duration::from_millis(500);
 
 /// Examines, judges and reports; changes nothing.
 pub fn doctor(args: &DoctorArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     if let Some((place, pods, tries)) = args.cluster() {
         return cluster(place.as_deref(), &pods, tries, common);
     }
-    let rows = ::doctor::examine(Path::new("/"), std::process::id(), WATCH);
+    let rows = ::doctor::examine(Path::new("/"), std::process::id(), OBSERVATION_TIME);
     let machine = runner::machine();
     print_result(|| view::doctor_lines(&machine, &rows), || view::doctor_json(&machine, &rows), common)?;
     Ok(code(&rows))

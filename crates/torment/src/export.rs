@@ -27,13 +27,13 @@ pub fn export(args: &ExportArgs, common: &CommonArgs) -> Result<u8, CommandError
         return profiles::export(&store, &id, form, args.output.as_deref(), common);
     }
     let wanted = args.tables();
-    let output = args.output.clone().unwrap_or_else(|| report::named(&id, ""));
+    let output = args.output.clone().unwrap_or_else(|| report::report_path(&id, ""));
     let format = format(common.format, &output);
     let place = Destination::choose(output, &wanted, format)?;
-    let mut files = TableFiles { place, format, open: BTreeMap::new() };
+    let mut files = TableFiles { destination: place, format, tables: BTreeMap::new() };
     let skipped = each_row(&store, &id, &wanted, &mut |table, row| files.write_row(table, row))?;
-    if files.open.is_empty() {
-        return Err(nothing(&store, &id, &wanted)?);
+    if files.tables.is_empty() {
+        return Err(no_rows_error(&store, &id, &wanted)?);
     }
     if store.summary(&id)?.state == RunState::Running {
         eprintln!("torment: run {id} is still running; its tables hold what there is so far");
@@ -53,25 +53,25 @@ fn each_row(
     store: &Store,
     id: &RunId,
     wanted: &[ExportTable],
-    take: &mut dyn FnMut(ExportTable, ExportRow) -> Result<(), CommandError>,
+    on_row: &mut dyn FnMut(ExportTable, ExportRow) -> Result<(), CommandError>,
 ) -> Result<u64, CommandError> {
     let mut events = store.events(id)?;
     let mut tables = TableExporter::of(wanted);
     for event in events.by_ref() {
         for (table, row) in tables.fold(&event?) {
-            take(table, row)?;
+            on_row(table, row)?;
         }
     }
     for (table, row) in tables.end() {
-        take(table, row)?;
+        on_row(table, row)?;
     }
     Ok(events.skipped())
 }
 
 /// The format asked for; else by the file's name, or Parquet.
-fn format(asked: args::OutputFormat, output: &Path) -> TableFormat {
+fn format(requested: args::OutputFormat, output: &Path) -> TableFormat {
     let is_csv = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
-    match asked {
+    match requested {
         args::OutputFormat::Csv => TableFormat::Csv,
         args::OutputFormat::Text if is_csv => TableFormat::Csv,
         // Other formats were rejected during argument parsing.
@@ -117,9 +117,9 @@ impl Destination {
 
 /// The tables that have rows so far.
 struct TableFiles {
-    place: Destination,
+    destination: Destination,
     format: TableFormat,
-    open: BTreeMap<ExportTable, OpenTable>,
+    tables: BTreeMap<ExportTable, OpenTable>,
 }
 
 struct OpenTable {
@@ -131,18 +131,18 @@ struct OpenTable {
 
 impl TableFiles {
     fn write_row(&mut self, table: ExportTable, row: ExportRow) -> Result<(), CommandError> {
-        let mut open = match self.open.remove(&table) {
+        let mut open = match self.tables.remove(&table) {
             Some(open) => open,
             None => self.begin(table)?,
         };
         open.rows += 1;
         open.writer.write_row(row).with_context(|| write_error(open.path.as_deref()))?;
-        self.open.insert(table, open);
+        self.tables.insert(table, open);
         Ok(())
     }
 
     fn begin(&self, table: ExportTable) -> Result<OpenTable, CommandError> {
-        let path = match &self.place {
+        let path = match &self.destination {
             Destination::Stdout => None,
             Destination::File(path) => Some(path.clone()),
             Destination::Folder(folder) => {
@@ -166,7 +166,7 @@ impl TableFiles {
     fn finish(mut self, wanted: &[ExportTable]) -> Result<Vec<Text>, CommandError> {
         let mut lines = Vec::new();
         for table in wanted {
-            match self.open.remove(table) {
+            match self.tables.remove(table) {
                 Some(open) => lines.extend(open.finish()?),
                 None => lines.push(self.empty(*table)),
             }
@@ -177,7 +177,7 @@ impl TableFiles {
     /// A file of an earlier export is not this run's.
     fn empty(&self, table: ExportTable) -> Text {
         let line = Text::plain(format!("  {}: the run has none, so nothing is written", table.name()));
-        match &self.place {
+        match &self.destination {
             Destination::Folder(folder) if self.in_folder(folder, table).exists() => {
                 let old = self.in_folder(folder, table);
                 line.with_span(Tone::Warn, format!("; '{}' is from an earlier export", old.display()))
@@ -207,7 +207,7 @@ fn write_error(path: Option<&Path>) -> String {
 }
 
 /// Why there is no row, and which tables have some.
-fn nothing(store: &Store, id: &RunId, wanted: &[ExportTable]) -> Result<CommandError, CommandError> {
+fn no_rows_error(store: &Store, id: &RunId, wanted: &[ExportTable]) -> Result<CommandError, CommandError> {
     let mut has = Vec::new();
     each_row(store, id, &ExportTable::ALL, &mut |table, _| {
         if !has.contains(&table) {

@@ -30,12 +30,12 @@ const HIDDEN: [(&str, HiddenCommand); 9] = [
 ];
 
 /// Where its pod's secret is mounted.
-const SEAT: &str = "/run/torment/seat";
+const COORDINATOR_SECRET: &str = "/run/torment/seat";
 
 fn coordinate() -> io::Result<()> {
-    let (pass, asked) = (std::fs::read_to_string(SEAT)?, interrupt::stop_flag()?);
+    let (credentials, stop) = (std::fs::read_to_string(COORDINATOR_SECRET)?, interrupt::stop_flag()?);
     let ports = (cluster::WORKERS_PORT, cluster::OWNER_PORT);
-    runner::coordinate(&pass, ports, env!("CARGO_PKG_VERSION"), &asked).map_err(io::Error::other)
+    runner::coordinate(&credentials, ports, env!("CARGO_PKG_VERSION"), &stop).map_err(io::Error::other)
 }
 
 fn worker() -> io::Result<()> {

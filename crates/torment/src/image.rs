@@ -15,10 +15,10 @@ const PROGRAM: &str = "/proc/self/exe";
 pub fn image(args: &ImageArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let program = std::fs::read(PROGRAM).context("torment cannot read itself")?;
     let own = ImageSpec::of_build(env!("CARGO_PKG_VERSION"));
-    let mark = ImageSpec { name: args.name.clone().unwrap_or(own.name), ..own };
+    let spec = ImageSpec { name: args.name.clone().unwrap_or(own.name), ..own };
     let write = |to: &mut dyn Write| {
         let mut to = BufWriter::new(to);
-        cluster::write_image(&program, &mark, &mut to)?;
+        cluster::write_image(&program, &spec, &mut to)?;
         to.flush()
     };
     if args.output == "-" {
@@ -36,7 +36,7 @@ pub fn image(args: &ImageArgs, common: &CommonArgs) -> Result<u8, CommandError> 
     if !common.quiet {
         eprintln!(
             "{} for {}: load it where pods run (ctr -n k8s.io images import FILE; docker load -i FILE), or push it to a registry",
-            mark.name, mark.architecture
+            spec.name, spec.architecture
         );
     }
     Ok(exit::MET)

@@ -15,37 +15,37 @@ use std::thread;
 use std::time::Duration;
 
 /// Both mean the same.
-const ENDS: [i32; 2] = [SIGINT, SIGTERM];
+const END_SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 /// Signals within this time of the first are the same request: `timeout` signals its child and then the whole group; a
 /// held key repeats. A user who presses again because nothing seems to happen is slower.
-const ONE: Duration = Duration::from_secs(1);
+const SAME_REQUEST: Duration = Duration::from_secs(1);
 /// How often the flag is polled.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 
 /// A flag set by the first request; later ones change nothing.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
-    let asked = Arc::new(AtomicBool::new(false));
-    for signal in ENDS {
-        register(signal, Arc::clone(&asked))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in END_SIGNALS {
+        register(signal, Arc::clone(&stop))?;
     }
-    Ok(asked)
+    Ok(stop)
 }
 
 /// The same, but a second request, more than a moment later, exits at once: what was committed by then is kept. Shared
 /// by the whole process.
 pub fn stop_flag_or_exit() -> io::Result<Arc<AtomicBool>> {
-    static ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-    if let Some(asked) = ASKED.get() {
-        return Ok(Arc::clone(asked));
+    static STOP_FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    if let Some(stop) = STOP_FLAG.get() {
+        return Ok(Arc::clone(stop));
     }
-    let (asked, again) = (stop_flag()?, Arc::new(AtomicBool::new(false)));
-    for signal in ENDS {
+    let (stop, again) = (stop_flag()?, Arc::new(AtomicBool::new(false)));
+    for signal in END_SIGNALS {
         register(signal, Arc::clone(&again))?;
     }
-    let first = Arc::clone(&asked);
+    let first = Arc::clone(&stop);
     thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
         wait_for(&first);
-        thread::sleep(ONE);
+        thread::sleep(SAME_REQUEST);
         again.store(false, Ordering::SeqCst);
         wait_for(&again);
         tui::restore_terminal();
@@ -55,12 +55,12 @@ pub fn stop_flag_or_exit() -> io::Result<Arc<AtomicBool>> {
         }
         signal_hook::low_level::exit(exit::INTERRUPTED.into());
     })?;
-    Ok(Arc::clone(ASKED.get_or_init(|| asked)))
+    Ok(Arc::clone(STOP_FLAG.get_or_init(|| stop)))
 }
 
 fn wait_for(flag: &AtomicBool) {
     while !flag.load(Ordering::SeqCst) {
-        thread::sleep(LOOK);
+        thread::sleep(POLL);
     }
 }
 
@@ -69,7 +69,7 @@ pub struct InterruptSignals(Signals);
 
 impl InterruptSignals {
     pub fn listen() -> io::Result<Self> {
-        Ok(Self(Signals::new(ENDS)?))
+        Ok(Self(Signals::new(END_SIGNALS)?))
     }
 
     pub fn wait(&mut self) {

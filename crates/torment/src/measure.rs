@@ -43,38 +43,38 @@ pub fn measure(
         print!("{manifests}");
         return Ok(exit::MET);
     }
-    if let Some(away) = remote_run_request(&plan, pods).map_err(usage_error)? {
-        return conducted(&plan, &away, how, common);
+    if let Some(request) = remote_run_request(&plan, pods).map_err(usage_error)? {
+        return conduct_in_cluster(&plan, &request, how, common);
     }
     let fleet = fleet_config(&plan, pods).map_err(usage_error)?;
     let watchers = watchers_config(&plan, pods).map_err(usage_error)?;
     let store = open_run_store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
     let _invitations = write_join_files(fleet.as_ref(), watchers.as_ref(), common)?;
-    carry_out_as(&how.keep, store, &plan.generator.cores, common, |faces, stop| {
+    carry_out_as(&how.keep, store, &plan.generator.cores, common, |reporter, stop| {
         let (fleet, watchers) = (fleet.as_ref(), watchers.as_ref());
         let around = RunOptions { costs: costs.as_ref(), fleet, watchers, profile };
-        runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), faces, stop)
+        runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), reporter, stop)
     })
 }
 
 /// Has a cluster conduct it, and follows.
-fn conducted(
+fn conduct_in_cluster(
     plan: &Plan,
-    away: &RemoteRunRequest,
+    request: &RemoteRunRequest,
     how: &ModeArgs,
     common: &CommonArgs,
 ) -> Result<u8, CommandError> {
     let store = open_run_store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
-    let (id, on) = (&away.id, away.site.on_option());
+    let (id, on) = (&request.id, request.site.on_option());
     let words = format!(
         "conducted in {}; to follow it again, should this end: torment attach {id} --on {on}",
-        away.site.describe()
+        request.site.describe()
     );
     print_description(vec![words], false, common)?;
-    carry_out_as(&how.keep, store, &[], common, |faces, stop| {
-        runner::conduct_remotely(plan, away, costs.as_ref(), faces, stop)
+    carry_out_as(&how.keep, store, &[], common, |reporter, stop| {
+        runner::conduct_remotely(plan, request, costs.as_ref(), reporter, stop)
     })
 }
 
@@ -84,35 +84,35 @@ pub fn write_join_files(
     watchers: Option<&WatchersConfig>,
     common: &CommonArgs,
 ) -> Result<Vec<TempJoinFile>, CommandError> {
-    let mut invitations = Vec::new();
-    if let Some(FleetConfig::Join { workers, entrance, .. }) = fleet {
+    let mut join_files = Vec::new();
+    if let Some(FleetConfig::Join { workers, listener, .. }) = fleet {
         let whose = if *workers == 1 { "its machine" } else { "their machines" };
-        invitations.push(write_join_file(
+        join_files.push(write_join_file(
             WORKERS,
-            entrance,
+            listener,
             &number_of(*workers, "worker"),
             whose,
             "worker",
             common,
         )?);
     }
-    if let Some(WatchersConfig::Join { watchers, entrance }) = watchers {
+    if let Some(WatchersConfig::Join { watchers, listener }) = watchers {
         let whose = if *watchers == 1 { "the target's machine" } else { "the target's machines" };
-        invitations.push(write_join_file(
+        join_files.push(write_join_file(
             WATCHERS,
-            entrance,
+            listener,
             &number_of(*watchers, "watcher"),
             whose,
             "watch",
             common,
         )?);
     }
-    Ok(invitations)
+    Ok(join_files)
 }
 
 fn write_join_file(
     name: &'static str,
-    entrance: &JoinListener,
+    listener: &JoinListener,
     who: &str,
     whose: &str,
     command: &str,
@@ -120,7 +120,7 @@ fn write_join_file(
 ) -> Result<TempJoinFile, CommandError> {
     // An interrupt from here on removes the file.
     interrupt::stop_flag_or_exit()?;
-    let invitation = TempJoinFile::write(name, entrance.file())?;
+    let invitation = TempJoinFile::write(name, listener.file())?;
     let words =
         format!("waits for {who}: copy {name} to {whose}, and run there: torment {command} --join {name}");
     print_description(vec![words], false, common)?;
@@ -162,57 +162,59 @@ pub fn open_store(common: &CommonArgs) -> Result<Store, CommandError> {
 
 /// As [`carry_out`], with the label and publishers asked for; publishers avoid these processors.
 pub fn carry_out_as(
-    asked: &KeepArgs,
+    keep_args: &KeepArgs,
     store: Option<Store>,
     processors: &[u32],
     common: &CommonArgs,
     work: impl FnOnce(&mut dyn Sink, &StopFlag) -> RunExit,
 ) -> Result<u8, CommandError> {
-    let beside = page::start_publishers(&asked.page, store.as_ref(), processors, common)?;
-    carry_out(store, beside, common, |faces, stop| work(&mut with_label(&asked.label, faces), stop))
+    let publishers = page::start_publishers(&keep_args.page, store.as_ref(), processors, common)?;
+    carry_out(store, publishers, common, |reporter, stop| {
+        work(&mut with_label(&keep_args.label, reporter), stop)
+    })
 }
 
 /// Lets `work` measure while all outputs get its events, then shows the result. The live view would hide the page's
 /// address, and shows less: with a page the terminal gets progress lines.
 pub fn carry_out(
     store: Option<Store>,
-    beside: RunPublishers,
+    publishers: RunPublishers,
     common: &CommonArgs,
     work: impl FnOnce(&mut RunReporter, &StopFlag) -> RunExit,
 ) -> Result<u8, CommandError> {
     let stop = interrupt::stop_flag_or_exit()?;
-    let live = !common.quiet && LiveView::is_possible() && !beside.is_announced();
+    let live = !common.quiet && LiveView::is_possible() && !publishers.is_announced();
     let live = if live { Some(LiveView::start(Arc::clone(&stop))?) } else { None };
-    let aloud = if live.is_none() && !common.quiet { Some(ProgressPrinter::start(common)?) } else { None };
-    let mut faces = RunReporter {
+    let printer = if live.is_none() && !common.quiet { Some(ProgressPrinter::start(common)?) } else { None };
+    let mut reporter = RunReporter {
         view: RunView::default(),
         progress: ProgressLog::default(),
         live,
-        aloud,
+        printer,
         store,
-        beside: Some(beside),
+        publishers: Some(publishers),
         recording: None,
-        part: None,
-        doubts: Vec::new(),
+        part_recording: None,
+        warnings: Vec::new(),
     };
-    let outcome = work(&mut faces, &StopFlag::new(stop));
-    let kept = faces.close();
-    if let Some(note) = faces.beside.take().and_then(RunPublishers::end) {
+    let run_exit = work(&mut reporter, &StopFlag::new(stop));
+    let stored = reporter.close();
+    if let Some(note) = reporter.publishers.take().and_then(RunPublishers::end) {
         eprintln!("torment: {note}");
     }
-    if let Some(error) = outcome.error {
-        return Err(CommandError { code: outcome.exit_code, error: anyhow!(error) });
+    if let Some(error) = run_exit.error {
+        return Err(CommandError { code: run_exit.exit_code, error: anyhow!(error) });
     }
     let lines = || {
-        let sketch = renderings::limit_picture(&faces.view, renderings::glyphs(false), common);
-        [summary(&faces.view), sketch].concat()
+        let sketch = renderings::limit_picture(&reporter.view, renderings::glyphs(false), common);
+        [summary(&reporter.view), sketch].concat()
     };
-    print_result(lines, || run_json(&faces.view), common)?;
-    for doubt in &faces.doubts {
+    print_result(lines, || run_json(&reporter.view), common)?;
+    for doubt in &reporter.warnings {
         eprintln!("torment: {doubt}");
     }
-    kept.context("the run could not be kept in full")?;
-    Ok(outcome.exit_code)
+    stored.context("the run could not be kept in full")?;
+    Ok(run_exit.exit_code)
 }
 
 /// `--once`: the request as sent and the answer as received.
@@ -250,41 +252,41 @@ pub struct RunReporter {
     view: RunView,
     progress: ProgressLog,
     live: Option<LiveView>,
-    aloud: Option<ProgressPrinter>,
+    printer: Option<ProgressPrinter>,
     store: Option<Store>,
-    beside: Option<RunPublishers>,
+    publishers: Option<RunPublishers>,
     recording: Option<RunWriter>,
     /// The current measurement of an experiment.
-    part: Option<RunWriter>,
-    doubts: Vec<String>,
+    part_recording: Option<RunWriter>,
+    warnings: Vec<String>,
 }
 
 impl Sink for RunReporter {
     fn event(&mut self, event: &Event) {
-        let kept = record_event(&mut self.recording, self.store.as_ref(), event);
-        self.note_store_error(kept);
-        if let (Some(beside), Some(recording), Event::RunStarted { .. }) =
-            (&self.beside, &self.recording, event)
+        let stored = record_event(&mut self.recording, self.store.as_ref(), event);
+        self.note_store_error(stored);
+        if let (Some(publishers), Some(recording), Event::RunStarted { .. }) =
+            (&self.publishers, &self.recording, event)
         {
-            beside.set_run(recording.id());
+            publishers.set_run(recording.id());
         }
         if let Some(live) = &self.live {
             live.event(event);
         }
-        if let Some(aloud) = &self.aloud {
-            aloud.print(self.progress.event_lines(&self.view, event));
+        if let Some(printer) = &self.printer {
+            printer.print(self.progress.event_lines(&self.view, event));
         }
         self.view.fold(event);
     }
 
     fn measurement_event(&mut self, event: &Event) {
-        let kept = record_event(&mut self.part, self.store.as_ref(), event);
-        self.note_store_error(kept);
+        let stored = record_event(&mut self.part_recording, self.store.as_ref(), event);
+        self.note_store_error(stored);
         if matches!(event, Event::RunEnded { .. })
-            && let Some(part) = self.part.take()
+            && let Some(part) = self.part_recording.take()
         {
-            let kept = part.finish();
-            self.note_store_error(kept);
+            let stored = part.finish();
+            self.note_store_error(stored);
         }
     }
 }
@@ -308,8 +310,8 @@ fn record_event(
 impl RunReporter {
     /// Resumes an interrupted experiment, replaying its earlier events first.
     pub fn resume(&mut self, before: &[Event], recording: RunWriter) {
-        if let Some(beside) = &self.beside {
-            beside.set_run(recording.id());
+        if let Some(publishers) = &self.publishers {
+            publishers.set_run(recording.id());
         }
         self.recording = Some(recording);
         for event in before {
@@ -320,9 +322,9 @@ impl RunReporter {
         }
     }
 
-    fn note_store_error(&mut self, kept: Result<(), store::Error>) {
-        if let Err(error) = kept {
-            self.doubts.push(format!("the run is not kept: {error}"));
+    fn note_store_error(&mut self, stored: Result<(), store::Error>) {
+        if let Err(error) = stored {
+            self.warnings.push(format!("the run is not kept: {error}"));
         }
     }
 
@@ -331,11 +333,11 @@ impl RunReporter {
         if let Some(live) = self.live.take() {
             live.finish();
         }
-        self.doubts
-            .extend(self.recording.as_ref().and_then(RunWriter::doubt).map(|caveat| caveat.to_string()));
-        let kept = self.recording.take().map_or(Ok(()), RunWriter::finish);
+        self.warnings
+            .extend(self.recording.as_ref().and_then(RunWriter::caveat).map(|caveat| caveat.to_string()));
+        let stored = self.recording.take().map_or(Ok(()), RunWriter::finish);
         // The terminal last: it may have been stopped.
-        self.aloud = None;
-        kept
+        self.printer = None;
+        stored
     }
 }

@@ -13,11 +13,11 @@ const AUTHORITIES: &str = "SSL_CERT_FILE";
 
 /// Pushes the run about to begin, if asked for, from a thread that avoids these processors.
 pub fn push(
-    asked: Option<&CollectorUrl>,
+    collector: Option<&CollectorUrl>,
     store: Option<&Store>,
     processors: &[u32],
 ) -> Result<Option<MetricsPusher>, CommandError> {
-    let Some(to) = asked else { return Ok(None) };
+    let Some(to) = collector else { return Ok(None) };
     let Some(store) = store else {
         return Err(usage_error(anyhow!(
             "--otlp pushes what the store keeps, and --no-store keeps nothing: leave one of them out"

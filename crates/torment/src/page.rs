@@ -20,10 +20,10 @@ pub const NOT_BUILT: &str =
 pub fn serve(args: &ServeArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     // Created if missing: runs to come will be seen.
     let store = run_source::open(common)?;
-    let token = args.token.clone().or_else(|| needed(args.listen));
-    let mut served = InterruptSignals::listen()?;
-    let serving = ServeOptions { store: store.path(), at: args.listen, token, beside: None };
-    let page = PageServer::start(&serving).map_err(|why| refused(args.listen, "--listen ", &why))?;
+    let token = args.token.clone().or_else(|| required_token(args.listen));
+    let mut signals = InterruptSignals::listen()?;
+    let serving = ServeOptions { store: store.path(), at: args.listen, token, load_cpus: None };
+    let page = PageServer::start(&serving).map_err(|why| serve_error(args.listen, "--listen ", &why))?;
     let mut out = io::stdout().lock();
     writeln!(out, "the page of {} is at {}", store.path().display(), page.url())?;
     out.flush()?;
@@ -31,7 +31,7 @@ pub fn serve(args: &ServeArgs, common: &CommonArgs) -> Result<u8, CommandError> 
     if !page::is_built() {
         eprintln!("torment: {NOT_BUILT}");
     }
-    served.wait();
+    signals.wait();
     page.shut_down();
     Ok(exit::MET)
 }
@@ -69,24 +69,24 @@ impl RunPublishers {
 
 /// Starts the publishers asked for; they avoid these processors.
 pub fn start_publishers(
-    asked: &PageArgs,
+    page_args: &PageArgs,
     store: Option<&Store>,
     processors: &[u32],
     common: &CommonArgs,
 ) -> Result<RunPublishers, CommandError> {
-    let push = otlp::push(asked.otlp.as_ref(), store, processors)?;
-    let page = served(asked, store, processors, common)?;
+    let push = otlp::push(page_args.otlp.as_ref(), store, processors)?;
+    let page = serve_run_page(page_args, store, processors, common)?;
     Ok(RunPublishers { page, push })
 }
 
 /// Serves the run's page, if asked for, and says where.
-fn served(
-    asked: &PageArgs,
+fn serve_run_page(
+    page_args: &PageArgs,
     store: Option<&Store>,
     processors: &[u32],
     common: &CommonArgs,
 ) -> Result<Option<PageServer>, CommandError> {
-    let Some(named) = asked.page else { return Ok(None) };
+    let Some(named) = page_args.page else { return Ok(None) };
     let Some(store) = store else {
         return Err(usage_error(anyhow!(
             "--page shows what the store keeps, and --no-store keeps nothing: leave one of them out"
@@ -97,8 +97,8 @@ fn served(
         PageServer::start(&ServeOptions {
             store: store.path(),
             at,
-            token: needed(at),
-            beside: Some(processors),
+            token: required_token(at),
+            load_cpus: Some(processors),
         })
     };
     let page = match start(at) {
@@ -106,7 +106,7 @@ fn served(
         Err(why) if why.kind() == io::ErrorKind::AddrInUse && named.is_none() => start(at.with_free_port()),
         started => started,
     };
-    let page = page.map_err(|why| refused(at, "--page=", &why))?;
+    let page = page.map_err(|why| serve_error(at, "--page=", &why))?;
     let mut lines = vec![Text::plain("  the page of this run: ").with_span(Tone::Strong, page.url())];
     if !page::is_built() {
         lines.push(Text::plain("  ").with_span(Tone::Warn, NOT_BUILT));
@@ -116,12 +116,12 @@ fn served(
 }
 
 /// If others could connect, everybody needs a token.
-fn needed(at: Address) -> Option<Token> {
+fn required_token(at: Address) -> Option<Token> {
     at.is_open().then(Token::random)
 }
 
 /// Why nothing can be served there, and the remedy; `option` as it is typed before an address.
-fn refused(at: Address, option: &str, why: &io::Error) -> CommandError {
+fn serve_error(at: Address, option: &str, why: &io::Error) -> CommandError {
     let (ip, port) = (at.0.ip(), at.0.port());
     let message = match why.kind() {
         io::ErrorKind::AddrInUse => {

@@ -25,7 +25,7 @@ pub fn plan(action: &PlanAction, common: &CommonArgs) -> Result<u8, CommandError
             write(import::from_openapi(&read_text(file)?, &options), output)
         }
         PlanAction::Check { file } => check(file, common),
-        PlanAction::Reference => refer(common),
+        PlanAction::Reference => print_reference(common),
     }
 }
 
@@ -65,7 +65,7 @@ fn write(imported: Result<ImportedPlan, import::Error>, output: &PlanOutput) -> 
 }
 
 /// Reference of all keys.
-fn refer(common: &CommonArgs) -> Result<u8, CommandError> {
+fn print_reference(common: &CommonArgs) -> Result<u8, CommandError> {
     let page = plan::reference();
     let mut out = io::stdout().lock();
     match common.format {

@@ -22,11 +22,11 @@ pub fn probe(args: &ProbeArgs, common: &CommonArgs) -> Result<u8, CommandError> 
         args.tables.is_empty() || args.tables.iter().any(|name| name == "all" || name == table.name())
     };
     let options = ProbeOptions { like_eliben: args.like_eliben, runtimes: args.runtimes };
-    let probing = ProbeRequest {
+    let request = ProbeRequest {
         tables: probe::tables(options).into_iter().filter(|table| asked(table.as_ref())).collect(),
-        effort: ProbeSettings {
+        settings: ProbeSettings {
             blocks: args.blocks,
-            block: BLOCK,
+            block_time: BLOCK,
             seed: args.seed,
             program: std::env::current_exe()?,
         },
@@ -41,10 +41,10 @@ pub fn probe(args: &ProbeArgs, common: &CommonArgs) -> Result<u8, CommandError> 
         None => None,
     };
     let store = open_run_store(args.keep.no_store, common)?;
-    let beside = page::start_publishers(&args.keep.page, store.as_ref(), &[], common)?;
-    let code = carry_out(store, beside, common, |faces, stop| {
-        let mut sink = SavingSink { faces, file: save.as_mut() };
-        runner::probe(&probing, env!("CARGO_PKG_VERSION"), &mut with_label(&args.keep.label, &mut sink), stop)
+    let publishers = page::start_publishers(&args.keep.page, store.as_ref(), &[], common)?;
+    let code = carry_out(store, publishers, common, |reporter, stop| {
+        let mut sink = SavingSink { reporter, file: save.as_mut() };
+        runner::probe(&request, env!("CARGO_PKG_VERSION"), &mut with_label(&args.keep.label, &mut sink), stop)
     })?;
     if let (Some(mut file), Some(path)) = (save, &args.save) {
         file.flush().with_context(|| format!("'{}' cannot be written", path.display()))?;
@@ -63,13 +63,13 @@ fn words(args: &ProbeArgs) -> String {
 
 /// Also writes events to a file, one line of JSON each.
 struct SavingSink<'a> {
-    faces: &'a mut RunReporter,
+    reporter: &'a mut RunReporter,
     file: Option<&'a mut BufWriter<File>>,
 }
 
 impl Sink for SavingSink<'_> {
     fn event(&mut self, event: &Event) {
-        self.faces.event(event);
+        self.reporter.event(event);
         if let Some(file) = &mut self.file {
             // A failure here recurs at the flush, and is reported then.
             let _ = serde_json::to_writer(&mut **file, event).map(|()| file.write_all(b"\n"));
@@ -85,7 +85,7 @@ pub fn explain_clone(common: &CommonArgs) -> Result<u8, CommandError> {
 }
 
 fn clone_lines(shown: &CloneVmDemo) -> Vec<Text> {
-    let CloneVmDemo { call, flags, before, written, found, seen } = shown;
+    let CloneVmDemo { call, flags, before, written, child_value: found, parent_value: seen } = shown;
     let meaning = if shown.is_shared() {
         "both share one memory, as threads do: what one writes, the other sees"
     } else {
@@ -107,8 +107,8 @@ fn clone_json(shown: &[CloneVmDemo]) -> serde_json::Value {
             "flags": shown.flags,
             "before": shown.before,
             "written": shown.written,
-            "child_found": shown.found,
-            "parent_found": shown.seen,
+            "child_found": shown.child_value,
+            "parent_found": shown.parent_value,
             "shared": shown.is_shared(),
         })
     };

@@ -10,8 +10,8 @@ use runner::ProfileRequest;
 use std::net::SocketAddr;
 
 pub fn profile(args: &ProfileArgs, common: &CommonArgs) -> Result<u8, CommandError> {
-    let (whom, length) = args.target_and_duration().map_err(usage_error)?;
-    let pids = match &whom {
+    let (description, length) = args.target_and_duration().map_err(usage_error)?;
+    let pids = match &description {
         WatchTarget::Process(pid) => vec![*pid],
         WatchTarget::Port(port) => listeners(&listening(*port)?)?,
         WatchTarget::At(addresses) => listeners(addresses)?,
@@ -21,16 +21,16 @@ pub fn profile(args: &ProfileArgs, common: &CommonArgs) -> Result<u8, CommandErr
     };
     let names: Vec<String> =
         pids.iter().filter_map(|pid| Some(format!("{} {pid}", procfs::process_name(*pid)?))).collect();
-    let Some(whom) = names.first().map(|_| names.join(", ")) else {
+    let Some(description) = names.first().map(|_| names.join(", ")) else {
         return Err(anyhow!(
             "there is no process {}; torment profile :8080 finds the process that listens at a port",
             pids.first().copied().unwrap_or(0)
         )
         .into());
     };
-    let asked = ProfileRequest { pids, whom, length, hz: args.hz, words: args.words() };
-    carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |faces, stop| {
-        runner::profile(&asked, env!("CARGO_PKG_VERSION"), faces, stop)
+    let request = ProfileRequest { pids, description, length, hz: args.hz, words: args.words() };
+    carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |reporter, stop| {
+        runner::profile(&request, env!("CARGO_PKG_VERSION"), reporter, stop)
     })
 }
 

@@ -10,7 +10,7 @@ use tui::{PrintStyle, print};
 use view::Text;
 
 /// Queue length; a run makes one entry every few seconds. More are dropped: the summary has everything they say.
-const WAITING: usize = 256;
+const QUEUE_LENGTH: usize = 256;
 
 /// Prints lines in order.
 pub struct ProgressPrinter {
@@ -21,7 +21,7 @@ pub struct ProgressPrinter {
 impl ProgressPrinter {
     /// Fails if the thread cannot be started.
     pub fn start(common: &CommonArgs) -> io::Result<Self> {
-        let (lines, waiting) = sync_channel::<Vec<Text>>(WAITING);
+        let (lines, waiting) = sync_channel::<Vec<Text>>(QUEUE_LENGTH);
         let colour = paper(io::stderr().is_terminal(), common).colour;
         let thread = Builder::new().name("aloud".to_owned()).spawn(move || {
             for lines in waiting {

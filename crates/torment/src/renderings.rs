@@ -37,15 +37,15 @@ pub fn unsupported_format(format: OutputFormat, why: &str) -> CommandError {
 }
 
 /// To standard output.
-pub fn print(forms: &Renderings<'_>, common: &CommonArgs) -> io::Result<()> {
+pub fn print(renderings: &Renderings<'_>, common: &CommonArgs) -> io::Result<()> {
     let text = match common.format {
         // Parquet was rejected during argument parsing.
         OutputFormat::Text | OutputFormat::Json | OutputFormat::Parquet => {
-            return print_result(forms.lines, forms.json, common);
+            return print_result(renderings.lines, renderings.json, common);
         }
-        OutputFormat::Csv => (forms.grid)().csv(),
-        OutputFormat::Ndjson => (forms.grid)().ndjson(),
-        OutputFormat::Markdown => (forms.markdown)(),
+        OutputFormat::Csv => (renderings.grid)().csv(),
+        OutputFormat::Ndjson => (renderings.grid)().ndjson(),
+        OutputFormat::Markdown => (renderings.markdown)(),
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

@@ -17,10 +17,10 @@ const STDOUT: &str = "-";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReportFormat {
-    Page,
-    Picture,
+    Html,
+    Svg,
     /// The same picture, where SVG is not shown.
-    Pixels,
+    Png,
     Markdown,
 }
 
@@ -32,19 +32,19 @@ impl ReportFormat {
         if args.markdown || ends("md") {
             Self::Markdown
         } else if ends("svg") {
-            Self::Picture
+            Self::Svg
         } else if ends("png") {
-            Self::Pixels
+            Self::Png
         } else {
-            Self::Page
+            Self::Html
         }
     }
 
     fn extension(self) -> &'static str {
         match self {
-            Self::Page => ".html",
-            Self::Picture => ".svg",
-            Self::Pixels => ".png",
+            Self::Html => ".html",
+            Self::Svg => ".svg",
+            Self::Png => ".png",
             Self::Markdown => ".md",
         }
     }
@@ -54,15 +54,15 @@ impl ReportFormat {
 struct ReportFile {
     bytes: Vec<u8>,
     /// What can be done with it.
-    opens: String,
+    hint: String,
     /// The image beside it.
     picture: Option<PathBuf>,
 }
 
 impl ReportFile {
     /// Without an image.
-    fn alone(bytes: impl Into<Vec<u8>>, opens: &str) -> Self {
-        Self { bytes: bytes.into(), opens: opens.to_owned(), picture: None }
+    fn alone(bytes: impl Into<Vec<u8>>, hint: &str) -> Self {
+        Self { bytes: bytes.into(), hint: hint.to_owned(), picture: None }
     }
 }
 
@@ -72,11 +72,11 @@ pub fn report(args: &ReportArgs, common: &CommonArgs) -> Result<u8, CommandError
     let form = ReportFormat::of(args);
     let usual = || match form {
         ReportFormat::Markdown => PathBuf::from(STDOUT),
-        ReportFormat::Page | ReportFormat::Picture | ReportFormat::Pixels => named(&id, form.extension()),
+        ReportFormat::Html | ReportFormat::Svg | ReportFormat::Png => report_path(&id, form.extension()),
     };
     let file = args.output.clone().unwrap_or_else(usual);
     if file.is_dir() {
-        let inside = file.join(named(&id, form.extension()));
+        let inside = file.join(report_path(&id, form.extension()));
         return Err(usage_error(anyhow!(
             "'{}' is a folder; name a file, such as -o '{}'",
             file.display(),
@@ -84,17 +84,17 @@ pub fn report(args: &ReportArgs, common: &CommonArgs) -> Result<u8, CommandError
         )));
     }
     let document = page::document(store, &id)?;
-    let ReportFile { bytes, opens, picture } = match form {
-        ReportFormat::Page => frozen(&document)?,
-        ReportFormat::Picture => {
-            let svg = drawn(&document, &id)?;
+    let ReportFile { bytes, hint, picture } = match form {
+        ReportFormat::Html => html_report(&document)?,
+        ReportFormat::Svg => {
+            let svg = draw_svg(&document, &id)?;
             ReportFile::alone(svg, "shows in any browser and on any page")
         }
-        ReportFormat::Pixels => {
-            let svg = drawn(&document, &id)?;
+        ReportFormat::Png => {
+            let svg = draw_svg(&document, &id)?;
             ReportFile::alone(picture::png(&svg)?, "shows wherever images do")
         }
-        ReportFormat::Markdown => told(&document, &file)?,
+        ReportFormat::Markdown => markdown_report(&document, &file)?,
     };
     if document.front.head.state == PageState::Running {
         eprintln!("torment: run {id} is still running; the report shows what there is so far");
@@ -108,7 +108,7 @@ pub fn report(args: &ReportArgs, common: &CommonArgs) -> Result<u8, CommandError
     print_result(
         || {
             let wrote = Text::plain("  wrote ").with_span(Tone::Strong, file.display().to_string());
-            vec![wrote.with_plain(format!(" ({size}): {opens}"))]
+            vec![wrote.with_plain(format!(" ({size}): {hint}"))]
         },
         || {
             serde_json::json!({
@@ -120,13 +120,13 @@ pub fn report(args: &ReportArgs, common: &CommonArgs) -> Result<u8, CommandError
     Ok(exit::MET)
 }
 
-fn frozen(document: &Document) -> Result<ReportFile, CommandError> {
+fn html_report(document: &Document) -> Result<ReportFile, CommandError> {
     let text = page::freeze(document).ok_or_else(|| anyhow!("no report can be written: {NOT_BUILT}"))?;
     Ok(ReportFile::alone(text, "opens in any browser, without a network"))
 }
 
 /// The run's picture as SVG.
-fn drawn(document: &Document, id: &RunId) -> Result<String, CommandError> {
+fn draw_svg(document: &Document, id: &RunId) -> Result<String, CommandError> {
     view::svg(document).ok_or_else(|| {
         usage_error(anyhow!(
             "run {id} has no picture: nothing was measured yet; -o FILE.html writes its page"
@@ -135,7 +135,7 @@ fn drawn(document: &Document, id: &RunId) -> Result<String, CommandError> {
 }
 
 /// The report as Markdown. Its image is written beside the file, named after that and the first picture.
-fn told(document: &Document, file: &Path) -> Result<ReportFile, CommandError> {
+fn markdown_report(document: &Document, file: &Path) -> Result<ReportFile, CommandError> {
     let front = &document.front;
     let alone = || ReportFile::alone(view::markdown(front, None), "Markdown, for a ticket or an article");
     let Some((image, first)) = view::svg(document).zip(front.pictures.first()) else { return Ok(alone()) };
@@ -149,7 +149,7 @@ fn told(document: &Document, file: &Path) -> Result<ReportFile, CommandError> {
     write(&picture, image.as_bytes())?;
     Ok(ReportFile {
         bytes: view::markdown(front, Some(&name.to_string_lossy())).into_bytes(),
-        opens: format!("Markdown, with {} beside it", picture.display()),
+        hint: format!("Markdown, with {} beside it", picture.display()),
         picture: Some(picture),
     })
 }
@@ -160,7 +160,7 @@ fn write(file: &Path, bytes: &[u8]) -> Result<(), CommandError> {
 }
 
 /// In this folder, whatever a foreign store's ID contains.
-pub fn named(id: &RunId, extension: &str) -> PathBuf {
+pub fn report_path(id: &RunId, extension: &str) -> PathBuf {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let id: String = id.0.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     PathBuf::from(format!("run-{id}{extension}"))
@@ -176,11 +176,11 @@ mod tests {
             ReportFormat::of(&ReportArgs { run: None, output: output.map(PathBuf::from), markdown })
         };
         for (output, expected) in [
-            (None, ReportFormat::Page),
-            (Some("run"), ReportFormat::Page),
-            (Some("-"), ReportFormat::Page),
-            (Some("limit.SVG"), ReportFormat::Picture),
-            (Some("limit.svg.png"), ReportFormat::Pixels),
+            (None, ReportFormat::Html),
+            (Some("run"), ReportFormat::Html),
+            (Some("-"), ReportFormat::Html),
+            (Some("limit.SVG"), ReportFormat::Svg),
+            (Some("limit.svg.png"), ReportFormat::Png),
             (Some("a.b/report.md"), ReportFormat::Markdown),
         ] {
             assert_eq!(form(output, false), expected, "{output:?}");
@@ -193,7 +193,7 @@ mod tests {
         for (id, expected) in
             [("20261120-161502-k3f", "run-20261120-161502-k3f.html"), ("../a b", "run-___a_b.html")]
         {
-            assert_eq!(named(&RunId(id.to_owned()), ".html"), Path::new(expected));
+            assert_eq!(report_path(&RunId(id.to_owned()), ".html"), Path::new(expected));
         }
     }
 }

@@ -29,13 +29,13 @@ pub fn missing(common: &CommonArgs) -> Option<&Path> {
 }
 
 /// Whether this means a file rather than a run of a store.
-pub fn is_file(asked: &str) -> bool {
-    Path::new(asked).is_file()
+pub fn is_file(name: &str) -> bool {
+    Path::new(name).is_file()
 }
 
 /// Whether it looks like one: in a folder, or with an extension of letters.
-fn is_path(asked: &str) -> bool {
-    let path = Path::new(asked);
+fn is_path(name: &str) -> bool {
+    let path = Path::new(name);
     let ending = path.extension().map(|ending| ending.as_encoded_bytes());
     path.components().count() > 1 || ending.is_some_and(|ending| ending.iter().all(u8::is_ascii_alphabetic))
 }
@@ -44,7 +44,7 @@ fn is_path(asked: &str) -> bool {
 pub enum RunSource<'a> {
     /// A file of `torment probe --save`.
     File(&'a str),
-    Kept(&'a Store, RunId),
+    Stored(&'a Store, RunId),
 }
 
 impl<'a> RunSource<'a> {
@@ -52,27 +52,27 @@ impl<'a> RunSource<'a> {
     ///
     /// # Errors
     /// If there is no such run.
-    pub fn find(asked: &'a str, store: Option<&'a Store>) -> Result<Self, CommandError> {
+    pub fn find(name: &'a str, store: Option<&'a Store>) -> Result<Self, CommandError> {
         match store {
-            Some(store) if !is_file(asked) => match store.find(asked) {
-                Err(store::Error::NoRun { .. }) if is_path(asked) => Err(anyhow!(
-                    "no file '{asked}', and no run of that name; expected a file of `torment probe --save`, or a run: torment list shows them"
+            Some(store) if !is_file(name) => match store.find(name) {
+                Err(store::Error::NoRun { .. }) if is_path(name) => Err(anyhow!(
+                    "no file '{name}', and no run of that name; expected a file of `torment probe --save`, or a run: torment list shows them"
                 )
                 .into()),
-                found => Ok(Self::Kept(store, found?)),
+                found => Ok(Self::Stored(store, found?)),
             },
-            _ => Ok(Self::File(asked)),
+            _ => Ok(Self::File(name)),
         }
     }
 
     /// Passes on every event; returns how many were unreadable.
-    pub fn for_each_event(&self, tell: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> {
+    pub fn for_each_event(&self, on_event: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> {
         match self {
-            Self::File(path) => saved(path, tell),
-            Self::Kept(store, id) => {
+            Self::File(path) => read_saved(path, on_event),
+            Self::Stored(store, id) => {
                 let mut events = store.events(id)?;
                 for event in events.by_ref() {
-                    tell(&event?);
+                    on_event(&event?);
                 }
                 Ok(events.skipped())
             }
@@ -82,7 +82,7 @@ impl<'a> RunSource<'a> {
     pub fn view(&self) -> Result<RunView, CommandError> {
         let mut view = RunView::default();
         view.skipped = self.for_each_event(&mut |event| view.fold(event))?;
-        if let Self::Kept(store, id) = self {
+        if let Self::Stored(store, id) = self {
             view.running = store.summary(id)?.state == RunState::Running;
         }
         Ok(view)
@@ -90,7 +90,7 @@ impl<'a> RunSource<'a> {
 }
 
 /// The events of a saved run, one per line.
-fn saved(path: &str, tell: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> {
+fn read_saved(path: &str, on_event: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> {
     let file = File::open(path).with_context(|| format!("'{path}' cannot be read"))?;
     let (mut begun, mut skipped) = (false, 0);
     for line in BufReader::new(file).lines() {
@@ -98,7 +98,7 @@ fn saved(path: &str, tell: &mut dyn FnMut(&Event)) -> Result<u64, CommandError> 
         match serde_json::from_str::<Event>(&line) {
             Ok(event) => {
                 begun |= matches!(event, Event::RunStarted { .. });
-                tell(&event);
+                on_event(&event);
             }
             Err(_) if begun => skipped += 1,
             Err(why) => {

@@ -17,26 +17,29 @@ use view::{
 };
 
 /// Latest runs of `torment probe` that are searched.
-const PROBES: u32 = 10;
+const PROBES_SEARCHED: u32 = 10;
 
 /// This machine's costs, from the last `torment probe` on it that has them. They only explain: what cannot be read
 /// counts as absent.
 pub fn costs(store: &Store) -> Option<MachineCosts> {
     let machine = runner::machine();
-    let probes =
-        Filter { command: Some(RunKind::Probe.to_string()), limit: Some(PROBES), ..Filter::default() };
+    let probes = Filter {
+        command: Some(RunKind::Probe.to_string()),
+        limit: Some(PROBES_SEARCHED),
+        ..Filter::default()
+    };
     store.list(&probes).ok()?.into_iter().find_map(|run| {
         let mut view = RunView::default();
         store.events(&run.id).ok()?.filter_map(Result::ok).for_each(|event| view.fold(&event));
         let here = view.started.as_ref().is_some_and(|started| started.machine == machine);
-        here.then(|| probe::costs(&run.id, &view.measured)).flatten()
+        here.then(|| probe::costs(&run.id, &view.figures)).flatten()
     })
 }
 
 /// Shows a run's result, or the logs of its plan's programs.
 pub fn show(args: &ShowArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
-    let source = RunSource::Kept(&store, store.find(args.run.as_deref().unwrap_or("last"))?);
+    let source = RunSource::Stored(&store, store.find(args.run.as_deref().unwrap_or("last"))?);
     let view = source.view()?;
     let is_load = matches!(view.kind(), ReportKind::Load | ReportKind::Search);
     if !matches!(common.format, OutputFormat::Text | OutputFormat::Json) && (args.logs || !is_load) {
@@ -60,20 +63,20 @@ pub fn show(args: &ShowArgs, common: &CommonArgs) -> Result<u8, CommandError> {
             [summary(&view), sketch, sparklines(&view, glyphs)].concat()
         }
     };
-    let forms = Renderings {
+    let renderings = Renderings {
         lines: &lines,
         json: &|| run_json(&view),
         grid: &|| seconds_grid(&view),
         markdown: &|| markdown.clone(),
     };
-    renderings::print(&forms, common)?;
+    renderings::print(&renderings, common)?;
     Ok(exit::MET)
 }
 
 /// The whole chain of evidence; with `again` by the current rules, without changing what is stored.
-pub fn explain(asked: &str, again: bool, common: &CommonArgs) -> Result<u8, CommandError> {
+pub fn explain(name: &str, again: bool, common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
-    let source = RunSource::Kept(&store, store.find(asked).map_err(suggest_topic)?);
+    let source = RunSource::Stored(&store, store.find(name).map_err(suggest_topic)?);
     let mut view = source.view()?;
     let mut difference = None;
     if again {
@@ -115,13 +118,13 @@ pub fn list(args: &ListArgs, common: &CommonArgs) -> Result<u8, CommandError> {
         None => list_lines(&runs, PrintStyle::for_output(io::stdout().is_terminal()).width),
     };
     let grid = || list_grid(&runs);
-    let forms = Renderings {
+    let renderings = Renderings {
         lines: &lines,
         json: &|| list_json(&runs),
         grid: &grid,
         markdown: &|| grid().markdown(),
     };
-    renderings::print(&forms, common)?;
+    renderings::print(&renderings, common)?;
     Ok(exit::MET)
 }
 
@@ -138,9 +141,9 @@ pub fn tag(args: &TagArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     })
 }
 
-fn relabel(asked: &str, common: &CommonArgs, change: impl FnOnce(&mut Label)) -> Result<u8, CommandError> {
+fn relabel(run_name: &str, common: &CommonArgs, change: impl FnOnce(&mut Label)) -> Result<u8, CommandError> {
     let mut store = existing(common)?;
-    let id = store.find(asked)?;
+    let id = store.find(run_name)?;
     let mut label = store.summary(&id)?.label;
     change(&mut label);
     store.label(&id, &label)?;
@@ -151,10 +154,10 @@ fn relabel(asked: &str, common: &CommonArgs, change: impl FnOnce(&mut Label)) ->
     Ok(exit::MET)
 }
 
-pub fn remove(asked: &[String], common: &CommonArgs) -> Result<u8, CommandError> {
+pub fn remove(run_name: &[String], common: &CommonArgs) -> Result<u8, CommandError> {
     let store = existing(common)?;
     // Find all before removing any: a wrong name must not leave half of the work done.
-    let ids = asked.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
+    let ids = run_name.iter().map(|name| store.find(name)).collect::<Result<Vec<_>, _>>()?;
     for id in ids {
         store.remove(&id)?;
         eprintln!("removed {id}");

@@ -14,18 +14,18 @@ use tui::print;
 use view::{Text, Tone};
 
 /// Width of the column of names.
-const NAME: usize = 24;
+const NAME_WIDTH: usize = 24;
 
 pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let cells = select_cells(&args.cells).map_err(|why| usage_error(anyhow!(why)))?;
     if args.list {
         print_result(
-            || cells.iter().flat_map(listed).collect(),
+            || cells.iter().flat_map(case_lines).collect(),
             || {
                 cells
                     .iter()
                     .map(|cell| {
-                        json!({ "cell": cell.name, "broken": cell.broken,
+                        json!({ "cell": cell.name, "broken": cell.fault,
                 "expected": expected(cell.expected), "why": cell.why })
                     })
                     .collect()
@@ -39,12 +39,12 @@ pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandE
     }
     // Always a clean stop, however often it is requested: what cells have started must end with them.
     let stop = StopFlag::new(interrupt::stop_flag()?);
-    let mut doubts = Vec::new();
+    let mut warnings = Vec::new();
     let report = faults::run(&cells, args.repetitions, &stop, &mut |progress| {
-        if let (CaseProgress::Ended { tried, events }, Some(folder)) = (&progress, &args.keep)
-            && let Err(error) = keep(folder, tried, events)
+        if let (CaseProgress::Ended { result, events }, Some(folder)) = (&progress, &args.keep)
+            && let Err(error) = keep(folder, result, events)
         {
-            doubts.push(format!("{} is not kept: {error}", tried.cell));
+            warnings.push(format!("{} is not kept: {error}", result.case));
         }
         if !common.quiet {
             let line = live(&progress);
@@ -52,7 +52,7 @@ pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandE
         }
     });
     print_result(|| table(&report), || as_json(&report), common)?;
-    for doubt in doubts {
+    for doubt in warnings {
         eprintln!("torment: {doubt}");
     }
     Ok(match (stop.is_requested(), report.passes()) {
@@ -82,9 +82,9 @@ fn select_cells(words: &[String]) -> Result<Vec<FaultCase>, String> {
         .collect())
 }
 
-fn listed(cell: &FaultCase) -> Vec<Text> {
-    let head = Text::new(Tone::Strong, format!("{:NAME$}", cell.name)).with_plain(cell.broken);
-    let mut truth = format!("{:NAME$}expected: {}", "", expected(cell.expected));
+fn case_lines(cell: &FaultCase) -> Vec<Text> {
+    let head = Text::new(Tone::Strong, format!("{:NAME_WIDTH$}", cell.name)).with_plain(cell.fault);
+    let mut truth = format!("{:NAME_WIDTH$}expected: {}", "", expected(cell.expected));
     if !cell.why.is_empty() {
         truth = format!("{truth}; {}", cell.why);
     }
@@ -113,23 +113,23 @@ fn named(judged: &CaseVerdict, at: usize) -> String {
 
 fn live(progress: &CaseProgress<'_>) -> Text {
     match progress {
-        CaseProgress::Began { cell, repetition } => {
-            Text::new(Tone::Faint, format!("{:NAME$}{} ({repetition})", cell.name, cell.broken))
+        CaseProgress::Began { case: cell, repetition } => {
+            Text::new(Tone::Faint, format!("{:NAME_WIDTH$}{} ({repetition})", cell.name, cell.fault))
         }
-        CaseProgress::Ended { tried, .. } => row(tried),
+        CaseProgress::Ended { result, .. } => row(result),
     }
 }
 
 /// Cell, truth, diagnosis, confidence, and whether it is right.
-fn row(tried: &CaseResult) -> Text {
-    let head = Text::plain(format!("{:NAME$}{:30}", tried.cell, expected(tried.expected)));
-    match &tried.outcome {
+fn row(result: &CaseResult) -> Text {
+    let head = Text::plain(format!("{:NAME_WIDTH$}{:30}", result.case, expected(result.expected)));
+    match &result.outcome {
         CaseOutcome::Judged(judged) => {
             let (tone, right) =
-                match (judged.is_correct(tried.expected), judged.is_in_first_two(tried.expected)) {
+                match (judged.is_correct(result.expected), judged.is_in_first_two(result.expected)) {
                     (true, _) => (Tone::Good, "right"),
                     (false, true) => (Tone::Warn, "second"),
-                    (false, false) if judged.is_confidently_wrong(tried.expected) => {
+                    (false, false) if judged.is_confidently_wrong(result.expected) => {
                         (Tone::Bad, "WRONG, and sure")
                     }
                     (false, false) => (Tone::Bad, "wrong"),
@@ -144,12 +144,13 @@ fn row(tried: &CaseResult) -> Text {
 }
 
 fn table(report: &SelftestReport) -> Vec<Text> {
-    let head = format!("{:NAME$}{:30}{:28}{:30}{:13}", "cell", "expected", "first", "second", "confidence");
+    let head =
+        format!("{:NAME_WIDTH$}{:30}{:28}{:30}{:13}", "cell", "expected", "first", "second", "confidence");
     let mut lines = vec![Text::new(Tone::Strong, head)];
-    lines.extend(report.tried.iter().map(row));
+    lines.extend(report.results.iter().map(row));
     let judged = report.verdicts().count();
     let skipped =
-        report.tried.iter().filter(|tried| matches!(tried.outcome, CaseOutcome::Skipped(_))).count();
+        report.results.iter().filter(|result| matches!(result.outcome, CaseOutcome::Skipped(_))).count();
     lines.push(Text::empty());
     lines.push(Text::plain(format!(
         "{judged} judged: {} right, {} among the first two, {} wrong with high confidence; {skipped} skipped, {} failed",
@@ -163,17 +164,17 @@ fn table(report: &SelftestReport) -> Vec<Text> {
 
 fn as_json(report: &SelftestReport) -> Value {
     let cells: Vec<Value> = report
-        .tried
+        .results
         .iter()
-        .map(|tried| {
-            let mut cell = json!({ "cell": tried.cell, "repetition": tried.repetition,
-                "expected": expected(tried.expected) });
-            match &tried.outcome {
+        .map(|result| {
+            let mut cell = json!({ "cell": result.case, "repetition": result.repetition,
+                "expected": expected(result.expected) });
+            match &result.outcome {
                 CaseOutcome::Judged(judged) => {
                     cell["causes"] = judged.causes.iter().map(|cause| cause.name()).collect();
                     cell["confidence"] = json!(judged.confidence.map(|(value, _)| value));
-                    cell["first_right"] = judged.is_correct(tried.expected).into();
-                    cell["second_right"] = judged.is_in_first_two(tried.expected).into();
+                    cell["first_right"] = judged.is_correct(result.expected).into();
+                    cell["second_right"] = judged.is_in_first_two(result.expected).into();
                     cell["sentences"] = json!(judged.sentences);
                 }
                 CaseOutcome::Skipped(why) => cell["skipped"] = why.as_str().into(),
@@ -188,11 +189,11 @@ fn as_json(report: &SelftestReport) -> Value {
 }
 
 /// Saves the events from which a verdict can be derived again: `CELL-REPETITION.ndjson`.
-fn keep(folder: &Path, tried: &CaseResult, events: &[Event]) -> io::Result<()> {
-    if !matches!(tried.outcome, CaseOutcome::Judged(_)) {
+fn keep(folder: &Path, result: &CaseResult, events: &[Event]) -> io::Result<()> {
+    if !matches!(result.outcome, CaseOutcome::Judged(_)) {
         return Ok(());
     }
-    let name = format!("{}-{}.ndjson", tried.cell, tried.repetition);
+    let name = format!("{}-{}.ndjson", result.case, result.repetition);
     let mut out = BufWriter::new(File::create(folder.join(name))?);
     for event in events {
         if let Event::WatchStarted { .. }

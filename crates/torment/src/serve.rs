@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 
 pub fn serve(args: &TargetArgs) -> Result<u8, CommandError> {
     let config = args.config().map_err(|why| usage_error(anyhow!(why)))?;
-    let mut served = InterruptSignals::listen()?;
+    let mut signals = InterruptSignals::listen()?;
     if !args.cores().is_empty() {
         // Before any thread is started: they all inherit it.
         sys::bind_to(args.cores())?;
@@ -26,7 +26,7 @@ pub fn serve(args: &TargetArgs) -> Result<u8, CommandError> {
         let mut rest = Vec::new();
         let _ = io::stdin().read_to_end(&mut rest);
     } else {
-        served.wait();
+        signals.wait();
     }
     service.stop();
     Ok(exit::MET)

@@ -17,20 +17,20 @@ pub fn run(args: &StormArgs, load: Draft, how: &ModeArgs, common: &CommonArgs) -
 }
 
 fn measure(
-    asked: StormPlan,
+    storm_plan: StormPlan,
     dry_run: bool,
     keep: &KeepArgs,
     common: &CommonArgs,
 ) -> Result<u8, CommandError> {
-    let words = asked.describe();
+    let words = storm_plan.describe();
     print_description(words.clone(), dry_run, common)?;
     if dry_run {
         return Ok(exit::MET);
     }
-    let StormPlan { plan, command, options, split } = asked;
+    let StormPlan { plan, command, options, split } = storm_plan;
     let program = std::env::current_exe()?;
     let storming = StormRequest { command, options, plan, split, program, words: words.join("\n") };
-    carry_out_as(keep, open_run_store(keep.no_store, common)?, &[], common, |faces, stop| {
-        runner::storm(&storming, env!("CARGO_PKG_VERSION"), faces, stop)
+    carry_out_as(keep, open_run_store(keep.no_store, common)?, &[], common, |reporter, stop| {
+        runner::storm(&storming, env!("CARGO_PKG_VERSION"), reporter, stop)
     })
 }

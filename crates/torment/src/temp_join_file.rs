@@ -11,7 +11,7 @@ use std::path::Path;
 pub const WORKERS: &str = "run.join";
 pub const WATCHERS: &str = "watch.join";
 /// Only its owner reads it.
-const OWNERS: u32 = 0o600;
+const FILE_MODE: u32 = 0o600;
 
 /// Removed on drop.
 pub struct TempJoinFile {
@@ -29,7 +29,7 @@ impl TempJoinFile {
             .write(true)
             .create(true)
             .truncate(false)
-            .mode(OWNERS)
+            .mode(FILE_MODE)
             .open(name)
             .with_context(cannot)?;
         match file.try_lock() {
@@ -48,7 +48,7 @@ impl TempJoinFile {
                 "{name} is another file than torment's: start this run in another folder"
             )));
         }
-        file.set_permissions(Permissions::from_mode(OWNERS)).with_context(cannot)?;
+        file.set_permissions(Permissions::from_mode(FILE_MODE)).with_context(cannot)?;
         file.set_len(0).with_context(cannot)?;
         std::io::Seek::rewind(&mut file).with_context(cannot)?;
         file.write_all(text.as_bytes()).with_context(cannot)?;

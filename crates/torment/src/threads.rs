@@ -21,20 +21,20 @@ pub fn limits(common: &CommonArgs) -> Result<u8, CommandError> {
 
 /// Creates threads until a limit gives.
 pub fn threads(args: &ThreadsArgs, common: &CommonArgs) -> Result<u8, CommandError> {
-    let asked = ThreadsWanted {
+    let wanted = ThreadsWanted {
         stack: args.stack,
         touch: args.touch.unwrap_or(Bytes(0)),
         raw: args.raw,
-        most: args.most,
+        max: args.most,
         until_failure: args.until_failure,
         maps: args.maps,
     };
-    asked.check().map_err(|why| usage_error(anyhow!(why)))?;
+    wanted.check().map_err(|why| usage_error(anyhow!(why)))?;
     let program =
         std::env::current_exe().context("torment cannot find its own executable to start it again")?;
     let words = std::env::args().skip_while(|word| word != "threads").skip(1).collect::<Vec<_>>().join(" ");
-    let crowding = runner::ThreadsRequest { asked, program, words };
-    carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |faces, stop| {
-        runner::threads(&crowding, env!("CARGO_PKG_VERSION"), faces, stop)
+    let crowding = runner::ThreadsRequest { wanted, program, words };
+    carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |reporter, stop| {
+        runner::threads(&crowding, env!("CARGO_PKG_VERSION"), reporter, stop)
     })
 }

@@ -12,7 +12,7 @@ use store::Store;
 
 pub fn try_experiment(args: &TryArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     match (&args.resume, &args.plan) {
-        (Some(run), _) => go_on(args, run, common),
+        (Some(run), _) => resume_experiment(args, run, common),
         (None, Some(file)) => begin(args, file, common),
         (None, None) => Err(anyhow!("no plan; expected a plan file, or --resume RUN").into()),
     }
@@ -25,26 +25,26 @@ fn begin(args: &TryArgs, file: &str, common: &CommonArgs) -> Result<u8, CommandE
     }
     let fleet = fleet_config(&plan, &PodArgs::default()).map_err(usage_error)?;
     let store = open_run_store(args.no_store, common)?;
-    let beside = page::start_publishers(&args.page, store.as_ref(), &plan.generator.cores, common)?;
+    let publishers = page::start_publishers(&args.page, store.as_ref(), &plan.generator.cores, common)?;
     let _invitations = write_join_files(fleet.as_ref(), None, common)?;
-    carry_out(store, beside, common, |faces, stop| {
-        let faces = &mut with_label(&args.label, faces);
-        runner::run_experiment(&plan, fleet.as_ref(), env!("CARGO_PKG_VERSION"), &[], faces, stop)
+    carry_out(store, publishers, common, |reporter, stop| {
+        let reporter = &mut with_label(&args.label, reporter);
+        runner::run_experiment(&plan, fleet.as_ref(), env!("CARGO_PKG_VERSION"), &[], reporter, stop)
     })
 }
 
-fn go_on(args: &TryArgs, run: &str, common: &CommonArgs) -> Result<u8, CommandError> {
+fn resume_experiment(args: &TryArgs, run: &str, common: &CommonArgs) -> Result<u8, CommandError> {
     let store = open_store(common)?;
     let id = store.find(run)?;
     let before = store.events(&id)?.collect::<Result<Vec<Event>, _>>()?;
     let plan = plan_of(&store, run, &before)?;
     let fleet = fleet_config(&plan, &PodArgs::default()).map_err(usage_error)?;
-    let beside = page::start_publishers(&args.page, Some(&store), &plan.generator.cores, common)?;
+    let publishers = page::start_publishers(&args.page, Some(&store), &plan.generator.cores, common)?;
     let recording = store.resume(&id)?;
     let _invitations = write_join_files(fleet.as_ref(), None, common)?;
-    carry_out(Some(store), beside, common, |faces, stop| {
-        faces.resume(&before, recording);
-        runner::run_experiment(&plan, fleet.as_ref(), env!("CARGO_PKG_VERSION"), &before, faces, stop)
+    carry_out(Some(store), publishers, common, |reporter, stop| {
+        reporter.resume(&before, recording);
+        runner::run_experiment(&plan, fleet.as_ref(), env!("CARGO_PKG_VERSION"), &before, reporter, stop)
     })
 }
 

@@ -24,53 +24,53 @@ use view::{Text, Tone, who_json, who_waits};
 use watched_program::WatchedProgram;
 
 /// Default length when it is not interactive.
-const UNATTENDED: Duration = Duration::from_secs(10);
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// How often to check for observations.
-const PAUSE: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 /// No trial: there is no load.
 const NO_TRIAL: u32 = 0;
 
 pub fn watch(
-    watching: impl FnOnce(ReadFile<'_>) -> Result<WatchRequest, Error>,
+    request: impl FnOnce(ReadFile<'_>) -> Result<WatchRequest, Error>,
     common: &CommonArgs,
 ) -> Result<u8, CommandError> {
-    let watching = watching(&mut read_plan_file).map_err(usage_error)?;
+    let request = request(&mut read_plan_file).map_err(usage_error)?;
     let stop = interrupt::stop_flag()?;
-    let mut asked = watching.asked.clone();
+    let mut settings = request.asked.clone();
     let mut child = None;
-    let target = match &watching.whom {
+    let target = match &request.whom {
         WatchTarget::Process(pid) => {
             check_running(*pid)?;
-            asked.pids = vec![*pid];
-            TargetLocation::Nowhere
+            settings.pids = vec![*pid];
+            TargetLocation::Unknown
         }
         WatchTarget::Port(port) => TargetLocation::Tcp(listening(*port)?),
         WatchTarget::At(addresses) => TargetLocation::Tcp(addresses.clone()),
         WatchTarget::Program(words) => {
             let started = WatchedProgram::start(words)?;
-            asked.pids = vec![started.pid()];
+            settings.pids = vec![started.pid()];
             child = Some(started);
-            TargetLocation::Nowhere
+            TargetLocation::Unknown
         }
     };
-    let watch = observe::start(&asked, &target)?;
-    let mut seen = WatchSummary::default();
-    seen.add(&watch);
-    if !seen.finds_anyone() && child.is_none() {
-        return Err(nobody(&watching.whom, &seen.watched).into());
+    let watch = observe::start(&settings, &target)?;
+    let mut summary = WatchSummary::default();
+    summary.add(&watch);
+    if !summary.finds_anyone() && child.is_none() {
+        return Err(nothing_watched_error(&request.whom, &summary.coverage).into());
     }
     watch.begin(NO_TRIAL);
-    let end = look_on(&watch, &mut seen, &watching, child.as_mut(), &stop, common)?;
+    let end = watch_until_end(&watch, &mut summary, &request, child.as_mut(), &stop, common)?;
     watch.end();
     // The last window is cut when its thread learns of the end.
     let until = Instant::now() + Duration::from_secs(1);
-    let before = seen.windows;
-    while seen.windows == before && Instant::now() < until {
-        std::thread::sleep(PAUSE);
-        seen.add(&watch);
+    let before = summary.windows;
+    while summary.windows == before && Instant::now() < until {
+        std::thread::sleep(POLL);
+        summary.add(&watch);
     }
     drop(child);
-    if seen.windows == 0 {
+    if summary.windows == 0 {
         return Err(
             anyhow!("it ended before anything could be seen: it must run for at least a second").into()
         );
@@ -78,10 +78,10 @@ pub fn watch(
     if let WatchEnd::Ended(what) = &end {
         eprintln!("torment: {what}");
     }
-    let all = std::slice::from_ref(&seen.all);
-    print_result(|| with_head(all, &seen.watched), || who_json(all, &seen.watched), common)?;
+    let all = std::slice::from_ref(&summary.total);
+    print_result(|| with_head(all, &summary.coverage), || who_json(all, &summary.coverage), common)?;
     // Without a time, Ctrl-C is how it is meant to end.
-    Ok(if end == WatchEnd::Interrupted && watching.time.is_some() { exit::INTERRUPTED } else { exit::MET })
+    Ok(if end == WatchEnd::Interrupted && request.time.is_some() { exit::INTERRUPTED } else { exit::MET })
 }
 
 #[derive(PartialEq)]
@@ -96,9 +96,9 @@ enum WatchEnd {
 
 #[derive(Default)]
 struct WatchSummary {
-    watched: WatchCoverage,
+    coverage: WatchCoverage,
     /// Everything, as one window.
-    all: Window,
+    total: Window,
     /// Windows since the last table.
     recent: Vec<Window>,
     windows: u64,
@@ -108,9 +108,9 @@ impl WatchSummary {
     fn add(&mut self, watch: &observe::TargetWatch) {
         for seen in watch.drain() {
             match seen {
-                WatchEvent::Watched(watched) => self.watched = *watched,
+                WatchEvent::Watched(watched) => self.coverage = *watched,
                 WatchEvent::Window(_, window) => {
-                    self.all.add(&window);
+                    self.total.add(&window);
                     self.recent.push(*window);
                     self.windows += 1;
                 }
@@ -121,15 +121,15 @@ impl WatchSummary {
     }
 
     fn finds_anyone(&self) -> bool {
-        self.watched.subjects.iter().any(|subject| subject.pid > 0)
+        self.coverage.subjects.iter().any(|subject| subject.pid > 0)
     }
 }
 
 /// Watches until the time is up, the process ended, or the user interrupts.
-fn look_on(
+fn watch_until_end(
     watch: &observe::TargetWatch,
-    seen: &mut WatchSummary,
-    watching: &WatchRequest,
+    summary: &mut WatchSummary,
+    request: &WatchRequest,
     mut child: Option<&mut WatchedProgram>,
     stop: &AtomicBool,
     common: &CommonArgs,
@@ -140,9 +140,9 @@ fn look_on(
     let mut board =
         if attended { Some(TextScreen::open(common.colour(true, no_color().as_deref()))?) } else { None };
     let began = Instant::now();
-    let time = watching.time.map(|time| Duration::from_nanos(time.0));
-    let time = time.or((!attended && child.is_none()).then_some(UNATTENDED));
-    let interval = Duration::from_nanos(watching.interval.0);
+    let time = request.time.map(|time| Duration::from_nanos(time.0));
+    let time = time.or((!attended && child.is_none()).then_some(DEFAULT_TIME));
+    let interval = Duration::from_nanos(request.interval.0);
     let mut next = began + interval;
     loop {
         if stop.load(Ordering::SeqCst) {
@@ -151,7 +151,7 @@ fn look_on(
         if time.is_some_and(|time| began.elapsed() >= time) {
             return Ok(WatchEnd::Time);
         }
-        let ended = match (&mut child, &watching.whom) {
+        let ended = match (&mut child, &request.whom) {
             (Some(child), _) => child.try_wait()?.map(|status| format!("the program ended: {status}")),
             (None, WatchTarget::Process(pid)) if !is_alive(*pid) => Some(format!("process {pid} ended")),
             _ => None,
@@ -159,17 +159,17 @@ fn look_on(
         if let Some(ended) = ended {
             return Ok(WatchEnd::Ended(ended));
         }
-        std::thread::sleep(PAUSE);
-        seen.add(watch);
-        if let Some(board) = board.as_mut().filter(|_| Instant::now() >= next && !seen.recent.is_empty()) {
-            let mut lines = with_head(&seen.recent, &seen.watched);
+        std::thread::sleep(POLL);
+        summary.add(watch);
+        if let Some(board) = board.as_mut().filter(|_| Instant::now() >= next && !summary.recent.is_empty()) {
+            let mut lines = with_head(&summary.recent, &summary.coverage);
             lines.push(Text::empty());
             lines.push(Text::new(Tone::Faint, "  Ctrl-C stops, and prints the table for the whole time"));
             board.show(&lines)?;
-            seen.recent.clear();
+            summary.recent.clear();
             next = Instant::now() + interval;
         } else if board.is_none() {
-            seen.recent.clear();
+            summary.recent.clear();
         }
     }
 }
@@ -208,7 +208,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 /// Why nothing is watched.
-fn nobody(whom: &WatchTarget, watched: &WatchCoverage) -> anyhow::Error {
+fn nothing_watched_error(whom: &WatchTarget, watched: &WatchCoverage) -> anyhow::Error {
     match (watched.missing.first(), whom) {
         // Its advice is an option of `find` and `run`.
         (Some(missing), _) => anyhow!("{}", missing.why.replace("with --pid", "by its id")),

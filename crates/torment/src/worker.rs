@@ -10,26 +10,26 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interval between attempts to reach a run.
-const AGAIN: Duration = Duration::from_millis(500);
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Works until the run is over, or is interrupted.
 pub fn worker(args: &WorkerArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let text = join_file(&args.join)?;
-    let asked = interrupt::stop_flag()?;
+    let stop = interrupt::stop_flag()?;
     let until = args.wait.map(|wait| Instant::now() + Duration::from_nanos(wait.0));
     let mut has_joined = false;
     let last = loop {
-        let last = runner::work_joined(&text, &asked, &mut |at| {
+        let last = runner::work_joined(&text, &stop, &mut |at| {
             has_joined = true;
             if !common.quiet {
                 eprintln!("joined the run at {at}; Ctrl-C leaves it");
             }
         });
         let is_time = until.is_some_and(|until| Instant::now() < until);
-        if last.is_ok() || has_joined || !is_time || asked.load(Ordering::Relaxed) {
+        if last.is_ok() || has_joined || !is_time || stop.load(Ordering::Relaxed) {
             break last;
         }
-        thread::sleep(AGAIN);
+        thread::sleep(RETRY_INTERVAL);
     };
     last.map_err(|why| anyhow!(why))?;
     Ok(exit::MET)

@@ -60,23 +60,23 @@ pub fn trace_creations(
     limits: TraceLimits,
     mut each: impl FnMut(&CreationCall) -> ControlFlow<()> + Send,
 ) -> Result<TraceResult, Error> {
-    follow(command, limits, |stop| match stop.what {
-        StopReason::Call(place) => {
-            creation_call(stop.pid, &place).map_or(ControlFlow::Continue(()), |made| each(&made))
+    follow(command, limits, |stop| match stop.reason {
+        StopReason::Syscall(place) => {
+            creation_call(stop.pid, &place).map_or(ControlFlow::Continue(()), |call| each(&call))
         }
         _ => ControlFlow::Continue(()),
     })
 }
 
-fn creation_call(pid: Pid, place: &SyscallInfo) -> Option<CreationCall> {
-    let SyscallSide::Entry { number, arguments } = place.side else { return None };
+fn creation_call(pid: Pid, syscall: &SyscallInfo) -> Option<CreationCall> {
+    let SyscallSide::Entry { number, arguments } = syscall.side else { return None };
     let creation = Architecture::native()?
         .creation_syscall(number)
-        .filter(|_| Some(place.architecture) == ARCHITECTURE)?;
+        .filter(|_| Some(syscall.architecture) == ARCHITECTURE)?;
     let (flags, new_stack) = match creation {
         CreationSyscall::Clone => {
             let stack = arguments[1];
-            (Some(CloneFlags::of_clone(arguments[0])), stack != 0 && stack != place.stack)
+            (Some(CloneFlags::of_clone(arguments[0])), stack != 0 && stack != syscall.stack)
         }
         CreationSyscall::Clone3 => {
             clone3(pid, arguments[0]).map_or((None, false), |(flags, stack)| (Some(flags), stack))
@@ -90,9 +90,9 @@ fn creation_call(pid: Pid, place: &SyscallInfo) -> Option<CreationCall> {
         creation,
         flags,
         new_stack,
-        instruction: place.instruction,
-        mapping: FileMapping::of(pid, place.instruction),
-        stack: stack(pid, place.stack),
+        instruction: syscall.instruction,
+        mapping: FileMapping::of(pid, syscall.instruction),
+        stack: stack(pid, syscall.stack),
     })
 }
 

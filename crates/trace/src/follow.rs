@@ -19,14 +19,14 @@ pub struct TraceStop {
     /// Time on the monotonic clock.
     pub at: Nanos,
     /// Why it stopped.
-    pub what: StopReason,
+    pub reason: StopReason,
 }
 
 /// Why a tracee stopped.
 #[derive(Debug, Clone, Copy)]
 pub enum StopReason {
     /// Entry to or exit from a system call.
-    Call(SyscallInfo),
+    Syscall(SyscallInfo),
     /// It is about to run another program; the first stop of all, for the program itself.
     Exec,
     /// It started this child.
@@ -41,18 +41,18 @@ pub enum TraceEnd {
     /// All tracees ended by themselves.
     Ended,
     /// `each` had seen enough.
-    Enough,
+    Stopped,
     /// The time limit was reached.
-    Time,
+    TimeLimit,
     /// The stop limit was reached.
-    Stops,
+    StopLimit,
 }
 
 /// The result of a trace.
 #[derive(Debug, Clone, Copy)]
 pub struct TraceResult {
     /// Why it ended.
-    pub over: TraceEnd,
+    pub end: TraceEnd,
     /// The program's exit code; none if killed by a signal, including ours.
     pub code: Option<i32>,
     /// Just before the program was started.
@@ -72,37 +72,37 @@ pub struct TraceResult {
 pub fn follow(
     mut command: Command,
     limits: TraceLimits,
-    mut each: impl FnMut(&TraceStop) -> ControlFlow<()> + Send,
+    mut on_stop: impl FnMut(&TraceStop) -> ControlFlow<()> + Send,
 ) -> Result<TraceResult, Error> {
     sys::trace_on_start(&mut command);
-    with_time_limit(limits, |watch| {
+    with_time_limit(limits, |tracees| {
         let began = Nanos(sys::monotonic_ns());
         let first = start(&mut command)?;
         sys::follow_children(first).map_err(Error::Trace)?;
-        let mut tracer = Tracer { watch, seen: BTreeSet::new(), fresh: BTreeSet::new(), over: None };
-        tracer.seen.insert(first.as_raw_nonzero().get());
-        watch.add(first);
+        let mut tracer = Tracer { tracees, known: BTreeSet::new(), fresh: BTreeSet::new(), end: None };
+        tracer.known.insert(first.as_raw_nonzero().get());
+        tracees.add(first);
         let (mut code, mut stops) = (None, 0);
         let mut next = Some((first, TraceeEvent::Exec));
         while let Some((pid, stopped)) = next {
             let at = Nanos(sys::monotonic_ns());
             stops += 1;
-            let (what, signal) = tracer.interpret_stop(pid, stopped).map_err(Error::Trace)?;
-            if let (Some(StopReason::Ended(ended)), true) = (what, pid == first) {
+            let (reason, signal) = tracer.interpret_stop(pid, stopped).map_err(Error::Trace)?;
+            if let (Some(StopReason::Ended(ended)), true) = (reason, pid == first) {
                 code = ended;
             }
-            let told = what.map_or(ControlFlow::Continue(()), |what| match tracer.over {
-                None => each(&TraceStop { pid, at, what }),
+            let flow = reason.map_or(ControlFlow::Continue(()), |reason| match tracer.end {
+                None => on_stop(&TraceStop { pid, at, reason }),
                 Some(_) => ControlFlow::Continue(()),
             });
-            tracer.limit(told.is_break(), stops >= limits.stops);
-            if !matches!(what, Some(StopReason::Ended(_))) {
+            tracer.check_limits(flow.is_break(), stops >= limits.stops);
+            if !matches!(reason, Some(StopReason::Ended(_))) {
                 ignore_gone(sys::resume_tracee(pid, ResumeMode::ToSyscall, signal)).map_err(Error::Trace)?;
             }
             next = sys::wait_tracee().map_err(Error::Trace)?;
         }
-        let (over, traced) = (tracer.over.unwrap_or(TraceEnd::Ended), tracer.seen.len());
-        Ok(TraceResult { over, code, began, ended: Nanos(sys::monotonic_ns()), traced })
+        let (end, traced) = (tracer.end.unwrap_or(TraceEnd::Ended), tracer.known.len());
+        Ok(TraceResult { end, code, began, ended: Nanos(sys::monotonic_ns()), traced })
     })
 }
 
@@ -126,18 +126,18 @@ pub(crate) fn with_time_limit<T: Send>(
     limits: TraceLimits,
     trace: impl FnOnce(&TracedProcesses) -> Result<T, Error> + Send,
 ) -> Result<T, Error> {
-    let watch = TracedProcesses::default();
+    let tracees = TracedProcesses::default();
     std::thread::scope(|scope| {
         let (done, over) = channel::<()>();
-        let watched = &watch;
+        let shared = &tracees;
         let tracer = scope.spawn(move || {
-            let result = trace(watched);
+            let result = trace(shared);
             drop(done);
             result
         });
         if over.recv_timeout(limits.time) == Err(RecvTimeoutError::Timeout) {
-            watch.late.store(true, Ordering::Relaxed);
-            watch.kill();
+            tracees.timed_out.store(true, Ordering::Relaxed);
+            tracees.kill();
         }
         tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
@@ -147,7 +147,7 @@ pub(crate) fn with_time_limit<T: Send>(
 #[derive(Default)]
 pub(crate) struct TracedProcesses {
     processes: Mutex<BTreeMap<i32, OwnedFd>>,
-    pub late: AtomicBool,
+    pub timed_out: AtomicBool,
 }
 
 impl TracedProcesses {
@@ -175,12 +175,12 @@ impl TracedProcesses {
 }
 
 struct Tracer<'w> {
-    watch: &'w TracedProcesses,
+    tracees: &'w TracedProcesses,
     /// All tracees ever.
-    seen: BTreeSet<i32>,
+    known: BTreeSet<i32>,
     /// New tracees, whose first stop is still to come.
     fresh: BTreeSet<i32>,
-    over: Option<TraceEnd>,
+    end: Option<TraceEnd>,
 }
 
 impl Tracer<'_> {
@@ -189,53 +189,53 @@ impl Tracer<'_> {
         let number = pid.as_raw_nonzero().get();
         Ok(match stopped {
             TraceeEvent::Syscall => match sys::syscall_info(pid) {
-                Ok(place) => (Some(StopReason::Call(place)), 0),
+                Ok(place) => (Some(StopReason::Syscall(place)), 0),
                 Err(why) => ignore_gone(Err(why)).map(|()| (None, 0))?,
             },
             TraceeEvent::Exec => (Some(StopReason::Exec), 0),
             TraceeEvent::Started => match sys::child_of_tracee(pid) {
                 Ok(Some(new)) => {
-                    self.meet(new);
+                    self.add_tracee(new);
                     (Some(StopReason::Started(new)), 0)
                 }
                 Ok(None) => (None, 0),
                 Err(why) => ignore_gone(Err(why)).map(|()| (None, 0))?,
             },
-            TraceeEvent::Event => (None, 0),
+            TraceeEvent::Other => (None, 0),
             TraceeEvent::Signal(signal) => {
                 // A child may stop before its parent's stop reports it.
-                self.meet(pid);
+                self.add_tracee(pid);
                 // The kernel's initial stop signal is not meant for the tracee.
                 (None, if self.fresh.remove(&number) { 0 } else { signal })
             }
             TraceeEvent::Exited(_) | TraceeEvent::Killed(_) => {
-                self.watch.remove(pid);
+                self.tracees.remove(pid);
                 let code = if let TraceeEvent::Exited(code) = stopped { Some(code) } else { None };
                 (Some(StopReason::Ended(code)), 0)
             }
         })
     }
 
-    fn meet(&mut self, pid: Pid) {
-        if self.seen.insert(pid.as_raw_nonzero().get()) {
+    fn add_tracee(&mut self, pid: Pid) {
+        if self.known.insert(pid.as_raw_nonzero().get()) {
             self.fresh.insert(pid.as_raw_nonzero().get());
-            self.watch.add(pid);
+            self.tracees.add(pid);
         }
     }
 
     /// Checks the limits; if one is reached, kills all tracees.
-    fn limit(&mut self, enough: bool, stops: bool) {
-        let late = self.watch.late.load(Ordering::Relaxed);
-        let now = match (enough, late, stops) {
-            (true, ..) => Some(TraceEnd::Enough),
-            (_, true, _) => Some(TraceEnd::Time),
-            (.., true) => Some(TraceEnd::Stops),
+    fn check_limits(&mut self, enough: bool, stops: bool) {
+        let timed_out = self.tracees.timed_out.load(Ordering::Relaxed);
+        let now = match (enough, timed_out, stops) {
+            (true, ..) => Some(TraceEnd::Stopped),
+            (_, true, _) => Some(TraceEnd::TimeLimit),
+            (.., true) => Some(TraceEnd::StopLimit),
             _ => None,
         };
-        self.over = self.over.or(now);
-        if self.over.is_some() {
+        self.end = self.end.or(now);
+        if self.end.is_some() {
             // At every stop: a new tracee may have appeared.
-            self.watch.kill();
+            self.tracees.kill();
         }
     }
 }

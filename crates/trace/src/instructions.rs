@@ -12,7 +12,7 @@ pub struct InstructionCounts {
     /// Of these, CPUID: in a virtual machine each exits to the host and back.
     pub cpuid: u64,
     /// Of these, system calls.
-    pub calls: u64,
+    pub syscalls: u64,
     /// Followed to the end, rather than to a limit.
     pub complete: bool,
 }
@@ -30,29 +30,29 @@ pub fn count_instructions(mut command: Command, limits: TraceLimits) -> Result<I
         return Err(Error::Architecture);
     }
     sys::trace_on_start(&mut command);
-    with_time_limit(limits, |watch| {
+    with_time_limit(limits, |tracees| {
         let pid = start(&mut command)?;
         sys::kill_with_tracer(pid).map_err(Error::Trace)?;
-        watch.add(pid);
-        let mut steps = InstructionCounts { instructions: 0, cpuid: 0, calls: 0, complete: false };
+        tracees.add(pid);
+        let mut counts = InstructionCounts { instructions: 0, cpuid: 0, syscalls: 0, complete: false };
         let mut signal = 0;
         loop {
-            if watch.late.load(Ordering::Relaxed) || steps.instructions >= limits.stops {
-                watch.kill();
+            if tracees.timed_out.load(Ordering::Relaxed) || counts.instructions >= limits.stops {
+                tracees.kill();
             } else if let Ok(place) = sys::syscall_info(pid) {
                 let mut code = [0; 2];
                 // Only one byte of the page may be mapped: then it is neither opcode.
                 let _ = sys::read_memory(pid, place.instruction, &mut code);
-                steps.instructions += 1;
-                steps.cpuid += u64::from(code == CPUID);
-                steps.calls += u64::from(code == SYSCALL);
+                counts.instructions += 1;
+                counts.cpuid += u64::from(code == CPUID);
+                counts.syscalls += u64::from(code == SYSCALL);
             }
             crate::follow::ignore_gone(sys::resume_tracee(pid, ResumeMode::Step, signal))
                 .map_err(Error::Trace)?;
             signal = match sys::wait_tracee().map_err(Error::Trace)? {
-                None | Some((_, TraceeEvent::Killed(_))) => return Ok(steps),
+                None | Some((_, TraceeEvent::Killed(_))) => return Ok(counts),
                 Some((_, TraceeEvent::Exited(_))) => {
-                    return Ok(InstructionCounts { complete: true, ..steps });
+                    return Ok(InstructionCounts { complete: true, ..counts });
                 }
                 // Each step stops with SIGTRAP.
                 Some((_, TraceeEvent::Signal(signal))) if signal != SIGTRAP => signal,

@@ -38,9 +38,9 @@ pub struct SyscallSummary {
     /// Calls of another architecture's ABI, whose numbers mean something else.
     pub foreign: u64,
     /// When the program reached what.
-    pub marks: Milestones,
+    pub milestones: Milestones,
     /// The trace's result: whether everything was seen.
-    pub followed: TraceResult,
+    pub trace: TraceResult,
 }
 
 /// Runs `command` and adds up its system calls.
@@ -52,19 +52,19 @@ pub fn trace_syscalls(command: Command, limits: TraceLimits) -> Result<SyscallSu
     let mut entered: BTreeMap<i32, (i64, Nanos)> = BTreeMap::new();
     let (mut first, mut exec, mut exit, mut foreign) = (None, None, None, 0);
     let exit_group = sys::syscall_number("exit_group");
-    let followed = follow(command, limits, |stop| {
+    let trace = follow(command, limits, |stop| {
         let pid = stop.pid.as_raw_nonzero().get();
-        match stop.what {
+        match stop.reason {
             StopReason::Exec => {
                 first.get_or_insert(stop.pid);
                 exec.get_or_insert(stop.at);
                 // The program that called execve is replaced, and its call does not return.
                 entered.remove(&pid);
             }
-            StopReason::Call(place) if Some(place.architecture) != ARCHITECTURE => {
+            StopReason::Syscall(place) if Some(place.architecture) != ARCHITECTURE => {
                 foreign += u64::from(matches!(place.side, SyscallSide::Entry { .. }));
             }
-            StopReason::Call(place) => match place.side {
+            StopReason::Syscall(place) => match place.side {
                 SyscallSide::Entry { number, .. } => {
                     let number = number.cast_signed();
                     let name = sys::syscall_name(number);
@@ -94,13 +94,13 @@ pub fn trace_syscalls(command: Command, limits: TraceLimits) -> Result<SyscallSu
         }
         ControlFlow::Continue(())
     })?;
-    let since = |moment: Nanos| Nanos(moment.0.saturating_sub(followed.began.0));
-    let marks = Milestones {
-        exec: since(exec.unwrap_or(followed.began)),
+    let since = |moment: Nanos| Nanos(moment.0.saturating_sub(trace.began.0));
+    let milestones = Milestones {
+        exec: since(exec.unwrap_or(trace.began)),
         exit: exit.map(since),
-        ended: since(followed.ended),
+        ended: since(trace.ended),
     };
     let mut costs: Vec<SyscallCost> = costs.into_values().collect();
     costs.sort_by_key(|cost| std::cmp::Reverse((cost.time, cost.count)));
-    Ok(SyscallSummary { costs, foreign, marks, followed })
+    Ok(SyscallSummary { costs, foreign, milestones, trace })
 }

@@ -47,7 +47,7 @@ pub struct TracepointRecorder {
 /// A tracepoint: its record type, and the offsets of the call number and of another value needed.
 #[derive(Debug, Clone, Copy)]
 struct Tracepoint {
-    number: u16,
+    id: u16,
     call: usize,
     value: Option<usize>,
 }
@@ -58,7 +58,7 @@ pub struct RecordedSyscalls {
     /// Programs seen from exec to exit.
     pub programs: u64,
     /// Programs whose end is missing: the buffers were full.
-    pub cut: u64,
+    pub truncated: u64,
     /// Calls of these programs and their descendants, the longest first. Times are from call to return,
     /// waiting included.
     pub costs: Vec<SyscallCost>,
@@ -103,7 +103,7 @@ impl TracepointRecorder {
             let ring = TraceRing::open(&processor.path(), &self.folder).map_err(failed)?;
             ring.read(|record| records.extend(self.parse_event(record))).map_err(failed)?;
         }
-        records.sort_by_key(|seen| seen.at);
+        records.sort_by_key(|event| event.at);
         Ok(summarize(&records))
     }
 
@@ -111,14 +111,14 @@ impl TracepointRecorder {
         let number = record.number::<2>(0).map(u16::from_ne_bytes)?;
         let pid = record.number::<4>(4).map(i32::from_ne_bytes)?;
         let long = |at| record.number::<8>(at).map(i64::from_ne_bytes);
-        let side = if number == self.enter.number {
+        let direction = if number == self.enter.id {
             Direction::Enter(long(self.enter.call)?)
-        } else if number == self.exit.number {
+        } else if number == self.exit.id {
             Direction::Exit(long(self.exit.call)?, long(self.exit.value?)?)
         } else {
             return None;
         };
-        Some(SyscallEvent { at: record.at, pid, side })
+        Some(SyscallEvent { at: record.at, pid, direction })
     }
 }
 
@@ -127,13 +127,9 @@ impl Tracepoint {
         let file = format!("events/raw_syscalls/{name}/format");
         let format = fs::read_to_string(folder.join(&file)).map_err(|why| format!("{file}: {why}"))?;
         let unknown = || format!("{file} of this kernel is not as it is known");
-        let number = format.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok());
+        let id = format.lines().find_map(|line| line.strip_prefix("ID: ")?.trim().parse().ok());
         let value = value.map(|value| offset(&format, value).ok_or_else(unknown)).transpose()?;
-        Ok(Self {
-            number: number.ok_or_else(unknown)?,
-            call: offset(&format, "id").ok_or_else(unknown)?,
-            value,
-        })
+        Ok(Self { id: id.ok_or_else(unknown)?, call: offset(&format, "id").ok_or_else(unknown)?, value })
     }
 }
 
@@ -151,7 +147,7 @@ fn offset(format: &str, field: &str) -> Option<usize> {
 struct SyscallEvent {
     at: u64,
     pid: i32,
-    side: Direction,
+    direction: Direction,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -171,47 +167,47 @@ struct Program {
 }
 
 /// Sums by program: a process becomes a program on exec, and its descendants are part of it.
-fn summarize(seen: &[SyscallEvent]) -> RecordedSyscalls {
+fn summarize(events: &[SyscallEvent]) -> RecordedSyscalls {
     let number = |name| sys::syscall_number(name);
     let executes = [number("execve"), number("execveat")];
     let starts = [number("clone"), number("clone3"), number("fork"), number("vfork")];
     let ends = number("exit_group");
     // A child's first call may precede the return value that names it to its parent.
-    let parents: BTreeMap<i32, i32> = seen
+    let parents: BTreeMap<i32, i32> = events
         .iter()
-        .filter_map(|seen| match seen.side {
+        .filter_map(|event| match event.direction {
             Direction::Exit(call, child) if child > 0 && starts.contains(&Some(call)) => {
-                Some((i32::try_from(child).ok()?, seen.pid))
+                Some((i32::try_from(child).ok()?, event.pid))
             }
             _ => None,
         })
         .collect();
     let mut programs: Vec<Program> = Vec::new();
-    let mut of: BTreeMap<i32, usize> = BTreeMap::new();
+    let mut program_of: BTreeMap<i32, usize> = BTreeMap::new();
     let mut entered: BTreeMap<i32, (i64, u64)> = BTreeMap::new();
-    for seen in seen {
-        let inherited = || parents.get(&seen.pid).and_then(|parent| of.get(parent)).copied();
-        let program = of.get(&seen.pid).copied().or_else(inherited);
+    for event in events {
+        let inherited = || parents.get(&event.pid).and_then(|parent| program_of.get(parent)).copied();
+        let program = program_of.get(&event.pid).copied().or_else(inherited);
         if let Some(program) = program {
-            of.insert(seen.pid, program);
+            program_of.insert(event.pid, program);
         }
-        match seen.side {
+        match event.direction {
             Direction::Enter(call) => {
-                entered.insert(seen.pid, (call, seen.at));
+                entered.insert(event.pid, (call, event.at));
                 if let Some(program) = program.map(|program| &mut programs[program]) {
                     program.calls.entry(call).or_default().0 += 1;
                     program.ended |= ends == Some(call);
                 }
             }
             Direction::Exit(call, result) => {
-                let since = entered.remove(&seen.pid).filter(|(entered, _)| *entered == call);
+                let since = entered.remove(&event.pid).filter(|(entered, _)| *entered == call);
                 match (program, since) {
                     (Some(program), Some((_, since))) => {
-                        let time = seen.at.saturating_sub(since);
+                        let time = event.at.saturating_sub(since);
                         programs[program].calls.entry(call).or_default().1 += time;
                     }
                     (None, _) if result == 0 && executes.contains(&Some(call)) => {
-                        of.insert(seen.pid, programs.len());
+                        program_of.insert(event.pid, programs.len());
                         programs.push(Program::default());
                     }
                     _ => {}
@@ -219,9 +215,9 @@ fn summarize(seen: &[SyscallEvent]) -> RecordedSyscalls {
             }
         }
     }
-    let whole: Vec<&Program> = programs.iter().filter(|program| program.ended).collect();
+    let complete: Vec<&Program> = programs.iter().filter(|program| program.ended).collect();
     let mut costs: BTreeMap<i64, SyscallCost> = BTreeMap::new();
-    for (number, (count, time)) in whole.iter().flat_map(|program| &program.calls) {
+    for (number, (count, time)) in complete.iter().flat_map(|program| &program.calls) {
         let name = sys::syscall_name(*number);
         let cost = costs.entry(*number).or_insert(SyscallCost {
             number: *number,
@@ -235,7 +231,11 @@ fn summarize(seen: &[SyscallEvent]) -> RecordedSyscalls {
     let mut costs: Vec<SyscallCost> = costs.into_values().collect();
     costs.sort_by_key(|cost| std::cmp::Reverse((cost.time, cost.count)));
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
-    RecordedSyscalls { programs: count(whole.len()), cut: count(programs.len() - whole.len()), costs }
+    RecordedSyscalls {
+        programs: count(complete.len()),
+        truncated: count(programs.len() - complete.len()),
+        costs,
+    }
 }
 
 #[cfg(test)]
@@ -246,7 +246,7 @@ mod tests {
         SyscallEvent {
             at,
             pid,
-            side: Direction::Enter(sys::syscall_number(name).expect("every Linux has it")),
+            direction: Direction::Enter(sys::syscall_number(name).expect("every Linux has it")),
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
         SyscallEvent {
             at,
             pid,
-            side: Direction::Exit(sys::syscall_number(name).expect("every Linux has it"), result),
+            direction: Direction::Exit(sys::syscall_number(name).expect("every Linux has it"), result),
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
             enter(61, 4, "read"),
         ];
         let recorded = summarize(&seen);
-        assert_eq!((recorded.programs, recorded.cut), (1, 1));
+        assert_eq!((recorded.programs, recorded.truncated), (1, 1));
         let calls: Vec<_> =
             recorded.costs.iter().map(|cost| (cost.name.expect("known"), cost.count, cost.time.0)).collect();
         assert_eq!(calls, [("read", 1, 30), ("clone3", 1, 2), ("exit_group", 2, 0)]);

@@ -49,9 +49,9 @@ impl Player {
         let (mut total, mut waiting) = (Slice::default(), 1.0 / (1.0 - (rate / CAPACITY).min(0.95)));
         for index in 0..seconds {
             std::thread::sleep(self.second);
-            let wobble = f64::from((index * 7 + trial * 13) % 11) / 11.0;
+            let noise = f64::from((index * 7 + trial * 13) % 11) / 11.0;
             waiting += growth;
-            let us = 500.0 + waiting / CAPACITY * 1e6 + wobble * 200.0;
+            let us = 500.0 + waiting / CAPACITY * 1e6 + noise * 200.0;
             let mut slice =
                 Slice { index, due: rate as u64, sent: rate as u64, loops: 1, ..Slice::default() };
             slice.elapsed = Nanos::from_secs(1);
@@ -60,7 +60,7 @@ impl Player {
             slice.outcomes.add(Outcome::Ok, slice.due - failed);
             slice.failures.insert(Failure::Status(503), failed);
             slice.response.record_many(Nanos::from_secs_f64(us / 1e6), slice.due - slice.due / 50);
-            slice.response.record_many(Nanos::from_secs_f64(us * (2.0 + wobble * 4.0) / 1e6), slice.due / 50);
+            slice.response.record_many(Nanos::from_secs_f64(us * (2.0 + noise * 4.0) / 1e6), slice.due / 50);
             slice.service = slice.response.clone();
             slice.backlog = (waiting - 256.0).max(0.0) as u64;
             slice.outstanding = vec![waiting; 10];

@@ -14,15 +14,15 @@ use view::document::Timeline;
 use view::{ReportKind, Tone, format_rate};
 
 /// Maximum seconds shown.
-const SHOWN_S: f64 = 120.0;
+const MAX_SPAN_S: f64 = 120.0;
 /// Minimum seconds shown: a run's first seconds fill the chart from the left.
-const LEAST_S: f64 = 59.0;
+const MIN_SPAN_S: f64 = 59.0;
 /// Minimum width of a chart.
-const NARROWEST: u16 = 32;
+const MIN_CHART_WIDTH: u16 = 32;
 /// Trials marked on the time axis.
-const PHASES: usize = 40;
+const MAX_PHASES: usize = 40;
 /// A bound this far above recent offered rates would flatten the curves.
-const FAR: f64 = 1.5;
+const FAR_BOUND_RATIO: f64 = 1.5;
 
 /// One line of a chart.
 struct Curve {
@@ -32,7 +32,7 @@ struct Curve {
 }
 
 /// Draws as many charts side by side as fit, most telling first.
-pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
+pub(crate) fn draw(frame: &mut Frame, area: Rect, context: &FrameContext<'_>) {
     let ids = [
         "offered",
         "achieved",
@@ -43,7 +43,7 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
         "backlog",
         "cpu.0",
     ];
-    let recent = pen.ongoing.pages.recent(SHOWN_S, &ids);
+    let recent = context.live_run.page.recent(MAX_SPAN_S, &ids);
     let curve = |name, colour, id: &str| Curve { name, colour, points: points(&recent, id) };
     let log = |mut curve: Curve| {
         curve.points.iter_mut().for_each(|point| point.1 = (point.1 * 1e6).max(1.0).log10());
@@ -61,13 +61,19 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     let waiting =
         vec![curve("waiting", Color::Magenta, "outstanding_max"), curve("not sent", Color::Red, "backlog")];
     let busy = vec![curve("CPUs of the target", Color::Green, "cpu.0")];
-    let limit = pen.view.limits.first().filter(|_| pen.view.kind() == ReportKind::Search);
+    let limit = context.view.limits.first().filter(|_| context.view.kind() == ReportKind::Search);
     let highest = rates[0].points.iter().map(|point| point.1).fold(0.0, f64::max);
     let bounds = [(limit.and_then(|l| l.lower), Color::Green), (limit.and_then(|l| l.upper), Color::Red)];
-    let bounds =
-        bounds.into_iter().filter_map(|(at, colour)| Some((at.filter(|at| *at <= FAR * highest)?, colour)));
-    let quota =
-        pen.ongoing.pages.trees().first().and_then(|tree| tree.allowed).map(|allowed| (allowed, Color::Red));
+    let bounds = bounds
+        .into_iter()
+        .filter_map(|(at, colour)| Some((at.filter(|at| *at <= FAR_BOUND_RATIO * highest)?, colour)));
+    let quota = context
+        .live_run
+        .page
+        .trees()
+        .first()
+        .and_then(|tree| tree.allowed)
+        .map(|allowed| (allowed, Color::Red));
     let panels = [
         Panel { curves: rates, bounds: bounds.collect(), from_zero: true, label: format_rate },
         Panel { curves: times, bounds: Vec::new(), from_zero: false, label: time_of_log },
@@ -76,15 +82,15 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     ];
     let end = recent.at.last().copied().unwrap_or(0.0);
     let first = recent.at.first().copied().unwrap_or(0.0);
-    let time = TimeAxis { from: first, to: end.max(first + LEAST_S), trials: trials(pen, first) };
+    let time = TimeAxis { from: first, to: end.max(first + MIN_SPAN_S), trials: trials(context, first) };
     // The first always has its place; of the others those with data.
     let there = |(nth, panel): &(usize, &Panel)| *nth == 0 || panel.height().is_some();
-    let room = usize::from((area.width / NARROWEST).max(1));
+    let room = usize::from((area.width / MIN_CHART_WIDTH).max(1));
     let shown: Vec<&Panel> =
         panels.iter().enumerate().filter(there).map(|(_, panel)| panel).take(room).collect();
     let areas = Layout::horizontal(vec![Constraint::Fill(1); shown.len()]).spacing(2).split(area);
     for (panel, area) in shown.into_iter().zip(areas.iter()) {
-        panel.draw(frame, *area, &time, pen.palette);
+        panel.draw(frame, *area, &time, context.palette);
     }
 }
 
@@ -103,8 +109,8 @@ struct TimeAxis {
     trials: Vec<(f64, f64, Tone)>,
 }
 
-fn trials(pen: &FrameContext<'_>, first: f64) -> Vec<(f64, f64, Tone)> {
-    let phases = pen.ongoing.pages.phases(PHASES).into_iter().filter(|phase| phase.to > first);
+fn trials(context: &FrameContext<'_>, first: f64) -> Vec<(f64, f64, Tone)> {
+    let phases = context.live_run.page.phases(MAX_PHASES).into_iter().filter(|phase| phase.to > first);
     phases.map(|phase| (phase.from.max(first), phase.to, phase.tone)).collect()
 }
 

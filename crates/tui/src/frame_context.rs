@@ -6,12 +6,12 @@ use units::Nanos;
 use view::{LiveRun, RunView, Tone};
 
 /// From this width on full names are used.
-pub(crate) const WIDE: u16 = 60;
+pub(crate) const WIDE_WIDTH: u16 = 60;
 
 /// The run, and how to draw it.
 pub(crate) struct FrameContext<'a> {
     pub view: &'a RunView,
-    pub ongoing: &'a LiveRun,
+    pub live_run: &'a LiveRun,
     pub palette: Palette,
     pub width: u16,
     pub now_unix_ms: u64,

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 use view::{LiveRun, ReportKind};
 
 /// Frame interval: feels alive at about a percent of one processor.
-const FRAME: Duration = Duration::from_millis(200);
+const FRAME_INTERVAL: Duration = Duration::from_millis(200);
 /// The same while measuring the machine: drawing must not distort it.
-const RARE_FRAME: Duration = Duration::from_secs(1);
+const SLOW_FRAME_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Whether we have the terminal, so that it is restored exactly once.
-static TAKEN: AtomicBool = AtomicBool::new(false);
-static HOOK: Once = Once::new();
+static TERMINAL_TAKEN: AtomicBool = AtomicBool::new(false);
+static PANIC_HOOK: Once = Once::new();
 
 /// Why there can be no live view; the run continues without.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ struct Shared {
     view: Mutex<LiveRun>,
     /// Set by `q`, and by the caller on Ctrl-C: the run should end.
     stop: Arc<AtomicBool>,
-    over: AtomicBool,
+    finished: AtomicBool,
 }
 
 impl Shared {
@@ -81,10 +81,10 @@ impl LiveView {
         if !stderr().is_terminal() {
             return Err(Error::NoTerminal);
         }
-        if TAKEN.swap(true, Ordering::SeqCst) {
+        if TERMINAL_TAKEN.swap(true, Ordering::SeqCst) {
             return Err(Error::Taken);
         }
-        HOOK.call_once(|| {
+        PANIC_HOOK.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
                 restore_terminal();
@@ -92,7 +92,7 @@ impl LiveView {
             }));
         });
         let terminal = take_terminal().inspect_err(|_| restore_terminal())?;
-        let shared = Arc::new(Shared { view: Mutex::default(), stop, over: AtomicBool::new(false) });
+        let shared = Arc::new(Shared { view: Mutex::default(), stop, finished: AtomicBool::new(false) });
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("screen".to_owned())
@@ -112,7 +112,7 @@ impl LiveView {
 
 impl Drop for LiveView {
     fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::SeqCst);
+        self.shared.finished.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
             // The hook has reported a panic there.
@@ -132,7 +132,7 @@ fn take_terminal() -> io::Result<Screen> {
 
 /// Restores the terminal, if a live view has it. Callable at any time from any thread; ignores errors.
 pub fn restore_terminal() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
+    if TERMINAL_TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stderr(), LeaveAlternateScreen, cursor::Show);
         let _ = disable_raw_mode();
     }
@@ -141,15 +141,15 @@ pub fn restore_terminal() {
 fn draw_loop(mut terminal: Screen, shared: &Shared) {
     let palette = Palette::from_environment();
     let mut next = Instant::now();
-    while !shared.over.load(Ordering::SeqCst) && TAKEN.load(Ordering::SeqCst) {
+    while !shared.finished.load(Ordering::SeqCst) && TERMINAL_TAKEN.load(Ordering::SeqCst) {
         let mut gone = false;
         if Instant::now() >= next {
             let stopping = shared.stop.load(Ordering::SeqCst);
             let rare = matches!(
-                shared.view().pages.run.kind(),
-                ReportKind::Sheet | ReportKind::Profile | ReportKind::Tasks | ReportKind::WorkingSet
+                shared.view().page.run.kind(),
+                ReportKind::Probe | ReportKind::Profile | ReportKind::Tasks | ReportKind::WorkingSet
             );
-            next = Instant::now() + if rare { RARE_FRAME } else { FRAME };
+            next = Instant::now() + if rare { SLOW_FRAME_INTERVAL } else { FRAME_INTERVAL };
             gone =
                 terminal.draw(|f| draw(f, &shared.view(), sys::now().unix_ms(), stopping, palette)).is_err();
         }
@@ -161,14 +161,14 @@ fn draw_loop(mut terminal: Screen, shared: &Shared) {
         }
         // The terminal is gone: the run continues unseen, and nothing is restored in vain.
         if gone {
-            std::thread::park_timeout(FRAME);
+            std::thread::park_timeout(FRAME_INTERVAL);
         }
     }
 }
 
 /// Handles input for one frame's time; returns whether there was any.
 fn handle_input(shared: &Shared) -> io::Result<bool> {
-    if !event::poll(FRAME)? {
+    if !event::poll(FRAME_INTERVAL)? {
         return Ok(false);
     }
     let Input::Key(key) = event::read()? else { return Ok(true) };

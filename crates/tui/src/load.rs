@@ -1,7 +1,7 @@
 //! A running load or search. Top to bottom: progress, what holds, the last second, the target's threads, charts of the last minutes,
 //! trials, caveats. The most important parts get their rows first.
 
-use crate::frame_context::{FrameContext, WIDE, cut, whole};
+use crate::frame_context::{FrameContext, WIDE_WIDTH, cut, whole};
 use crate::row_layout::{RowRequest, allot_rows};
 use crate::{charts, rate_scale, target_panel};
 use ratatui::Frame;
@@ -13,15 +13,15 @@ use view::document::Timeline;
 use view::{Glyphs, ReportKind, Tone, format_rate, trial_line, trial_strip};
 
 /// How far back to look for the last second, in seconds: observations come a little late.
-const LAST_S: f64 = 4.0;
+const LAST_SECOND_S: f64 = 4.0;
 /// Minimum and maximum height of charts.
-const CHARTS: (u16, u16) = (5, 16);
+const CHART_HEIGHT: (u16, u16) = (5, 16);
 /// Trials to keep in sight, and at most.
-const TRIALS: (u16, u16) = (2, 12);
+const TRIAL_ROWS: (u16, u16) = (2, 12);
 /// Columns of a trial strip that are not marks.
-const MARKS: usize = 48;
+const STRIP_OVERHEAD: usize = 48;
 /// Caveats shown if space is short, and at most.
-const DOUBTS: (u16, u16) = (1, 6);
+const CAVEAT_ROWS: (u16, u16) = (1, 6);
 
 /// The parts, top to bottom.
 const TOP: usize = 0;
@@ -30,40 +30,41 @@ const SUSPECTED: usize = 2;
 const FIGURES: usize = 3;
 const TARGET: usize = 4;
 const GAP: usize = 5;
-const DRAWN: usize = 6;
+const CHART_PART: usize = 6;
 const LOWER_GAP: usize = 7;
-const TRIED: usize = 8;
-const DOUBTED: usize = 9;
+const TRIALS_PART: usize = 8;
+const CAVEATS_PART: usize = 9;
 const PARTS: usize = 10;
 
-pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
-    let scale = pen.scale();
-    let (target, suspected) = (target_panel::TargetPanel::of(pen), pen.suspected());
-    let (trials, doubts) = (pen.trials(), pen.doubts());
-    let (top, figures) = (vec![pen.header(), pen.trial(), pen.result()], pen.figures());
+pub(crate) fn draw(frame: &mut Frame, area: Rect, context: &FrameContext<'_>) {
+    let scale = context.scale();
+    let (target, suspected) = (target_panel::TargetPanel::of(context), context.suspected());
+    let (trials, caveats) = (context.trials(), context.doubts());
+    let (top, figures) = (vec![context.header(), context.trial(), context.result()], context.figures());
     let rows = |lines: &[Line<'_>]| lines.len() as u16;
-    let ask = |part, least, most: u16| RowRequest { part, least, most };
+    let ask = |part, least, most: u16| RowRequest { part, min: least, max: most };
     // A narrow chart would be all labels.
-    let drawn = |most: u16| ask(DRAWN, CHARTS.0, if pen.width < WIDE { 0 } else { most });
-    let seen = target.max_rows();
+    let drawn =
+        |most: u16| ask(CHART_PART, CHART_HEIGHT.0, if context.width < WIDE_WIDTH { 0 } else { most });
+    let target_rows = target.max_rows();
     let given: [u16; PARTS] = allot_rows(
         area.height,
         &[
             ask(TOP, 1, rows(&top)),
             ask(FIGURES, 1, rows(&figures)),
-            ask(TARGET, 1, seen.min(1)),
+            ask(TARGET, 1, target_rows.min(1)),
             ask(SCALE, rows(&scale), rows(&scale)),
             ask(SUSPECTED, 1, suspected.iter().len() as u16),
-            ask(DOUBTED, 1, rows(&doubts).min(DOUBTS.0)),
-            drawn(CHARTS.0 + 1),
-            ask(TRIED, 1, rows(&trials).min(TRIALS.0)),
-            ask(TARGET, 1, seen),
+            ask(CAVEATS_PART, 1, rows(&caveats).min(CAVEAT_ROWS.0)),
+            drawn(CHART_HEIGHT.0 + 1),
+            ask(TRIALS_PART, 1, rows(&trials).min(TRIAL_ROWS.0)),
+            ask(TARGET, 1, target_rows),
             ask(GAP, 1, 1),
             ask(LOWER_GAP, 1, 1),
-            drawn(CHARTS.1 - 5),
-            ask(TRIED, 1, rows(&trials).min(TRIALS.1)),
-            ask(DOUBTED, 1, rows(&doubts).min(DOUBTS.1)),
-            drawn(CHARTS.1),
+            drawn(CHART_HEIGHT.1 - 5),
+            ask(TRIALS_PART, 1, rows(&trials).min(TRIAL_ROWS.1)),
+            ask(CAVEATS_PART, 1, rows(&caveats).min(CAVEAT_ROWS.1)),
+            drawn(CHART_HEIGHT.1),
         ],
     );
     let areas: [Rect; PARTS] = Layout::vertical(given.map(Constraint::Length)).areas(area);
@@ -72,13 +73,13 @@ pub(crate) fn draw(frame: &mut Frame, area: Rect, pen: &FrameContext<'_>) {
     frame.render_widget(Text::from(scale), areas[SCALE]);
     frame.render_widget(Text::from_iter(suspected), areas[SUSPECTED]);
     frame.render_widget(Text::from(figures), areas[FIGURES]);
-    frame.render_widget(Text::from(target.lines(pen, areas[TARGET].height)), areas[TARGET]);
-    if areas[DRAWN].height > 0 {
-        charts::draw(frame, areas[DRAWN], pen);
+    frame.render_widget(Text::from(target.lines(context, areas[TARGET].height)), areas[TARGET]);
+    if areas[CHART_PART].height > 0 {
+        charts::draw(frame, areas[CHART_PART], context);
     }
-    let early = trials.len().saturating_sub(usize::from(areas[TRIED].height));
-    frame.render_widget(Text::from(trials[early..].to_vec()), areas[TRIED]);
-    frame.render_widget(Text::from(doubts), areas[DOUBTED]);
+    let early = trials.len().saturating_sub(usize::from(areas[TRIALS_PART].height));
+    frame.render_widget(Text::from(trials[early..].to_vec()), areas[TRIALS_PART]);
+    frame.render_widget(Text::from(caveats), areas[CAVEATS_PART]);
 }
 
 impl FrameContext<'_> {
@@ -93,7 +94,7 @@ impl FrameContext<'_> {
             return Line::from(self.span(words, Tone::Faint));
         };
         let done = current.total.elapsed;
-        let text = if self.width >= WIDE {
+        let text = if self.width >= WIDE_WIDTH {
             let rate = current.rate.map(|r| format!(" at {r}")).unwrap_or_default();
             format!("trial {}: {}{rate}  ", current.number, current.purpose.name())
         } else {
@@ -120,14 +121,14 @@ impl FrameContext<'_> {
     fn scale(&self) -> Vec<Line<'static>> {
         let lines = rate_scale::lines(self.view, usize::from(self.width), self.palette)
             .filter(|_| self.view.kind() == ReportKind::Search);
-        lines.into_iter().flatten().skip(usize::from(self.width < WIDE)).collect()
+        lines.into_iter().flatten().skip(usize::from(self.width < WIDE_WIDTH)).collect()
     }
 
     fn suspected(&self) -> Option<Line<'static>> {
-        let said = self.ongoing.suspected()?;
+        let sentence = self.live_run.suspected()?;
         let label = self.span("so far  ", Tone::Faint);
-        let said = said.pieces.iter().map(|piece| self.span(&piece.text, piece.tone));
-        Some(cut(std::iter::once(label).chain(said), usize::from(self.width)).into())
+        let spans = sentence.pieces.iter().map(|piece| self.span(&piece.text, piece.tone));
+        Some(cut(std::iter::once(label).chain(spans), usize::from(self.width)).into())
     }
 
     fn bounds(&self) -> Line<'static> {
@@ -175,7 +176,7 @@ impl FrameContext<'_> {
     fn figures(&self) -> Vec<Line<'static>> {
         let ids =
             ["offered", "achieved", "goodput", "outstanding_max", "backlog", "response_p50", "response_p99"];
-        let recent = self.ongoing.pages.recent(LAST_S, &ids);
+        let recent = self.live_run.page.recent(LAST_SECOND_S, &ids);
         let last = |id: &str| last_of(&recent, id);
         let dash = || "–".to_owned();
         let rate = |id| last(id).map_or_else(dash, |value| Rate(value).to_string());
@@ -192,7 +193,7 @@ impl FrameContext<'_> {
         let times = [strong("p50", time("response_p50")), strong("p99", time("response_p99"))].concat();
         let mut lines: Vec<Line<'static>> = match self.width {
             100.. => vec![[rates, waiting, times].concat().into()],
-            WIDE.. => vec![[rates, waiting].concat().into(), times.into()],
+            WIDE_WIDTH.. => vec![[rates, waiting].concat().into(), times.into()],
             _ => vec![rates.into(), waiting.into(), times.into()],
         };
         lines.push(self.outcomes());
@@ -215,10 +216,13 @@ impl FrameContext<'_> {
 
     /// The last trials, newest at the bottom, then all in one line, which stays if space is short.
     fn trials(&self) -> Vec<Line<'static>> {
-        let early = self.view.trials.len().saturating_sub(usize::from(TRIALS.1));
+        let early = self.view.trials.len().saturating_sub(usize::from(TRIAL_ROWS.1));
         let each = self.view.trials[early..].iter().map(trial_line);
-        let all =
-            trial_strip(&self.view.trials, Glyphs::Blocks, usize::from(self.width).saturating_sub(MARKS));
+        let all = trial_strip(
+            &self.view.trials,
+            Glyphs::Blocks,
+            usize::from(self.width).saturating_sub(STRIP_OVERHEAD),
+        );
         let line = |line: view::Text| {
             let line = self.palette.line(&line);
             Line::from(cut(line.spans, usize::from(self.width)))
@@ -228,12 +232,12 @@ impl FrameContext<'_> {
 
     /// All caveats, last first: it is about what is on the screen.
     pub(crate) fn doubts(&self) -> Vec<Line<'static>> {
-        let doubts = self.ongoing.pages.caveats().into_iter().rev();
-        let line = |doubt: view::document::PageCaveat| {
-            let spans = [self.span("doubt: ", Tone::Warn), Span::raw(doubt.text)];
+        let caveats = self.live_run.page.caveats().into_iter().rev();
+        let line = |caveat: view::document::PageCaveat| {
+            let spans = [self.span("doubt: ", Tone::Warn), Span::raw(caveat.text)];
             Line::from(cut(spans, usize::from(self.width)))
         };
-        doubts.map(line).collect()
+        caveats.map(line).collect()
     }
 }
 

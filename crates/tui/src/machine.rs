@@ -6,66 +6,71 @@ use units::{Nanos, grouped};
 use view::{ReportKind, Tone};
 
 /// Top to bottom; of the figures the last that fit.
-pub(crate) fn lines(pen: &FrameContext<'_>, room: u16) -> Vec<Line<'static>> {
-    let mut lines = vec![pen.header(), progress(pen)];
-    lines.extend(pen.doubts().into_iter().take(2));
-    let figures: Vec<Line<'static>> = view::figure_lines(pen.view, usize::from(pen.width))
+pub(crate) fn lines(context: &FrameContext<'_>, room: u16) -> Vec<Line<'static>> {
+    let mut lines = vec![context.header(), progress(context)];
+    lines.extend(context.doubts().into_iter().take(2));
+    let figures: Vec<Line<'static>> = view::figure_lines(context.view, usize::from(context.width))
         .iter()
-        .map(|line| cut(pen.palette.line(line).spans, usize::from(pen.width)).into())
+        .map(|line| cut(context.palette.line(line).spans, usize::from(context.width)).into())
         .collect();
     let left = usize::from(room).saturating_sub(lines.len() + 1);
     lines.push(Line::default());
     // For threads the beginning says most: the ramp, then what binds first.
-    let early = if pen.view.kind() == ReportKind::Tasks { 0 } else { figures.len().saturating_sub(left) };
+    let early = if context.view.kind() == ReportKind::Tasks { 0 } else { figures.len().saturating_sub(left) };
     lines.extend(figures.into_iter().skip(early).take(left));
     lines
 }
 
-fn progress(pen: &FrameContext<'_>) -> Line<'static> {
-    match pen.view.kind() {
-        ReportKind::Tasks => tasks(pen),
-        ReportKind::Profile => sampling(pen),
-        _ => table(pen),
+fn progress(context: &FrameContext<'_>) -> Line<'static> {
+    match context.view.kind() {
+        ReportKind::Tasks => tasks(context),
+        ReportKind::Profile => sampling(context),
+        _ => table(context),
     }
 }
 
 /// Time sampled so far.
-fn sampling(pen: &FrameContext<'_>) -> Line<'static> {
-    let began = pen.view.started.as_ref().map_or(pen.now_unix_ms, |started| started.at_unix_ms);
-    let seconds = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began) / 1000 * 1000);
-    pen.span(format!("sampling for {seconds} by now"), Tone::Plain).into()
+fn sampling(context: &FrameContext<'_>) -> Line<'static> {
+    let began = context.view.started.as_ref().map_or(context.now_unix_ms, |started| started.at_unix_ms);
+    let seconds = Nanos::from_millis(context.now_unix_ms.saturating_sub(began) / 1000 * 1000);
+    context.span(format!("sampling for {seconds} by now"), Tone::Plain).into()
 }
 
 /// The table being measured, and its progress by expected time.
-fn table(pen: &FrameContext<'_>) -> Line<'static> {
-    let Some(probing) = pen.view.probing.last() else {
-        return pen.span("looking at the machine", Tone::Faint).into();
+fn table(context: &FrameContext<'_>) -> Line<'static> {
+    let Some(probing) = context.view.table_starts.last() else {
+        return context.span("looking at the machine", Tone::Faint).into();
     };
-    let there = pen.view.measured.iter().filter(|figure| figure.table == probing.table).count();
-    let nth = pen.view.probing.len();
+    let there = context.view.figures.iter().filter(|figure| figure.table == probing.table).count();
+    let nth = context.view.table_starts.len();
     let what = format!("table {nth}, {}: {there} of {} figures  ", probing.table, probing.figures);
-    let mut line = Line::from(pen.span(what, Tone::Plain));
+    let mut line = Line::from(context.span(what, Tone::Plain));
     if there < probing.figures as usize && probing.expected > Nanos::ZERO {
-        let began = pen.ongoing.table_begun_unix_ms();
-        let done = Nanos::from_millis(pen.now_unix_ms.saturating_sub(began));
+        let began = context.live_run.table_begun_unix_ms();
+        let done = Nanos::from_millis(context.now_unix_ms.saturating_sub(began));
         let used = line.width();
-        line.spans.extend(pen.progress_bar(done, probing.expected, used));
+        line.spans.extend(context.progress_bar(done, probing.expected, used));
     }
     line
 }
 
 /// Threads so far, of those the first limit allows.
-fn tasks(pen: &FrameContext<'_>) -> Line<'static> {
-    let Some(last) = pen.view.ramp.last() else {
-        return pen.span("reading every limit", Tone::Faint).into();
+fn tasks(context: &FrameContext<'_>) -> Line<'static> {
+    let Some(last) = context.view.ramp.last() else {
+        return context.span("reading every limit", Tone::Faint).into();
     };
-    let most = pen.view.ramp.iter().map(|moment| moment.tasks).max().unwrap_or(0);
+    let most = context.view.ramp.iter().map(|moment| moment.tasks).max().unwrap_or(0);
     if last.tasks < most {
         let text = format!("{} threads were made; {} are left", grouped(most), grouped(last.tasks));
-        return pen.span(text, Tone::Strong).into();
+        return context.span(text, Tone::Strong).into();
     }
-    let mut line = Line::from(pen.span(format!("{} threads  ", grouped(last.tasks)), Tone::Strong));
-    let Some(limit) = pen.view.rooms.first().and_then(|room| room.threads).filter(|threads| *threads > 0)
+    let mut line = Line::from(context.span(format!("{} threads  ", grouped(last.tasks)), Tone::Strong));
+    let Some(limit) = context
+        .view
+        .system_limits
+        .first()
+        .and_then(|system_limit| system_limit.threads)
+        .filter(|threads| *threads > 0)
     else {
         return line;
     };
@@ -76,11 +81,11 @@ fn tasks(pen: &FrameContext<'_>) -> Line<'static> {
     } else {
         String::new()
     };
-    let of = format!("  of {} that {} allows{left}", grouped(limit), pen.view.rooms[0].name);
-    let bar = usize::from(pen.width).saturating_sub(line.width() + of.chars().count()).min(30);
+    let of = format!("  of {} that {} allows{left}", grouped(limit), context.view.system_limits[0].name);
+    let bar = usize::from(context.width).saturating_sub(line.width() + of.chars().count()).min(30);
     let full = (share * bar as f64).round() as usize;
-    line.push_span(pen.span("━".repeat(full), Tone::Strong));
-    line.push_span(pen.span("─".repeat(bar - full), Tone::Faint));
-    line.push_span(pen.span(of, Tone::Plain));
+    line.push_span(context.span("━".repeat(full), Tone::Strong));
+    line.push_span(context.span("─".repeat(bar - full), Tone::Faint));
+    line.push_span(context.span(of, Tone::Plain));
     line
 }

@@ -5,7 +5,7 @@ use view::Tone;
 use view::document::SeriesRole;
 
 /// Colours for several of a kind, by index; without those that have a meaning.
-const NTH: [Color; 6] =
+const SERIES_COLOURS: [Color; 6] =
     [Color::Blue, Color::Magenta, Color::Cyan, Color::Yellow, Color::LightBlue, Color::LightMagenta];
 
 /// The looks of tones.
@@ -48,7 +48,7 @@ impl Palette {
             SeriesRole::Busy | SeriesRole::Good | SeriesRole::Achieved => Color::Green,
             SeriesRole::Bad => Color::Red,
             SeriesRole::Idle => Color::DarkGray,
-            SeriesRole::Nth(nth) => NTH[usize::from(nth) % NTH.len()],
+            SeriesRole::Nth(nth) => SERIES_COLOURS[usize::from(nth) % SERIES_COLOURS.len()],
             _ => Color::Blue,
         };
         self.tint(Style::new(), colour)

@@ -2,9 +2,9 @@ use std::io::{self, Write};
 use view::{Text, Tone};
 
 /// In narrower terminals wrapped text reads worse than text the terminal breaks.
-const NARROWEST: usize = 40;
+const MIN_WRAP_WIDTH: usize = 40;
 /// Hanging indent of wrapped lines.
-const HANGING: usize = 2;
+const HANGING_INDENT: usize = 2;
 
 /// How to print lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,21 +27,21 @@ impl PrintStyle {
 }
 
 /// Prints lines. Control characters, which may come from a target, are made visible. Fails if the writer does.
-pub fn print(to: &mut impl Write, lines: &[Text], paper: PrintStyle) -> io::Result<()> {
+pub fn print(to: &mut impl Write, lines: &[Text], style: PrintStyle) -> io::Result<()> {
     for line in lines {
         let letters: Vec<(char, Tone)> =
             line.pieces.iter().flat_map(|s| s.text.chars().map(|c| (visible_char(c), s.tone))).collect();
-        for row in wrap(&letters, paper.width) {
+        for row in wrap(&letters, style.width) {
             let mut tone = Tone::Plain;
             let mut text = String::with_capacity(row.len());
             for (letter, next) in row {
-                if paper.colour && next != tone {
+                if style.colour && next != tone {
                     text.push_str(ansi(next));
                 }
                 tone = next;
                 text.push(letter);
             }
-            if paper.colour && tone != Tone::Plain {
+            if style.colour && tone != Tone::Plain {
                 text.push_str(ansi(Tone::Plain));
             }
             text.push('\n');
@@ -69,8 +69,8 @@ fn ansi(tone: Tone) -> &'static str {
 
 /// Breaks at spaces; the terminal breaks what has none.
 fn wrap(letters: &[(char, Tone)], width: Option<usize>) -> Vec<Vec<(char, Tone)>> {
-    let width = width.filter(|w| *w >= NARROWEST).unwrap_or(usize::MAX);
-    let margin = letters.iter().take_while(|(c, _)| *c == ' ').count() + HANGING;
+    let width = width.filter(|w| *w >= MIN_WRAP_WIDTH).unwrap_or(usize::MAX);
+    let margin = letters.iter().take_while(|(c, _)| *c == ' ').count() + HANGING_INDENT;
     let mut rows = Vec::new();
     let mut rest = letters;
     loop {
@@ -103,9 +103,9 @@ fn wrap(letters: &[(char, Tone)], width: Option<usize>) -> Vec<Vec<(char, Tone)>
 mod tests {
     use super::*;
 
-    fn printed(line: Text, paper: PrintStyle) -> String {
+    fn printed(line: Text, style: PrintStyle) -> String {
         let mut out = Vec::new();
-        print(&mut out, &[line], paper).expect("memory takes everything");
+        print(&mut out, &[line], style).expect("memory takes everything");
         String::from_utf8(out).expect("is text")
     }
 
@@ -113,9 +113,9 @@ mod tests {
     fn colours_only_when_asked() {
         let line = || Text::plain("  holds ").with_span(Tone::Good, "much").with_plain("!");
         assert_eq!(printed(line(), PrintStyle::default()), "  holds much!\n");
-        let paper = PrintStyle { colour: true, width: None };
-        assert_eq!(printed(line(), paper), "  holds \x1b[0;1;32mmuch\x1b[0m!\n");
-        assert_eq!(printed(Text::new(Tone::Bad, "x"), paper), "\x1b[0;1;31mx\x1b[0m\n");
+        let style = PrintStyle { colour: true, width: None };
+        assert_eq!(printed(line(), style), "  holds \x1b[0;1;32mmuch\x1b[0m!\n");
+        assert_eq!(printed(Text::new(Tone::Bad, "x"), style), "\x1b[0;1;31mx\x1b[0m\n");
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn wraps_at_spaces_with_a_hanging_indent() {
-        let paper = PrintStyle { colour: false, width: Some(40) };
+        let style = PrintStyle { colour: false, width: Some(40) };
         for (text, expected) in [
             ("  short", "  short\n"),
             (
@@ -144,7 +144,7 @@ mod tests {
             ),
             ("", "\n"),
         ] {
-            assert_eq!(printed(Text::plain(text), paper), expected, "{text}");
+            assert_eq!(printed(Text::plain(text), style), expected, "{text}");
         }
         let narrow = PrintStyle { colour: false, width: Some(10) };
         assert_eq!(printed(Text::plain("as long as it happens to be"), narrow).lines().count(), 1);

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use view::{RunView, Tone, TrialState, format_rate};
 
 /// With both bounds the line shows their interval and this many times as much on either side: it zooms in as they converge.
-const AROUND: f64 = 2.0;
+const ZOOM_MARGIN: f64 = 2.0;
 
 /// The range of rates drawn, logarithmic.
 struct RateRange {
@@ -20,7 +20,7 @@ impl RateRange {
         let current = view.current.as_ref().and_then(|c| c.rate);
         let (low, high) = match limit.and_then(|l| l.lower.zip(l.upper)) {
             Some((lower, upper)) if lower > 0.0 && upper > lower => {
-                let around = (upper / lower).powf(AROUND);
+                let around = (upper / lower).powf(ZOOM_MARGIN);
                 (lower / around, upper * around)
             }
             _ => {

@@ -6,9 +6,9 @@ pub(crate) struct RowRequest {
     /// Which part.
     pub part: usize,
     /// With fewer it shows nothing.
-    pub least: u16,
+    pub min: u16,
     /// More are useless.
-    pub most: u16,
+    pub max: u16,
 }
 
 /// Allots rows to the parts: requests are served in order, as far as rows are left. A part may make another request, later, for more.
@@ -16,8 +16,8 @@ pub(crate) fn allot_rows<const PARTS: usize>(room: u16, asks: &[RowRequest]) -> 
     let mut given = [0; PARTS];
     let mut left = room;
     for ask in asks {
-        let more = ask.most.saturating_sub(given[ask.part]).min(left);
-        if given[ask.part] + more >= ask.least {
+        let more = ask.max.saturating_sub(given[ask.part]).min(left);
+        if given[ask.part] + more >= ask.min {
             given[ask.part] += more;
             left -= more;
         }
@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn the_first_are_served_first() {
-        let ask = |part, least, most| RowRequest { part, least, most };
+        let ask = |part, least, most| RowRequest { part, min: least, max: most };
         let asks = [ask(1, 1, 2), ask(0, 3, 4), ask(2, 1, 1), ask(1, 1, 9)];
         for (room, expected) in [
             (0, [0, 0, 0]),

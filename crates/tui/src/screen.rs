@@ -8,16 +8,16 @@ use ratatui::text::Text;
 use view::{LiveRun, ReportKind};
 
 /// Draws the run. `now_unix_ms` is the time, `stopping` whether a stop was requested.
-pub fn draw(frame: &mut Frame, ongoing: &LiveRun, now_unix_ms: u64, stopping: bool, palette: Palette) {
+pub fn draw(frame: &mut Frame, live_run: &LiveRun, now_unix_ms: u64, stopping: bool, palette: Palette) {
     let [above, foot] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(frame.area());
-    let view = &ongoing.pages.run;
-    let pen = FrameContext { view, ongoing, palette, width: above.width, now_unix_ms };
+    let view = &live_run.page.run;
+    let context = FrameContext { view, live_run, palette, width: above.width, now_unix_ms };
     match view.kind() {
-        ReportKind::Experiment => frame.render_widget(Text::from(experiment::lines(&pen)), above),
-        ReportKind::Sheet | ReportKind::Profile | ReportKind::Tasks | ReportKind::WorkingSet => {
-            frame.render_widget(Text::from(machine::lines(&pen, above.height)), above);
+        ReportKind::Experiment => frame.render_widget(Text::from(experiment::lines(&context)), above),
+        ReportKind::Probe | ReportKind::Profile | ReportKind::Tasks | ReportKind::WorkingSet => {
+            frame.render_widget(Text::from(machine::lines(&context, above.height)), above);
         }
-        ReportKind::Search | ReportKind::Load => load::draw(frame, above, &pen),
+        ReportKind::Search | ReportKind::Load => load::draw(frame, above, &context),
     }
-    frame.render_widget(pen.footer(stopping), foot);
+    frame.render_widget(context.footer(stopping), foot);
 }

@@ -21,9 +21,9 @@ impl TextScreen {
     /// Draws the lines that fit. Fails if the terminal is gone.
     pub fn show(&mut self, lines: &[Text]) -> io::Result<()> {
         let (width, height) = terminal::size()?;
-        let paper = PrintStyle { colour: self.colour, width: Some(usize::from(width)) };
+        let style = PrintStyle { colour: self.colour, width: Some(usize::from(width)) };
         let mut page = Vec::new();
-        print(&mut page, lines, paper)?;
+        print(&mut page, lines, style)?;
         let mut out = BufWriter::new(stderr());
         queue!(out, cursor::MoveTo(0, 0), terminal::Clear(terminal::ClearType::All))?;
         out.write_all(rows(&page, usize::from(height)))?;

@@ -13,8 +13,8 @@ const UNITS: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 <
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // From where one decimal would round to 1024 of the next smaller unit.
-        let is_it = |(_, size): &&(&str, u64)| self.0 >= size - size / 1024 / 20;
-        match UNITS.iter().find(is_it) {
+        let fits = |(_, size): &&(&str, u64)| self.0 >= size - size / 1024 / 20;
+        match UNITS.iter().find(fits) {
             Some((unit, size)) => {
                 let text = format!("{:.1}", self.0 as f64 / *size as f64);
                 f.pad(&format!("{} {unit}", text.trim_end_matches(".0")))

@@ -2,7 +2,7 @@
 /// March, as the inverse [`crate::Moment::date`] does.
 pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     /// Days from 1 March of the year 0.
-    const TO_1970: i64 = 719_468;
+    const DAYS_TO_1970: i64 = 719_468;
     let leaps = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
         2 => 28 + i64::from(leaps),
@@ -15,7 +15,7 @@ pub fn days_since_1970(year: i64, month: i64, day: i64) -> Option<i64> {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, year) = (year.div_euclid(400), year.rem_euclid(400));
     let day_of_year = (153 * month + 2) / 5 + day - 1;
-    Some(era * 146_097 + year * 365 + year / 4 - year / 100 + day_of_year - TO_1970)
+    Some(era * 146_097 + year * 365 + year / 4 - year / 100 + day_of_year - DAYS_TO_1970)
 }
 
 #[cfg(test)]

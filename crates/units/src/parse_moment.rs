@@ -18,8 +18,9 @@ impl Moment {
     /// Anything else, and moments before 1970.
     pub fn parse(text: &str, now: Self) -> Result<Self, ParseError> {
         let text = text.trim();
-        let found =
-            ago(text).map(|micros| Self(now.0.saturating_sub(micros))).or_else(|| Self::from_date(text));
+        let found = parse_ago(text)
+            .map(|micros| Self(now.0.saturating_sub(micros)))
+            .or_else(|| Self::from_date(text));
         found.ok_or_else(|| ParseError { found: text.to_owned(), expected: EXPECTED })
     }
 
@@ -31,20 +32,23 @@ impl Moment {
             None => (text, None),
         };
         let mut parts = day.split('-');
-        let (year, month, date) =
-            (digits(parts.next()?, 4)?, digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
+        let (year, month, date) = (
+            parse_digits(parts.next()?, 4)?,
+            parse_digits(parts.next()?, 2)?,
+            parse_digits(parts.next()?, 2)?,
+        );
         if parts.next().is_some() {
             return None;
         }
         let days = days_since_1970(year as i64, month as i64, date as i64)?;
-        let (micros, offset_s) = time.map_or(Some((0, 0)), time_of_day)?;
+        let (micros, offset_s) = time.map_or(Some((0, 0)), parse_time_of_day)?;
         let seconds = u64::try_from(days * 86_400 - offset_s).ok()?;
         Some(Self(seconds.checked_mul(1_000_000)?.checked_add(micros)?))
     }
 }
 
 /// An age, in microseconds.
-fn ago(text: &str) -> Option<u64> {
+fn parse_ago(text: &str) -> Option<u64> {
     let text = text.strip_suffix("ago").map_or(text, str::trim_end);
     let end = text.find(|letter: char| !letter.is_ascii_digit())?;
     let number: u64 = text[..end].parse().ok()?;
@@ -60,13 +64,13 @@ fn ago(text: &str) -> Option<u64> {
 }
 
 /// Microseconds of the day, and the clock's offset ahead of UTC, in seconds.
-fn time_of_day(text: &str) -> Option<(u64, i64)> {
+fn parse_time_of_day(text: &str) -> Option<(u64, i64)> {
     let at = text.find(['Z', 'z', '+', '-']).unwrap_or(text.len());
     let (clock, offset) = text.split_at(at);
     let (clock, fraction) = clock.split_once('.').map_or((clock, None), |(clock, rest)| (clock, Some(rest)));
     let mut parts = clock.split(':');
-    let (hour, minute) = (digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-    let second = parts.next().map_or(Some(0), |second| digits(second, 2))?;
+    let (hour, minute) = (parse_digits(parts.next()?, 2)?, parse_digits(parts.next()?, 2)?);
+    let second = parts.next().map_or(Some(0), |second| parse_digits(second, 2))?;
     // A leap second is the one after it: Unix time does not count it.
     if parts.next().is_some() || hour > 23 || minute > 59 || second > 60 {
         return None;
@@ -83,7 +87,7 @@ fn time_of_day(text: &str) -> Option<(u64, i64)> {
         _ => {
             let digits_of = &offset[1..];
             let (hours, minutes) = digits_of.split_once(':').or_else(|| digits_of.split_at_checked(2))?;
-            let (hours, minutes) = (digits(hours, 2)?, digits(minutes, 2)?);
+            let (hours, minutes) = (parse_digits(hours, 2)?, parse_digits(minutes, 2)?);
             let ahead = (hours < 24 && minutes < 60).then_some((hours * 3600 + minutes * 60) as i64)?;
             if offset.starts_with('-') { -ahead } else { ahead }
         }
@@ -92,7 +96,7 @@ fn time_of_day(text: &str) -> Option<(u64, i64)> {
 }
 
 /// A number of exactly `count` digits.
-fn digits(text: &str, count: usize) -> Option<u64> {
+fn parse_digits(text: &str, count: usize) -> Option<u64> {
     (text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
 

@@ -21,14 +21,14 @@ pub(crate) fn collect<'a>(view: &'a RunView) -> Vec<(&'a Caveat, usize)> {
     };
     view.caveats.iter().for_each(|c| note(c, false));
     view.trials.iter().flat_map(of_trial).for_each(|c| note(c, true));
-    let standing = view.standing.iter();
-    standing.clone().flat_map(|standing| &standing.caveats).for_each(|c| note(c, false));
-    for standing in standing {
-        let each = standing.judged.iter().flat_map(|judged| &judged.caveats);
-        each.filter(|c| is_of_several(standing, c)).for_each(|c| note(c, false));
+    let state = view.experiment_state.iter();
+    state.clone().flat_map(|state| &state.caveats).for_each(|c| note(c, false));
+    for state in state {
+        let each = state.judged.iter().flat_map(|result| &result.caveats);
+        each.filter(|c| is_of_several(state, c)).for_each(|c| note(c, false));
     }
-    let measurements = view.visits.iter().flat_map(|visit| &visit.taken);
-    measurements.flat_map(|taken| &taken.caveats).for_each(|c| note(c, true));
+    let measurements = view.starts.iter().flat_map(|start| &start.taken);
+    measurements.flat_map(|measurement| &measurement.caveats).for_each(|c| note(c, true));
     found
 }
 
@@ -49,26 +49,30 @@ pub(crate) fn line(text: String) -> Text {
 }
 
 pub(crate) fn lines(view: &RunView) -> Vec<Text> {
-    in_words(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
+    caveat_texts(view).into_iter().map(|(_, text)| line(text)).chain(skipped(view).map(line)).collect()
 }
 
 /// Each caveat in words; last those of trials that do not count anyway. Omits what the verdict already says where torment was the limit or
 /// fell behind.
-pub(crate) fn in_words(view: &RunView) -> Vec<(&Caveat, String)> {
+pub(crate) fn caveat_texts(view: &RunView) -> Vec<(&Caveat, String)> {
     let cause = view.diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause());
-    let ours = view.is_generator_limited() || cause == Some(Cause::Generator) || fell_behind(view).is_some();
-    let void = |doubt: &CaveatKind| {
+    let by_generator =
+        view.is_generator_limited() || cause == Some(Cause::Generator) || fell_behind(view).is_some();
+    let void = |kind: &CaveatKind| {
         let voids =
-            |trial: &&Trial| trial.judgement.iter().flat_map(|j| &j.invalid).any(|c| c.doubt == *doubt);
+            |trial: &&Trial| trial.judgement.iter().flat_map(|j| &j.invalid).any(|c| c.doubt == *kind);
         view.trials.iter().filter(voids).count()
     };
-    let told = collect(view).into_iter().filter(|(caveat, _)| !(ours && caveat.doubt.is_generator()));
-    let mut told: Vec<(bool, &Caveat, usize)> =
-        told.map(|(caveat, trials)| (trials > 0 && void(&caveat.doubt) == trials, caveat, trials)).collect();
-    told.sort_by_key(|(left_out, ..)| *left_out);
-    told.into_iter()
+    let counted =
+        collect(view).into_iter().filter(|(caveat, _)| !(by_generator && caveat.doubt.is_generator()));
+    let mut counted: Vec<(bool, &Caveat, usize)> = counted
+        .map(|(caveat, trials)| (trials > 0 && void(&caveat.doubt) == trials, caveat, trials))
+        .collect();
+    counted.sort_by_key(|(left_out, ..)| *left_out);
+    counted
+        .into_iter()
         .map(|(left_out, caveat, trials)| {
-            let said = caveat.to_string();
+            let sentence = caveat.to_string();
             let of = match (view.kind(), trials) {
                 (ReportKind::Experiment, 1..) => number_of(trials, "measurement"),
                 (ReportKind::Search, 1) if left_out => "1 trial, which does not count".to_owned(),
@@ -77,14 +81,14 @@ pub(crate) fn in_words(view: &RunView) -> Vec<(&Caveat, String)> {
                 }
                 (ReportKind::Search, 1..) => number_of(trials, "trial"),
                 // How a search ended says what to do next.
-                (ReportKind::Load, _) if caveat.doubt.is_generator() && !says_what(caveat) => {
-                    return (caveat, format!("{said}; {}", remedy(view, None)));
+                (ReportKind::Load, _) if caveat.doubt.is_generator() && !has_advice(caveat) => {
+                    return (caveat, format!("{sentence}; {}", remedy(view, None)));
                 }
-                _ => return (caveat, said),
+                _ => return (caveat, sentence),
             };
-            let text = match said.strip_suffix(')') {
+            let text = match sentence.strip_suffix(')') {
                 Some(open) => format!("{open}; {of})"),
-                None => format!("{said} ({of})"),
+                None => format!("{sentence} ({of})"),
             };
             (caveat, text)
         })
@@ -92,7 +96,7 @@ pub(crate) fn in_words(view: &RunView) -> Vec<(&Caveat, String)> {
 }
 
 /// Earlier versions stored the advice in the sentence.
-fn says_what(caveat: &Caveat) -> bool {
+fn has_advice(caveat: &Caveat) -> bool {
     matches!(caveat.grounds, Some(CaveatDetails::Text(_)))
 }
 

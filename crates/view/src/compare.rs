@@ -22,7 +22,7 @@ pub use difference::{Difference, NOISE, Significance};
 pub use load_samples::LoadSamples;
 pub use measure::{ComparedMeasure, RunFigure};
 pub(crate) use measures::{limit_difference, limit_figure};
-pub use run_comparison::{MOST_COMPARED, RunComparison, RunVerdict, compare_runs};
+pub use run_comparison::{MAX_COMPARED, RunComparison, RunVerdict, compare_runs};
 
 use crate::document::TextTable;
 use crate::figure_tables::{distinct, value, wrap};
@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 use stats::{Median, ratio_of_medians};
 
 /// Differences below this do not matter when choosing a machine.
-const SAME: f64 = 0.02;
+const NEGLIGIBLE: f64 = 0.02;
 
 #[derive(Debug, Clone, PartialEq)]
 struct FigurePair {
@@ -46,10 +46,10 @@ struct FigurePair {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeComparison {
     /// Titles: run and machine.
-    names: [String; 2],
+    titles: [String; 2],
     pairs: Vec<FigurePair>,
     /// Rows that only one of them has, with their table.
-    alone: Vec<String>,
+    unmatched: Vec<String>,
     /// All pairs that have a better direction, as one factor.
     summary: Option<f64>,
 }
@@ -60,10 +60,10 @@ pub fn compare_probes(first: &RunView, second: &RunView) -> Option<ProbeComparis
         (&a.table, &a.row, &a.column, a.unit) == (&b.table, &b.row, &b.column, b.unit)
     };
     let pairs: Vec<FigurePair> = first
-        .measured
+        .figures
         .iter()
         .filter_map(|a| {
-            let b = second.measured.iter().find(|b| same(a, b))?;
+            let b = second.figures.iter().find(|b| same(a, b))?;
             Some(FigurePair { first: a.clone(), second: b.clone(), better: better(a, b) })
         })
         .collect();
@@ -71,13 +71,13 @@ pub fn compare_probes(first: &RunView, second: &RunView) -> Option<ProbeComparis
         return None;
     }
     let missing = |of: &RunView, other: &RunView| -> Vec<String> {
-        let alone = of.measured.iter().filter(|a| !other.measured.iter().any(|b| same(a, b)));
+        let alone = of.figures.iter().filter(|a| !other.figures.iter().any(|b| same(a, b)));
         alone.map(|figure| format!("{}: {}", figure.table, figure.row)).collect()
     };
     let mut alone = [missing(first, second), missing(second, first)].concat();
     alone.dedup();
     let summary = summary(&pairs);
-    Some(ProbeComparison { names: [first, second].map(name), pairs, alone, summary })
+    Some(ProbeComparison { titles: [first, second].map(name), pairs, unmatched: alone, summary })
 }
 
 /// Factor by which `second` is better; `None` if the unit has no better direction.
@@ -116,8 +116,8 @@ impl ProbeComparison {
     /// Formats the comparison as text.
     pub fn lines(&self) -> Vec<Text> {
         let mut lines = vec![
-            Text::plain("  first   ").with_span(Tone::Strong, &self.names[0]),
-            Text::plain("  second  ").with_span(Tone::Strong, &self.names[1]),
+            Text::plain("  first   ").with_span(Tone::Strong, &self.titles[0]),
+            Text::plain("  second  ").with_span(Tone::Strong, &self.titles[1]),
             Text::empty(),
         ];
         if let Some(summary) = self.summary {
@@ -155,9 +155,9 @@ impl ProbeComparison {
             ]);
         }
         lines.extend(table.lines());
-        if !self.alone.is_empty() {
+        if !self.unmatched.is_empty() {
             lines.push(Text::empty());
-            lines.extend(wrap("  only one of them has  ", &self.alone.join("; "), Tone::Faint));
+            lines.extend(wrap("  only one of them has  ", &self.unmatched.join("; "), Tone::Faint));
         }
         lines
     }
@@ -167,8 +167,8 @@ impl ProbeComparison {
         let interval = |b: &Median| json!({ "factor": b.median, "low": b.low, "high": b.high });
         json!({
             "schema": record::SCHEMA,
-            "first": self.names[0],
-            "second": self.names[1],
+            "first": self.titles[0],
+            "second": self.titles[1],
             "summary": self.summary,
             "figures": self.pairs.iter().map(|pair| json!({
                 "table": pair.first.table,
@@ -179,7 +179,7 @@ impl ProbeComparison {
                 "second": pair.second.median,
                 "second_better_by": pair.better.as_ref().map(interval),
             })).collect::<Vec<_>>(),
-            "only_one_has": self.alone,
+            "only_one_has": self.unmatched,
         })
     }
 }
@@ -194,7 +194,7 @@ fn interval(better: &Median) -> String {
 
 /// `1.33 × as fast`, `as fast`.
 fn faster(factor: f64) -> String {
-    if (factor - 1.0).abs() < SAME {
+    if (factor - 1.0).abs() < NEGLIGIBLE {
         return "as good".to_owned();
     }
     if factor > 1.0 { format!("{factor:.2} × better") } else { format!("{:.2} × worse", 1.0 / factor) }
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(factors, [Some(4.0), Some(1.0), Some(2.0), None]);
         // The mean of 4 and 1 is 2, that of 2 is 2: together 2.
         assert!((compared.summary.expect("there are figures") - 2.0).abs() < 0.02, "{:?}", compared.summary);
-        assert_eq!(compared.alone, ["ipc: tcp"]);
+        assert_eq!(compared.unmatched, ["ipc: tcp"]);
         let text: String = compared.lines().iter().map(|line| format!("{line}\n")).collect();
         assert!(text.contains("the second is 2.00 × better over all"), "{text}");
         assert!(text.contains("4.00 × better") && text.contains("as good"), "{text}");

@@ -7,13 +7,13 @@ use record::{Limit, Purpose, SearchEnd};
 use units::Nanos;
 
 /// A shorter trial may end before a queue shows.
-pub(crate) const BRIEF: Nanos = Nanos::from_secs(5);
+pub(crate) const BRIEF_TRIAL: Nanos = Nanos::from_secs(5);
 /// Rates that differ by less than this share look the same to a reader.
-const ALIKE: f64 = 0.0005;
+const SAME_RATE: f64 = 0.0005;
 
 /// Every trial that bears on the limit, with its x value: its rate or, in a search for connections, the number of open connections.
 pub(crate) fn plotted_trials(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
-    let at = |trial: &Trial| match trial.words {
+    let at = |trial: &Trial| match trial.arrival_kind {
         ArrivalKind::Connections => Some(trial.figures.connections as f64),
         ArrivalKind::Requests | ArrivalKind::Processes => trial.rate.map(|rate| rate.0),
     };
@@ -43,21 +43,21 @@ pub(crate) struct ContraryTrials {
     /// Good, above it.
     pub good: usize,
     /// Length of the longest of those.
-    pub good_for: Nanos,
+    pub longest_good: Nanos,
     /// Void, at or below what holds.
     pub void: usize,
     /// Void, above it.
     pub void_above: usize,
     /// Range of the void trials' offered rates.
-    pub asked: Option<(f64, f64)>,
+    pub void_rates: Option<(f64, f64)>,
     /// The same for warm-ups in which the generator fell behind.
-    pub warm: Option<(f64, f64)>,
+    pub warm_up_rates: Option<(f64, f64)>,
     /// Void warm-ups and recovery checks, which are not drawn.
     pub undrawn: usize,
 }
 
 /// Extends a range to a rate.
-fn reach(known: Option<(f64, f64)>, rate: f64) -> Option<(f64, f64)> {
+fn extend_range(known: Option<(f64, f64)>, rate: f64) -> Option<(f64, f64)> {
     let (least, most) = known.unwrap_or((rate, rate));
     Some((least.min(rate), most.max(rate)))
 }
@@ -71,7 +71,7 @@ impl ContraryTrials {
         let warmed = view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp);
         let is_cold = |trial: &Trial| warmed.is_some_and(|warmed| trial.number < warmed.number);
         for (at, trial) in plotted_trials(view) {
-            let holds = at <= held * (1.0 + ALIKE);
+            let holds = at <= held * (1.0 + SAME_RATE);
             match TrialState::from_trial(trial) {
                 TrialState::Bad if holds && is_cold(trial) => {
                     found.cold += 1;
@@ -80,11 +80,11 @@ impl ContraryTrials {
                 TrialState::Bad if holds => found.bad += 1,
                 TrialState::Good if !holds => {
                     found.good += 1;
-                    found.good_for = found.good_for.max(trial.loaded);
+                    found.longest_good = found.longest_good.max(trial.loaded);
                 }
                 TrialState::Void => {
                     *(if holds { &mut found.void } else { &mut found.void_above }) += 1;
-                    found.asked = reach(found.asked, at);
+                    found.void_rates = extend_range(found.void_rates, at);
                 }
                 _ => {}
             }
@@ -93,44 +93,45 @@ impl ContraryTrials {
         let beside = |trial: &&Trial| !trial.purpose.is_judged();
         found.undrawn = view.trials.iter().filter(beside).filter(is_void).count();
         let warm = view.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).filter(is_void);
-        found.warm = warm.filter_map(|trial| trial.rate).fold(None, |known, rate| reach(known, rate.0));
+        found.warm_up_rates =
+            warm.filter_map(|trial| trial.rate).fold(None, |known, rate| extend_range(known, rate.0));
         found
     }
 
     /// The note below the picture; empty if no trial is on the wrong side.
     pub fn words(self, view: &RunView) -> String {
-        let Self { bad, cold, good, good_for, void, void_above, undrawn, .. } = self;
+        let Self { bad, cold, good, longest_good: good_for, void, void_above, undrawn, .. } = self;
         let of = |count: usize, what: &str| number_of(count, &format!("{what} trial"));
-        let mut said = String::new();
+        let mut text = String::new();
         if bad > 0 {
             // If no limit was found, the verdict says what that means.
             let found = view.search_ended().is_none_or(|ended| !ended.is_at_least());
             let why = if found { ": the limit is what nine trials in ten hold" } else { "" };
-            said += &format!("; {} at or below the line{why}", of(bad, "bad"));
+            text += &format!("; {} at or below the line{why}", of(bad, "bad"));
         }
         if cold > 0 {
-            said += &format!("; {} before the warm-up, up to the dashed line", of(cold, "bad"));
+            text += &format!("; {} before the warm-up, up to the dashed line", of(cold, "bad"));
         }
         // Beyond a limit that was found, the shading tells what lies there.
-        let is_brief = good_for < BRIEF;
+        let is_brief = good_for < BRIEF_TRIAL;
         if good > 0 && view.end.is_some() && (is_brief || view.fails_at().is_none()) {
             let why = match view.is_generator_limited() {
                 true => "torment fell behind in others at these rates, so nothing is known to hold there",
                 false if is_brief => "too short to count as held",
                 false => "too little to count as held",
             };
-            said += &format!("; {} beyond the line: {why}", of(good, "good"));
+            text += &format!("; {} beyond the line: {why}", of(good, "good"));
         }
         // Their number is stated above or among the caveats.
         if void + void_above > 0 {
-            said += "; hollow: void, not counted";
+            text += "; hollow: void, not counted";
         }
         if undrawn > 0 {
             let them =
                 if undrawn == 1 { "a warm-up or recovery check" } else { "warm-ups and recovery checks" };
-            said += &format!("; {} not drawn: {them}", of(undrawn, "void"));
+            text += &format!("; {} not drawn: {them}", of(undrawn, "void"));
         }
-        said
+        text
     }
 }
 
@@ -144,7 +145,9 @@ pub(crate) fn bad_below_limit(view: &RunView) -> Vec<&Trial> {
     let warm =
         view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp).map_or(0, |trial| trial.number);
     let failed = plotted_trials(view).filter(|(at, trial)| {
-        *at <= held * (1.0 + ALIKE) && trial.number > warm && TrialState::from_trial(trial) == TrialState::Bad
+        *at <= held * (1.0 + SAME_RATE)
+            && trial.number > warm
+            && TrialState::from_trial(trial) == TrialState::Bad
     });
     failed.map(|(_, trial)| trial).collect()
 }
@@ -152,22 +155,22 @@ pub(crate) fn bad_below_limit(view: &RunView) -> Vec<&Trial> {
 /// Whether torment fell behind in another trial at this trial's rate.
 pub(crate) fn fell_behind_at(view: &RunView, trial: &Trial) -> bool {
     view.trials.iter().filter(|other| is_late(other)).any(|other| {
-        other.rate.zip(trial.rate).is_some_and(|(other, rate)| (other.0 / rate.0 - 1.0).abs() <= PLACE)
+        other.rate.zip(trial.rate).is_some_and(|(other, rate)| (other.0 / rate.0 - 1.0).abs() <= SAME_MARK)
     })
 }
 
 /// Whether it is void because of the generator.
 fn is_late(trial: &Trial) -> bool {
-    trial.judgement.iter().flat_map(|judged| &judged.invalid).any(|caveat| caveat.doubt.is_generator())
+    trial.judgement.iter().flat_map(|judgement| &judgement.invalid).any(|caveat| caveat.doubt.is_generator())
 }
 
 /// Rates closer than this share are drawn at one place.
-pub(crate) const PLACE: f64 = 0.005;
+pub(crate) const SAME_MARK: f64 = 0.005;
 
 /// The good trials drawn at a rate: how many, their requests due, and how many of those were bad.
 pub(crate) fn good_at(view: &RunView, rate: f64) -> (u64, (u64, u64)) {
     let there = plotted_trials(view).filter(|(at, trial)| {
-        (at / rate - 1.0).abs() <= PLACE && TrialState::from_trial(trial) == TrialState::Good
+        (at / rate - 1.0).abs() <= SAME_MARK && TrialState::from_trial(trial) == TrialState::Good
     });
     there.fold((0, (0, 0)), |(count, (due, lost)), (_, trial)| {
         (count + 1, (due + trial.figures.due, lost + trial.figures.outcomes.bad()))
@@ -200,7 +203,7 @@ impl SupportingTrials {
         if good.is_empty() || due(&good) != limit.lower_due {
             return None;
         }
-        let most = limit.upper.unwrap_or(f64::INFINITY) * (1.0 + ALIKE);
+        let most = limit.upper.unwrap_or(f64::INFINITY) * (1.0 + SAME_RATE);
         if good.iter().any(|trial| rate(trial) <= most) {
             good.retain(|trial| rate(trial) <= most);
         }
@@ -210,7 +213,7 @@ impl SupportingTrials {
             matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
                 && trial.number > since
                 && TrialState::from_trial(trial) == TrialState::Bad
-                && (lowest..=held * (1.0 + ALIKE)).contains(&rate(trial))
+                && (lowest..=held * (1.0 + SAME_RATE)).contains(&rate(trial))
         });
         Some(Self {
             good: good.len(),
@@ -225,7 +228,7 @@ impl SupportingTrials {
     /// `at 1,983 to 1,991`; `even at 31,490` if the limit is below all of them. Rates times trial lengths give the requests counted.
     pub fn at(&self, held: f64) -> String {
         let (lowest, highest) = (format_rate(self.lowest), format_rate(self.highest));
-        let above = if self.lowest > held * (1.0 + ALIKE) { "even " } else { "" };
+        let above = if self.lowest > held * (1.0 + SAME_RATE) { "even " } else { "" };
         if lowest == highest {
             format!("{above}at {highest}")
         } else {

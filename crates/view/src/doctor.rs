@@ -80,14 +80,14 @@ fn row_lines(row: &Prerequisite, name: usize) -> Vec<Text> {
         .with_plain(row.found.as_str());
     let under = " ".repeat(12);
     let remedy = row.remedy.as_ref();
-    let told = [
+    let facts = [
         (String::new(), row.means.as_ref(), Tone::Plain),
         ("now       ".to_owned(), remedy.and_then(|remedy| remedy.now.as_ref()), Tone::Faint),
         ("for good  ".to_owned(), remedy.and_then(|remedy| remedy.for_good.as_ref()), Tone::Faint),
     ];
-    let told = told.into_iter().filter_map(|(label, text, tone)| Some((label, text?, tone)));
+    let facts = facts.into_iter().filter_map(|(label, text, tone)| Some((label, text?, tone)));
     std::iter::once(first)
-        .chain(told.flat_map(|(label, text, tone)| wrap(&format!("{under}{label}"), text, tone)))
+        .chain(facts.flat_map(|(label, text, tone)| wrap(&format!("{under}{label}"), text, tone)))
         .collect()
 }
 

@@ -246,8 +246,8 @@ impl Section {
     }
 
     /// Drops what is said elsewhere already: every figure appears once.
-    pub(crate) fn without_repeated(mut self, said: &[Text]) -> Option<Self> {
-        self.texts.retain(|text| !said.contains(text));
+    pub(crate) fn without_repeated(mut self, texts: &[Text]) -> Option<Self> {
+        self.texts.retain(|text| !texts.contains(text));
         self.non_empty()
     }
 

@@ -14,7 +14,7 @@ use record::{Cause, Confidence, Diagnosis, Finding};
 use units::{Share, grouped};
 
 /// Maximum changes shown per place.
-const SHOWN: usize = 8;
+const MAX_SHOWN: usize = 8;
 
 /// The output of `torment explain`.
 pub fn explain(view: &RunView) -> Vec<Text> {
@@ -47,7 +47,7 @@ pub(crate) fn supporting_sections(view: &RunView) -> Vec<Section> {
     let of_place = |place: &WatchedPlace| {
         [
             named("steps", "step by step", place).table(steps(view, place)),
-            named("looks", "snapshots", place).texts(place.looks.iter().flat_map(looks::look)),
+            named("looks", "snapshots", place).texts(place.closer_looks.iter().flat_map(looks::look_lines)),
             named("watched", "watched", place).texts(who(place)),
         ]
     };
@@ -136,8 +136,8 @@ fn next_steps(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     if view.is_generator_limited() {
         return generator_next_steps(view);
     }
-    let brings = freezes::next_steps(view).pop().unwrap_or_else(|| expected_gain(view, diagnosis));
-    recommendations(diagnosis).chain([brings]).collect()
+    let gain = freezes::next_steps(view).pop().unwrap_or_else(|| expected_gain(view, diagnosis));
+    recommendations(diagnosis).chain([gain]).collect()
 }
 
 /// Recommendations, most important first.
@@ -212,7 +212,7 @@ fn steps(view: &RunView, place: &WatchedPlace) -> TextTable {
         TextTable::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
     for (number, window) in &place.trials {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
-        let Some(figure) = window_figures(window, &place.watched) else { continue };
+        let Some(figure) = window_figures(window, &place.coverage) else { continue };
         let dash = || "–".to_owned();
         let p99 = trial.and_then(|t| t.figures.response()).map_or_else(dash, |t| t.quantiles.p99.to_string());
         let flight = trial.and_then(|t| t.figures.outstanding).map_or_else(dash, |o| average(o.mean));
@@ -246,7 +246,7 @@ fn waits(figure: &WindowFigures) -> String {
 
 /// Who is watched there, and how.
 fn who(place: &WatchedPlace) -> Vec<Text> {
-    let watched = &place.watched;
+    let watched = &place.coverage;
     let mut lines: Vec<Text> =
         watched.subjects.iter().filter(|subject| subject.pid > 0).map(subject).collect();
     if let Some(postgres) = &watched.postgres {
@@ -270,7 +270,7 @@ fn who(place: &WatchedPlace) -> Vec<Text> {
         let text = move |change: &String| format!("in trial {trial}: {change}");
         window.changes.iter().map(text)
     });
-    lines.extend(changes.take(SHOWN).map(|text| Text::empty_at_depth(1).with_span(Tone::Warn, text)));
+    lines.extend(changes.take(MAX_SHOWN).map(|text| Text::empty_at_depth(1).with_span(Tone::Warn, text)));
     lines
 }
 
@@ -289,10 +289,10 @@ fn subject(subject: &WatchedProcesses) -> Text {
 
 fn unseen(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
-    let mut said: Vec<String> = Vec::new();
+    let mut reasons: Vec<String> = Vec::new();
     for place in &view.places {
         let (watched, on) = (
-            &place.watched,
+            &place.coverage,
             if place.name.is_empty() { String::new() } else { format!("on {}, ", place.name) },
         );
         let told =
@@ -301,7 +301,7 @@ fn unseen(view: &RunView) -> Vec<Text> {
         let before = lines.len();
         for (what, why) in told.chain(lost) {
             lines.push(Text::empty_at_depth(1).with_plain(format!("{what}: ")).with_span(Tone::Faint, why));
-            said.push(what);
+            reasons.push(what);
         }
         if watched.level == AccessLevel::Outside
             && lines.len() == before
@@ -312,7 +312,7 @@ fn unseen(view: &RunView) -> Vec<Text> {
         }
     }
     for unseen in view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.unseen) {
-        if !said.iter().any(|what| unseen.starts_with(what.as_str())) {
+        if !reasons.iter().any(|what| unseen.starts_with(what.as_str())) {
             lines.push(Text::empty_at_depth(1).with_plain(unseen));
         }
     }

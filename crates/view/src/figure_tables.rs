@@ -6,9 +6,9 @@ use record::{Caveat, CostRange, Figure, FigureUnit};
 use units::{Bytes, Nanos, Share, grouped};
 
 /// Maximum width; excess columns go to another table below.
-const WIDTH: usize = 100;
+const MAX_WIDTH: usize = 100;
 /// Intervals reaching less far from the median are not shown.
-const PRECISE: f64 = 0.015;
+const PRECISE_INTERVAL: f64 = 0.015;
 
 /// All tables, each followed by what explains its figures.
 pub(crate) fn tables(figures: &[Figure], notes: &[(String, String)]) -> Vec<Text> {
@@ -17,7 +17,7 @@ pub(crate) fn tables(figures: &[Figure], notes: &[(String, String)]) -> Vec<Text
     for name in names {
         let of_it: Vec<&Figure> = figures.iter().filter(|figure| figure.table == *name).collect();
         lines.extend([Text::empty(), Text::plain("  ").with_span(Tone::Strong, name)]);
-        lines.extend(part_lines(name, figures, WIDTH));
+        lines.extend(part_lines(name, figures, MAX_WIDTH));
         lines.extend(arguments(&of_it).iter().flat_map(|text| wrap("    ", text, Tone::Faint)));
         lines.extend(caveats(&of_it).iter().flat_map(|text| wrap("  caveat: ", text, Tone::Warn)));
         let of_it = notes.iter().filter(|(table, _)| table == name);
@@ -110,7 +110,11 @@ fn part(what: &str, figures: &[&Figure], most: usize) -> Vec<TextTable> {
 fn shown(figure: &Figure) -> String {
     let reach = (figure.high - figure.median).max(figure.median - figure.low) / figure.median.abs();
     let text = value(figure.unit, figure.median);
-    if reach.is_finite() && reach >= PRECISE { format!("{text} ±{:.0} %", reach * 100.0) } else { text }
+    if reach.is_finite() && reach >= PRECISE_INTERVAL {
+        format!("{text} ±{:.0} %", reach * 100.0)
+    } else {
+        text
+    }
 }
 
 /// A value in words.
@@ -164,7 +168,7 @@ pub(crate) fn wrap(before: &str, text: &str, tone: Tone) -> Vec<Text> {
     let mut rows: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match rows.last_mut() {
-            Some(row) if indent + row.chars().count() + 1 + word.chars().count() <= WIDTH => {
+            Some(row) if indent + row.chars().count() + 1 + word.chars().count() <= MAX_WIDTH => {
                 row.push(' ');
                 row.push_str(word);
             }
@@ -222,7 +226,7 @@ mod tests {
         let figures: Vec<Figure> =
             (0..12).map(|size| figure("fork", &format!("{size} MiB, launch"), 1000.0)).collect();
         let lines = tables(&figures, &[]);
-        assert!(lines.iter().all(|line| line.width() <= WIDTH), "{lines:?}");
+        assert!(lines.iter().all(|line| line.width() <= MAX_WIDTH), "{lines:?}");
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         assert!((0..12).all(|size| text.contains(&format!(" {size} MiB"))), "{text}");
         assert_eq!(text.matches("  fork ").count(), 2, "{text}");

@@ -10,7 +10,7 @@ use units::{Share, grouped};
 /// One line for the fleet, after its label, and one for each lost member.
 pub(crate) fn lines(view: &RunView, label: &str) -> Vec<Text> {
     let Some(who) = participation_words(&view.fleet, busiest(view)) else { return Vec::new() };
-    let lost = view.lost.iter().map(|(trial, lost)| {
+    let lost = view.lost_members.iter().map(|(trial, lost)| {
         let LostMember { member, place, at, unaccounted, why } = lost;
         let unaccounted = grouped(*unaccounted);
         Text::new(Tone::Warn, format!("worker {member} lost")).with_plain(format!(
@@ -55,9 +55,9 @@ pub(crate) fn fleet_arguments(members: &[FleetMember]) -> String {
 
 /// Arguments for the same watchers; empty if the load's maker watched.
 pub(crate) fn watcher_arguments(places: &[WatchedPlace]) -> String {
-    let hosts: Vec<&str> = places.iter().filter_map(|place| place.watched.on.strip_prefix("ssh:")).collect();
-    let joined = places.iter().filter(|place| place.watched.on == "join").count();
-    let other = places.iter().map(|place| place.watched.on.as_str()).find(|on| !on.is_empty());
+    let hosts: Vec<&str> = places.iter().filter_map(|place| place.coverage.on.strip_prefix("ssh:")).collect();
+    let joined = places.iter().filter(|place| place.coverage.on == "join").count();
+    let other = places.iter().map(|place| place.coverage.on.as_str()).find(|on| !on.is_empty());
     match (hosts.is_empty(), joined) {
         (false, _) => format!(" --watch-on ssh:{}", hosts.join(",")),
         (true, 0) => other.map_or(String::new(), |on| format!(" --watch-on {on}")),
@@ -94,7 +94,7 @@ pub(crate) fn json(view: &RunView) -> Value {
     };
     json!({
         "workers": view.fleet.iter().map(member).collect::<Vec<_>>(),
-        "lost": view.lost.iter().map(lost).collect::<Vec<_>>(),
+        "lost": view.lost_members.iter().map(lost).collect::<Vec<_>>(),
         "busiest_share": busiest(view).map(|share| rate_value(share.0)),
     })
 }
@@ -111,7 +111,7 @@ mod tests {
         FleetMember { number, place: place.to_owned(), on: String::new(), pid: 100 + number, loops: 2, clock }
     }
 
-    fn told(view: &RunView) -> Vec<String> {
+    fn fleet_lines(view: &RunView) -> Vec<String> {
         lines(view, "fleet      ").iter().map(ToString::to_string).collect()
     }
 
@@ -119,7 +119,7 @@ mod tests {
     fn who_watched_is_asked_for_again() {
         let place = |on: &str| {
             let watched = WatchCoverage { on: on.to_owned(), ..WatchCoverage::default() };
-            WatchedPlace { watched, ..WatchedPlace::default() }
+            WatchedPlace { coverage: watched, ..WatchedPlace::default() }
         };
         for (on, expected) in [
             (&[""][..], ""),
@@ -137,13 +137,13 @@ mod tests {
 
     #[test]
     fn who_took_part_is_a_line_and_so_is_who_was_lost() {
-        assert_eq!(told(&RunView::default()), Vec::<String>::new());
+        assert_eq!(fleet_lines(&RunView::default()), Vec::<String>::new());
         let members = vec![member(0, "b"), member(1, "c"), member(2, "b")];
         let (place, why) = ("c".to_owned(), "its process ended (signal: 9 (SIGKILL))".to_owned());
         let lost = LostMember { member: 1, place, at: Nanos::from_secs(3), unaccounted: 24_117, why };
         let view =
             RunView::from_events(&[Event::FleetStands { members }, Event::WorkerLost { trial: 7, lost }]);
-        let lines = told(&view);
+        let lines = fleet_lines(&view);
         assert!(
             lines[0].starts_with("fleet")
                 && lines[0].ends_with("3 workers on b, c; clocks agree within 22 µs"),

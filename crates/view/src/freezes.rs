@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use units::{Nanos, Rate, Share};
 
 /// Trials within this factor of a rate are near it.
-const NEAR: f64 = 1.03;
+const NEAR_FACTOR: f64 = 1.03;
 
 /// How sure the freezes are, and what the target did meanwhile: silences are counted, but what is seen in the same seconds may merely
 /// coincide.
 pub(crate) fn certainty_words(view: &RunView) -> Option<String> {
     let found = view.freezes()?;
-    Some(match found.meanwhile.code {
+    Some(match found.activity.code {
         "unseen" | "nothing" => " (high confidence that it froze; the cause is not known)".to_owned(),
         _ => " (high confidence that it froze, medium confidence in the cause)".to_owned(),
     })
@@ -27,7 +27,7 @@ pub(crate) fn certainty_words(view: &RunView) -> Option<String> {
 pub(crate) fn line(view: &RunView) -> Option<Text> {
     let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze))?;
     if view.goal_met() == Some(true) {
-        return Some(Text::new(Tone::Warn, "frozen").with_plain(format!(" {}", cost(view, &found))));
+        return Some(Text::new(Tone::Warn, "frozen").with_plain(format!(" {}", cost_words(view, &found))));
     }
     // A warning where no limit of the target was found.
     let tone = if view.is_generator_limited() { Tone::Warn } else { Tone::Bad };
@@ -38,7 +38,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
         None => (format_times(count), lengths),
     };
     let froze = Text::new(tone, format!("the target {froze}"));
-    Some(froze.with_plain(format!("{lengths}: {}", cost(view, &found))))
+    Some(froze.with_plain(format!("{lengths}: {}", cost_words(view, &found))))
 }
 
 /// The first half of that line, after a met goal: a green result must not hide what the goal does not ask for.
@@ -53,11 +53,12 @@ fn cause(view: &RunView) -> Option<Cause> {
 }
 
 /// The share of time it took, who had to wait, and what the target did meanwhile.
-fn cost(view: &RunView, found: &Freezes) -> String {
-    let rate = held(view).or_else(|| view.load()?.rate).filter(|_| view.words() != ArrivalKind::Connections);
-    let leave = rate.and_then(|rate| found.format_left(rate, |left| view.words().count(left)));
+fn cost_words(view: &RunView, found: &Freezes) -> String {
+    let rate =
+        held(view).or_else(|| view.load()?.rate).filter(|_| view.arrival_kind() != ArrivalKind::Connections);
+    let leave = rate.and_then(|rate| found.format_left(rate, |left| view.arrival_kind().count(left)));
     let leave = leave.map(|leave| format!("; {leave}")).unwrap_or_default();
-    format!("{} of the time{leave}; {}", found.time_share(), found.meanwhile.text)
+    format!("{} of the time{leave}; {}", found.time_share(), found.activity.text)
 }
 
 fn froze_in(found: &Freezes, trial: &Trial) -> bool {
@@ -65,7 +66,7 @@ fn froze_in(found: &Freezes, trial: &Trial) -> bool {
 }
 
 /// Whether torment fell behind only while the target froze: then it was not the limit by itself.
-pub(crate) fn explain_lateness(view: &RunView) -> bool {
+pub(crate) fn is_lateness_by_freezes(view: &RunView) -> bool {
     let Some(found) = view.freezes() else { return false };
     let mut void = view.trials.iter().filter(|trial| TrialState::is_void(trial)).peekable();
     void.peek().is_some() && void.all(|trial| froze_in(&found, trial))
@@ -80,22 +81,22 @@ pub(crate) fn why_trials_bad(view: &RunView) -> Option<String> {
     let held = limit.held.or(limit.lower)?;
     let of = |state| plotted_trials(view).filter(move |(_, trial)| TrialState::from_trial(trial) == state);
     let lowest = of(TrialState::Bad).map(|(at, _)| at).filter(|at| *at > held).min_by(f64::total_cmp)?;
-    let near = held / NEAR..=lowest * NEAR;
+    let near = held / NEAR_FACTOR..=lowest * NEAR_FACTOR;
     let bad: Vec<&Trial> = of(TrialState::Bad).filter(|(at, _)| near.contains(at)).map(|(_, t)| t).collect();
     let (mut calm, mut good) = (0, 0);
-    for (_, trial) in of(TrialState::Good).filter(|(at, _)| *at >= held / NEAR) {
+    for (_, trial) in of(TrialState::Good).filter(|(at, _)| *at >= held / NEAR_FACTOR) {
         good += 1;
         calm += usize::from(!froze_in(&found, trial));
     }
     let decides = calm * 2 > good && bad.iter().all(|trial| froze_in(&found, trial));
     let length = rounded_length(found.median());
-    let left = view.words().count((lowest * length.as_secs_f64()).round() as u64);
+    let left = view.arrival_kind().count((lowest * length.as_secs_f64()).round() as u64);
     decides.then(|| {
         format!(
             "the target froze in every bad trial ({}): a freeze of {length} at {} leaves {left} waiting; {}",
             bad.len(),
             Rate(lowest),
-            found.meanwhile.text
+            found.activity.text
         )
     })
 }
@@ -132,9 +133,9 @@ pub(crate) fn unknown_cause_line(view: &RunView) -> Option<Text> {
     let is_all = matches!(cause(view), None | Some(Cause::Freeze)) && view.diagnosis.is_some();
     let is_so = is_all && is_recurrent(view) && !view.is_generator_limited() && is_limit_unaffected(view);
     is_so.then_some(())?;
-    let queued = view.words().arrivals();
+    let queued = view.arrival_kind().arrivals();
     let known = match view.freezes().zip(held(view)) {
-        Some((Freezes { between: None, failed_without, .. }, held)) => {
+        Some((Freezes { rate_between: None, failed_rates: failed_without, .. }, held)) => {
             let fails = failed_without.iter().find(|rate| rate.0 > held.0)?;
             format!(": {fails} fails even without a freeze")
         }
@@ -163,19 +164,19 @@ pub(crate) fn sustained_rate(view: &RunView) -> Option<Rate> {
 }
 
 /// The limit left without freezes: what the target answered between them while requests queued, else its bounds.
-fn remains(view: &RunView, found: &Freezes) -> Option<String> {
-    if view.words() == ArrivalKind::Connections {
+fn remaining_words(view: &RunView, found: &Freezes) -> Option<String> {
+    if view.arrival_kind() == ArrivalKind::Connections {
         return None;
     }
     let Some(held) = held(view) else {
-        let most = found.between?;
+        let most = found.rate_between?;
         return Some(format!(
             "; between freezes it answered {most} while {} queued",
-            view.words().arrivals()
+            view.arrival_kind().arrivals()
         ));
     };
-    let queued = view.words().arrivals();
-    Some(match (found.between, found.fails_without(held)) {
+    let queued = view.arrival_kind().arrivals();
+    Some(match (found.rate_between, found.fails_without(held)) {
         // A second figure close to what holds would look like a contradiction.
         _ if found.leave_limit(held) => match found.sustained_rate(held) {
             Some(_) => format!("; for longer than a trial it then holds about {held}, too"),
@@ -208,7 +209,7 @@ pub(crate) fn next_steps(view: &RunView) -> Vec<Text> {
         "without the freezes no answer is held up for {}, and the target serves all of the time, not {} of it{}",
         found.length(),
         Share(1.0 - found.time_share().0),
-        remains(view, &found).unwrap_or_default()
+        remaining_words(view, &found).unwrap_or_default()
     );
     vec![Text::labelled("next", found.advice()), Text::labelled("expect", brings)]
 }
@@ -235,14 +236,14 @@ pub(crate) fn json(view: &RunView) -> Value {
     });
     json!({
         "count": found.each.len(),
-        "loaded_seconds": seconds(found.loaded),
+        "loaded_seconds": seconds(found.loaded_time),
         "share": rate_value(found.share().0),
         "median_seconds": seconds(found.median()),
         "longest_seconds": seconds(found.longest()),
         "period_seconds": found.period.map(seconds),
         "long_run_per_second": sustained_rate(view).map(|rate| rate_value(rate.0)),
-        "between_per_second": found.between.map(|most| rate_value(most.0)),
-        "meanwhile": { "code": found.meanwhile.code, "text": found.meanwhile.text },
+        "between_per_second": found.rate_between.map(|most| rate_value(most.0)),
+        "meanwhile": { "code": found.activity.code, "text": found.activity.text },
         "each": each.collect::<Vec<_>>(),
     })
 }

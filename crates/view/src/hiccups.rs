@@ -5,9 +5,9 @@ use record::{CurvePoint, Purpose, Verdict};
 use units::{Nanos, Share};
 
 /// A 99th percentile this many times that of a higher rate is not caused by the load.
-pub(crate) const ABOVE: f64 = 1.5;
+pub(crate) const HICCUP_RATIO: f64 = 1.5;
 /// With fewer requests a 99th percentile rests on fewer than twenty.
-const FEW: u64 = 2_000;
+const MIN_REQUESTS: u64 = 2_000;
 
 /// Note below the response times: which exceeds a later one, and why; the most extreme if several.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
@@ -18,7 +18,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
         point.response_p99.as_secs_f64() / on.response_p99.as_secs_f64().max(1e-9)
     };
     let (point, on) =
-        pairs.filter(|pair| times(pair) > ABOVE).max_by(|a, b| times(a).total_cmp(&times(b)))?;
+        pairs.filter(|pair| times(pair) > HICCUP_RATIO).max_by(|a, b| times(a).total_cmp(&times(b)))?;
     let percent = |point: &CurvePoint| Share((point.share * 100.0).round() / 100.0);
     let text = format!(
         "p99 at {} is higher than at {}: {}",
@@ -39,7 +39,7 @@ pub(crate) fn why(view: &RunView, rate: f64, is_median_low: bool) -> String {
     let one = format!("one trial of {length}");
     match trial.figures.due {
         _ if froze => format!("{one}, in which the target froze"),
-        due if due < FEW => format!("{one} and {}, so a few slow ones decide", trial.count(due)),
+        due if due < MIN_REQUESTS => format!("{one} and {}, so a few slow ones decide", trial.count(due)),
         _ if is_median_low => format!("{one}; p50 is no higher, so this is a hiccup and not the load"),
         _ => format!("{one}, slow for another reason than its rate"),
     }

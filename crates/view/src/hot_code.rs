@@ -6,16 +6,16 @@ use record::{LoadSide, Profile};
 use stacks::{CodeChange, SummaryPart, share_changes, summarize, topic_changes};
 
 /// Maximum parts named in a line, and the least share of one.
-const NAMED: usize = 3;
-const LEAST: f64 = 0.05;
+const MAX_NAMED: usize = 3;
+const MIN_SHARE: f64 = 0.05;
 /// Smaller increases of a share are not mentioned in a line.
-const RISES: f64 = 0.03;
+const MIN_INCREASE: f64 = 0.03;
 /// With fewer samples no share is given.
-const FEWEST: u64 = 100;
+const MIN_SAMPLES: u64 = 100;
 /// Maximum functions in the table of those that grew.
-const SHOWN: usize = 10;
+const MAX_SHOWN: usize = 10;
 /// Maximum length of a name in a line.
-const LETTERS: usize = 56;
+const MAX_NAME_LEN: usize = 56;
 
 /// The profiles from both sides of the limit.
 fn sides(view: &RunView) -> Option<(&Profile, &Profile)> {
@@ -25,13 +25,14 @@ fn sides(view: &RunView) -> Option<(&Profile, &Profile)> {
 
 /// `41 % of its processor time is in template rendering (org.thymeleaf.TemplateEngine.process), 12 % in JSON; …`.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
-    let (well, above) = sides(view)?;
-    let known: Vec<_> = summarize(above).iter().filter_map(|part| part_of(above, part)).take(NAMED).collect();
-    let (first, rest) = known.split_first().filter(|_| above.samples >= FEWEST)?;
+    let (below, above) = sides(view)?;
+    let known: Vec<_> =
+        summarize(above).iter().filter_map(|part| part_of(above, part)).take(MAX_NAMED).collect();
+    let (first, rest) = known.split_first().filter(|_| above.samples >= MIN_SAMPLES)?;
     let (share, what) = first;
     let rest: String = rest.iter().map(|(share, what)| format!(", {share} in {what}")).collect();
     let line = Text::labelled("code", format!("{share} of its processor time is in {what}{rest}"));
-    Some(match rises(well, above) {
+    Some(match growth_words(below, above) {
         Some(rises) => line.with_plain(format!("; {rises}")),
         None => line,
     })
@@ -40,22 +41,22 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
 fn part_of(profile: &Profile, part: &SummaryPart) -> Option<(String, String)> {
     let share = part.samples as f64 / profile.samples.max(1) as f64;
     let name = part.function.and_then(|function| profile.functions.get(function as usize));
-    let name = name.map(|function| symbol::cut(&function.name, LETTERS));
+    let name = name.map(|function| symbol::cut(&function.name, MAX_NAME_LEN));
     let what = match (part.topic, name) {
         (Some(topic), Some(name)) => format!("{topic} ({name})"),
         (Some(topic), None) => topic.to_owned(),
         (None, name) => name?,
     };
-    (share >= LEAST).then(|| (whole(share), what))
+    (share >= MIN_SHARE).then(|| (whole(share), what))
 }
 
 /// The purpose whose share rose most, else the function.
-fn rises(well: &Profile, above: &Profile) -> Option<String> {
+fn growth_words(below: &Profile, above: &Profile) -> Option<String> {
     let most = |changes: Vec<CodeChange>| {
-        changes.into_iter().next().filter(|change| change.grew() && change.by.value >= RISES)
+        changes.into_iter().next().filter(|change| change.grew() && change.difference.value >= MIN_INCREASE)
     };
-    let most = most(topic_changes(well, above)).or_else(|| most(share_changes(well, above)))?;
-    let name = symbol::cut(&most.name, LETTERS);
+    let most = most(topic_changes(below, above)).or_else(|| most(share_changes(below, above)))?;
+    let name = symbol::cut(&most.name, MAX_NAME_LEN);
     let (before, after) = (whole(most.before), whole(most.after));
     Some(format!("above the limit the share of {name} rises from {before} to {after}"))
 }
@@ -66,9 +67,9 @@ fn whole(share: f64) -> String {
 
 /// The functions that grew most between the two loads, with notes.
 pub(crate) fn growth_tables(view: &RunView) -> (Vec<Text>, Option<TextTable>) {
-    let Some((well, above)) = sides(view) else { return Default::default() };
-    let changes = share_changes(well, above);
-    let grown: Vec<&CodeChange> = changes.iter().filter(|change| change.grew()).take(SHOWN).collect();
+    let Some((below, above)) = sides(view) else { return Default::default() };
+    let changes = share_changes(below, above);
+    let grown: Vec<&CodeChange> = changes.iter().filter(|change| change.grew()).take(MAX_SHOWN).collect();
     if grown.is_empty() {
         let text = format!(
             "from well below the limit to above it nothing grew by more than chance allows ({} functions compared)",
@@ -80,7 +81,7 @@ pub(crate) fn growth_tables(view: &RunView) -> (Vec<Text>, Option<TextTable>) {
         .titled("what grew most from well below the limit to above it, of what functions do themselves");
     for change in &grown {
         let points = |share: f64| format!("{:.1}", share * 100.0);
-        let by = change.by;
+        let by = change.difference;
         let more = format!("+{} ({}–{})", points(by.value), points(by.low), points(by.high));
         let share = |share: f64| format!("{} %", points(share));
         let cells = [

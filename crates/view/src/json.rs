@@ -52,9 +52,9 @@ pub fn run_json(view: &RunView) -> Value {
     put("watched", watched::watched(view));
     put("also_watched", watched::also_watched(view));
     let verdict = end.and_then(|e| e.verdict.as_ref());
-    if !view.measured.is_empty() || view.conditions.is_some() {
+    if !view.figures.is_empty() || view.conditions.is_some() {
         put("conditions", json!(view.conditions));
-        put("figures", json!(view.measured));
+        put("figures", json!(view.figures));
         put(
             "notes",
             view.notes.iter().map(|(table, text)| json!({ "table": table, "text": text })).collect(),
@@ -67,10 +67,10 @@ pub fn run_json(view: &RunView) -> Value {
     if view.kind() == ReportKind::Experiment {
         put("experiment", experiment::experiment(view));
     } else if view.kind() == ReportKind::Tasks {
-        put("limits", json!(view.rooms));
+        put("limits", json!(view.system_limits));
         put("verdict", json!(verdict));
         put("ramp", view.ramp.iter().map(ramped).collect());
-    } else if matches!(view.kind(), ReportKind::Sheet | ReportKind::WorkingSet | ReportKind::Profile) {
+    } else if matches!(view.kind(), ReportKind::Probe | ReportKind::WorkingSet | ReportKind::Profile) {
         put("verdict", json!(verdict));
     } else if view.kind() == ReportKind::Search {
         put("freezes", freezes::json(view));
@@ -92,10 +92,10 @@ pub fn run_json(view: &RunView) -> Value {
             }
             _ => (Value::Null, [].as_slice(), Value::Null, None, None, None, None),
         };
-        put("background", background.map_or(Value::Null, lost_anyway));
+        put("background", background.map_or(Value::Null, background_loss));
         put("warmed_up", warmed_up.map_or(Value::Null, warm));
         put("overloaded_per_second", overloaded.map_or(Value::Null, rate_value));
-        put("generator", generator.map_or(Value::Null, made));
+        put("generator", generator.map_or(Value::Null, generator_capacity));
         put("ended", ended);
         put("curve", points.iter().map(curve_point).collect());
         put("detection_limit", detection);
@@ -120,7 +120,7 @@ fn warm(warm: WarmUpResult) -> Value {
     })
 }
 
-fn lost_anyway(lost: &BackgroundLoss) -> Value {
+fn background_loss(lost: &BackgroundLoss) -> Value {
     json!({
         "bad": lost.bad,
         "due": lost.due,
@@ -129,14 +129,14 @@ fn lost_anyway(lost: &BackgroundLoss) -> Value {
     })
 }
 
-fn made(making: &GeneratorCapacity) -> Value {
+fn generator_capacity(capacity: &GeneratorCapacity) -> Value {
     json!({
-        "makes_per_second": rate_value(making.most),
-        "user_us_per_request": micros(making.user),
-        "kernel_us_per_request": micros(making.kernel),
-        "worked_share": count(making.worked),
-        "waited_share": count(making.waited),
-        "connects_per_request": count(making.connects),
+        "makes_per_second": rate_value(capacity.most),
+        "user_us_per_request": micros(capacity.user),
+        "kernel_us_per_request": micros(capacity.kernel),
+        "worked_share": count(capacity.worked),
+        "waited_share": count(capacity.waited),
+        "connects_per_request": count(capacity.connects),
     })
 }
 
@@ -180,7 +180,7 @@ fn trial(view: &RunView, trial: &Trial) -> Value {
         Recovery::After(time) => (json!(true), seconds(time)),
         Recovery::Not(limit) => (json!(false), seconds(limit)),
     };
-    let mut said = json!({
+    let mut object = json!({
         "trial": trial.number,
         "purpose": trial.purpose,
         "offered_per_second": trial.rate.map(|r| rate_value(r.0)),
@@ -208,15 +208,15 @@ fn trial(view: &RunView, trial: &Trial) -> Value {
     for (row, value) in LOAD.iter().zip(&f.values).filter(|(row, _)| !row.of_a_second) {
         let told = load_value(row, value);
         match row.measure.field.split_once('.') {
-            Some((of, part)) => said[of][part] = told,
+            Some((of, part)) => object[of][part] = told,
             // The tables use another name.
-            None if row.measure.field == "run_delay" => said["generator_run_delay_seconds"] = told,
+            None if row.measure.field == "run_delay" => object["generator_run_delay_seconds"] = told,
             // Each part of a distribution has its own unit.
-            None if matches!(value, LoadValue::Times(_)) => said[row.measure.field] = told,
-            None => said[row.column()] = told,
+            None if matches!(value, LoadValue::Times(_)) => object[row.measure.field] = told,
+            None => object[row.column()] = told,
         }
     }
-    said
+    object
 }
 
 fn load_value(row: &LoadRow, value: &LoadValue) -> Value {

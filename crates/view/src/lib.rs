@@ -47,7 +47,7 @@ mod watched;
 mod wording;
 
 pub use compare::{
-    ComparedMeasure, ComparedRun, Difference, LoadSamples, MOST_COMPARED, NOISE, ProbeComparison,
+    ComparedMeasure, ComparedRun, Difference, LoadSamples, MAX_COMPARED, NOISE, ProbeComparison,
     RunComparison, RunFigure, RunVerdict, Significance, compare_probes, compare_runs, strip_common_prefix,
 };
 pub use doctor::{cluster_json, cluster_lines, doctor_json, doctor_lines};

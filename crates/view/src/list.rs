@@ -16,7 +16,7 @@ type RunCells = ((String, Tone), Option<(String, Tone)>);
 
 /// The stored runs, one line each, in the given order. If too wide, drops first the limits' intervals and the results of loads, then the
 /// differences from previous runs.
-pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
+pub fn list_lines(runs: &[RunSummary], max_width: Option<usize>) -> Vec<Text> {
     if runs.is_empty() {
         return vec![Text::plain(
             "  no run is kept yet; make one with torment find, torment run or torment try",
@@ -28,33 +28,33 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
     let commands = width(|r| &r.command).max(4);
     let names = width(|r| r.label.name.as_deref().unwrap_or_default());
     let letters = |(text, _): &(String, Tone)| text.chars().count();
-    let told = |whole, before| -> Vec<RunCells> {
+    let rows = |whole, before| -> Vec<RunCells> {
         let against = |run| if before { limit_change(run) } else { None };
-        runs.iter().map(|run| (came_to(run, whole), against(run))).collect()
+        runs.iter().map(|run| (outcome_cell(run, whole), against(run))).collect()
     };
     // Only what precedes a difference must leave its column free.
-    let column = |told: &[RunCells]| {
-        let with = told.iter().filter(|(_, differs)| differs.is_some());
+    let column = |rows: &[RunCells]| {
+        let with = rows.iter().filter(|(_, differs)| differs.is_some());
         with.map(|(outcome, _)| letters(outcome)).max().unwrap_or(0)
     };
-    let mut tellings =
-        [(true, true), (false, true), (false, false)].map(|(whole, before)| told(whole, before));
-    let shortest = &tellings[2];
-    let fits = |told: &Vec<RunCells>| {
+    let mut layouts =
+        [(true, true), (false, true), (false, false)].map(|(whole, before)| rows(whole, before));
+    let shortest = &layouts[2];
+    let fits = |rows: &Vec<RunCells>| {
         let name = if names > 0 { names + 2 } else { 0 };
         let left = 2 + ids + name + 2 + commands + 2 + targets + 2;
-        let known = column(told);
+        let known = column(rows);
         // The others would be as long.
-        let long = told.iter().zip(shortest).filter(|(one, shortest)| one != shortest);
+        let long = rows.iter().zip(shortest).filter(|(one, shortest)| one != shortest);
         let right = long.map(|((outcome, differs), _)| match differs {
             Some(differs) => known + 2 + letters(differs),
             None => letters(outcome),
         });
-        paper.is_none_or(|paper| left + right.max().unwrap_or(0) <= paper)
+        max_width.is_none_or(|max_width| left + right.max().unwrap_or(0) <= max_width)
     };
-    let nth = tellings.iter().position(fits).unwrap_or(2);
-    let told = std::mem::take(&mut tellings[nth]);
-    let known = column(&told);
+    let nth = layouts.iter().position(fits).unwrap_or(2);
+    let rows = std::mem::take(&mut layouts[nth]);
+    let known = column(&rows);
     let line = |(run, ((text, tone), differs)): (&RunSummary, RunCells)| {
         let target = shortened(&run.target, targets);
         let name = run.label.name.as_deref().unwrap_or_default();
@@ -71,12 +71,12 @@ pub fn list_lines(runs: &[RunSummary], paper: Option<usize>) -> Vec<Text> {
         }
         .with_span(Tone::Faint, tags)
     };
-    runs.iter().zip(told).map(line).collect()
+    runs.iter().zip(rows).map(line).collect()
 }
 
 /// How a run's limit differs from the previous run's.
 fn difference(run: &RunSummary) -> Option<(&PreviousLimit, Difference)> {
-    let before = run.before.as_ref()?;
+    let before = run.previous_limit.as_ref()?;
     let first = limit_figure(before.held, Some(before.lower), Some(before.upper))?;
     let upper = run.upper.filter(|_| !is_at_least(run));
     Some((before, limit_difference(first, limit_figure(run.held, run.lower, upper)?)?))
@@ -84,7 +84,7 @@ fn difference(run: &RunSummary) -> Option<(&PreviousLimit, Difference)> {
 
 /// The change of a run's limit since the previous run: `−8 %, sure`, `+2 %, could be noise`. Only significant changes are highlighted.
 pub fn limit_change(run: &RunSummary) -> Option<(String, Tone)> {
-    let (_, Difference { by, standing, .. }) = difference(run)?;
+    let (_, Difference { by, significance: standing, .. }) = difference(run)?;
     let (means, tone) = match standing {
         Significance::Better | Significance::Worse => ("sure", standing.tone()),
         Significance::Same => ("within noise", Tone::Faint),
@@ -115,11 +115,11 @@ fn answer_counts(answers: AnswerCounts) -> (String, Tone) {
 }
 
 /// `more threads: better by 38 %, larger pool: no difference`.
-fn by_arm(arms: &[ArmAnswer]) -> String {
+fn arm_answers(arms: &[ArmAnswer]) -> String {
     let said = arms.iter().map(|ArmAnswer { arm, answer, factor }| {
         let by = factor.filter(|_| matches!(answer, HypothesisAnswer::Better | HypothesisAnswer::Worse)).map(
             |factor| match (factor - 1.0).abs() {
-                _ if factor >= TWICE => format!(", ×{}", times(factor)),
+                _ if factor >= MIN_FACTOR => format!(", ×{}", times(factor)),
                 by => format!(" by {}", percent((by * 100.0).round() / 100.0)),
             },
         );
@@ -129,15 +129,15 @@ fn by_arm(arms: &[ArmAnswer]) -> String {
 }
 
 /// From this ratio on a factor reads better than percent.
-const TWICE: f64 = 1.95;
+const MIN_FACTOR: f64 = 1.95;
 
 /// A run's result, in a few words.
 pub fn result_words(run: &RunSummary) -> (String, Tone) {
-    came_to(run, true)
+    outcome_cell(run, true)
 }
 
 /// If `whole`, with its limit's interval, what a load carried, and all that a probe measured.
-fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
+fn outcome_cell(run: &RunSummary, whole: bool) -> (String, Tone) {
     let known = || run.answers.map_or_else(|| limit(run, "", whole), |answers| answer_counts(answers).0);
     let so_far = |word: &str| match known() {
         known if known.is_empty() => word.to_owned(),
@@ -153,8 +153,8 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
     }
     if let Some(answers) = run.answers {
         let (counts, tone) = answer_counts(answers);
-        let words = if whole && !run.arms.is_empty() { by_arm(&run.arms) } else { counts };
-        return match run.over.as_deref() {
+        let words = if whole && !run.arms.is_empty() { arm_answers(&run.arms) } else { counts };
+        return match run.experiment_end.as_deref() {
             Some("interrupted") => (format!("{words} (interrupted)"), Tone::Warn),
             Some("budget-spent") => (format!("{words} (time ran out)"), tone),
             _ => (words, tone),
@@ -164,13 +164,13 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
         return machine(run, verdict, whole);
     }
     let carried = run
-        .carried
+        .load_outcome
         .filter(|_| whole)
         .map(|told| format!(": {}", carried_words(run, told)))
         .unwrap_or_default();
     match (ended(run), run.goal_met) {
-        (Some(ended), _) => (limit(run, shortly(&ended), whole), tone(&ended, has_recurring_freezes(run))),
-        (None, Some(true)) => match run.stood_still {
+        (Some(ended), _) => (limit(run, end_word(&ended), whole), tone(&ended, has_recurring_freezes(run))),
+        (None, Some(true)) => match run.freezes {
             // A green result must not hide what the goal does not ask for.
             Some(still) => {
                 (format!("goal met ({}){carried}, but {}", run.goal, freeze_words(still)), Tone::Warn)
@@ -179,7 +179,7 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
         },
         (None, Some(false)) => {
             let lost = run.loss.map(|l| format!(", lost {}", Share(l))).unwrap_or_default();
-            let still = run.stood_still.map(|still| format!(", {}", freeze_words(still))).unwrap_or_default();
+            let still = run.freezes.map(|still| format!(", {}", freeze_words(still))).unwrap_or_default();
             (format!("goal not met ({}){carried}{lost}{still}", run.goal), Tone::Bad)
         }
         (None, None) if run.loss.is_some() => ("not trustworthy".to_owned(), Tone::Warn),
@@ -192,7 +192,7 @@ fn came_to(run: &RunSummary, whole: bool) -> (String, Tone) {
 /// `1,500/s, p99 790 µs`; `99 of 196/s answered, p99 2.5 s` if the target did not keep up.
 fn carried_words(run: &RunSummary, LoadOutcome { offered, answered, response_p99 }: LoadOutcome) -> String {
     let p99 = response_p99.map(|p99| format!(", p99 {p99}")).unwrap_or_default();
-    if answered.0 > offered.0 * KEPT_UP {
+    if answered.0 > offered.0 * KEEPS_UP_SHARE {
         return format!("{offered}{p99}");
     }
     let done = match ArrivalKind::from_run_kind(&RunKind::from(run.command.clone())) {
@@ -203,7 +203,7 @@ fn carried_words(run: &RunSummary, LoadOutcome { offered, answered, response_p99
 }
 
 /// From this share of arrivals answered on the target keeps up: what is in flight at the end is not late.
-const KEPT_UP: f64 = 0.98;
+const KEEPS_UP_SHARE: f64 = 0.98;
 
 /// What a search knows of its limit, so far or in the end, in its summary's words; in brackets why it is not known better.
 fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
@@ -213,8 +213,9 @@ fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
             let verb = ended(run).map_or("holds", |ended| holds(&ended, run.held, Some(lower), upper));
             let between = between(ended(run).as_ref(), Some(lower), upper).filter(|_| whole);
             // A row does not tell which trials froze.
-            let ours = run.stood_still.is_none().then_some(true);
-            let open = ended(run).and_then(|ended| open_limit_words(&ended, Some(lower), upper, ours));
+            let generator_limited = run.freezes.is_none().then_some(true);
+            let open =
+                ended(run).and_then(|ended| open_limit_words(&ended, Some(lower), upper, generator_limited));
             let open = open.map(|open| format!(": {open}")).unwrap_or_default();
             let more = if ended(run).is_none() && upper.is_none() { ", perhaps more" } else { "" };
             let in_trials =
@@ -227,7 +228,7 @@ fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
         (None, Some(upper)) => (format!("fails at {} {unit}", format_rate(upper)), String::new()),
         (None, None) => return why.to_owned(),
     };
-    let still = run.stood_still.filter(|_| has_recurring_freezes(run)).map(freeze_words).unwrap_or_default();
+    let still = run.freezes.filter(|_| has_recurring_freezes(run)).map(freeze_words).unwrap_or_default();
     let brackets = [between.as_str(), why, still.as_str()];
     let brackets = brackets.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
     if brackets.is_empty() { words } else { format!("{words} ({})", brackets.join("; ")) }
@@ -235,12 +236,12 @@ fn limit(run: &RunSummary, why: &str, whole: bool) -> String {
 
 /// Whether the target froze more than once: over many trials once is a hiccup.
 fn has_recurring_freezes(run: &RunSummary) -> bool {
-    run.stood_still.is_some_and(|still| still.times > 1)
+    run.freezes.is_some_and(|still| still.count > 1)
 }
 
 /// `the target froze 7 times, up to 900 ms`.
 fn freeze_words(still: FreezeSummary) -> String {
-    let FreezeSummary { times, longest } = still;
+    let FreezeSummary { count: times, longest } = still;
     let most = if times == 1 { " for" } else { ", up to" };
     format!(
         "the target {}{most} {}",
@@ -259,7 +260,7 @@ pub fn is_at_least(run: &RunSummary) -> bool {
 }
 
 /// Why a limit is unknown, or imprecise.
-fn shortly(ended: &SearchEnd) -> &'static str {
+fn end_word(ended: &SearchEnd) -> &'static str {
     match ended {
         SearchEnd::Converged | SearchEnd::MaxReached | SearchEnd::GeneratorLimit | SearchEnd::FleetFailed => {
             ""
@@ -384,11 +385,11 @@ fn run_value(run: &RunSummary) -> Value {
         "ended": run.search_ended,
         "goal_met": run.goal_met,
         "loss": run.loss.map(count),
-        "stood_still": run.stood_still.map(|still| json!({
-            "times": still.times,
+        "stood_still": run.freezes.map(|still| json!({
+            "times": still.count,
             "longest_seconds": still.longest.as_secs_f64(),
         })),
-        "load": run.carried.map(|carried| json!({
+        "load": run.load_outcome.map(|carried| json!({
             "offered_per_second": rate_value(carried.offered.0),
             "answered_per_second": rate_value(carried.answered.0),
             "response_p99_us": carried.response_p99.map(micros),
@@ -406,9 +407,9 @@ fn run_value(run: &RunSummary) -> Value {
             "answer": arm.answer,
             "factor": arm.factor.map(count),
         })).collect::<Vec<_>>(),
-        "over": run.over,
+        "over": run.experiment_end,
         "verdict": run.verdict,
-        "alike": run.alike,
+        "alike": run.comparable_key,
         "before": before_json(run),
     })
 }

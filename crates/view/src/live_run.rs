@@ -7,13 +7,13 @@ use diagnosis::{ObservedRun, diagnose, diagnose_ongoing};
 use record::{Event, Purpose};
 
 /// A long load is diagnosed again every so many seconds.
-const EVERY: u32 = 10;
+const DIAGNOSIS_INTERVAL: u32 = 10;
 
 /// A run in progress, for display: its page, and what that only says at the end.
 #[derive(Debug, Clone, Default)]
 pub struct LiveRun {
     /// Its page so far.
-    pub pages: PageBuilder,
+    pub page: PageBuilder,
     recording: ObservedRun,
     suspected: Option<Text>,
     begun_unix_ms: u64,
@@ -22,20 +22,22 @@ pub struct LiveRun {
 impl LiveRun {
     /// Folds events that all arrive at once.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>, now_unix_ms: u64) -> Self {
-        let mut ongoing = Self::default();
-        events.into_iter().for_each(|event| ongoing.fold(event, now_unix_ms));
-        ongoing
+        let mut live_run = Self::default();
+        events.into_iter().for_each(|event| live_run.fold(event, now_unix_ms));
+        live_run
     }
 
     /// Folds the next event, received at `now_unix_ms`.
     pub fn fold(&mut self, event: &Event, now_unix_ms: u64) {
-        self.pages.fold(event);
-        self.pages.run.running = self.pages.run.end.is_none();
+        self.page.fold(event);
+        self.page.run.running = self.page.run.end.is_none();
         self.recording.fold(event);
         match event {
             Event::Probing { .. } => self.begun_unix_ms = now_unix_ms,
             Event::TrialDone { .. } if self.is_bad() => self.set_suspected(diagnose(&self.recording)),
-            Event::SliceDone { slice, .. } if self.is_long() && slice.index % EVERY == EVERY - 1 => {
+            Event::SliceDone { slice, .. }
+                if self.is_long() && slice.index % DIAGNOSIS_INTERVAL == DIAGNOSIS_INTERVAL - 1 =>
+            {
                 self.set_suspected(diagnose_ongoing(&self.recording));
             }
             _ => {}
@@ -43,11 +45,11 @@ impl LiveRun {
     }
 
     fn is_bad(&self) -> bool {
-        self.pages.run.trials.last().is_some_and(|trial| TrialState::from_trial(trial) == TrialState::Bad)
+        self.page.run.trials.last().is_some_and(|trial| TrialState::from_trial(trial) == TrialState::Bad)
     }
 
     fn is_long(&self) -> bool {
-        self.pages.run.current.as_ref().is_some_and(|current| current.purpose == Purpose::Load)
+        self.page.run.current.as_ref().is_some_and(|current| current.purpose == Purpose::Load)
     }
 
     /// An earlier suspicion stays until there is another.

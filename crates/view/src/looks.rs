@@ -5,15 +5,15 @@ use record::watch::{ApplicationFrame, CloserLook, StackGroup};
 use units::{Nanos, grouped};
 
 /// Thread groups, blocked sessions and statements shown per inspection.
-const SHOWN: usize = 8;
+const MAX_SHOWN: usize = 8;
 
 /// All inspections, at any place.
-pub(crate) fn looks(view: &RunView) -> impl Iterator<Item = Text> {
-    view.places.iter().flat_map(|place| place.looks.iter().flat_map(look))
+pub(crate) fn closer_look_lines(view: &RunView) -> impl Iterator<Item = Text> {
+    view.places.iter().flat_map(|place| place.closer_looks.iter().flat_map(look_lines))
 }
 
 /// Formats one inspection.
-pub(crate) fn look(look: &CloserLook) -> Vec<Text> {
+pub(crate) fn look_lines(look: &CloserLook) -> Vec<Text> {
     match look {
         CloserLook::Threads { pid, took_ns, at } => {
             let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
@@ -62,9 +62,9 @@ pub(crate) fn look(look: &CloserLook) -> Vec<Text> {
 
 /// The first items, a line each, and how many more there are.
 fn listed<T>(head: String, all: &[T], line: impl Fn(&T) -> String) -> Vec<Text> {
-    let left = all.len().saturating_sub(SHOWN);
+    let left = all.len().saturating_sub(MAX_SHOWN);
     let more = Text::empty_at_depth(2).with_span(Tone::Faint, format!("and {} more", grouped(left as u64)));
-    let shown = all.iter().take(SHOWN).map(|one| Text::empty_at_depth(2).with_plain(line(one)));
+    let shown = all.iter().take(MAX_SHOWN).map(|one| Text::empty_at_depth(2).with_plain(line(one)));
     std::iter::once(Text::empty_at_depth(1).with_plain(head))
         .chain(shown)
         .chain((left > 0).then_some(more))

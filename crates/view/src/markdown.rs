@@ -8,25 +8,26 @@ use crate::wording::{collapse_blanks, xml_entity};
 use units::Moment;
 
 /// Id of the section on how the run was made.
-const MADE: &str = "run";
+const RUN_SECTION: &str = "run";
 
 /// Renders a document's texts and tables; `image` is the address of the image made by [`crate::svg()`].
 pub fn markdown(front: &PageFront, image: Option<&str>) -> String {
-    let PageFront { head, verdict, chain, doubts, sections, .. } = front;
+    let PageFront { head, verdict, chain, doubts: caveats, sections, .. } = front;
     let mut blocks = vec![format!("# {}", escape(&head.title()))];
     blocks.extend(verdict.iter().map(paragraph));
-    blocks.extend(way(chain));
+    blocks.extend(request_path(chain));
     if let Some(image) = image {
         let caption: Vec<String> =
             front.pictures.iter().map(|chart| format!("{}: {}", chart.title, chart.note)).collect();
         blocks.push(format!("![{}]({})", escape(&caption.join(". ")), address(image)));
     }
-    if !doubts.is_empty() {
-        let doubts: Vec<String> = doubts.iter().map(|doubt| format!("- {}", escape(&doubt.text))).collect();
-        blocks.extend(["## Doubts".to_owned(), doubts.join("\n")]);
+    if !caveats.is_empty() {
+        let caveats: Vec<String> =
+            caveats.iter().map(|caveat| format!("- {}", escape(&caveat.text))).collect();
+        blocks.extend(["## Doubts".to_owned(), caveats.join("\n")]);
     }
     for section in sections {
-        blocks.extend(if section.id == MADE {
+        blocks.extend(if section.id == RUN_SECTION {
             run_section(head, section)
         } else {
             section_markdown(section)
@@ -37,7 +38,7 @@ pub fn markdown(front: &PageFront, image: Option<&str>) -> String {
 }
 
 /// The request path, and what was observed on it.
-fn way(chain: &[StationBox]) -> Vec<String> {
+fn request_path(chain: &[StationBox]) -> Vec<String> {
     let name = |station: &StationBox| match station.tone {
         Tone::Bad => format!("{} (gave first)", strong(&station.name)),
         _ => escape(&station.name),

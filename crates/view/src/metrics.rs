@@ -35,11 +35,11 @@ pub const LABELS: [&str; 4] = ["run", "command", "name", "target"];
 pub struct RunMetrics {
     view: RunView,
     /// All finished trials, merged.
-    done: Slice,
+    finished: Slice,
     /// The current trial: what it measured is reported once more at its end, with what was decided since.
-    now: Slice,
-    last: Option<LastSecond>,
-    seen: TargetMetrics,
+    current: Slice,
+    last_second: Option<LastSecond>,
+    target: TargetMetrics,
 }
 
 /// All metrics of a run at one moment.
@@ -87,19 +87,19 @@ impl RunMetrics {
         self.view.seconds.clear();
         match event {
             Event::TrialStarted { .. } => {
-                let cut_short = std::mem::take(&mut self.now);
-                add(&mut self.done, &cut_short);
+                let cut_short = std::mem::take(&mut self.current);
+                add(&mut self.finished, &cut_short);
             }
             Event::SliceDone { slice, .. } => {
-                add(&mut self.now, slice);
-                self.last = Some(LastSecond::of(slice, self.last.as_ref()));
+                add(&mut self.current, slice);
+                self.last_second = Some(LastSecond::of(slice, self.last_second.as_ref()));
             }
             Event::TrialDone { result, .. } => {
-                add(&mut self.done, &result.total);
-                self.now = Slice::default();
+                add(&mut self.finished, &result.total);
+                self.current = Slice::default();
             }
-            Event::WatchStarted { place, watched } => self.seen.set_watched(place, watched),
-            Event::Observed { place, window, .. } => self.seen.add_window(place, window),
+            Event::WatchStarted { place, watched } => self.target.set_watched(place, watched),
+            Event::Observed { place, window, .. } => self.target.add_window(place, window),
             _ => {}
         }
     }
@@ -114,11 +114,11 @@ impl RunMetrics {
         samples.count(&family::INFO, &[&started.version, &started.goal, &started.machine.host, part_of], 1);
         samples.count(&family::RUNNING, &[], goes_on);
         samples.number(&family::STARTED, &[], started.at_unix_ms as f64 / 1000.0);
-        let mut total = self.done.clone();
-        add(&mut total, &self.now);
-        load::add_samples(&total, self.last.as_ref(), &mut samples);
+        let mut total = self.finished.clone();
+        add(&mut total, &self.current);
+        load::add_samples(&total, self.last_second.as_ref(), &mut samples);
         search::add_samples(&self.view, &mut samples);
-        self.seen.add_samples(&mut samples);
+        self.target.add_samples(&mut samples);
         Some(Snapshot {
             labels: [
                 started.id.0.clone(),

@@ -9,11 +9,11 @@ use stats::Estimate;
 use units::{Nanos, grouped};
 
 /// Maximum functions in a table.
-const SHOWN: usize = 10;
+const MAX_SHOWN: usize = 10;
 /// Maximum modules without symbols mentioned.
-const NAMELESS: usize = 3;
+const MAX_UNNAMED: usize = 3;
 /// A smaller unseen share of the samples changes no figure.
-const LITTLE: f64 = 0.01;
+const NEGLIGIBLE_SHARE: f64 = 0.01;
 
 /// A run's profiles under one heading; if two, each table names its side of the limit.
 pub(crate) fn section(view: &RunView) -> Section {
@@ -125,8 +125,8 @@ fn percent(estimate: Option<Estimate>) -> String {
 
 fn own(profile: &Profile, tally: &Tally) -> TextTable {
     let mut table = functions(profile, "itself", "with what it calls").titled("by what they do themselves");
-    for SampleCount { of, own, total, .. } in
-        tally.by_own().into_iter().filter(|portion| portion.own > 0).take(SHOWN)
+    for SampleCount { index: of, own, total, .. } in
+        tally.by_own().into_iter().filter(|portion| portion.own > 0).take(MAX_SHOWN)
     {
         function(&mut table, profile, of, (estimate(tally.share(own)), own), percent(tally.share(total)));
     }
@@ -137,8 +137,8 @@ fn own(profile: &Profile, tally: &Tally) -> TextTable {
 fn total(profile: &Profile, tally: &Tally) -> TextTable {
     let title = "with what they call, but for those that only lead to another";
     let mut table = functions(profile, "with what it calls", "itself").titled(title);
-    for SampleCount { of, own, total, .. } in
-        tally.by_total().into_iter().filter(|portion| !portion.is_pass_through()).take(SHOWN)
+    for SampleCount { index: of, own, total, .. } in
+        tally.by_total().into_iter().filter(|portion| !portion.is_pass_through()).take(MAX_SHOWN)
     {
         function(&mut table, profile, of, (estimate(tally.share(total)), total), percent(tally.share(own)));
     }
@@ -164,7 +164,7 @@ fn function(table: &mut TextTable, profile: &Profile, of: u32, first: (String, u
 
 fn modules(profile: &Profile, tally: &Tally) -> TextTable {
     let mut table = TextTable::new(&["module", "itself", "with what it calls"]).titled("by module");
-    for SampleCount { of, own, total, .. } in tally.modules_by_own().into_iter().take(SHOWN) {
+    for SampleCount { index: of, own, total, .. } in tally.modules_by_own().into_iter().take(MAX_SHOWN) {
         let name = profile.modules.get(of as usize).map_or("", |module| &module.name);
         let cells = [short(name), estimate(tally.share(own)), percent(tally.share(total))];
         table.push_row(cells.map(|cell| (cell, Tone::Plain)));
@@ -188,7 +188,7 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
     let of_all = |count: u64| count as f64 / tally.samples.max(1) as f64;
     let mut lines = Vec::new();
     let mut tell = |count: u64, what: &str| {
-        if of_all(count) >= LITTLE {
+        if of_all(count) >= NEGLIGIBLE_SHARE {
             lines.push(warn(format!("{} of the stacks {what}", percent(tally.share(count)))));
         }
     };
@@ -211,11 +211,11 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
         ));
     }
     let nameless = tally.modules_by_own().into_iter().filter_map(|portion| {
-        let module = profile.modules.get(portion.of as usize)?;
+        let module = profile.modules.get(portion.index as usize)?;
         let why = module.nameless.as_ref()?;
-        (of_all(portion.own) >= LITTLE).then(|| Text::plain(more(&module.name, why)))
+        (of_all(portion.own) >= NEGLIGIBLE_SHARE).then(|| Text::plain(more(&module.name, why)))
     });
-    lines.extend(nameless.take(NAMELESS));
+    lines.extend(nameless.take(MAX_UNNAMED));
     lines
 }
 

@@ -10,15 +10,15 @@ use record::{Event, Outcome, Purpose, RampProgress, Slice, TableStart};
 use units::{Nanos, Rate, grouped};
 
 /// Report interval of a long load.
-const EVERY: Nanos = Nanos::from_secs(5);
+const REPORT_INTERVAL: Nanos = Nanos::from_secs(5);
 /// Loads up to this length report only their end.
-const LONG: Nanos = Nanos::from_secs(15);
+const LONG_LOAD: Nanos = Nanos::from_secs(15);
 
 /// A run as log lines: one per trial, per change of the bounds, and every five seconds of long loads. The run's state is in its view; this
 /// holds the seconds not yet reported.
 #[derive(Debug, Clone, Default)]
 pub struct ProgressLog {
-    since: Slice,
+    unreported: Slice,
 }
 
 impl ProgressLog {
@@ -37,35 +37,36 @@ impl ProgressLog {
     fn of_load(&mut self, before: &RunView, event: &Event) -> Option<Text> {
         match event {
             Event::TrialStarted { .. } => {
-                self.since = Slice::default();
+                self.unreported = Slice::default();
                 None
             }
             Event::SliceDone { slice, .. } => {
                 let long = |current: &&CurrentLoad| {
-                    current.purpose == Purpose::Load || current.planned.is_none_or(|planned| planned > LONG)
+                    current.purpose == Purpose::Load
+                        || current.planned.is_none_or(|planned| planned > LONG_LOAD)
                 };
                 let current = before.current.as_ref().filter(long)?;
-                self.since.merge_after(slice);
+                self.unreported.merge_after(slice);
                 // Slices vary a little around a second; allow half of one.
-                if (self.since.elapsed + Nanos::from_millis(500)) < EVERY {
+                if (self.unreported.elapsed + Nanos::from_millis(500)) < REPORT_INTERVAL {
                     return None;
                 }
                 let at = current.total.elapsed + slice.elapsed;
-                Some(stretch(at, &std::mem::take(&mut self.since)))
+                Some(stretch(at, &std::mem::take(&mut self.unreported)))
             }
             Event::TrialDone { trial, result, judgement } => {
-                Some(trial_line(&Trial::done(*trial, before.words(), result, judgement)))
+                Some(trial_line(&Trial::done(*trial, before.arrival_kind(), result, judgement)))
             }
-            Event::Bounds { making: Some(making), .. } if before.making.is_none() => {
-                Some(generator_limit::so_far(Text::plain(format!("{:5}→ ", "")), before, making))
+            Event::Bounds { making: Some(making), .. } if before.generator_capacity.is_none() => {
+                Some(generator_limit::capacity_line(Text::plain(format!("{:5}→ ", "")), before, making))
             }
             Event::Bounds { limits, .. } => {
-                let strict = limits.first()?;
-                let bounds = (strict.lower, strict.upper);
+                let strict_limit = limits.first()?;
+                let bounds = (strict_limit.lower, strict_limit.upper);
                 if bounds == before.limits.first().map_or((None, None), |limit| (limit.lower, limit.upper)) {
                     return None;
                 }
-                let unit = &strict.unit;
+                let unit = &strict_limit.unit;
                 let text = match bounds {
                     (Some(lower), Some(upper)) => {
                         format!("between {} and {} {unit}", format_rate(lower), format_rate(upper))
@@ -83,7 +84,7 @@ impl ProgressLog {
             }
             Event::WatchStarted { place, watched } => {
                 let text = who_is_watched(watched);
-                let before = before.place(place).map(|before| who_is_watched(&before.watched));
+                let before = before.place(place).map(|before| who_is_watched(&before.coverage));
                 let head = if place.is_empty() { String::new() } else { format!("on {place}: ") };
                 let tone = if watched.lost.is_some() { Tone::Warn } else { Tone::Faint };
                 (before.as_ref() != Some(&text)).then(|| Text::new(tone, format!("{head}{text}")))
@@ -91,11 +92,11 @@ impl ProgressLog {
             Event::Probing(TableStart { table, figures, expected }) => {
                 Some(Text::new(Tone::Faint, format!("{table}: {figures} figures, about {expected}")))
             }
-            Event::Forecast { rooms } => rooms.first().map(|room| {
-                let text = match room.threads {
+            Event::Forecast { rooms } => rooms.first().map(|system_limit| {
+                let text = match system_limit.threads {
                     Some(threads) => format!(
                         "{} allows {} more threads, the least of all limits",
-                        room.name,
+                        system_limit.name,
                         grouped(threads)
                     ),
                     None => "no limit is known".to_owned(),
@@ -116,18 +117,18 @@ impl ProgressLog {
 }
 
 fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
-    let Some(names) = DesignLookup::of(before) else { return Vec::new() };
+    let Some(lookup) = DesignLookup::of(before) else { return Vec::new() };
     match event {
-        Event::VisitStarted(visiting) => vec![experiment::start_begun_line(&names, visiting)],
-        Event::Visited { visit } => vec![experiment::start_done_line(&names, visit).indented()],
+        Event::VisitStarted(visiting) => vec![experiment::start_begun_line(&lookup, visiting)],
+        Event::Visited { visit } => vec![experiment::start_done_line(&lookup, visit).indented()],
         // Same state as after the last block.
         Event::Stands { standing }
-            if before.standing.as_ref().is_none_or(|before| before.judged != standing.judged) =>
+            if before.experiment_state.as_ref().is_none_or(|before| before.judged != standing.judged) =>
         {
-            experiment::standing_lines(&names, standing)
+            experiment::standing_lines(&lookup, standing)
         }
         Event::Resumed { .. } => {
-            let made = experiment::number_of(names.visits.len(), "start");
+            let made = experiment::number_of(lookup.all_starts.len(), "start");
             vec![Text::new(Tone::Strong, format!("resumed; {made} made already"))]
         }
         _ => Vec::new(),
@@ -135,7 +136,7 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
 }
 
 /// Prefix of a watcher in the target's own pod.
-const INSIDE: &str = "inside:";
+const IN_POD_PREFIX: &str = "inside:";
 
 /// Who is watched, and what of them is not observable.
 fn who_is_watched(watched: &WatchCoverage) -> String {
@@ -151,7 +152,7 @@ fn who_is_watched(watched: &WatchCoverage) -> String {
     } else {
         format!("watching {}", names.join(", "))
     };
-    let text = if watched.on.starts_with(INSIDE) {
+    let text = if watched.on.starts_with(IN_POD_PREFIX) {
         format!("{text}, from a container that stays in its pod's record until the pod goes")
     } else {
         text

@@ -4,22 +4,22 @@ use crate::RunView;
 use record::GeneratorCapacity;
 
 /// From this share of requests with a connection of their own on, connections dominate the cost.
-const CONNECTS: f64 = 0.5;
+const CONNECTION_SHARE: f64 = 0.5;
 /// From this share of time that the loops wait for a processor on, others compete for it.
-const WAITS: f64 = 0.1;
+const WAIT_SHARE: f64 = 0.1;
 /// Up to this many processors none can be set aside: the target, or others at work, need them.
-const FEW: u32 = 2;
+const FEW_PROCESSORS: u32 = 2;
 
 /// A clause: what can be done on this machine, given what torment lacks.
-pub(crate) fn remedy(view: &RunView, making: Option<&GeneratorCapacity>) -> String {
+pub(crate) fn remedy(view: &RunView, capacity: Option<&GeneratorCapacity>) -> String {
     let cpus = view.started.as_ref().map_or(0, |started| started.machine.cpus);
-    let waits = making.is_none_or(|making| making.waited >= WAITS);
-    if making.is_some_and(is_of_connections) {
+    let waits = capacity.is_none_or(|capacity| capacity.waited >= WAIT_SHARE);
+    if capacity.is_some_and(is_of_connections) {
         "reuse connections (keep-alive): most requests open one of their own, which is most of that cost"
             .to_owned()
     } else if !view.fleet.is_empty() {
         "spread the load over more machines (--on)".to_owned()
-    } else if (1..=FEW).contains(&cpus) {
+    } else if (1..=FEW_PROCESSORS).contains(&cpus) {
         let s = if cpus == 1 { "" } else { "s" };
         format!("generate the load on another machine (--on ssh:HOST): this one has only {cpus} processor{s}")
     } else if waits {
@@ -34,7 +34,7 @@ pub(crate) fn remedy(view: &RunView, making: Option<&GeneratorCapacity>) -> Stri
 /// Which processors torment lacks, as [`remedy`] advises.
 pub(crate) fn processors(view: &RunView) -> &'static str {
     let cpus = view.started.as_ref().map_or(0, |started| started.machine.cpus);
-    if view.fleet.is_empty() && !(1..=FEW).contains(&cpus) {
+    if view.fleet.is_empty() && !(1..=FEW_PROCESSORS).contains(&cpus) {
         "each further processor for torment"
     } else {
         "each processor there"
@@ -42,6 +42,6 @@ pub(crate) fn processors(view: &RunView) -> &'static str {
 }
 
 /// Whether its cost is mostly new connections.
-pub(crate) fn is_of_connections(making: &GeneratorCapacity) -> bool {
-    making.waited < WAITS && making.connects >= CONNECTS
+pub(crate) fn is_of_connections(capacity: &GeneratorCapacity) -> bool {
+    capacity.waited < WAIT_SHARE && capacity.connects >= CONNECTION_SHARE
 }

@@ -16,7 +16,7 @@ use units::{Nanos, Rate};
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurrentLoad {
     /// The kind of its arrivals.
-    pub words: ArrivalKind,
+    pub arrival_kind: ArrivalKind,
     /// Counted from 1.
     pub number: u32,
     /// Its purpose.
@@ -36,7 +36,7 @@ impl CurrentLoad {
     pub fn cut_short(&self) -> Trial {
         Trial {
             number: self.number,
-            words: self.words,
+            arrival_kind: self.arrival_kind,
             purpose: self.purpose,
             rate: self.rate,
             planned: self.planned,
@@ -58,7 +58,7 @@ pub struct TimeSpan {
     /// Start, in seconds since the run began.
     pub from: f64,
     /// Length.
-    pub passed: Nanos,
+    pub length: Nanos,
 }
 
 impl TimeSpan {
@@ -69,7 +69,7 @@ impl TimeSpan {
 
     /// End, in seconds since the run began.
     pub fn to(self) -> f64 {
-        self.after(self.passed)
+        self.after(self.length)
     }
 }
 
@@ -83,7 +83,7 @@ pub enum ReportKind {
     /// `torment try`.
     Experiment,
     /// `torment probe`.
-    Sheet,
+    Probe,
     /// `torment profile`.
     Profile,
     /// `torment find threads`.
@@ -98,11 +98,11 @@ pub struct WatchedPlace {
     /// The machine's name; empty: torment's own.
     pub name: String,
     /// What is watched there.
-    pub watched: WatchCoverage,
+    pub coverage: WatchCoverage,
     /// Each trial's observations, as one window; 0 is outside trials.
     pub trials: BTreeMap<u32, Window>,
     /// One-off inspections.
-    pub looks: Vec<CloserLook>,
+    pub closer_looks: Vec<CloserLook>,
 }
 
 impl WatchedPlace {
@@ -120,13 +120,13 @@ pub struct RunView {
     /// The current load, or the one cut short.
     pub current: Option<CurrentLoad>,
     /// Each trial's time span, including its drain.
-    pub stretches: BTreeMap<u32, TimeSpan>,
+    pub trial_spans: BTreeMap<u32, TimeSpan>,
     /// Finished trials.
     pub trials: Vec<Trial>,
     /// A search's current bounds, strict goal first.
     pub limits: Vec<Limit>,
     /// The generator's capacity, if known to be a search's limit.
-    pub making: Option<GeneratorCapacity>,
+    pub generator_capacity: Option<GeneratorCapacity>,
     /// Caveats about the whole run.
     pub caveats: Vec<Caveat>,
     /// The last seconds of load, oldest first.
@@ -136,31 +136,31 @@ pub struct RunView {
     /// What gave first.
     pub diagnosis: Option<Diagnosis>,
     /// Detects freezes of the target.
-    pub stillness: FreezeDetector,
+    pub freeze_detector: FreezeDetector,
     /// The processes that make the load together; empty if only one.
     pub fleet: Vec<FleetMember>,
     /// Lost members, each with its trial.
-    pub lost: Vec<(u32, LostMember)>,
+    pub lost_members: Vec<(u32, LostMember)>,
     /// An experiment's design.
     pub design: Option<Design>,
     /// An experiment's completed starts.
-    pub visits: Vec<ArmStart>,
+    pub starts: Vec<ArmStart>,
     /// The current start.
-    pub visiting: Option<OngoingStart>,
+    pub ongoing_start: Option<OngoingStart>,
     /// An experiment's state.
-    pub standing: Option<ExperimentState>,
+    pub experiment_state: Option<ExperimentState>,
     /// Output of programs that the plan started.
     pub logs: Vec<ProgramLog>,
     /// The machine's conditions.
     pub conditions: Option<Conditions>,
     /// Tables of figures begun so far.
-    pub probing: Vec<TableStart>,
+    pub table_starts: Vec<TableStart>,
     /// The machine's figures.
-    pub measured: Vec<Figure>,
+    pub figures: Vec<Figure>,
     /// What they mean together: table and sentence.
     pub notes: Vec<(String, String)>,
     /// Limits on the number of tasks.
-    pub rooms: Vec<SystemLimit>,
+    pub system_limits: Vec<SystemLimit>,
     /// How tasks were created and released.
     pub ramp: Vec<RampProgress>,
     /// On-CPU profiles.
@@ -188,7 +188,7 @@ impl RunView {
             Some(Verdict::Limits { .. }) => return ReportKind::Search,
             Some(Verdict::Answers { .. }) => return ReportKind::Experiment,
             Some(Verdict::Goal { .. }) => return ReportKind::Load,
-            Some(Verdict::Sheet { .. }) => return ReportKind::Sheet,
+            Some(Verdict::Sheet { .. }) => return ReportKind::Probe,
             Some(Verdict::Profiled { .. }) => return ReportKind::Profile,
             Some(Verdict::Tasks { .. }) => return ReportKind::Tasks,
             Some(Verdict::WorkingSet { .. }) => return ReportKind::WorkingSet,
@@ -196,7 +196,7 @@ impl RunView {
         }
         match self.started.as_ref().map(|started| &started.command) {
             Some(RunKind::Try) => ReportKind::Experiment,
-            Some(RunKind::Probe) => ReportKind::Sheet,
+            Some(RunKind::Probe) => ReportKind::Probe,
             Some(RunKind::Profile) => ReportKind::Profile,
             Some(RunKind::FindThreads) => ReportKind::Tasks,
             Some(RunKind::FindWorkingSet) => ReportKind::WorkingSet,
@@ -207,7 +207,7 @@ impl RunView {
     }
 
     /// What arrives, and what is raised.
-    pub fn words(&self) -> ArrivalKind {
+    pub fn arrival_kind(&self) -> ArrivalKind {
         self.started
             .as_ref()
             .map_or_else(ArrivalKind::default, |started| ArrivalKind::from_run_kind(&started.command))
@@ -235,12 +235,12 @@ impl RunView {
 
     /// Whether torment was the limit: the figures are then its own.
     pub(crate) fn is_generator_limited(&self) -> bool {
-        self.search_ended() == Some(&SearchEnd::GeneratorLimit) && !freezes::explain_lateness(self)
+        self.search_ended() == Some(&SearchEnd::GeneratorLimit) && !freezes::is_lateness_by_freezes(self)
     }
 
     /// Whether the run has this caveat.
-    pub(crate) fn has_caveat(&self, doubt: &CaveatKind) -> bool {
-        self.caveats.iter().any(|caveat| caveat.doubt == *doubt)
+    pub(crate) fn has_caveat(&self, kind: &CaveatKind) -> bool {
+        self.caveats.iter().any(|caveat| caveat.doubt == *kind)
     }
 
     /// Whether the target slowed down steadily: then no limit lasts.
@@ -267,7 +267,7 @@ impl RunView {
 
     /// The first place at which a process of the target was found.
     pub fn main_place(&self) -> Option<&WatchedPlace> {
-        self.places.iter().find(|place| place.watched.has_processes()).or(self.places.first())
+        self.places.iter().find(|place| place.coverage.has_processes()).or(self.places.first())
     }
 
     /// Whether it is the only place.
@@ -277,7 +277,7 @@ impl RunView {
 
     /// The target's freezes: number, lengths, and what it did meanwhile; `None` if it did not freeze.
     pub fn freezes(&self) -> Option<Freezes> {
-        self.stillness.freezes()
+        self.freeze_detector.freezes()
     }
 
     /// Total time under load, of all trials.

@@ -7,14 +7,14 @@ use crate::wording::format_rate;
 use units::{Bytes, Nanos, Share, grouped};
 
 /// Margin beyond the outermost values, as a share of the range shown.
-const AIR: f64 = 0.06;
+const MARGIN: f64 = 0.06;
 /// Axes start at zero if the smallest value is below this share of the largest.
 const NEAR_ZERO: f64 = 0.35;
 /// Below this many seconds fractions of a nanosecond are shown.
-const BRIEF: f64 = 99.95e-9;
+const SUB_NANOSECOND: f64 = 99.95e-9;
 
 /// Clock-like tick steps, in seconds.
-const CLOCK: [f64; 16] = [
+const CLOCK_STEPS: [f64; 16] = [
     2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0, 43_200.0,
     DAY,
 ];
@@ -44,15 +44,15 @@ impl Scale {
     pub fn of(axis: &Axis, values: impl Iterator<Item = f64>) -> Self {
         let Self { unit, log, mut low, mut high } = Self::tight(axis, values);
         match (unit, log) {
-            (AxisUnit::Share, _) => (low, high) = (-AIR, 1.0 + AIR),
+            (AxisUnit::Share, _) => (low, high) = (-MARGIN, 1.0 + MARGIN),
             (_, true) => {
                 // Ratios lie close together.
                 let least = if unit == AxisUnit::Ratio { 1.02 } else { 1.2 };
-                let air = (high / low).powf(AIR).max(least);
+                let air = (high / low).powf(MARGIN).max(least);
                 (low, high) = (low / air, high * air);
             }
             _ => {
-                let air = if high > low { (high - low) * AIR } else { high.abs().max(1.0) * AIR };
+                let air = if high > low { (high - low) * MARGIN } else { high.abs().max(1.0) * MARGIN };
                 low = if low >= 0.0 && low < NEAR_ZERO * high { 0.0 } else { low - air };
                 high += air;
             }
@@ -114,7 +114,7 @@ impl Scale {
     }
 
     fn times(&self, least: f64) -> Vec<f64> {
-        let step = CLOCK.into_iter().find(|step| *step >= least).unwrap_or(DAY * (least / DAY).ceil());
+        let step = CLOCK_STEPS.into_iter().find(|step| *step >= least).unwrap_or(DAY * (least / DAY).ceil());
         let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
         (first..=last).map(|tick| tick as f64 * step).collect()
     }
@@ -138,7 +138,7 @@ impl Scale {
     pub fn words(&self, value: f64) -> String {
         match self.unit {
             AxisUnit::PerSecond => format_rate(value),
-            AxisUnit::Seconds if value > 0.0 && value < BRIEF => {
+            AxisUnit::Seconds if value > 0.0 && value < SUB_NANOSECOND => {
                 format!("{} ns", short(&format!("{:.1}", value * 1e9)))
             }
             AxisUnit::Time if value == 0.0 => "0 s".to_owned(),

@@ -5,7 +5,7 @@ use crate::{LoadSecond, RunView, Text, Tone, Trial, TrialState};
 use units::{Nanos, Rate};
 
 /// Fewer seconds make no curve.
-const FEWEST: usize = 5;
+const MIN_SECONDS: usize = 5;
 const WIDTH: usize = 60;
 
 /// Characters for curves.
@@ -45,7 +45,7 @@ impl Glyphs {
 /// than five seconds.
 pub fn sparklines(view: &RunView, glyphs: Glyphs) -> Vec<Text> {
     let seconds: Vec<&LoadSecond> = view.seconds.iter().filter(|second| second.is_whole()).collect();
-    if seconds.len() < FEWEST {
+    if seconds.len() < MIN_SECONDS {
         return Vec::new();
     }
     let time = seconds.iter().fold(Nanos::ZERO, |sum, second| sum + second.elapsed);

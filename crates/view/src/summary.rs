@@ -12,7 +12,7 @@ mod working_set;
 
 pub use tasks::thread_limit_lines;
 
-pub(crate) use generator_limit::full_too;
+pub(crate) use generator_limit::target_near_limit;
 pub(crate) use limit::{between, holds, open_limit_words, tone};
 pub(crate) use load::figures;
 pub(crate) use probe::{conditions_words, machine_words, usage_line as sheet_usage_line};
@@ -30,7 +30,7 @@ use stats::binomial_upper_bound;
 use units::{Share, grouped};
 
 /// Fewer requests say nothing of a rate: a loss of one in thirty may go unseen.
-const LITTLE: u64 = 100;
+const FEW_REQUESTS: u64 = 100;
 /// Confidence of a bound stated beside a count.
 const CONFIDENCE: f64 = 0.95;
 
@@ -46,14 +46,14 @@ pub fn summary(view: &RunView) -> Vec<Text> {
         ReportKind::Experiment => experiment::lines(view),
         ReportKind::Search => search::lines(view),
         ReportKind::Load => load::lines(view),
-        ReportKind::Sheet => probe::lines(view),
+        ReportKind::Probe => probe::lines(view),
         ReportKind::Profile => profile::lines(view),
         ReportKind::Tasks => tasks::lines(view),
         ReportKind::WorkingSet => working_set::lines(view),
     };
     lines.extend(body);
-    if matches!(view.kind(), ReportKind::Search | ReportKind::Load) && !view.measured.is_empty() {
-        lines.extend(tables(&view.measured, &view.notes));
+    if matches!(view.kind(), ReportKind::Search | ReportKind::Load) && !view.figures.is_empty() {
+        lines.extend(tables(&view.figures, &view.notes));
         lines.push(Text::empty());
     }
     // A search's verdict has a line of them, and `explain` the rest.
@@ -89,7 +89,7 @@ pub(crate) fn headline(view: &RunView) -> Vec<Text> {
         ReportKind::Experiment => experiment::headline_lines(view),
         ReportKind::Search => search::headline_lines(view),
         ReportKind::Load => load::headline(view, view.load().as_ref()),
-        ReportKind::Sheet => probe::headline_lines(view),
+        ReportKind::Probe => probe::headline_lines(view),
         ReportKind::Profile => profile::headline_lines(view),
         ReportKind::Tasks => tasks::headline_lines(view),
         ReportKind::WorkingSet => working_set::headline_lines(view),
@@ -115,9 +115,9 @@ fn unfinished(view: &RunView) -> Option<Text> {
 }
 
 /// Certainty as a statement about n: a share is never zero, only below something.
-fn loss_bound_words(words: ArrivalKind, bad: u64, due: u64) -> String {
+fn loss_bound_words(arrivals: ArrivalKind, bad: u64, due: u64) -> String {
     let below = Share(binomial_upper_bound(bad, due, CONFIDENCE));
-    format!("{} of {} bad: below {} at 95 % confidence", grouped(bad), words.count(due), two_digits(below))
+    format!("{} of {} bad: below {} at 95 % confidence", grouped(bad), arrivals.count(due), two_digits(below))
 }
 
 /// A share to two significant digits, rounded up as a bound.

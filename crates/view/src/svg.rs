@@ -18,17 +18,17 @@ use std::fmt::Write;
 /// Width in SVG units; viewers may scale it.
 const WIDTH: f64 = 960.0;
 /// Height of panels side by side.
-const BESIDE: f64 = 336.0;
+const PANEL_HEIGHT: f64 = 336.0;
 /// Height above and below the panels.
-const ABOVE: f64 = 92.0;
-const BELOW: f64 = 22.0;
+const TOP_HEIGHT: f64 = 92.0;
+const BOTTOM_HEIGHT: f64 = 22.0;
 /// The first panel's share of the width, of two; and of two over time.
-const FIRST: f64 = 0.64;
-const HALF: f64 = 0.5;
+const FIRST_SHARE: f64 = 0.64;
+const HALF_SHARE: f64 = 0.5;
 /// Maximum characters in the first line, and in those below.
-const LETTERS: (usize, usize) = (90, 130);
+const MAX_CHARS: (usize, usize) = (90, 130);
 /// Baselines of the lines at the top.
-const LINES: [f64; 3] = [30.0, 52.0, 74.0];
+const BASELINES: [f64; 3] = [30.0, 52.0, 74.0];
 
 /// Both colour schemes: the viewer chooses.
 const STYLE: &str = "\
@@ -63,7 +63,7 @@ pub fn svg(document: &Document) -> Option<String> {
     };
     let pictures: Vec<Cow<'_, Chart>> = front.pictures.iter().map(drawn).collect();
     let frames = frames(&pictures);
-    let height = frames.last()?.bottom + BELOW;
+    let height = frames.last()?.bottom + BOTTOM_HEIGHT;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n"
     );
@@ -78,7 +78,7 @@ pub fn svg(document: &Document) -> Option<String> {
         "<style>{STYLE}</style>\n<rect class=\"ground\" width=\"{WIDTH}\" height=\"{height}\"/>"
     );
     let mut line = |class: &str, y: f64, text: &str| {
-        let letters = if class == "title" { LETTERS.0 } else { LETTERS.1 };
+        let letters = if class == "title" { MAX_CHARS.0 } else { MAX_CHARS.1 };
         let _ = writeln!(
             out,
             "<text class=\"{class}\" x=\"20\" y=\"{y}\">{}</text>",
@@ -88,7 +88,7 @@ pub fn svg(document: &Document) -> Option<String> {
     let first = verdict.first().map_or("nothing is known yet", String::as_str);
     let second = verdict.get(1).map(|second| ("said", second.as_str()));
     let top = [("title", first)].into_iter().chain(second).chain([("faint", about.as_str())]);
-    top.zip(LINES).for_each(|((class, text), y)| line(class, y, text));
+    top.zip(BASELINES).for_each(|((class, text), y)| line(class, y, text));
     line("faint", height - 8.0, &format!("run {} · torment {} · {}", head.id, head.version, head.machine));
     for (chart, frame) in pictures.iter().zip(frames) {
         panel(&mut out, chart, frame);
@@ -102,19 +102,19 @@ fn frames(pictures: &[Cow<'_, Chart>]) -> Vec<Rect> {
     let mut frames: Vec<Rect> = Vec::new();
     let mut more = pictures;
     while let Some((first, rest)) = more.split_first() {
-        let top = frames.last().map_or(ABOVE, |frame| frame.bottom);
+        let top = frames.last().map_or(TOP_HEIGHT, |frame| frame.bottom);
         let stands_alone = |chart: &Chart| !chart.rows.is_empty();
         let whole = |height: f64| Rect { left: 0.0, right: WIDTH, top, bottom: top + height };
         more = rest;
         match rest.split_first() {
             _ if stands_alone(first) => frames.push(whole(height(first))),
             Some((second, others)) if !stands_alone(second) => {
-                let split = WIDTH * if time_chart::is_over_time(second) { HALF } else { FIRST };
-                let beside = whole(BESIDE);
+                let split = WIDTH * if time_chart::is_over_time(second) { HALF_SHARE } else { FIRST_SHARE };
+                let beside = whole(PANEL_HEIGHT);
                 frames.extend([Rect { right: split, ..beside }, Rect { left: split, ..beside }]);
                 more = others;
             }
-            _ => frames.push(whole(BESIDE)),
+            _ => frames.push(whole(PANEL_HEIGHT)),
         }
     }
     frames

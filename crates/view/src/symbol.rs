@@ -1,11 +1,11 @@
 //! Function names, shortened to fit.
 
 /// Longer names are cut in the middle: the beginning tells whose they are, the end what they do.
-const LONGEST: usize = 72;
+const MAX_LEN: usize = 72;
 
 /// Shortens a name for a table.
 pub(crate) fn short(name: &str) -> String {
-    cut(name, LONGEST)
+    cut(name, MAX_LEN)
 }
 
 /// Shortens a name to at most `longest` characters.
@@ -26,6 +26,6 @@ mod tests {
     fn long_names_keep_both_ends() {
         let name = format!("begin{}end", "x".repeat(500));
         let cut = short(&name);
-        assert!(cut.starts_with("begin") && cut.ends_with("end") && cut.chars().count() == LONGEST, "{cut}");
+        assert!(cut.starts_with("begin") && cut.ends_with("end") && cut.chars().count() == MAX_LEN, "{cut}");
     }
 }

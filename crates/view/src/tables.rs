@@ -83,11 +83,11 @@ struct RowOrigin {
 
 /// Turns a run's events, folded in order, into rows.
 pub struct TableExporter {
-    wanted: Vec<ExportTable>,
+    tables: Vec<ExportTable>,
     /// Its `seconds` stay empty: they are exported as rows.
     view: RunView,
     /// A trial has finished, and its bounds may follow.
-    waiting: bool,
+    trial_pending: bool,
     slices: Columns<SliceRow>,
     trials: Columns<TrialRow>,
     samples: Columns<SampleRow>,
@@ -97,11 +97,11 @@ pub struct TableExporter {
 
 impl TableExporter {
     /// Exports only these tables.
-    pub fn of(wanted: &[ExportTable]) -> Self {
+    pub fn of(tables: &[ExportTable]) -> Self {
         Self {
-            wanted: wanted.to_vec(),
+            tables: tables.to_vec(),
             view: RunView::default(),
-            waiting: false,
+            trial_pending: false,
             slices: load::slices(),
             trials: load::trials(),
             samples: samples::columns(),
@@ -120,7 +120,7 @@ impl TableExporter {
         self.view.seconds.clear();
         match event {
             Event::SliceDone { trial, slice } => {
-                let passed = self.view.stretches.get(trial).map_or(slice.elapsed, |stretch| stretch.passed);
+                let passed = self.view.trial_spans.get(trial).map_or(slice.elapsed, |stretch| stretch.length);
                 let at = self.at(*trial, (passed - slice.elapsed).as_secs_f64());
                 if self.wants(ExportTable::Slices) {
                     let current = self.view.current.as_ref().filter(|current| current.number == *trial);
@@ -129,13 +129,13 @@ impl TableExporter {
                 }
             }
             Event::TrialDone { trial, result, .. } => {
-                self.waiting = true;
+                self.trial_pending = true;
                 rows.extend(self.buckets(*trial, &result.total));
             }
             Event::Bounds { limits, .. } => rows.extend(self.trial(limits)),
             Event::Observed { trial, place, window } if self.wants(ExportTable::Samples) => {
                 let at = self.at(*trial, window.from.as_secs_f64());
-                let watched = self.view.place(place).map(|seen| &seen.watched);
+                let watched = self.view.place(place).map(|seen| &seen.coverage);
                 let seen = samples::of(&at, place, watched, window);
                 rows.extend(seen.iter().map(|sample| (ExportTable::Samples, self.samples.row(sample))));
             }
@@ -163,12 +163,12 @@ impl TableExporter {
     }
 
     fn wants(&self, table: ExportTable) -> bool {
-        self.wanted.contains(&table)
+        self.tables.contains(&table)
     }
 
     /// `seconds` into a trial; without a load (0), into the run.
     fn at(&self, trial: u32, seconds: f64) -> RowOrigin {
-        let since = self.view.stretches.get(&trial).map_or(0.0, |stretch| stretch.from) + seconds;
+        let since = self.view.trial_spans.get(&trial).map_or(0.0, |stretch| stretch.from) + seconds;
         let started = self.view.started.as_ref();
         let began = started.map_or(Moment::default(), |started| Moment::from_unix_ms(started.at_unix_ms));
         let run = started.map_or_else(String::new, |started| started.id.0.clone());
@@ -177,7 +177,7 @@ impl TableExporter {
 
     /// The last finished trial's row, if still pending.
     fn trial(&mut self, limits: &[Limit]) -> Option<(ExportTable, ExportRow)> {
-        let is_due = std::mem::take(&mut self.waiting) && self.wants(ExportTable::Trials);
+        let is_due = std::mem::take(&mut self.trial_pending) && self.wants(ExportTable::Trials);
         let trial = self.view.trials.last().filter(|_| is_due)?;
         let of = TrialRow::new(self.at(trial.number, 0.0), trial.clone(), BoundsRow::of(limits));
         Some((ExportTable::Trials, self.trials.row(&of)))

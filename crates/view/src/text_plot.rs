@@ -11,21 +11,21 @@ use crate::{ReportKind, RunView, Text, Tone, TrialState};
 use std::ops::Range;
 
 /// Columns: at most; if the output's width is unknown; and at least.
-const WIDEST: usize = 100;
-const USUAL: usize = 80;
-const NARROWEST: usize = 50;
+const MAX_WIDTH: usize = 100;
+const DEFAULT_WIDTH: usize = 80;
+const MIN_WIDTH: usize = 50;
 /// Rows of marks: twelve lines minus an empty one, the heading, the axis, and its labels.
 const ROWS: usize = 8;
 /// Fewer marks make no curve.
-const FEWEST: usize = 3;
+const MIN_MARKS: usize = 3;
 /// Between the labels below the axis.
 const GAP: usize = 2;
 /// Where several marks coincide the last of these wins: failures must not disappear.
-const ORDER: [Tone; 5] = [Tone::Plain, Tone::Faint, Tone::Warn, Tone::Good, Tone::Bad];
+const TONE_ORDER: [Tone; 5] = [Tone::Plain, Tone::Faint, Tone::Warn, Tone::Good, Tone::Bad];
 
 /// Drawn in full, and behind that: the first of these that exists.
-const MAIN: [SeriesRole; 2] = [SeriesRole::Achieved, SeriesRole::NinetyNine];
-const BESIDE: [SeriesRole; 2] = [SeriesRole::Half, SeriesRole::Nth(1)];
+const MAIN_ROLES: [SeriesRole; 2] = [SeriesRole::Achieved, SeriesRole::NinetyNine];
+const SECONDARY_ROLES: [SeriesRole; 2] = [SeriesRole::Half, SeriesRole::Nth(1)];
 
 /// A character, and its tone.
 type StyledChar = (char, Tone);
@@ -72,12 +72,12 @@ const PLAIN: PlotSymbols = PlotSymbols {
 /// response time, and the limit as wide as its interval. Empty without a limit, with fewer than three marks, or without room.
 pub fn sketch(view: &RunView, glyphs: Glyphs, width: Option<usize>) -> Vec<Text> {
     let limit = pictures::charts(view).into_iter().find(|chart| chart.id == "limit");
-    let width = width.unwrap_or(USUAL).min(WIDEST);
+    let width = width.unwrap_or(DEFAULT_WIDTH).min(MAX_WIDTH);
     let unit = match view.kind() {
         ReportKind::Tasks => "threads".to_owned(),
         // A size has its own.
         ReportKind::WorkingSet => String::new(),
-        _ => view.words().unit().to_string(),
+        _ => view.arrival_kind().unit().to_string(),
     };
     limit.map(|chart| lines(&chart, &unit, glyphs, width)).unwrap_or_default()
 }
@@ -85,11 +85,11 @@ pub fn sketch(view: &RunView, glyphs: Glyphs, width: Option<usize>) -> Vec<Text>
 fn lines(chart: &Chart, unit: &str, glyphs: Glyphs, width: usize) -> Vec<Text> {
     let series = |role: &SeriesRole| chart.series.iter().find(|series| series.role == *role);
     // Others, such as the 99.9th percentile, would hide these: there are too few rows.
-    let Some(main) = MAIN.iter().find_map(series) else { return Vec::new() };
-    if width < NARROWEST || main.points.len() < FEWEST {
+    let Some(main) = MAIN_ROLES.iter().find_map(series) else { return Vec::new() };
+    if width < MIN_WIDTH || main.points.len() < MIN_MARKS {
         return Vec::new();
     }
-    let mut drawing = TextPlot::of(chart, main, BESIDE.iter().find_map(series), glyphs, width);
+    let mut drawing = TextPlot::of(chart, main, SECONDARY_ROLES.iter().find_map(series), glyphs, width);
     drawing.bands();
     drawing.goals();
     drawing.marks();
@@ -102,13 +102,13 @@ struct TextPlot<'a> {
     /// What each was judged by: the mean, or the 99th percentile.
     main: &'a ChartSeries,
     /// The medians, or the alternative measurement.
-    half: Option<&'a ChartSeries>,
+    secondary: Option<&'a ChartSeries>,
     glyphs: Glyphs,
-    ink: &'static PlotSymbols,
+    symbols: &'static PlotSymbols,
     x: Scale,
     y: Scale,
     /// Row labels.
-    names: [String; ROWS],
+    row_labels: [String; ROWS],
     rows: [Vec<StyledChar>; ROWS],
 }
 
@@ -137,15 +137,15 @@ impl<'a> TextPlot<'a> {
         Self {
             chart,
             main,
-            half,
+            secondary: half,
             glyphs,
-            ink: match glyphs {
+            symbols: match glyphs {
                 Glyphs::Blocks => &BLOCKS,
                 Glyphs::Plain => &PLAIN,
             },
             x,
             y,
-            names,
+            row_labels: names,
             rows: std::array::from_fn(|_| vec![(' ', Tone::Plain); columns]),
         }
     }
@@ -187,8 +187,8 @@ impl<'a> TextPlot<'a> {
             let (from, to) = self.span(band);
             // So large an area in the colour of bad would hide all else.
             let shade = match band.tone {
-                Tone::Bad => Some((self.ink.beyond, Tone::Faint)),
-                Tone::Strong => Some((self.ink.limit, Tone::Strong)),
+                Tone::Bad => Some((self.symbols.beyond, Tone::Faint)),
+                Tone::Strong => Some((self.symbols.limit, Tone::Strong)),
                 // Bands that only mark a position have just their name.
                 _ => None,
             };
@@ -208,7 +208,7 @@ impl<'a> TextPlot<'a> {
 
     /// The row nearest to the middle without a mark in these columns: marks within a word make it unreadable.
     fn free(&self, columns: Range<usize>) -> Option<usize> {
-        let points = self.half.into_iter().chain([self.main]).flat_map(|series| &series.points);
+        let points = self.secondary.into_iter().chain([self.main]).flat_map(|series| &series.points);
         let taken = points.filter(|point| columns.contains(&self.column(point.x)));
         let taken: Vec<usize> = taken.map(|point| row(&self.y, point.y)).collect();
         (0..ROWS).filter(|row| !taken.contains(row)).min_by_key(|row| row.abs_diff(ROWS / 2))
@@ -217,19 +217,19 @@ impl<'a> TextPlot<'a> {
     fn goals(&mut self) {
         for bound in self.chart.bounds.iter().filter(|bound| !bound.along_x) {
             let row = row(&self.y, bound.at);
-            self.rows[row].fill((self.ink.goal, Tone::Faint));
+            self.rows[row].fill((self.symbols.goal, Tone::Faint));
             self.write(row, 1, &format!(" {} ", bound.name), bound.tone);
         }
     }
 
     /// Background first: where both coincide, what is drawn in full must be visible.
     fn marks(&mut self) {
-        let (main, half, glyphs) = (self.main, self.half, self.glyphs);
-        for tone in ORDER {
+        let (main, half, glyphs) = (self.main, self.secondary, self.glyphs);
+        for tone in TONE_ORDER {
             let points = half.into_iter().flat_map(|half| &half.points);
-            self.mark(points.filter(|point| point.tone == tone), self.ink.half);
+            self.mark(points.filter(|point| point.tone == tone), self.symbols.half);
         }
-        for tone in ORDER {
+        for tone in TONE_ORDER {
             self.mark(main.points.iter().filter(|point| point.tone == tone), glyphs.mark(tone));
         }
     }
@@ -242,11 +242,11 @@ impl<'a> TextPlot<'a> {
     }
 
     fn lines(&self, unit: &str, width: usize) -> Vec<Text> {
-        let wide = widest(&self.names);
-        let named = self.names.iter().zip(&self.rows);
-        let rows = named.map(|(name, row)| line(format!("  {name:>wide$} {}", self.ink.side), row));
+        let wide = widest(&self.row_labels);
+        let named = self.row_labels.iter().zip(&self.rows);
+        let rows = named.map(|(name, row)| line(format!("  {name:>wide$} {}", self.symbols.side), row));
         let indent = " ".repeat(wide + 3);
-        let axis = line(format!("{indent}{}", self.ink.corner), &self.axis());
+        let axis = line(format!("{indent}{}", self.symbols.corner), &self.axis());
         let head = [Text::empty(), self.head(width)];
         head.into_iter().chain(rows).chain([axis, self.below(&indent, unit)]).collect()
     }
@@ -261,8 +261,8 @@ impl<'a> TextPlot<'a> {
                 key = key.with_span(Tone::Faint, format!(" {}", state.name()));
             }
         }
-        if let Some(half) = self.half {
-            key = key.with_span(Tone::Faint, format!(", {} {}", half.name, self.ink.half));
+        if let Some(half) = self.secondary {
+            key = key.with_span(Tone::Faint, format!(", {} {}", half.name, self.symbols.half));
         }
         let title = Text::plain("  ").with_span(Tone::Strong, &self.chart.title).with_plain(": ");
         let mut head = if title.width() + key.width() <= width { title } else { Text::plain("  ") };
@@ -272,12 +272,12 @@ impl<'a> TextPlot<'a> {
 
     /// With the limit, as wide as its interval.
     fn axis(&self) -> Vec<StyledChar> {
-        let mut cells = vec![(self.ink.axis, Tone::Faint); self.columns()];
+        let mut cells = vec![(self.symbols.axis, Tone::Faint); self.columns()];
         if let Some(limit) = self.limit() {
             let (from, to) = self.span(limit);
-            cells[from..=to].fill((self.ink.within, limit.tone));
+            cells[from..=to].fill((self.symbols.within, limit.tone));
             for (column, end, mark) in
-                [(from, limit.from, self.ink.ends[0]), (to, limit.to, self.ink.ends[1])]
+                [(from, limit.from, self.symbols.ends[0]), (to, limit.to, self.symbols.ends[1])]
             {
                 if end.is_some() {
                     cells[column].0 = mark;
@@ -285,7 +285,7 @@ impl<'a> TextPlot<'a> {
             }
         }
         if let Some(holds) = self.holds() {
-            cells[self.column(holds.at)] = (self.ink.caret, holds.tone);
+            cells[self.column(holds.at)] = (self.symbols.caret, holds.tone);
         }
         cells
     }
@@ -295,22 +295,22 @@ impl<'a> TextPlot<'a> {
         let [left, right] = self.x.ends().map(|end| self.x.words(end));
         let (first, last) = (left.len() + GAP, self.columns().saturating_sub(right.len() + GAP));
         let room = last.saturating_sub(first);
-        let said = self.said(unit).into_iter().find(|said| said.len() <= room).unwrap_or_default();
+        let label = self.limit_labels(unit).into_iter().find(|label| label.len() <= room).unwrap_or_default();
         let limit = self.holds().map(|holds| holds.at).or(self.limit().and_then(|limit| limit.to));
         let middle = limit.map_or(0, |at| self.column(at));
-        let from = middle.saturating_sub(said.len() / 2).min(last.saturating_sub(said.len())).max(first);
+        let from = middle.saturating_sub(label.len() / 2).min(last.saturating_sub(label.len())).max(first);
         let (before, after) =
-            (from - left.len(), self.columns().saturating_sub(from + said.len() + right.len()));
+            (from - left.len(), self.columns().saturating_sub(from + label.len() + right.len()));
         Text::plain(format!("{indent} "))
             .with_span(Tone::Faint, left)
             .with_plain(" ".repeat(before))
-            .with_span(Tone::Strong, said)
+            .with_span(Tone::Strong, label)
             .with_plain(" ".repeat(after))
             .with_span(Tone::Faint, right)
     }
 
     /// The limit in words, long and short.
-    fn said(&self, unit: &str) -> [String; 2] {
+    fn limit_labels(&self, unit: &str) -> [String; 2] {
         let words = |at: f64| self.x.words(at);
         let full = |at: f64| format!("{} {unit}", words(at)).trim_end().to_owned();
         let ends = self.limit().map(|limit| (limit.from, limit.to));

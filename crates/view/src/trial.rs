@@ -169,7 +169,7 @@ pub struct Trial {
     /// Counted from 1.
     pub number: u32,
     /// The kind of its arrivals.
-    pub words: ArrivalKind,
+    pub arrival_kind: ArrivalKind,
     /// Its purpose.
     pub purpose: Purpose,
     /// Planned offered rate; `None` if a closed loop was cut short.
@@ -196,10 +196,10 @@ pub struct Trial {
 
 impl Trial {
     /// From the event that ends a trial.
-    pub fn done(number: u32, words: ArrivalKind, result: &TrialResult, judgement: &Judgement) -> Self {
+    pub fn done(number: u32, arrivals: ArrivalKind, result: &TrialResult, judgement: &Judgement) -> Self {
         Self {
             number,
-            words,
+            arrival_kind: arrivals,
             purpose: result.purpose,
             rate: Some(result.rate),
             planned: Some(result.planned),
@@ -216,7 +216,7 @@ impl Trial {
 
     /// Formats a number of its arrivals: `59,520 requests`.
     pub fn count(&self, n: u64) -> String {
-        self.words.count(n)
+        self.arrival_kind.count(n)
     }
 
     /// Whether its offered rate is this one, to the precision of a printed number.

@@ -32,7 +32,7 @@ impl TrialState {
 
     /// Whether it does not count, whatever its purpose.
     pub(crate) fn is_void(trial: &Trial) -> bool {
-        trial.judgement.as_ref().is_some_and(|judged| !judged.invalid.is_empty())
+        trial.judgement.as_ref().is_some_and(|judgement| !judgement.invalid.is_empty())
     }
 
     /// The word's tone.
@@ -68,7 +68,7 @@ pub(crate) fn why(trial: &Trial) -> Option<String> {
 
 fn reason(trial: &Trial, at: &str) -> Option<String> {
     let outcomes = &trial.figures.outcomes;
-    let arrivals = trial.words.arrivals();
+    let arrivals = trial.arrival_kind.arrivals();
     let growth = trial.judgement.as_ref().and_then(|j| j.growth_per_second);
     let bad = outcomes.bad();
     if let Some(growth) = growth

@@ -18,20 +18,20 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
         Some(diagnosis) => why_no_cause(diagnosis).into_iter().chain(freezes::next_steps(view)).collect(),
         None => freezes::next_steps(view),
     };
-    for place in view.places.iter().filter(|place| !place.watched.has_processes()) {
+    for place in view.places.iter().filter(|place| !place.coverage.has_processes()) {
         // Besides other places, only a database is queried from here.
         if place.name.is_empty() && !view.is_only_place(place) {
             continue;
         }
         // The reason is given instead.
-        if let Some(why) = not_observable(&place.watched).into_iter().next() {
+        if let Some(why) = not_observable(&place.coverage).into_iter().next() {
             lines
                 .retain(|_| view.diagnosis.as_ref().is_none_or(|d| d.none != Some(NoFinding::NotObservable)));
             lines.push(why);
         }
     }
     for place in &view.places {
-        let Some(lost) = &place.watched.lost else { continue };
+        let Some(lost) = &place.coverage.lost else { continue };
         if !lines.iter().any(|line| line.to_string().contains(&lost.to_string())) {
             let text = format!("watcher lost{}: ", place.place_suffix());
             lines.push(Text::new(Tone::Warn, text).with_plain(format!("nothing is known {lost}")));
@@ -63,13 +63,13 @@ fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     lines.extend(rest);
     lines.push(confidence(diagnosis));
     lines.extend(hot_code::line(view));
-    let froze = freezes::next_steps(view);
-    if froze.is_empty() {
+    let steps = freezes::next_steps(view);
+    if steps.is_empty() {
         let next = diagnosis.next.first();
         lines.extend(next.map(|next| Text::new(Tone::Faint, "next: ").with_span(Tone::Strong, next)));
         lines.push(expected_gain(view, diagnosis));
     }
-    lines.extend(froze);
+    lines.extend(steps);
     lines
 }
 
@@ -154,11 +154,11 @@ pub(crate) fn why_no_cause(diagnosis: &Diagnosis) -> Option<Text> {
         }
         NoFinding::NothingMeasured => return None,
     };
-    let said = diagnosis.sentences.join(" ");
+    let reason = diagnosis.sentences.join(" ");
     // The preceding text already has it.
-    let said = said.trim_start_matches("Nothing gave: ").to_owned();
-    let said = if said.is_empty() { usual.to_owned() } else { said };
-    Some(Text::new(tone, words).with_plain(format!(": {said}")))
+    let reason = reason.trim_start_matches("Nothing gave: ").to_owned();
+    let reason = if reason.is_empty() { usual.to_owned() } else { reason };
+    Some(Text::new(tone, words).with_plain(format!(": {reason}")))
 }
 
 /// A fact, beside its value where the target was well.

@@ -14,77 +14,77 @@ use sys::{AnonymousMapping, UringReads};
 use units::{Bytes, Nanos};
 
 /// Bytes per read in the sequential pass.
-const STEP: usize = 1 << 20;
+const PASS_STEP: usize = 1 << 20;
 /// Parts of the time that are counted separately.
 const BLOCKS: u32 = 8;
 /// Blocks read twice, to detect caches below the kernel.
-const TWICE: u64 = 400;
+const REREADS: u64 = 400;
 
 /// A file open for reading.
 pub struct BlockFile {
     /// Through the page cache.
     file: File,
-    way: ReadMethod,
+    method: ReadMethod,
     length: u64,
-    draws: Xorshift,
+    rng: Xorshift,
     /// Read buffer.
     page: Vec<u8>,
 }
 
 enum ReadMethod {
     /// One read at a time.
-    Plain,
+    PageCache,
     /// This many reads in flight.
-    Deep(Box<UringReads>, usize),
+    Uring(Box<UringReads>, usize),
     /// Past the page cache.
-    Own { direct: File, clock: ClockCache, frames: AnonymousMapping },
+    OwnCache { direct: File, clock: ClockCache, frames: AnonymousMapping },
 }
 
 impl BlockFile {
     /// Opens the file, and drops as much of it from the page cache as possible.
-    pub fn open(path: &Path, depth: u32, own: Option<Bytes>, seed: u64) -> io::Result<Self> {
+    pub fn open(path: &Path, depth: u32, own_cache: Option<Bytes>, seed: u64) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len() / BLOCK.0 * BLOCK.0;
         if length == 0 {
             return Err(io::Error::other(format!("it holds less than a block of {BLOCK}")));
         }
-        let way = match own {
+        let method = match own_cache {
             Some(cache) => {
                 let frames = (cache.0 / BLOCK.0).max(1);
                 let mut memory = AnonymousMapping::private(Bytes(frames * BLOCK.0))?;
                 memory.fill(0);
                 let clock = ClockCache::new(frames as usize, (length / BLOCK.0) as usize);
-                ReadMethod::Own { direct: direct(path)?, clock, frames: memory }
+                ReadMethod::OwnCache { direct: open_direct(path)?, clock, frames: memory }
             }
             None if depth > 1 => {
                 let reads = UringReads::new(file.try_clone()?, depth, BLOCK.0 as u32)?;
-                ReadMethod::Deep(Box::new(reads), depth as usize)
+                ReadMethod::Uring(Box::new(reads), depth as usize)
             }
-            None => ReadMethod::Plain,
+            None => ReadMethod::PageCache,
         };
-        Ok(Self { file, way, length, draws: Xorshift::new(seed), page: vec![0; STEP] })
+        Ok(Self { file, method, length, rng: Xorshift::new(seed), page: vec![0; PASS_STEP] })
     }
 
     /// Reads in its first `set` bytes for this time, from a cache filled by one sequential pass.
     pub fn read(&mut self, set: Bytes, time: Nanos) -> io::Result<ReadMeasurement> {
         let set = set.0.clamp(BLOCK.0, self.length) / BLOCK.0;
-        self.empty()?;
-        self.pass(set)?;
+        self.clear_caches()?;
+        self.read_through(set)?;
         let part = time.to_duration() / BLOCKS;
-        self.part(set, part, &mut ReadMeasurement::default())?;
+        self.measure_part(set, part, &mut ReadMeasurement::default())?;
         let (mut reading, before) = (ReadMeasurement::default(), device_bytes_read());
         for _ in 0..BLOCKS {
-            self.part(set, part, &mut reading)?;
+            self.measure_part(set, part, &mut reading)?;
         }
-        if !matches!(self.way, ReadMethod::Own { .. }) {
+        if !matches!(self.method, ReadMethod::OwnCache { .. }) {
             let bytes = before.zip(device_bytes_read()).map(|(before, now)| now.saturating_sub(before));
             reading.missed = bytes.map(|bytes| bytes as f64 / BLOCK.0 as f64);
         }
         Ok(reading)
     }
 
-    fn empty(&mut self) -> io::Result<()> {
-        if let ReadMethod::Own { clock, .. } = &mut self.way {
+    fn clear_caches(&mut self) -> io::Result<()> {
+        if let ReadMethod::OwnCache { clock, .. } = &mut self.method {
             clock.clear();
         }
         drop_page_cache(&self.file)?;
@@ -92,30 +92,30 @@ impl BlockFile {
         Ok(fadvise(&self.file, 0, None, Advice::Random)?)
     }
 
-    fn pass(&mut self, set: u64) -> io::Result<()> {
-        if matches!(self.way, ReadMethod::Own { .. }) {
+    fn read_through(&mut self, set: u64) -> io::Result<()> {
+        if matches!(self.method, ReadMethod::OwnCache { .. }) {
             return (0..set).try_for_each(|block| self.read_block(block).map(drop));
         }
         let end = set * BLOCK.0;
-        for offset in (0..end).step_by(STEP) {
-            let length = STEP.min((end - offset) as usize);
+        for offset in (0..end).step_by(PASS_STEP) {
+            let length = PASS_STEP.min((end - offset) as usize);
             self.file.read_exact_at(&mut self.page[..length], offset)?;
         }
         Ok(())
     }
 
-    fn part(&mut self, set: u64, time: Duration, into: &mut ReadMeasurement) -> io::Result<()> {
-        let (span, began) = (Stopwatch::begin(), sys::monotonic_ns());
+    fn measure_part(&mut self, set: u64, time: Duration, into: &mut ReadMeasurement) -> io::Result<()> {
+        let (stopwatch, began) = (Stopwatch::begin(), sys::monotonic_ns());
         let until = began + Nanos::from(time).0;
         let (mut reads, mut missed, mut last) = (0_u64, 0_u64, began);
-        if let ReadMethod::Deep(deep, depth) = &mut self.way {
-            let (draws, times) = (&mut self.draws, &mut into.times);
-            reads = deeply(deep, *depth, &mut || draws.below(set) * BLOCK.0, until, &mut |took| {
+        if let ReadMethod::Uring(deep, depth) = &mut self.method {
+            let (rng, times) = (&mut self.rng, &mut into.times);
+            reads = read_with_uring(deep, *depth, &mut || rng.below(set) * BLOCK.0, until, &mut |took| {
                 times.record(took)
             })?;
         } else {
             while last < until {
-                let block = self.draws.below(set);
+                let block = self.rng.below(set);
                 missed += u64::from(self.read_block(block)?);
                 let now = sys::monotonic_ns();
                 into.times.record(Nanos(now - last));
@@ -123,8 +123,8 @@ impl BlockFile {
                 reads += 1;
             }
         }
-        into.blocks.push((reads, Nanos::from(span.elapsed())));
-        if matches!(self.way, ReadMethod::Own { .. }) {
+        into.blocks.push((reads, Nanos::from(stopwatch.elapsed())));
+        if matches!(self.method, ReadMethod::OwnCache { .. }) {
             *into.missed.get_or_insert(0.0) += missed as f64;
         }
         Ok(())
@@ -134,7 +134,7 @@ impl BlockFile {
     fn read_block(&mut self, block: u64) -> io::Result<bool> {
         let page = &mut self.page[..BLOCK.0 as usize];
         let offset = block * BLOCK.0;
-        let ReadMethod::Own { direct, clock, frames } = &mut self.way else {
+        let ReadMethod::OwnCache { direct, clock, frames } = &mut self.method else {
             return self.file.read_exact_at(page, offset).map(|()| false);
         };
         let at = |frame: usize| frame * BLOCK.0 as usize..(frame + 1) * BLOCK.0 as usize;
@@ -152,10 +152,10 @@ impl BlockFile {
 
     /// Reads some blocks past every cache of this machine, then the same again.
     pub fn read_twice(&mut self, path: &Path) -> io::Result<RereadTimes> {
-        let direct = direct(path)?;
+        let direct = open_direct(path)?;
         let mut memory = AnonymousMapping::private(BLOCK)?;
         let blocks: Vec<u64> =
-            (0..TWICE).map(|_| self.draws.below(self.length / BLOCK.0) * BLOCK.0).collect();
+            (0..REREADS).map(|_| self.rng.below(self.length / BLOCK.0) * BLOCK.0).collect();
         let mut median = || {
             let mut times = Vec::new();
             for offset in &blocks {
@@ -176,40 +176,40 @@ pub fn drop_page_cache(file: &File) -> io::Result<()> {
 }
 
 /// Opens with O_DIRECT; not every file system can.
-fn direct(path: &Path) -> io::Result<File> {
+fn open_direct(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
     let open = OpenOptions::new().read(true).custom_flags(flags).open(path);
     open.map_err(|why| io::Error::new(why.kind(), format!("not past the kernel's cache (O_DIRECT): {why}")))
 }
 
 /// Keeps `depth` reads in flight until the time is over; returns how many completed, once none is in flight.
-fn deeply(
-    reads: &mut UringReads,
+fn read_with_uring(
+    uring: &mut UringReads,
     depth: usize,
     offset: &mut dyn FnMut() -> u64,
     until: u64,
-    took: &mut dyn FnMut(Nanos),
+    record_time: &mut dyn FnMut(Nanos),
 ) -> io::Result<u64> {
-    let (mut count, mut last, mut under_way) = (0, sys::monotonic_ns(), 0);
-    let mut begun = vec![last; depth];
+    let (mut count, mut last, mut in_flight) = (0, sys::monotonic_ns(), 0);
+    let mut started = vec![last; depth];
     let mut free: Vec<usize> = (0..depth).collect();
     loop {
         if last < until {
             for place in free.drain(..) {
-                begun[place] = sys::monotonic_ns();
-                reads.begin(place, offset())?;
-                under_way += 1;
+                started[place] = sys::monotonic_ns();
+                uring.begin(place, offset())?;
+                in_flight += 1;
             }
         }
-        if under_way == 0 {
+        if in_flight == 0 {
             return Ok(count);
         }
         let mut short = false;
-        reads.wait(&mut |place, length| {
+        uring.wait(&mut |place, length| {
             let now = sys::monotonic_ns();
             short |= length < BLOCK.0 as usize;
-            took(Nanos(now - begun[place]));
-            (count, last, under_way) = (count + 1, now, under_way - 1);
+            record_time(Nanos(now - started[place]));
+            (count, last, in_flight) = (count + 1, now, in_flight - 1);
             free.push(place);
         })?;
         if short {

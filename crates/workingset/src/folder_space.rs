@@ -26,28 +26,32 @@ pub struct FolderSpace {
     /// Bytes that this user may still write there.
     pub free: Bytes,
     /// Whether it is in memory.
-    pub memory: bool,
+    pub in_memory: bool,
 }
 
 impl FolderSpace {
     /// Of this folder; none if unknown.
     pub fn of(folder: &Path) -> Option<Self> {
         let (kind, room) = (statfs(folder).ok()?, statvfs(folder).ok()?);
-        let memory = MEMORY.contains(&u64::from(kind.f_type as u32));
+        let in_memory = MEMORY.contains(&u64::from(kind.f_type as u32));
         Some(Self {
             folder: folder.to_owned(),
             free: Bytes(room.f_bavail.saturating_mul(room.f_frsize)),
-            memory,
+            in_memory,
         })
     }
 
     fn has_room(&self, size: Bytes) -> bool {
-        !self.memory && self.free.0 >= size.0.saturating_add(SPARE)
+        !self.in_memory && self.free.0 >= size.0.saturating_add(SPARE)
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         let folder = self.folder.display();
-        if self.memory { format!("{folder} is memory") } else { format!("{folder} has {} free", self.free) }
+        if self.in_memory {
+            format!("{folder} is memory")
+        } else {
+            format!("{folder} has {} free", self.free)
+        }
     }
 }
 
@@ -62,8 +66,8 @@ pub fn find_folder(size: Bytes) -> Result<PathBuf, Error> {
         all.into_iter().flatten().filter_map(|folder| FolderSpace::of(&folder)).collect();
     let found = disks.iter().find(|disk| disk.has_room(size));
     found.map(|disk| disk.folder.clone()).ok_or_else(|| {
-        let words: Vec<String> = disks.iter().map(FolderSpace::words).collect();
-        Error::Room(size, words.join(", "))
+        let words: Vec<String> = disks.iter().map(FolderSpace::describe).collect();
+        Error::NoSpace(size, words.join(", "))
     })
 }
 
@@ -75,14 +79,14 @@ pub fn write_random_file(path: &Path, size: Bytes, seed: u64, stop: &dyn Fn() ->
     let failed =
         |why: std::io::Error| Error::Read(path.display().to_string(), format!("it cannot be written: {why}"));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path).map_err(failed)?;
-    let (mut draws, mut step, mut written, mut flushed) = (Xorshift::new(seed), vec![0; STEP], 0, 0);
+    let (mut rng, mut chunk, mut written, mut flushed) = (Xorshift::new(seed), vec![0; STEP], 0, 0);
     while written < size.0 {
         if stop() {
             return Err(Error::Interrupted);
         }
-        step.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&draws.next().to_ne_bytes()));
+        chunk.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&rng.next().to_ne_bytes()));
         let length = STEP.min((size.0 - written) as usize);
-        file.write_all(&step[..length]).map_err(failed)?;
+        file.write_all(&chunk[..length]).map_err(failed)?;
         written += length as u64;
         if written - flushed >= FLUSH || written == size.0 {
             flush_and_drop_cache(&file).map_err(failed)?;
@@ -110,7 +114,7 @@ mod tests {
         use std::os::unix::fs::MetadataExt;
         let found = std::fs::metadata(&path).expect("it was made");
         assert_eq!(found.len(), 3_000_000);
-        let is_memory = FolderSpace::of(folder.path()).expect("it is there").memory;
+        let is_memory = FolderSpace::of(folder.path()).expect("it is there").in_memory;
         assert!(is_memory || found.blocks() * 512 >= 3_000_000, "it has holes: {} blocks", found.blocks());
         assert!(matches!(write_random_file(&path, Bytes(1 << 30), 1, &|| true), Err(Error::Interrupted)));
     }
@@ -120,7 +124,7 @@ mod tests {
         let why = find_folder(Bytes(1 << 60)).expect_err("nobody has so much").to_string();
         assert!(why.contains("free") && why.contains("--limit"), "{why}");
         if Path::new("/dev/shm").is_dir() {
-            assert!(FolderSpace::of(Path::new("/dev/shm")).is_some_and(|disk| disk.memory));
+            assert!(FolderSpace::of(Path::new("/dev/shm")).is_some_and(|disk| disk.in_memory));
         }
         assert_eq!(FolderSpace::of(Path::new("/no/such/folder")), None);
     }

@@ -107,7 +107,7 @@ pub enum Error {
         "there is no room for a file of {0}: {1}; make room, ask for less with --limit or --sizes, or name a file of your own \
          with --file"
     )]
-    Room(Bytes, String),
+    NoSpace(Bytes, String),
     /// The database refuses.
     #[error("the database: {0}")]
     Database(String),

@@ -39,20 +39,20 @@ enum OpenSource {
 /// # Errors
 /// If it was started by hand, or nobody reads its output.
 pub fn run_reader() -> io::Result<()> {
-    let mut asked = JsonSocket::from_stdin()?;
-    let Some(task): Option<ReaderTask> = asked.receive_next()? else { return Ok(()) };
-    let mut open = match open(&task) {
+    let mut socket = JsonSocket::from_stdin()?;
+    let Some(task): Option<ReaderTask> = socket.receive_next()? else { return Ok(()) };
+    let mut source = match open_source(&task) {
         Ok(open) => open,
-        Err(why) => return asked.send_result(&io::Result::<ReadResponse>::Err(why)),
+        Err(why) => return socket.send_result(&io::Result::<ReadResponse>::Err(why)),
     };
-    asked.send_result(&Ok(ReadResponse::Ready))?;
-    while let Some(ask) = asked.receive_next()? {
-        asked.send_result(&carried_out(&ask, &task, &mut open))?;
+    socket.send_result(&Ok(ReadResponse::Ready))?;
+    while let Some(request) = socket.receive_next()? {
+        socket.send_result(&handle_request(&request, &task, &mut source))?;
     }
     Ok(())
 }
 
-fn open(task: &ReaderTask) -> io::Result<OpenSource> {
+fn open_source(task: &ReaderTask) -> io::Result<OpenSource> {
     let seed = task.seed;
     Ok(match &task.behind {
         ReadSource::Memory { most, huge } => OpenSource::Memory(MemoryLines::new(*most, *huge, seed)?),
@@ -65,8 +65,12 @@ fn open(task: &ReaderTask) -> io::Result<OpenSource> {
     })
 }
 
-fn carried_out(ask: &ReadRequest, task: &ReaderTask, open: &mut OpenSource) -> io::Result<ReadResponse> {
-    match (ask, open, &task.behind) {
+fn handle_request(
+    request: &ReadRequest,
+    task: &ReaderTask,
+    source: &mut OpenSource,
+) -> io::Result<ReadResponse> {
+    match (request, source, &task.behind) {
         (ReadRequest::Read { set, time }, OpenSource::Memory(lines), _) => {
             Ok(ReadResponse::Reading(lines.read(*set, *time)))
         }

@@ -11,8 +11,8 @@ use units::{Bytes, Nanos};
 /// A reader process. It ends when this is dropped, and with the thread that started it.
 #[derive(Debug)]
 pub struct ReaderProcess {
-    anew: Subprocess,
-    what: String,
+    process: Subprocess,
+    source_name: String,
 }
 
 impl ReaderProcess {
@@ -22,17 +22,17 @@ impl ReaderProcess {
     /// If it does not start, or its source cannot be read.
     pub fn start(
         program: &Path,
-        behind: &ReadSource,
+        source: &ReadSource,
         seed: u64,
         groups: Vec<OwnedFd>,
     ) -> Result<Self, Error> {
-        let anew = Subprocess::start(program, "reader", groups).map_err(Error::Reader)?;
-        let what = match behind {
+        let process = Subprocess::start(program, "reader", groups).map_err(Error::Reader)?;
+        let source_name = match source {
             ReadSource::Memory { most, .. } => format!("{most} of memory"),
             ReadSource::File { path, .. } | ReadSource::Direct { path, .. } => path.display().to_string(),
         };
-        let mut this = Self { anew, what };
-        match this.ask(&ReaderTask { behind: behind.clone(), seed })? {
+        let mut this = Self { process, source_name };
+        match this.ask(&ReaderTask { behind: source.clone(), seed })? {
             ReadResponse::Ready => Ok(this),
             other => Err(unexpected(&other)),
         }
@@ -60,9 +60,9 @@ impl ReaderProcess {
         }
     }
 
-    fn ask(&mut self, what: &impl Serialize) -> Result<ReadResponse, Error> {
-        let answer: Result<ReadResponse, String> = self.anew.ask(what).map_err(Error::Reader)?;
-        answer.map_err(|why| Error::Read(self.what.clone(), why))
+    fn ask(&mut self, request: &impl Serialize) -> Result<ReadResponse, Error> {
+        let answer: Result<ReadResponse, String> = self.process.ask(request).map_err(Error::Reader)?;
+        answer.map_err(|why| Error::Read(self.source_name.clone(), why))
     }
 }
 

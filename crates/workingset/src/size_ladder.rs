@@ -20,10 +20,10 @@ pub fn size_ladder(first: Bytes, last: Bytes, steps: u32, grain: Bytes) -> Vec<B
 /// The first processor's data caches by size, as the kernel knows them: level and size. Empty in
 /// virtual machines that do not report them.
 pub fn processor_caches() -> Vec<(u32, Bytes)> {
-    caches_in("/sys/devices/system/cpu/cpu0/cache")
+    read_caches("/sys/devices/system/cpu/cpu0/cache")
 }
 
-fn caches_in(folder: &str) -> Vec<(u32, Bytes)> {
+fn read_caches(folder: &str) -> Vec<(u32, Bytes)> {
     let one = |index: u32| {
         let read = |name: &str| {
             read_to_string(format!("{folder}/index{index}/{name}")).ok().map(|text| text.trim().to_owned())
@@ -70,7 +70,7 @@ mod tests {
             }
         }
         let path = folder.path().to_str().expect("a path of ours");
-        assert_eq!(caches_in(path), [(1, Bytes(32 << 10)), (2, Bytes(1 << 20)), (3, Bytes(32 << 20))]);
-        assert!(caches_in("/no/such/folder").is_empty());
+        assert_eq!(read_caches(path), [(1, Bytes(32 << 10)), (2, Bytes(1 << 20)), (3, Bytes(32 << 20))]);
+        assert!(read_caches("/no/such/folder").is_empty());
     }
 }

@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 /// is not counted, it does.
 pub struct Stopwatch {
     began: Instant,
-    waited: Duration,
+    delay_before: Duration,
 }
 
 impl Stopwatch {
     pub fn begin() -> Self {
-        Self { waited: run_delay(), began: Instant::now() }
+        Self { delay_before: run_delay(), began: Instant::now() }
     }
 
     /// Elapsed time, at least a nanosecond.
     pub fn elapsed(&self) -> Duration {
         let wall = self.began.elapsed();
-        wall.saturating_sub(run_delay().saturating_sub(self.waited)).max(Duration::from_nanos(1))
+        wall.saturating_sub(run_delay().saturating_sub(self.delay_before)).max(Duration::from_nanos(1))
     }
 }
 

@@ -14,7 +14,7 @@ const BATCH: u64 = 1 << 16;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Parts of the time that are counted separately.
 const BLOCKS: u32 = 8;
-const NAME: &str = "torment_working_set";
+const TABLE_NAME: &str = "torment_working_set";
 
 /// Our own table, in our own session.
 pub struct PostgresTable {
@@ -22,8 +22,8 @@ pub struct PostgresTable {
     by_key: Statement,
     rows: u64,
     /// Bytes per row, with its share of the page.
-    row: f64,
-    draws: Xorshift,
+    row_bytes: f64,
+    rng: Xorshift,
 }
 
 impl PostgresTable {
@@ -45,15 +45,15 @@ impl PostgresTable {
         let mut client = config.connect(NoTls).map_err(failed)?;
         let kind = if own { "unlogged" } else { "temporary" };
         // A plan without the index, or with several processes, would be another experiment.
-        let words = format!(
+        let create = format!(
             "set enable_seqscan = off; set enable_bitmapscan = off; set jit = off; set max_parallel_workers_per_gather = 0; \
-             create {kind} table {NAME} (id bigint not null, filler text not null)"
+             create {kind} table {TABLE_NAME} (id bigint not null, filler text not null)"
         );
-        client.batch_execute(&words).map_err(failed)?;
+        client.batch_execute(&create).map_err(failed)?;
         // Rows are at least this long; their real size is measured afterwards.
         let rows = (size.0 / 1024).max(1);
         let insert = format!(
-            "insert into {NAME} select i, repeat(md5(i::text), {FILLER}) from generate_series($1::bigint, $2::bigint) i"
+            "insert into {TABLE_NAME} select i, repeat(md5(i::text), {FILLER}) from generate_series($1::bigint, $2::bigint) i"
         );
         for first in (1..=rows).step_by(BATCH as usize) {
             if stop() {
@@ -63,20 +63,22 @@ impl PostgresTable {
             client.execute(&insert, &[&(first as i64), &(last as i64)]).map_err(failed)?;
         }
         // Freezes the rows now, or the first read of each would write.
-        let words = format!("create unique index on {NAME} (id); vacuum (freeze, analyze) {NAME}");
+        let words =
+            format!("create unique index on {TABLE_NAME} (id); vacuum (freeze, analyze) {TABLE_NAME}");
         words.split(';').try_for_each(|word| client.batch_execute(word)).map_err(failed)?;
         // Needs a privilege; the pages are written sooner or later anyway.
         let _ = client.batch_execute("checkpoint");
-        let by_key = client.prepare(&format!("select filler from {NAME} where id = $1")).map_err(failed)?;
-        let asked = format!("select pg_table_size('{NAME}')");
-        let bytes: i64 = client.query_one(&asked, &[]).map_err(failed)?.get(0);
-        let row = bytes as f64 / rows as f64;
-        Ok(Self { client, by_key, rows, row, draws: Xorshift::new(seed) })
+        let by_key =
+            client.prepare(&format!("select filler from {TABLE_NAME} where id = $1")).map_err(failed)?;
+        let size_query = format!("select pg_table_size('{TABLE_NAME}')");
+        let bytes: i64 = client.query_one(&size_query, &[]).map_err(failed)?.get(0);
+        let row_bytes = bytes as f64 / rows as f64;
+        Ok(Self { client, by_key, rows, row_bytes, rng: Xorshift::new(seed) })
     }
 
     /// Size of all rows.
     pub fn size(&self) -> Bytes {
-        Bytes((self.rows as f64 * self.row) as u64)
+        Bytes((self.rows as f64 * self.row_bytes) as u64)
     }
 
     /// Reads single rows of the first `set` bytes for this time, after one pass over all of them in key order.
@@ -84,22 +86,22 @@ impl PostgresTable {
     /// # Errors
     /// If the server refuses.
     pub fn read(&mut self, set: Bytes, time: Nanos) -> Result<ReadMeasurement, Error> {
-        let rows = ((set.0 as f64 / self.row) as u64).clamp(1, self.rows);
-        let pass = format!("select sum(length(filler)) from {NAME} where id <= $1");
+        let rows = ((set.0 as f64 / self.row_bytes) as u64).clamp(1, self.rows);
+        let pass = format!("select sum(length(filler)) from {TABLE_NAME} where id <= $1");
         self.client.query(&pass, &[&(rows as i64)]).map_err(failed)?;
         let part = time.to_duration() / BLOCKS;
-        self.part(rows, part, &mut ReadMeasurement::default())?;
+        self.measure_part(rows, part, &mut ReadMeasurement::default())?;
         let mut reading = ReadMeasurement::default();
-        (0..BLOCKS).try_for_each(|_| self.part(rows, part, &mut reading))?;
+        (0..BLOCKS).try_for_each(|_| self.measure_part(rows, part, &mut reading))?;
         Ok(reading)
     }
 
-    fn part(&mut self, rows: u64, time: Duration, into: &mut ReadMeasurement) -> Result<(), Error> {
+    fn measure_part(&mut self, rows: u64, time: Duration, into: &mut ReadMeasurement) -> Result<(), Error> {
         let began = sys::monotonic_ns();
         let until = began + Nanos::from(time).0;
         let (mut reads, mut last) = (0, began);
         while last < until {
-            let id = self.draws.below(rows) as i64 + 1;
+            let id = self.rng.below(rows) as i64 + 1;
             let found = self.client.query(&self.by_key, &[&id]).map_err(failed)?;
             if found.len() != 1 {
                 return Err(Error::Database(format!(

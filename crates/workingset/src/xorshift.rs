@@ -18,8 +18,8 @@ impl Xorshift {
     }
 
     /// Mixes `with` in first, so that the number cannot be known before `with` is.
-    pub fn next_mixed(&mut self, with: u64) -> u64 {
-        let mut state = self.0 ^ with;
+    pub fn next_mixed(&mut self, extra: u64) -> u64 {
+        let mut state = self.0 ^ extra;
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;

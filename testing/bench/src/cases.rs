@@ -26,24 +26,24 @@ pub enum ServiceUnderLoad {
 #[derive(Debug, Clone, Copy)]
 pub struct Contestant {
     /// The program.
-    pub peer: &'static GeneratorProgram,
+    pub program: &'static GeneratorProgram,
     /// Further arguments.
     pub extra: &'static [&'static str],
 }
 
 impl Contestant {
-    const fn plain(peer: &'static GeneratorProgram) -> Self {
-        Self { peer, extra: &[] }
+    const fn plain(program: &'static GeneratorProgram) -> Self {
+        Self { program, extra: &[] }
     }
 
     /// `torment --lateness 300us`
     pub fn name(&self) -> String {
-        [&[self.peer.name], self.extra].concat().join(" ")
+        [&[self.program.name], self.extra].concat().join(" ")
     }
 
     /// Whether it is torment.
     pub fn is_ours(&self) -> bool {
-        self.peer.name == TORMENT.name
+        self.program.name == TORMENT.name
     }
 }
 
@@ -66,7 +66,7 @@ pub struct BenchCase {
     /// Its heading.
     pub title: &'static str,
     /// What a reader of its table must know.
-    pub words: &'static str,
+    pub description: &'static str,
     /// What is loaded.
     pub service: ServiceUnderLoad,
     /// The loads that each makes in a round, one after the other.
@@ -79,9 +79,9 @@ pub struct BenchCase {
 
 const OURS: Contestant = Contestant::plain(&TORMENT);
 /// Only the load, like the others: torment observes the server meanwhile, unless told not to.
-const OURS_ALONE: Contestant = Contestant { peer: &TORMENT, extra: &["--no-watch"] };
+const OURS_ALONE: Contestant = Contestant { program: &TORMENT, extra: &["--no-watch"] };
 /// As late as the timers of h2load and wrk2: fewer wake-ups, more requests in each.
-const OURS_LATE: Contestant = Contestant { peer: &TORMENT, extra: &["--lateness", "300us"] };
+const OURS_LATE: Contestant = Contestant { program: &TORMENT, extra: &["--lateness", "300us"] };
 const CPU: CaseColumn = CaseColumn::Median("CPU s per million", cpu_per_million, decimal);
 const USER: CaseColumn = CaseColumn::Median("of it user", user_per_million, decimal);
 const RATE: CaseColumn = CaseColumn::Median("requests/s", per_second, whole);
@@ -92,7 +92,7 @@ pub const CASES: [BenchCase; 6] = [
     BenchCase {
         id: 'a',
         title: "Closed loop, 64 connections",
-        words: "As fast as the connections go, against nginx's default page. CPU is user and kernel time of the \
+        description: "As fast as the connections go, against nginx's default page. CPU is user and kernel time of the \
                 whole process, its start and summary included, for a million requests answered. torment watches \
                 the server meanwhile and says what gave first; with `--no-watch` it does what the others do. The \
                 server is full in most rows, so requests/s are a figure of both.",
@@ -121,7 +121,7 @@ pub const CASES: [BenchCase; 6] = [
     BenchCase {
         id: 'b',
         title: "Constant 30,000/s, at most 50 connections",
-        words: "Ratios are of CPU for a request answered, so that who sends less gains nothing by it. \
+        description: "Ratios are of CPU for a request answered, so that who sends less gains nothing by it. \
                 p50 and p99 are what each says: from the due time of torment and wrk2, from the sending of the \
                 others. h2load says none without a file of every answer.",
         service: ServiceUnderLoad::Nginx,
@@ -147,7 +147,7 @@ pub const CASES: [BenchCase; 6] = [
     BenchCase {
         id: 'c',
         title: "HTTP/2 by prior knowledge, 8 connections of 8 streams",
-        words: "Closed loop, the same page from nginx's HTTP/2 listener without TLS.",
+        description: "Closed loop, the same page from nginx's HTTP/2 listener without TLS.",
         service: ServiceUnderLoad::NginxHttp2,
         shapes: &[LoadShape::Streams { connections: 8, streams: 8 }],
         contestants: &[OURS, Contestant::plain(&H2LOAD), Contestant::plain(&OHA)],
@@ -163,7 +163,7 @@ pub const CASES: [BenchCase; 6] = [
     BenchCase {
         id: 'd',
         title: "Memory for a connection",
-        words: "Peak resident set with 1,000 and with 10,000 connections in a closed loop, and the difference ÷ 9,000.",
+        description: "Peak resident set with 1,000 and with 10,000 connections in a closed loop, and the difference ÷ 9,000.",
         service: ServiceUnderLoad::Nginx,
         shapes: &[LoadShape::Closed { connections: 1_000 }, LoadShape::Closed { connections: 10_000 }],
         contestants: &[OURS, Contestant::plain(&WRK), Contestant::plain(&H2LOAD)],
@@ -177,7 +177,7 @@ pub const CASES: [BenchCase; 6] = [
     BenchCase {
         id: 'e',
         title: "Truth at 1,000/s, at most 50 connections",
-        words: "`torment target`, a page that is answered at once. Its own record runs from the moment a request \
+        description: "`torment target`, a page that is answered at once. Its own record runs from the moment a request \
                 arrived at its socket to the moment the kernel has taken the answer, which may be a few µs after \
                 the client has it. What a client says beyond that is the client's own.",
         service: ServiceUnderLoad::Target,
@@ -200,7 +200,7 @@ pub const CASES: [BenchCase; 6] = [
     BenchCase {
         id: 'f',
         title: "PostgreSQL, select one of a million accounts, 16 connections",
-        words: "pgbench's select-only script, prepared, at scale 10, and the same question asked by `--sql`.",
+        description: "pgbench's select-only script, prepared, at scale 10, and the same question asked by `--sql`.",
         service: ServiceUnderLoad::Postgres,
         shapes: &[LoadShape::Select { connections: 16 }],
         contestants: &[OURS, Contestant::plain(&PGBENCH)],
@@ -236,7 +236,7 @@ mod tests {
                         scratch,
                     };
                     assert!(
-                        (contestant.peer.arguments)(&load).is_some(),
+                        (contestant.program.arguments)(&load).is_some(),
                         "{}: {}",
                         case.id,
                         contestant.name()

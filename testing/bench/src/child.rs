@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use wait4::Wait4;
 
 /// How often the child's end is polled for; small against the load, rare enough to cost nothing.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// More than any result holds; a program that prints without end must not fill our memory.
 const OUTPUT_LIMIT: u64 = 32 << 20;
 
@@ -41,7 +41,7 @@ pub struct ProcessResult {
     /// What it cost.
     pub usage: ProcessUsage,
     /// Whether it was killed for exceeding its time.
-    pub too_long: bool,
+    pub timed_out: bool,
 }
 
 /// Runs `act` in a thread bound to this processor: a child started there stays there.
@@ -56,7 +56,7 @@ pub fn on_processor<T: Send>(processor: u32, act: impl FnOnce() -> T + Send) -> 
 #[derive(Debug, Clone)]
 pub struct ProcessRunner {
     /// The processor of the generators.
-    pub generator: u32,
+    pub generator_cpu: u32,
     /// A folder for what the programs read and write.
     pub scratch: PathBuf,
     /// Set to end everything soon.
@@ -65,8 +65,8 @@ pub struct ProcessRunner {
 
 impl ProcessRunner {
     /// Runs until `stop` is set.
-    pub fn new(generator: u32, scratch: &Path) -> Self {
-        Self { generator, scratch: scratch.to_owned(), stop: Arc::default() }
+    pub fn new(generator_cpu: u32, scratch: &Path) -> Self {
+        Self { generator_cpu, scratch: scratch.to_owned(), stop: Arc::default() }
     }
 
     /// Whether everything is to end soon.
@@ -77,32 +77,37 @@ impl ProcessRunner {
     /// Runs a program to its end, on the generator's processor.
     ///
     /// Fails if it cannot be started or its output cannot be stored.
-    pub fn run(&self, program: &Path, arguments: &[String], patience: Duration) -> io::Result<ProcessResult> {
+    pub fn run(
+        &self,
+        program: &Path,
+        arguments: &[String],
+        time_limit: Duration,
+    ) -> io::Result<ProcessResult> {
         let (out, err) = (self.scratch.join("stdout"), self.scratch.join("stderr"));
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.scratch).stdin(Stdio::null());
         command.stdout(File::create(&out)?).stderr(File::create(&err)?);
-        let mut child = on_processor(self.generator, || command.spawn())??;
-        let until = Instant::now() + patience;
-        let mut too_long = false;
-        let used = loop {
+        let mut child = on_processor(self.generator_cpu, || command.spawn())??;
+        let until = Instant::now() + time_limit;
+        let mut timed_out = false;
+        let waited = loop {
             if let Some(used) = child.try_wait4()? {
                 break used;
             }
-            if !too_long && (Instant::now() > until || self.stopped()) {
-                too_long = true;
+            if !timed_out && (Instant::now() > until || self.stopped()) {
+                timed_out = true;
                 child.kill()?;
             }
-            sleep(LOOK_EVERY);
+            sleep(POLL_INTERVAL);
         };
-        let (user, kernel) = (used.rusage.utime.as_secs_f64(), used.rusage.stime.as_secs_f64());
-        let peak = Some(used.rusage.maxrss).filter(|peak| *peak > own_peak_bytes());
+        let (user, kernel) = (waited.rusage.utime.as_secs_f64(), waited.rusage.stime.as_secs_f64());
+        let peak = Some(waited.rusage.maxrss).filter(|peak| *peak > own_peak_bytes());
         Ok(ProcessResult {
-            code: used.status.code(),
+            code: waited.status.code(),
             stdout: read_output(&out)?,
             stderr: read_output(&err)?,
             usage: ProcessUsage { user_seconds: user, kernel_seconds: kernel, peak_bytes: peak },
-            too_long,
+            timed_out,
         })
     }
 }
@@ -129,14 +134,14 @@ fn own_peak_bytes() -> u64 {
 mod tests {
     use super::*;
 
-    fn bench(scratch: &Path) -> ProcessRunner {
+    fn runner(scratch: &Path) -> ProcessRunner {
         ProcessRunner::new(crate::machine::processors()[0], scratch)
     }
 
-    fn sh(script: &str, patience: Duration) -> ProcessResult {
+    fn sh(script: &str, time_limit: Duration) -> ProcessResult {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let arguments = ["-c".to_owned(), script.to_owned()];
-        bench(folder.path()).run(Path::new("/bin/sh"), &arguments, patience).expect("there is a shell")
+        runner(folder.path()).run(Path::new("/bin/sh"), &arguments, time_limit).expect("there is a shell")
     }
 
     #[test]
@@ -146,7 +151,7 @@ mod tests {
             Duration::from_secs(60),
         );
         assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("out\n", "err\n"));
-        assert_eq!((ended.code, ended.too_long), (Some(7), false));
+        assert_eq!((ended.code, ended.timed_out), (Some(7), false));
         assert!(ended.usage.user_seconds > 0.01, "{:?}", ended.usage);
     }
 
@@ -154,28 +159,28 @@ mod tests {
     fn it_runs_on_the_generators_processor_alone() {
         let before = crate::machine::processors();
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let bench = bench(folder.path());
+        let bench = runner(folder.path());
         let status = ["-c".to_owned(), "cat /proc/self/status".to_owned()];
         let ended = bench.run(Path::new("/bin/sh"), &status, Duration::from_secs(60)).expect("a shell");
         let allowed = ended.stdout.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        assert_eq!(allowed.map(str::trim), Some(bench.generator.to_string().as_str()));
+        assert_eq!(allowed.map(str::trim), Some(bench.generator_cpu.to_string().as_str()));
         assert_eq!(crate::machine::processors(), before, "we have ours back");
     }
 
     #[test]
     fn one_that_does_not_end_is_ended() {
         let ended = sh("exec sleep 60", Duration::from_millis(50));
-        assert_eq!((ended.code, ended.too_long), (None, true));
+        assert_eq!((ended.code, ended.timed_out), (None, true));
     }
 
     #[test]
     fn a_stop_ends_what_runs() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let bench = bench(folder.path());
+        let bench = runner(folder.path());
         bench.stop.store(true, Ordering::Relaxed);
         let arguments = ["60".to_owned()];
         let ended =
             bench.run(Path::new("/bin/sleep"), &arguments, Duration::from_secs(60)).expect("it is there");
-        assert_eq!((ended.code, ended.too_long), (None, true));
+        assert_eq!((ended.code, ended.timed_out), (None, true));
     }
 }

@@ -12,12 +12,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The demo's capacity, requests per second.
-const TRUTH: f64 = 2_000.0;
+const TRUE_CAPACITY: f64 = 2_000.0;
 /// Tolerance.
-const NEAR: f64 = 0.02;
-const LOOK: Duration = Duration::from_millis(50);
+const TOLERANCE: f64 = 0.02;
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// For a search to write the join file.
-const WRITTEN: Duration = Duration::from_secs(20);
+const JOIN_FILE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What to run.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct FleetCase {
     /// Kills one worker in each search, each time at another moment.
     pub kills: bool,
     /// Workers are not the search's children: they join by a file, with clocks a day ahead.
-    pub apart: bool,
+    pub detached: bool,
 }
 
 /// Result of one search.
@@ -41,14 +41,16 @@ struct FleetSearch {
     upper: Option<f64>,
     took: Duration,
     /// Trials that lost a worker.
-    spoiled: usize,
+    spoiled_trials: usize,
 }
 
 impl FleetSearch {
     /// Whether its bounds hold the truth, within tolerance.
     fn is_right(&self) -> bool {
         let (Some(lower), Some(upper)) = (self.lower, self.upper) else { return false };
-        lower <= TRUTH * (1.0 + NEAR) && upper >= TRUTH * (1.0 - NEAR) && lower >= TRUTH * (1.0 - 2.0 * NEAR)
+        lower <= TRUE_CAPACITY * (1.0 + TOLERANCE)
+            && upper >= TRUE_CAPACITY * (1.0 - TOLERANCE)
+            && lower >= TRUE_CAPACITY * (1.0 - 2.0 * TOLERANCE)
     }
 }
 
@@ -63,19 +65,19 @@ pub fn measure(case: &FleetCase) -> anyhow::Result<()> {
     for &workers in &case.workers {
         let searches: Vec<FleetSearch> =
             (0..case.seeds).map(|seed| run_search(case, workers, seed)).collect::<Result<_, _>>()?;
-        println!("{}", line(workers, &searches));
+        println!("{}", table_row(workers, &searches));
     }
     Ok(())
 }
 
-fn line(workers: u32, searches: &[FleetSearch]) -> String {
+fn table_row(workers: u32, searches: &[FleetSearch]) -> String {
     let right = searches.iter().filter(|search| search.is_right()).count();
     let mut held: Vec<f64> = searches.iter().filter_map(|search| search.lower).collect();
     held.sort_by(f64::total_cmp);
     let mut took: Vec<Duration> = searches.iter().map(|search| search.took).collect();
     took.sort_unstable();
     let mut spoiled = BTreeMap::<usize, usize>::new();
-    searches.iter().for_each(|search| *spoiled.entry(search.spoiled).or_default() += 1);
+    searches.iter().for_each(|search| *spoiled.entry(search.spoiled_trials).or_default() += 1);
     let spoiled: Vec<String> =
         spoiled.iter().map(|(trials, searches)| format!("{trials} in {searches}")).collect();
     let at = |values: &[f64], index: usize| {
@@ -107,14 +109,14 @@ impl Drop for DetachedWorkers {
 }
 
 /// Workers that join by the file that a search writes into this folder, each with its own clock.
-fn apart(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<DetachedWorkers> {
+fn start_detached_workers(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<DetachedWorkers> {
     let file = folder.join("run.join");
     let began = Instant::now();
     while !read_to_string(&file).is_ok_and(|text| text.ends_with("KEY-----\n")) {
-        if began.elapsed() > WRITTEN {
+        if began.elapsed() > JOIN_FILE_TIMEOUT {
             bail!("the search writes no join file");
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
     let mut all = DetachedWorkers(Vec::new());
     for _ in 0..workers {
@@ -127,18 +129,19 @@ fn apart(torment: &Path, folder: &Path, workers: u32) -> anyhow::Result<Detached
 }
 
 fn run_search(case: &FleetCase, workers: u32, seed: u64) -> anyhow::Result<FleetSearch> {
-    let (is_apart, kills) = (case.apart && workers > 0, case.kills && workers > 0);
+    let (detached, kills) = (case.detached && workers > 0, case.kills && workers > 0);
     let folder = tempfile::tempdir().context("no temporary folder")?;
     let mut command = Command::new(&case.torment);
     command.args(["find", "demo", "--no-store", "--quiet", "--format", "json", "--seed", &seed.to_string()]);
     if workers > 0 {
-        let on = if is_apart { "join" } else { "here" };
+        let on = if detached { "join" } else { "here" };
         command.args(["--on", on, "--workers", &workers.to_string()]);
     }
     let began = Instant::now();
     command.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn().context("torment")?;
-    let _apart = is_apart.then(|| apart(&case.torment, folder.path(), workers)).transpose()?;
+    let _apart =
+        detached.then(|| start_detached_workers(&case.torment, folder.path(), workers)).transpose()?;
     let mut out = child.stdout.take().context("it was asked to be piped")?;
     let text = std::thread::spawn(move || {
         let mut text = String::new();
@@ -154,13 +157,13 @@ fn run_search(case: &FleetCase, workers: u32, seed: u64) -> anyhow::Result<Fleet
             is_killed =
                 chosen.and_then(Pid::from_raw).is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok());
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
     let took = began.elapsed();
     let text = text.join().map_err(|_| anyhow::anyhow!("reading panicked"))??;
     let found: Value = serde_json::from_str(&text).with_context(|| format!("it printed {text:?}"))?;
     let trials = found["trials"].as_array().context("a search has trials")?;
-    let mut spoiled = 0;
+    let mut spoiled_trials = 0;
     for trial in trials {
         let outcomes = trial["outcomes"].as_object().context("a trial has outcomes")?;
         let sum: u64 = outcomes.values().filter_map(Value::as_u64).sum();
@@ -168,10 +171,11 @@ fn run_search(case: &FleetCase, workers: u32, seed: u64) -> anyhow::Result<Fleet
             bail!("workers {workers}, seed {seed}: {sum} outcomes of {} arrivals", trial["due"]);
         }
         let lost = |caveat: &Value| caveat["code"] == "worker-lost";
-        spoiled += usize::from(trial["caveats"].as_array().is_some_and(|caveats| caveats.iter().any(lost)));
+        spoiled_trials +=
+            usize::from(trial["caveats"].as_array().is_some_and(|caveats| caveats.iter().any(lost)));
     }
     let bound = |which: &str| found["limits"][0][which].as_f64();
-    Ok(FleetSearch { lower: bound("lower"), upper: bound("upper"), took, spoiled })
+    Ok(FleetSearch { lower: bound("lower"), upper: bound("upper"), took, spoiled_trials })
 }
 
 /// The processes that generate its load.

@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Lets the server close what the last program left open.
-const BREATH: Duration = Duration::from_millis(100);
+const SETTLE_TIME: Duration = Duration::from_millis(100);
 /// If the counts of server and program differ by more than this share, one of them is doubtful.
 const AGREEMENT: f64 = 0.02;
 /// Connections that even the slowest program makes per second during load: the time this
@@ -51,7 +51,7 @@ pub fn run_load(
     shape: LoadShape,
     seconds: u32,
     server: &dyn ServerUnderLoad,
-    bench: &ProcessRunner,
+    runner: &ProcessRunner,
 ) -> Result<BenchRun, String> {
     let name = entry.contestant.name();
     let (open, asked_per_second) = match shape {
@@ -60,23 +60,23 @@ pub fn run_load(
         LoadShape::Streams { connections, streams } => (connections * streams, None),
     };
     let seconds = seconds + open / CONNECTS_PER_SECOND;
-    let scratch = bench.scratch.clone();
+    let scratch = runner.scratch.clone();
     let load = GeneratorLoad { url: server.url(), seconds, shape, extra: entry.contestant.extra, scratch };
-    let peer = entry.tool.peer;
-    let arguments = (peer.arguments)(&load).ok_or_else(|| format!("{name} cannot make this load"))?;
-    sleep(BREATH);
+    let program = entry.tool.program;
+    let arguments = (program.arguments)(&load).ok_or_else(|| format!("{name} cannot make this load"))?;
+    sleep(SETTLE_TIME);
     server.reset_record();
-    let (began, ticks) = (Instant::now(), CpuTicks::of(bench.generator).zip(CpuTicks::of_all()));
-    let ended = bench
+    let (began, ticks) = (Instant::now(), CpuTicks::of(runner.generator_cpu).zip(CpuTicks::of_all()));
+    let ended = runner
         .run(&entry.tool.path, &arguments, time_limit(seconds))
         .map_err(|e| format!("{} cannot be run: {e}", entry.tool.path.display()))?;
-    let (others, stolen) = foreign(&ended, bench, began.elapsed(), ticks);
+    let (others, stolen) = foreign_shares(&ended, runner, began.elapsed(), ticks);
     let (served, accepted, served_p50_us) = (server.answered(), server.accepted(), server.p50_us());
     let last = || ended.stderr.lines().last().unwrap_or("it said nothing").trim().to_owned();
-    if ended.too_long {
+    if ended.timed_out {
         return Err(format!("{name} did not end by itself: {}", last()));
     }
-    let said = (peer.said)(&load, &entry.tool, &ended)
+    let report = (program.parse)(&load, &entry.tool, &ended)
         .ok_or_else(|| format!("{name} gave no result (exit code {:?}): {}", ended.code, last()))?;
     if let (LoadShape::Closed { connections }, Some(accepted)) = (shape, accepted)
         && accepted < u64::from(connections)
@@ -88,13 +88,13 @@ pub fn run_load(
         asked_per_second,
         planned_seconds: seconds,
         usage: ended.usage,
-        said,
+        said: report,
         code: ended.code,
         served,
         served_p50_us,
         others,
         stolen,
-        doubts: count_doubts(&name, said, served, u64::from(open)),
+        doubts: doubts_of(&name, report, served, u64::from(open)),
     };
     if run.disturbed() {
         let (others, stolen) = (percent(others), percent(stolen));
@@ -109,21 +109,21 @@ pub fn run_load(
 }
 
 /// The share of the generator's processor that others used, and the share of the machine that was stolen.
-fn foreign(
+fn foreign_shares(
     ended: &ProcessResult,
-    bench: &ProcessRunner,
+    runner: &ProcessRunner,
     took: Duration,
     before: Option<(CpuTicks, CpuTicks)>,
 ) -> (f64, f64) {
-    let after = CpuTicks::of(bench.generator).zip(CpuTicks::of_all());
+    let after = CpuTicks::of(runner.generator_cpu).zip(CpuTicks::of_all());
     let Some(((one, all), (one_now, all_now))) = before.zip(after) else { return (0.0, 0.0) };
     let own = (ended.usage.user_seconds + ended.usage.kernel_seconds) / took.as_secs_f64();
     ((one_now.since(&one).programs - own).max(0.0), all_now.since(&all).stolen)
 }
 
 /// Doubts raised by the program's own counts.
-fn count_doubts(name: &str, said: GeneratorReport, served: Option<u64>, open: u64) -> Vec<String> {
-    let GeneratorReport { answered, failed, .. } = said;
+fn doubts_of(name: &str, report: GeneratorReport, served: Option<u64>, open: u64) -> Vec<String> {
+    let GeneratorReport { answered, failed, .. } = report;
     let mut doubts = Vec::new();
     if failed > 0 {
         doubts.push(format!("{name} says that {failed} of {} failed", answered + failed));
@@ -147,13 +147,8 @@ pub(crate) mod tests {
     use std::process::Command;
 
     fn doubts(answered: u64, failed: u64, served: u64) -> usize {
-        count_doubts(
-            "wrk",
-            GeneratorReport { answered, failed, ..GeneratorReport::default() },
-            Some(served),
-            64,
-        )
-        .len()
+        doubts_of("wrk", GeneratorReport { answered, failed, ..GeneratorReport::default() }, Some(served), 64)
+            .len()
     }
 
     #[test]
@@ -166,7 +161,7 @@ pub(crate) mod tests {
     /// Reports a given number of accepted connections.
     pub struct FakeServer {
         accepted: u64,
-        forgot: Cell<u32>,
+        resets: Cell<u32>,
     }
 
     impl ServerUnderLoad for FakeServer {
@@ -174,7 +169,7 @@ pub(crate) mod tests {
             "http://127.0.0.1:1/".to_owned()
         }
         fn reset_record(&self) {
-            self.forgot.set(self.forgot.get() + 1);
+            self.resets.set(self.resets.get() + 1);
         }
         fn accepted(&self) -> Option<u64> {
             Some(self.accepted)
@@ -188,37 +183,37 @@ pub(crate) mod tests {
         let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod 755 \"$0\"";
         let written = Command::new("/bin/sh").arg("-c").arg(write).arg(&path).arg(script).status();
         assert!(written.expect("there is a shell").success(), "the folder is ours");
-        let contestant = Contestant { peer: &TORMENT, extra: &[] };
+        let contestant = Contestant { program: &TORMENT, extra: &[] };
         InstalledContestant {
             contestant,
-            tool: InstalledGenerator { peer: &TORMENT, path, version: String::new() },
+            tool: InstalledGenerator { program: &TORMENT, path, version: String::new() },
         }
     }
 
     /// A server that reports this many accepted connections.
     pub fn fake_server(accepted: u64) -> FakeServer {
-        FakeServer { accepted, forgot: Cell::default() }
+        FakeServer { accepted, resets: Cell::default() }
     }
 
-    fn turn_of(script: &str, accepted: u64) -> Result<BenchRun, String> {
+    fn run_once(script: &str, accepted: u64) -> Result<BenchRun, String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let entry = entry(folder.path(), "program", script);
         let bench = ProcessRunner::new(crate::machine::processors()[0], folder.path());
         let server = fake_server(accepted);
         let run = run_load(&entry, LoadShape::Closed { connections: 64 }, 1, &server, &bench);
-        assert_eq!(server.forgot.get(), 1, "its record begins with the load");
+        assert_eq!(server.resets.get(), 1, "its record begins with the load");
         run
     }
 
     #[test]
     fn a_turn_that_came_to_nothing_says_why() {
         let result = r#"echo '{"trial": {"outcomes": {"ok": 7}, "loaded_seconds": 1}}'"#;
-        assert_eq!(turn_of(result, 64).expect("a result").said.answered, 7);
-        let doubtful = turn_of(&format!("{result}; exit 92"), 64).expect("a result");
+        assert_eq!(run_once(result, 64).expect("a result").said.answered, 7);
+        let doubtful = run_once(&format!("{result}; exit 92"), 64).expect("a result");
         assert!(doubtful.doubts.contains(&"torment ended with exit code 92".to_owned()), "{doubtful:?}");
-        let problem = turn_of(result, 63).expect_err("not the load that was asked for");
+        let problem = run_once(result, 63).expect_err("not the load that was asked for");
         assert_eq!(problem, "torment made 63 of 64 connections in 1 s");
-        let problem = turn_of("echo 'no such host' >&2; exit 1", 64).expect_err("no result");
+        let problem = run_once("echo 'no such host' >&2; exit 1", 64).expect_err("no result");
         assert_eq!(problem, "torment gave no result (exit code Some(1)): no such host");
     }
 }

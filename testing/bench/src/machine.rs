@@ -6,9 +6,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// With a larger share of the machine used by others it is not quiet.
-const QUIET: f64 = 0.05;
+const MAX_BUSY_SHARE: f64 = 0.05;
 /// Long enough for the clock ticks of /proc/stat (10 ms) to resolve one per cent.
-const LOOK_FOR: Duration = Duration::from_secs(1);
+const SAMPLE_TIME: Duration = Duration::from_secs(1);
 /// Builds and tests just started may end in this time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -88,25 +88,25 @@ impl CpuTicks {
 
 /// The share of the machine that others use, measured for a second at a time until it is small or
 /// patience ends.
-pub fn wait_until_quiet(say: &mut dyn FnMut(String)) -> f64 {
+pub fn wait_until_quiet(print: &mut dyn FnMut(String)) -> f64 {
     let until = Instant::now() + PATIENCE;
     loop {
         let earlier = CpuTicks::of_all();
-        sleep(LOOK_FOR);
+        sleep(SAMPLE_TIME);
         let shares =
             earlier.zip(CpuTicks::of_all()).map_or(CpuShares::default(), |(then, now)| now.since(&then));
         let used = shares.programs + shares.interrupts + shares.stolen;
         let ended = Instant::now() > until;
-        if used <= QUIET || ended {
-            if used > QUIET {
-                say(format!(
+        if used <= MAX_BUSY_SHARE || ended {
+            if used > MAX_BUSY_SHARE {
+                print(format!(
                     "others still use {:.0} % of the machine: the figures will be doubtful",
                     used * 100.0
                 ));
             }
             return used;
         }
-        say(format!("others use {:.0} % of the machine; waiting for quiet", used * 100.0));
+        print(format!("others use {:.0} % of the machine; waiting for quiet", used * 100.0));
     }
 }
 

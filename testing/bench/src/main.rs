@@ -56,10 +56,10 @@ enum BenchCommand {
 }
 
 /// torment's executable: the one given, or the one built beside this.
-fn program(said: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+fn program(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let beside = || Some(std::env::current_exe().ok()?.parent()?.join("torment"));
     let torment =
-        said.or_else(beside).context("cannot find out where this program lies; say --torment PATH")?;
+        given.or_else(beside).context("cannot find out where this program lies; say --torment PATH")?;
     if !torment.is_file() {
         bail!("{}: expected torment's program; run `make build`, or say --torment PATH", torment.display());
     }
@@ -73,11 +73,11 @@ fn main() -> anyhow::Result<()> {
             println!("{}, {}\n", machine::describe(), machine::date());
             // Searches have their own folders.
             let torment = program(torment)?.canonicalize()?;
-            return measure_fleets(&FleetCase { torment, seeds, workers, kills: kill, apart });
+            return measure_fleets(&FleetCase { torment, seeds, workers, kills: kill, detached: apart });
         }
     };
     let scratch = tempfile::tempdir().context("no temporary folder")?;
-    let mut here = BuildContext::new(torment, scratch.path().to_owned());
+    let mut context = BuildContext::new(torment, scratch.path().to_owned());
     let wanted = |table: &str, name: &str| {
         only.is_empty() || only.iter().any(|word| word == table || name.starts_with(word.as_str()))
     };
@@ -88,7 +88,7 @@ fn main() -> anyhow::Result<()> {
     machine::wait_until_quiet(&mut |words| eprintln!("{words}"));
     println!("{}, {}\n\n{}", machine::describe(), machine::date(), table_header());
     for case in cases {
-        match measure(&case, &mut here, pairs, Duration::from_millis(block)) {
+        match measure(&case, &mut context, pairs, Duration::from_millis(block)) {
             Ok(measured) => {
                 println!("{}", table_rows(&case, &measured));
                 if let Some(stolen) = measured.stolen {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use stats::shuffled;
 
 /// One turn in this many may be repeated because others used the processor, which bounds the total.
-const AGAIN_ONE_IN: usize = 6;
+const RETRY_DIVISOR: usize = 6;
 
 /// How often, how long, in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -49,9 +49,9 @@ pub fn measure(
     case: &BenchCase,
     entries: &[InstalledContestant],
     server: &dyn ServerUnderLoad,
-    bench: &ProcessRunner,
-    measure: RoundSettings,
-    say: &mut dyn FnMut(String),
+    runner: &ProcessRunner,
+    settings: RoundSettings,
+    print: &mut dyn FnMut(String),
 ) -> CaseRuns {
     let row = |entry: &InstalledContestant| {
         let contestant = &entry.contestant;
@@ -60,36 +60,36 @@ pub fn measure(
     let mut measured =
         CaseRuns { orders: Vec::new(), rows: entries.iter().map(row).collect(), doubts: Vec::new() };
     // The case is part of the seed, so that a case measured alone has the same orders.
-    let seed = measure.seed ^ (u64::from(u32::from(case.id)) << 32);
+    let seed = settings.seed ^ (u64::from(u32::from(case.id)) << 32);
     if let Some(first) = entries.first() {
         // The server's first requests warm its caches: they count for nobody.
-        let _ = run_load(first, case.shapes[0], 1, server, bench);
+        let _ = run_load(first, case.shapes[0], 1, server, runner);
     }
-    let mut again = case.shapes.len() * entries.len() * measure.rounds as usize / AGAIN_ONE_IN;
-    for round in 1..=measure.rounds {
+    let mut retries_left = case.shapes.len() * entries.len() * settings.rounds as usize / RETRY_DIVISOR;
+    for round in 1..=settings.rounds {
         let order = shuffled(entries.len(), seed, round);
         let names: Vec<&str> = order.iter().map(|at| measured.rows[*at].name.as_str()).collect();
-        say(format!("{}  round {round} of {}: {}", case.id, measure.rounds, names.join(", ")));
+        print(format!("{}  round {round} of {}: {}", case.id, settings.rounds, names.join(", ")));
         for &at in &order {
-            if bench.stopped() {
+            if runner.stopped() {
                 return measured;
             }
-            let mut take = |shape: &LoadShape| {
-                let once = || run_load(&entries[at], *shape, measure.seconds, server, bench);
-                let run = once()?;
-                if !run.disturbed() || again == 0 {
+            let mut run_shape = |shape: &LoadShape| {
+                let attempt = || run_load(&entries[at], *shape, settings.seconds, server, runner);
+                let run = attempt()?;
+                if !run.disturbed() || retries_left == 0 {
                     return Ok(run);
                 }
-                again -= 1;
-                say(format!("   again: {}", run.doubts.join("; ")));
-                once()
+                retries_left -= 1;
+                print(format!("   again: {}", run.doubts.join("; ")));
+                attempt()
             };
-            let runs: Result<Vec<BenchRun>, String> = case.shapes.iter().map(&mut take).collect();
+            let runs: Result<Vec<BenchRun>, String> = case.shapes.iter().map(&mut run_shape).collect();
             let doubts = match &runs {
                 Ok(runs) => runs.iter().flat_map(|run| run.doubts.clone()).collect(),
                 Err(problem) => vec![problem.clone()],
             };
-            doubts.iter().for_each(|doubt| say(format!("   {doubt}")));
+            doubts.iter().for_each(|doubt| print(format!("   {doubt}")));
             measured.doubts.extend(doubts.into_iter().map(|doubt| format!("round {round}: {doubt}")));
             measured.rows[at].rounds.push(runs.ok());
         }

@@ -28,7 +28,7 @@ pub fn markdown(case: &BenchCase, measured: &CaseRuns) -> String {
     let first = |row: &ContestantRuns| match case.columns[0] {
         CaseColumn::Median(_, figure, _)
         | CaseColumn::MedianInterval(_, figure, _)
-        | CaseColumn::Ratio(_, figure) => middle(row, figure).map_or(f64::INFINITY, |e| e.median),
+        | CaseColumn::Ratio(_, figure) => median_of(row, figure).map_or(f64::INFINITY, |e| e.median),
     };
     rows.sort_by(|a, b| first(a).partial_cmp(&first(b)).unwrap_or(Ordering::Equal));
     let mut lines = vec![line(&header), line(&vec!["---".to_owned(); header.len()])];
@@ -48,10 +48,10 @@ fn cells(case: &BenchCase, row: &ContestantRuns, ours: &[&ContestantRuns]) -> Ve
     for column in case.columns {
         match column {
             CaseColumn::Median(_, figure, words) => {
-                cells.push(middle(row, *figure).map_or(NONE.to_owned(), |e| words(e.median)));
+                cells.push(median_of(row, *figure).map_or(NONE.to_owned(), |e| words(e.median)));
             }
             CaseColumn::MedianInterval(_, figure, words) => {
-                cells.push(with_interval(middle(row, *figure), *words))
+                cells.push(with_interval(median_of(row, *figure), *words))
             }
             CaseColumn::Ratio(_, figure) => cells.extend(ours.iter().map(|our| {
                 if our.name == row.name {
@@ -65,9 +65,10 @@ fn cells(case: &BenchCase, row: &ContestantRuns, ours: &[&ContestantRuns]) -> Ve
     cells
 }
 
-fn with_interval(estimate: Option<MedianEstimate>, words: fn(f64) -> String) -> String {
-    estimate
-        .map_or(NONE.to_owned(), |e| format!("{} ({} … {})", words(e.median), words(e.low), words(e.high)))
+fn with_interval(estimate: Option<MedianEstimate>, format_value: fn(f64) -> String) -> String {
+    estimate.map_or(NONE.to_owned(), |e| {
+        format!("{} ({} … {})", format_value(e.median), format_value(e.low), format_value(e.high))
+    })
 }
 
 fn two_digits(ratio: f64) -> String {
@@ -78,7 +79,7 @@ fn figures(row: &ContestantRuns, figure: FigureFn) -> impl Iterator<Item = Optio
     row.rounds.iter().map(move |round: &Option<Vec<BenchRun>>| figure(round.as_deref()?))
 }
 
-fn middle(row: &ContestantRuns, figure: FigureFn) -> Option<MedianEstimate> {
+fn median_of(row: &ContestantRuns, figure: FigureFn) -> Option<MedianEstimate> {
     estimate_median(&figures(row, figure).flatten().collect::<Vec<f64>>())
 }
 

@@ -42,23 +42,23 @@ fn check_round_trip(mut plan: Plan) {
         for number in [0, 1, u64::MAX] {
             render(
                 &plan,
-                &RenderContext { number, seed: plan.generator.seed, taken: &[b"\"\xff{}".to_vec()] },
+                &RenderContext { number, seed: plan.generator.seed, extracted: &[b"\"\xff{}".to_vec()] },
             );
         }
     }
 }
 
-fn render(plan: &Plan, who: &RenderContext<'_>) {
+fn render(plan: &Plan, context: &RenderContext<'_>) {
     let mut out = Vec::new();
     for step in plan.flows.iter().flat_map(|flow| &flow.steps) {
         match &step.ask {
             plan::Payload::Http(request) => {
-                request.render_path(who, &mut out);
-                request.render_body(who, &mut out);
-                (0..request.headers.len()).for_each(|index| request.render_header(index, who, &mut out));
+                request.render_path(context, &mut out);
+                request.render_body(context, &mut out);
+                (0..request.headers.len()).for_each(|index| request.render_header(index, context, &mut out));
             }
             plan::Payload::Sql(statement) => (0..statement.parameters.len())
-                .for_each(|index| statement.render_parameter(index, who, &mut out)),
+                .for_each(|index| statement.render_parameter(index, context, &mut out)),
         }
     }
 }

@@ -29,25 +29,25 @@ impl Nginx {
     /// Starts a server on a free port of 127.0.0.1. `None`, with a message, if nginx is not installed;
     /// panics if it is installed and does not start.
     pub fn start() -> Option<Self> {
-        Some(Self::start_with(&found()?, ["", ""]))
+        Some(Self::start_with(&find_or_skip()?, ["", ""]))
     }
 
     /// Like [`Self::start`], with this limit on its worker's connections of all kinds.
     pub fn start_with_connections(count: u32) -> Option<Self> {
-        Some(Self::start_holding(&found()?, count, ["", "keepalive_requests 1000000000;"]))
+        Some(Self::start_holding(&find_or_skip()?, count, ["", "keepalive_requests 1000000000;"]))
     }
 
     /// Like [`Self::start`], for long loads: no limit of requests per connection, and all waiting
     /// connections are accepted at once.
     pub fn start_for_load() -> Option<Self> {
-        Some(Self::start_with(&found()?, ["multi_accept on;", "keepalive_requests 1000000000;"]))
+        Some(Self::start_with(&find_or_skip()?, ["multi_accept on;", "keepalive_requests 1000000000;"]))
     }
 
-    fn start_with(program: &Path, further: [&str; 2]) -> Self {
-        Self::start_holding(program, CONNECTIONS, further)
+    fn start_with(program: &Path, extra: [&str; 2]) -> Self {
+        Self::start_holding(program, CONNECTIONS, extra)
     }
 
-    fn start_holding(program: &Path, connections: u32, further: [&str; 2]) -> Self {
+    fn start_holding(program: &Path, connections: u32, extra: [&str; 2]) -> Self {
         let built = Command::new(program).arg("-V").output().expect("nginx can be run");
         let knows = |module: &str| String::from_utf8_lossy(&built.stderr).contains(module);
         let http2_port = knows("http_v2_module").then(free_port);
@@ -63,7 +63,7 @@ impl Nginx {
             fs::write(at("certificate.pem"), made.cert.pem()).expect("the folder is writable");
             fs::write(at("key.pem"), made.signing_key.serialize_pem()).expect("the folder is writable");
         }
-        fs::write(at("nginx.conf"), configuration(connections, port, http2_port, tls_port, further))
+        fs::write(at("nginx.conf"), configuration(connections, port, http2_port, tls_port, extra))
             .expect("the folder is writable");
         let server = command(program, user, folder.path())
             .arg("-p")
@@ -104,16 +104,16 @@ impl Nginx {
 
     /// Requests answered so far, by its own count, without those of this function.
     pub fn requests(&self) -> u64 {
-        self.counts()[2] - 1
+        self.connection_counts()[2] - 1
     }
 
     /// Connections accepted so far, by its own count, with those of this function.
     pub fn connections(&self) -> u64 {
-        self.counts()[0]
+        self.connection_counts()[0]
     }
 
     /// Connections accepted and handled, and requests.
-    fn counts(&self) -> [u64; 3] {
+    fn connection_counts(&self) -> [u64; 3] {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         let ask = "GET /requests HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
         stream.write_all(ask.as_bytes()).expect("it listens");
@@ -187,7 +187,7 @@ http {{
 }
 
 /// The program; if missing, says so.
-fn found() -> Option<PathBuf> {
+fn find_or_skip() -> Option<PathBuf> {
     let program = program();
     if program.is_none() {
         eprintln!("SKIPPED: nginx is not installed (apt-get install nginx-light)");

@@ -17,10 +17,10 @@ pub fn is_own_process(name: &str) -> bool {
     let arguments = [name, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"];
     let output =
         Command::new(program).args(arguments).env(KEY, name).output().expect("there is room for a process");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{name}, in a process of its own: {}\n{said}\n{}",
+        output.status.success() && stdout.contains("1 passed"),
+        "{name}, in a process of its own: {}\n{stdout}\n{}",
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );

@@ -70,13 +70,13 @@ impl TestPostgres {
         let user = ordinary_user("postgres");
         let folder = temp_folder("torment-pg-", user);
         let data = folder.path().join("data");
-        let made = command(&programs.join("initdb"), user, folder.path())
+        let initdb = command(&programs.join("initdb"), user, folder.path())
             .args(initdb_arguments(&data))
             .output()
             .map_err(failed("initdb cannot be run"))?;
-        if !made.status.success() {
-            let said = String::from_utf8_lossy(&made.stderr);
-            return Err(PostgresUnavailable::Failed(format!("initdb failed: {said}")));
+        if !initdb.status.success() {
+            let stderr = String::from_utf8_lossy(&initdb.stderr);
+            return Err(PostgresUnavailable::Failed(format!("initdb failed: {stderr}")));
         }
         let port = free_port();
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();

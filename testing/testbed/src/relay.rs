@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct TestRelay {
     address: SocketAddr,
-    way: Arc<Mutex<RelayState>>,
+    state: Arc<Mutex<RelayState>>,
 }
 
 #[derive(Debug, Default)]
@@ -22,8 +22,8 @@ struct RelayState {
     ends: Vec<TcpStream>,
 }
 
-fn locked(way: &Mutex<RelayState>) -> MutexGuard<'_, RelayState> {
-    way.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(state: &Mutex<RelayState>) -> MutexGuard<'_, RelayState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl TestRelay {
@@ -42,23 +42,23 @@ impl TestRelay {
     pub fn from(here: IpAddr, there: SocketAddr) -> Self {
         let listener = TcpListener::bind((here, 0)).expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
-        let way = Arc::<Mutex<RelayState>>::default();
-        let ours = Arc::clone(&way);
+        let state = Arc::<Mutex<RelayState>>::default();
+        let shared_state = Arc::clone(&state);
         spawn(move || {
             for from in listener.incoming().flatten() {
                 let to = TcpStream::connect(there);
-                let mut way = locked(&ours);
-                if let (Ok(to), false) = (to, way.is_cut) {
+                let mut state = locked(&shared_state);
+                if let (Ok(to), false) = (to, state.is_cut) {
                     let twins = from.try_clone().and_then(|twin| Ok((twin, to.try_clone()?)));
                     let (from_twin, to_twin) = twins.expect("a descriptor is free");
-                    way.ends.extend([&from, &to].map(|end| end.try_clone().expect("a descriptor is free")));
-                    let (there, back) = (Arc::clone(&ours), Arc::clone(&ours));
+                    state.ends.extend([&from, &to].map(|end| end.try_clone().expect("a descriptor is free")));
+                    let (there, back) = (Arc::clone(&shared_state), Arc::clone(&shared_state));
                     spawn(move || pass(from_twin, to, &there, 1));
                     spawn(move || pass(to_twin, from, &back, 2));
                 }
             }
         });
-        Self { address, way }
+        Self { address, state }
     }
 
     /// Its own address.
@@ -68,9 +68,9 @@ impl TestRelay {
 
     /// Breaks all connections, and forwards no new ones.
     pub fn cut(&self) {
-        let mut way = locked(&self.way);
-        way.is_cut = true;
-        for end in way.ends.drain(..) {
+        let mut state = locked(&self.state);
+        state.is_cut = true;
+        for end in state.ends.drain(..) {
             // The other side may have closed it.
             let _ = end.shutdown(Shutdown::Both);
         }
@@ -78,19 +78,19 @@ impl TestRelay {
 
     /// Delays each chunk from now on, by at least and at most this, in either direction; their order stays.
     pub fn delays(&self, least: Duration, most: Duration) {
-        locked(&self.way).delay = (least, most);
+        locked(&self.state).delay = (least, most);
     }
 
     /// Forwards new connections again.
     pub fn restore(&self) {
-        locked(&self.way).is_cut = false;
+        locked(&self.state).is_cut = false;
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, way: &Mutex<RelayState>, mut random: u64) {
+fn pass(mut from: TcpStream, mut to: TcpStream, state: &Mutex<RelayState>, mut random: u64) {
     let mut piece = [0; 16 << 10];
     while let Ok(length @ 1..) = from.read(&mut piece) {
-        let (least, most) = locked(way).delay;
+        let (least, most) = locked(state).delay;
         // Lehmer's generator, as in C++ (`minstd_rand`): the same delays in each run.
         random = random * 48_271 % 0x7fff_ffff;
         sleep(least + (most - least).mul_f64(random as f64 / f64::from(0x7fff_ffff)));

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub(super) struct FunctionBody {
     /// Calls, and jumps out of the function, by address.
-    pub goes: Vec<ControlTransfer>,
-    pub systems: Vec<SyscallInstruction>,
+    pub transfers: Vec<ControlTransfer>,
+    pub syscalls: Vec<SyscallInstruction>,
     /// It was not read completely.
     pub cut_short: bool,
 }
@@ -21,7 +21,7 @@ pub(super) struct ControlTransfer {
     pub length: u8,
     pub target: Target,
     /// It returns.
-    pub call: bool,
+    pub is_call: bool,
 }
 
 /// A system call instruction and its register values, as far as the straight-line code before it sets them.
@@ -30,9 +30,9 @@ pub(super) struct SyscallInstruction {
     pub address: u64,
     pub length: u8,
     pub number: Option<u64>,
-    pub first: Option<u64>,
+    pub first_argument: Option<u64>,
     /// Addresses and lengths of the straight-line code that leads here, inclusive.
-    pub straight: Vec<(u64, u8)>,
+    pub preceding: Vec<(u64, u8)>,
 }
 
 /// Reads the function at `entry` along all its branches, at most `budget` instructions.
@@ -51,9 +51,9 @@ pub(super) fn scan_function(image: &Image<'_>, entry: u64, budget: &mut usize) -
 struct FunctionScan {
     instructions: BTreeMap<u64, (u8, Flow)>,
     /// Branch targets: register values there are unknown.
-    arrivals: BTreeSet<u64>,
+    jump_targets: BTreeSet<u64>,
     /// Jumps that leave the function.
-    leaving: BTreeSet<u64>,
+    exits: BTreeSet<u64>,
     cut_short: bool,
 }
 
@@ -65,7 +65,7 @@ impl FunctionScan {
         from: u64,
         entry: u64,
         budget: &mut usize,
-        waiting: &mut Vec<u64>,
+        pending: &mut Vec<u64>,
     ) -> bool {
         let end = image.function_end(entry);
         let within = |address: u64| end.is_some_and(|end| (entry..end).contains(&address));
@@ -89,23 +89,23 @@ impl FunctionScan {
                 Flow::End => return true,
                 Flow::Jump(Target::Address(target)) => {
                     if leaves(target) {
-                        self.leaving.insert(address);
+                        self.exits.insert(address);
                     } else {
-                        self.arrivals.insert(target);
-                        waiting.push(target);
+                        self.jump_targets.insert(target);
+                        pending.push(target);
                     }
                     return true;
                 }
                 Flow::Jump(_) => {
-                    self.leaving.insert(address);
+                    self.exits.insert(address);
                     return true;
                 }
                 Flow::Branch(target) => {
                     if leaves(target) {
-                        self.leaving.insert(address);
+                        self.exits.insert(address);
                     } else {
-                        self.arrivals.insert(target);
-                        waiting.push(target);
+                        self.jump_targets.insert(target);
+                        pending.push(target);
                     }
                 }
                 Flow::Next | Flow::Call(_) | Flow::System => {}
@@ -123,39 +123,41 @@ impl FunctionScan {
     fn body(self, image: &Image<'_>) -> FunctionBody {
         let mut body = FunctionBody { cut_short: self.cut_short, ..FunctionBody::default() };
         let mut registers = Registers::default();
-        let mut straight: Vec<(u64, u8)> = Vec::new();
+        let mut preceding: Vec<(u64, u8)> = Vec::new();
         let mut expected = None;
         for (&address, &(length, flow)) in &self.instructions {
-            if expected != Some(address) || self.arrivals.contains(&address) {
+            if expected != Some(address) || self.jump_targets.contains(&address) {
                 registers.forget();
-                straight.clear();
+                preceding.clear();
             }
-            straight.push((address, length));
+            preceding.push((address, length));
             let (number, first) = (
                 registers.number(syscall_number_register(image.machine())),
                 registers.number(first_argument(image.machine())),
             );
             let code = image.code(address).unwrap_or_default();
             let flow = decode(image.machine(), code, address, &mut registers).map_or(flow, |i| i.flow);
-            let goes = |target, call| ControlTransfer { address, length, target, call };
+            let transfer = |target, call| ControlTransfer { address, length, target, is_call: call };
             match flow {
                 Flow::System => {
-                    body.systems.push(SyscallInstruction {
+                    body.syscalls.push(SyscallInstruction {
                         address,
                         length,
                         number,
-                        first,
-                        straight: straight.clone(),
+                        first_argument: first,
+                        preceding: preceding.clone(),
                     });
-                    straight.clear();
+                    preceding.clear();
                 }
                 Flow::Call(target) => {
-                    body.goes.push(goes(target, true));
-                    straight.clear();
+                    body.transfers.push(transfer(target, true));
+                    preceding.clear();
                 }
-                Flow::Jump(target) if self.leaving.contains(&address) => body.goes.push(goes(target, false)),
-                Flow::Branch(target) if self.leaving.contains(&address) => {
-                    body.goes.push(goes(Target::Address(target), false));
+                Flow::Jump(target) if self.exits.contains(&address) => {
+                    body.transfers.push(transfer(target, false))
+                }
+                Flow::Branch(target) if self.exits.contains(&address) => {
+                    body.transfers.push(transfer(Target::Address(target), false));
                 }
                 _ => {}
             }

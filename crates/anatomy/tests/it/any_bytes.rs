@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use torment_anatomy as anatomy;
 
 /// Everything that can be asked of a file.
-fn ask(bytes: &[u8]) {
+fn read_all(bytes: &[u8]) {
     if let Ok(anatomy::Executable::Elf(binary)) = read_executable(bytes) {
         let _ = dynamic_reasons(&binary);
     }
@@ -27,14 +27,14 @@ fn ask(bytes: &[u8]) {
 proptest! {
     #[test]
     fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        ask(&bytes);
+        read_all(&bytes);
         let after = |head: &[u8]| [head, &bytes].concat();
-        ask(&after(b"\x7fELF"));
-        ask(&after(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"));
-        ask(&after(b"\x7fELF\x01\x02\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x08"));
-        ask(&after(b"#!"));
-        ask(&after(b"glibc-ld.so.cache1.1"));
-        ask(&after(b"ld.so-1.7.0\0"));
+        read_all(&after(b"\x7fELF"));
+        read_all(&after(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"));
+        read_all(&after(b"\x7fELF\x01\x02\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x08"));
+        read_all(&after(b"#!"));
+        read_all(&after(b"glibc-ld.so.cache1.1"));
+        read_all(&after(b"ld.so-1.7.0\0"));
     }
 
     #[test]
@@ -52,7 +52,7 @@ proptest! {
         if cut {
             file.truncate(length.index(file.len() + 1));
         }
-        ask(&file);
+        read_all(&file);
     }
 
     /// Any words are code to decode, on both architectures.
@@ -64,7 +64,7 @@ proptest! {
             let made = elf_fixture::ElfFixture {
                 machine, code: &code, symbols: &symbols, relocations: &[], needed: &[], interpreter: None, flags: 0,
             };
-            ask(&made.file());
+            read_all(&made.file());
         }
     }
 }

@@ -7,7 +7,7 @@ use anatomy::{
 };
 use torment_anatomy as anatomy;
 
-fn walk(file: &[u8], symbol: &str) -> SyscallPaths {
+fn find_paths(file: &[u8], symbol: &str) -> SyscallPaths {
     let image = Image::read(file).expect("it was made so");
     anatomy::find_syscall_paths(&[image], symbol).expect("it is there")
 }
@@ -15,18 +15,18 @@ fn walk(file: &[u8], symbol: &str) -> SyscallPaths {
 fn names(walk: &SyscallPaths, chain: usize) -> Vec<String> {
     let name =
         |step: &anatomy::PathStep| step.names.first().map_or_else(String::new, |name| name.symbol.clone());
-    walk.chains[chain].steps.iter().map(name).collect()
+    walk.paths[chain].steps.iter().map(name).collect()
 }
 
 #[test]
 fn over_a_slot_of_the_loader_on_aarch64() {
-    let walk = walk(&library_aarch64(), "fork");
+    let walk = find_paths(&library_aarch64(), "fork");
     assert_eq!(walk.machine, Architecture::AARCH64);
-    assert_eq!(walk.chains.len(), 1, "clone is not called");
+    assert_eq!(walk.paths.len(), 1, "clone is not called");
     assert_eq!(names(&walk, 0), ["fork", "_Fork"], "the stub is no step");
-    let chain = &walk.chains[0];
+    let chain = &walk.paths[0];
     let site = &chain.site;
-    assert_eq!((site.address, site.after, site.number), (0x234, 0x238, 220));
+    assert_eq!((site.address, site.next_address, site.number), (0x234, 0x238, 220));
     assert_eq!(site.creation, CreationSyscall::Clone);
     let flags = site.flags.expect("they are in the code");
     assert_eq!(flags.names(), "CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD");
@@ -34,31 +34,31 @@ fn over_a_slot_of_the_loader_on_aarch64() {
     let texts: Vec<&str> = site.lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts.last(), Some(&"svc #0x0"));
     assert_eq!(texts.len(), 4, "since the branch arrives: {texts:?}");
-    assert_eq!(walk.beside, ["clone"]);
+    assert_eq!(walk.bypassed, ["clone"]);
     let call = &chain.steps[0].calls;
     assert_eq!((call.len(), call[0].line.address, call[0].returns), (1, 0x204, Some(0x208)));
 }
 
 #[test]
 fn by_a_jump_and_without_a_name_on_x86_64() {
-    let walk = walk(&library_x86_64(), "posix_spawn");
-    assert_eq!(walk.chains.len(), 2, "{:#?}", walk.chains);
+    let walk = find_paths(&library_x86_64(), "posix_spawn");
+    assert_eq!(walk.paths.len(), 2, "{:#?}", walk.paths);
     assert_eq!(names(&walk, 0), ["posix_spawn", "__clone3"]);
-    let site = &walk.chains[0].site;
+    let site = &walk.paths[0].site;
     assert_eq!((site.address, site.number, site.creation), (0x22f, 435, CreationSyscall::Clone3));
     assert_eq!(site.flags, None, "they are in memory");
     // A byte write to the register with the number.
     assert_eq!(names(&walk, 1), ["posix_spawn", "clone"]);
-    assert_eq!((walk.chains[1].site.number, walk.chains[1].site.flags), (56, None));
+    assert_eq!((walk.paths[1].site.number, walk.paths[1].site.flags), (56, None));
 }
 
 #[test]
 fn ways_that_lead_nowhere() {
-    let walk = walk(&library_x86_64(), "getpid");
-    assert!(walk.chains.is_empty());
+    let walk = find_paths(&library_x86_64(), "getpid");
+    assert!(walk.paths.is_empty());
     assert_eq!((walk.functions, walk.depth, walk.cut_short), (1, 0, None));
-    let again = self::walk(&library_x86_64(), "loop");
-    assert!(again.chains.is_empty());
+    let again = self::find_paths(&library_x86_64(), "loop");
+    assert!(again.paths.is_empty());
     assert_eq!((again.functions, again.unknown_calls), (1, 1));
     let file = library_x86_64();
     let image = Image::read(&file).expect("it was made so");
@@ -76,7 +76,7 @@ fn what_the_file_is() {
     assert_eq!(binary.needed, ["libc.so.6", "libsqlite3.so.0"]);
     let undefined = binary.undefined.as_deref().expect("it has its sections");
     assert_eq!(undefined.iter().map(|symbol| symbol.name.as_str()).collect::<Vec<_>>(), ["elsewhere"]);
-    let [DynamicReason::Library { soname, what: Some(what) }] = &dynamic_reasons(&binary)[..] else {
+    let [DynamicReason::Library { soname, description: Some(what) }] = &dynamic_reasons(&binary)[..] else {
         panic!("{:?}", dynamic_reasons(&binary));
     };
     assert!(soname == "libsqlite3.so.0" && what.starts_with("SQLite"));

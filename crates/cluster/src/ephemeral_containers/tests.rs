@@ -9,8 +9,8 @@ fn objects() -> Manifests {
         cpus: 1,
         duty: PodDuty::Work(None),
         image: "registry.lab/torment:0.1.0".to_owned(),
-        kind: None,
-        inside: vec!["clinic-0".to_owned()],
+        architecture: None,
+        inside_pods: vec!["clinic-0".to_owned()],
         deadline_seconds: 7200,
     }
 }

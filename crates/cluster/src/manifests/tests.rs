@@ -9,15 +9,15 @@ fn objects() -> Manifests {
         count: 4,
         cpus: 2,
         image: "registry.lab/torment:0.1.0".to_owned(),
-        kind: Some("amd64".to_owned()),
-        inside: Vec::new(),
+        architecture: Some("amd64".to_owned()),
+        inside_pods: Vec::new(),
         duty: PodDuty::Work(Some(AvoidedPods { namespace: "shop".to_owned(), labels })),
         deadline_seconds: 7200,
     }
 }
 
 fn read(text: &str) -> Vec<Value> {
-    text.split(BETWEEN)
+    text.split(SEPARATOR)
         .filter(|text| text.lines().any(|line| !line.is_empty() && !line.starts_with('#')))
         .map(|text| serde_saphyr::from_str(text).unwrap_or_else(|why| panic!("{why}: {text}")))
         .collect()
@@ -95,30 +95,30 @@ fn the_job_ends_whatever_happens_and_owns_the_rest() {
     let resources = &spec["template"]["spec"]["containers"][0]["resources"];
     assert_eq!(resources["requests"], resources["limits"]);
     assert_eq!(resources["limits"]["cpu"], json!("2"));
-    let belongings = read(&objects().owned_objects("u-1", FILE));
-    assert_eq!(belongings.len(), 2);
-    for object in &belongings {
+    let owned = read(&objects().owned_objects("u-1", FILE));
+    assert_eq!(owned.len(), 2);
+    for object in &owned {
         let owner =
             json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "torment-12345678", "uid": "u-1"}]);
         assert_eq!(object["metadata"]["ownerReferences"], owner);
     }
-    for object in belongings.iter().chain([&job]) {
+    for object in owned.iter().chain([&job]) {
         // A string, although it looks like a number.
         assert_eq!(object["metadata"]["labels"]["torment/run"], json!("12345678"), "{object}");
         assert_eq!(object["metadata"]["name"], json!("torment-12345678"));
     }
-    assert_eq!(belongings[0]["stringData"]["run.join"], json!(FILE));
+    assert_eq!(owned[0]["stringData"]["run.join"], json!(FILE));
     let selector = json!({"matchLabels": {"torment/run": "12345678"}});
     assert_eq!(
-        (&belongings[1]["spec"]["podSelector"], &belongings[1]["spec"]["policyTypes"]),
+        (&owned[1]["spec"]["podSelector"], &owned[1]["spec"]["policyTypes"]),
         (&selector, &json!(["Ingress"]))
     );
-    assert_eq!(belongings[1]["spec"].get("ingress"), None, "somebody is let in");
+    assert_eq!(owned[1]["spec"].get("ingress"), None, "somebody is let in");
 }
 
 #[test]
 fn a_coordinator_owns_all_and_only_its_workers_come_in() {
-    let passes =
+    let join_files =
         JoinFiles { coordinator: "seat".to_owned(), worker: "worker".to_owned(), owner: "owner".to_owned() };
     let first = read(&objects().coordinator()).remove(0);
     let (spec, pod) = (&first["spec"], &first["spec"]["template"]["spec"]);
@@ -138,7 +138,7 @@ fn a_coordinator_owns_all_and_only_its_workers_come_in() {
         assert_eq!(pod[key], worker[key]);
     }
     assert_eq!(pod["containers"][0]["securityContext"], worker["containers"][0]["securityContext"]);
-    let rest = read(&objects().coordinated_objects("u-1", &passes));
+    let rest = read(&objects().coordinated_objects("u-1", &join_files));
     let kinds: Vec<&Value> = rest.iter().map(|object| &object["kind"]).collect();
     assert_eq!(kinds, ["Secret", "Service", "NetworkPolicy", "Secret", "NetworkPolicy", "Job"]);
     for object in &rest {
@@ -146,10 +146,10 @@ fn a_coordinator_owns_all_and_only_its_workers_come_in() {
     }
     assert_eq!(rest[0]["stringData"], json!({"seat": "seat", "owner.join": "owner"}));
     assert_eq!(rest[3]["stringData"], json!({"run.join": "worker"}));
-    let in_only = &rest[2]["spec"]["ingress"];
+    let ingress = &rest[2]["spec"]["ingress"];
     let own = json!({"matchLabels": {"torment/run": "12345678"}});
     assert_eq!(
-        (&in_only[0]["from"][0]["podSelector"], &in_only[0]["ports"][0]["port"]),
+        (&ingress[0]["from"][0]["podSelector"], &ingress[0]["ports"][0]["port"]),
         (&own, &json!(WORKERS_PORT))
     );
     assert_eq!(
@@ -167,7 +167,7 @@ fn workers_keep_away_from_the_target_and_find_machines_of_their_kind() {
     // "no" would be false if it were not quoted.
     assert_eq!(rule["labelSelector"]["matchLabels"], json!({"app": "clinic", "tier": "no"}));
     assert_eq!(job()["spec"]["template"]["spec"]["nodeSelector"]["kubernetes.io/arch"], json!("amd64"));
-    let without = Manifests { duty: PodDuty::Work(None), kind: None, ..objects() };
+    let without = Manifests { duty: PodDuty::Work(None), architecture: None, ..objects() };
     let spec = &read(&without.job())[0]["spec"]["template"]["spec"];
     assert_eq!((spec.get("affinity"), spec.get("nodeSelector")), (None, None));
 }
@@ -199,8 +199,8 @@ fn a_watcher_is_on_each_of_the_target_s_nodes_and_sees_their_processes() {
 
 #[test]
 fn no_gap_is_left_open_and_only_the_secret_has_the_file() {
-    let objects = objects();
-    let all = [objects.job(), objects.pod(), objects.owned_objects("u", FILE), objects.render_all()];
+    let manifests = objects();
+    let all = [manifests.job(), manifests.pod(), manifests.owned_objects("u", FILE), manifests.render_all()];
     for text in &all {
         for gap in [
             "{name}",
@@ -225,10 +225,12 @@ fn no_gap_is_left_open_and_only_the_secret_has_the_file() {
             assert!(!text.contains(gap), "{gap} in {text}");
         }
     }
-    let printed = read(&objects.render_all());
+    let printed = read(&manifests.render_all());
     let kinds: Vec<&Value> = printed.iter().map(|object| &object["kind"]).collect();
     assert_eq!(kinds, ["Job", "NetworkPolicy"]);
     assert!(
-        objects.render_all().contains("kubectl create secret generic torment-12345678 --from-file=run.join")
+        manifests
+            .render_all()
+            .contains("kubectl create secret generic torment-12345678 --from-file=run.join")
     );
 }

@@ -1,6 +1,6 @@
 //! Whether the target's pods may be watched: from their nodes, by privileged pods, or from inside.
 
-use super::{AN_HOUR, AccessRight, row, with_bearing};
+use super::{AccessRight, DEADLINE_SECONDS, row, with_bearing};
 use crate::error::{EPHEMERAL, Error};
 use crate::manifests::PodDuty;
 use crate::site::PodSite;
@@ -8,22 +8,22 @@ use record::{Area, Prerequisite, Remedy, Severity};
 
 /// The most pods watched.
 const PODS_MOST: usize = 8;
-const INSIDE: [AccessRight; 1] = [AccessRight {
+const INSIDE_RIGHTS: [AccessRight; 1] = [AccessRight {
     name: "inside pods",
     group: "",
-    what: EPHEMERAL,
+    resource_path: EPHEMERAL,
     verbs: &["get", "patch"],
-    less: Some("no watcher goes into the target's pods (--watch-on inside)"),
+    consequence: Some("no watcher goes into the target's pods (--watch-on inside)"),
 }];
 
 impl PodSite {
     /// Checks both. From inside, the namespace of the target's service counts, if one is named, and what its pods
     /// accept.
     pub(super) fn check_watching(&self) -> Result<Vec<Prerequisite>, Error> {
-        let named = self.wanted.target_service.as_ref();
+        let named = self.options.target_service.as_ref();
         let site = named.map_or_else(|| self.clone(), |(namespace, _)| self.in_namespace(namespace));
         let mut rows = vec![self.on_nodes()];
-        let rights = site.rights(&INSIDE)?;
+        let rights = site.rights(&INSIDE_RIGHTS)?;
         let may = rights.iter().all(|row| row.bearing == Severity::Fine);
         rows.extend(rights);
         if may {
@@ -35,7 +35,8 @@ impl PodSite {
     fn on_nodes(&self) -> Prerequisite {
         let duty = PodDuty::Watch(vec!["node".to_owned()]);
         let row = row("a watcher's pod", "it is admitted, and sees the processes of its node");
-        let Err(why) = self.check_admission(&self.objects("doctor".to_owned(), 1, duty, AN_HOUR)) else {
+        let Err(why) = self.check_admission(&self.objects("doctor".to_owned(), 1, duty, DEADLINE_SECONDS))
+        else {
             return row;
         };
         let found = Prerequisite { found: why.to_string(), ..row };
@@ -52,7 +53,7 @@ impl PodSite {
 
     /// Asks whether each of the service's pods would accept a watcher.
     fn in_pods(&self) -> Prerequisite {
-        let Some((namespace, name)) = &self.wanted.target_service else {
+        let Some((namespace, name)) = &self.options.target_service else {
             let row = row("a pod's watcher", "which pods it would go into is not said");
             let now = Some("torment doctor --on k8s --target-service NAMESPACE/NAME".to_owned());
             let means = "whether a rule of the cluster forbids it is not known";

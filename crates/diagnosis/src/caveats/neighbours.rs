@@ -11,19 +11,19 @@ use std::collections::BTreeMap;
 use units::Share;
 
 /// If a target waits for less than this share of the time it wants a processor, having it would hardly help.
-const WAITED: f64 = 0.08;
+const MIN_WAIT_SHARE: f64 = 0.08;
 /// Neighbours used at least this share of what it waited for.
-const THEIRS: f64 = 0.5;
+const MIN_NEIGHBOUR_SHARE: f64 = 0.5;
 /// At most this many are named, and none that used less than this fraction (1 ÷ n) of the first.
-const NAMED: usize = 3;
-const NAMED_PART: u64 = 10;
+const MAX_NAMED: usize = 3;
+const NAMED_DIVISOR: u64 = 10;
 
 /// What neighbours took from it in the trials that overloaded it.
 pub(super) fn neighbours(recording: &ObservedRun) -> Option<Caveat> {
     recording.places().into_iter().find_map(|place| {
         let tells = |purpose| matches!(purpose, Purpose::Measure | Purpose::Confirm | Purpose::Load);
-        let bad = |trial: &&Trial| tells(trial.purpose) && trial.end.as_ref().is_some_and(|end| !end.good);
-        let trials = recording.trials.iter().filter(bad).filter_map(|trial| trial.at(place));
+        let is_bad = |trial: &&Trial| tells(trial.purpose) && trial.end.as_ref().is_some_and(|end| !end.good);
+        let trials = recording.trials.iter().filter(is_bad).filter_map(|trial| trial.at(place));
         let windows: Vec<&Window> = trials.flat_map(|seen| &seen.windows).collect();
         let all = Window::merged(windows.iter().copied());
         let (host, service) = (all.host.as_ref()?, all.subjects.first()?);
@@ -34,13 +34,15 @@ pub(super) fn neighbours(recording: &ObservedRun) -> Option<Caveat> {
         let has_none = is_machine_full(&all) || allowed < host_cpus(&all) && never_idle;
         let used = cpu(service, all.length());
         let waited = runnable(service, all.length()).min(allowed - used);
-        let theirs = host.neighbours_cpu_ns as f64 / all.length().0.max(1) as f64;
-        let matters = has_none && waited >= WAITED * (used + waited) && theirs >= THEIRS * waited;
+        let neighbour_cpus = host.neighbours_cpu_ns as f64 / all.length().0.max(1) as f64;
+        let matters = has_none
+            && waited >= MIN_WAIT_SHARE * (used + waited)
+            && neighbour_cpus >= MIN_NEIGHBOUR_SHARE * waited;
         matters.then(|| {
             let (names, waited) = (names(&windows), Share(waited / (used + waited)));
             Caveat::with_details(
                 CaveatKind::OthersAtWork,
-                CaveatDetails::Neighbours { names, used: theirs, waited },
+                CaveatDetails::Neighbours { names, used: neighbour_cpus, waited },
             )
         })
     })
@@ -59,8 +61,8 @@ fn names(windows: &[&Window]) -> Vec<String> {
     let most = names.first().map_or(0, |(_, cpu)| *cpu);
     names
         .iter()
-        .take(NAMED)
-        .filter(|(_, cpu)| NAMED_PART * cpu >= most)
+        .take(MAX_NAMED)
+        .filter(|(_, cpu)| NAMED_DIVISOR * cpu >= most)
         .map(|(name, _)| (*name).clone())
         .collect()
 }

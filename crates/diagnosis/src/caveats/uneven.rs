@@ -8,17 +8,17 @@ use record::{Caveat, CaveatDetails, CaveatKind, Purpose, SearchEnd, Verdict};
 use units::Share;
 
 /// Usual length of a trial, in windows, and of the stretches compared.
-const STRETCH: usize = 10;
+const STRETCH_WINDOWS: usize = 10;
 /// Fewer tell nothing.
-const STRETCHES_LEAST: usize = 6;
+const MIN_STRETCHES: usize = 6;
 /// Below this standard deviation of its speed between stretches, as a share, a machine is even.
-const UNEVEN: f64 = 0.03;
+const MIN_DEVIATION: f64 = 0.03;
 
 /// Why a limit is not known better, as far as the machine is responsible: for searches in which the target's capacity varied.
-pub(super) fn uneven(recording: &ObservedRun, came_to: &Verdict) -> Option<Caveat> {
+pub(super) fn uneven(recording: &ObservedRun, verdict: &Verdict) -> Option<Caveat> {
     let Verdict::Limits {
         ended: SearchEnd::Noisy | SearchEnd::BudgetSpent | SearchEnd::NonStationary, ..
-    } = came_to
+    } = verdict
     else {
         return None;
     };
@@ -26,21 +26,22 @@ pub(super) fn uneven(recording: &ObservedRun, came_to: &Verdict) -> Option<Cavea
         // Other trials are shorter, or keep no processor busy: an idle one has another clock rate.
         let is_near = |trial: &&Trial| matches!(trial.purpose, Purpose::Measure | Purpose::Confirm);
         let trials = recording.trials.iter().filter(is_near).filter_map(|trial| trial.at(place));
-        let stretches = trials.flat_map(|seen| seen.windows.chunks(STRETCH));
-        let slower: Vec<f64> = stretches.filter_map(pace).map(f64::ln).collect();
-        let (mean, count) = (slower.iter().sum::<f64>() / slower.len() as f64, slower.len());
-        let squares: f64 = slower.iter().map(|slower| (slower - mean).powi(2)).sum();
-        let is_uneven = count >= STRETCHES_LEAST && (squares / (count - 1) as f64).sqrt() > UNEVEN;
-        let most = |of: fn(f64, f64) -> f64| slower.iter().copied().map(|slower| mean - slower).reduce(of);
-        let (slowest, quickest) = most(f64::min).zip(most(f64::max)).filter(|_| is_uneven)?;
-        let grounds =
+        let stretches = trials.flat_map(|seen| seen.windows.chunks(STRETCH_WINDOWS));
+        let log_paces: Vec<f64> = stretches.filter_map(pace).map(f64::ln).collect();
+        let (mean, count) = (log_paces.iter().sum::<f64>() / log_paces.len() as f64, log_paces.len());
+        let squares: f64 = log_paces.iter().map(|slower| (slower - mean).powi(2)).sum();
+        let is_uneven = count >= MIN_STRETCHES && (squares / (count - 1) as f64).sqrt() > MIN_DEVIATION;
+        let extreme =
+            |of: fn(f64, f64) -> f64| log_paces.iter().copied().map(|slower| mean - slower).reduce(of);
+        let (slowest, quickest) = extreme(f64::min).zip(extreme(f64::max)).filter(|_| is_uneven)?;
+        let details =
             CaveatDetails::Speeds { slowest: Share(slowest.exp()), quickest: Share(quickest.exp()) };
-        Some(Caveat::with_details(CaveatKind::UnevenMachine, grounds))
+        Some(Caveat::with_details(CaveatKind::UnevenMachine, details))
     })
 }
 
 /// Its mean time, in a stretch of at least half the usual length.
 fn pace(windows: &[Window]) -> Option<f64> {
     let paces: Vec<f64> = windows.iter().filter_map(|window| window.host.as_ref()?.pace_ns).collect();
-    (2 * paces.len() >= STRETCH).then(|| paces.iter().sum::<f64>() / paces.len() as f64)
+    (2 * paces.len() >= STRETCH_WINDOWS).then(|| paces.iter().sum::<f64>() / paces.len() as f64)
 }

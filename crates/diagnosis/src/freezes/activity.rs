@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use units::Nanos;
 
 /// Least amount of the sign in a frozen second: of a thread, or of a processor.
-const FILLS: f64 = 0.5;
+const MIN_SLOPE: f64 = 0.5;
 /// Least correlation between sign and frozen part.
-const AGREES: f64 = 0.6;
+const MIN_CORRELATION: f64 = 0.6;
 /// Fewest observed seconds for a correlation.
-const FEWEST: usize = 4;
+const MIN_SECONDS: usize = 4;
 
 /// What the target did while frozen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(super) struct WindowSigns {
     quota: Option<(f64, String)>,
     /// Cause of the last collection.
     cause: Option<String>,
-    seen: bool,
+    observed: bool,
 }
 
 /// Earlier variants explain later ones.
@@ -56,37 +56,37 @@ enum Sign {
     Collector,
     Safepoint,
     Disk(String),
-    Page,
+    PageFault,
     Busy,
     Waiting(ThreadWait, String),
 }
 
 impl WindowSigns {
     pub fn of(window: &Window) -> Self {
-        let mut sight = Self { from: window.from, to: window.to, ..Self::default() };
+        let mut signs = Self { from: window.from, to: window.to, ..Self::default() };
         let length = window.length().0 as f64;
         if length <= 0.0 {
-            return sight;
+            return signs;
         }
         let mut add = |sign: Sign, value: f64| {
             if value > 0.0 {
-                *sight.signs.entry(sign).or_default() += value;
+                *signs.signs.entry(sign).or_default() += value;
             }
         };
         if let Some(host) = &window.host {
             add(Sign::Stolen, host.steal_ns as f64 / length);
         }
         let Some(service) = window.subjects.first().filter(|subject| subject.is_there()) else {
-            return sight;
+            return signs;
         };
         if let Some(quota) = service.cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref()) {
             add(Sign::Quota, quota.throttled_ns as f64 / length);
-            sight.quota = Some((quota.cpus, quota.group.clone()));
+            signs.quota = Some((quota.cpus, quota.group.clone()));
         }
         if let Some(jvm) = &service.jvm {
             add(Sign::Collector, jvm.pause_ns as f64 / length);
             add(Sign::Safepoint, (jvm.safepoint_ns + jvm.safepoint_sync_ns) as f64 / length);
-            sight.cause = Some(jvm.cause.clone()).filter(|cause| !cause.is_empty());
+            signs.cause = Some(jvm.cause.clone()).filter(|cause| !cause.is_empty());
         }
         let busy: u64 = service.groups.iter().map(|group| group.on_cpu_ns).sum();
         add(Sign::Busy, busy.max(service.cpu_ns) as f64 / length);
@@ -95,7 +95,7 @@ impl WindowSigns {
                 let sign = match &state.wait {
                     ThreadWait::Other { what } if what == "stopped" => Sign::Stopped,
                     ThreadWait::Disk { what } => Sign::Disk(what.clone()),
-                    ThreadWait::PageFault => Sign::Page,
+                    ThreadWait::PageFault => Sign::PageFault,
                     // Idle waits; and states recognised otherwise, or not at all.
                     ThreadWait::Running
                     | ThreadWait::Events
@@ -107,8 +107,8 @@ impl WindowSigns {
                 add(sign, state.threads);
             }
         }
-        sight.seen = true;
-        sight
+        signs.observed = true;
+        signs
     }
 
     fn frozen(&self, freezes: &[Freeze]) -> f64 {
@@ -120,42 +120,43 @@ impl WindowSigns {
     }
 }
 
-pub(super) fn of(trials: &[Trial], freezes: &[Freeze]) -> FreezeActivity {
-    let mut seen: Vec<(f64, BTreeMap<&Sign, f64>)> = Vec::new();
+pub(super) fn infer_activity(trials: &[Trial], freezes: &[Freeze]) -> FreezeActivity {
+    let mut deviations: Vec<(f64, BTreeMap<&Sign, f64>)> = Vec::new();
     let mut last = None;
     for trial in trials {
         let here: Vec<Freeze> =
             freezes.iter().filter(|freeze| freeze.trial == trial.number).copied().collect();
-        let sights: Vec<&WindowSigns> = trial.seen.iter().filter(|sight| sight.seen).collect();
-        if here.is_empty() || sights.is_empty() {
+        let windows: Vec<&WindowSigns> = trial.windows.iter().filter(|sight| sight.observed).collect();
+        if here.is_empty() || windows.is_empty() {
             continue;
         }
-        last = sights.iter().rev().find(|sight| sight.frozen(&here) > 0.0).copied().or(last);
-        let count = sights.len() as f64;
-        let mean_frozen = sights.iter().map(|sight| sight.frozen(&here)).sum::<f64>() / count;
+        last = windows.iter().rev().find(|sight| sight.frozen(&here) > 0.0).copied().or(last);
+        let count = windows.len() as f64;
+        let mean_frozen = windows.iter().map(|sight| sight.frozen(&here)).sum::<f64>() / count;
         let mut means: BTreeMap<&Sign, f64> = BTreeMap::new();
-        for (sign, value) in sights.iter().flat_map(|sight| &sight.signs) {
+        for (sign, value) in windows.iter().flat_map(|sight| &sight.signs) {
             *means.entry(sign).or_default() += value / count;
         }
-        seen.extend(sights.iter().map(|sight| {
+        deviations.extend(windows.iter().map(|sight| {
             let over =
                 means.iter().map(|(sign, mean)| (*sign, sight.signs.get(*sign).unwrap_or(&0.0) - mean));
             (sight.frozen(&here) - mean_frozen, over.collect())
         }));
     }
-    let Some(last) = last.filter(|_| seen.len() >= FEWEST) else {
+    let Some(last) = last.filter(|_| deviations.len() >= MIN_SECONDS) else {
         return FreezeActivity::of("unseen", "what it did then could not be seen");
     };
     let mut found: Vec<(&Sign, f64)> = Vec::new();
-    let spread: f64 = seen.iter().map(|(frozen, _)| frozen * frozen).sum();
+    let frozen_variance: f64 = deviations.iter().map(|(frozen, _)| frozen * frozen).sum();
     let signs: std::collections::BTreeSet<&Sign> =
-        seen.iter().flat_map(|(_, signs)| signs.keys().copied()).collect();
+        deviations.iter().flat_map(|(_, signs)| signs.keys().copied()).collect();
     for sign in signs {
         let value = |signs: &BTreeMap<&Sign, f64>| signs.get(sign).copied().unwrap_or(0.0);
-        let both: f64 = seen.iter().map(|(frozen, signs)| frozen * value(signs)).sum();
-        let own: f64 = seen.iter().map(|(_, signs)| value(signs).powi(2)).sum();
-        let (slope, agrees) = (both / spread, both / (spread * own).sqrt());
-        if slope >= FILLS && agrees >= AGREES {
+        let covariance: f64 = deviations.iter().map(|(frozen, signs)| frozen * value(signs)).sum();
+        let sign_variance: f64 = deviations.iter().map(|(_, signs)| value(signs).powi(2)).sum();
+        let (slope, correlation) =
+            (covariance / frozen_variance, covariance / (frozen_variance * sign_variance).sqrt());
+        if slope >= MIN_SLOPE && correlation >= MIN_CORRELATION {
             found.push((sign, slope));
         }
     }
@@ -206,7 +207,7 @@ fn describe(sign: &Sign, slope: f64, last: &WindowSigns) -> FreezeActivity {
         Sign::Disk(what) => {
             FreezeActivity::of("disk", format!("meanwhile {} waited for a disk ({what})", threads(slope)))
         }
-        Sign::Page => {
+        Sign::PageFault => {
             FreezeActivity::of("disk", format!("meanwhile {} waited for a page of memory", threads(slope)))
         }
         Sign::Busy => FreezeActivity::of(

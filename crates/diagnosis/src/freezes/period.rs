@@ -1,16 +1,16 @@
 //! Whether events recur with a fixed period.
 
 /// With fewer, recurrence may be chance.
-const FEWEST: usize = 4;
+const MIN_FREEZES: usize = 4;
 /// Largest standard deviation from an even beat, as a share of it; chance alone gives 0.29.
-const STRAY: f64 = 0.08;
+const MAX_DEVIATION: f64 = 0.08;
 /// Share of the beats within observed time that must have been met.
-const MET: f64 = 0.75;
+const MIN_MET_SHARE: f64 = 0.75;
 
 /// The period in seconds, from ascending moments; between the observed stretches events may be missing.
-pub(super) fn find_period(moments: &[f64], looked: &[(f64, f64)]) -> Option<f64> {
+pub(super) fn find_period(moments: &[f64], observed: &[(f64, f64)]) -> Option<f64> {
     let (first, last) = (*moments.first()?, *moments.last()?);
-    if moments.len() < FEWEST {
+    if moments.len() < MIN_FREEZES {
         return None;
     }
     let gaps: Vec<f64> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -25,17 +25,17 @@ pub(super) fn find_period(moments: &[f64], looked: &[(f64, f64)]) -> Option<f64>
     }
     let count = moments.len() as f64;
     let (mean_at, mean_beat) = (moments.iter().sum::<f64>() / count, beats.iter().sum::<f64>() / count);
-    let both = || moments.iter().zip(&beats).map(|(at, beat)| (at - mean_at, beat - mean_beat));
-    let period =
-        both().map(|(at, beat)| at * beat).sum::<f64>() / both().map(|(_, beat)| beat * beat).sum::<f64>();
-    let stray = (both().map(|(at, beat)| (at - period * beat).powi(2)).sum::<f64>() / count).sqrt();
-    if stray > STRAY * period {
+    let deviations = || moments.iter().zip(&beats).map(|(at, beat)| (at - mean_at, beat - mean_beat));
+    let period = deviations().map(|(at, beat)| at * beat).sum::<f64>()
+        / deviations().map(|(_, beat)| beat * beat).sum::<f64>();
+    let deviation = (deviations().map(|(at, beat)| (at - period * beat).powi(2)).sum::<f64>() / count).sqrt();
+    if deviation > MAX_DEVIATION * period {
         return None;
     }
     let start = mean_at - period * mean_beat;
-    let is_seen = |at: f64| looked.iter().any(|(from, to)| *from <= at && at <= *to);
+    let is_seen = |at: f64| observed.iter().any(|(from, to)| *from <= at && at <= *to);
     let due = beats_within(first, last, period).filter(|beat| is_seen(start + beat * period)).count();
-    (count >= MET * due as f64).then_some(period)
+    (count >= MIN_MET_SHARE * due as f64).then_some(period)
 }
 
 fn beats_within(first: f64, last: f64, period: f64) -> impl Iterator<Item = f64> {
@@ -48,8 +48,8 @@ fn beats_within(first: f64, last: f64, period: f64) -> impl Iterator<Item = f64>
 mod tests {
     use super::*;
 
-    fn check(moments: &[f64], looked: &[(f64, f64)], expected: Option<f64>) {
-        let found = find_period(moments, looked);
+    fn check(moments: &[f64], observed: &[(f64, f64)], expected: Option<f64>) {
+        let found = find_period(moments, observed);
         let near = found.zip(expected).is_none_or(|(found, expected)| (found / expected - 1.0).abs() < 0.02);
         assert!(
             near && found.is_some() == expected.is_some(),

@@ -2,7 +2,7 @@
 
 use super::*;
 use record::watch::{Cgroup, CpuQuota, ThreadGroup, ThreadState, ThreadWait, TreeWindow, Window};
-use record::{Outcome, Purpose, SILENCE};
+use record::{MIN_SILENCE, Outcome, Purpose};
 use units::Rate;
 
 /// Sent and answered, in seconds.
@@ -82,13 +82,13 @@ fn silences(requests: &[Request]) -> Vec<Silence> {
     let mut found = Vec::new();
     for (place, pair) in by_end.windows(2).enumerate() {
         let (before, at) = (pair[0].1, pair[1].1);
-        if at - before < SILENCE.as_secs_f64() {
+        if at - before < MIN_SILENCE.as_secs_f64() {
             continue;
         }
         let near = by_end[place + 1..].iter().take_while(|(_, done)| done - longest < at);
         let waiting: Vec<&Request> = near.filter(|(sent, _)| *sent < at).collect();
         let from = waiting.iter().map(|(sent, _)| *sent).fold(at, f64::min).max(before);
-        if at - from >= SILENCE.as_secs_f64() {
+        if at - from >= MIN_SILENCE.as_secs_f64() {
             let freed = waiting.iter().filter(|(_, done)| *done <= at + (at - from) / part).count();
             let (from, to) = (nanos(from), nanos(at));
             found.push(Silence { from, to, waiting: waiting.len() as u64, freed: Some(freed as u64) });
@@ -189,7 +189,7 @@ fn a_target_with_little_room_is_found_frozen_though_it_needs_long_to_catch_up() 
 fn what_it_does_between_them_is_known_where_requests_queued() {
     let between = |rate| {
         let requests = served(&constant(rate, 45.0), 10, || 0.02, &every_ten(45.0));
-        freezes(45.0, &requests).expect("four").between
+        freezes(45.0, &requests).expect("four").rate_between
     };
     let most = between(470.0).expect("those who waited in a freeze queue for long").0;
     assert!((most - 500.0).abs() < 3.0, "{most}");
@@ -199,7 +199,7 @@ fn what_it_does_between_them_is_known_where_requests_queued() {
     let mut requests = served(&constant(160.0, 45.0), 10, || 0.02, &every_ten(45.0));
     requests.extend((0..180).map(|nth| (f64::from(nth) / 4.0 + 0.1, f64::from(nth) / 4.0 + 2.1)));
     assert_eq!(
-        freezes(45.0, &requests).expect("four").between,
+        freezes(45.0, &requests).expect("four").rate_between,
         None,
         "eight are stuck, and nobody waits for them"
     );
@@ -404,13 +404,13 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
     for (code, text, does) in cases {
         let mut stillness = FreezeDetector::default();
         fold(&mut stillness, 1, 1e6, 60.0, &requests, &windows(59, &frozen, does));
-        let meanwhile = stillness.freezes().expect("five").meanwhile;
+        let meanwhile = stillness.freezes().expect("five").activity;
         assert_eq!((meanwhile.code, meanwhile.text.as_str()), (code, text));
     }
-    assert_eq!(freezes(60.0, &requests).expect("five").meanwhile.code, "unseen");
+    assert_eq!(freezes(60.0, &requests).expect("five").activity.code, "unseen");
     // What goes on all the time explains none of it.
     let mut stillness = FreezeDetector::default();
     let always = |subject: &mut TreeWindow, _: f64| wait(ThreadWait::Sleep)(subject, 1.0);
     fold(&mut stillness, 1, 1e6, 60.0, &requests, &windows(59, &frozen, always));
-    assert_eq!(stillness.freezes().expect("five").meanwhile.code, "nothing");
+    assert_eq!(stillness.freezes().expect("five").activity.code, "nothing");
 }

@@ -4,7 +4,7 @@ use super::Freezes;
 use units::{Nanos, Rate, grouped};
 
 /// Lengths that differ by more than this factor are not reported as one.
-const ALIKE: f64 = 1.2;
+const ALIKE_FACTOR: f64 = 1.2;
 
 /// `froze 8 times`.
 pub fn format_times(count: usize) -> String {
@@ -25,12 +25,12 @@ impl Freezes {
     /// Their length and frequency: ` for 1 s each, every 10 s`.
     pub fn format_lengths(&self) -> String {
         let (median, longest) = (rounded_length(self.median()), rounded_length(self.longest()));
-        let most = match self.are_alike() {
+        let suffix = match self.are_alike() {
             true if self.each.len() > 1 => " each".to_owned(),
             true => String::new(),
             false => format!(" (median), {longest} at most"),
         };
-        format!(" for {median}{most}{}", self.format_spacing())
+        format!(" for {median}{suffix}{}", self.format_spacing())
     }
 
     /// Typical longest length.
@@ -42,17 +42,17 @@ impl Freezes {
     pub fn format_left(&self, rate: Rate, count: impl Fn(u64) -> String) -> Option<String> {
         let length = self.length();
         let left = (rate.0 * length.as_secs_f64()).round() as u64;
-        let each = match self.each.len() {
+        let subject = match self.each.len() {
             1 => "it left",
             _ if self.are_alike() => "each freeze leaves",
             _ => "the longest leaves",
         };
-        (left > 0).then(|| format!("at {rate} {each} {} waiting", count(left)))
+        (left > 0).then(|| format!("at {rate} {subject} {} waiting", count(left)))
     }
 
     /// What to do about them, by what the target did then.
     pub fn advice(&self) -> String {
-        match self.meanwhile.code {
+        match self.activity.code {
             "quota" => "raise the processor quota, or spread out what uses it up".to_owned(),
             "collector" => "give the heap more room, or choose a collector with short pauses".to_owned(),
             "safepoint" => "the virtual machine's log names them: -Xlog:safepoint".to_owned(),
@@ -75,7 +75,7 @@ impl Freezes {
 
     /// Whether all have about the same length.
     fn are_alike(&self) -> bool {
-        self.longest().as_secs_f64() <= ALIKE * self.median().as_secs_f64()
+        self.longest().as_secs_f64() <= ALIKE_FACTOR * self.median().as_secs_f64()
     }
 
     /// Their spacing: the period, or else, for freezes in one trial, as observed.
@@ -87,7 +87,7 @@ impl Freezes {
         let gaps = self.each.windows(2).map(|pair| pair[1].to - pair[0].to);
         match (gaps.clone().min(), gaps.max()) {
             (Some(least), Some(most)) if of_one => {
-                let alike = most.as_secs_f64() <= ALIKE * least.as_secs_f64();
+                let alike = most.as_secs_f64() <= ALIKE_FACTOR * least.as_secs_f64();
                 let least = if alike { String::new() } else { format!("{} to ", rounded_length(least)) };
                 format!(", {least}{} apart", rounded_length(most))
             }
@@ -106,12 +106,12 @@ mod tests {
         let freeze = Freeze { trial: 1, from: Nanos::ZERO, to: Nanos::from_secs(1), ended: true };
         Freezes {
             each: vec![freeze; count],
-            loaded: Nanos::from_secs(12) * count as u64,
-            frozen: Nanos::from_secs(count as u64),
+            loaded_time: Nanos::from_secs(12) * count as u64,
+            frozen_time: Nanos::from_secs(count as u64),
             period,
-            meanwhile: FreezeActivity { code, text: String::new() },
-            between: None,
-            failed_without: Vec::new(),
+            activity: FreezeActivity { code, text: String::new() },
+            rate_between: None,
+            failed_rates: Vec::new(),
         }
     }
 
@@ -119,16 +119,16 @@ mod tests {
     #[test]
     fn in_the_long_run_it_holds_no_more_than_the_rest_of_the_time_allows() {
         let every = Some(Nanos::from_secs(10));
-        let found = Freezes { failed_without: vec![Rate(506.0)], ..froze(5, "stopped", every) };
+        let found = Freezes { failed_rates: vec![Rate(506.0)], ..froze(5, "stopped", every) };
         let held = Rate(498.0);
         let about = |rate: Option<Rate>| rate.map(|rate| rate.0.round());
         assert_eq!(about(found.sustained_rate(held)), Some(448.0), "9 of 10 s");
         let by_share = Freezes { period: None, ..found.clone() };
         assert_eq!(about(by_share.sustained_rate(held)), Some(457.0), "11 of 12 s");
-        let queued = Freezes { between: Some(Rate(510.0)), ..found.clone() };
+        let queued = Freezes { rate_between: Some(Rate(510.0)), ..found.clone() };
         assert_eq!(about(queued.sustained_rate(held)), Some(459.0), "what it answers between them");
         assert_eq!(found.sustained_rate(Rate(600.0)), None, "nothing failed without one");
-        let once = Freezes { failed_without: vec![Rate(506.0)], ..froze(1, "stopped", every) };
+        let once = Freezes { failed_rates: vec![Rate(506.0)], ..froze(1, "stopped", every) };
         assert_eq!(once.sustained_rate(held), None, "once is a hiccup");
     }
 

@@ -10,16 +10,16 @@ use record::watch::{PostgresWindow, SessionCount};
 use units::{Share, grouped};
 
 /// Share of the degraded seconds with a checkpoint in progress.
-const UNDER_WAY: f64 = 0.5;
+const MIN_UNDER_WAY_SHARE: f64 = 0.5;
 /// While it was well, at most this fraction of that share.
-const BEFORE: f64 = 0.5;
+const MAX_WELL_RATIO: f64 = 0.5;
 /// Share of the busy sessions that wait for a checkpoint's effect on the disk.
-const WAITING: f64 = 0.3;
+const MIN_WAITING_SHARE: f64 = 0.3;
 /// Fewer busy sessions say nothing.
-const LEAST: f64 = 1.5;
+const MIN_BUSY_SESSIONS: f64 = 1.5;
 
 /// The duration of a checkpoint that ended in this window, in seconds; its counters grow when it ends.
-fn ended_after(postgres: &PostgresWindow) -> f64 {
+fn checkpoint_duration(postgres: &PostgresWindow) -> f64 {
     (postgres.checkpoint_write_ms + postgres.checkpoint_sync_ms) / 1e3
 }
 
@@ -27,14 +27,14 @@ fn ended_after(postgres: &PostgresWindow) -> f64 {
 /// load ended first.
 fn under_way(side: &PartSummary<'_>) -> f64 {
     let counted = |moment: &&LoadedWindow<'_>| moment.postgres.is_some();
-    let windows: Vec<&LoadedWindow<'_>> = side.each.iter().filter(counted).collect();
+    let windows: Vec<&LoadedWindow<'_>> = side.windows.iter().filter(counted).collect();
     let mut during = vec![false; windows.len()];
-    let mut asked = false;
+    let mut in_progress = false;
     for at in 0..windows.len() {
         let Some(postgres) = &windows[at].postgres else { continue };
         // Another trial begins: what was in progress at the end of the last one is unknown.
-        asked &= at > 0 && windows[at].from >= windows[at - 1].to;
-        let took = ended_after(postgres);
+        in_progress &= at > 0 && windows[at].from >= windows[at - 1].to;
+        let took = checkpoint_duration(postgres);
         if took > 0.0 {
             let mut left = took;
             for back in (0..=at).rev() {
@@ -46,8 +46,8 @@ fn under_way(side: &PartSummary<'_>) -> f64 {
             }
         }
         // One that ends now may be the one requested now.
-        asked = (asked || postgres.checkpoints_requested > 0) && took == 0.0;
-        during[at] |= asked;
+        in_progress = (in_progress || postgres.checkpoints_requested > 0) && took == 0.0;
+        during[at] |= in_progress;
     }
     during.iter().filter(|during| **during).count() as f64 / windows.len().max(1) as f64
 }
@@ -63,22 +63,29 @@ fn waits_for_writes(session: &SessionCount) -> bool {
                 && ["walwrite", "walinsert", "buffercontent", "bufferio"].contains(&event.as_str()))
 }
 
-fn waiting(postgres: &PostgresWindow) -> f64 {
+fn waiting_sessions(postgres: &PostgresWindow) -> f64 {
     postgres.sessions.iter().filter(|s| waits_for_writes(s)).map(|s| s.count).sum()
 }
 
 pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
-    let postgres = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
-    let (busy, waits) = (active_sessions(postgres), waiting(postgres));
-    let (now, well) = (under_way(&case.bad), case.when_well(under_way));
+    let postgres = case.degraded.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+    let (busy, waits) = (active_sessions(postgres), waiting_sessions(postgres));
+    let (now, well) = (under_way(&case.degraded), case.when_well(under_way));
     // Timed checkpoints are spread out, and harm nobody.
-    let pressed = postgres.checkpoints_requested > 0 || postgres.backend_syncs > 0;
-    let is_new = well.is_none_or(|well| well <= BEFORE * now);
-    if !pressed || now < UNDER_WAY || !is_new || busy < LEAST || waits < WAITING * busy {
+    let is_forced = postgres.checkpoints_requested > 0 || postgres.backend_syncs > 0;
+    let is_new = well.is_none_or(|well| well <= MAX_WELL_RATIO * now);
+    if !is_forced
+        || now < MIN_UNDER_WAY_SHARE
+        || !is_new
+        || busy < MIN_BUSY_SESSIONS
+        || waits < MIN_WAITING_SHARE * busy
+    {
         return None;
     }
-    let share = |postgres: &PostgresWindow| waiting(postgres) / active_sessions(postgres).max(LEAST);
-    let synced = postgres.checkpoint_sync_ms / 1e3 >= 0.1 * case.bad.observed_seconds();
+    let share = |postgres: &PostgresWindow| {
+        waiting_sessions(postgres) / active_sessions(postgres).max(MIN_BUSY_SESSIONS)
+    };
+    let synced = postgres.checkpoint_sync_ms / 1e3 >= 0.1 * case.degraded.observed_seconds();
     let setting = |name: &str| case.watched.postgres.as_ref().and_then(|info| info.setting(name));
     let limit = setting("max_wal_size").map_or(String::new(), |size| format!(", now {size}"));
     let mut found = RuleFinding::new(Cause::PostgresCheckpoints)
@@ -89,8 +96,8 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
             format_number(waits),
             format_number(busy)
         ))
-        .margin(now, UNDER_WAY, 0.8)
-        .holding(case, |w| w.postgres.as_ref().is_some_and(|p| share(p) >= WAITING))
+        .margin(now, MIN_UNDER_WAY_SHARE, 0.8)
+        .persisting(case, |w| w.postgres.as_ref().is_some_and(|p| share(p) >= MIN_WAITING_SHARE))
         // Without a comparison this may be normal.
         .sources(1 + u32::from(well.is_some()) + u32::from(synced || postgres.backend_syncs > 0))
         .fact(format!(
@@ -100,12 +107,12 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
             postgres.checkpoints_requested,
             postgres.checkpoints_timed
         ))
-        .measured(now, UNDER_WAY, "share", "pg_stat_bgwriter, pg_stat_checkpointer")
+        .measured(now, MIN_UNDER_WAY_SHARE, "share", "pg_stat_bgwriter, pg_stat_checkpointer")
         .well(well)
         .fact(format!("{} of {} busy sessions wait for writes", format_number(waits), format_number(busy)))
-        .measured(waits / busy, WAITING, "share", source::ACTIVITY)
-        .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, share)));
-    if ended_after(postgres) > 0.0 {
+        .measured(waits / busy, MIN_WAITING_SHARE, "share", source::ACTIVITY)
+        .well(case.when_well(|side| side.merged.postgres.as_ref().map_or(0.0, share)));
+    if checkpoint_duration(postgres) > 0.0 {
         let (write, sync) = (postgres.checkpoint_write_ms / 1e3, postgres.checkpoint_sync_ms / 1e3);
         let text = format!(
             "those that ended took {} to write and {} to flush",
@@ -116,14 +123,15 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
     }
     if postgres.backend_syncs > 0 {
         let text = format!("{} files flushed by sessions themselves", grouped(postgres.backend_syncs));
-        let well = case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, |p| p.backend_syncs as f64));
+        let well =
+            case.when_well(|side| side.merged.postgres.as_ref().map_or(0.0, |p| p.backend_syncs as f64));
         let source = "buffers_backend_fsync, pg_stat_io";
         found = found.fact(text).measured(postgres.backend_syncs as f64, 1.0, "files", source).well(well);
     }
     Some(
         found
             .chain(["requests".to_owned(), "sessions that write".to_owned()])
-            .gave("checkpoint".to_owned())
+            .limiting("checkpoint".to_owned())
             .chain(["disk".to_owned()])
             .advise(format!(
                 "raise max_wal_size{limit}: checkpoints triggered only by time are rare and spread out"

@@ -12,13 +12,13 @@ use record::watch::{CloserLook, StackGroup};
 use record::{Station, StationKind};
 
 /// Share of the engaged workers that wait for each other, or for one thing.
-pub(super) const MOST: f64 = 0.5;
+pub(super) const MIN_WAITING_SHARE: f64 = 0.5;
 /// Above this utilisation of the processors, or with none available, waits are symptoms of that.
-pub(super) const CALM: f64 = 0.7;
+pub(super) const MAX_CALM_UTILISATION: f64 = 0.7;
 /// A lock has one holder; a pool has more.
-pub(super) const ONE: f64 = 1.5;
+pub(super) const MAX_SINGLE_HOLDER: f64 = 1.5;
 /// Fewer engaged workers say nothing.
-pub(super) const LEAST: f64 = 2.5;
+pub(super) const MIN_ENGAGED: f64 = 2.5;
 
 /// Workers that wait for each other.
 pub(super) struct Contention {
@@ -43,11 +43,11 @@ impl Contention {
 /// wait differently from the workers while the target was well.
 pub(super) fn contention_of(workers: Workers, outstanding: f64, well: Option<&Workers>) -> Contention {
     const ALL: f64 = 0.9;
-    let engaged = workers.all.min(outstanding);
+    let engaged = workers.count.min(outstanding);
     let mut waiting = workers.queueing();
     let mut queues = workers.queues.clone();
-    if outstanding < ALL * workers.all {
-        let idle = workers.all - outstanding;
+    if outstanding < ALL * workers.count {
+        let idle = workers.count - outstanding;
         let before = |within: &Option<u32>| well.and_then(|w| w.queues.get(within)).copied().unwrap_or(0.0);
         queues.iter_mut().for_each(|(within, n)| *n = (*n - before(within)).max(0.0));
         waiting = (waiting - idle).max(0.0).min(queues.values().sum());
@@ -59,18 +59,22 @@ pub(super) fn contention_of(workers: Workers, outstanding: f64, well: Option<&Wo
 
 pub(super) fn find_contention(case: &Case<'_>, moment: &LoadedWindow<'_>) -> Option<Contention> {
     let subject = moment.subjects.first()?;
-    let crowd = contention_of(
+    let contention = contention_of(
         case.workers(subject)?,
         moment.outstanding,
         case.well.as_ref().and_then(|well| well.workers.as_ref()),
     );
-    let calm = cpu_of(subject, moment.length()) < CALM * case.cpus() && !is_crowded_out(moment, case.cpus());
+    let calm = cpu_of(subject, moment.length()) < MAX_CALM_UTILISATION * case.cpus()
+        && !is_crowded_out(moment, case.cpus());
     // If a thread is always busy the others wait for that one, or for nothing.
-    let group = subject.groups.iter().find(|group| group.name == crowd.workers.name)?;
+    let group = subject.groups.iter().find(|group| group.name == contention.workers.name)?;
     if restless(group, moment.length().as_secs_f64()).is_some() {
         return None;
     }
-    (crowd.engaged >= LEAST && crowd.waiting >= MOST * crowd.engaged && calm).then_some(crowd)
+    (contention.engaged >= MIN_ENGAGED
+        && contention.waiting >= MIN_WAITING_SHARE * contention.engaged
+        && calm)
+        .then_some(contention)
 }
 
 /// That of a side, by how its own workers wait.
@@ -82,33 +86,34 @@ pub(super) fn well_contention(side: &PartSummary<'_>) -> Option<Contention> {
 /// The workers on a request's path, if any.
 pub(super) fn station(case: &Case<'_>) -> Option<Station> {
     let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
-    let crowd = contention_of(case.bad.workers.clone()?, case.bad.load.outstanding, well);
-    let there = |crowd: &Contention, side: &PartSummary<'_>| {
+    let contention = contention_of(case.degraded.workers.clone()?, case.degraded.load.outstanding, well);
+    let station_use = |crowd: &Contention, side: &PartSummary<'_>| {
         let before = (side.load.outstanding - crowd.busy()).max(0.0);
         use_of(crowd.busy(), Some(before), &side.load)
     };
     Some(Station {
-        size: Some(crowd.workers.all.round()),
-        well: case.when_well(|side| well_contention(side).map(|crowd| there(&crowd, side))).flatten(),
-        degraded: Some(there(&crowd, &case.bad)),
-        ..StationKind::Threads.station(format_count(crowd.workers.all.round(), "worker"))
+        size: Some(contention.workers.count.round()),
+        well: case.when_well(|side| well_contention(side).map(|crowd| station_use(&crowd, side))).flatten(),
+        degraded: Some(station_use(&contention, &case.degraded)),
+        ..StationKind::Threads.station(format_count(contention.workers.count.round(), "worker"))
     })
 }
 
-pub(super) fn waiting_fact(case: &Case<'_>, crowd: &Contention) -> record::Evidence {
-    let deadline = crowd.within.map_or(", without a deadline".to_owned(), |s| format!(", at most {s} s"));
+pub(super) fn waiting_fact(case: &Case<'_>, contention: &Contention) -> record::Evidence {
+    let deadline =
+        contention.within.map_or(", without a deadline".to_owned(), |s| format!(", at most {s} s"));
     fact(format!(
         "{} of {} workers ({}) wait for another thread{deadline}",
-        format_number(crowd.waiting),
-        format_number(crowd.workers.all),
-        crowd.workers.name
+        format_number(contention.waiting),
+        format_number(contention.workers.count),
+        contention.workers.name
     ))
-    .measured(crowd.waiting, MOST * crowd.engaged, "threads", source::SWEEP)
+    .measured(contention.waiting, MIN_WAITING_SHARE * contention.engaged, "threads", source::SWEEP)
     .well(case.when_well(|side| well_contention(side).map_or(0.0, |crowd| crowd.waiting)))
 }
 
 pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
-    let load = &case.bad.load;
+    let load = &case.degraded.load;
     let who = if case.front.is_some() { case.name() } else { "the service" };
     fact(format!(
         "{} requests are outstanding on average, {who} uses {} of {} processors",
@@ -116,7 +121,7 @@ pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
         format_number(case.cpu()),
         format_number(case.cpus())
     ))
-    .measured(load.outstanding, LEAST, "requests", source::LOAD)
+    .measured(load.outstanding, MIN_ENGAGED, "requests", source::LOAD)
     .well(case.when_well(|side| side.load.outstanding))
 }
 
@@ -125,12 +130,18 @@ pub(super) fn thread_dump_fact(
     case: &Case<'_>,
     is: impl Fn(&StackGroup) -> bool,
 ) -> Option<record::Evidence> {
-    let at = case.looks.iter().find_map(|look| match look {
+    let stack = case.looks.iter().find_map(|look| match look {
         CloserLook::Threads { at, .. } => at.iter().find(|at| is(at)),
         _ => None,
     })?;
-    let text = format!("the JVM says: {} threads {} in {}{}", at.threads, at.state, at.frame, called_by(at));
-    Some(fact(text).measured(f64::from(at.threads), 1.0, "threads", source::DUMP))
+    let text = format!(
+        "the JVM says: {} threads {} in {}{}",
+        stack.threads,
+        stack.state,
+        stack.frame,
+        called_by(stack)
+    );
+    Some(fact(text).measured(f64::from(stack.threads), 1.0, "threads", source::DUMP))
 }
 
 /// The workers' stacks, the most common first.
@@ -149,34 +160,34 @@ pub(super) fn stacks_fact(
     workers: &Workers,
     is: impl Fn(&StackGroup) -> bool,
 ) -> Option<record::Evidence> {
-    let at = stacks(case, workers).find(|at| is(at))?;
-    let StackGroup { threads, frame, state, .. } = at;
-    let text = format!("by their stacks, {threads} wait in {frame} ({state}){}", called_by(at));
+    let stack = stacks(case, workers).find(|at| is(at))?;
+    let StackGroup { threads, frame, state, .. } = stack;
+    let text = format!("by their stacks, {threads} wait in {frame} ({state}){}", called_by(stack));
     Some(fact(text).measured(f64::from(*threads), 1.0, "threads", source::STACKS))
 }
 
-fn called_by(at: &StackGroup) -> String {
-    at.asked_by.as_ref().map_or(String::new(), |asker| {
+fn called_by(stack: &StackGroup) -> String {
+    stack.asked_by.as_ref().map_or(String::new(), |asker| {
         let place = asker.place.as_ref().map_or(String::new(), |place| format!(" ({place})"));
         format!(", called by {}{place}", asker.method)
     })
 }
 
 /// On a futex, as for every lock and pool of threads.
-pub(super) fn waits_for_a_thread(at: &StackGroup) -> bool {
-    at.state == "futex" && waits_in_application(at)
+pub(super) fn waits_for_a_thread(stack: &StackGroup) -> bool {
+    stack.state == "futex" && waits_in_application(stack)
 }
 
-pub(super) fn waits_in_application(at: &StackGroup) -> bool {
-    at.state != "RUNNABLE" && !is_idle(at)
+pub(super) fn waits_in_application(stack: &StackGroup) -> bool {
+    stack.state != "RUNNABLE" && !is_idle(stack)
 }
 
 /// Threads of a pool that wait for work.
-pub(super) fn is_idle(at: &StackGroup) -> bool {
+pub(super) fn is_idle(stack: &StackGroup) -> bool {
     /// Where idle threads wait: in the JDK, Tomcat, Jetty and JBoss.
-    const THERE: [&str; 6] =
+    const IDLE_FRAMES: [&str; 6] =
         ["TaskQueue", "BlockingQueue", "BlockingArrayQueue", "ForkJoin", "Executor.getTask", "QueueExecutor"];
-    THERE.iter().any(|there| at.frame.contains(there))
+    IDLE_FRAMES.iter().any(|there| stack.frame.contains(there))
 }
 
 /// A peer with the name of its process, if observed.

@@ -13,9 +13,9 @@ use record::{Cause, Failure, Station, StationKind, StationUse};
 use units::{Share, grouped};
 
 /// Share of the busy sessions that wait for one thing.
-const SHARE: f64 = 0.3;
+const MIN_SHARE: f64 = 0.3;
 /// With fewer busy sessions there is no crowd.
-const LEAST: f64 = 1.5;
+const MIN_BUSY_SESSIONS: f64 = 1.5;
 
 fn waits_for(session: &SessionCount, kind: &str, events: &[&str]) -> bool {
     let same = |name: &Option<String>, known: &str| {
@@ -58,13 +58,17 @@ fn sum(postgres: &PostgresWindow, which: impl Fn(&SessionCount) -> bool) -> f64 
     postgres.sessions.iter().filter(|s| which(s)).map(|s| s.count).sum()
 }
 
-fn asked<'a>(case: &'a Case<'_>) -> Option<&'a PostgresWindow> {
-    case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0 && active_sessions(postgres) >= LEAST)
+fn busy_postgres<'a>(case: &'a Case<'_>) -> Option<&'a PostgresWindow> {
+    case.degraded
+        .merged
+        .postgres
+        .as_ref()
+        .filter(|postgres| postgres.looks > 0 && active_sessions(postgres) >= MIN_BUSY_SESSIONS)
 }
 
 fn share_in(window: &Window, which: fn(&SessionCount) -> bool) -> f64 {
     let Some(postgres) = &window.postgres else { return 0.0 };
-    sum(postgres, which) / active_sessions(postgres).max(LEAST)
+    sum(postgres, which) / active_sessions(postgres).max(MIN_BUSY_SESSIONS)
 }
 
 /// A finding on a share of the busy sessions.
@@ -75,13 +79,13 @@ fn by_share(
     what: &str,
     sentence: impl FnOnce(f64, f64) -> String,
 ) -> Option<RuleFinding> {
-    let postgres = asked(case)?;
+    let postgres = busy_postgres(case)?;
     let (busy, waiting) = (active_sessions(postgres), sum(postgres, which));
     let share = waiting / busy;
-    if share < SHARE {
+    if share < MIN_SHARE {
         return None;
     }
-    let (_, windows) = case.bad.share_of_windows(|w| share_in(w, which) >= SHARE);
+    let (_, windows) = case.degraded.share_of_windows(|w| share_in(w, which) >= MIN_SHARE);
     let events: Vec<String> = postgres
         .sessions
         .iter()
@@ -95,8 +99,8 @@ fn by_share(
     Some(
         RuleFinding::new(cause)
             .with_sentence(sentence(waiting, busy))
-            .margin(share, SHARE, 2.0 * SHARE)
-            .holding(case, |w| share_in(w, which) >= SHARE)
+            .margin(share, MIN_SHARE, 2.0 * MIN_SHARE)
+            .persisting(case, |w| share_in(w, which) >= MIN_SHARE)
             .sources(2)
             .fact(format!(
                 "{} of {} busy sessions {what}: {}",
@@ -104,9 +108,9 @@ fn by_share(
                 format_number(busy),
                 events.join(", ")
             ))
-            .measured(share, SHARE, "share", source::ACTIVITY)
+            .measured(share, MIN_SHARE, "share", source::ACTIVITY)
             .in_windows(windows)
-            .well(case.when_well(|side| share_in(&side.all, which)))
+            .well(case.when_well(|side| share_in(&side.merged, which)))
             .chain(entrance(case))
             .chain([station(case, format_count(busy.round(), "session"), active_sessions)]),
     )
@@ -115,7 +119,7 @@ fn by_share(
 /// What sessions wait for, and how many do.
 fn wait_station(case: &Case<'_>, name: impl Into<String>, which: fn(&SessionCount) -> bool) -> Station {
     case.station(StationKind::Database.station(name), |side| {
-        let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+        let postgres = side.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
         Some(StationUse { waiting: Some(sum(postgres, which)), ..StationUse::default() })
     })
 }
@@ -125,7 +129,7 @@ fn entrance(case: &Case<'_>) -> Vec<Station> {
     if case.subject().is_some_and(|subject| subject.is_postgres) {
         return vec!["requests".to_owned().into()];
     }
-    let Some(workers) = case.bad.workers.as_ref().filter(|workers| workers.reading() >= 0.5) else {
+    let Some(workers) = case.degraded.workers.as_ref().filter(|workers| workers.reading() >= 0.5) else {
         let connections = StationKind::Peers.station(format!("connections of {}", case.name()));
         return vec!["requests".to_owned().into(), connections];
     };
@@ -151,7 +155,7 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<RuleFinding> {
             )
         },
     )?;
-    let postgres = asked(case)?;
+    let postgres = busy_postgres(case)?;
     let mut found = found;
     if let Some(syncs) = postgres.wal_syncs.filter(|syncs| *syncs > 0) {
         let each = postgres
@@ -160,15 +164,16 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<RuleFinding> {
             .map(|ms| format!(", {} each", format_time(ms / 1e3 / syncs as f64)));
         let text = format!(
             "{} flushes and {} commits a second{}",
-            format_number(case.bad.per_second(syncs)),
-            format_number(case.bad.per_second(postgres.commits)),
+            format_number(case.degraded.per_second(syncs)),
+            format_number(case.degraded.per_second(postgres.commits)),
             each.unwrap_or_default()
         );
-        found = found.fact(text).measured(case.bad.per_second(syncs), 0.0, "1/s", "pg_stat_wal").sources(3);
+        found =
+            found.fact(text).measured(case.degraded.per_second(syncs), 0.0, "1/s", "pg_stat_wal").sources(3);
     }
     Some(
         found
-            .gave(wait_station(case, "write-ahead log", waits_for_wal))
+            .limiting(wait_station(case, "write-ahead log", waits_for_wal))
             .chain(["disk".to_owned()])
             .advise("commit less often: several changes in one transaction, or commit_delay for many sessions")
             .advise("a faster disk for pg_wal; synchronous_commit=off where losing the last moments of acknowledged commits is acceptable")
@@ -198,8 +203,11 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<RuleFinding> {
             found.fact(text).measured(blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids").sources(3);
         break;
     }
-    let event =
-        asked(case)?.sessions.iter().find(|s| waits_for(s, "Lock", &[])).and_then(|s| s.wait_event.clone());
+    let event = busy_postgres(case)?
+        .sessions
+        .iter()
+        .find(|s| waits_for(s, "Lock", &[]))
+        .and_then(|s| s.wait_event.clone());
     let what = match event.as_deref() {
         Some("transactionid" | "tuple") => "a row that many sessions change".to_owned(),
         Some("advisory") => "an advisory lock".to_owned(),
@@ -216,7 +224,7 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<RuleFinding> {
             .predicts("twice the connections", None, "more sessions wait for the same lock")
             .unless(format!(
                 "fewer than {} of the busy sessions wait for locks in a run that is just as slow",
-                Share(SHARE)
+                Share(MIN_SHARE)
             )),
     )
 }
@@ -235,20 +243,20 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<RuleFinding> {
             )
         },
     )?;
-    let postgres = asked(case)?;
+    let postgres = busy_postgres(case)?;
     let hit = |p: &PostgresWindow| p.blocks_hit as f64 / (p.blocks_hit + p.blocks_read).max(1) as f64;
     let text = format!(
         "{} pages read a second, {} found in shared buffers",
-        format_number(case.bad.per_second(postgres.blocks_read)),
+        format_number(case.degraded.per_second(postgres.blocks_read)),
         Share(hit(postgres))
     );
     Some(
         found
             .fact(text)
             .measured(hit(postgres), 0.99, "share", "pg_stat_database")
-            .well(case.when_well(|side| side.all.postgres.as_ref().map_or(0.0, hit)))
+            .well(case.when_well(|side| side.merged.postgres.as_ref().map_or(0.0, hit)))
             .sources(3)
-            .gave(wait_station(case, "pages not in memory", waits_for_reads))
+            .limiting(wait_station(case, "pages not in memory", waits_for_reads))
             .chain(["disk".to_owned()])
             .advise("more memory (shared_buffers and page cache), an index, or a smaller working set")
             .advise("a larger connection pool will not help")
@@ -257,21 +265,22 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
-    let length = case.bad.all.length();
-    let local = case.watched.subjects.iter().zip(&case.bad.all.subjects).find(|(about, _)| about.is_postgres);
-    let host = case.bad.all.host.as_ref();
+    let length = case.degraded.merged.length();
+    let local =
+        case.watched.subjects.iter().zip(&case.degraded.merged.subjects).find(|(about, _)| about.is_postgres);
+    let host = case.degraded.merged.host.as_ref();
     let cpus = local.map_or(f64::from(host.map_or(1, |h| h.cpus)), |(about, _)| about.cpus).max(1.0);
     let used = local.map(|(_, seen)| cpu_of(seen, length));
     let ready = local.map(|(_, seen)| runnable_of(seen, length));
-    let sessions = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0);
+    let sessions = case.degraded.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0);
     let (busy, running) = sessions.map_or((0.0, 0.0), |p| (active_sessions(p), sum(p, on_processor)));
     // Sessions on a processor prove nothing alone: that the processors are used up shows in the processes, if observed.
     let by_processes = used.zip(ready).is_some_and(|(used, ready)| {
-        let idle = idle_cpus(&case.bad.all);
+        let idle = idle_cpus(&case.degraded.merged);
         let full = idle <= 0.1 * host.map_or(1.0, |h| f64::from(h.cpus)) || used >= 0.85 * cpus;
         full && used >= 0.4 * cpus && used > case.cpu_beside_postgres() && ready >= 0.5
     });
-    let by_sessions = running >= cpus && running >= 0.5 * busy && busy >= LEAST;
+    let by_sessions = running >= cpus && running >= 0.5 * busy && busy >= MIN_BUSY_SESSIONS;
     let holds = match (used, sessions) {
         (Some(_), Some(_)) => by_processes && running >= 0.4 * busy,
         (Some(_), None) => by_processes,
@@ -282,8 +291,9 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     }
     // Processors its processes used while all was well.
     let before = case.when_well(|side| {
-        let seen = side.all.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
-        seen.map_or(0.0, |(seen, _)| cpu_of(seen, side.all.length()))
+        let seen =
+            side.merged.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
+        seen.map_or(0.0, |(seen, _)| cpu_of(seen, side.merged.length()))
     });
     let processors = Station {
         size: Some(cpus),
@@ -291,7 +301,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
             .and(before)
             .zip(case.well.as_ref())
             .map(|(before, well)| request_path::use_of(before, None, &well.load)),
-        degraded: used.map(|used| request_path::use_of(used, ready, &case.bad.load)),
+        degraded: used.map(|used| request_path::use_of(used, ready, &case.degraded.load)),
         ..StationKind::Database.station(format!("{} of the database", format_count(cpus, "processor")))
     };
     let mut found = RuleFinding::new(Cause::PostgresCpu)
@@ -310,7 +320,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
             ),
         })
         .margin(used.unwrap_or(running), 0.4 * cpus, 0.8 * cpus)
-        .holding(case, |window| {
+        .persisting(case, |window| {
             let seen =
                 window.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
             match seen {
@@ -318,7 +328,9 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
                 None => window.postgres.as_ref().is_some_and(|p| sum(p, on_processor) >= cpus),
             }
         })
-        .sources(1 + u32::from(used.is_some()) + u32::from(running >= 0.4 * busy && busy >= LEAST));
+        .sources(
+            1 + u32::from(used.is_some()) + u32::from(running >= 0.4 * busy && busy >= MIN_BUSY_SESSIONS),
+        );
     if let (Some(used), Some(ready)) = (used, ready) {
         found = found
             .fact(format!(
@@ -330,7 +342,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
             .measured(used, 0.4 * cpus, "processors", source::SCHEDSTAT)
             .well(before);
     }
-    if busy >= LEAST {
+    if busy >= MIN_BUSY_SESSIONS {
         found = found
             .fact(format!(
                 "{} of {} busy sessions wait for nothing but a processor",
@@ -366,24 +378,24 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 /// too_many_connections (PostgreSQL's documentation, appendix A).
-const TOO_MANY: &str = "53300";
+const TOO_MANY_CONNECTIONS: &str = "53300";
 
 pub(crate) fn connections(case: &Case<'_>) -> Option<RuleFinding> {
-    let refused = case
-        .bad
-        .load
-        .failed(|failure| matches!(failure, Failure::Full(_)) || failure.sqlstate() == Some(TOO_MANY));
-    let postgres = case.bad.all.postgres.as_ref();
+    let refused = case.degraded.load.count_failures(|failure| {
+        matches!(failure, Failure::Full(_)) || failure.sqlstate() == Some(TOO_MANY_CONNECTIONS)
+    });
+    let postgres = case.degraded.merged.postgres.as_ref();
     // The error reported to the observer begins with the code.
-    let said = postgres.and_then(|p| p.error.as_ref()).is_some_and(|why| why.starts_with(TOO_MANY));
+    let reports_full =
+        postgres.and_then(|p| p.error.as_ref()).is_some_and(|why| why.starts_with(TOO_MANY_CONNECTIONS));
     let info = case.watched.postgres.as_ref();
     let setting = |name: &str| info.and_then(|info| info.setting(name)?.parse::<f64>().ok());
-    let most = setting("max_connections")
+    let max_sessions = setting("max_connections")
         .map(|most| most - setting("superuser_reserved_connections").unwrap_or(3.0));
     let used = postgres.map_or(0.0, |p| f64::from(p.connections));
     // Our own session is one of them.
-    let full = most.is_some_and(|most| most > 0.0 && used >= most);
-    if refused == 0 && !said && !full {
+    let full = max_sessions.is_some_and(|most| most > 0.0 && used >= most);
+    if refused == 0 && !reports_full && !full {
         return None;
     }
     let limit = setting("max_connections").map_or("its limit".to_owned(), format_number);
@@ -403,9 +415,9 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<RuleFinding> {
                 "PostgreSQL takes no more connections: {} of {limit} are open.",
                 format_number(used)
             ))
-            .sources(1 + u32::from(refused > 0 || said) + u32::from(full))
+            .sources(1 + u32::from(refused > 0 || reports_full) + u32::from(full))
             .fact(format!("{} sessions open, max_connections = {limit}", format_number(used)))
-            .measured(used, most.unwrap_or(0.0), "sessions", "pg_stat_database")
+            .measured(used, max_sessions.unwrap_or(0.0), "sessions", "pg_stat_database")
             .fact(format!("{} requests refused with \"too many clients\"", grouped(refused)))
             .measured(refused as f64, 1.0, "requests", source::LOAD)
             .chain(["requests".to_owned(), connections])
@@ -417,12 +429,12 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<RuleFinding> {
-    let postgres = asked(case)?;
+    let postgres = busy_postgres(case)?;
     let idle = |p: &PostgresWindow| sum(p, |s| s.state.starts_with("idle in transaction"));
     let (holding, busy) = (idle(postgres), active_sessions(postgres));
     let share = holding / busy;
     const MOST: f64 = 0.5;
-    if share < MOST || holding < LEAST {
+    if share < MOST || holding < MIN_BUSY_SESSIONS {
         return None;
     }
     Some(
@@ -434,8 +446,10 @@ pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<RuleFinding> {
                 format_number(busy)
             ))
             .margin(share, MOST, 0.85)
-            .holding(case, |w| {
-                w.postgres.as_ref().is_some_and(|p| idle(p) >= MOST * active_sessions(p).max(LEAST))
+            .persisting(case, |w| {
+                w.postgres
+                    .as_ref()
+                    .is_some_and(|p| idle(p) >= MOST * active_sessions(p).max(MIN_BUSY_SESSIONS))
             })
             .sources(2)
             .fact(format!(
@@ -446,10 +460,13 @@ pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<RuleFinding> {
             ))
             .measured(share, MOST, "share", source::ACTIVITY)
             .well(case.when_well(|side| {
-                side.all.postgres.as_ref().map_or(0.0, |p| idle(p) / active_sessions(p).max(LEAST))
+                side.merged
+                    .postgres
+                    .as_ref()
+                    .map_or(0.0, |p| idle(p) / active_sessions(p).max(MIN_BUSY_SESSIONS))
             }))
             .chain(entrance(case))
-            .gave(station(
+            .limiting(station(
                 case,
                 format!("{} idle in transaction", format_count(holding.round(), "session")),
                 idle,

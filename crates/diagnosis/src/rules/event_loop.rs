@@ -4,21 +4,21 @@ use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number};
 use crate::processors::{
-    FULL, ceiling_by_cost, competing_cpus, connections_advice, host_cpus, idle_cpus, is_machine_full,
-    next_limit, separation_advice,
+    FULL_UTILISATION, ceiling_by_cost, competing_cpus, connections_advice, host_cpus, idle_cpus,
+    is_machine_full, next_limit, separation_advice,
 };
 use crate::request_path;
-use crate::saturated_threads::{HAD, ONE_THREAD, SaturatedThreads, threads_waiting};
+use crate::saturated_threads::{MIN_CPU_SHARE, ONE_THREAD, SaturatedThreads, threads_waiting};
 use record::watch::{ThreadGroup, ThreadWait, TreeWindow};
 use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
 
-fn same<'s>(subject: &'s TreeWindow, name: &str) -> Option<&'s ThreadGroup> {
+fn group_named<'s>(subject: &'s TreeWindow, name: &str) -> Option<&'s ThreadGroup> {
     subject.groups.iter().find(|group| group.name == name)
 }
 
 /// Rounds to whole percent.
-fn busy(used: f64) -> f64 {
+fn rounded_share(used: f64) -> f64 {
     (used.min(1.0) * 100.0).round() / 100.0
 }
 
@@ -26,22 +26,22 @@ impl SaturatedThreads<'_> {
     pub fn finding(&self, case: &Case<'_>) -> RuleFinding {
         let Self { group, threads, used, loops, .. } = self;
         let name = &group.name;
-        let one = *threads < 1.5;
-        let some = format_count(threads.round(), if *loops { "event loop" } else { "thread" });
+        let is_single = *threads < 1.5;
+        let count_text = format_count(threads.round(), if *loops { "event loop" } else { "thread" });
         // More of them need processors to run on.
-        let held = case.cpus() < threads + 0.5;
+        let cpu_limited = case.cpus() < threads + 0.5;
         let service = case.name();
         let is_all = case.subject().is_some_and(|subject| subject.name == *name);
         // Next.js appends its version to its name, which the kernel truncates.
         let shown = name.split(" (").next().unwrap_or(name);
         let whose = if is_all { service.to_owned() } else { format!("{service} ({shown})") };
-        let sentence = self.sentence(case, &whose, held);
+        let sentence = self.sentence(case, &whose, cpu_limited);
         // Another one can use the idle processors.
-        let idle = idle_cpus(&case.bad.all);
-        let gain = if held { 2.0 } else { ((threads + idle) / threads).clamp(1.0, 2.0) };
+        let idle = idle_cpus(&case.degraded.merged);
+        let gain = if cpu_limited { 2.0 } else { ((threads + idle) / threads).clamp(1.0, 2.0) };
         let when_well = |of: &dyn Fn(&ThreadGroup, f64) -> f64| {
             case.when_well(|side| {
-                same(side.service(), name).map_or(0.0, |group| of(group, side.observed_seconds()))
+                group_named(side.service(), name).map_or(0.0, |group| of(group, side.observed_seconds()))
             })
         };
         let used_when_well = when_well(&|group, seconds| group.on_cpu_ns as f64 / 1e9 / seconds);
@@ -50,25 +50,25 @@ impl SaturatedThreads<'_> {
             well: used_when_well
                 .zip(case.well.as_ref())
                 .map(|(used, well)| request_path::use_of(used, None, &well.load)),
-            degraded: Some(request_path::use_of(used * threads, None, &case.bad.load)),
-            ..StationKind::Threads.station(format!("{some} ({shown})"))
+            degraded: Some(request_path::use_of(used * threads, None, &case.degraded.load)),
+            ..StationKind::Threads.station(format!("{count_text} ({shown})"))
         };
         // A thread that never rests lacks the remaining time, whoever has it.
-        let full = is_machine_full(&case.bad.all) || case.cpu() >= FULL * case.cpus();
-        let had = if full { 1.0 } else { *used };
+        let full = is_machine_full(&case.degraded.merged) || case.cpu() >= FULL_UTILISATION * case.cpus();
+        let reached_share = if full { 1.0 } else { *used };
         let mut found = RuleFinding::new(Cause::Cpu)
             .with_sentence(sentence)
-            .margin(had, HAD, ONE_THREAD)
-            .holding(case, |window| {
+            .margin(reached_share, MIN_CPU_SHARE, ONE_THREAD)
+            .persisting(case, |window| {
                 let seconds = window.length().as_secs_f64();
-                let there = window.subjects.first().and_then(|subject| same(subject, name));
+                let there = window.subjects.first().and_then(|subject| group_named(subject, name));
                 there.is_some_and(|there| self.restless(there, seconds) >= 0.9 * threads.round())
             })
             .sources(2)
-            .fact(format!("{shown}: {some} busy {} of the time", Share(busy(*used))))
+            .fact(format!("{shown}: {count_text} busy {} of the time", Share(rounded_share(*used))))
             .measured(*used, ONE_THREAD, "share", source::SCHEDSTAT)
-            .well(used_when_well.map(|used| busy(used / threads)));
-        let host = host_cpus(&case.bad.all);
+            .well(used_when_well.map(|used| rounded_share(used / threads)));
+        let host = host_cpus(&case.degraded.merged);
         if idle >= 0.05 * host {
             let text =
                 format!("{} of {} processors are idle meanwhile", format_number(idle), format_number(host));
@@ -89,18 +89,20 @@ impl SaturatedThreads<'_> {
             .arithmetic(ceiling_by_cost(
                 case,
                 *threads,
-                if one { "processor that it can use" } else { "processors that they can use" },
+                if is_single { "processor that it can use" } else { "processors that they can use" },
             ))
             .chain(["requests".to_owned()])
-            .gave(station)
-            .chain([if one {
+            .limiting(station)
+            .chain([if is_single {
                 "one processor".to_owned()
             } else {
                 format_count(threads.round(), "processor")
             }]);
-        let first = match (loops, held) {
-            (true, true) => format!("add processors and processes together: {}", self.more(case)),
-            (true, false) => format!("more processes, one for each processor: {}", self.more(case)),
+        let first = match (loops, cpu_limited) {
+            (true, true) => format!("add processors and processes together: {}", self.scale_out_advice(case)),
+            (true, false) => {
+                format!("more processes, one for each processor: {}", self.scale_out_advice(case))
+            }
             (false, _) if case.is_go() => "raise GOMAXPROCS, up to the number of processors".to_owned(),
             (false, _) => "have more such threads or processes, up to the number of processors".to_owned(),
         };
@@ -114,44 +116,47 @@ impl SaturatedThreads<'_> {
         let alone =
             competing_cpus(case).filter(|_| *used < ONE_THREAD).map(|own| separation_advice(case, own));
         found
-            .nexts(alone)
+            .advise_all(alone)
             .advise(first)
             .advise(second)
-            .nexts(connections_advice(case))
+            .advise_all(connections_advice(case))
             .predicts(
-                match (held, one) {
+                match (cpu_limited, is_single) {
                     (true, _) => format!("twice the processors and {things}"),
                     (false, true) => format!("one more {thing}"),
                     (false, false) => format!("twice the {things}"),
                 },
-                Some(Rate(case.bad.load.answered * gain)),
-                next_limit(case, if held { 2.0 * threads } else { gain * threads }),
+                Some(Rate(case.degraded.load.answered * gain)),
+                next_limit(case, if cpu_limited { 2.0 * threads } else { gain * threads }),
             )
             .unless("the thread is idle part of the time in a run that is just as slow")
     }
 
     /// What `whose` threads do all the time, and what helps; if they are `held` to as many processors, only more of these.
-    fn sentence(&self, case: &Case<'_>, whose: &str, held: bool) -> String {
+    fn sentence(&self, case: &Case<'_>, whose: &str, cpu_limited: bool) -> String {
         let Self { threads, used, loops, .. } = self;
-        let one = *threads < 1.5;
-        let who = match (loops, one) {
+        let is_single = *threads < 1.5;
+        let who = match (loops, is_single) {
             (true, true) => "one event loop".to_owned(),
             (true, false) => format_count(threads.round(), "event loop"),
             (false, _) => format_count(threads.round(), "thread"),
         };
-        let which = if one { "which" } else { "each of which" };
-        let does = match (loops, one) {
+        let which = if is_single { "which" } else { "each of which" };
+        let does = match (loops, is_single) {
             _ if *used < ONE_THREAD => {
                 let beside =
                     competing_cpus(case).map(|own| format!(", while torment uses {}", format_number(own)));
                 let beside = beside.unwrap_or_default();
-                format!("always wants a processor and has one {} of the time{beside}", Share(busy(*used)))
+                format!(
+                    "always wants a processor and has one {} of the time{beside}",
+                    Share(rounded_share(*used))
+                )
             }
             (true, true) => "keeps one processor busy all the time".to_owned(),
             (true, false) => "keeps a processor busy all the time".to_owned(),
             (false, _) => "is running all the time".to_owned(),
         };
-        let needs = match (loops, held) {
+        let needs = match (loops, cpu_limited) {
             (true, true) => ": it needs more processors, and one process for each",
             (true, false) => ": it needs more processes, not more threads",
             (false, _) => "",

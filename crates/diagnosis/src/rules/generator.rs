@@ -8,52 +8,53 @@ use record::{Cause, ExhaustedResource};
 use units::{Share, grouped};
 
 /// The pacing explains the response time from this share of it on,
-const DELAY_SHARE: f64 = 0.3;
+const MIN_DELAY_SHARE: f64 = 0.3;
 /// and from this time on.
-const DELAY_LEAST: f64 = 0.001;
+const MIN_DELAY: f64 = 0.001;
 
 /// With at most this many processors none is idle while a target on the same machine is loaded.
-const FEW: u32 = 2;
+const FEW_PROCESSORS: u32 = 2;
 
 pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
-    let void = case.void.iter().find(|caveat| caveat.doubt.is_generator());
-    let load = &case.bad.load;
+    let void_reason = case.void_reasons.iter().find(|caveat| caveat.doubt.is_generator());
+    let load = &case.degraded.load;
     let own_delay = load.pacing_p99.unwrap_or(0.0);
     let response = load.response_p99.unwrap_or(0.0);
     // A late start does not explain unexpected or missing answers.
     let only_slow = load.timeouts == 0 && load.failures.is_empty();
-    let delays = own_delay >= DELAY_LEAST && own_delay >= DELAY_SHARE * response && only_slow;
+    let delays = own_delay >= MIN_DELAY && own_delay >= MIN_DELAY_SHARE * response && only_slow;
     // A target that saturates the machine delays the generator too: then the target's own limit is the cause.
-    if target_fills_the_machine(case) || void.is_none() && !(delays && case.cpu() < 0.5 * case.cpus()) {
+    if target_fills_the_machine(case) || void_reason.is_none() && !(delays && case.cpu() < 0.5 * case.cpus())
+    {
         return None;
     }
-    let own = &case.bad.all.own;
+    let own = &case.degraded.merged.own;
     let mut found = RuleFinding::new(Cause::Generator)
         .with_sentence(
             "The load generator itself was the limit: these figures measure torment, not the target.",
         )
-        .margin(own_delay, DELAY_LEAST, 2.0 * DELAY_LEAST)
-        .sources(if void.is_some() { 3 } else { 2 });
-    if let Some(caveat) = void {
+        .margin(own_delay, MIN_DELAY, 2.0 * MIN_DELAY)
+        .sources(if void_reason.is_some() { 3 } else { 2 });
+    if let Some(caveat) = void_reason {
         found = found.fact(caveat.to_string()).measured(1.0, 1.0, "trials", source::LOAD);
     }
     if own_delay > 0.0 {
         let text = format!("torment sent requests {} late at p99", format_time(own_delay));
-        found = found.fact(text).measured(own_delay * 1e3, DELAY_LEAST * 1e3, "ms", source::LOAD);
+        found = found.fact(text).measured(own_delay * 1e3, MIN_DELAY * 1e3, "ms", source::LOAD);
     }
-    if case.bad.observed_seconds() > 0.0 && !case.is_remote() {
-        let waited = case.bad.per_second(own.loops_run_delay_ns) / 1e9;
+    if case.degraded.observed_seconds() > 0.0 && !case.is_remote() {
+        let waited = case.degraded.per_second(own.loops_run_delay_ns) / 1e9;
         let text = format!(
             "its loops used {} processors and waited {} of the time for one",
-            format_number(case.bad.per_second(own.loops_cpu_ns) / 1e9),
+            format_number(case.degraded.per_second(own.loops_cpu_ns) / 1e9),
             Share(waited)
         );
         found = found.fact(text).measured(waited, 0.05, "share", source::SCHEDSTAT);
     }
-    let host = case.bad.all.host.as_ref().map(|host| host.cpus);
+    let host = case.degraded.merged.host.as_ref().map(|host| host.cpus);
     let found = match host {
         // None can be reserved.
-        Some(..=FEW) => found.advise("generate the load on another machine: --on ssh:HOST"),
+        Some(..=FEW_PROCESSORS) => found.advise("generate the load on another machine: --on ssh:HOST"),
         _ => found.advise("give torment processors of its own (--cores), or generate the load on another machine (--on ssh:HOST)"),
     };
     let found =
@@ -66,11 +67,11 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 /// Share of one address's ports from which they count as exhausted.
-const PORTS_SHARE: f64 = 0.8;
+const MIN_PORTS_SHARE: f64 = 0.8;
 
 /// Whether hardly any of the machine is idle, and the target uses most of what is used.
 fn target_fills_the_machine(case: &Case<'_>) -> bool {
-    let all = &case.bad.all;
+    let all = &case.degraded.merged;
     let Some(host) = all.host.as_ref().filter(|_| !case.is_remote()) else { return false };
     let seconds = all.length().0.max(1) as f64;
     let idle = (host.idle_ns + host.iowait_ns) as f64 / seconds;
@@ -80,31 +81,31 @@ fn target_fills_the_machine(case: &Case<'_>) -> bool {
 }
 
 /// Arrivals that failed for lack of a resource; also known from a trial whose seconds were not kept.
-fn failed_for_lack(case: &Case<'_>, lack: ExhaustedResource) -> Option<(u64, String)> {
-    let count = case.lacking.get(&lack).copied().unwrap_or(0);
-    let void = case.void.iter().find(|caveat| caveat.doubt == lack.into());
+fn failed_for_lack(case: &Case<'_>, resource: ExhaustedResource) -> Option<(u64, String)> {
+    let count = case.exhausted.get(&resource).copied().unwrap_or(0);
+    let void = case.void_reasons.iter().find(|caveat| caveat.doubt == resource.into());
     match count {
         0 => void.map(|caveat| (0, caveat.to_string())),
-        1 => Some((1, format!("1 arrival failed for lack of a {lack}"))),
-        _ => Some((count, format!("{} arrivals failed for lack of a {lack}", grouped(count)))),
+        1 => Some((1, format!("1 arrival failed for lack of a {resource}"))),
+        _ => Some((count, format!("{} arrivals failed for lack of a {resource}", grouped(count)))),
     }
 }
 
 pub(crate) fn ports(case: &Case<'_>) -> Option<RuleFinding> {
-    let lacked = failed_for_lack(case, ExhaustedResource::Port);
-    let ports = case.bad.all.own.ports;
-    if lacked.is_none() && ports.share() < PORTS_SHARE {
+    let failures = failed_for_lack(case, ExhaustedResource::Port);
+    let ports = case.degraded.merged.own.ports;
+    if failures.is_none() && ports.share() < MIN_PORTS_SHARE {
         return None;
     }
-    let said = match &lacked {
+    let sentence = match &failures {
         Some((_, text)) => format!("torment ran out of local ports: {text}."),
         None => "torment is about to run out of local ports.".to_owned(),
     };
     let mut found = RuleFinding::new(Cause::Ports)
-        .with_sentence(format!("{said} This says nothing about the target."))
-        .margin(if lacked.is_some() { 1.0 } else { ports.share() }, PORTS_SHARE, 1.0)
-        .sources(if lacked.is_some() { 3 } else { 1 });
-    if let Some((count, text)) = lacked {
+        .with_sentence(format!("{sentence} This says nothing about the target."))
+        .margin(if failures.is_some() { 1.0 } else { ports.share() }, MIN_PORTS_SHARE, 1.0)
+        .sources(if failures.is_some() { 3 } else { 1 });
+    if let Some((count, text)) = failures {
         found = found.fact(text).measured(count as f64, 1.0, "arrivals", source::LOAD);
     }
     let taken =
@@ -112,7 +113,7 @@ pub(crate) fn ports(case: &Case<'_>) -> Option<RuleFinding> {
     Some(
         found
             .fact(taken)
-            .measured(ports.share(), PORTS_SHARE, "share", source::SOCKETS)
+            .measured(ports.share(), MIN_PORTS_SHARE, "share", source::SOCKETS)
             .chain(["load generator → local ports".to_owned()])
             .advise("keep connections alive, so that each serves many requests")
             .advise("or widen net.ipv4.ip_local_port_range, or load from more addresses"),

@@ -1,6 +1,6 @@
 //! Pools inferred from their other end: connections, sessions, virtual threads.
 
-use super::contention::{LEAST, MOST, contention_of, name_peer, outstanding_fact};
+use super::contention::{MIN_ENGAGED, MIN_WAITING_SHARE, contention_of, name_peer, outstanding_fact};
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
 use crate::format::{format_count, format_factor, format_number, format_time, round_to_three_digits};
@@ -15,7 +15,7 @@ use units::{Nanos, Rate};
 pub(crate) struct PoolSessions {
     pub evidence: Evidence,
     /// `10 sessions in Timeout:PgSleep`.
-    pub link: Station,
+    pub station: Station,
 }
 
 /// Average number of sessions busy for a client.
@@ -29,7 +29,7 @@ pub(crate) fn active_sessions(postgres: &PostgresWindow) -> f64 {
 /// Sessions on a request's path.
 pub(crate) fn station(case: &Case<'_>, name: String, count: impl Fn(&PostgresWindow) -> f64) -> Station {
     case.station(StationKind::Database.station(name), |side| {
-        let postgres = side.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+        let postgres = side.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
         Some(use_of(count(postgres), None, &side.load))
     })
 }
@@ -47,7 +47,7 @@ fn occupation(postgres: &PostgresWindow) -> String {
 
 /// Busy sessions, as many as a pool has connections.
 pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<PoolSessions> {
-    let postgres = case.bad.all.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+    let postgres = case.degraded.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
     let busy = active_sessions(postgres);
     if busy < 0.6 * size {
         return None;
@@ -56,7 +56,11 @@ pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<PoolSessions> {
     Some(PoolSessions {
         evidence: fact(format!("PostgreSQL: {} sessions busy, most in {doing}", format_number(busy)))
             .measured(busy, 0.6 * size, "sessions", source::ACTIVITY),
-        link: station(case, format!("{} in {doing}", format_count(busy.round(), "session")), active_sessions),
+        station: station(
+            case,
+            format!("{} in {doing}", format_count(busy.round(), "session")),
+            active_sessions,
+        ),
     })
 }
 
@@ -66,33 +70,33 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
         CloserLook::VirtualThreads(seen) => Some(seen),
         _ => None,
     });
-    let load = &case.bad.load;
+    let load = &case.degraded.load;
     let waiting = virtual_threads.map(|seen| seen.delayed as f64);
     let waits_with_deadline =
-        waiting.is_some_and(|waiting| waiting >= 0.4 * load.most_outstanding.min(load.outstanding * 2.0));
+        waiting.is_some_and(|waiting| waiting >= 0.4 * load.max_outstanding.min(load.outstanding * 2.0));
     let flat = |peer: &&PeerConnections| {
         peer.established >= 1.5 && f64::from(peer.most - peer.least.min(peer.most)) <= 0.2 * peer.established
     };
-    let peers = &case.bad.service().peers;
+    let peers = &case.degraded.service().peers;
     let peer = peers.iter().filter(flat).max_by(|a, b| a.established.total_cmp(&b.established))?;
     let size = peer.established.round();
     if load.outstanding < 1.3 * size {
         return None;
     }
     let sessions = sessions(case, size);
-    let one = Concurrency::of(case).filter(|one| one.served == size && one.is_multiplexed(case));
-    if sessions.is_none() && !waits_with_deadline && one.is_none() {
+    let concurrency = Concurrency::of(case).filter(|one| one.served == size && one.is_multiplexed(case));
+    if sessions.is_none() && !waits_with_deadline && concurrency.is_none() {
         return None;
     }
     let others = u32::from(sessions.is_some()) + u32::from(waits_with_deadline);
     let place = name_peer(case, &peer.address);
     let before = case.well.as_ref().and_then(|well| {
-        let seen = well.all.postgres.as_ref().map(active_sessions);
-        let busy = seen.or_else(|| one.as_ref().map(|one| well.load.answered * one.alone))?;
+        let seen = well.merged.postgres.as_ref().map(active_sessions);
+        let busy = seen.or_else(|| concurrency.as_ref().map(|one| well.load.answered * one.alone))?;
         (busy >= 0.15 && well.load.answered > 0.0).then_some((busy, well))
     });
-    let hold = before.map(|(busy, well)| busy / well.load.answered);
-    let arithmetic = hold.map(|hold| CapacityCheck {
+    let hold_time = before.map(|(busy, well)| busy / well.load.answered);
+    let arithmetic = hold_time.map(|hold| CapacityCheck {
         formula: format!("{} / {} held per request", format_count(size, "connection"), format_time(hold)),
         ceiling: Rate(size / hold),
         measured: Rate(load.answered),
@@ -128,7 +132,7 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
             "jcmd Thread.vthread_scheduler",
         );
     }
-    if let Some(one) = &one {
+    if let Some(one) = &concurrency {
         let text = format!(
             "it serves {} at a time: one alone takes {}",
             format_count(one.served, "request"),
@@ -143,7 +147,7 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
     if others == 0 {
         found = found.sources(1);
     }
-    let held = hold.filter(|_| found.arithmetic.is_some());
+    let held = hold_time.filter(|_| found.arithmetic.is_some());
     let pool = Station {
         size: Some(size),
         well: before.map(|(busy, _)| StationUse {
@@ -154,18 +158,18 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
         degraded: Some(use_of(size, Some(load.outstanding - size), load)),
         ..StationKind::Peers.station(format!("{} to {place}", format_count(size, "connection")))
     };
-    let link = sessions.as_ref().map(|sessions| sessions.link.clone());
+    let link = sessions.as_ref().map(|sessions| sessions.station.clone());
     if let Some(sessions) = sessions {
         found = found.evidence(sessions.evidence);
     }
     Some(
         found
             .chain(["requests".to_owned()])
-            .gave(pool)
+            .limiting(pool)
             .chain(link)
             .advise("hold each connection for less time")
             .advise("then a larger pool, if what is behind it has room")
-            .doubles(
+            .predicts_doubling(
                 case,
                 format!("a pool of {}", format_number(2.0 * size)),
                 load.answered,
@@ -182,19 +186,19 @@ pub(crate) fn pool_behind(case: &Case<'_>) -> Option<RuleFinding> {
 
 /// Whether it has processors to spare and uses them when it wants.
 fn is_calm(case: &Case<'_>) -> bool {
-    case.cpu() < MOST * case.cpus() && case.runnable() < 1.0
+    case.cpu() < MIN_WAITING_SHARE * case.cpus() && case.runnable() < 1.0
 }
 
 /// Requests wait inside the service, and no thread shows for what.
 pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
-    let there = case.bad.service();
-    let threads: f64 = there.groups.iter().map(|group| group.threads).sum();
-    let load = &case.bad.load;
+    let service = case.degraded.service();
+    let threads: f64 = service.groups.iter().map(|group| group.threads).sum();
+    let load = &case.degraded.load;
     let before = case.when_well(|side| side.load.outstanding).unwrap_or(0.0);
     let calm = is_calm(case);
     let more_than_threads =
         load.outstanding > 1.5 * threads.max(1.0) || load.outstanding >= 3.0 * before + 3.0;
-    if there.sweep.is_none() || !calm || !more_than_threads || load.outstanding < LEAST {
+    if service.sweep.is_none() || !calm || !more_than_threads || load.outstanding < MIN_ENGAGED {
         return None;
     }
     if let Some(found) = pool_by_sockets(case) {
@@ -202,15 +206,16 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
     }
     // Observable waits of workers say more, and if they wait for something that no rule knows, that is the thing to say.
     let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
-    let says_more = |w: &Workers| {
-        let engaged = load.outstanding.min(w.all);
+    let workers_explain = |w: &Workers| {
+        let engaged = load.outstanding.min(w.count);
         let waiting = || contention_of(w.clone(), load.outstanding, well).waiting;
-        w.all >= 8.0 && w.outside() + waiting() >= MOST * engaged || w.other >= MOST * engaged
+        w.count >= 8.0 && w.outside() + waiting() >= MIN_WAITING_SHARE * engaged
+            || w.other >= MIN_WAITING_SHARE * engaged
     };
     // If it freezes now and then, they also wait for that, and the calculation from its answers in between says more.
-    let one = Concurrency::of(case);
-    let reckoned = one.is_some() && case.freezes_leave_limit();
-    if !reckoned && case.bad.workers.as_ref().is_some_and(says_more) {
+    let concurrency = Concurrency::of(case);
+    let is_calculated = concurrency.is_some() && case.freezes_leave_limit();
+    if !is_calculated && case.degraded.workers.as_ref().is_some_and(workers_explain) {
         return None;
     }
     let name = case.name();
@@ -219,7 +224,7 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
         format!("{} of {} processors", format_factor(case.cpu()), format_number(case.cpus())),
     );
     let found = RuleFinding::new(Cause::Inside)
-        .with_sentence(match &one {
+        .with_sentence(match &concurrency {
             Some(one) => format!(
                 "{name} serves {} at a time: {} is {} each, and one alone takes {} with its way there and back. In overload {outstanding} wait inside it, while it uses {uses}{}.",
                 format_count(one.served, "request"),
@@ -233,7 +238,7 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
             ),
         })
         // The number served at once is calculated; what the others wait for has not been observed.
-        .margin(if one.is_some() { 1.0 } else { 0.0 }, 0.0, 1.0)
+        .margin(if concurrency.is_some() { 1.0 } else { 0.0 }, 0.0, 1.0)
         .sources(1)
         .seen_by_sweeps(case)
         .evidence(outstanding_fact(case))
@@ -243,7 +248,7 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
                 format_number(case.cpu() + case.runnable())
             ))
             .measured(threads, load.outstanding, "threads", source::SWEEP);
-    let Some(one) = one else {
+    let Some(one) = concurrency else {
         return Some(
             found
                 .chain(["requests".to_owned(), format!("inside {name}")])
@@ -267,24 +272,24 @@ struct Concurrency {
 }
 
 /// The transfer may take up to this share of a single request's time, or this long,
-const WAY: f64 = 0.2;
-const SHORT_WAY: f64 = 200e-6;
+const MAX_TRANSIT_SHARE: f64 = 0.2;
+const SHORT_TRANSIT: f64 = 200e-6;
 /// and at the limit a request may be this much shorter than alone.
-const SHORTER: f64 = 0.05;
+const ROUNDING_SHARE: f64 = 0.05;
 /// A request that uses this much of a processor while served waits for nothing.
-const COMPUTES: f64 = 0.85;
+const MIN_COMPUTE_SHARE: f64 = 0.85;
 /// Of many, at most this fraction of one is rounded.
-const PART: f64 = 0.25;
+const MAX_ROUNDING: f64 = 0.25;
 
 /// Requests served at a time, from a rate and the time of a single one. None unless it is nearly an integer: else each takes longer the
 /// more there are, or the rate itself is limited.
 fn whole_concurrency(rate: f64, alone: f64) -> Option<f64> {
     let at_once = rate * alone;
-    let served = (at_once + (SHORTER * at_once).min(PART)).floor();
-    let way = alone - served / rate;
+    let served = (at_once + (ROUNDING_SHARE * at_once).min(MAX_ROUNDING)).floor();
+    let transit = alone - served / rate;
     // It is no sign if every other transfer time would do as well.
-    let short = if rate * SHORT_WAY < 0.5 { SHORT_WAY } else { 0.0 };
-    (served >= 1.0 && way <= short.max(WAY * alone)).then_some(served)
+    let short = if rate * SHORT_TRANSIT < 0.5 { SHORT_TRANSIT } else { 0.0 };
+    (served >= 1.0 && transit <= short.max(MAX_TRANSIT_SHARE * alone)).then_some(served)
 }
 
 impl Concurrency {
@@ -292,9 +297,9 @@ impl Concurrency {
         let well = case.well.as_ref()?;
         let alone = well.seconds.iter().filter_map(|second| second.response_p50).min()?.as_secs_f64();
         // Seconds in which it froze or caught up do not show its long-term rate.
-        let measured = match case.frozen {
-            Some(_) => case.held.filter(|_| case.freezes_leave_limit())?,
-            None => Rate(case.bad.load.answered),
+        let measured = match case.freeze_impact {
+            Some(_) => case.held_rate.filter(|_| case.freezes_leave_limit())?,
+            None => Rate(case.degraded.load.answered),
         };
         let served = whole_concurrency(measured.0, alone)?;
         Some(Self { served, alone, each: served / measured.0, measured })
@@ -302,27 +307,27 @@ impl Concurrency {
 
     /// Whether no thread is dedicated to each request served: threads that each wait for a connection are workers.
     fn is_multiplexed(&self, case: &Case<'_>) -> bool {
-        let waiting = case.bad.workers.as_ref().map_or(0.0, Workers::outside);
+        let waiting = case.degraded.workers.as_ref().map_or(0.0, Workers::outside);
         self.served > 1.0 && waiting < 0.5 * self.served
     }
 
     /// Whether the requests served use a processor each nearly all the time.
     fn computes(&self, case: &Case<'_>) -> bool {
-        case.cpu() >= COMPUTES * self.served
+        case.cpu() >= MIN_COMPUTE_SHARE * self.served
     }
 
     fn explains(self, found: RuleFinding, case: &Case<'_>) -> RuleFinding {
         let Self { served, each, .. } = self;
         let computes = self.computes(case);
-        let load = &case.bad.load;
-        let there = |side: &PartSummary<'_>| {
+        let load = &case.degraded.load;
+        let station_use = |side: &PartSummary<'_>| {
             let busy = (side.load.answered * each).min(served);
             use_of(busy, Some((side.load.outstanding - busy).max(0.0)), &side.load)
         };
         let name = format!("{} at a time", format_number(served));
         let station = Station {
             size: Some(served),
-            ..case.station(StationKind::Threads.station(name), |side| Some(there(side)))
+            ..case.station(StationKind::Threads.station(name), |side| Some(station_use(side)))
         };
         let what = match computes {
             true if case.is_go() => "GOMAXPROCS, or a lock under which it computes",
@@ -333,7 +338,7 @@ impl Concurrency {
         let twice = format_number(2.0 * served);
         found
             .chain(["requests".to_owned()])
-            .gave(station)
+            .limiting(station)
             .advise(format!(
                 "find what limits it to {} at a time ({what}) and raise that, or make a request shorter",
                 format_number(served)
@@ -341,7 +346,7 @@ impl Concurrency {
             .advise(
                 "its own metrics may name it (--metrics URL), or those of what it talks to (--postgres URL)",
             )
-            .doubles(
+            .predicts_doubling(
                 case,
                 format!("{twice} at a time"),
                 load.answered,

@@ -11,31 +11,31 @@ use record::watch::{Jvm, TreeWindow, Window};
 use units::Share;
 
 /// Share of the time stopped for collection from which it counts.
-const STOPPED: f64 = 0.10;
+const MIN_STOPPED_SHARE: f64 = 0.10;
 /// Share of the safepoints' time spent until all threads have stopped, and of all time.
-const SYNC_SHARE: f64 = 0.3;
-const SYNC_TIME: f64 = 0.02;
+const MIN_SYNC_SHARE: f64 = 0.3;
+const MIN_SYNC_TIME: f64 = 0.02;
 /// Processors that compilers use or wait for while code is cold.
-const COMPILERS: f64 = 0.2;
+const MIN_COMPILER_CPUS: f64 = 0.2;
 
 fn jvm(window: &Window) -> Option<&Jvm> {
     window.subjects.first()?.jvm.as_ref()
 }
 
-fn stopped(window: &Window) -> f64 {
+fn stopped_share(window: &Window) -> f64 {
     jvm(window).map_or(0.0, |jvm| jvm.pause_ns as f64 / window.length().0.max(1) as f64)
 }
 
 pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
-    let jvm = case.bad.service().jvm.as_ref()?;
-    let share = stopped(&case.bad.all);
-    if share < STOPPED {
+    let jvm = case.degraded.service().jvm.as_ref()?;
+    let share = stopped_share(&case.degraded.merged);
+    if share < MIN_STOPPED_SHARE {
         return None;
     }
     let mean = jvm.pause_ns as f64 / 1e9 / jvm.pauses.max(1) as f64;
     let collector: u64 =
-        case.bad.service().groups.iter().filter(|g| is_collector(&g.name)).map(|g| g.on_cpu_ns).sum();
-    let collector = case.bad.per_second(jvm.collector_cpu_ns.unwrap_or(0).max(collector)) / 1e9;
+        case.degraded.service().groups.iter().filter(|g| is_collector(&g.name)).map(|g| g.on_cpu_ns).sum();
+    let collector = case.degraded.per_second(jvm.collector_cpu_ns.unwrap_or(0).max(collector)) / 1e9;
     let full = if jvm.full_pauses > 0 {
         format!(", {} of them of the whole heap", jvm.full_pauses)
     } else {
@@ -50,12 +50,12 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
                 jvm.pauses,
                 format_time(mean)
             ))
-            .margin(share, STOPPED, 2.0 * STOPPED)
-            .holding(case, |window| stopped(window) >= STOPPED)
+            .margin(share, MIN_STOPPED_SHARE, 2.0 * MIN_STOPPED_SHARE)
+            .persisting(case, |window| stopped_share(window) >= MIN_STOPPED_SHARE)
             .sources(if collector >= 0.2 { 3 } else { 2 })
             .fact(format!("stopped {} of the time", Share(share)))
-            .measured(share, STOPPED, "share", source::PERFDATA)
-            .well(case.when_well(|side| stopped(&side.all)))
+            .measured(share, MIN_STOPPED_SHARE, "share", source::PERFDATA)
+            .well(case.when_well(|side| stopped_share(&side.merged)))
             .fact(format!("the collector's threads use {} processors", format_number(collector)))
             .measured(collector, 0.2, "processors", source::SCHEDSTAT)
             .fact(format!(
@@ -68,7 +68,10 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
             .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
             .advise("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
             .advise("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
-            .unless(format!("pauses below {} of the time in a run that is just as slow", Share(STOPPED))),
+            .unless(format!(
+                "pauses below {} of the time in a run that is just as slow",
+                Share(MIN_STOPPED_SHARE)
+            )),
     )
 }
 
@@ -77,10 +80,10 @@ fn is_collector(name: &str) -> bool {
 }
 
 pub(crate) fn safepoint(case: &Case<'_>) -> Option<RuleFinding> {
-    let jvm = case.bad.service().jvm.as_ref()?;
-    let wall = case.bad.all.length().0.max(1) as f64;
+    let jvm = case.degraded.service().jvm.as_ref()?;
+    let wall = case.degraded.merged.length().0.max(1) as f64;
     let (sync, all) = (jvm.safepoint_sync_ns as f64, jvm.safepoint_ns as f64);
-    if sync < SYNC_SHARE * all || sync < SYNC_TIME * wall {
+    if sync < MIN_SYNC_SHARE * all || sync < MIN_SYNC_TIME * wall {
         return None;
     }
     Some(
@@ -90,12 +93,12 @@ pub(crate) fn safepoint(case: &Case<'_>) -> Option<RuleFinding> {
                 case.name(),
                 Share(sync / wall)
             ))
-            .margin(sync, SYNC_TIME * wall, 3.0 * SYNC_TIME * wall)
+            .margin(sync, MIN_SYNC_TIME * wall, 3.0 * MIN_SYNC_TIME * wall)
             .sources(1)
             .fact(format!("{} of {} spent on safepoints", format_time(sync / 1e9), format_time(all / 1e9)))
-            .measured(sync / wall, SYNC_TIME, "share", source::PERFDATA)
+            .measured(sync / wall, MIN_SYNC_TIME, "share", source::PERFDATA)
             .chain(["requests".to_owned()])
-            .gave("safepoint".to_owned())
+            .limiting("safepoint".to_owned())
             .chain(["the slowest thread to stop".to_owned()])
             .advise(
                 "look for long loops without a safepoint, page faults, or a lack of processors \
@@ -109,7 +112,7 @@ fn is_compiler(name: &str) -> bool {
     name.starts_with("C1 Compiler") || name.starts_with("C2 Compiler")
 }
 
-fn compilers(subject: &TreeWindow, length: units::Nanos) -> f64 {
+fn compiler_cpus(subject: &TreeWindow, length: units::Nanos) -> f64 {
     let groups = subject.groups.iter().filter(|group| is_compiler(&group.name));
     groups.map(|g| (g.on_cpu_ns + g.run_delay_ns) as f64).sum::<f64>() / length.0.max(1) as f64
 }
@@ -119,18 +122,18 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
     const BUSY: f64 = 0.5;
     /// Otherwise it must use this share of the service's processors.
     const SHARE: f64 = 0.2;
-    let jvm = case.bad.service().jvm.as_ref()?;
-    let used = compilers(case.bad.service(), case.bad.all.length());
-    let needed = COMPILERS.max(0.1 * case.cpus());
-    let half = case.bad.each.len() / 2;
+    let jvm = case.degraded.service().jvm.as_ref()?;
+    let used = compiler_cpus(case.degraded.service(), case.degraded.merged.length());
+    let needed = MIN_COMPILER_CPUS.max(0.1 * case.cpus());
+    let half = case.degraded.windows.len() / 2;
     let mean = |windows: &[LoadedWindow<'_>]| {
-        let seen = windows.iter().filter_map(|w| w.subjects.first().map(|s| compilers(s, w.length())));
+        let seen = windows.iter().filter_map(|w| w.subjects.first().map(|s| compiler_cpus(s, w.length())));
         seen.sum::<f64>() / windows.len().max(1) as f64
     };
-    let (early, late) = (mean(&case.bad.each[..half]), mean(&case.bad.each[half..]));
+    let (early, late) = (mean(&case.degraded.windows[..half]), mean(&case.degraded.windows[half..]));
     let share = used / case.cpu().max(0.01);
     // Compiling slows nobody down while a processor is idle; unless it did, and no longer does.
-    let idle = idle_cpus(&case.bad.all);
+    let idle = idle_cpus(&case.degraded.merged);
     let short = idle <= 0.15 * case.cpus();
     let slows = case.recovered || short && is_cpu_starved(case);
     if !slows {
@@ -139,7 +142,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
     if used < needed || (used < BUSY && share < SHARE) || (half >= 2 && early < needed) {
         return None;
     }
-    let classes = case.bad.per_second(jvm.classes);
+    let classes = case.degraded.per_second(jvm.classes);
     Some(
         RuleFinding::new(Cause::ColdJit)
             .with_sentence(format!(
@@ -150,7 +153,9 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
                 format_number(case.cpu())
             ))
             .margin(used, needed, 2.0 * needed)
-            .holding(case, |w| w.subjects.first().is_some_and(|s| compilers(s, w.length()) >= 0.5 * needed))
+            .persisting(case, |w| {
+                w.subjects.first().is_some_and(|s| compiler_cpus(s, w.length()) >= 0.5 * needed)
+            })
             .sources(1 + u32::from(case.recovered) + u32::from(classes >= 5.0 || jvm.compiles > 50))
             .fact(format!(
                 "compilers: {} processors at first, {} at the end",
@@ -158,7 +163,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
                 format_number(late)
             ))
             .measured(used, needed, "processors", source::SCHEDSTAT)
-            .well(case.when_well(|side| compilers(side.service(), side.all.length())))
+            .well(case.when_well(|side| compiler_cpus(side.service(), side.merged.length())))
             .fact(format!(
                 "{} methods compiled, {} classes loaded a second",
                 jvm.compiles,

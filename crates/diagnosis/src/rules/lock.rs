@@ -1,8 +1,9 @@
 //! A lock: many wait, and one does something meanwhile.
 
 use super::contention::{
-    CALM, Contention, LEAST, MOST, ONE, find_contention, is_idle, outstanding_fact, stacks_fact, station,
-    thread_dump_fact, waiting_fact, waits_for_a_thread, waits_in_application, well_contention,
+    Contention, MAX_CALM_UTILISATION, MAX_SINGLE_HOLDER, MIN_ENGAGED, MIN_WAITING_SHARE, find_contention,
+    is_idle, outstanding_fact, stacks_fact, station, thread_dump_fact, waiting_fact, waits_for_a_thread,
+    waits_in_application, well_contention,
 };
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
@@ -14,60 +15,68 @@ use record::{CapacityCheck, Cause, Station, StationKind, StationUse};
 use units::{Nanos, Rate};
 
 /// Below this average number, a holder counts as not observed.
-const SEEN: f64 = 0.1;
+const MIN_OBSERVED: f64 = 0.1;
 /// A lock that is the limit is held nearly all the time.
-const HELD: f64 = 0.7;
+const MIN_HOLDING: f64 = 0.7;
 /// As many wait as while it was well, within sampling error.
-const AS_MANY: f64 = 0.95;
+const SAME_QUEUE: f64 = 0.95;
 
-pub(super) fn lock(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
+pub(super) fn lock(case: &Case<'_>, contention: &Contention) -> Option<RuleFinding> {
     // Threads that wait as while it was well, while mostly nobody does anything, wait for work: requests do not get this far.
     let before = case.well.as_ref().and_then(|well| well.workers.as_ref());
-    let as_many = |n: &f64| *n >= AS_MANY * crowd.waiting;
-    if crowd.holding < HELD && before.is_some_and(|w| w.queues.get(&crowd.within).is_some_and(as_many)) {
+    let as_many = |n: &f64| *n >= SAME_QUEUE * contention.waiting;
+    if contention.holding < MIN_HOLDING
+        && before.is_some_and(|w| w.queues.get(&contention.within).is_some_and(as_many))
+    {
         return None;
     }
     let waiting = |side: &PartSummary<'_>| well_contention(side).map(|crowd| crowd.waiting);
-    let (arithmetic, lock) = lock_limit(case, "one lock", crowd.holding, waiting);
-    let stacks = stacks_fact(case, &crowd.workers, waits_for_a_thread);
+    let (arithmetic, lock) = lock_limit(case, "one lock", contention.holding, waiting);
+    let stacks = stacks_fact(case, &contention.workers, waits_for_a_thread);
     let mut found = RuleFinding::new(Cause::Lock)
         .with_sentence(format!(
             "{} of {}'s {} workers wait for one lock: one request at a time gets through.",
-            format_number(crowd.waiting),
+            format_number(contention.waiting),
             case.name(),
-            format_number(crowd.workers.all)
+            format_number(contention.workers.count)
         ))
-        .margin(crowd.waiting, MOST * crowd.engaged, crowd.engaged * 0.9)
-        .holding(case, |window| find_contention(case, window).is_some_and(|crowd| crowd.holding <= ONE))
+        .margin(contention.waiting, MIN_WAITING_SHARE * contention.engaged, contention.engaged * 0.9)
+        .persisting(case, |window| {
+            find_contention(case, window).is_some_and(|crowd| crowd.holding <= MAX_SINGLE_HOLDER)
+        })
         .sources(2 + u32::from(stacks.is_some()))
         .seen_by_sweeps(case)
-        .evidence(waiting_fact(case, crowd))
+        .evidence(waiting_fact(case, contention))
         .evidences(stacks)
-        .fact(meanwhile(crowd.holding))
-        .measured(crowd.holding, ONE, "threads", source::SWEEP)
+        .fact(format_holding(contention.holding))
+        .measured(contention.holding, MAX_SINGLE_HOLDER, "threads", source::SWEEP)
         .evidence(outstanding_fact(case));
     if let Some(dump) = thread_dump_fact(case, |at| is_blocked(at) || waits_in_application(at)) {
         found = found.evidence(dump).sources(3);
     }
-    Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case))
+    Some(with_lock_advice(found.arithmetic(arithmetic).chain(station(case)).limiting(lock), case))
 }
 
 /// A Java lock that most threads with a request wait for, by the JVM's own account: the rest of a larger pool waits for work, and looks
 /// the same from outside.
 pub(super) fn monitor(case: &Case<'_>) -> Option<RuleFinding> {
     let own = case.subject()?.pid;
-    let at = case.looks.iter().find_map(|look| match look {
+    let dump = case.looks.iter().find_map(|look| match look {
         CloserLook::Threads { pid, at, .. } if *pid == own => Some(at),
         _ => None,
     })?;
-    let blocked = at.iter().filter(|at| is_blocked(at)).max_by_key(|at| at.threads)?;
-    let busy = at.iter().filter(|at| at.group == blocked.group && !is_idle(at));
+    let blocked = dump.iter().filter(|at| is_blocked(at)).max_by_key(|at| at.threads)?;
+    let busy = dump.iter().filter(|at| at.group == blocked.group && !is_idle(at));
     let (waiting, busy) = (f64::from(blocked.threads), f64::from(busy.map(|at| at.threads).sum::<u32>()));
-    let outstanding = case.bad.load.outstanding;
-    if waiting < ONE || waiting < MOST * busy || outstanding < LEAST || case.cpu() >= CALM * case.cpus() {
+    let outstanding = case.degraded.load.outstanding;
+    if waiting < MAX_SINGLE_HOLDER
+        || waiting < MIN_WAITING_SHARE * busy
+        || outstanding < MIN_ENGAGED
+        || case.cpu() >= MAX_CALM_UTILISATION * case.cpus()
+    {
         return None;
     }
-    let all = case.bad.workers.as_ref().map_or(busy, |workers| workers.all);
+    let all = case.degraded.workers.as_ref().map_or(busy, |workers| workers.count);
     let (arithmetic, lock) = lock_limit(case, "one lock", 1.0, |_| None);
     let found = RuleFinding::new(Cause::Lock)
         .with_sentence(format!(
@@ -77,12 +86,12 @@ pub(super) fn monitor(case: &Case<'_>) -> Option<RuleFinding> {
             format_number(busy),
             format_number(waiting)
         ))
-        .margin(waiting, MOST * busy, 0.8 * busy)
-        .holding(case, |window| window.outstanding >= LEAST)
+        .margin(waiting, MIN_WAITING_SHARE * busy, 0.8 * busy)
+        .persisting(case, |window| window.outstanding >= MIN_ENGAGED)
         .sources(2)
         .evidences(thread_dump_fact(case, is_blocked))
         .evidence(outstanding_fact(case));
-    Some(advised(found.arithmetic(arithmetic).chain(station(case)).gave(lock), case))
+    Some(with_lock_advice(found.arithmetic(arithmetic).chain(station(case)).limiting(lock), case))
 }
 
 fn is_blocked(at: &StackGroup) -> bool {
@@ -90,18 +99,21 @@ fn is_blocked(at: &StackGroup) -> bool {
 }
 
 /// Adds advice.
-fn advised(found: RuleFinding, case: &Case<'_>) -> RuleFinding {
+fn with_lock_advice(found: RuleFinding, case: &Case<'_>) -> RuleFinding {
     found
         .chain(["its holder".to_owned()])
         .advise("do less while it is held, or hold one lock for each key instead of one for all")
         .advise("more workers or processors will not help")
-        .doubles(
+        .predicts_doubling(
             case,
             "half the time under the lock",
-            case.bad.load.answered,
+            case.degraded.load.answered,
             "if the rate stays the same, the lock was not the cause",
         )
-        .unless(format!("more than {} workers hold something at once: then it is a pool", format_number(ONE)))
+        .unless(format!(
+            "more than {} workers hold something at once: then it is a pool",
+            format_number(MAX_SINGLE_HOLDER)
+        ))
 }
 
 /// A lock that is the limit: its hold time, and its station. `waiting` counts its waiters on a side.
@@ -115,25 +127,25 @@ pub(super) fn lock_limit(
     let arithmetic = hold.filter(|hold| *hold > 0.0).map(|hold| CapacityCheck {
         formula: format!("1 / {} held per request", format_time(hold)),
         ceiling: Rate(1.0 / hold),
-        measured: Rate(case.bad.load.answered),
+        measured: Rate(case.degraded.load.answered),
     });
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(CapacityCheck::agrees));
     let ceiling = hold.map_or(String::new(), |hold| format!(" (held {} per request)", format_time(hold)));
     let stay = hold.map(Nanos::from_secs_f64);
-    let now = waiting(&case.bad);
+    let now = waiting(&case.degraded);
     let lock = Station {
         size: Some(1.0),
         well: case.when_well(|side| StationUse { in_use: None, stay, waiting: waiting(side) }),
         degraded: Some(match holding {
-            holding if holding < SEEN => StationUse { waiting: now, ..StationUse::default() },
-            holding => use_of(holding.min(1.0), now, &case.bad.load),
+            holding if holding < MIN_OBSERVED => StationUse { waiting: now, ..StationUse::default() },
+            holding => use_of(holding.min(1.0), now, &case.degraded.load),
         }),
         ..StationKind::Threads.station(format!("{name}{ceiling}"))
     };
     (arithmetic, lock)
 }
 
-fn meanwhile(holding: f64) -> String {
+fn format_holding(holding: f64) -> String {
     match format_number(holding).as_str() {
         "0" => "none is seen doing anything meanwhile".to_owned(),
         "1" => "one does something meanwhile, never more".to_owned(),

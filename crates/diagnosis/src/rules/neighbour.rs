@@ -4,52 +4,53 @@ use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number};
 use crate::part_summary::{cpu as cpu_of, runnable as runnable_of};
-use crate::processors::{HOST_IDLE, THROTTLED, host_cpus, idle_cpus, is_machine_full};
+use crate::processors::{MAX_HOST_IDLE, MIN_THROTTLED_SHARE, host_cpus, idle_cpus, is_machine_full};
 use crate::saturated_threads::{find_saturated, is_cpu_starved};
 use record::Cause;
 use units::Share;
 
 /// Neighbours are the cause from this share of the used processors on.
-const NEIGHBOUR: f64 = 0.3;
+const MIN_NEIGHBOUR_SHARE: f64 = 0.3;
 /// Answers must take at least this many times as long.
-const SLOWER: f64 = 1.25;
+const MIN_SLOWDOWN: f64 = 1.25;
 
 /// The neighbours' share of the used processors, if that makes them the cause: threads of the service are ready, it does not get its
 /// processors, nothing throttles it, and others use as much as it lacks.
 pub(super) fn neighbours_share(case: &Case<'_>) -> Option<f64> {
-    let all = &case.bad.all;
+    let all = &case.degraded.merged;
     let host = all.host.as_ref()?;
-    let taken = case.bad.per_second(host.neighbours_cpu_ns) / 1e9;
+    let taken = case.degraded.per_second(host.neighbours_cpu_ns) / 1e9;
     let busy = host_cpus(all) - idle_cpus(all);
     let behind: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum();
-    let throttled = case.bad.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref());
-    let held_back = throttled.is_some_and(|q| q.throttled as f64 >= THROTTLED * q.periods.max(1) as f64);
+    let throttled = case.degraded.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref());
+    let is_throttled =
+        throttled.is_some_and(|q| q.throttled as f64 >= MIN_THROTTLED_SHARE * q.periods.max(1) as f64);
     // If it may use all processors and some are idle, others do not take them from it.
     let all_of_them = case.cpus() >= host_cpus(all);
     let full = is_machine_full(all) || !all_of_them;
     // A few threads can use at most a processor each.
-    let wants = find_saturated(case).map_or(case.cpus(), |carriers| carriers.threads.min(case.cpus()));
-    let lacks = wants - case.cpu() - behind;
-    let takes_it = taken >= 0.5 * lacks && lacks >= 0.25 * wants;
-    (full && !held_back && takes_it && is_cpu_starved(case)).then_some(taken / busy.max(0.01))
+    let wanted_cpus = find_saturated(case).map_or(case.cpus(), |carriers| carriers.threads.min(case.cpus()));
+    let missing_cpus = wanted_cpus - case.cpu() - behind;
+    let takes_it = taken >= 0.5 * missing_cpus && missing_cpus >= 0.25 * wanted_cpus;
+    (full && !is_throttled && takes_it && is_cpu_starved(case)).then_some(taken / busy.max(0.01))
 }
 
 /// Whether answers take longer than while the service was well, as far as both are known: a service that only refuses is not slowed down
 /// by anybody.
-fn slower(case: &Case<'_>) -> bool {
+fn is_slower(case: &Case<'_>) -> bool {
     let well = case.well.as_ref().and_then(|well| well.load.response_p50);
-    case.bad.load.response_p50.zip(well).is_none_or(|(now, well)| now >= SLOWER * well)
+    case.degraded.load.response_p50.zip(well).is_none_or(|(now, well)| now >= MIN_SLOWDOWN * well)
 }
 
 pub(crate) fn neighbour(case: &Case<'_>) -> Option<RuleFinding> {
-    let share = neighbours_share(case).filter(|_| slower(case))?;
-    let host = case.bad.all.host.as_ref()?;
+    let share = neighbours_share(case).filter(|_| is_slower(case))?;
+    let host = case.degraded.merged.host.as_ref()?;
     let names: Vec<String> = host
         .neighbours
         .iter()
         .take(3)
         .map(|n| {
-            let used = format_count(case.bad.per_second(n.cpu_ns) / 1e9, "processor");
+            let used = format_count(case.degraded.per_second(n.cpu_ns) / 1e9, "processor");
             format!("{} (process {}: {used})", n.name, n.pid)
         })
         .collect();
@@ -60,27 +61,27 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<RuleFinding> {
                 Share(share),
                 names.first().cloned().unwrap_or_default()
             ))
-            .margin(share, NEIGHBOUR, 0.5)
-            .holding(case, |window| {
+            .margin(share, MIN_NEIGHBOUR_SHARE, 0.5)
+            .persisting(case, |window| {
                 window.host.as_ref().is_some_and(|host| {
                     let taken = host.neighbours_cpu_ns as f64 / window.length().0.max(1) as f64;
-                    taken >= NEIGHBOUR * (host_cpus(window) - idle_cpus(window))
+                    taken >= MIN_NEIGHBOUR_SHARE * (host_cpus(window) - idle_cpus(window))
                 })
             })
             .sources(2 + u32::from(case.runnable() >= 1.0))
             .fact(names.join(", "))
-            .measured(share, NEIGHBOUR, "share", "/proc/*/stat")
+            .measured(share, MIN_NEIGHBOUR_SHARE, "share", "/proc/*/stat")
             .fact(format!("{} ready and waiting for a processor", format_count(case.runnable(), "thread")))
             .measured(case.runnable(), 0.3, "threads", source::SCHEDSTAT)
-            .well(case.when_well(|side| runnable_of(side.service(), side.all.length())))
+            .well(case.when_well(|side| runnable_of(side.service(), side.merged.length())))
             .fact(format!(
                 "{} of {} processors idle",
-                format_number(idle_cpus(&case.bad.all)),
-                format_number(host_cpus(&case.bad.all))
+                format_number(idle_cpus(&case.degraded.merged)),
+                format_number(host_cpus(&case.degraded.merged))
             ))
             .measured(
-                idle_cpus(&case.bad.all),
-                HOST_IDLE * host_cpus(&case.bad.all),
+                idle_cpus(&case.degraded.merged),
+                MAX_HOST_IDLE * host_cpus(&case.degraded.merged),
                 "processors",
                 source::HOST,
             )

@@ -1,6 +1,8 @@
 //! What workers wait for outside the service: a peer, time, a disk; and whether there are too few workers.
 
-use super::contention::{CALM, LEAST, MOST, name_peer, outstanding_fact, stacks_fact, station};
+use super::contention::{
+    MAX_CALM_UTILISATION, MIN_ENGAGED, MIN_WAITING_SHARE, name_peer, outstanding_fact, stacks_fact, station,
+};
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
 use crate::format::{format_count, format_number, format_time};
@@ -13,87 +15,89 @@ use record::{CapacityCheck, Cause, Station, StationKind};
 use units::{Bytes, Rate, Share};
 
 /// Fewer count as one.
-const TWO: f64 = 1.5;
+const MIN_SEVERAL: f64 = 1.5;
 
 /// All workers are busy, each with something that is not itself at its limit.
 pub(crate) fn workers(case: &Case<'_>) -> Option<RuleFinding> {
-    let mut workers = case.bad.workers.clone()?;
-    let one = workers.all < TWO;
-    if one {
-        workers.all = 1.0;
+    let mut workers = case.degraded.workers.clone()?;
+    let is_single = workers.count < MIN_SEVERAL;
+    if is_single {
+        workers.count = 1.0;
     }
     let all_taken = |window: &LoadedWindow<'_>| {
         let subject = window.subjects.first();
         let there = subject.and_then(|subject| case.workers(subject));
         there.is_some_and(|w| {
-            w.name == workers.name && w.all >= 0.9 * workers.all && w.outside() + w.running >= 0.8 * w.all
+            w.name == workers.name
+                && w.count >= 0.9 * workers.count
+                && w.outside() + w.running >= 0.8 * w.count
         })
     };
-    let waits = workers.outside() >= MOST * workers.all;
-    let full = workers.outside() + workers.running >= 0.8 * workers.all;
-    let more = case.bad.load.most_outstanding >= 1.1 * workers.all;
-    let calm = case.cpu() < CALM * case.cpus();
+    let waits = workers.outside() >= MIN_WAITING_SHARE * workers.count;
+    let full = workers.outside() + workers.running >= 0.8 * workers.count;
+    let more = case.degraded.load.max_outstanding >= 1.1 * workers.count;
+    let calm = case.cpu() < MAX_CALM_UTILISATION * case.cpus();
     // Thread-per-request is no limited number of workers.
     let all = |window: &LoadedWindow<'_>| {
         let subject = window.subjects.first()?;
-        case.workers(subject).map(|workers| workers.all)
+        case.workers(subject).map(|workers| workers.count)
     };
-    let counts: Vec<f64> = case.bad.each.iter().filter_map(all).collect();
+    let counts: Vec<f64> = case.degraded.windows.iter().filter_map(all).collect();
     // Threads created on demand exist by the second half.
     let half = &counts[counts.len() / 2..];
     let (least, most) = half.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
     let grows = half.len() >= 2 && least < 0.85 * most && half.last() > half.first();
-    let each = worker_hold_time(case, &workers);
-    if grows || !(waits && full && more && calm) || one && each.is_none() {
+    let hold_time = worker_hold_time(case, &workers);
+    if grows || !(waits && full && more && calm) || is_single && hold_time.is_none() {
         return None;
     }
     let (what, short) = occupation(case, &workers);
     let median = case.well.as_ref().and_then(|well| well.load.response_p50);
-    let stay = if one { each } else { median };
+    let stay = if is_single { hold_time } else { median };
     let arithmetic = stay.filter(|stay| *stay > 0.0).map(|stay| CapacityCheck {
-        formula: format!("{} / {} each", format_count(workers.all.round(), "worker"), format_time(stay)),
-        ceiling: Rate(workers.all / stay),
-        measured: Rate(case.bad.load.answered),
+        formula: format!("{} / {} each", format_count(workers.count.round(), "worker"), format_time(stay)),
+        ceiling: Rate(workers.count / stay),
+        measured: Rate(case.degraded.load.answered),
     });
     Some(
         RuleFinding::new(Cause::Workers)
             .with_sentence(format!(
                 "{} of {} {} taken, and {what}; {} requests are outstanding.",
-                if one {
+                if is_single {
                     "The only worker".to_owned()
                 } else {
-                    format!("All {} workers", format_number(workers.all.round()))
+                    format!("All {} workers", format_number(workers.count.round()))
                 },
                 case.name(),
-                if one { "is" } else { "are" },
-                format_number(case.bad.load.outstanding)
+                if is_single { "is" } else { "are" },
+                format_number(case.degraded.load.outstanding)
             ))
-            .margin(workers.outside(), MOST * workers.all, 0.9 * workers.all)
-            .holding(case, all_taken)
+            .margin(workers.outside(), MIN_WAITING_SHARE * workers.count, 0.9 * workers.count)
+            .persisting(case, all_taken)
             // Without a second side it is unknown which of them are workers.
             .sources(if case.well.is_some() { 2 } else { 1 })
             .seen_by_sweeps(case)
             .fact(format!(
                 "{} of {} ({}) {} for something else: {what}",
                 format_number(workers.outside()),
-                format_count(workers.all, "worker"),
+                format_count(workers.count, "worker"),
                 workers.name,
-                if one { "waits" } else { "wait" }
+                if is_single { "waits" } else { "wait" }
             ))
-            .measured(workers.outside(), MOST * workers.all, "threads", source::SWEEP)
+            .measured(workers.outside(), MIN_WAITING_SHARE * workers.count, "threads", source::SWEEP)
             .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside)))
             .evidence(outstanding_fact(case))
             .evidences(stacks_fact(case, &workers, |at| at.state != "futex"))
             .evidences(bystanders(case, &workers))
             .arithmetic(arithmetic)
-            .gave(station(case)?)
+            .limiting(station(case)?)
             .chain([short])
             .advise("shorten what they wait for")
             .advise(more_workers(case, &workers))
-            .doubles(
+            .predicts_doubling(
                 case,
-                format!("{} workers", format_number(2.0 * workers.all)),
-                case.bad.load.answered,
+                format!("{} workers", format_number(2.0 * workers.count)),
+                case.degraded.load.answered,
                 "what they wait for is the next limit; if the rate stays the same, it was the \
                  cause all along",
             )
@@ -109,7 +113,7 @@ fn worker_hold_time(case: &Case<'_>, workers: &Workers) -> Option<f64> {
     let well = case.well.as_ref()?;
     let before = well.workers.as_ref().filter(|before| before.name == workers.name)?;
     let busy = |workers: &Workers| workers.outside() + workers.running;
-    let [each, then] = [(busy(workers), &case.bad.load), (busy(before), &well.load)]
+    let [each, then] = [(busy(workers), &case.degraded.load), (busy(before), &well.load)]
         .map(|(busy, load)| busy / load.answered);
     (busy(workers) >= MORE * busy(before) && SAME.contains(&(each / then))).then_some(then)
 }
@@ -123,17 +127,17 @@ fn bystanders(case: &Case<'_>, workers: &Workers) -> Option<record::Evidence> {
 
 /// With the memory of twice as many, if the cost of a thread is known here.
 fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
-    let waits = if workers.all < TWO { "it only waits" } else { "they only wait" };
-    let advice = match case.subject().and_then(find_by_subject).and_then(|program| program.workers) {
+    let waits = if workers.count < MIN_SEVERAL { "it only waits" } else { "they only wait" };
+    let advice = match case.subject().and_then(find_by_subject).and_then(|program| program.worker_setting) {
         Some(setting) => format!("or use more workers ({setting}): {waits}"),
         None => format!("or use more workers, virtual threads or an event loop: {waits}"),
     };
     match case.costs.and_then(|costs| costs.thread) {
         Some(each) => {
-            let all = Bytes((each.0 as f64 * workers.all) as u64);
+            let all = Bytes((each.0 as f64 * workers.count) as u64);
             format!(
                 "{advice}; {} here: {all}, {each} each, plus what their stacks touch",
-                format_count(workers.all, "more thread")
+                format_count(workers.count, "more thread")
             )
         }
         None => advice,
@@ -142,7 +146,7 @@ fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
 
 /// What most of the workers do outside, as a clause and as a link of the chain.
 fn occupation(case: &Case<'_>, workers: &Workers) -> (String, String) {
-    let wait = |threads: f64, what: &str| match workers.all < TWO {
+    let wait = |threads: f64, what: &str| match workers.count < MIN_SEVERAL {
         true => format!("it waits for {what}"),
         false => format!("{} wait for {what}", format_number(threads)),
     };
@@ -151,9 +155,9 @@ fn occupation(case: &Case<'_>, workers: &Workers) -> (String, String) {
         let peer = name_peer(case, &peer);
         (wait(readers, &peer), peer)
     } else if workers.disk >= workers.sleeping {
-        let what = workers.disk_what.clone().unwrap_or_else(|| "a disk".to_owned());
+        let what = workers.disk_wait.clone().unwrap_or_else(|| "a disk".to_owned());
         (wait(workers.disk, &what), what)
-    } else if workers.all < TWO {
+    } else if workers.count < MIN_SEVERAL {
         ("it sleeps".to_owned(), "time".to_owned())
     } else {
         (format!("{} sleep", format_number(workers.sleeping)), "time".to_owned())
@@ -162,16 +166,16 @@ fn occupation(case: &Case<'_>, workers: &Workers) -> (String, String) {
 
 /// Workers wait for something else, without a pool in between.
 pub(crate) fn downstream(case: &Case<'_>) -> Option<RuleFinding> {
-    let workers = case.bad.workers.clone()?;
-    let engaged = workers.all.min(case.bad.load.outstanding);
+    let workers = case.degraded.workers.clone()?;
+    let engaged = workers.count.min(case.degraded.load.outstanding);
     let (peer, readers) = workers.peers.first().cloned()?;
-    let calm = case.cpu() < CALM * case.cpus();
-    if engaged < LEAST || readers < MOST * engaged || !calm {
+    let calm = case.cpu() < MAX_CALM_UTILISATION * case.cpus();
+    if engaged < MIN_ENGAGED || readers < MIN_WAITING_SHARE * engaged || !calm {
         return None;
     }
     let reading = |window: &LoadedWindow<'_>| {
         let there = window.subjects.first().and_then(|subject| case.workers(subject));
-        there.is_some_and(|w| w.peers.iter().any(|(p, n)| *p == peer && *n >= MOST * engaged))
+        there.is_some_and(|w| w.peers.iter().any(|(p, n)| *p == peer && *n >= MIN_WAITING_SHARE * engaged))
     };
     let place = name_peer(case, &peer);
     let before = case.when_well(|side| {
@@ -180,7 +184,7 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<RuleFinding> {
     });
     let there = Station {
         well: before.zip(case.well.as_ref()).map(|(readers, well)| use_of(readers, None, &well.load)),
-        degraded: Some(use_of(readers, None, &case.bad.load)),
+        degraded: Some(use_of(readers, None, &case.degraded.load)),
         ..StationKind::Peers.station(&place)
     };
     Some(
@@ -188,19 +192,19 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<RuleFinding> {
             .with_sentence(format!(
                 "{} of {} workers of {} wait for {place}.",
                 format_number(readers),
-                format_number(workers.all),
+                format_number(workers.count),
                 case.name()
             ))
-            .margin(readers, MOST * engaged, 0.9 * engaged)
-            .holding(case, reading)
+            .margin(readers, MIN_WAITING_SHARE * engaged, 0.9 * engaged)
+            .persisting(case, reading)
             .sources(2)
             .seen_by_sweeps(case)
             .fact(format!(
                 "{} of {} workers read from {place}",
                 format_number(readers),
-                format_number(workers.all)
+                format_number(workers.count)
             ))
-            .measured(readers, MOST * engaged, "threads", source::SWEEP)
+            .measured(readers, MIN_WAITING_SHARE * engaged, "threads", source::SWEEP)
             .well(before)
             .evidence(outstanding_fact(case))
             .chain(station(case))
@@ -213,23 +217,24 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<RuleFinding> {
 /// Workers wait for a disk.
 pub(crate) fn disk(case: &Case<'_>) -> Option<RuleFinding> {
     const SHARE: f64 = 0.3;
-    let there = |subject: &TreeWindow| -> (f64, Option<String>) {
+    let disk_waits = |subject: &TreeWindow| -> (f64, Option<String>) {
         let workers = case.workers(subject).unwrap_or_default();
-        (workers.disk, workers.disk_what)
+        (workers.disk, workers.disk_wait)
     };
-    let (waiting, what) = there(case.bad.service());
-    let workers = case.bad.workers.as_ref().map_or(0.0, |workers| workers.all);
-    let engaged = workers.min(case.bad.load.outstanding);
+    let (waiting, what) = disk_waits(case.degraded.service());
+    let workers = case.degraded.workers.as_ref().map_or(0.0, |workers| workers.count);
+    let engaged = workers.min(case.degraded.load.outstanding);
     // One writes, and the others wait for the file's lock, in the same kernel function, or for a mutex.
     let one_writes =
-        case.bad.share_of_windows(|w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6)).0 >= 0.7;
-    let is_one = |workers: &Workers| workers.all < TWO && worker_hold_time(case, workers).is_some();
-    let few = engaged < LEAST && !case.bad.workers.as_ref().is_some_and(is_one);
+        case.degraded.share_of_windows(|w| w.subjects.first().is_some_and(|s| disk_waits(s).0 >= 0.6)).0
+            >= 0.7;
+    let is_one = |workers: &Workers| workers.count < MIN_SEVERAL && worker_hold_time(case, workers).is_some();
+    let few = engaged < MIN_ENGAGED && !case.degraded.workers.as_ref().is_some_and(is_one);
     if few || (waiting < SHARE * engaged && !(one_writes && waiting >= 0.7)) {
         return None;
     }
     let what = what.unwrap_or_else(|| "a disk".to_owned());
-    let written = case.bad.service().written_bytes.unwrap_or(0);
+    let written = case.degraded.service().written_bytes.unwrap_or(0);
     Some(
         RuleFinding::new(Cause::Disk)
             .with_sentence(format!(
@@ -240,15 +245,15 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<RuleFinding> {
                 if format_number(workers) == "1" { "waits" } else { "wait" }
             ))
             .margin(waiting, SHARE * engaged, 0.6 * engaged)
-            .holding(case, |w| w.subjects.first().is_some_and(|s| there(s).0 >= 0.6))
+            .persisting(case, |w| w.subjects.first().is_some_and(|s| disk_waits(s).0 >= 0.6))
             .sources(2)
             .seen_by_sweeps(case)
             .fact(format!("{} in uninterruptible sleep, at {what}", format_count(waiting, "worker")))
             .measured(waiting, SHARE * engaged, "threads", source::SWEEP)
-            .well(case.when_well(|side| there(side.service()).0))
+            .well(case.when_well(|side| disk_waits(side.service()).0))
             .fact(format!(
                 "{} written a second",
-                crate::format::format_bytes(case.bad.per_second(written) as u64)
+                crate::format::format_bytes(case.degraded.per_second(written) as u64)
             ))
             .measured(written as f64, 0.0, "bytes", "/proc/PID/io")
             .chain(station(case))

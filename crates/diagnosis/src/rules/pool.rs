@@ -1,11 +1,12 @@
 //! A pool of connections or permits: many wait, and a constant number hold one.
 
 use super::contention::{
-    Contention, MOST, ONE, find_contention, name_peer, outstanding_fact, stacks_fact, station,
-    thread_dump_fact, waiting_fact, waits_for_a_thread, waits_in_application, well_contention,
+    Contention, MAX_SINGLE_HOLDER, MIN_WAITING_SHARE, find_contention, name_peer, outstanding_fact,
+    stacks_fact, station, thread_dump_fact, waiting_fact, waits_for_a_thread, waits_in_application,
+    well_contention,
 };
 use super::hidden_pool;
-use super::interpreter::waits_for_it;
+use super::interpreter::waits_for_interpreter;
 use super::lock::{lock, monitor};
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
@@ -17,7 +18,7 @@ use record::{CapacityCheck, Cause, Station, StationKind, StationUse};
 use units::{Nanos, Rate};
 
 /// Share of deviating seconds.
-const FEW: f64 = 0.1;
+const RARE_SHARE: f64 = 0.1;
 
 /// The number of connections, and their peer.
 struct PoolSize {
@@ -25,10 +26,10 @@ struct PoolSize {
     peer: Option<String>,
 }
 
-fn size(case: &Case<'_>, crowd: &Contention) -> PoolSize {
-    let peers = &case.bad.service().peers;
-    if let Some((peer, readers)) = crowd.workers.peers.first()
-        && *readers >= 0.5 * crowd.holding
+fn find_pool_size(case: &Case<'_>, contention: &Contention) -> PoolSize {
+    let peers = &case.degraded.service().peers;
+    if let Some((peer, readers)) = contention.workers.peers.first()
+        && *readers >= 0.5 * contention.holding
     {
         let established = peers.iter().find(|p| p.address == *peer);
         let connections = established.map_or(*readers, |p| p.established);
@@ -38,13 +39,13 @@ fn size(case: &Case<'_>, crowd: &Contention) -> PoolSize {
     }
     // What a worker waits for in an event loop of its own is not observable; as many connections as there are such workers tell.
     let same = |peer: &&record::watch::PeerConnections| {
-        crowd.workers.idle >= 0.5 * crowd.holding
-            && (0.6..=1.4).contains(&(crowd.holding / peer.established.max(0.1)))
+        contention.workers.idle >= 0.5 * contention.holding
+            && (0.6..=1.4).contains(&(contention.holding / peer.established.max(0.1)))
     };
     match peers.iter().find(same) {
         Some(peer) => PoolSize { count: peer.established.round(), peer: Some(peer.address.clone()) },
         None => {
-            let most = held_but(case, crowd, FEW).max(crowd.holding);
+            let most = holding_quantile(case, contention, RARE_SHARE).max(contention.holding);
             PoolSize { count: most.round().max(2.0), peer: None }
         }
     }
@@ -52,12 +53,12 @@ fn size(case: &Case<'_>, crowd: &Contention) -> PoolSize {
 
 /// Workers that held one in all but this share of the seconds: a permit passing between two workers is seen with neither, so the average
 /// is too low; and a second with few looks may show anything.
-fn held_but(case: &Case<'_>, crowd: &Contention, share: f64) -> f64 {
-    let seconds = case.bad.each.iter().filter_map(|moment| find_contention(case, moment));
+fn holding_quantile(case: &Case<'_>, contention: &Contention, share: f64) -> f64 {
+    let seconds = case.degraded.windows.iter().filter_map(|moment| find_contention(case, moment));
     let mut held: Vec<f64> = seconds.map(|crowd| crowd.holding).collect();
     held.sort_by(f64::total_cmp);
     let place = (held.len() as f64 * (1.0 - share)) as usize;
-    held.get(place.min(held.len().saturating_sub(1))).copied().unwrap_or(crowd.holding)
+    held.get(place.min(held.len().saturating_sub(1))).copied().unwrap_or(contention.holding)
 }
 
 /// How many of the pool are in use while the target is well.
@@ -89,24 +90,25 @@ fn size_advice(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> Str
 
 /// A pool of connections or permits; a lock is a pool of one.
 pub(crate) fn pool(case: &Case<'_>) -> Option<RuleFinding> {
-    let Some(crowd) = find_contention(case, &case.bad.as_window()).filter(|crowd| !waits_for_it(case, crowd))
+    let Some(contention) =
+        find_contention(case, &case.degraded.as_window()).filter(|crowd| !waits_for_interpreter(case, crowd))
     else {
         return monitor(case);
     };
-    match held_but(case, &crowd, 0.5) {
-        holding if holding <= ONE => lock(case, &Contention { holding, ..crowd }),
-        _ => of_several(case, &crowd),
+    match holding_quantile(case, &contention, 0.5) {
+        holding if holding <= MAX_SINGLE_HOLDER => lock(case, &Contention { holding, ..contention }),
+        _ => pool_of_several(case, &contention),
     }
 }
 
-fn of_several(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
-    let PoolSize { count: size, peer } = size(case, crowd);
+fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFinding> {
+    let PoolSize { count: size, peer } = find_pool_size(case, contention);
     // Connections exist or not; permits are only visible in use, here as while the target was well.
-    let used = if peer.is_some() { size } else { crowd.holding };
+    let used = if peer.is_some() { size } else { contention.holding };
     let before = case.well.as_ref().and_then(|well| Some((taken(well, peer.as_deref())?, well)));
     // Hold time per request: by Little's law the number in use ÷ rate.
     let hold = before.map(|(taken, well)| taken / well.load.answered);
-    let measured = Rate(case.bad.load.answered);
+    let measured = Rate(case.degraded.load.answered);
     let thing = if peer.is_some() { "connection" } else { "permit" };
     let in_use = if format_number(used) == format_number(size) {
         format_count(size, thing)
@@ -120,37 +122,39 @@ fn of_several(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
     });
     // A time that does not reproduce the measured rate is not used.
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(CapacityCheck::agrees));
-    let at = peer.as_ref().map(|peer| format!(" to {}", name_peer(case, peer))).unwrap_or_default();
-    let stacks = stacks_fact(case, &crowd.workers, waits_for_a_thread);
+    let peer_text = peer.as_ref().map(|peer| format!(" to {}", name_peer(case, peer))).unwrap_or_default();
+    let stacks = stacks_fact(case, &contention.workers, waits_for_a_thread);
     let mut found = RuleFinding::new(Cause::Pool)
         .with_sentence(format!(
-            "{} of {}'s {} workers wait for one of {} {thing}s{at}.",
-            format_number(crowd.waiting),
+            "{} of {}'s {} workers wait for one of {} {thing}s{peer_text}.",
+            format_number(contention.waiting),
             case.name(),
-            format_number(crowd.workers.all),
+            format_number(contention.workers.count),
             format_number(size)
         ))
-        .margin(crowd.waiting, MOST * crowd.engaged, 0.85 * crowd.engaged)
-        .holding(case, |window| find_contention(case, window).is_some_and(|crowd| crowd.holding > ONE))
+        .margin(contention.waiting, MIN_WAITING_SHARE * contention.engaged, 0.85 * contention.engaged)
+        .persisting(case, |window| {
+            find_contention(case, window).is_some_and(|crowd| crowd.holding > MAX_SINGLE_HOLDER)
+        })
         .sources(2 + u32::from(stacks.is_some()))
         .seen_by_sweeps(case)
-        .evidence(waiting_fact(case, crowd))
+        .evidence(waiting_fact(case, contention))
         .evidences(stacks)
         .fact(match &peer {
             Some(peer) => {
                 format!(
                     "{} read from {}, never more",
-                    format_number(crowd.workers.reading()),
+                    format_number(contention.workers.reading()),
                     name_peer(case, peer)
                 )
             }
             None => format!(
                 "{} do something meanwhile, in no second more than {}",
-                format_number(crowd.holding),
+                format_number(contention.holding),
                 format_number(size)
             ),
         })
-        .measured(crowd.holding, 0.7 * size, "threads", source::SWEEP)
+        .measured(contention.holding, 0.7 * size, "threads", source::SWEEP)
         .well(case.when_well(|side| side.workers.as_ref().map_or(0.0, Workers::outside)))
         .evidence(outstanding_fact(case));
     if let Some(dump) = thread_dump_fact(case, waits_in_application) {
@@ -172,18 +176,22 @@ fn of_several(case: &Case<'_>, crowd: &Contention) -> Option<RuleFinding> {
             stay: hold.map(Nanos::from_secs_f64),
             waiting: well_contention(well).map(|crowd| crowd.waiting),
         }),
-        degraded: Some(request_path::use_of(crowd.holding.min(size), Some(crowd.waiting), &case.bad.load)),
-        ..place.station(format!("{}{at}", format_count(size, thing)))
+        degraded: Some(request_path::use_of(
+            contention.holding.min(size),
+            Some(contention.waiting),
+            &case.degraded.load,
+        )),
+        ..place.station(format!("{}{peer_text}", format_count(size, thing)))
     };
     Some(
         found
             .arithmetic(arithmetic)
             .chain(station(case))
-            .gave(pool)
-            .chain(sessions.map(|sessions| sessions.link))
+            .limiting(pool)
+            .chain(sessions.map(|sessions| sessions.station))
             .advise(shorter)
             .advise(size_advice(size, thing, hold, measured))
-            .doubles(
+            .predicts_doubling(
                 case,
                 format!("{} instead of {}", format_count(2.0 * size, thing), format_number(size)),
                 measured.0,

@@ -1,6 +1,6 @@
 //! Processors: quotas before the processors themselves, for the threads look the same.
 
-use super::contention::LEAST;
+use super::contention::MIN_ENGAGED;
 use super::interpreter;
 use super::neighbour::neighbours_share;
 use crate::case::Case;
@@ -8,8 +8,9 @@ use crate::finding::{EvidenceExt, RuleFinding, fact, source};
 use crate::format::{format_count, format_number};
 use crate::part_summary::{LoadedWindow, PartSummary, cpu as cpu_of, runnable as runnable_of};
 use crate::processors::{
-    EXHAUSTED, FULL, HOST_IDLE, LINED_UP, NEARLY, THROTTLED, ceiling_by_cost, competing_cpus,
-    connections_advice, host_cpus, idle_cpus, is_crowded_out, is_machine_full, next_limit, separation_advice,
+    EXHAUSTED_UTILISATION, FULL_UTILISATION, MAX_HOST_IDLE, MIN_READY_THREADS, MIN_THROTTLED_SHARE,
+    NEARLY_FULL_UTILISATION, ceiling_by_cost, competing_cpus, connections_advice, host_cpus, idle_cpus,
+    is_crowded_out, is_machine_full, next_limit, separation_advice,
 };
 use crate::request_path::use_of as used_there;
 use crate::saturated_threads::{SaturatedThreads, find_few_saturated, find_saturated, is_cpu_starved};
@@ -18,10 +19,10 @@ use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
 
 /// Context switches below this share of the service's processor time explain nothing.
-const SWITCHING: f64 = 0.03;
+const MIN_SWITCHING_SHARE: f64 = 0.03;
 
 /// Fewer threads than this are ready only for moments.
-const FEW: f64 = 0.1;
+const FEW_READY: f64 = 0.1;
 
 fn service_cpu(window: &Window) -> f64 {
     window.subjects.first().map_or(0.0, |subject| cpu_of(subject, window.length()))
@@ -35,23 +36,23 @@ fn service_runnable(window: &Window) -> f64 {
 fn station(case: &Case<'_>, name: String, size: f64, in_use: impl Fn(&Window) -> f64) -> Station {
     let named = Station { size: Some(size), ..StationKind::Threads.station(name) };
     case.station(named, |side| {
-        Some(used_there(in_use(&side.all), Some(service_runnable(&side.all)), &side.load))
+        Some(used_there(in_use(&side.merged), Some(service_runnable(&side.merged)), &side.load))
     })
 }
 
 pub(crate) fn quota(case: &Case<'_>) -> Option<RuleFinding> {
-    let quota = case.bad.service().cgroup.as_ref()?.cpu.as_ref().filter(|quota| quota.cpus > 0.0)?;
+    let quota = case.degraded.service().cgroup.as_ref()?.cpu.as_ref().filter(|quota| quota.cpus > 0.0)?;
     let share = quota.throttled as f64 / quota.periods.max(1) as f64;
     let used = case.cpu();
-    if share < THROTTLED || used < 0.8 * quota.cpus {
+    if share < MIN_THROTTLED_SHARE || used < 0.8 * quota.cpus {
         return None;
     }
     let throttled = |window: &LoadedWindow<'_>| {
         let quota = window.subjects.first().and_then(|s| s.cgroup.as_ref()?.cpu.clone());
-        quota.is_some_and(|quota| quota.throttled as f64 >= THROTTLED * quota.periods.max(1) as f64)
+        quota.is_some_and(|quota| quota.throttled as f64 >= MIN_THROTTLED_SHARE * quota.periods.max(1) as f64)
     };
-    let (_, windows) = case.bad.share_of_windows(throttled);
-    let spare = idle_cpus(&case.bad.all);
+    let (_, windows) = case.degraded.share_of_windows(throttled);
+    let spare = idle_cpus(&case.degraded.merged);
     Some(
         RuleFinding::new(Cause::CpuQuota)
             .with_sentence(format!(
@@ -63,11 +64,11 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<RuleFinding> {
                 quota.periods,
                 format_count(spare, "processor")
             ))
-            .margin(share, THROTTLED, 0.5)
-            .holding(case, throttled)
+            .margin(share, MIN_THROTTLED_SHARE, 0.5)
+            .persisting(case, throttled)
             .sources(if used >= 0.9 * quota.cpus { 3 } else { 2 })
             .fact(format!("throttled in {} of the periods of {}", Share(share), quota.group))
-            .measured(share, THROTTLED, "share", "cpu.stat")
+            .measured(share, MIN_THROTTLED_SHARE, "share", "cpu.stat")
             .in_windows(windows)
             .well(case.when_well(|side| {
                 let quota = side.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.clone());
@@ -89,10 +90,13 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<RuleFinding> {
             .advise("or let fewer threads compete for a processor at once: workers, collector, compilers")
             .predicts(
                 format!("twice the quota ({})", format_number(2.0 * quota.cpus)),
-                Some(Rate(case.bad.load.answered * gain(quota.cpus, host_cpus(&case.bad.all)))),
+                Some(Rate(case.degraded.load.answered * gain(quota.cpus, host_cpus(&case.degraded.merged)))),
                 "processors are the next limit; if the rate does not rise, the quota was not the cause",
             )
-            .unless(format!("throttled periods below {} in a run that is just as slow", Share(THROTTLED))),
+            .unless(format!(
+                "throttled periods below {} in a run that is just as slow",
+                Share(MIN_THROTTLED_SHARE)
+            )),
     )
 }
 
@@ -117,53 +121,60 @@ fn shared_cpu(case: &Case<'_>, window: &Window) -> f64 {
 
 pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     // A downstream may be busy with something else.
-    let is_idle = case.front.is_some() && case.bad.load.outstanding < LEAST;
+    let is_idle = case.front.is_some() && case.degraded.load.outstanding < MIN_ENGAGED;
     if is_idle || neighbours_share(case).is_some() {
         return None;
     }
     let found = |carriers: SaturatedThreads<'_>| carriers.finding(case);
     find_few_saturated(case)
         .map(found)
-        .or_else(|| all_in_use(case, FULL, LINED_UP))
+        .or_else(|| all_in_use(case, FULL_UTILISATION, MIN_READY_THREADS))
         .or_else(|| find_saturated(case).map(found))
-        .or_else(|| all_in_use(case, EXHAUSTED, 0.0))
-        .or_else(|| all_in_use(case, NEARLY, case.cpus() - case.cpu()))
+        .or_else(|| all_in_use(case, EXHAUSTED_UTILISATION, 0.0))
+        .or_else(|| all_in_use(case, NEARLY_FULL_UTILISATION, case.cpus() - case.cpu()))
 }
 
 /// All its processors are in use, to this share, while at least this many threads are ready for more.
-fn all_in_use(case: &Case<'_>, most: f64, ready: f64) -> Option<RuleFinding> {
+fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFinding> {
     let (used, cpus, runnable) = (case.cpu(), case.cpus(), case.runnable());
-    let lined_up = runnable >= LINED_UP;
-    let downstream: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, case.bad.all.length())).sum();
-    let own = case.bad.per_second(case.bad.all.own.cpu_ns) / 1e9;
-    let host = host_cpus(&case.bad.all);
-    let shared = shared_cpu(case, &case.bad.all);
+    let lined_up = runnable >= MIN_READY_THREADS;
+    let downstream: f64 =
+        case.downstreams().map(|(_, seen)| cpu_of(seen, case.degraded.merged.length())).sum();
+    let own = case.degraded.per_second(case.degraded.merged.own.cpu_ns) / 1e9;
+    let host = host_cpus(&case.degraded.merged);
+    let shared = shared_cpu(case, &case.degraded.merged);
     // An interpreter could not use them.
     let crowded_out = |window: &Window| is_crowded_out(window, cpus) && !interpreter::is_full(case);
     let full = |window: &LoadedWindow<'_>| {
         let used = service_cpu(window);
         let wants = used >= 0.25 * cpus && service_runnable(window) >= 1.0;
-        let taken = is_machine_full(window) || used + shared_cpu(case, window) >= FULL * cpus;
-        used >= most * cpus || wants && taken || crowded_out(window)
+        let taken = is_machine_full(window) || used + shared_cpu(case, window) >= FULL_UTILISATION * cpus;
+        used >= min_share * cpus || wants && taken || crowded_out(window)
     };
-    let lacks = used + shared >= FULL * cpus || is_cpu_starved(case) || crowded_out(&case.bad.all);
-    if !full(&case.bad.as_window()) || runnable < ready || downstream > used || !lacks {
+    let lacks = used + shared >= FULL_UTILISATION * cpus
+        || is_cpu_starved(case)
+        || crowded_out(&case.degraded.merged);
+    if !full(&case.degraded.as_window()) || runnable < min_ready || downstream > used || !lacks {
         return None;
     }
-    let (_, windows) = case.bad.share_of_windows(full);
+    let (_, windows) = case.degraded.share_of_windows(full);
     let mut users = vec![format!("{} {}", case.name(), format_number(used))];
     for (subject, seen) in case.downstreams() {
-        users.push(format!("{} {}", subject.name, format_number(cpu_of(seen, case.bad.all.length()))));
+        users.push(format!(
+            "{} {}",
+            subject.name,
+            format_number(cpu_of(seen, case.degraded.merged.length()))
+        ));
     }
     users.push(format!("torment {}", format_number(own)));
     let available = (cpus - shared).min(host - own - downstream).max(0.05);
     let sharing = competing_cpus(case).is_some();
     // It would use them if others did not.
-    let crowded = sharing && used + shared < FULL * cpus;
+    let crowded = sharing && used + shared < FULL_UTILISATION * cpus;
     let is = if format_number(runnable) == "1" { "is" } else { "are" };
     let more_ready = format!("{} {is} ready to run", format_count(runnable, "more thread"));
     let mut found = RuleFinding::new(Cause::Cpu)
-        .with_sentence(if used < FULL * cpus && shared > 0.0 {
+        .with_sentence(if used < FULL_UTILISATION * cpus && shared > 0.0 {
             let others: Vec<&str> = case
                 .downstreams()
                 .filter(|(s, _)| shares_processors(case, s))
@@ -179,7 +190,7 @@ fn all_in_use(case: &Case<'_>, most: f64, ready: f64) -> Option<RuleFinding> {
         } else {
             let rest = match lined_up {
                 true => more_ready,
-                false if runnable < FEW => {
+                false if runnable < FEW_READY => {
                     "queues the rest by itself, since no thread is ready to run".to_owned()
                 }
                 false => "queues the rest by itself, since hardly any thread is ready to run".to_owned(),
@@ -192,25 +203,25 @@ fn all_in_use(case: &Case<'_>, most: f64, ready: f64) -> Option<RuleFinding> {
                 case.name()
             )
         })
-        .margin((used + shared).max(host - idle_cpus(&case.bad.all)) / cpus, FULL, 0.95)
-        .holding(case, full)
+        .margin((used + shared).max(host - idle_cpus(&case.degraded.merged)) / cpus, FULL_UTILISATION, 0.95)
+        .persisting(case, full)
         .sources(2 + u32::from(runnable >= cpus))
         .seen_by_sweeps(case)
         .fact(format!(
             "{} processors of {} used: {}",
-            format_number(host - idle_cpus(&case.bad.all)),
+            format_number(host - idle_cpus(&case.degraded.merged)),
             format_number(host),
             users.join(", ")
         ))
-        .measured(used, FULL * cpus, "processors", source::SCHEDSTAT)
+        .measured(used, FULL_UTILISATION * cpus, "processors", source::SCHEDSTAT)
         .in_windows(windows)
-        .well(case.when_well(|side| cpu_of(side.service(), side.all.length())));
+        .well(case.when_well(|side| cpu_of(side.service(), side.merged.length())));
     let waiting = lined_up.then(|| {
         fact(format!("{} ready and waiting for a processor", format_count(runnable, "thread")))
             .measured(runnable, cpus, "threads", source::SCHEDSTAT)
-            .well(case.when_well(|side| runnable_of(side.service(), side.all.length())))
+            .well(case.when_well(|side| runnable_of(side.service(), side.merged.length())))
     });
-    for group in waiting.into_iter().chain(by_group(&case.bad)).chain(switching(case)) {
+    for group in waiting.into_iter().chain(by_group(&case.degraded)).chain(switching(case)) {
         found = found.evidence(group);
     }
     let more = match sharing {
@@ -232,10 +243,10 @@ fn all_in_use(case: &Case<'_>, most: f64, ready: f64) -> Option<RuleFinding> {
             })])
             .advise("make a request cheaper: torment profile PID shows which code takes the time")
             .advise(more)
-            .nexts(connections_advice(case))
+            .advise_all(connections_advice(case))
             .predicts(
                 "half that time per request, or twice the processors",
-                Some(Rate(2.0 * case.bad.load.answered)),
+                Some(Rate(2.0 * case.degraded.load.answered)),
                 match next_limit(case, 2.0 * cpus) {
                     ends if 2.0 * cpus >= host => ends,
                     _ => "a lock or a pool is the next limit; if the rate does not rise, processors were not the \
@@ -246,10 +257,10 @@ fn all_in_use(case: &Case<'_>, most: f64, ready: f64) -> Option<RuleFinding> {
             .unless(match crowded {
                 true => format!(
                     "the machine has more than {} of a processor to spare and the service is just as slow",
-                    format_number(HOST_IDLE * host)
+                    format_number(MAX_HOST_IDLE * host)
                 ),
                 false => {
-                    format!("the service uses less than {} of its processors and is just as slow", Share(FULL))
+                    format!("the service uses less than {} of its processors and is just as slow", Share(FULL_UTILISATION))
                 }
             }),
     )
@@ -285,13 +296,13 @@ fn switching(case: &Case<'_>) -> Option<record::Evidence> {
         side.per_second(side.service().groups.iter().map(|group| group.switches).sum())
     };
     let taken = |side: &PartSummary<'_>| rate(side) * each.as_secs_f64();
-    let (used, least) = (taken(&case.bad), SWITCHING * case.cpu());
+    let (used, least) = (taken(&case.degraded), MIN_SWITCHING_SHARE * case.cpu());
     if used < least {
         return None;
     }
     let text = format!(
         "{} context switches a second, at {each} each (torment probe, run {}): {} of the {} processors it uses",
-        format_number(rate(&case.bad)),
+        format_number(rate(&case.degraded)),
         costs.run,
         format_number(used),
         format_number(case.cpu())

@@ -13,14 +13,14 @@ fn service(window: &Window) -> Option<&TreeWindow> {
 }
 
 /// Nobody would deliberately choose a smaller backlog for a loaded service.
-const SHORT: u32 = 64;
+const SHORT_BACKLOG: u32 = 64;
 
 pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
     let full = |subject: &TreeWindow| subject.listeners.iter().any(|l| l.queued > l.backlog);
-    let there = case.bad.service();
+    let there = case.degraded.service();
     let listener = there.listeners.iter().max_by_key(|l| l.queued)?;
     // This covers all sockets, so it says nothing of a downstream.
-    let network = case.bad.all.network.filter(|_| case.front.is_none());
+    let network = case.degraded.merged.network.filter(|_| case.front.is_none());
     let overflows = network.map_or(0, |network| network.listen_overflows);
     if !full(there) && (overflows == 0 || listener.queued * 2 < listener.backlog) {
         return None;
@@ -29,11 +29,11 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
         "{} connections wait at {} to be accepted; at most {} can",
         listener.queued, listener.address, listener.backlog
     );
-    let load = &case.bad.load;
+    let load = &case.degraded.load;
     let accept = "find what holds up the accepting threads; have more of them, or an event loop for \
                   connections";
     // A dropped connection retries after a second: so short a backlog is too short for a service that is idle meanwhile.
-    let [first, then] = match listener.backlog < SHORT && case.cpu() < 0.5 {
+    let [first, second] = match listener.backlog < SHORT_BACKLOG && case.cpu() < 0.5 {
         true => [
             "listen with a longer backlog, 128 or more: the service is idle while connections are turned away",
             accept,
@@ -51,7 +51,7 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
                 case.name()
             ))
             .margin(if overflows > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
-            .holding(case, |w| {
+            .persisting(case, |w| {
                 service(w).is_some_and(full) || w.network.is_some_and(|network| network.listen_overflows > 0)
             })
             .sources(if overflows > 0 { 3 } else { 2 })
@@ -65,25 +65,26 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
             .fact(format!("{} requests timed out", grouped(load.timeouts)))
             .measured(load.timeouts as f64, 1.0, "requests", source::LOAD)
             .chain(["connections".to_owned()])
-            .gave(request_path::limit_station(
+            .limiting(request_path::limit_station(
                 format!("accept queue of {}", listener.backlog),
                 f64::from(listener.queued),
                 f64::from(listener.backlog),
             ))
             .chain([format!("{} accepts too slowly", case.name())])
             .advise(first)
-            .advise(then)
+            .advise(second)
             .unless("the queue stays below its backlog once clients keep their connections alive"),
     )
 }
 
 pub(crate) fn tasks(case: &Case<'_>) -> Option<RuleFinding> {
-    let there = case.bad.service();
+    let there = case.degraded.service();
     let group = there.cgroup.as_ref().and_then(|cgroup| cgroup.tasks.as_ref());
     let refused = group.and_then(|tasks| tasks.refused).unwrap_or(0);
     let at_group = group.filter(|tasks| tasks.limit > 0 && (refused > 0 || tasks.used >= tasks.limit));
     let at_user = there.user_tasks.filter(|usage| usage.limit > 0 && usage.share() >= 1.0);
-    let at_host = case.bad.all.host.as_ref().and_then(|h| h.tasks).filter(|usage| usage.share() >= 0.99);
+    let at_host =
+        case.degraded.merged.host.as_ref().and_then(|h| h.tasks).filter(|usage| usage.share() >= 0.99);
     let (what, used, limit, advice) = match (at_group, at_user, at_host) {
         (Some(tasks), ..) => (
             format!("pids.max of {}", tasks.group),
@@ -119,7 +120,7 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<RuleFinding> {
                 grouped(used),
                 grouped(limit)
             ))
-            .holding(case, |w| service(w).is_some_and(at_limit))
+            .persisting(case, |w| service(w).is_some_and(at_limit))
             .sources(if refused > 0 { 3 } else { 2 })
             .fact(format!("{} threads and processes of {} allowed", grouped(used), grouped(limit)))
             .measured(used as f64, limit as f64, "tasks", source::CGROUP)
@@ -127,7 +128,7 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<RuleFinding> {
             .fact(format!("{} new ones refused", grouped(refused)))
             .measured(refused as f64, 1.0, "tasks", source::CGROUP)
             .chain(["requests".to_owned(), "a thread for each".to_owned()])
-            .gave(request_path::limit_station(what, used as f64, limit as f64))
+            .limiting(request_path::limit_station(what, used as f64, limit as f64))
             .advise(advice)
             .advise("or bound the number of threads: a pool with a queue, or virtual threads")
             .unless("the number of threads stays below the limit while requests still fail"),
@@ -135,13 +136,13 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 /// Unreclaimable share of its memory limit at which a group is in trouble.
-const MEMORY_FULL: f64 = 0.9;
+const MIN_MEMORY_SHARE: f64 = 0.9;
 
 pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
-    let there = case.bad.service();
+    let there = case.degraded.service();
     let memory = there.cgroup.as_ref()?.memory.as_ref().filter(|memory| memory.limit_bytes > 0)?;
     let held = memory.used_bytes.saturating_sub(memory.cache_bytes);
-    let full = held as f64 >= MEMORY_FULL * memory.limit_bytes as f64;
+    let full = held as f64 >= MIN_MEMORY_SHARE * memory.limit_bytes as f64;
     if memory.kills == 0 && !(full && (memory.failures > 0 || memory.high > 0)) {
         return None;
     }
@@ -158,7 +159,7 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
     Some(
         RuleFinding::new(Cause::MemoryLimit)
             .with_sentence(sentence)
-            .holding(case, |w| service(w).is_some_and(at_limit))
+            .persisting(case, |w| service(w).is_some_and(at_limit))
             .margin(if memory.kills > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
             .sources(if memory.kills > 0 { 3 } else { 2 })
             .fact(format!(
@@ -166,7 +167,7 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
                 format_bytes(memory.used_bytes),
                 format_bytes(memory.cache_bytes)
             ))
-            .measured(held as f64, MEMORY_FULL * memory.limit_bytes as f64, "bytes", source::CGROUP)
+            .measured(held as f64, MIN_MEMORY_SHARE * memory.limit_bytes as f64, "bytes", source::CGROUP)
             .fact(format!(
                 "{} times at the limit, {} processes killed",
                 grouped(memory.failures),
@@ -184,12 +185,13 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 /// Share of its descriptors from which a process runs out.
-const DESCRIPTORS_SHARE: f64 = 0.95;
+const MIN_DESCRIPTORS_SHARE: f64 = 0.95;
 
 pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
-    let used = case.bad.service().descriptors.filter(|usage| usage.share() >= DESCRIPTORS_SHARE)?;
-    let near =
-        |subject: &TreeWindow| subject.descriptors.is_some_and(|usage| usage.share() >= DESCRIPTORS_SHARE);
+    let used = case.degraded.service().descriptors.filter(|usage| usage.share() >= MIN_DESCRIPTORS_SHARE)?;
+    let near = |subject: &TreeWindow| {
+        subject.descriptors.is_some_and(|usage| usage.share() >= MIN_DESCRIPTORS_SHARE)
+    };
     Some(
         RuleFinding::new(Cause::Descriptors)
             .with_sentence(format!(
@@ -198,14 +200,14 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
                 grouped(used.used),
                 grouped(used.limit)
             ))
-            .margin(used.share(), DESCRIPTORS_SHARE, 1.0)
-            .holding(case, |w| service(w).is_some_and(near))
+            .margin(used.share(), MIN_DESCRIPTORS_SHARE, 1.0)
+            .persisting(case, |w| service(w).is_some_and(near))
             .sources(2)
             .fact(format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)))
-            .measured(used.share(), DESCRIPTORS_SHARE, "share", source::PROCESS)
+            .measured(used.share(), MIN_DESCRIPTORS_SHARE, "share", source::PROCESS)
             .well(case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share())))
             .chain(["connections and files".to_owned()])
-            .gave(request_path::limit_station(
+            .limiting(request_path::limit_station(
                 format!("limit of {} descriptors", grouped(used.limit)),
                 used.used as f64,
                 used.limit as f64,

@@ -30,8 +30,8 @@ pub(crate) fn judge(facts: &MachineFacts) -> Vec<Prerequisite> {
 }
 
 fn allowance(area: Area, name: &str, found: FileRead<Assessment>) -> Prerequisite {
-    let unread = |file: ReadError| Assessment { bearing: Severity::Unknown, ..Assessment::of(file.why) };
-    let Assessment { bearing, found, figures, advice } = found.unwrap_or_else(unread);
+    let unread = |file: ReadError| Assessment { severity: Severity::Unknown, ..Assessment::of(file.why) };
+    let Assessment { severity: bearing, found, figures, advice } = found.unwrap_or_else(unread);
     let (means, remedy) = advice.unzip();
     Prerequisite { name: name.to_owned(), area, bearing, found, figures, means, remedy }
 }
@@ -42,14 +42,14 @@ type Rows<'a> = Vec<(&'a str, FileRead<Assessment>)>;
 struct Assessment {
     found: String,
     figures: BTreeMap<String, u64>,
-    bearing: Severity,
+    severity: Severity,
     /// What it means, and the remedy.
     advice: Option<(String, Remedy)>,
 }
 
 impl Assessment {
     fn of(found: impl Into<String>) -> Self {
-        Self { found: found.into(), figures: BTreeMap::new(), bearing: Severity::Fine, advice: None }
+        Self { found: found.into(), figures: BTreeMap::new(), severity: Severity::Fine, advice: None }
     }
 
     fn figure(mut self, name: &str, value: u64) -> Self {
@@ -63,12 +63,12 @@ impl Assessment {
 
     /// Something is invisible or unavailable.
     fn less(self, means: impl Into<String>, remedy: Remedy) -> FileRead<Self> {
-        Ok(Self { bearing: Severity::Less, advice: Some((means.into(), remedy)), ..self })
+        Ok(Self { severity: Severity::Less, advice: Some((means.into(), remedy)), ..self })
     }
 
     /// Loads or figures suffer.
     fn hinders(self, means: impl Into<String>, remedy: Remedy) -> FileRead<Self> {
-        Ok(Self { bearing: Severity::Hinders, advice: Some((means.into(), remedy)), ..self })
+        Ok(Self { severity: Severity::Hinders, advice: Some((means.into(), remedy)), ..self })
     }
 }
 

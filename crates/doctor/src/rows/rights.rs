@@ -7,9 +7,9 @@ use procfs::cgroups::{ControllerGroups, GroupPaths};
 use record::Remedy;
 
 /// CAP_SYS_NICE.
-const NICE: u32 = 23;
+const CAP_SYS_NICE: u32 = 23;
 /// The weight that loops request, and the RLIMIT_NICE that permits it (20 minus the nice value).
-const WEIGHT: u64 = 30;
+const NICE_WANTED: u64 = 30;
 
 pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
     vec![
@@ -22,15 +22,15 @@ pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
 fn groups(facts: &MachineFacts) -> FileRead<Assessment> {
     let GroupPaths { cpu, memory, pids, unified } = facts.groups.as_ref()?;
     let all = [("cpu", cpu), ("memory", memory), ("pids", pids)];
-    let names = |kept: &dyn Fn(&ControllerGroups) -> bool| {
-        let kept = all.iter().filter(|(_, line)| kept(line)).map(|(name, _)| *name);
+    let names = |matches: &dyn Fn(&ControllerGroups) -> bool| {
+        let kept = all.iter().filter(|(_, line)| matches(line)).map(|(name, _)| *name);
         kept.collect::<Vec<_>>().join(", ")
     };
     let hidden = names(&|line| line.groups.is_empty());
-    let first = names(&|line| !line.unified && !line.groups.is_empty());
-    let found = match (first.is_empty(), unified.groups.is_empty()) {
+    let version_1 = names(&|line| !line.unified && !line.groups.is_empty());
+    let found = match (version_1.is_empty(), unified.groups.is_empty()) {
         (true, false) => "version 2".to_owned(),
-        (false, false) => format!("version 1 ({first}) beside version 2"),
+        (false, false) => format!("version 1 ({version_1}) beside version 2"),
         (false, true) => "version 1".to_owned(),
         (true, true) => "none is mounted".to_owned(),
     };
@@ -40,7 +40,7 @@ fn groups(facts: &MachineFacts) -> FileRead<Assessment> {
             remedy("mount -t cgroup2 cgroup2 /sys/fs/cgroup", "of a container: docker run --cgroupns host -v /sys/fs/cgroup:/sys/fs/cgroup:ro …"),
         );
     }
-    if !first.is_empty() && unified.groups.is_empty() {
+    if !version_1.is_empty() && unified.groups.is_empty() {
         return Assessment::of(found).less(
             "version 1 does not count how long the service's own group waits for processors, memory and disks: the whole machine's waits are shown",
             only_for_good("the kernel's option systemd.unified_cgroup_hierarchy=1, then start the machine again"),
@@ -66,19 +66,21 @@ fn delegation(facts: &MachineFacts) -> FileRead<Assessment> {
 }
 
 fn priority(facts: &MachineFacts) -> FileRead<Assessment> {
-    if facts.has_capability(NICE) && !facts.nested {
+    if facts.has_capability(CAP_SYS_NICE) && !facts.nested {
         return Assessment::of("the load goes before others of its group (nice -10)").fine();
     }
-    match facts.nice.as_ref()?.soft {
-        Some(limit) if limit < WEIGHT => {
-            Assessment::of("that of any other program: nice -10 is refused").figure("rlimit_nice", limit).less(
-                "beside a service that uses all processors the load leaves late, and such trials do not count",
-                Remedy {
-                    now: Some("prlimit --pid $$ --nice=30, as root; or run torment as root".to_owned()),
-                    ..capabilities()
-                },
-            )
-        }
+    match facts.nice_limit.as_ref()?.soft {
+        Some(limit) if limit < NICE_WANTED => Assessment::of(
+            "that of any other program: nice -10 is refused",
+        )
+        .figure("rlimit_nice", limit)
+        .less(
+            "beside a service that uses all processors the load leaves late, and such trials do not count",
+            Remedy {
+                now: Some("prlimit --pid $$ --nice=30, as root; or run torment as root".to_owned()),
+                ..capabilities()
+            },
+        ),
         _ => Assessment::of("the load goes before others of its group (nice -10, by RLIMIT_NICE)").fine(),
     }
 }

@@ -8,19 +8,19 @@ use tasks::cpu_quota_advice;
 use units::{Nanos, Share};
 
 /// First kernel in which loops can wait with nanosecond resolution (epoll_pwait2(2)).
-const KERNEL: (u64, u64) = (5, 11);
+const MIN_KERNEL: (u64, u64) = (5, 11);
 /// The load alone uses up a lower quota now and then.
-const QUOTA: f64 = 2.0;
+const MIN_QUOTA: f64 = 2.0;
 /// Share of processor time taken by others.
-const STOLEN: f64 = 0.05;
+const STOLEN_SHARE: f64 = 0.05;
 const STOLEN_LITTLE: f64 = 0.01;
 /// In processors.
-const OTHERS: f64 = 0.25;
+const OTHERS_CPUS: f64 = 0.25;
 /// The loop spins this long before a request is due: a sleep may end this late.
-const SLACK: Nanos = Nanos::from_micros(60);
-const TIMER: Nanos = Nanos::from_micros(1);
+const MAX_SLACK: Nanos = Nanos::from_micros(60);
+const MAX_RESOLUTION: Nanos = Nanos::from_micros(1);
 /// Clocks that are read without a system call.
-const QUICK: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen"];
+const FAST_CLOCKS: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen"];
 
 pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
     let mut rows: Rows<'_> = vec![
@@ -40,12 +40,12 @@ pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
 }
 
 fn kernel(facts: &MachineFacts) -> FileRead<Assessment> {
-    let release = facts.release.as_ref()?;
+    let release = facts.kernel_release.as_ref()?;
     let mut parts =
         release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u64>().unwrap_or_default());
     let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let row = Assessment::of(format!("Linux {release}"));
-    match version < KERNEL {
+    match version < MIN_KERNEL {
         true => row.hinders(
             "no load is made: its loops wait by epoll_pwait2, which Linux has since 5.11",
             only_for_good("a newer kernel"),
@@ -55,7 +55,7 @@ fn kernel(facts: &MachineFacts) -> FileRead<Assessment> {
 }
 
 fn processors(facts: &MachineFacts) -> FileRead<Assessment> {
-    let (present, allowed) = (*facts.present.as_ref()?, *facts.allowed.as_ref()?);
+    let (present, allowed) = (*facts.present_cpus.as_ref()?, *facts.allowed_cpus.as_ref()?);
     let row = Assessment::of(format!("{allowed} of {present}"))
         .figure("allowed", allowed)
         .figure("present", present);
@@ -79,7 +79,7 @@ fn processors(facts: &MachineFacts) -> FileRead<Assessment> {
 fn quota(facts: &MachineFacts) -> FileRead<Assessment> {
     let Some(found) = &facts.quota else { return Assessment::of("none").fine() };
     let cpus = found.quota.cpus;
-    let all = facts.present.as_ref().copied().unwrap_or(1);
+    let all = facts.present_cpus.as_ref().copied().unwrap_or(1);
     if cpus >= all as f64 {
         return Assessment::of(format!("{cpus:.2} processors, as many as there are")).fine();
     }
@@ -87,7 +87,7 @@ fn quota(facts: &MachineFacts) -> FileRead<Assessment> {
         .figure("quota_milli_cpus", (cpus * 1000.0) as u64);
     let (now, for_good) = cpu_quota_advice(&found.quota.group, &found.folder, found.unified, all);
     let means = "whatever is in the group stands still for the rest of each period once that is used up: the load leaves late, in bursts";
-    match cpus < QUOTA {
+    match cpus < MIN_QUOTA {
         true => row.hinders(means, remedy(now, for_good)),
         false => row.less(means, remedy(now, for_good)),
     }
@@ -101,7 +101,7 @@ fn sum(times: &CpuTimes) -> u64 {
 
 /// Time taken by the hypervisor.
 fn stolen(facts: &MachineFacts) -> FileRead<Assessment> {
-    let (before, now) = facts.times.as_ref()?;
+    let (before, now) = facts.cpu_times.as_ref()?;
     let passed = sum(now).saturating_sub(sum(before));
     let ever = Share::of(now.stolen, sum(now));
     let lately = if passed > 0 { Share::of(now.stolen.saturating_sub(before.stolen), passed) } else { ever };
@@ -116,7 +116,7 @@ fn stolen(facts: &MachineFacts) -> FileRead<Assessment> {
         )
     };
     match lately.0 {
-        share if share >= STOLEN => row.hinders(means, help()),
+        share if share >= STOLEN_SHARE => row.hinders(means, help()),
         share if share >= STOLEN_LITTLE => row.less(means, help()),
         _ => row.fine(),
     }
@@ -124,14 +124,14 @@ fn stolen(facts: &MachineFacts) -> FileRead<Assessment> {
 
 /// Time taken by other programs.
 fn others(facts: &MachineFacts) -> FileRead<Assessment> {
-    let (before, now) = facts.times.as_ref()?;
+    let (before, now) = facts.cpu_times.as_ref()?;
     let busy = |times: &CpuTimes| times.user + times.system + times.interrupts;
     let passed = sum(now).saturating_sub(sum(before));
-    let processors = facts.present.as_ref().copied().unwrap_or(1);
+    let processors = facts.present_cpus.as_ref().copied().unwrap_or(1);
     let used = Share::of(busy(now).saturating_sub(busy(before)), passed).0 * processors as f64;
     let row = Assessment::of(format!("{used:.2} of {processors} processors"))
         .figure("used_milli_cpus", (used * 1000.0) as u64);
-    match used > OTHERS {
+    match used > OTHERS_CPUS {
         true => row.less(
             "they take part in what is measured: find them with `top`, and measure without them",
             only_now("end them, or wait"),
@@ -141,13 +141,13 @@ fn others(facts: &MachineFacts) -> FileRead<Assessment> {
 }
 
 fn clock(facts: &MachineFacts) -> FileRead<Assessment> {
-    let clock = facts.clock.as_ref()?;
+    let clock = facts.clock_source.as_ref()?;
     let row = Assessment::of(clock.as_str());
-    if QUICK.contains(&clock.as_str()) {
+    if FAST_CLOCKS.contains(&clock.as_str()) {
         return row.fine();
     }
-    let available = facts.clocks.as_deref().unwrap_or_default();
-    let other = QUICK.iter().find(|quick| available.split(' ').any(|one| one == **quick));
+    let available = facts.clock_sources.as_deref().unwrap_or_default();
+    let other = FAST_CLOCKS.iter().find(|fast| available.split(' ').any(|one| one == **fast));
     let remedy = match other {
         Some(other) => remedy(
             format!("echo {other} > /sys/devices/system/clocksource/clocksource0/current_clocksource"),
@@ -163,7 +163,7 @@ fn clock(facts: &MachineFacts) -> FileRead<Assessment> {
 fn timers(facts: &MachineFacts) -> FileRead<Assessment> {
     let Some(ns) = facts.timer_ns else { return Assessment::of("not known").fine() };
     let row = Assessment::of(format!("exact to {}", Nanos(ns))).figure("resolution_ns", ns);
-    match Nanos(ns) > TIMER {
+    match Nanos(ns) > MAX_RESOLUTION {
         true => row.hinders(
             format!("whatever sleeps wakes up to {} late: requests leave in bunches", Nanos(ns)),
             only_for_good("start the kernel without highres=off, or one with CONFIG_HIGH_RES_TIMERS"),
@@ -175,7 +175,7 @@ fn timers(facts: &MachineFacts) -> FileRead<Assessment> {
 fn slack(facts: &MachineFacts) -> FileRead<Assessment> {
     let ns = *facts.slack_ns.as_ref()?;
     let row = Assessment::of(Nanos(ns).to_string()).figure("slack_ns", ns);
-    match Nanos(ns) > SLACK {
+    match Nanos(ns) > MAX_SLACK {
         true => row.hinders(
             format!(
                 "sleeps may end {} late, and so do loads: it came from the program that started torment",
@@ -189,8 +189,8 @@ fn slack(facts: &MachineFacts) -> FileRead<Assessment> {
 
 fn governor(facts: &MachineFacts) -> FileRead<Assessment> {
     let mut governors: Vec<&str> = Vec::new();
-    for seen in &facts.governors {
-        let governor = seen.as_ref()?.as_str();
+    for read in &facts.governors {
+        let governor = read.as_ref()?.as_str();
         if !governors.contains(&governor) {
             governors.push(governor);
         }
@@ -198,7 +198,7 @@ fn governor(facts: &MachineFacts) -> FileRead<Assessment> {
     if governors.is_empty() {
         return Assessment::of("not this machine's to choose").fine();
     }
-    let driver = facts.driver.as_deref().unwrap_or_default();
+    let driver = facts.cpufreq_driver.as_deref().unwrap_or_default();
     let by = if driver.is_empty() { String::new() } else { format!(" ({driver})") };
     let row = Assessment::of(format!("{}{by}", governors.join(", ")));
     if governors == ["performance"] {
@@ -236,7 +236,7 @@ fn turbo(known: &Turbo) -> FileRead<Assessment> {
 }
 
 fn huge(facts: &MachineFacts) -> FileRead<Assessment> {
-    let Some((enabled, defrag)) = facts.huge.as_ref()? else { return Assessment::of("none").fine() };
+    let Some((enabled, defrag)) = facts.huge_pages.as_ref()? else { return Assessment::of("none").fine() };
     let row = Assessment::of(format!("{enabled}, made {defrag}"));
     match enabled != "never" && defrag == "always" {
         true => row.less(

@@ -6,8 +6,8 @@ use crate::files::FileRead;
 use record::Remedy;
 
 /// CAP_SYS_PTRACE; and either of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: a process's files are its owner's.
-const PTRACE: u32 = 19;
-const READ: [u32; 2] = [1, 2];
+const CAP_SYS_PTRACE: u32 = 19;
+const CAP_DAC: [u32; 2] = [1, 2];
 
 pub(super) fn rows(facts: &MachineFacts) -> Rows<'_> {
     vec![
@@ -27,8 +27,8 @@ fn ptrace(facts: &MachineFacts) -> FileRead<Assessment> {
         Assessment::of(format!("{found} (kernel.yama.ptrace_scope {scope})")).figure("ptrace_scope", scope)
     };
     let lower = || Remedy { now: Some("sysctl -w kernel.yama.ptrace_scope=0".to_owned()), ..capabilities() };
-    let any = READ.iter().any(|read| facts.has_capability(*read));
-    match (scope, facts.has_capability(PTRACE)) {
+    let any = CAP_DAC.iter().any(|read| facts.has_capability(*read));
+    match (scope, facts.has_capability(CAP_SYS_PTRACE)) {
         (3.., _) => row("nobody may look into a process").less(
             format!("{LOST} of any service, `explain fork` is not seen live; only a start of the machine takes it back"),
             only_for_good(format!("{SYSCTLS}: kernel.yama.ptrace_scope = 1, then start the machine again")),
@@ -49,7 +49,7 @@ fn ptrace(facts: &MachineFacts) -> FileRead<Assessment> {
 
 fn hidepid(facts: &MachineFacts) -> FileRead<Assessment> {
     match facts.hidepid.as_ref()? {
-        Some(options) if !facts.root => Assessment::of(format!("hidden: /proc is mounted with {options}"))
+        Some(options) if !facts.is_root => Assessment::of(format!("hidden: /proc is mounted with {options}"))
             .less(
                 "a service of another user is not found, nor are neighbours that disturb it",
                 remedy(
@@ -95,7 +95,7 @@ fn pressure(facts: &MachineFacts) -> FileRead<Assessment> {
 mod tests {
     #[test]
     fn what_changes_several_numbers_is_quoted() {
-        let said = crate::rows::sysctl("net.ipv4.ip_local_port_range", "1024 65535");
-        assert_eq!(said.now.as_deref(), Some("sysctl -w \"net.ipv4.ip_local_port_range=1024 65535\""));
+        let remedy = crate::rows::sysctl("net.ipv4.ip_local_port_range", "1024 65535");
+        assert_eq!(remedy.now.as_deref(), Some("sysctl -w \"net.ipv4.ip_local_port_range=1024 65535\""));
     }
 }

@@ -42,7 +42,7 @@ fn failed(why: &str) -> Result<(), String> {
 fn checks_pass_or_say_why_not() {
     let header = |name: &str, part: &str| AnswerCheck::Header(name.to_owned(), part.to_owned());
     let body = |part: &str| AnswerCheck::Body(part.to_owned());
-    for (content, asked, expected) in [
+    for (content, answer_check, expected) in [
         (page(), header("Content-Type", "text/html"), Ok(())),
         (page(), header("Content-Type", ""), Ok(())),
         (page(), header("set-cookie", "dark"), Ok(())),
@@ -71,7 +71,7 @@ fn checks_pass_or_say_why_not() {
             failed("check: the first 1 MiB of the body does not contain \"y\""),
         ),
     ] {
-        assert_eq!(check(&content, asked.clone()), expected, "{asked:?}");
+        assert_eq!(check(&content, answer_check.clone()), expected, "{answer_check:?}");
     }
 }
 
@@ -90,8 +90,8 @@ fn json_checks_compare_as_text() {
         ("/list/2", "3", failed("check: no value at /list/2")),
         ("", "x", failed("check: the whole body is not \"x\"")),
     ] {
-        let asked = AnswerCheck::Json(pointer.to_owned(), value.to_owned());
-        assert_eq!(check(&json(text), asked), expected, "{pointer}");
+        let answer_check = AnswerCheck::Json(pointer.to_owned(), value.to_owned());
+        assert_eq!(check(&json(text), answer_check), expected, "{pointer}");
     }
     for (content, why) in [
         (page(), "is not JSON: it is not UTF-8"),
@@ -106,8 +106,8 @@ fn json_checks_compare_as_text() {
             "is compressed; leave Accept-Encoding out of the request",
         ),
     ] {
-        let asked = AnswerCheck::Json("/a".to_owned(), String::new());
-        assert_eq!(check(&content, asked), failed(&format!("check: the body {why}")));
+        let answer_check = AnswerCheck::Json("/a".to_owned(), String::new());
+        assert_eq!(check(&content, answer_check), failed(&format!("check: the body {why}")));
     }
     let coded = answer(&[("content-encoding", "identity")], b"{\"a\": \"\"}");
     assert_eq!(check(&coded, AnswerCheck::Json("/a".to_owned(), String::new())), Ok(()));
@@ -189,9 +189,9 @@ proptest! {
         for from in takes {
             let _ = take(&content, from);
         }
-        for asked in [AnswerCheck::Body(text.clone()), AnswerCheck::Json(format!("/{text}"), text.clone())] {
-            if let Ok(reading) = ChecksAndTakes::new(&[], 0, &[asked]) {
-                let _ = reading.apply(&content, &mut Vec::new());
+        for answer_check in [AnswerCheck::Body(text.clone()), AnswerCheck::Json(format!("/{text}"), text.clone())] {
+            if let Ok(checks) = ChecksAndTakes::new(&[], 0, &[answer_check]) {
+                let _ = checks.apply(&content, &mut Vec::new());
             }
         }
     }

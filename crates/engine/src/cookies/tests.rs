@@ -7,9 +7,9 @@ fn at(path: &str) -> CookieContext<'_> {
     CookieContext { host: "www.example.com", path: path.as_bytes(), tls: true, now_s: NOW_S }
 }
 
-fn sent(jar: &CookieJar, visit: &CookieContext<'_>) -> String {
+fn sent(jar: &CookieJar, context: &CookieContext<'_>) -> String {
     let mut out = Vec::new();
-    jar.header(visit, &mut out);
+    jar.header(context, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -96,7 +96,7 @@ fn one_name_and_path_is_one_cookie() {
 
 #[test]
 fn paths_match_whole_folders() {
-    for (set, asked, matches) in [
+    for (set, path, matches) in [
         ("/", "/anything", true),
         ("/a", "/a", true),
         ("/a", "/a/", true),
@@ -108,9 +108,9 @@ fn paths_match_whole_folders() {
         ("/a/b", "/a", false),
         ("/A", "/a", false),
     ] {
-        assert_eq!(path_matches(without_query(asked.as_bytes()), set.as_bytes()), matches, "{set} {asked}");
+        assert_eq!(path_matches(without_query(path.as_bytes()), set.as_bytes()), matches, "{set} {path}");
     }
-    for (asked, expected) in [
+    for (path, expected) in [
         ("/", "/"),
         ("/a", "/"),
         ("/a/", "/a"),
@@ -119,7 +119,7 @@ fn paths_match_whole_folders() {
         ("", "/"),
         ("*", "/"),
     ] {
-        assert_eq!(default_path(asked.as_bytes()), expected.as_bytes(), "{asked}");
+        assert_eq!(default_path(path.as_bytes()), expected.as_bytes(), "{path}");
     }
 }
 
@@ -194,11 +194,11 @@ proptest! {
         tls in any::<bool>(),
         now_s in any::<u64>(),
     ) {
-        let visit = CookieContext { host: &host, path: &path, tls, now_s };
+        let context = CookieContext { host: &host, path: &path, tls, now_s };
         let mut jar = CookieJar::default();
-        headers.iter().for_each(|header| jar.set(header, &visit));
+        headers.iter().for_each(|header| jar.set(header, &context));
         let mut out = Vec::new();
-        jar.header(&visit, &mut out);
+        jar.header(&context, &mut out);
         prop_assert!(out.iter().all(|&b| b == b'\t' || !b.is_ascii_control()));
     }
 

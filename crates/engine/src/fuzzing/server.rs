@@ -14,7 +14,7 @@ const PORT: u16 = 5432;
 /// Accepts connections; the fuzzed bytes play the other end.
 pub(super) struct FuzzServer {
     listener: UnixListener,
-    job: EngineConfig,
+    config: EngineConfig,
 }
 
 impl FuzzServer {
@@ -38,47 +38,47 @@ impl FuzzServer {
             insecure: false,
         };
         let endpoint = ResolvedTarget::resolve(&Target::Sql(database)).expect("a folder needs no look-up");
-        let mut job = EngineConfig::plain(endpoint, "/", Nanos::from_secs(1));
+        let mut config = EngineConfig::plain(endpoint, "/", Nanos::from_secs(1));
         let statement = Statement { text: "select 1".to_owned(), parameters: Vec::new() };
-        job.flows[0].steps[0].ask = Payload::Sql(statement);
-        Self { listener, job }
+        config.flows[0].steps[0].ask = Payload::Sql(statement);
+        Self { listener, config }
     }
 
     /// Runs one connection to its end: these bytes arrive, and statements are sent as soon as possible. Returns
     /// how many were answered, rightly or not.
-    pub fn replay(&self, before: &[u8], said: &[u8], size: usize) -> usize {
-        let mut script = PreparedFlows::new(&self.job).expect("the statement is ours");
+    pub fn replay(&self, before: &[u8], received: &[u8], size: usize) -> usize {
+        let mut script = PreparedFlows::new(&self.config).expect("the statement is ours");
         let session = script.session.clone();
-        let words = &mut script.flows[0].steps[0].words;
-        let who = RenderContext { number: 0, seed: 0, taken: &[] };
-        let endpoint = &self.job.endpoint;
+        let request = &mut script.flows[0].steps[0].prepared;
+        let context = RenderContext { number: 0, seed: 0, extracted: &[] };
+        let endpoint = &self.config.endpoint;
         let mut stream = Stream::connect(endpoint, 0).expect("it listens");
         let (mut peer, _) = self.listener.accept().expect("somebody has just connected");
-        let (mut protocol, mut inbox, mut told) = (Protocol::Undecided, ReadBuffer::new(), Vec::new());
+        let (mut protocol, mut inbox, mut completions) = (Protocol::Undecided, ReadBuffer::new(), Vec::new());
         let mut ready = false;
-        for piece in before.chunks(size).chain(said.chunks(size)) {
+        for piece in before.chunks(size).chain(received.chunks(size)) {
             if peer.write_all(piece).is_err() {
                 break;
             }
-            let heard = if ready {
-                protocol.receive(&mut stream, &mut inbox, Readiness::Bytes, &mut told).is_ok()
+            let connected = if ready {
+                protocol.receive(&mut stream, &mut inbox, Readiness::Bytes, &mut completions).is_ok()
             } else {
                 let made = protocol.establish(endpoint, session.as_ref(), &mut stream, &mut inbox);
                 ready = matches!(made, Ok(true));
                 made.is_ok()
             };
             let may_send = ready && protocol.room() > 0;
-            if !heard || (may_send && protocol.send(&mut stream, words, &who, &[], 0).is_err()) {
+            if !connected || (may_send && protocol.send(&mut stream, request, &context, &[], 0).is_err()) {
                 break;
             }
         }
-        told.len()
+        completions.len()
     }
 }
 
 impl Drop for FuzzServer {
     fn drop(&mut self) {
-        let Target::Sql(database) = &self.job.endpoint.target else { return };
+        let Target::Sql(database) = &self.config.endpoint.target else { return };
         let _ = std::fs::remove_dir_all(&database.host);
     }
 }

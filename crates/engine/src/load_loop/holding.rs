@@ -6,9 +6,9 @@ use units::Nanos;
 
 /// Connections being made at once: more would overflow a target's accept queue (128 in many services) by our
 /// doing.
-const MAKING_LIMIT: usize = 100;
+const HOLD_CONNECTING_LIMIT: usize = 100;
 /// While connections are made outside a trial: the interval of checks for those that take too long.
-pub(super) const LOOK: Nanos = Nanos::from_millis(50);
+pub(super) const POLL_INTERVAL: Nanos = Nanos::from_millis(50);
 
 /// Progress of holding connections open.
 pub(super) struct HoldState {
@@ -18,19 +18,19 @@ pub(super) struct HoldState {
     /// Why one could not be made: no more are tried.
     refused: Option<Failure>,
     /// Whether the result has been reported.
-    told: bool,
+    reported: bool,
 }
 
 impl LoadLoop {
     pub(super) fn hold(&mut self, wanted: usize) {
         self.connections.shrink(wanted);
         self.connections.take_turns(true);
-        self.hold = Some(HoldState { wanted, dropped: 0, refused: None, told: false });
+        self.hold = Some(HoldState { wanted, dropped: 0, refused: None, reported: false });
     }
 
     /// The caller waits no longer: gives up on those still being made.
     pub(super) fn hold_no_more(&mut self) {
-        let Some(hold) = self.hold.as_mut().filter(|hold| !hold.told) else { return };
+        let Some(hold) = self.hold.as_mut().filter(|hold| !hold.reported) else { return };
         self.connections.give_up_making();
         hold.wanted = self.connections.len() + hold.dropped;
     }
@@ -45,7 +45,7 @@ impl LoadLoop {
     pub(super) fn hold_open(&mut self) {
         while let Some(hold) = &self.hold {
             let lacking = hold.refused.is_none() && self.connections.len() + hold.dropped < hold.wanted;
-            if !lacking || self.connections.connecting() >= MAKING_LIMIT {
+            if !lacking || self.connections.connecting() >= HOLD_CONNECTING_LIMIT {
                 break;
             }
             if let Err(why) = self.connect() {
@@ -54,13 +54,13 @@ impl LoadLoop {
         }
         let (open, connecting) = (self.connections.len(), self.connections.connecting());
         let Some(hold) = &mut self.hold else { return };
-        let stands = open + hold.dropped >= hold.wanted || hold.refused.is_some();
-        if stands && connecting == 0 && !hold.told {
-            hold.told = true;
-            self.teller.send(ThreadReport::Own(HeldConnections {
+        let settled = open + hold.dropped >= hold.wanted || hold.refused.is_some();
+        if settled && connecting == 0 && !hold.reported {
+            hold.reported = true;
+            self.reporter.send(ThreadReport::Custom(HeldConnections {
                 open: open as u64,
                 refused: hold.refused.clone(),
-                by: None,
+                refused_by: None,
             }));
         }
     }

@@ -9,7 +9,7 @@ use std::io;
 use units::Nanos;
 
 impl LoadLoop {
-    pub(super) fn handle_event(&mut self, slot: u32, news: Readiness) {
+    pub(super) fn handle_event(&mut self, slot: u32, readiness: Readiness) {
         match self.connections.get(slot) {
             // Closed earlier in this very turn.
             None => {}
@@ -18,30 +18,34 @@ impl LoadLoop {
                 // What arrived right behind the handshake, the end included, causes no further event; and an
                 // answer that is already there is not covered by this one.
                 if self.connections.get(slot).is_some_and(|connection| !connection.is_being_made()) {
-                    self.receive(slot, if news == Readiness::End { news } else { Readiness::None });
+                    self.receive(slot, if readiness == Readiness::End { readiness } else { Readiness::None });
                 }
             }
-            Some(_) => self.receive(slot, news),
+            Some(_) => self.receive(slot, readiness),
         }
     }
 
-    pub(super) fn receive(&mut self, slot: u32, news: Readiness) {
+    pub(super) fn receive(&mut self, slot: u32, readiness: Readiness) {
         let Some(connection) = self.connections.get(slot) else { return };
-        let result =
-            connection.protocol.receive(&mut connection.stream, &mut self.inbox, news, &mut self.told);
-        let mut told = std::mem::take(&mut self.told);
-        let answered = !told.is_empty();
-        let answers = told.iter().filter(|told| told.result.is_ok()).count();
+        let result = connection.protocol.receive(
+            &mut connection.stream,
+            &mut self.inbox,
+            readiness,
+            &mut self.completions,
+        );
+        let mut completions = std::mem::take(&mut self.completions);
+        let answered = !completions.is_empty();
+        let answers = completions.iter().filter(|completion| completion.result.is_ok()).count();
         if answers > 0 {
             self.connections.note_answers(slot, answers, self.inbox.received_ns);
         }
-        told.drain(..).for_each(|told| self.complete_exchange(told));
-        self.told = told;
+        completions.drain(..).for_each(|completion| self.complete_exchange(completion));
+        self.completions = completions;
         match result {
             Ok(()) if self.pool.gives_way || answered && self.is_place_wanted() => {
                 self.connections.close_if_idle(slot);
             }
-            Ok(()) => self.connections.update_listed(slot),
+            Ok(()) => self.connections.update_free_list(slot),
             Err(why) => {
                 if !answered {
                     self.note_dropped();
@@ -51,20 +55,21 @@ impl LoadLoop {
         }
     }
 
-    pub(super) fn complete_exchange(&mut self, told: Completion) {
-        let Some(InFlightRequest { request, sent, orphan, used, .. }) = self.exchanges.remove(told.exchange)
+    pub(super) fn complete_exchange(&mut self, completion: Completion) {
+        let Some(InFlightRequest { request, sent, orphan, used, .. }) =
+            self.exchanges.remove(completion.exchange)
         else {
             return;
         };
-        self.note_activity(told.received_ns, (!orphan).then_some([request.due, sent]));
+        self.note_activity(completion.received_ns, (!orphan).then_some([request.due, sent]));
         if orphan {
             self.orphans -= 1;
             self.pool.answered_ns = sys::monotonic_ns();
             return self.report_if_settled();
         }
-        match told.result {
+        match completion.result {
             Ok(answer) => {
-                let received = self.trial_time(told.received_ns).max(sent);
+                let received = self.trial_time(completion.received_ns).max(sent);
                 match used {
                     true => self.pool.served(sent, received - sent),
                     false => self.pool.served_first(received),
@@ -72,7 +77,7 @@ impl LoadLoop {
                 self.answered(&request, sent, received, answer);
             }
             Err(why) => {
-                if let Err(why) = self.resend(&request, used, told.touch, why) {
+                if let Err(why) = self.resend(&request, used, completion.handling, why) {
                     self.failed(&request, why, true);
                 }
             }
@@ -81,19 +86,19 @@ impl LoadLoop {
 
     pub(super) fn answered(&mut self, request: &StepRequest, sent: Nanos, received: Nanos, answer: Answer) {
         let now = self.now();
-        let Self { setup, users, present, .. } = self;
+        let Self { setup, users, running, .. } = self;
         let flow = &setup.script.flows[request.flow as usize];
         let step = &flow.steps[request.step as usize];
         let user = request.user.and_then(|user| users.get_mut(user));
-        let Some(RunningTrial { recorder, pace, .. }) = present else { return };
+        let Some(RunningTrial { recorder, wait_policy, .. }) = running else { return };
         recorder.count_status(answer.status);
-        let site = flow.cookies.then_some(&setup.script.site);
-        if let Err(why) = step.check_answer(&answer, user, site) {
+        let cookie_origin = flow.cookies.then_some(&setup.script.cookie_origin);
+        if let Err(why) = step.check_answer(&answer, user, cookie_origin) {
             return self.failed(request, why, true);
         }
         recorder.record_service(received - sent);
-        recorder.part_ended(step.part, true, Some(received - request.due));
-        pace.served(received - sent);
+        recorder.step_ended(step.index, true, Some(received - request.due));
+        wait_policy.served(received - sent);
         match flow.steps.get(request.step as usize + 1) {
             None => {
                 recorder.answered(&request.arrival, received, now);
@@ -114,41 +119,41 @@ impl LoadLoop {
         pause: Nanos,
         now: Nanos,
     ) {
-        let mut next = StepRequest { due: received + pause, step: request.step + 1, again: 0, ..*request };
+        let mut next = StepRequest { due: received + pause, step: request.step + 1, resends: 0, ..*request };
         if pause == Nanos::ZERO {
             return self.enqueue(next);
         }
         next.arrival.paused += pause;
-        let (Some(present), Some(user)) = (&mut self.present, request.user) else { return };
-        present.recorder.paused(&request.arrival, now);
-        if present.stopped {
-            present.recorder.never_resumed();
+        let (Some(running), Some(user)) = (&mut self.running, request.user) else { return };
+        running.recorder.paused(&request.arrival, now);
+        if running.stopped {
+            running.recorder.never_resumed();
             return self.finish_arrival(request, now, true);
         }
-        present.thinking.push(Reverse((next.due, user)));
+        running.thinking.push(Reverse((next.due, user)));
         self.users.get_mut(user).into_iter().for_each(|user| user.next = Some(next));
     }
 
     /// The request has failed, and its arrival with it.
     pub(super) fn failed(&mut self, request: &StepRequest, why: Failure, connected: bool) {
         let now = self.now();
-        let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
-        if let Some(present) = &mut self.present {
-            if connected || request.again > 0 {
-                present.recorder.part_ended(part, false, None);
+        let step_index = self.setup.script.flows[request.flow as usize].steps[request.step as usize].index;
+        if let Some(running) = &mut self.running {
+            if connected || request.resends > 0 {
+                running.recorder.step_ended(step_index, false, None);
             }
-            present.recorder.failed(&request.arrival, why, now);
+            running.recorder.failed(&request.arrival, why, now);
         }
         self.finish_arrival(request, now, connected);
     }
 
     pub(super) fn give_up(&mut self, request: &StepRequest, outcome: Outcome, sent: bool, now: Nanos) {
-        let part = self.setup.script.flows[request.flow as usize].steps[request.step as usize].part;
-        if let Some(present) = &mut self.present {
-            if sent || request.again > 0 {
-                present.recorder.part_ended(part, false, Some(now - request.due));
+        let step_index = self.setup.script.flows[request.flow as usize].steps[request.step as usize].index;
+        if let Some(running) = &mut self.running {
+            if sent || request.resends > 0 {
+                running.recorder.step_ended(step_index, false, Some(now - request.due));
             }
-            present.recorder.given_up(&request.arrival, outcome, now);
+            running.recorder.given_up(&request.arrival, outcome, now);
         }
         self.finish_arrival(request, now, true);
     }
@@ -158,8 +163,8 @@ impl LoadLoop {
         if let Some(user) = request.user {
             self.users.remove(user);
         }
-        if let Some(present) = &mut self.present {
-            present.trial.source.release_user(now, connected);
+        if let Some(running) = &mut self.running {
+            running.trial.source.release_user(now, connected);
         }
         self.report_if_settled();
     }
@@ -168,42 +173,47 @@ impl LoadLoop {
     pub(super) fn connection_lost(&mut self, slot: u32, why: Failure) {
         let Some(connection) = self.connections.get(slot) else { return };
         let mut open = Vec::new();
-        connection.protocol.each_open(&mut |exchange, touch| open.push((exchange, touch)));
+        connection.protocol.each_open(&mut |exchange, handling| open.push((exchange, handling)));
         let closed = why == Failure::Closed;
         if closed {
             self.note_closed(slot, &open);
         }
         self.connections.close(slot);
-        for (exchange, touch) in open {
+        for (exchange, handling) in open {
             // In any other case the failure is explicit.
-            let touch = if closed { touch } else { ServerHandling::Answered };
-            self.complete_exchange(Completion { exchange, result: Err(why.clone()), received_ns: 0, touch });
+            let handling = if closed { handling } else { ServerHandling::Answered };
+            self.complete_exchange(Completion {
+                exchange,
+                result: Err(why.clone()),
+                received_ns: 0,
+                handling,
+            });
         }
     }
 
     /// The server has closed a connection that carries these: notes how long nothing had been asked on it.
     fn note_closed(&mut self, slot: u32, open: &[(u32, ServerHandling)]) {
-        let Self { connections, exchanges, present, .. } = self;
-        let start_ns = present.as_ref().map_or(0, |present| present.trial.start_ns);
+        let Self { connections, exchanges, running, .. } = self;
+        let start_ns = running.as_ref().map_or(0, |running| running.trial.start_ns);
         let of = |exchange: &InFlightRequest| (!exchange.orphan).then_some(start_ns + exchange.sent.0);
-        let asked =
+        let earliest =
             open.iter().filter_map(|(number, _)| exchanges.get_mut(*number).map(|open| of(open))).min();
         // What was sent in an earlier trial, by another clock, precedes everything.
-        if let Some(asked_ns) = asked.unwrap_or_else(|| Some(sys::monotonic_ns())) {
-            connections.note_closed(slot, asked_ns);
+        if let Some(sent_ns) = earliest.unwrap_or_else(|| Some(sys::monotonic_ns())) {
+            connections.note_closed(slot, sent_ns);
         }
     }
 
     /// Gives up on requests older than their timeout, and on those no longer waited for after the load.
     pub(super) fn expire(&mut self) {
         let now = self.now();
-        let patience = self.present.as_ref().map_or(Nanos::MAX, |present| present.max_request_age(now));
-        while let Some(key) = self.expiry.pop_expired(now, patience, |key| self.exchanges.get(*key).is_some())
+        let max_age = self.running.as_ref().map_or(Nanos::MAX, |running| running.max_request_age(now));
+        while let Some(key) = self.expiry.pop_expired(now, max_age, |key| self.exchanges.get(*key).is_some())
         {
             let Some(exchange) = self.exchanges.get_mut(key.number) else { continue };
             let (request, connection) = (exchange.request, exchange.connection);
-            let start = self.present.as_ref().map_or(0, |present| present.trial.start_ns);
-            self.hush.gave_up(start + exchange.sent.0);
+            let start = self.running.as_ref().map_or(0, |running| running.trial.start_ns);
+            self.silence_detector.note_given_up(start + exchange.sent.0);
             let outcome = self.outcome_of(&request, now);
             if outcome == Outcome::Unfinished {
                 self.orphan(key.number);
@@ -219,7 +229,7 @@ impl LoadLoop {
             self.connections.close(slot);
             self.connect_failed(&io::ErrorKind::TimedOut.into());
         }
-        while let Some(request) = self.backlog.pop_expired(now, patience, |_| true) {
+        while let Some(request) = self.backlog.pop_expired(now, max_age, |_| true) {
             self.give_up(&request, self.outcome_of(&request, now), false, now);
         }
     }
@@ -243,7 +253,7 @@ impl LoadLoop {
         let Some(connection) = self.connections.get(slot) else { return };
         if connection.protocol.cancel(exchange) {
             self.unflushed.push(slot);
-            self.connections.update_listed(slot);
+            self.connections.update_free_list(slot);
         } else {
             self.connections.close(slot);
         }

@@ -15,20 +15,20 @@ impl LoadLoop {
         &mut self,
         request: &StepRequest,
         used: bool,
-        touch: ServerHandling,
+        handling: ServerHandling,
         why: Failure,
     ) -> Result<(), Failure> {
         let step = &self.setup.script.flows[request.flow as usize].steps[request.step as usize];
-        may_go_again(step, self.setup.resend, request.again, used, touch, why)?;
-        if let Some(present) = &mut self.present
-            && request.again == 0
+        check_resend(step, self.setup.resend, request.resends, used, handling, why)?;
+        if let Some(running) = &mut self.running
+            && request.resends == 0
         {
-            present.recorder.resent();
+            running.recorder.resent();
         }
         self.backlog.put_back(
             request.due,
             step.timeout,
-            StepRequest { again: request.again.saturating_add(1), ..*request },
+            StepRequest { resends: request.resends.saturating_add(1), ..*request },
         );
         Ok(())
     }
@@ -41,20 +41,20 @@ const TRIES: u8 = 3;
 /// A server may close a connection at any moment, even with a request on its way: that is no failure, so
 /// clients resend it (RFC 9112 section 9.3.1). But a server that refuses or drops a new connection has no room,
 /// which must show; so must whatever happens again and again.
-fn may_go_again(
+fn check_resend(
     step: &PreparedStep,
     resend: bool,
-    again: u8,
+    resends: u8,
     used: bool,
-    touch: ServerHandling,
+    handling: ServerHandling,
     why: Failure,
 ) -> Result<(), Failure> {
     let dropped = |why: &str| Err(Failure::Dropped(why.to_owned()));
-    match touch {
+    match handling {
         // However often: each connection takes some, and leaves only after those.
-        ServerHandling::Left if resend => Ok(()),
-        ServerHandling::Refused if resend && again == 0 => Ok(()),
-        ServerHandling::Unknown if again > 0 && !(used && again < TRIES) => {
+        ServerHandling::GoingAway if resend => Ok(()),
+        ServerHandling::Refused if resend && resends == 0 => Ok(()),
+        ServerHandling::Unknown if resends > 0 && !(used && resends < TRIES) => {
             dropped("it was resent, and that connection closed too")
         }
         ServerHandling::Unknown if used && !resend => dropped("the plan says not to resend"),
@@ -65,6 +65,6 @@ fn may_go_again(
         ServerHandling::Answered
         | ServerHandling::Unknown
         | ServerHandling::Refused
-        | ServerHandling::Left => Err(why),
+        | ServerHandling::GoingAway => Err(why),
     }
 }

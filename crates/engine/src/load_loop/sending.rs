@@ -15,7 +15,7 @@ use units::Nanos;
 const BEHIND_LIMIT: Nanos = Nanos::from_secs(1);
 /// Arrivals taken up before kernel events are handled again: as many as the events of one turn can free users
 /// of a closed loop, so that neither falls behind the other.
-const ARRIVALS_A_TURN: usize = super::EVENTS_A_TURN;
+const ARRIVALS_PER_TURN: usize = super::EVENTS_PER_TURN;
 /// Connections being made at once; more would overflow a target's accept queue (128 in many services) by our
 /// doing rather than by its own.
 const CONNECTING_LIMIT: usize = 100;
@@ -24,20 +24,20 @@ const CONNECTING_LIMIT_CLOSED: usize = 1000;
 
 impl LoadLoop {
     /// Takes up due arrivals; true if there may be more.
-    pub(super) fn take_up(&mut self) -> bool {
-        for _ in 0..ARRIVALS_A_TURN {
+    pub(super) fn take_arrivals(&mut self) -> bool {
+        for _ in 0..ARRIVALS_PER_TURN {
             let now = self.now();
-            let Some(present) = &mut self.present else { return false };
-            if present.trial.source.next_due().is_none_or(|due| due >= present.trial.load_ends) {
+            let Some(running) = &mut self.running else { return false };
+            if running.trial.source.next_due().is_none_or(|due| due >= running.trial.load_ends) {
                 return false;
             }
-            let Some((number, due)) = present.trial.source.take(now) else { return false };
+            let Some((number, due)) = running.trial.source.take(now) else { return false };
             // A closed loop has no due times: its requests do not wait before they are sent.
-            let due = if present.trial.source.is_closed_loop() { now } else { due };
-            let number = present.trial.first_number + number;
+            let due = if running.trial.source.is_closed_loop() { now } else { due };
+            let number = running.trial.first_number + number;
             let outcome = if now - due > BEHIND_LIMIT || number >= self.setup.arrivals_limit {
                 Some(Outcome::Unsent)
-            } else if present.recorder.outstanding() + present.thinking.len() as u64
+            } else if running.recorder.outstanding() + running.thinking.len() as u64
                 >= self.setup.outstanding_limit
             {
                 Some(Outcome::Refused)
@@ -45,15 +45,15 @@ impl LoadLoop {
                 None
             };
             if let Some(outcome) = outcome {
-                present.recorder.not_started(outcome);
-                present.trial.source.release_user(now, true);
+                running.recorder.not_started(outcome);
+                running.trial.source.release_user(now, true);
                 continue;
             }
-            present.recorder.taken(due, now);
+            running.recorder.taken(due, now);
             let arrival = OutstandingArrival { number, due, taken: now, paused: Nanos::ZERO };
             let flow = self.setup.script.choose(number);
             let user = self.new_user(flow);
-            self.enqueue(StepRequest { arrival, due, flow: flow as u32, step: 0, user, again: 0 });
+            self.enqueue(StepRequest { arrival, due, flow: flow as u32, step: 0, user, resends: 0 });
             self.dispatch();
         }
         true
@@ -67,15 +67,15 @@ impl LoadLoop {
 
     /// Resumes users whose pause is over.
     pub(super) fn wake_users(&mut self, now: Nanos) {
-        while let Some(present) = &mut self.present
-            && let Some(Reverse((at, user))) = present.thinking.peek().copied()
+        while let Some(running) = &mut self.running
+            && let Some(Reverse((at, user))) = running.thinking.peek().copied()
             && at <= now
         {
-            present.thinking.pop();
+            running.thinking.pop();
             let next = self.users.get_mut(user).and_then(|user| user.next.take());
             let Some(mut request) = next else { continue };
             request.arrival.taken = now;
-            present.recorder.resumed(now);
+            running.recorder.resumed(now);
             self.enqueue(request);
         }
     }
@@ -100,12 +100,12 @@ impl LoadLoop {
         if self.hold.is_some() {
             return;
         }
-        let a_time = self.setup.endpoint.streams();
+        let streams = self.setup.endpoint.streams();
         let closed = self.is_closed_loop();
         let limit = if closed { CONNECTING_LIMIT_CLOSED } else { CONNECTING_LIMIT };
         while self.connections.connecting() < limit
             && self.connections.len() < self.setup.connections_limit
-            && (self.connections.connecting() < self.backlog.len().div_ceil(a_time) || self.wants_more())
+            && (self.connections.connecting() < self.backlog.len().div_ceil(streams) || self.wants_more())
             && (closed || self.connections.may_grow())
         {
             if let Err(why) = self.connect() {
@@ -119,7 +119,7 @@ impl LoadLoop {
 
     fn is_arrival_due(&mut self) -> bool {
         let now = self.now();
-        let due = self.present.as_mut().and_then(|present| present.trial.source.next_due());
+        let due = self.running.as_mut().and_then(|running| running.trial.source.next_due());
         due.is_some_and(|due| due <= now)
     }
 
@@ -127,9 +127,9 @@ impl LoadLoop {
     /// where others answer so fast that they could do the work.
     fn wants_more(&mut self) -> bool {
         let len = self.connections.len();
-        let Some(present) = &mut self.present else { return false };
-        present.eager_for = present.eager_for.filter(|wanted| len < *wanted);
-        present.eager_for.is_some()
+        let Some(running) = &mut self.running else { return false };
+        running.eager_connections = running.eager_connections.filter(|wanted| len < *wanted);
+        running.eager_connections.is_some()
     }
 
     pub(super) fn connect(&mut self) -> io::Result<()> {
@@ -152,8 +152,8 @@ impl LoadLoop {
         ) {
             Ok(true) => {
                 self.connections.mark_made(slot);
-                if let Some(present) = &mut self.present {
-                    present.recorder.connected();
+                if let Some(running) = &mut self.running {
+                    running.recorder.connected();
                 }
                 self.dispatch();
             }
@@ -167,8 +167,8 @@ impl LoadLoop {
 
     /// A connection could not be made: the request that has waited longest for one has failed.
     pub(super) fn connect_failed(&mut self, why: &io::Error) {
-        if let Some(present) = &mut self.present {
-            present.eager_for = None;
+        if let Some(running) = &mut self.running {
+            running.eager_connections = None;
         }
         if self.hold.is_some() {
             // Requests wait for one of those already open.
@@ -180,12 +180,12 @@ impl LoadLoop {
     }
 
     pub(super) fn is_closed_loop(&self) -> bool {
-        self.present.as_ref().is_some_and(|present| present.trial.source.is_closed_loop())
+        self.running.as_ref().is_some_and(|running| running.trial.source.is_closed_loop())
     }
 
     pub(super) fn send(&mut self, slot: u32, mut request: StepRequest) {
         let sent = self.now();
-        if request.step == 0 && request.again == 0 && self.is_closed_loop() {
+        if request.step == 0 && request.resends == 0 && self.is_closed_loop() {
             (request.arrival.due, request.due) = (sent, sent);
         }
         let Self { setup, users, exchanges, connections, cookies, .. } = self;
@@ -196,32 +196,38 @@ impl LoadLoop {
         if let Some(user) = &user
             && has_cookies
         {
-            user.jar.header(&setup.script.site.cookie_context(&step.path), cookies);
+            user.jar.header(&setup.script.cookie_origin.cookie_context(&step.path), cookies);
         }
         let taken = user.map_or(&[][..], |user| &user.taken);
-        let who = RenderContext { number: request.arrival.number, seed: setup.script.seed, taken };
-        let (part, is_first) = (step.part, request.step == 0);
+        let context =
+            RenderContext { number: request.arrival.number, seed: setup.script.seed, extracted: taken };
+        let (step_index, is_first) = (step.index, request.step == 0);
         let Some(connection) = connections.get(slot) else { return };
         let used = connection.is_used();
         let key = exchanges.insert(InFlightRequest { request, sent, connection: slot, used, orphan: false });
-        if request.again > 0 {
+        if request.resends > 0 {
             self.expiry.put_back(request.due, step.timeout, key);
         } else {
             self.expiry.push(request.due, step.timeout, key);
         }
-        let result =
-            connection.protocol.send(&mut connection.stream, &mut step.words, &who, cookies, key.number);
+        let result = connection.protocol.send(
+            &mut connection.stream,
+            &mut step.prepared,
+            &context,
+            cookies,
+            key.number,
+        );
         let at_once = connection.stream.answers_at_once();
         if connection.protocol.holds_back() {
             self.unflushed.push(slot);
         }
-        connections.update_listed(slot);
-        if let Some(present) = &mut self.present
-            && request.again == 0
+        connections.update_free_list(slot);
+        if let Some(running) = &mut self.running
+            && request.resends == 0
         {
-            present.recorder.part_sent(part);
+            running.recorder.step_sent(step_index);
             if is_first {
-                present.recorder.sent(&request.arrival, sent);
+                running.recorder.sent(&request.arrival, sent);
             }
         }
         if !used {

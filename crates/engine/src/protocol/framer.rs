@@ -6,7 +6,7 @@ pub(super) struct Framer {
     /// A unit begun in an earlier read.
     partial: Vec<u8>,
     /// Whether it has been returned.
-    given: bool,
+    returned: bool,
 }
 
 impl Framer {
@@ -17,7 +17,7 @@ impl Framer {
         bytes: &mut &'b [u8],
         needed: impl Fn(&[u8]) -> Result<usize, E>,
     ) -> Result<Option<&'a [u8]>, E> {
-        if std::mem::take(&mut self.given) {
+        if std::mem::take(&mut self.returned) {
             self.partial.clear();
         }
         if self.partial.is_empty()
@@ -29,7 +29,7 @@ impl Framer {
         loop {
             let missing = needed(&self.partial)? - self.partial.len();
             if missing == 0 {
-                self.given = true;
+                self.returned = true;
                 return Ok(Some(&self.partial));
             }
             if bytes.is_empty() {

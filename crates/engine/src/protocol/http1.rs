@@ -15,9 +15,9 @@ pub(crate) struct Http1 {
     outbox: WriteBuffer,
     waiting: Option<u32>,
     /// Whether any byte of the answer has arrived.
-    heard: bool,
+    answer_begun: bool,
     /// Whether both sides would keep the connection for another request.
-    keep: bool,
+    keep_alive: bool,
     /// Whether the server has announced that it closes it.
     pub closes: bool,
     /// Idle seconds after which the server closes it, as it last said; 0: unknown.
@@ -30,43 +30,43 @@ impl Http1 {
             reader: AnswerReader::default(),
             outbox: WriteBuffer::default(),
             waiting: None,
-            heard: false,
-            keep: true,
+            answer_begun: false,
+            keep_alive: true,
             closes: false,
             idle_s: 0,
         }
     }
 
     pub fn room(&self) -> usize {
-        usize::from(self.waiting.is_none() && self.keep)
+        usize::from(self.waiting.is_none() && self.keep_alive)
     }
 
     pub fn send(
         &mut self,
         stream: &mut Stream,
         request: &mut RequestWriter,
-        who: &RenderContext<'_>,
+        context: &RenderContext<'_>,
         cookies: &[u8],
         exchange: u32,
         content: bool,
     ) -> io::Result<()> {
-        (self.waiting, self.heard) = (Some(exchange), false);
+        (self.waiting, self.answer_begun) = (Some(exchange), false);
         self.reader.begin(request.is_head(), content);
-        self.outbox.send(stream, request.encode(who, cookies))
+        self.outbox.send(stream, request.encode(context, cookies))
     }
 
     pub fn receive(
         &mut self,
         stream: &mut Stream,
         inbox: &mut ReadBuffer,
-        news: Readiness,
-        told: &mut Vec<Completion>,
+        readiness: Readiness,
+        completions: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // A server that accepts no more of the request may have answered already, and that is still to be read.
         let refused = self.outbox.flush(stream).is_err();
-        read_available(stream, inbox, news, refused, |_, bytes, received_ns| {
+        read_available(stream, inbox, readiness, refused, |_, bytes, received_ns| {
             // Near the peer's end, no further event follows.
-            self.handle_bytes(bytes, received_ns, news != Readiness::End, told)
+            self.handle_bytes(bytes, received_ns, readiness != Readiness::End, completions)
         })
     }
 
@@ -75,14 +75,14 @@ impl Http1 {
         &mut self,
         bytes: &[u8],
         received_ns: u64,
-        stays: bool,
-        told: &mut Vec<Completion>,
+        stays_open: bool,
+        completions: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         if bytes.is_empty() {
             if let Some(answer) = self.reader.closed() {
                 // An answer without a length implies that the connection ends with it.
                 self.closes = true;
-                self.complete(answer.status, received_ns, told);
+                self.complete(answer.status, received_ns, completions);
             }
             return Ok(());
         }
@@ -90,14 +90,14 @@ impl Http1 {
             // Unsolicited: a 408 before closing, or no HTTP at all.
             return Err(Failure::Closed);
         }
-        self.heard = true;
+        self.answer_begun = true;
         if let AnswerProgress::Done(answer) = self.reader.feed(bytes).map_err(Failure::Protocol)? {
             self.idle_s = answer.idle_s;
-            self.closes = !answer.keep;
-            self.keep = answer.keep && self.outbox.is_empty() && stays;
-            self.complete(answer.status, received_ns, told);
+            self.closes = !answer.keep_alive;
+            self.keep_alive = answer.keep_alive && self.outbox.is_empty() && stays_open;
+            self.complete(answer.status, received_ns, completions);
         }
-        if self.keep { Ok(()) } else { Err(Failure::Closed) }
+        if self.keep_alive { Ok(()) } else { Err(Failure::Closed) }
     }
 
     /// Whether data waits for room in the socket.
@@ -114,19 +114,19 @@ impl Http1 {
     }
 
     pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
-        let touch = if self.heard { ServerHandling::Answered } else { ServerHandling::Unknown };
-        self.waiting.into_iter().for_each(|exchange| each(exchange, touch));
+        let handling = if self.answer_begun { ServerHandling::Answered } else { ServerHandling::Unknown };
+        self.waiting.into_iter().for_each(|exchange| each(exchange, handling));
     }
 
-    fn complete(&mut self, status: u16, received_ns: u64, told: &mut Vec<Completion>) {
+    fn complete(&mut self, status: u16, received_ns: u64, completions: &mut Vec<Completion>) {
         if let Some(exchange) = self.waiting.take() {
             let content = self.reader.take_content();
             let answer = Answer { status: Some(status), failure: None, content };
-            told.push(Completion {
+            completions.push(Completion {
                 exchange,
                 result: Ok(answer),
                 received_ns,
-                touch: ServerHandling::Answered,
+                handling: ServerHandling::Answered,
             });
         }
     }

@@ -16,7 +16,7 @@ pub struct Http1Answer {
     /// Status code.
     pub status: u16,
     /// Whether the connection may carry another request.
-    pub keep: bool,
+    pub keep_alive: bool,
     /// Idle seconds after which the server closes the connection (`Keep-Alive: timeout=`); 0 if it does not
     /// say.
     pub idle_s: u32,
@@ -234,7 +234,7 @@ enum Framing {
 
 fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Http1Answer, Framing), Malformed> {
     let status = head.code.expect("a complete head has a status");
-    let mut keep = head.version == Some(1);
+    let mut keep_alive = head.version == Some(1);
     let (mut length, mut chunked, mut idle_s) = (None, false, 0);
     for field in head.headers.iter() {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
@@ -253,15 +253,15 @@ fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Http1A
             chunked = has("chunked");
         } else if is("connection") {
             if has("close") {
-                keep = false;
+                keep_alive = false;
             } else if has("keep-alive") {
-                keep = true;
+                keep_alive = true;
             }
         } else if is("keep-alive") {
             idle_s = timeout(field.value);
         }
     }
-    let answer = Http1Answer { status, keep, idle_s };
+    let answer = Http1Answer { status, keep_alive, idle_s };
     let framing = match status {
         101 => return Err("101 Switching Protocols to a request that asked for none".to_owned()),
         100..=199 => Framing::Interim,
@@ -270,7 +270,9 @@ fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Http1A
         _ => match length {
             Some(0) => Framing::NoBody,
             Some(length) => Framing::Body(Phase::Length(length)),
-            None => return Ok((Http1Answer { keep: false, ..answer }, Framing::Body(Phase::UntilClose))),
+            None => {
+                return Ok((Http1Answer { keep_alive: false, ..answer }, Framing::Body(Phase::UntilClose)));
+            }
         },
     };
     Ok((answer, framing))
@@ -301,13 +303,13 @@ mod tests {
             if let AnswerProgress::Done(answer) = reader.feed(piece)? {
                 let rest: usize = pieces.map(<[u8]>::len).sum();
                 return if rest == 0 {
-                    Ok((answer.status, answer.keep))
+                    Ok((answer.status, answer.keep_alive))
                 } else {
                     Err(format!("{rest} left"))
                 };
             }
         }
-        reader.closed().map(|a| (a.status, a.keep)).ok_or_else(|| "incomplete".to_owned())
+        reader.closed().map(|a| (a.status, a.keep_alive)).ok_or_else(|| "incomplete".to_owned())
     }
 
     const GOOD: &[(&str, u16, bool)] = &[
@@ -363,7 +365,7 @@ mod tests {
             let text = format!("HTTP/1.1 200 OK\r\nKeep-Alive: {value}\r\nContent-Length: 0\r\n\r\n");
             let mut reader = AnswerReader::default();
             reader.begin(false, false);
-            let answer = Http1Answer { status: 200, keep: true, idle_s: expected };
+            let answer = Http1Answer { status: 200, keep_alive: true, idle_s: expected };
             assert_eq!(reader.feed(text.as_bytes()), Ok(AnswerProgress::Done(answer)), "{value}");
         }
     }

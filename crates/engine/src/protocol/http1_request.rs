@@ -12,7 +12,7 @@ pub(crate) struct RequestWriter {
     /// What stands between the path and the plan's own headers.
     after_path: Vec<u8>,
     /// Whether every arrival sends the same `bytes`.
-    fixed: bool,
+    constant: bool,
     bytes: Vec<u8>,
     body: Vec<u8>,
 }
@@ -28,12 +28,17 @@ impl RequestWriter {
         if !given("user-agent") {
             after_path.extend_from_slice(format!("User-Agent: {USER_AGENT}\r\n").as_bytes());
         }
-        let mut writer =
-            Self { request: request.clone(), after_path, fixed: false, bytes: Vec::new(), body: Vec::new() };
+        let mut writer = Self {
+            request: request.clone(),
+            after_path,
+            constant: false,
+            bytes: Vec::new(),
+            body: Vec::new(),
+        };
         let values = request.headers.iter().map(|(_, value)| value);
         if values.chain([&request.path, &request.body]).all(Template::is_constant) {
-            writer.write(&RenderContext { number: 0, seed: 0, taken: &[] }, &[]);
-            writer.fixed = true;
+            writer.write(&RenderContext { number: 0, seed: 0, extracted: &[] }, &[]);
+            writer.constant = true;
         }
         writer
     }
@@ -43,25 +48,25 @@ impl RequestWriter {
     }
 
     /// The request of this arrival, with the user's `cookies`, if any.
-    pub fn encode(&mut self, who: &RenderContext<'_>, cookies: &[u8]) -> &[u8] {
-        if !self.fixed || !cookies.is_empty() {
-            self.fixed = false;
-            self.write(who, cookies);
+    pub fn encode(&mut self, context: &RenderContext<'_>, cookies: &[u8]) -> &[u8] {
+        if !self.constant || !cookies.is_empty() {
+            self.constant = false;
+            self.write(context, cookies);
         }
         &self.bytes
     }
 
-    fn write(&mut self, who: &RenderContext<'_>, mut cookies: &[u8]) {
+    fn write(&mut self, context: &RenderContext<'_>, mut cookies: &[u8]) {
         let out = &mut self.bytes;
         out.clear();
         out.extend_from_slice(self.request.method.as_bytes());
         out.push(b' ');
-        self.request.render_path(who, out);
+        self.request.render_path(context, out);
         out.extend_from_slice(&self.after_path);
         for (index, (name, _)) in self.request.headers.iter().enumerate() {
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(b": ");
-            self.request.render_header(index, who, out);
+            self.request.render_header(index, context, out);
             // One header holds them all (RFC 6265, 5.4).
             if name.eq_ignore_ascii_case("cookie") && !cookies.is_empty() {
                 out.extend_from_slice(b"; ");
@@ -75,7 +80,7 @@ impl RequestWriter {
             out.extend_from_slice(b"\r\n");
         }
         self.body.clear();
-        self.request.render_body(who, &mut self.body);
+        self.request.render_body(context, &mut self.body);
         if !self.body.is_empty() || METHODS_WITH_BODY.contains(&self.request.method.as_str()) {
             out.extend_from_slice(b"Content-Length: ");
             write_number(self.body.len(), out);
@@ -115,7 +120,7 @@ mod tests {
             checks: Vec::new(),
         };
         let mut writer = RequestWriter::new(&request, "example:8080");
-        let bytes = writer.encode(&RenderContext { number: 10, seed: 1, taken: &[] }, b"");
+        let bytes = writer.encode(&RenderContext { number: 10, seed: 1, extracted: &[] }, b"");
         let text = String::from_utf8(bytes.to_vec()).expect("text");
         let expected = format!(
             "POST /owners/6?n=10 HTTP/1.1\r\nHost: example:8080\r\nUser-Agent: {USER_AGENT}\r\n\

@@ -25,7 +25,7 @@ use crate::stream::{ReadBuffer, Stream};
 use crate::write_buffer::WriteBuffer;
 use control::CompletionSink;
 use encoder_table::EncoderTable;
-use frame::{ConnectionError, ErrorCode, MOST, kind, setting};
+use frame::{ConnectionError, ErrorCode, MAX_U31, kind, setting};
 use hpack::Decoder;
 use open_streams::{OpenStream, OpenStreams};
 use plan::RenderContext;
@@ -39,25 +39,25 @@ use std::io;
 /// The receive window that we grant, per stream and connection: so large that the server never waits.
 const WINDOW: u32 = 1 << 30;
 /// Every window's initial size (RFC 9113).
-const FIRST_WINDOW: u32 = 65_535;
+const INITIAL_WINDOW: u32 = 65_535;
 /// Replies to PING and SETTINGS that a server may leave unread.
 const REPLIES_LIMIT: usize = 10_000;
 
 pub(crate) struct Http2 {
-    pieces: Framer,
+    framer: Framer,
     decoder: Decoder,
-    memory: EncoderTable,
+    encoder_table: EncoderTable,
     peer: Peer,
     open: OpenStreams,
     /// Most streams that the plan wants at once.
-    streams: u32,
+    max_streams: u32,
     /// The next stream number.
-    next: u32,
+    next_stream: u32,
     phase: Phase,
     /// A header block that is still incomplete.
-    block: Option<Block>,
+    header_block: Option<Block>,
     /// Bytes received but not yet returned to the connection's window.
-    taken: u32,
+    unacknowledged: u32,
     /// Bytes of bodies that may be sent on the connection.
     window: i64,
     /// Streams with more of their body to send, each once.
@@ -66,80 +66,84 @@ pub(crate) struct Http2 {
     /// Whether the socket did not accept all that was written.
     blocked: bool,
     /// Whether `out` has, or may now get, data to be sent without waiting for a request.
-    urgent: bool,
+    flush_now: bool,
     replies: usize,
-    room: Vec<u8>,
+    scratch: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Nothing is sent.
-    New,
+    Start,
     /// The server's settings have not arrived.
-    Greeted,
-    Talking,
+    PrefaceSent,
+    Ready,
     /// The server accepts no more streams, for this reason.
-    Leaving(ErrorCode),
+    GoingAway(ErrorCode),
 }
 
 /// The server's settings, or their defaults.
 struct Peer {
-    streams: u32,
-    window: u32,
-    payload: usize,
+    max_streams: u32,
+    initial_window: u32,
+    max_payload: usize,
 }
 
 struct Block {
     stream: u32,
-    ends: bool,
+    end_stream: bool,
     bytes: Vec<u8>,
 }
 
 impl Http2 {
     /// A connection for at most this many concurrent requests.
-    pub fn new(streams: u32) -> Self {
+    pub fn new(max_streams: u32) -> Self {
         Self {
-            pieces: Framer::default(),
+            framer: Framer::default(),
             decoder: Decoder::new(),
-            memory: EncoderTable::new(),
-            peer: Peer { streams: u32::MAX, window: FIRST_WINDOW, payload: frame::PAYLOAD },
+            encoder_table: EncoderTable::new(),
+            peer: Peer {
+                max_streams: u32::MAX,
+                initial_window: INITIAL_WINDOW,
+                max_payload: frame::MAX_PAYLOAD,
+            },
             open: OpenStreams::default(),
-            streams,
-            next: 1,
-            phase: Phase::New,
-            block: None,
-            taken: 0,
-            window: i64::from(FIRST_WINDOW),
+            max_streams,
+            next_stream: 1,
+            phase: Phase::Start,
+            header_block: None,
+            unacknowledged: 0,
+            window: i64::from(INITIAL_WINDOW),
             uploads: VecDeque::new(),
             out: WriteBuffer::default(),
             blocked: false,
-            urgent: false,
+            flush_now: false,
             replies: 0,
-            room: Vec::new(),
+            scratch: Vec::new(),
         }
     }
 
     /// Sends our settings, and awaits the server's; true once requests may be sent. Waiting keeps us from
     /// opening more streams than allowed.
     pub fn continue_handshake(&mut self, stream: &mut Stream, inbox: &mut ReadBuffer) -> io::Result<bool> {
-        if self.phase == Phase::New {
-            self.phase = Phase::Greeted;
+        if self.phase == Phase::Start {
+            self.phase = Phase::PrefaceSent;
             let settings = [(setting::ENABLE_PUSH, 0), (setting::INITIAL_WINDOW_SIZE, WINDOW)];
             self.out.bytes.extend_from_slice(frame::PREFACE);
-            frame::put_head(6 * settings.len(), kind::SETTINGS, 0, 0, &mut self.out.bytes);
+            frame::put_header(6 * settings.len(), kind::SETTINGS, 0, 0, &mut self.out.bytes);
             for (name, value) in settings {
                 self.out.bytes.extend_from_slice(&name.to_be_bytes());
                 self.out.bytes.extend_from_slice(&value.to_be_bytes());
             }
-            frame::put_number(kind::WINDOW_UPDATE, 0, WINDOW - FIRST_WINDOW, &mut self.out.bytes);
+            frame::put_number(kind::WINDOW_UPDATE, 0, WINDOW - INITIAL_WINDOW, &mut self.out.bytes);
             self.flush(stream)?;
         }
         let result = self.receive(stream, inbox, Readiness::End, &mut Vec::new());
         match (result, self.phase) {
-            (_, Phase::Leaving(code)) => {
+            (_, Phase::GoingAway(code)) => {
                 Err(io::Error::other(format!("the server takes no requests: GOAWAY {code}")))
             }
-            (Ok(()), phase) => Ok(phase == Phase::Talking),
+            (Ok(()), phase) => Ok(phase == Phase::Ready),
             (Err(Failure::Closed), _) => {
                 Err(io::Error::other("closed before a word of HTTP/2: it may not be spoken there"))
             }
@@ -150,7 +154,9 @@ impl Http2 {
 
     pub fn room(&self) -> usize {
         match self.phase {
-            Phase::Talking => (self.streams.min(self.peer.streams) as usize).saturating_sub(self.open.len()),
+            Phase::Ready => {
+                (self.max_streams.min(self.peer.max_streams) as usize).saturating_sub(self.open.len())
+            }
             _ => 0,
         }
     }
@@ -159,36 +165,37 @@ impl Http2 {
     pub fn send(
         &mut self,
         request: &mut RequestWriter,
-        who: &RenderContext<'_>,
+        context: &RenderContext<'_>,
         cookies: &[u8],
         exchange: u32,
         content: bool,
     ) {
-        let stream = self.next;
-        self.next += 2;
-        if self.next > MOST {
+        let stream = self.next_stream;
+        self.next_stream += 2;
+        if self.next_stream > MAX_U31 {
             // The stream numbers are used up; the connection ends after what it carries.
-            self.phase = Phase::Leaving(ErrorCode::NO_ERROR);
+            self.phase = Phase::GoingAway(ErrorCode::NO_ERROR);
         }
-        let mut open = OpenStream::new(exchange, request.is_head(), content, i64::from(self.peer.window));
-        let body = request.body(who);
-        let ends = body.is_empty();
-        if !ends {
+        let mut open =
+            OpenStream::new(exchange, request.is_head(), content, i64::from(self.peer.initial_window));
+        let body = request.body(context);
+        let end_stream = body.is_empty();
+        if !end_stream {
             open.body = Some((body.clone(), 0));
-            open.queued = true;
+            open.upload_queued = true;
             self.uploads.push_back(stream);
         }
         let start = self.out.bytes.len();
-        self.out.bytes.extend_from_slice(&[0; frame::HEAD]);
-        request.write_header_block(who, cookies, &mut self.memory, &mut self.out.bytes);
-        frame::finish_headers(&mut self.out.bytes, start, stream, ends, self.peer.payload);
+        self.out.bytes.extend_from_slice(&[0; frame::HEADER_SIZE]);
+        request.write_header_block(context, cookies, &mut self.encoder_table, &mut self.out.bytes);
+        frame::finish_headers(&mut self.out.bytes, start, stream, end_stream, self.peer.max_payload);
         self.open.insert(stream, open);
     }
 
     /// Writes as much as the socket accepts: once per turn of the loop, so that all requests of a turn go out
     /// in one system call.
     pub fn flush(&mut self, stream: &mut Stream) -> io::Result<()> {
-        self.urgent = false;
+        self.flush_now = false;
         loop {
             self.upload();
             self.blocked = !self.out.flush(stream)?;
@@ -206,17 +213,17 @@ impl Http2 {
         &mut self,
         stream: &mut Stream,
         inbox: &mut ReadBuffer,
-        news: Readiness,
-        told: &mut Vec<Completion>,
+        readiness: Readiness,
+        completions: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // A server that accepts no more may have said why, and what it has not processed.
         let refused = self.blocked && self.flush(stream).is_err();
-        let heard = read_available(stream, inbox, news, refused, |stream, bytes, received_ns| {
-            let teller = CompletionSink { told: &mut *told, received_ns };
-            self.handle_bytes(bytes, teller).map_err(|broken| self.fail_connection(broken, bytes, stream))
+        let result = read_available(stream, inbox, readiness, refused, |stream, bytes, received_ns| {
+            let sink = CompletionSink { completions: &mut *completions, received_ns };
+            self.handle_bytes(bytes, sink).map_err(|broken| self.fail_connection(broken, bytes, stream))
         });
-        match heard {
-            Ok(()) if self.urgent && self.flush(stream).is_err() => Err(self.closed()),
+        match result {
+            Ok(()) if self.flush_now && self.flush(stream).is_err() => Err(self.closed()),
             Ok(()) if !self.is_left() => Ok(()),
             Ok(()) | Err(Failure::Closed) => Err(self.closed()),
             broken => broken,
@@ -239,7 +246,7 @@ impl Http2 {
 
     /// Whether the connection is of no more use.
     fn is_left(&self) -> bool {
-        matches!(self.phase, Phase::Leaving(_)) && self.open.len() == 0
+        matches!(self.phase, Phase::GoingAway(_)) && self.open.len() == 0
     }
 
     pub fn is_idle(&self) -> bool {
@@ -249,7 +256,10 @@ impl Http2 {
     /// Calls `each` with every exchange not yet reported, and how far the server is known to have handled it.
     pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
         for open in self.open.iter() {
-            each(open.exchange, if open.heard { ServerHandling::Answered } else { ServerHandling::Unknown });
+            each(
+                open.exchange,
+                if open.answer_begun { ServerHandling::Answered } else { ServerHandling::Unknown },
+            );
         }
     }
 
@@ -261,14 +271,14 @@ impl Http2 {
     /// Why a connection that the server has closed ended.
     fn closed(&self) -> Failure {
         match self.phase {
-            Phase::Leaving(code) if code != ErrorCode::NO_ERROR => Failure::Reset(format!("GOAWAY {code}")),
+            Phase::GoingAway(code) if code != ErrorCode::NO_ERROR => Failure::Reset(format!("GOAWAY {code}")),
             _ => Failure::Closed,
         }
     }
 
     fn fail_connection(&mut self, broken: ConnectionError, bytes: &[u8], stream: &mut Stream) -> Failure {
-        let new = self.phase == Phase::Greeted;
-        frame::put_head(8, kind::GOAWAY, 0, 0, &mut self.out.bytes);
+        let new = self.phase == Phase::PrefaceSent;
+        frame::put_header(8, kind::GOAWAY, 0, 0, &mut self.out.bytes);
         self.out.bytes.extend_from_slice(&0_u32.to_be_bytes());
         self.out.bytes.extend_from_slice(&broken.code.0.to_be_bytes());
         self.uploads.clear();

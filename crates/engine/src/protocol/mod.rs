@@ -49,7 +49,7 @@ pub(crate) struct Completion {
     /// When the kernel received its last byte, on the monotonic clock; zero if unknown.
     pub received_ns: u64,
     /// How far the server is known to have handled it.
-    pub touch: ServerHandling,
+    pub handling: ServerHandling,
 }
 
 /// How far the server is known to have handled a request: decides whether it may be resent.
@@ -62,7 +62,7 @@ pub(crate) enum ServerHandling {
     /// Not at all: it has refused this stream (RFC 9113 section 8.7).
     Refused,
     /// Not at all: it leaves without error, and has said that it did not process this stream.
-    Left,
+    GoingAway,
 }
 
 pub(crate) enum Protocol {
@@ -91,9 +91,9 @@ pub(crate) enum Readiness {
 fn read_available(
     stream: &mut Stream,
     inbox: &mut ReadBuffer,
-    news: Readiness,
+    readiness: Readiness,
     refused: bool,
-    mut hear: impl FnMut(&mut Stream, &[u8], u64) -> Result<(), Failure>,
+    mut handle: impl FnMut(&mut Stream, &[u8], u64) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     loop {
         let count = match stream.read(inbox) {
@@ -101,11 +101,11 @@ fn read_available(
             Ok(None) if !refused => return Ok(()),
             Ok(None) | Err(_) => return Err(Failure::Closed),
         };
-        hear(stream, &inbox.buffer[..count], inbox.received_ns)?;
+        handle(stream, &inbox.buffer[..count], inbox.received_ns)?;
         if count == 0 {
             return Err(Failure::Closed);
         }
-        if stream.is_emptied(count, inbox) && news == Readiness::Bytes && !refused {
+        if stream.is_emptied(count, inbox) && readiness == Readiness::Bytes && !refused {
             return Ok(());
         }
     }
@@ -129,8 +129,8 @@ impl Protocol {
         match self {
             Self::Undecided => Ok(false),
             Self::Http1(_) => Ok(true),
-            Self::Http2(talk) => talk.continue_handshake(stream, inbox),
-            Self::Sql(talk) => talk.continue_login(endpoint.tls.as_ref(), stream, inbox),
+            Self::Http2(connection) => connection.continue_handshake(stream, inbox),
+            Self::Sql(connection) => connection.continue_login(endpoint.tls.as_ref(), stream, inbox),
         }
     }
 
@@ -161,16 +161,16 @@ impl Protocol {
 
     /// Whether the peer closes it without having announced that.
     pub fn is_closed_silently(&self) -> bool {
-        matches!(self, Self::Http1(talk) if !talk.closes)
+        matches!(self, Self::Http1(connection) if !connection.closes)
     }
 
     /// How many more requests may be sent now.
     pub fn room(&self) -> usize {
         match self {
             Self::Undecided => 0,
-            Self::Http1(talk) => talk.room(),
-            Self::Http2(talk) => talk.room(),
-            Self::Sql(talk) => talk.room(),
+            Self::Http1(connection) => connection.room(),
+            Self::Http2(connection) => connection.room(),
+            Self::Sql(connection) => connection.room(),
         }
     }
 
@@ -179,21 +179,21 @@ impl Protocol {
     pub fn send(
         &mut self,
         stream: &mut Stream,
-        words: &mut PreparedRequest,
-        who: &RenderContext<'_>,
+        request: &mut PreparedRequest,
+        context: &RenderContext<'_>,
         cookies: &[u8],
         exchange: u32,
     ) -> io::Result<()> {
-        match (self, words) {
-            (Self::Http1(talk), PreparedRequest::Http(words)) => {
-                talk.send(stream, &mut words.one, who, cookies, exchange, words.content)
+        match (self, request) {
+            (Self::Http1(connection), PreparedRequest::Http(http)) => {
+                connection.send(stream, &mut http.http1, context, cookies, exchange, http.content)
             }
-            (Self::Http2(talk), PreparedRequest::Http(words)) => {
-                talk.send(&mut words.two, who, cookies, exchange, words.content);
+            (Self::Http2(connection), PreparedRequest::Http(http)) => {
+                connection.send(&mut http.http2, context, cookies, exchange, http.content);
                 Ok(())
             }
-            (Self::Sql(talk), PreparedRequest::Sql { statement, content }) => {
-                talk.send(stream, statement, who, exchange, *content)
+            (Self::Sql(connection), PreparedRequest::Sql { statement, content }) => {
+                connection.send(stream, statement, context, exchange, *content)
             }
             _ => unreachable!("a connection that is not made has no room, and a plan speaks one language"),
         }
@@ -211,7 +211,7 @@ impl Protocol {
     pub fn flush(&mut self, stream: &mut Stream) -> io::Result<()> {
         match self {
             Self::Undecided | Self::Http1(_) | Self::Sql(_) => Ok(()),
-            Self::Http2(talk) => talk.flush(stream),
+            Self::Http2(connection) => connection.flush(stream),
         }
     }
 
@@ -221,14 +221,14 @@ impl Protocol {
         &mut self,
         stream: &mut Stream,
         inbox: &mut ReadBuffer,
-        news: Readiness,
-        told: &mut Vec<Completion>,
+        readiness: Readiness,
+        completions: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         match self {
             Self::Undecided => Ok(()),
-            Self::Http1(talk) => talk.receive(stream, inbox, news, told),
-            Self::Http2(talk) => talk.receive(stream, inbox, news, told),
-            Self::Sql(talk) => talk.receive(stream, inbox, news, told),
+            Self::Http1(connection) => connection.receive(stream, inbox, readiness, completions),
+            Self::Http2(connection) => connection.receive(stream, inbox, readiness, completions),
+            Self::Sql(connection) => connection.receive(stream, inbox, readiness, completions),
         }
     }
 
@@ -236,9 +236,9 @@ impl Protocol {
     pub fn wants_write(&self, stream: &Stream) -> bool {
         let waits = match self {
             Self::Undecided => false,
-            Self::Http1(talk) => talk.wants_write(),
-            Self::Http2(talk) => talk.wants_write(),
-            Self::Sql(talk) => talk.wants_write(),
+            Self::Http1(connection) => connection.wants_write(),
+            Self::Http2(connection) => connection.wants_write(),
+            Self::Sql(connection) => connection.wants_write(),
         };
         waits || stream.holds_back()
     }
@@ -247,8 +247,8 @@ impl Protocol {
     pub fn cancel(&mut self, exchange: u32) -> bool {
         match self {
             Self::Undecided | Self::Http1(_) => false,
-            Self::Http2(talk) => talk.cancel(exchange),
-            Self::Sql(talk) => talk.cancel(exchange),
+            Self::Http2(connection) => connection.cancel(exchange),
+            Self::Sql(connection) => connection.cancel(exchange),
         }
     }
 
@@ -256,15 +256,15 @@ impl Protocol {
     pub fn is_idle(&self) -> bool {
         match self {
             Self::Undecided | Self::Sql(_) => false,
-            Self::Http1(talk) => talk.is_idle(),
-            Self::Http2(talk) => talk.is_idle(),
+            Self::Http1(connection) => connection.is_idle(),
+            Self::Http2(connection) => connection.is_idle(),
         }
     }
 
     /// After how long idle the server closes it, if it has said so.
     pub fn idle_limit(&self) -> Option<Nanos> {
         match self {
-            Self::Http1(talk) => talk.idle_limit(),
+            Self::Http1(connection) => connection.idle_limit(),
             // HTTP/2 cannot express it.
             Self::Undecided | Self::Http2(_) | Self::Sql(_) => None,
         }
@@ -275,9 +275,9 @@ impl Protocol {
     pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
         match self {
             Self::Undecided => {}
-            Self::Http1(talk) => talk.each_open(each),
-            Self::Http2(talk) => talk.each_open(each),
-            Self::Sql(talk) => talk.each_open(each),
+            Self::Http1(connection) => connection.each_open(each),
+            Self::Http2(connection) => connection.each_open(each),
+            Self::Sql(connection) => connection.each_open(each),
         }
     }
 }

@@ -14,8 +14,8 @@ pub(crate) enum PreparedRequest {
 
 /// A request for either HTTP version.
 pub(crate) struct PreparedHttp {
-    pub(super) one: http1_request::RequestWriter,
-    pub(super) two: http2::RequestWriter,
+    pub(super) http1: http1_request::RequestWriter,
+    pub(super) http2: http2::RequestWriter,
     /// Whether headers and body of the answer are wanted.
     pub(super) content: bool,
 }
@@ -23,9 +23,9 @@ pub(crate) struct PreparedHttp {
 impl PreparedRequest {
     /// For requests to `authority`, with or without TLS.
     pub fn http(request: &Request, authority: &str, tls: bool, content: bool) -> Self {
-        let one = http1_request::RequestWriter::new(request, authority);
-        let two = http2::RequestWriter::new(request, authority, tls);
-        Self::Http(Box::new(PreparedHttp { one, two, content }))
+        let http1 = http1_request::RequestWriter::new(request, authority);
+        let http2 = http2::RequestWriter::new(request, authority, tls);
+        Self::Http(Box::new(PreparedHttp { http1, http2, content }))
     }
 
     /// For a statement that every session prepares as number `number`.
@@ -36,16 +36,16 @@ impl PreparedRequest {
     /// Keeps headers and body of every answer from now on.
     pub fn want_content(&mut self) {
         match self {
-            Self::Http(words) => words.content = true,
+            Self::Http(http) => http.content = true,
             Self::Sql { content, .. } => *content = true,
         }
     }
 
     /// What this arrival sends, for display.
-    pub fn preview(&mut self, who: &RenderContext<'_>, cookies: &[u8]) -> Vec<u8> {
+    pub fn preview(&mut self, context: &RenderContext<'_>, cookies: &[u8]) -> Vec<u8> {
         match self {
-            Self::Http(words) => words.one.encode(who, cookies).to_vec(),
-            Self::Sql { statement, .. } => statement.preview(who),
+            Self::Http(http) => http.http1.encode(context, cookies).to_vec(),
+            Self::Sql { statement, .. } => statement.preview(context),
         }
     }
 }

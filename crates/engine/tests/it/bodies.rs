@@ -45,7 +45,7 @@ fn run(job: &EngineConfig, requests: u64) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
     let offer = OfferedLoad::Closed { connections: 1, requests: Some(requests), duration: None };
     let total =
-        engine.run_trial(&offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
+        engine.run_trial(&offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue).total;
     assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
     total
 }

@@ -57,8 +57,8 @@ fn run_until(engine: &mut Engine, count: u64, drain: Nanos, enough: impl Fn() ->
         summed.resize_with(slice.parts.len().max(summed.len()), StepSlice::default);
         summed.iter_mut().zip(&slice.parts).for_each(|(sum, part)| sum.merge(part));
     };
-    let mut wish = |_: &Slice, _| if enough() { LoadCommand::Stop } else { LoadCommand::GoOn };
-    let total = engine.run_trial(&load, drain, &mut |_| {}, &mut each, &mut wish).total;
+    let mut next_command = |_: &Slice, _| if enough() { LoadCommand::Stop } else { LoadCommand::Continue };
+    let total = engine.run_trial(&load, drain, &mut |_| {}, &mut each, &mut next_command).total;
     engine.settle(Nanos::from_secs(10), &|| false).expect("everything is answered");
     assert_eq!((total.due, total.outcomes.total()), (count, count), "every arrival has one outcome");
     assert_eq!(total.parts, summed, "the seconds add up to the trial");

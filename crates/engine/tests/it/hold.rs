@@ -25,18 +25,18 @@ struct ServerConnections {
 fn serve(room: usize, few: u64) -> (u16, Arc<ServerConnections>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
-    let seen = Arc::new(ServerConnections::default());
-    let mine = Arc::clone(&seen);
+    let connections = Arc::new(ServerConnections::default());
+    let shared = Arc::clone(&connections);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let (seen, Ok(stream)) = (Arc::clone(&mine), stream) else { return };
-            if seen.open.load(Ordering::SeqCst) >= room {
+            let (connections, Ok(stream)) = (Arc::clone(&shared), stream) else { return };
+            if connections.open.load(Ordering::SeqCst) >= room {
                 continue;
             }
-            seen.open.fetch_add(1, Ordering::SeqCst);
+            connections.open.fetch_add(1, Ordering::SeqCst);
             std::thread::spawn(move || {
                 let number = {
-                    let mut requests = seen.requests.lock().expect("nobody panics");
+                    let mut requests = connections.requests.lock().expect("nobody panics");
                     requests.push(0);
                     requests.len() - 1
                 };
@@ -46,18 +46,18 @@ fn serve(room: usize, few: u64) -> (u16, Arc<ServerConnections>) {
                     if line == "\r\n" {
                         left -= 1;
                         let close = if left == 0 { "Connection: close\r\n" } else { "" };
-                        seen.requests.lock().expect("nobody panics")[number] += 1;
+                        connections.requests.lock().expect("nobody panics")[number] += 1;
                         if write!(stream, "HTTP/1.1 200 OK\r\n{close}Content-Length: 2\r\n\r\nok").is_err() {
                             break;
                         }
                     }
                     line.clear();
                 }
-                seen.open.fetch_sub(1, Ordering::SeqCst);
+                connections.open.fetch_sub(1, Ordering::SeqCst);
             });
         }
     });
-    (port, seen)
+    (port, connections)
 }
 
 fn engine(port: u16) -> Engine {
@@ -68,8 +68,8 @@ fn engine(port: u16) -> Engine {
 
 fn offer(engine: &mut Engine, rate: f64, time: Nanos) -> record::Slice {
     let load = OfferedLoad::Open(Schedule::constant(Rate(rate), time));
-    let counted =
-        engine.run_trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted = engine
+        .run_trial(&load, Nanos::from_secs(2), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     engine.settle(Nanos::from_secs(2), &|| false).expect("everything is answered");
     counted.total
 }
@@ -86,24 +86,24 @@ fn becomes(truth: impl Fn() -> bool) -> bool {
 
 #[test]
 fn so_many_stand_and_each_is_asked_in_its_turn() {
-    let (port, seen) = serve(usize::MAX, u64::MAX);
+    let (port, connections) = serve(usize::MAX, u64::MAX);
     let mut engine = engine(port);
     assert_eq!(engine.hold(200, &|| false), HeldConnections { open: 200, ..HeldConnections::default() });
-    assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 200));
+    assert!(becomes(|| connections.open.load(Ordering::SeqCst) == 200));
     let total = offer(&mut engine, 600.0, Nanos::from_secs(1));
     assert_eq!((total.due, total.outcomes.ok, total.connections, total.connects), (600, 600, 200, 0));
     // Three each, except where one was still busy when its turn came.
-    let requests = seen.requests.lock().expect("nobody panics").clone();
+    let requests = connections.requests.lock().expect("nobody panics").clone();
     let even = requests.iter().filter(|count| **count == 3).count();
     assert!(even >= 180 && requests.iter().all(|count| (1..=5).contains(count)), "{requests:?}");
     // Fewer, and more again.
     assert_eq!(engine.hold(50, &|| false).open, 50);
-    assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 50));
+    assert!(becomes(|| connections.open.load(Ordering::SeqCst) == 50));
     assert_eq!(engine.hold(60, &|| false).open, 60);
     assert_eq!(offer(&mut engine, 100.0, Nanos::from_millis(500)).connections, 60);
     // Released, they are made on demand.
     engine.release();
-    assert!(becomes(|| seen.open.load(Ordering::SeqCst) == 0));
+    assert!(becomes(|| connections.open.load(Ordering::SeqCst) == 0));
     let total = offer(&mut engine, 100.0, Nanos::from_millis(500));
     assert_eq!(total.outcomes.ok, 50);
     assert!(total.connections < 10, "{} for one request at a time", total.connections);
@@ -121,13 +121,13 @@ fn what_the_target_closes_is_not_made_again() {
 
 #[test]
 fn what_it_closes_behind_an_answer_is() {
-    let (port, seen) = serve(usize::MAX, 2);
+    let (port, connections) = serve(usize::MAX, 2);
     let mut engine = engine(port);
     assert_eq!(engine.hold(20, &|| false).open, 20);
     let total = offer(&mut engine, 200.0, Nanos::from_secs(1));
     assert_eq!((total.outcomes.ok, total.connections), (200, 20));
     assert!(total.connects >= 80, "{} were made anew", total.connects);
-    let requests = seen.requests.lock().expect("nobody panics").clone();
+    let requests = connections.requests.lock().expect("nobody panics").clone();
     assert!(requests.iter().all(|count| *count <= 2));
 }
 
@@ -187,7 +187,8 @@ fn those_that_are_done_give_way_to_those_that_wait() {
     let mut engine = engine(serve_two());
     let load = OfferedLoad::Open(Schedule::constant(Rate(2_000.0), Nanos::from_millis(4)));
     let drain = Nanos::from_millis(10);
-    let total = engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
+    let total =
+        engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue).total;
     assert_eq!((total.due, total.outcomes.unfinished), (8, 8));
     let took = engine.settle(Nanos::from_secs(5), &|| false).expect("all are served, two by two");
     assert!(took > Nanos::from_secs(1), "{took}: before that they might have ended by themselves");
@@ -204,7 +205,7 @@ fn who_waits_for_a_place_has_it_while_the_load_lasts() {
         |millis, rate| Stage { duration: Nanos::from_millis(millis), from: Rate(rate), to: Rate(rate) };
     let load = OfferedLoad::Open(Schedule::new(&[stage(20, 400.0), stage(2_000, 10.0)], Arrivals::Even, 1));
     let drain = Nanos::from_millis(10);
-    let counted = engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted = engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     let total = counted.total;
     assert_eq!((total.due, total.outcomes.ok), (28, 28), "{:?}", total.outcomes);
     assert_eq!(counted.members[0].places, Some(2));
@@ -235,7 +236,7 @@ fn who_accepts_late_has_places_for_all() {
         |millis, rate| Stage { duration: Nanos::from_millis(millis), from: Rate(rate), to: Rate(rate) };
     let load = OfferedLoad::Open(Schedule::new(&[stage(20, 400.0), stage(1_000, 50.0)], Arrivals::Even, 1));
     let drain = Nanos::from_millis(100);
-    let counted = engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted = engine.run_trial(&load, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     assert_eq!((counted.total.due, counted.total.outcomes.ok), (58, 58), "{:?}", counted.total.outcomes);
     assert_eq!(counted.members[0].places, None);
     assert_eq!(ended.load(Ordering::SeqCst), 0, "nobody gave way");

@@ -36,7 +36,7 @@ fn job(url: &str, http: HttpVersion, streams: u32, path: &str, timeout: Nanos) -
 fn trial(job: &EngineConfig, offer: &OfferedLoad) -> Slice {
     let mut engine = Engine::start(job).expect("starts");
     let total =
-        engine.run_trial(offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
+        engine.run_trial(offer, TIMEOUT, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue).total;
     assert_eq!(total.outcomes.total(), total.due, "every arrival has an outcome");
     total
 }
@@ -104,12 +104,12 @@ fn server(manner: ServerBehaviour, streams: u32) -> (SocketAddr, Arc<[AtomicU64;
     let address = listener.local_addr().expect("it is bound");
     listener.set_nonblocking(true).expect("it is ours");
     let counts = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
-    let seen = counts.clone();
+    let shared = counts.clone();
     let serve = async move {
         let listener = tokio::net::TcpListener::from_std(listener).expect("it is non-blocking");
         while let Ok((stream, _)) = listener.accept().await {
-            seen[0].fetch_add(1, Ordering::SeqCst);
-            tokio::spawn(converse(stream, manner, streams, seen.clone()));
+            shared[0].fetch_add(1, Ordering::SeqCst);
+            tokio::spawn(converse(stream, manner, streams, shared.clone()));
         }
     };
     std::thread::spawn(move || {
@@ -123,7 +123,7 @@ async fn converse(
     stream: tokio::net::TcpStream,
     manner: ServerBehaviour,
     streams: u32,
-    seen: Arc<[AtomicU64; 2]>,
+    counts: Arc<[AtomicU64; 2]>,
 ) {
     let mut builder = h2::server::Builder::new();
     let Ok(mut connection) = builder.max_concurrent_streams(streams).handshake::<_, Bytes>(stream).await
@@ -132,7 +132,7 @@ async fn converse(
     };
     let mut forgotten = Vec::new();
     while let Some(Ok((request, mut respond))) = connection.accept().await {
-        let number = seen[1].fetch_add(1, Ordering::SeqCst) + 1;
+        let number = counts[1].fetch_add(1, Ordering::SeqCst) + 1;
         let odd = request.uri().path() == "/7";
         match manner {
             ServerBehaviour::Refuse if odd => respond.send_reset(Reason::REFUSED_STREAM),
@@ -166,10 +166,10 @@ fn call(respond: &mut h2::server::SendResponse<Bytes>, unknown: bool) -> Result<
 
 /// The result of this offer, and the connections and requests that the server saw.
 fn against(manner: ServerBehaviour, streams: u32, offer: &OfferedLoad, timeout: Nanos) -> (Slice, u64, u64) {
-    let (address, seen) = server(manner, streams);
+    let (address, counts) = server(manner, streams);
     let job = job(&format!("http://{address}/"), HttpVersion::Two, 16, "/{0..9}", timeout);
     let total = trial(&job, offer);
-    (total, seen[0].load(Ordering::SeqCst), seen[1].load(Ordering::SeqCst))
+    (total, counts[0].load(Ordering::SeqCst), counts[1].load(Ordering::SeqCst))
 }
 
 #[test]
@@ -221,11 +221,11 @@ fn a_stream_that_times_out_does_not_end_the_others() {
 
 #[test]
 fn connections_that_break_take_with_them_what_they_carry() {
-    let (address, seen) = server(ServerBehaviour::Vanish, 100);
+    let (address, counts) = server(ServerBehaviour::Vanish, 100);
     let mut job = job(&format!("http://{address}/"), HttpVersion::Two, 16, "/{0..9}", TIMEOUT);
     job.generator.resend = false;
     let total = trial(&job, &closed(1, 3000));
-    let (connections, requests) = (seen[0].load(Ordering::SeqCst), seen[1].load(Ordering::SeqCst));
+    let (connections, requests) = (counts[0].load(Ordering::SeqCst), counts[1].load(Ordering::SeqCst));
     let failed = total.outcomes.failed;
     assert_eq!((total.outcomes.ok + failed, total.resent), (3000, 0), "{:?}", total.failures);
     assert!(total.failures.keys().all(|why| matches!(why, Failure::Dropped(_) | Failure::Closed)));
@@ -235,12 +235,12 @@ fn connections_that_break_take_with_them_what_they_carry() {
 /// With one stream at a time, so that none is cut off twice, nor on a connection that has not answered.
 #[test]
 fn what_a_broken_connection_carried_is_sent_again() {
-    let (address, seen) = server(ServerBehaviour::Vanish, 1);
+    let (address, counts) = server(ServerBehaviour::Vanish, 1);
     let url = format!("http://{address}/");
     let mut job = job(&url, HttpVersion::Two, 1, "/{0..9}", TIMEOUT);
     let total = trial(&job, &closed(1, 988));
     assert_eq!((total.outcomes.ok, total.resent), (988, 9), "{:?}", total.failures);
-    assert_eq!(seen[1].load(Ordering::SeqCst), 997);
+    assert_eq!(counts[1].load(Ordering::SeqCst), 997);
     let plan::Payload::Http(request) = &mut job.flows[0].steps[0].ask else { panic!("it is HTTP") };
     request.method = "POST".to_owned();
     let total = trial(&job, &closed(1, 1000));
@@ -255,7 +255,7 @@ fn leaves_with_one_untouched() -> (SocketAddr, Arc<[AtomicU64; 2]>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     let counts = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
-    let seen = counts.clone();
+    let shared = counts.clone();
     let serve = move |mut stream: std::net::TcpStream| -> std::io::Result<()> {
         stream.read_exact(&mut [0; 24])?;
         stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])?;
@@ -269,7 +269,7 @@ fn leaves_with_one_untouched() -> (SocketAddr, Arc<[AtomicU64; 2]>) {
                 stream.write_all(&[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0])?;
                 for number in [1, 3] {
                     stream.write_all(&[0, 0, 1, 1, 5, 0, 0, 0, number, 0x88])?;
-                    seen[0].fetch_add(1, Ordering::SeqCst);
+                    shared[0].fetch_add(1, Ordering::SeqCst);
                 }
             }
         }
@@ -288,7 +288,7 @@ fn leaves_with_one_untouched() -> (SocketAddr, Arc<[AtomicU64; 2]>) {
 /// What a server says that it has not processed is resent, whatever its method.
 #[test]
 fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
-    let (address, seen) = leaves_with_one_untouched();
+    let (address, counts) = leaves_with_one_untouched();
     // The last ones, too few to be answered, are unfinished, even where a silence at the end is waited for.
     let patience = TIMEOUT * 4;
     let mut job = job(&format!("http://{address}/"), HttpVersion::Two, 3, "/", patience);
@@ -298,10 +298,12 @@ fn what_a_leaving_server_has_not_looked_at_is_sent_again() {
         OfferedLoad::Closed { connections: 1, requests: None, duration: Some(Nanos::from_millis(500)) };
     let mut engine = Engine::start(&job).expect("starts");
     let total = engine
-        .run_trial(&load, Nanos::from_millis(300), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        .run_trial(&load, Nanos::from_millis(300), &mut |_| {}, &mut |_| {}, &mut |_, _| {
+            LoadCommand::Continue
+        })
         .total;
     assert_eq!((total.outcomes.failed, total.outcomes.timeout), (0, 0), "{:?}", total.failures);
-    let [answers, connections] = [0, 1].map(|at| seen[at].load(Ordering::SeqCst));
+    let [answers, connections] = [0, 1].map(|at| counts[at].load(Ordering::SeqCst));
     assert!(total.outcomes.ok >= 20 && total.outcomes.ok == answers, "{} of {answers}", total.outcomes.ok);
     assert!(
         total.resent + 2 >= connections && total.resent <= connections,

@@ -13,6 +13,6 @@ mod truths;
 /// The machine's hiccups only add to what is measured: one quiet try of three is enough, and a wrong engine
 /// never has one. Counts are asserted in every try.
 fn once_quiet(measure: impl Fn() -> Result<(), String>) {
-    let off: Vec<String> = (0..3).map_while(|_| measure().err()).collect();
-    assert!(off.len() < 3, "{off:?}");
+    let failures: Vec<String> = (0..3).map_while(|_| measure().err()).collect();
+    assert!(failures.len() < 3, "{failures:?}");
 }

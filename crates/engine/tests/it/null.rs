@@ -26,7 +26,7 @@ fn every_arrival_is_accounted_for_by_any_number_of_loops() {
                 Nanos::from_millis(100),
                 &mut |_| {},
                 &mut |slice| slices.push(slice.clone()),
-                &mut |_, _| LoadCommand::GoOn,
+                &mut |_, _| LoadCommand::Continue,
             );
             engine.settle(Nanos::from_secs(1), &|| false).expect("nothing is open");
             let total = counted.total;
@@ -49,7 +49,7 @@ fn poisson_arrivals_are_all_sent() {
     let mut engine = Engine::start(&job(vec![])).expect("starts");
     let counted =
         engine.run_trial(&OfferedLoad::Open(schedule), Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| {
-            LoadCommand::GoOn
+            LoadCommand::Continue
         });
     assert_eq!(counted.total.outcomes.ok, expected);
 }
@@ -61,7 +61,7 @@ fn a_load_can_be_stopped_early() {
     let counted =
         engine.run_trial(&open(1000.0, 60_000), Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| {
             asked += 1;
-            if asked > 10 { LoadCommand::Stop } else { LoadCommand::GoOn }
+            if asked > 10 { LoadCommand::Stop } else { LoadCommand::Continue }
         });
     assert!(counted.loaded < Nanos::from_secs(30), "{}", counted.loaded);
     assert!(counted.total.due > 0 && counted.total.due == counted.total.outcomes.total());
@@ -72,12 +72,13 @@ fn a_closed_loop_makes_the_count_asked_for() {
     let mut engine = Engine::start(&job(vec![0, 0])).expect("starts");
     let offer = OfferedLoad::Closed { connections: 5, requests: Some(10_001), duration: None };
     let counted =
-        engine.run_trial(&offer, Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+        engine.run_trial(&offer, Nanos::ZERO, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     assert_eq!((counted.total.due, counted.total.outcomes.ok), (10_001, 10_001));
     let offer =
         OfferedLoad::Closed { connections: 3, requests: None, duration: Some(Nanos::from_millis(300)) };
-    let counted = engine
-        .run_trial(&offer, Nanos::from_millis(100), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted = engine.run_trial(&offer, Nanos::from_millis(100), &mut |_| {}, &mut |_| {}, &mut |_, _| {
+        LoadCommand::Continue
+    });
     assert_eq!(counted.loaded, Nanos::from_millis(300));
     assert!(counted.total.outcomes.ok > 3 && counted.total.due == counted.total.outcomes.ok);
 }

@@ -45,19 +45,19 @@ fn together_they_send_what_one_would_have_sent() {
                     start_ns,
                     first_number: 1000,
                     loops,
-                    of: 4,
+                    total_loops: 4,
                     stop_at: &Cell::new(Nanos::ZERO),
                 };
-                engine.run_part(&poisson(), &part, MS * 5000, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+                engine.run_part(&poisson(), &part, MS * 5000, &mut |_| {}, &mut |_, _| LoadCommand::Continue)
             })
         });
         counts.extend(made.map(|made| made.join().expect("both are made").total.due));
     });
-    let mut heard: Vec<u64> =
-        server.requests().iter().map(|heard| heard.path[1..].parse().expect("a number")).collect();
-    heard.sort_unstable();
+    let mut received: Vec<u64> =
+        server.requests().iter().map(|request| request.path[1..].parse().expect("a number")).collect();
+    received.sort_unstable();
     let due: Vec<u64> = schedule.arrivals(0, 1).map(|arrival| 1000 + arrival.number).collect();
-    assert_eq!(heard, due, "each number once, and no other");
+    assert_eq!(received, due, "each number once, and no other");
     assert_eq!(counts.iter().sum::<u64>(), due.len() as u64);
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
 }
@@ -66,18 +66,19 @@ fn together_they_send_what_one_would_have_sent() {
 fn what_is_not_wanted_before_it_begins_does_not_begin() {
     let mut engine =
         Engine::start(&EngineConfig::plain(ResolvedTarget::null(), "/", MS * 5000)).expect("starts");
-    let (asked, stop_at) = (Cell::new(0), Cell::new(Nanos::ZERO));
-    let part = TrialPart { start_ns: ahead(), first_number: 0, loops: &[0], of: 1, stop_at: &stop_at };
-    let mut wish = |_: &Slice, _| {
-        asked.set(asked.get() + 1);
-        if asked.get() > 2 { LoadCommand::Stop } else { LoadCommand::GoOn }
+    let (calls, stop_at) = (Cell::new(0), Cell::new(Nanos::ZERO));
+    let part =
+        TrialPart { start_ns: ahead(), first_number: 0, loops: &[0], total_loops: 1, stop_at: &stop_at };
+    let mut next_command = |_: &Slice, _| {
+        calls.set(calls.get() + 1);
+        if calls.get() > 2 { LoadCommand::Stop } else { LoadCommand::Continue }
     };
-    let counted = engine.run_part(&poisson(), &part, MS * 100, &mut |_| {}, &mut wish);
+    let counted = engine.run_part(&poisson(), &part, MS * 100, &mut |_| {}, &mut next_command);
     assert_eq!((counted.total, counted.members.len()), (Slice::default(), 0));
     // And nothing is left of it: the next runs as usual.
     assert!(engine.settle(MS * 1000, &|| false).is_some());
     let counted =
-        engine.run_trial(&poisson(), MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+        engine.run_trial(&poisson(), MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     assert!(counted.total.due > 100 && counted.total.due == counted.total.outcomes.ok);
 }
 
@@ -87,12 +88,13 @@ fn all_end_at_the_moment_that_was_said() {
         Engine::start(&EngineConfig::plain(ResolvedTarget::null(), "/", MS * 5000)).expect("starts");
     let stop_at = Cell::new(MS * 400);
     let offer = OfferedLoad::Open(Schedule::constant(Rate(1000.0), MS * 60_000));
-    let part = TrialPart { start_ns: ahead(), first_number: 0, loops: &[1], of: 2, stop_at: &stop_at };
-    let mut wish = |so_far: &Slice, at: Nanos| {
+    let part =
+        TrialPart { start_ns: ahead(), first_number: 0, loops: &[1], total_loops: 2, stop_at: &stop_at };
+    let mut next_command = |so_far: &Slice, at: Nanos| {
         assert!(so_far.due < 1000);
-        if at > MS * 100 { LoadCommand::Stop } else { LoadCommand::GoOn }
+        if at > MS * 100 { LoadCommand::Stop } else { LoadCommand::Continue }
     };
-    let counted = engine.run_part(&offer, &part, MS * 100, &mut |_| {}, &mut wish);
+    let counted = engine.run_part(&offer, &part, MS * 100, &mut |_| {}, &mut next_command);
     // On a machine that froze all that time, it is as soon as possible.
     assert!(counted.loaded >= MS * 400, "{}", counted.loaded);
     assert_eq!(counted.total.due, counted.total.outcomes.total());

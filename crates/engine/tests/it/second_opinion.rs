@@ -265,7 +265,7 @@ fn torment(method: &str, act: ServerAction) -> ClientCounts {
     let mut engine = Engine::start(&job).expect("starts");
     let offer = OfferedLoad::Closed { connections: 2, requests: Some(requests), duration: None };
     let total = engine
-        .run_trial(&offer, Nanos::from_secs(6), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        .run_trial(&offer, Nanos::from_secs(6), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue)
         .total;
     assert_eq!((total.due, total.outcomes.total()), (requests, requests), "{total:?}");
     let complete: u64 = total.statuses.values().sum();
@@ -301,26 +301,26 @@ async fn hyper_once(method: &str, address: SocketAddr) -> hyper::Result<u16> {
 }
 
 /// What differs in these cases.
-fn off(cases: &[(&str, &str, ServerAction, Option<u16>)]) -> Vec<String> {
-    let mut off = Vec::new();
+fn disagreements(cases: &[(&str, &str, ServerAction, Option<u16>)]) -> Vec<String> {
+    let mut found = Vec::new();
     for (name, method, act, status) in cases {
         let truth = status.map_or(failed(requests(*act)), |status| answered(status, requests(*act)));
-        let (theirs, ours) = (hyper(method, *act), torment(method, *act));
-        if theirs != truth || ours != truth {
-            off.push(format!("{name}: hyper {theirs:?}, torment {ours:?}, the truth {truth:?}"));
+        let (by_hyper, by_torment) = (hyper(method, *act), torment(method, *act));
+        if by_hyper != truth || by_torment != truth {
+            found.push(format!("{name}: hyper {by_hyper:?}, torment {by_torment:?}, the truth {truth:?}"));
         }
     }
-    off
+    found
 }
 
 #[test]
 fn both_count_the_same() {
-    assert_eq!(off(SAME), Vec::<String>::new());
+    assert_eq!(disagreements(SAME), Vec::<String>::new());
 }
 
 #[test]
 fn a_connection_that_ends_with_an_answer_is_not_used_again() {
-    assert_eq!(off(ENDS_WITH_ANSWER), Vec::<String>::new());
+    assert_eq!(disagreements(ENDS_WITH_ANSWER), Vec::<String>::new());
 }
 
 #[test]

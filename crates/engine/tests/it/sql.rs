@@ -46,7 +46,9 @@ fn offer(job: &EngineConfig, rate: f64, time: Nanos, meanwhile: impl FnOnce() + 
     let load = OfferedLoad::Open(Schedule::constant(Rate(rate), time));
     let counted = std::thread::scope(|scope| {
         scope.spawn(meanwhile);
-        engine.run_trial(&load, Nanos::from_secs(20), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        engine.run_trial(&load, Nanos::from_secs(20), &mut |_| {}, &mut |_| {}, &mut |_, _| {
+            LoadCommand::Continue
+        })
     });
     engine.settle(Nanos::from_secs(20), &|| false).expect("everything is answered");
     assert_eq!(counted.total.outcomes.total(), counted.total.due, "every arrival has one outcome");

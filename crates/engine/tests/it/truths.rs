@@ -45,7 +45,7 @@ fn offered(job: &EngineConfig, rate: f64, time: Nanos) -> (Slice, Vec<Silence>) 
         Nanos::from_secs(6),
         &mut |_| {},
         &mut |slice| silences.extend(&slice.silences),
-        &mut |_, _| LoadCommand::GoOn,
+        &mut |_, _| LoadCommand::Continue,
     );
     assert_eq!(counted.total.outcomes.total(), counted.total.due, "every arrival has one outcome");
     engine.settle(Nanos::from_secs(6), &|| false).expect("everything is answered");
@@ -54,8 +54,8 @@ fn offered(job: &EngineConfig, rate: f64, time: Nanos) -> (Slice, Vec<Silence>) 
 
 fn near(found: Option<Nanos>, truth: Nanos, within: Nanos) -> Result<(), String> {
     let found = found.ok_or("nothing was recorded")?;
-    let off = (found - truth).max(truth - found);
-    if off <= within { Ok(()) } else { Err(format!("{found} instead of {truth} ± {within}")) }
+    let error = (found - truth).max(truth - found);
+    if error <= within { Ok(()) } else { Err(format!("{found} instead of {truth} ± {within}")) }
 }
 
 /// Connections take longer to make than requests to send. When one was made for each waiting request before
@@ -73,7 +73,7 @@ fn arrivals_are_taken_up_before_connections_are_made() {
         let mut engine = Engine::start(&job).expect("starts");
         let load = OfferedLoad::Open(Schedule::constant(Rate(100_000.0), MS * 3));
         let total =
-            engine.run_trial(&load, MS, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
+            engine.run_trial(&load, MS, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue).total;
         assert_eq!(total.due, 300);
         let late = total.pacing.quantile(0.5).ok_or("nothing was due")?;
         if late < MS / 4 { Ok(()) } else { Err(format!("{late} late, {} connections", total.connections)) }
@@ -142,7 +142,7 @@ fn a_silence_at_the_end_is_waited_for() {
         let mut silences: Vec<Silence> = Vec::new();
         let on_slice = &mut |slice: &Slice| silences.extend(&slice.silences);
         let outcomes = engine
-            .run_trial(&load, MS * 100, &mut |_| {}, on_slice, &mut |_, _| LoadCommand::GoOn)
+            .run_trial(&load, MS * 100, &mut |_| {}, on_slice, &mut |_, _| LoadCommand::Continue)
             .total
             .outcomes;
         engine.settle(Nanos::from_secs(9), &|| false).expect("everything is answered");
@@ -161,7 +161,7 @@ fn a_silence_at_the_end_is_waited_for() {
         let last = last.ok_or("none")?;
         match last.freed {
             None if outcomes.unfinished + outcomes.timeout > 90 => {
-                near(Some(last.to), MS * 1000 + record::WAITED_FOR, MS * 60)
+                near(Some(last.to), MS * 1000 + record::MAX_CATCH_UP, MS * 60)
             }
             _ => Err(format!("{outcomes:?}, {last:?}")),
         }
@@ -242,7 +242,7 @@ fn time_outs_are_counted_and_waited_for() {
         let mut engine = Engine::start(&job).expect("starts");
         let load = OfferedLoad::Open(Schedule::constant(Rate(50.0), Nanos::from_secs(1)));
         let counted =
-            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
         assert_eq!((counted.total.due, counted.total.outcomes.timeout), (50, 50));
         near(counted.total.response.quantile(0.5), MS * 300, MS * 10)
     });
@@ -254,11 +254,13 @@ fn what_is_open_at_the_end_is_unfinished() {
     let job = job(&service, "/delay?ms=1500");
     let mut engine = Engine::start(&job).expect("starts");
     let load = OfferedLoad::Open(Schedule::constant(Rate(100.0), Nanos::from_secs(1)));
-    let counted = engine.run_trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted =
+        engine.run_trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     assert_eq!((counted.total.due, counted.total.outcomes.unfinished), (100, 100));
     engine.settle(Nanos::from_secs(5), &|| false).expect("all is answered in the end");
     // The connections are still good.
-    let counted = engine.run_trial(&load, MS * 2000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted =
+        engine.run_trial(&load, MS * 2000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     assert_eq!((counted.total.outcomes.ok, counted.total.connects), (100, 0));
 }
 
@@ -284,7 +286,8 @@ fn a_target_that_goes_away_is_data() {
     assert!(error.contains("refuses connections"), "{error}");
     let mut engine = Engine::start(&job).expect("starts");
     let load = OfferedLoad::Open(Schedule::constant(Rate(200.0), Nanos::from_millis(500)));
-    let counted = engine.run_trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted =
+        engine.run_trial(&load, MS * 100, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     assert_eq!((counted.total.due, counted.total.outcomes.failed), (100, 100), "{:?}", counted.total);
 }
 
@@ -323,7 +326,7 @@ fn a_trial_inherits_the_connections_that_it_needs() {
             let mut most = 0;
             let on_slice = &mut |slice: &Slice| most = most.max(slice.connections);
             let total = engine
-                .run_trial(&load, MS * 1000, &mut |_| {}, on_slice, &mut |_, _| LoadCommand::GoOn)
+                .run_trial(&load, MS * 1000, &mut |_| {}, on_slice, &mut |_, _| LoadCommand::Continue)
                 .total;
             engine.settle(Nanos::from_secs(20), &|| false).expect("everything is answered");
             (total.outcomes.bad() > 0, most, total.connects)

@@ -11,7 +11,7 @@ use std::io::Write;
 use torment_experiment::Experiment;
 
 /// The first seed: different from those the method's constants were chosen on.
-const FIRST: u64 = 1_000_000;
+const FIRST_SEED: u64 = 1_000_000;
 
 fn main() -> std::io::Result<()> {
     let seeds: u64 =
@@ -24,23 +24,24 @@ fn main() -> std::io::Result<()> {
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
     for row in rows() {
-        let prepared = Experiment::new(&row.design()).expect("a design");
-        let made: Vec<Outcome> = (FIRST..FIRST + seeds).map(|seed| row.run(&prepared, seed)).collect();
+        let experiment = Experiment::new(&row.design()).expect("a design");
+        let outcomes: Vec<Outcome> =
+            (FIRST_SEED..FIRST_SEED + seeds).map(|seed| row.run(&experiment, seed)).collect();
         let share = |of: &dyn Fn(&Outcome) -> bool| {
-            format!("{:.1} %", 100.0 * made.iter().filter(|made| of(made)).count() as f64 / seeds as f64)
+            format!("{:.1} %", 100.0 * outcomes.iter().filter(|made| of(made)).count() as f64 / seeds as f64)
         };
         let different =
             |answer: &HypothesisAnswer| matches!(answer, HypothesisAnswer::Better | HypothesisAnswer::Worse);
-        let blocks = made.iter().map(|made| f64::from(made.blocks)).sum::<f64>() / seeds as f64;
-        let mut widths: Vec<f64> = made.iter().map(|made| made.width).collect();
+        let blocks = outcomes.iter().map(|made| f64::from(made.blocks)).sum::<f64>() / seeds as f64;
+        let mut widths: Vec<f64> = outcomes.iter().map(|made| made.width).collect();
         widths.sort_unstable_by(f64::total_cmp);
         writeln!(
             out,
             "| {} | {:.0} % | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.2} |",
             row.name,
             row.noise * 100.0,
-            row.trouble.words(),
-            row.most,
+            row.disturbance.words(),
+            row.max_blocks,
             share(&|made| made.answers.iter().any(different)),
             share(&|made| made.answers[0] == HypothesisAnswer::Better),
             share(&|made| made.answers[0] == HypothesisAnswer::NoDifference),

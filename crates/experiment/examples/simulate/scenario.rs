@@ -37,13 +37,13 @@ pub struct Scenario {
     pub name: &'static str,
     /// Standard deviation of the logarithm between starts.
     pub noise: f64,
-    pub trouble: Disturbance,
+    pub disturbance: Disturbance,
     /// The true ratio of each variant to the baseline.
     pub ratios: Vec<f64>,
     /// The variants are two crossed factors (a, b, both), and the hypotheses are two main effects and an interaction.
-    pub crossed: bool,
-    pub most: u32,
-    pub asks: Requirement,
+    pub is_factorial: bool,
+    pub max_blocks: u32,
+    pub requirement: Requirement,
 }
 
 /// The row's requirement.
@@ -74,7 +74,7 @@ pub struct Outcome {
 impl Scenario {
     pub fn design(&self) -> Design {
         let arms = self.ratios.len() + 1;
-        let contrasts: Vec<Vec<(usize, f64)>> = if self.crossed {
+        let contrasts: Vec<Vec<(usize, f64)>> = if self.is_factorial {
             vec![
                 vec![(0, -0.5), (1, 0.5), (2, -0.5), (3, 0.5)],
                 vec![(0, -0.5), (1, -0.5), (2, 0.5), (3, 0.5)],
@@ -83,7 +83,7 @@ impl Scenario {
         } else {
             (1..arms).map(|arm| vec![(0, -1.0), (arm, 1.0)]).collect()
         };
-        let asked = |contrast: Vec<(usize, f64)>| Hypothesis {
+        let hypothesis = |contrast: Vec<(usize, f64)>| Hypothesis {
             name: format!("{contrast:?}"),
             contrast,
             probe: 0,
@@ -100,10 +100,10 @@ impl Scenario {
                 at: LoadLevel::Limit,
                 arms: (0..arms).collect(),
             }],
-            hypotheses: contrasts.into_iter().map(asked).collect(),
+            hypotheses: contrasts.into_iter().map(hypothesis).collect(),
             pilot: 3,
             least: 4,
-            most: self.most,
+            most: self.max_blocks,
             budget: None,
             confidence: Share(0.95),
             seed: 0,
@@ -119,41 +119,41 @@ impl Scenario {
 
     /// Runs one experiment; `prepared` is one of this scenario's design, with computed bounds.
     pub fn run(&self, prepared: &Experiment, seed: u64) -> Outcome {
-        self.outcome(&self.standing(prepared, seed))
+        self.outcome(&self.simulate(prepared, seed))
     }
 
     /// The smallest effect that it claims to find in nine in ten experiments.
     pub fn visible(&self, prepared: &Experiment, seed: u64) -> f64 {
-        self.standing(prepared, seed).noise[0].visible
+        self.simulate(prepared, seed).noise[0].visible
     }
 
-    fn standing(&self, prepared: &Experiment, seed: u64) -> ExperimentState {
+    fn simulate(&self, prepared: &Experiment, seed: u64) -> ExperimentState {
         let mut experiment = prepared.reseeded(seed);
-        let mut nature = StartSimulator::new(self, seed);
-        while let ExperimentStep::Visit { start: OngoingStart { number, block, arm, placebo, .. }, .. } =
+        let mut simulator = StartSimulator::new(self, seed);
+        while let ExperimentStep::Start { start: OngoingStart { number, block, arm, placebo, .. }, .. } =
             experiment.next(Nanos(0))
         {
-            experiment.take(&nature.visit(number, block, arm, placebo));
+            experiment.add_start(&simulator.start_arm(number, block, arm, placebo));
         }
         experiment.state()
     }
 
-    fn outcome(&self, standing: &ExperimentState) -> Outcome {
-        let asked = || standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
+    fn outcome(&self, state: &ExperimentState) -> Outcome {
+        let results = || state.judged.iter().filter(|judged| judged.hypothesis.is_some());
         let truths = self.truths(&self.design());
         let holds = |(judged, truth): (&record::HypothesisResult, &f64)| {
             judged.ratio.is_none_or(|ratio| ratio.low.ln() <= *truth && *truth <= ratio.high.ln())
         };
         Outcome {
-            answers: asked().map(|judged| judged.answer).collect(),
-            covered: asked().zip(&truths).all(holds),
-            some_effect: asked().any(|judged| judged.some_effect),
-            placebo_differs: standing
+            answers: results().map(|judged| judged.answer).collect(),
+            covered: results().zip(&truths).all(holds),
+            some_effect: results().any(|judged| judged.some_effect),
+            placebo_differs: state
                 .judged
                 .iter()
                 .any(|judged| judged.hypothesis.is_none() && judged.some_effect),
-            blocks: standing.blocks,
-            width: asked()
+            blocks: state.blocks,
+            width: results()
                 .next()
                 .and_then(|judged| judged.ratio)
                 .map_or(f64::NAN, |ratio| ratio.high / ratio.low),
@@ -189,7 +189,7 @@ impl<'a> StartSimulator<'a> {
     /// Of variance 1.
     fn noise(&mut self) -> f64 {
         let normal = self.normal();
-        if !matches!(self.scenario.trouble, Disturbance::Tails | Disturbance::All) {
+        if !matches!(self.scenario.disturbance, Disturbance::Tails | Disturbance::All) {
             return normal;
         }
         let square: f64 = (0..5).map(|_| self.normal().powi(2)).sum::<f64>() / 5.0;
@@ -197,29 +197,30 @@ impl<'a> StartSimulator<'a> {
     }
 
     fn shift(&mut self, block: u32) -> f64 {
-        if !matches!(self.scenario.trouble, Disturbance::Drift | Disturbance::All) {
+        if !matches!(self.scenario.disturbance, Disturbance::Drift | Disturbance::All) {
             return 0.0;
         }
         while self.shifts.len() <= block as usize {
-            let line = 0.8_f64.ln() * self.shifts.len() as f64 / f64::from(self.scenario.most);
-            let shift = line + 0.1 * self.normal();
+            let drift = 0.8_f64.ln() * self.shifts.len() as f64 / f64::from(self.scenario.max_blocks);
+            let shift = drift + 0.1 * self.normal();
             self.shifts.push(shift);
         }
         self.shifts[block as usize]
     }
 
-    fn visit(&mut self, number: u32, block: u32, arm: usize, placebo: bool) -> ArmStart {
+    fn start_arm(&mut self, number: u32, block: u32, arm: usize, placebo: bool) -> ArmStart {
         let scenario = self.scenario;
         let effect = if arm == 0 { 0.0 } else { scenario.ratios[arm - 1].ln() };
-        let noisier = match scenario.trouble {
+        let noisier = match scenario.disturbance {
             Disturbance::Noisier => arm == 1,
             Disturbance::Baseline => arm == 0,
             _ => false,
         };
         let deviation = scenario.noise * if noisier { 2.0 } else { 1.0 };
         let y = 1000.0_f64.ln() + self.shift(block) + effect + deviation * self.noise();
-        let void = matches!(scenario.trouble, Disturbance::Voids | Disturbance::All) && self.even() < 0.05;
-        let taken = MeasurementResult {
+        let void =
+            matches!(scenario.disturbance, Disturbance::Voids | Disturbance::All) && self.even() < 0.05;
+        let result = MeasurementResult {
             probe: 0,
             run: record::RunId(String::new()),
             rate: None,
@@ -238,7 +239,7 @@ impl<'a> StartSimulator<'a> {
             took: Nanos(1),
             started_in: Nanos(0),
             spent: record::StartTimes::default(),
-            taken: vec![taken],
+            taken: vec![result],
             void: void.then(|| "a neighbour woke up".to_owned()),
         }
     }
@@ -248,12 +249,20 @@ impl<'a> StartSimulator<'a> {
 pub fn rows() -> Vec<Scenario> {
     let mut rows = Vec::new();
     let mut row = |name, noise, trouble, ratios: &[f64], most, asks| {
-        rows.push(Scenario { name, noise, trouble, ratios: ratios.to_vec(), crossed: false, most, asks });
+        rows.push(Scenario {
+            name,
+            noise,
+            disturbance: trouble,
+            ratios: ratios.to_vec(),
+            is_factorial: false,
+            max_blocks: most,
+            requirement: asks,
+        });
     };
     let twice = 1.0 + 2.0 * EFFECT;
     // Maximum blocks, by noise: as needed for a true effect of twice the smallest.
-    let sized = [(0.03, 8), (0.07, 20), (0.15, 90)];
-    for (noise, most) in sized {
+    let sizes = [(0.03, 8), (0.07, 20), (0.15, 90)];
+    for (noise, most) in sizes {
         row("A/A", noise, Disturbance::None, &[1.0], most, Requirement::NothingFound);
         row("twice the smallest effect", noise, Disturbance::None, &[twice], most, Requirement::Found);
     }
@@ -291,7 +300,15 @@ pub fn rows() -> Vec<Scenario> {
         ("two factors that need each other", [1.0, 1.0, 1.5], Requirement::Covered),
     ] {
         let (noise, trouble, ratios) = (0.07, Disturbance::None, ratios.to_vec());
-        rows.push(Scenario { name, noise, trouble, ratios, crossed: true, most: 40, asks });
+        rows.push(Scenario {
+            name,
+            noise,
+            disturbance: trouble,
+            ratios,
+            is_factorial: true,
+            max_blocks: 40,
+            requirement: asks,
+        });
     }
     rows
 }

@@ -59,7 +59,7 @@ fn told_the_visits_that_were_kept_it_goes_on_as_without_the_interruption() {
     for cut in 0..made.len() {
         let mut again = begin(&design(3));
         for asked in &made[..cut] {
-            again.take(&visit(*asked, gives(*asked)));
+            again.add_start(&visit(*asked, gives(*asked)));
         }
         let rest = conduct(&mut again, gives);
         assert_eq!(made[cut..], rest, "cut after {cut}");
@@ -88,20 +88,24 @@ fn a_step_says_what_to_measure_and_how_long_it_should_take() {
     let mut asked = design(2);
     asked.probes.push(record::DesignMeasurement { arms: vec![2], ..asked.probes[0].clone() });
     let mut experiment = begin(&asked);
-    let ExperimentStep::Visit { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
+    let ExperimentStep::Start { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
     assert_eq!((probes, start.expected), (vec![0], None));
-    experiment
-        .take(&visit(StartRequest { number: 1, block: 0, arm: 0, placebo: false }, start_result(1000.0)));
-    experiment
-        .take(&visit(StartRequest { number: 2, block: 0, arm: 0, placebo: false }, start_result(1100.0)));
+    experiment.add_start(&visit(
+        StartRequest { number: 1, block: 0, arm: 0, placebo: false },
+        start_result(1000.0),
+    ));
+    experiment.add_start(&visit(
+        StartRequest { number: 2, block: 0, arm: 0, placebo: false },
+        start_result(1100.0),
+    ));
     assert_eq!(experiment.capacity("all"), Some(1050.0));
     assert_eq!(experiment.capacity("reads"), None);
     for _ in 0..4 {
-        let ExperimentStep::Visit { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
+        let ExperimentStep::Start { start, probes } = experiment.next(Nanos(0)) else { panic!("a visit") };
         let OngoingStart { number, block, arm, placebo, expected } = start;
         assert_eq!(probes, if arm == 2 { vec![0, 1] } else { vec![0] });
         assert_eq!(expected, Some(Nanos::from_secs_f64(10.0)));
-        experiment.take(&visit(StartRequest { number, block, arm, placebo }, start_result(5000.0)));
+        experiment.add_start(&visit(StartRequest { number, block, arm, placebo }, start_result(5000.0)));
     }
     assert_eq!(experiment.capacity("all"), Some(1050.0), "blocks do not move what shares refer to");
 }
@@ -166,7 +170,7 @@ fn a_table_without_questions_makes_the_least_blocks_and_no_placebo() {
 fn who_interrupts_keeps_what_was_measured() {
     let mut experiment = begin(&design(1));
     let mut visits = 0;
-    while let ExperimentStep::Visit { start: OngoingStart { number, block, arm, placebo, .. }, .. } =
+    while let ExperimentStep::Start { start: OngoingStart { number, block, arm, placebo, .. }, .. } =
         experiment.next(Nanos(0))
     {
         if block == 3 {
@@ -174,7 +178,7 @@ fn who_interrupts_keeps_what_was_measured() {
             continue;
         }
         let asked = StartRequest { number, block, arm, placebo };
-        experiment.take(&visit(asked, noisy(asked)));
+        experiment.add_start(&visit(asked, noisy(asked)));
         visits += 1;
     }
     let standing = experiment.state();

@@ -90,12 +90,12 @@ pub fn conduct(
     mut gives: impl FnMut(StartRequest) -> StartResult,
 ) -> Vec<StartRequest> {
     let mut made = Vec::new();
-    while let ExperimentStep::Visit { start: OngoingStart { number, block, arm, placebo, .. }, .. } =
+    while let ExperimentStep::Start { start: OngoingStart { number, block, arm, placebo, .. }, .. } =
         experiment.next(Nanos::from_secs_f64(10.0 * made.len() as f64))
     {
         let asked = StartRequest { number, block, arm, placebo };
         made.push(asked);
-        experiment.take(&visit(asked, gives(asked)));
+        experiment.add_start(&visit(asked, gives(asked)));
     }
     made
 }

@@ -25,10 +25,10 @@ fn run(row: &Scenario) -> Vec<Outcome> {
 fn errors_are_as_rare_and_findings_as_frequent_as_said() {
     for row in rows() {
         let made = run(&row);
-        let said = format!("{} {} {}", row.name, row.noise, row.trouble.words());
+        let said = format!("{} {} {}", row.name, row.noise, row.disturbance.words());
         let different =
             |answer: &HypothesisAnswer| matches!(answer, HypothesisAnswer::Better | HypothesisAnswer::Worse);
-        match row.asks {
+        match row.requirement {
             Requirement::NothingFound => {
                 let wrong = share(&made, |made| made.answers.iter().any(different));
                 assert!(wrong <= 0.05, "{said}: {wrong} say different");
@@ -55,11 +55,11 @@ fn an_effect_that_is_called_visible_is_found_in_nine_of_ten() {
         let row = Scenario {
             name: "visible",
             noise: 0.07,
-            trouble: Disturbance::None,
+            disturbance: Disturbance::None,
             ratios: vec![1.0; variants],
-            crossed: false,
-            most: 10,
-            asks: Requirement::Found,
+            is_factorial: false,
+            max_blocks: 10,
+            requirement: Requirement::Found,
         };
         let prepared = Experiment::new(&row.design()).expect("a design");
         let mut visible: Vec<f64> = (0..200).map(|seed| row.visible(&prepared, seed)).collect();

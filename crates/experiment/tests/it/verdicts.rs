@@ -61,7 +61,7 @@ fn less_is_better_where_it_is() {
     slower.hypotheses[0].measure = ArmMeasure::P99;
     slower.probes[0].at = LoadLevel::Rate(Rate(500.0));
     let mut experiment = Experiment::new(&slower).expect("a design");
-    while let torment_experiment::ExperimentStep::Visit {
+    while let torment_experiment::ExperimentStep::Start {
         start: OngoingStart { number, block, arm, placebo, .. },
         ..
     } = experiment.next(units::Nanos(0))
@@ -69,7 +69,7 @@ fn less_is_better_where_it_is() {
         let asked = StartRequest { number, block, arm, placebo };
         let mut visit = visit(asked, start_result(0.0));
         visit.taken[0].figures = vec![(ArmMeasure::P99, [0.020, 0.040][arm] * wobble(asked, 0.01).exp())];
-        experiment.take(&visit);
+        experiment.add_start(&visit);
     }
     let judged = &experiment.state().judged[0];
     assert_eq!(judged.answer, HypothesisAnswer::Worse);
@@ -133,7 +133,7 @@ fn a_block_without_a_figure_does_not_count_and_an_arm_without_any_costs_the_othe
 #[test]
 fn figures_that_are_only_bounds_are_a_doubt() {
     let mut experiment = Experiment::new(&design(1)).expect("a design");
-    while let torment_experiment::ExperimentStep::Visit {
+    while let torment_experiment::ExperimentStep::Start {
         start: OngoingStart { number, block, arm, placebo, .. },
         ..
     } = experiment.next(units::Nanos(0))
@@ -141,7 +141,7 @@ fn figures_that_are_only_bounds_are_a_doubt() {
         let asked = StartRequest { number, block, arm, placebo };
         let mut visit = visit(asked, arms(&[1.0, 1.5], 0.01)(asked));
         visit.taken[0].at_least = arm == 1;
-        experiment.take(&visit);
+        experiment.add_start(&visit);
     }
     let standing = experiment.state();
     assert!(has(&standing.judged[0], CaveatKind::AtLeast) && !has(&standing.judged[1], CaveatKind::AtLeast));
@@ -180,8 +180,10 @@ fn the_noise_is_that_of_the_pilot_until_there_are_blocks() {
     let mut experiment = Experiment::new(&design(1)).expect("a design");
     assert!(experiment.state().noise.is_empty());
     for (number, figure) in [(1, 1000.0), (2, 1100.0)] {
-        experiment
-            .take(&visit(StartRequest { number, block: 0, arm: 0, placebo: false }, start_result(figure)));
+        experiment.add_start(&visit(
+            StartRequest { number, block: 0, arm: 0, placebo: false },
+            start_result(figure),
+        ));
     }
     let pilot = experiment.state().noise[0].clone();
     let deviation = 1.1_f64.ln() / 2.0_f64.sqrt();

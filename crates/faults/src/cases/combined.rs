@@ -71,7 +71,7 @@ pub(super) fn cases() -> Vec<FaultCase> {
 #[cfg(test)]
 #[test]
 fn combinations_name_both_sides() {
-    for cell in cases() {
-        assert!(cell.why.contains('='), "{}: the numbers are missing", cell.name);
+    for case in cases() {
+        assert!(case.why.contains('='), "{}: the numbers are missing", case.name);
     }
 }

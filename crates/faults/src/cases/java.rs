@@ -26,10 +26,10 @@ fn warm(load: CaseLoad) -> CaseLoad {
 /// Load from the first second on, at a rate that is easy for a warm service.
 fn cold(rate: f64) -> CaseLoad {
     CaseLoad {
-        calm_for: Duration::ZERO,
-        over: 1.0,
-        over_for: Duration::from_secs(8),
-        try_first: false,
+        base_time: Duration::ZERO,
+        overload: 1.0,
+        overload_time: Duration::from_secs(8),
+        probe_pages: false,
         ..CaseLoad::around(Known(rate))
     }
 }
@@ -38,15 +38,15 @@ pub(super) fn cases() -> Vec<FaultCase> {
     let pool = "HikariCP's 10 connections, each held for 50 ms by a query that needs nothing";
     let garbage = "much garbage in a small heap, collected by one thread";
     let compile = "a JVM just started, loaded from the first second";
-    let well = "nothing: a warm JVM well within its limits";
-    let under_pool = |cell: FaultCase| {
-        cell.postgres(QUICK).expect(Cause::Pool, &[]).because("10 / 50 ms = 200/s, and the database is idle")
+    let healthy = "nothing: a warm JVM well within its limits";
+    let under_pool = |case: FaultCase| {
+        case.postgres(QUICK).expect(Cause::Pool, &[]).because("10 / 50 ms = 200/s, and the database is idle")
     };
     let virtual_threads =
         CaseService::Java { release: 25, options: PLAIN, workers: 200, pool: 10, virtual_threads: true };
-    let gc = |cell: FaultCase| cell.expect(Cause::Gc, &[Cause::Cpu, Cause::Safepoint]);
-    let jit = |cell: FaultCase| {
-        cell.expect(Cause::ColdJit, &[Cause::Cpu]).because("once warm, it handles the same rate with ease")
+    let gc = |case: FaultCase| case.expect(Cause::Gc, &[Cause::Cpu, Cause::Safepoint]);
+    let jit = |case: FaultCase| {
+        case.expect(Cause::ColdJit, &[Cause::Cpu]).because("once warm, it handles the same rate with ease")
     };
     let dbsleep = "/dbsleep?ms=50";
     vec![
@@ -75,7 +75,7 @@ pub(super) fn cases() -> Vec<FaultCase> {
             .expect(Cause::Lock, &[]),
         FaultCase::new("jvm17-workers", "200 workers, each sleeps 200 ms")
             .service(tomcat(17, PLAIN))
-            .load("/sleep?ms=200", warm(CaseLoad { over: 1.25, ..CaseLoad::around(Known(990.0)) }))
+            .load("/sleep?ms=200", warm(CaseLoad { overload: 1.25, ..CaseLoad::around(Known(990.0)) }))
             .expect(Cause::Workers, &[Cause::Downstream]),
         gc(FaultCase::new("jvm17-gc", garbage)
             .service(tomcat(17, TIGHT))
@@ -96,20 +96,20 @@ pub(super) fn cases() -> Vec<FaultCase> {
             .load("/dbrow?ms=5", warm(CaseLoad::around(Known(190.0))))
             .postgres(QUICK)
             .expect(Cause::PostgresLock, &[Cause::PostgresCpu, Cause::Cpu]),
-        FaultCase::new("healthy-jvm17", well).service(tomcat(17, PLAIN)).load(
+        FaultCase::new("healthy-jvm17", healthy).service(tomcat(17, PLAIN)).load(
             "/sleep?ms=5",
             CaseLoad {
-                calm: 0.2,
-                over: 0.4,
+                base_load: 0.2,
+                overload: 0.4,
                 warm_up: Duration::from_secs(4),
                 ..CaseLoad::around(Known(1_000.0))
             },
         ),
-        FaultCase::new("healthy-jvm25", well).service(tomcat(25, PLAIN)).load(
+        FaultCase::new("healthy-jvm25", healthy).service(tomcat(25, PLAIN)).load(
             "/sleep?ms=5",
             CaseLoad {
-                calm: 0.2,
-                over: 0.4,
+                base_load: 0.2,
+                overload: 0.4,
                 warm_up: Duration::from_secs(4),
                 ..CaseLoad::around(Known(1_000.0))
             },

@@ -20,7 +20,7 @@ pub(super) fn cases() -> Vec<FaultCase> {
             .target_options(&["--workers", "20"])
             .load(
                 "/fault/memory?kib=256",
-                CaseLoad { calm: 0.2, over: 1.0, ..CaseLoad::around(Known(100.0)) },
+                CaseLoad { base_load: 0.2, overload: 1.0, ..CaseLoad::around(Known(100.0)) },
             )
             .limits(ServiceLimits { memory_mib: Some(96), ..ServiceLimits::default() })
             .expect(Cause::MemoryLimit, &[])
@@ -33,7 +33,7 @@ pub(super) fn cases() -> Vec<FaultCase> {
             .because("20 workers and 4 others leave 36 threads / 0.5 s = 72/s; then none can be started"),
         FaultCase::new("descriptors", "at most 400 descriptors, each request keeps one")
             .target_options(&["--workers", "20"])
-            .load("/fault/open", CaseLoad { calm: 0.2, over: 1.0, ..CaseLoad::around(Known(100.0)) })
+            .load("/fault/open", CaseLoad { base_load: 0.2, overload: 1.0, ..CaseLoad::around(Known(100.0)) })
             .limits(ServiceLimits { descriptors: Some(400), ..ServiceLimits::default() })
             .expect(Cause::Descriptors, &[])
             .because("3 s · 20/s keep 60; then 100 more a second, and after 3 s there is none left"),
@@ -48,22 +48,25 @@ pub(super) fn cases() -> Vec<FaultCase> {
         .because("fsync of one file; nothing else is done"),
         FaultCase::new("neighbour", "8 threads of another program want the service's processor too")
             .target_options(&["--workers", "8"])
-            .load("/fault/cpu?us=2000", CaseLoad { calm: 0.5, over: 0.5, ..CaseLoad::around(Known(500.0)) })
+            .load(
+                "/fault/cpu?us=2000",
+                CaseLoad { base_load: 0.5, overload: 0.5, ..CaseLoad::around(Known(500.0)) },
+            )
             .expect(Cause::Neighbour, &[Cause::Cpu])
             .because(
                 "the rate never changes and takes half of one processor; then others come and take \
                  most of it",
             )
-            .neighbour(NeighbourPlacement::OfService),
+            .neighbour(NeighbourPlacement::WithService),
         FaultCase::new(
             "generator",
             "the load generator shares its processor with 8 threads that burn it and weigh more",
         )
         .target_options(&["--model", "async"])
-        .load("/delay?ms=5", CaseLoad { calm: 0.25, over: 1.0, ..CaseLoad::around(Known(8_000.0)) })
+        .load("/delay?ms=5", CaseLoad { base_load: 0.25, overload: 1.0, ..CaseLoad::around(Known(8_000.0)) })
         .expect(Cause::Generator, &[])
         .because("the service answers any number of requests in 5 ms, on a processor of its own")
-        .neighbour(NeighbourPlacement::OfGenerator),
+        .neighbour(NeighbourPlacement::WithGenerator),
         FaultCase::new("ports", "an address with 400 local ports, 320 of which are held by others")
             .target_options(&["--model", "async"])
             .load("/delay?ms=500", CaseLoad::around(Known(160.0)))

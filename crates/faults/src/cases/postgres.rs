@@ -44,7 +44,7 @@ pub(super) fn cases() -> Vec<FaultCase> {
         .database(PostgresSpec {
             settings: &["max_connections=120", "wal_sync_method=fdatasync"],
             limits: ServiceLimits { writes: Some(200), ..ServiceLimits::default() },
-            before: None,
+            warm_up_page: None,
         }),
         FaultCase::new("pg-cpu", "each request computes over 20,000 rows in the database")
             .target_options(&["--connections", "20"])
@@ -71,7 +71,7 @@ pub(super) fn cases() -> Vec<FaultCase> {
                 "max_wal_size=1GB",
             ],
             limits: ServiceLimits { memory_mib: Some(64), reads: Some(2_000), ..ServiceLimits::default() },
-            before: Some("/fault/db?do=read&n=1&mib=256"),
+            warm_up_page: Some("/fault/db?do=read&n=1&mib=256"),
         }),
         FaultCase::new(
             "pg-connections",
@@ -80,7 +80,7 @@ pub(super) fn cases() -> Vec<FaultCase> {
         .target_options(&["--connections", "2"])
         .load(
             "/fault/db?do=connect&us=100000",
-            CaseLoad { calm: 0.2, over: 2.2, ..CaseLoad::around(Known(100.0)) },
+            CaseLoad { base_load: 0.2, overload: 2.2, ..CaseLoad::around(Known(100.0)) },
         )
         .postgres(&["max_connections=20", "superuser_reserved_connections=3", "synchronous_commit=off"])
         .expect(Cause::PostgresConnections, &[])

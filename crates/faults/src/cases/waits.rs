@@ -40,10 +40,10 @@ pub(super) fn cases() -> Vec<FaultCase> {
             .load(
                 "/delay?ms=10",
                 CaseLoad {
-                    over: 0.75,
-                    calm: 0.05,
-                    random: true,
-                    close: true,
+                    overload: 0.75,
+                    base_load: 0.05,
+                    poisson: true,
+                    close_connections: true,
                     ..CaseLoad::around(Known(400.0))
                 },
             )
@@ -56,23 +56,29 @@ pub(super) fn cases() -> Vec<FaultCase> {
             .target_options(&["--model", "serial", "--workers", "4", "--backlog", "64"])
             .load(
                 "/fault/call?to={downstream}&path=/delay?ms=20",
-                CaseLoad { close: true, ..CaseLoad::around(Known(190.0)) },
+                CaseLoad { close_connections: true, ..CaseLoad::around(Known(190.0)) },
             )
             .downstream(&["--model", "async"])
             .expect(Cause::Workers, &[Cause::AcceptQueue, Cause::Downstream])
             .because("4 / 20 ms = 200/s; a longer queue would only let clients wait longer"),
         FaultCase::new("healthy-async", "nothing: an event loop well within its limits")
             .target_options(&["--model", "async"])
-            .load("/delay?ms=5", CaseLoad { calm: 0.5, over: 0.8, ..CaseLoad::around(Known(500.0)) }),
+            .load(
+                "/delay?ms=5",
+                CaseLoad { base_load: 0.5, overload: 0.8, ..CaseLoad::around(Known(500.0)) },
+            ),
         FaultCase::new("healthy-pool", "nothing: workers well within their limits")
             .target_options(&["--workers", "200"])
             .load(
                 "/fault/permit?size=50&us=5000",
-                CaseLoad { calm: 0.2, over: 0.4, ..CaseLoad::around(Known(1_000.0)) },
+                CaseLoad { base_load: 0.2, overload: 0.4, ..CaseLoad::around(Known(1_000.0)) },
             )
             .and_page("/fault/cpu?us=200"),
         FaultCase::new("healthy-half-cpu", "nothing: a third of the processors is used")
             .target_options(&["--workers", "20"])
-            .load("/fault/cpu?us=2000", CaseLoad { calm: 0.1, over: 0.3, ..CaseLoad::around(PerCpu(500.0)) }),
+            .load(
+                "/fault/cpu?us=2000",
+                CaseLoad { base_load: 0.1, overload: 0.3, ..CaseLoad::around(PerCpu(500.0)) },
+            ),
     ]
 }

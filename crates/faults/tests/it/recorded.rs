@@ -13,8 +13,8 @@ use torment_faults::{ExpectedCause, all_cases};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded");
 
-fn recorded(cell: &str) -> Option<PathBuf> {
-    let path = Path::new(FOLDER).join(format!("{cell}.ndjson.gz"));
+fn recorded(case: &str) -> Option<PathBuf> {
+    let path = Path::new(FOLDER).join(format!("{case}.ndjson.gz"));
     path.exists().then_some(path)
 }
 

@@ -52,7 +52,7 @@ struct LedgerResult {
 
 impl TrialScript {
     fn loops(&self) -> LoopAssignment {
-        LoopAssignment::dealt(self.members.iter().map(|(member, (loops, _))| (*member, *loops)))
+        LoopAssignment::deal(self.members.iter().map(|(member, (loops, _))| (*member, *loops)))
     }
 
     /// `order` ranks a message by member and index: the lowest arrives first.
@@ -110,11 +110,11 @@ impl TrialScript {
                 ReportStep::Over(at, slices) => ledger.finish_member(*member, *at, *slices),
                 ReportStep::Lost => ledger.lose_member(*member, Nanos::ZERO),
             }
-            wholes.extend(std::iter::from_fn(|| ledger.next_whole()));
+            wholes.extend(std::iter::from_fn(|| ledger.next_complete()));
         }
         assert!(ledger.is_over());
         let unaccounted = self.members.keys().map(|member| ledger.unaccounted(*member)).sum();
-        LedgerResult { counted: ledger.into_counted(), wholes, unaccounted, arrived, ends }
+        LedgerResult { counted: ledger.into_counts(), wholes, unaccounted, arrived, ends }
     }
 }
 
@@ -163,7 +163,7 @@ fn told(index: u32, due: u64) -> Slice {
 /// 10/s for four seconds, by two members with a loop each.
 fn two() -> Ledger {
     let schedule = Schedule::constant(units::Rate(10.0), Nanos::from_secs(4));
-    Ledger::new(&LoopAssignment::dealt([(0, 1), (1, 1)]), &OfferedLoad::Open(schedule))
+    Ledger::new(&LoopAssignment::deal([(0, 1), (1, 1)]), &OfferedLoad::Open(schedule))
 }
 
 #[test]
@@ -182,15 +182,15 @@ fn what_a_lost_member_owed_is_unsent_and_what_it_had_open_unfinished() {
     ledger.lose_member(1, Nanos::ZERO);
     ledger.end_load(Nanos::from_millis(2_500));
     assert!(!ledger.add_slice(1, &told(1, 5)), "it is not listened to any more");
-    assert_eq!(ledger.next_whole().map(|slice| slice.due), Some(10));
-    assert!(ledger.next_whole().is_none(), "the load may still be ended");
+    assert_eq!(ledger.next_complete().map(|slice| slice.due), Some(10));
+    assert!(ledger.next_complete().is_none(), "the load may still be ended");
     ledger.finish_member(0, Nanos::from_millis(2_500), 4);
-    let wholes: Vec<Slice> = std::iter::from_fn(|| ledger.next_whole()).collect();
+    let wholes: Vec<Slice> = std::iter::from_fn(|| ledger.next_complete()).collect();
     // Due at 1.15, 1.35, … 1.95, and at 2.15, 2.35 s.
     let counts = |slice: &Slice| (slice.due, slice.outcomes.unsent, slice.outcomes.unfinished);
     assert_eq!(wholes.iter().map(counts).collect::<Vec<_>>(), [(10, 6, 2), (7, 2, 0), (5, 0, 0)]);
     assert_eq!(ledger.unaccounted(1), 8);
-    assert_eq!(ledger.into_counted().loaded, Nanos::from_millis(2_500));
+    assert_eq!(ledger.into_counts().loaded, Nanos::from_millis(2_500));
 }
 
 /// Unaware that the load is to end, it goes on until it has heard nothing for long: nobody counts that as due.
@@ -204,7 +204,7 @@ fn who_is_out_of_reach_may_have_gone_on() {
         ledger.end_load(Nanos::from_secs(2));
         ledger.finish_member(0, Nanos::from_secs(2), 2);
         assert_eq!(ledger.unaccounted(1), unaccounted, "{goes_on} ms");
-        while ledger.next_whole().is_some() {}
+        while ledger.next_complete().is_some() {}
         assert_eq!((ledger.total().due, ledger.total().outcomes.unsent), (20, 5));
     }
 }
@@ -212,12 +212,12 @@ fn who_is_out_of_reach_may_have_gone_on() {
 #[test]
 fn of_connections_nothing_is_owed() {
     let offer = OfferedLoad::Closed { connections: 2, requests: None, duration: Some(Nanos::from_secs(4)) };
-    let mut ledger = Ledger::new(&LoopAssignment::dealt([(0, 1), (1, 1)]), &offer);
+    let mut ledger = Ledger::new(&LoopAssignment::deal([(0, 1), (1, 1)]), &offer);
     assert!(ledger.add_slice(0, &told(0, 5)));
     ledger.finish_member(0, record::SLICE, 1);
     ledger.lose_member(1, Nanos::ZERO);
     assert!(ledger.is_over());
-    let whole = ledger.next_whole().expect("all is told");
+    let whole = ledger.next_complete().expect("all is told");
     assert_eq!((whole.due, whole.outcomes.total(), ledger.unaccounted(1)), (5, 5, 0));
 }
 

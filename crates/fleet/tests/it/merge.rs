@@ -21,7 +21,7 @@ fn counted(
     first: usize,
     backwards: bool,
 ) -> (TrialCounts, Vec<Slice>) {
-    let loops = LoopAssignment::dealt((0..members).map(|member| (member, loops_each)));
+    let loops = LoopAssignment::deal((0..members).map(|member| (member, loops_each)));
     let mut ledger = Ledger::new(&loops, &offer(schedule));
     let told: Vec<Vec<Slice>> = (0..members)
         .map(|member| {
@@ -38,12 +38,12 @@ fn counted(
         for member in order {
             assert!(ledger.add_slice(member as u32, &told[member][second]));
         }
-        wholes.extend(std::iter::from_fn(|| ledger.next_whole()));
+        wholes.extend(std::iter::from_fn(|| ledger.next_complete()));
     }
     assert_eq!(wholes.len(), told[0].len(), "each second was whole as soon as all had told of it");
     (0..members).for_each(|member| ledger.finish_member(member, schedule.duration(), told[0].len() as u32));
     assert!(ledger.is_over());
-    (ledger.into_counted(), wholes)
+    (ledger.into_counts(), wholes)
 }
 
 /// All but the mean numbers outstanding, which are sums of fractions.

@@ -9,7 +9,7 @@ proptest! {
     fn all_shares_together_are_the_one_schedule(
         schedule in schedules(), each in prop::collection::btree_map(0_u32..2_000, 1_u32..5, 1..17),
     ) {
-        let loops = LoopAssignment::dealt(each.clone());
+        let loops = LoopAssignment::deal(each.clone());
         prop_assert_eq!(loops.total(), each.values().sum::<u32>());
         let mut all = Vec::new();
         for (member, count) in &each {
@@ -25,7 +25,7 @@ proptest! {
     /// Each of W equal members has every W-th arrival, so that none waits for another's burst.
     #[test]
     fn equal_members_take_turns(members in 1_u32..65, loops in 1_u32..5) {
-        let dealt = LoopAssignment::dealt((0..members).map(|member| (member, loops)));
+        let dealt = LoopAssignment::deal((0..members).map(|member| (member, loops)));
         for member in 0..members {
             prop_assert!(dealt.of(member).iter().all(|index| index % members == member));
         }

@@ -19,11 +19,11 @@ pub(crate) fn import(command: &str) -> Result<ImportedPlan, Error> {
     let mut document = Document { source: "a curl command", ..Document::default() };
     document.notes = script.notes;
     document.secrets.reserved.clone_from(&script.variables);
-    document.meant = script.variables;
+    document.placeholders = script.variables;
     let mut operations = Vec::new();
     let mut others = Vec::new();
     for words in &script.commands {
-        match curl_at(words) {
+        match curl_index(words) {
             Some(at) => operations.extend(Operation::parse(&words[at + 1..])),
             None => others.push(command_name(words)),
         }
@@ -44,7 +44,7 @@ pub(crate) fn import(command: &str) -> Result<ImportedPlan, Error> {
 }
 
 /// Index of `curl`: first, or after a prompt, `sudo`, `time` or assignments.
-fn curl_at(words: &[Vec<u8>]) -> Option<usize> {
+fn curl_index(words: &[Vec<u8>]) -> Option<usize> {
     for (at, word) in words.iter().enumerate() {
         let word = String::from_utf8_lossy(word);
         if matches!(word.rsplit('/').next(), Some("curl" | "curl.exe")) {

@@ -30,7 +30,7 @@ pub(super) struct Operation {
     pub insecure: bool,
     pub unix_socket: Option<String>,
     pub http: Option<&'static str>,
-    pub seconds: Option<String>,
+    pub max_time: Option<String>,
     pub notes: Vec<String>,
 }
 
@@ -46,18 +46,18 @@ impl Operation {
     /// All operations of the words after `curl`.
     pub(super) fn parse(words: &[Vec<u8>]) -> Vec<Self> {
         let mut operations = vec![Self::default()];
-        for given in options::parse(words) {
-            if given.name == "next" {
+        for option in options::parse(words) {
+            if option.name == "next" {
                 operations.push(Self::default());
             } else {
-                operations.last_mut().expect("there is one from the start").apply_option(given);
+                operations.last_mut().expect("there is one from the start").apply_option(option);
             }
         }
         operations
     }
 
-    fn apply_option(&mut self, given: ParsedOption) {
-        let ParsedOption { name, written, value, known } = given;
+    fn apply_option(&mut self, option: ParsedOption) {
+        let ParsedOption { name, written, value, known } = option;
         let text = || String::from_utf8_lossy(&value).into_owned();
         match name.as_str() {
             "unix-socket" | "range" | "oauth2-bearer" | "user" | "upload-file" if value.is_empty() => {
@@ -91,7 +91,7 @@ impl Operation {
             "unix-socket" => self.unix_socket = Some(text()),
             "http1.1" => self.http = Some("1"),
             "http2" | "http2-prior-knowledge" => self.http = Some("2"),
-            "max-time" => self.seconds = Some(text()),
+            "max-time" => self.max_time = Some(text()),
             "globoff" => self.no_globbing = true,
             "path-as-is" => self.path_as_is = true,
             "location" | "location-trusted" | "max-redirs" | "post301" | "post302" | "post303" => {
@@ -102,8 +102,11 @@ impl Operation {
             other if options::is_harmless(other) => {}
             other => {
                 let why = reason(other);
-                let value =
-                    if value.is_empty() || hides(other) { String::new() } else { format!(" {}", text()) };
+                let value = if value.is_empty() || has_secret_value(other) {
+                    String::new()
+                } else {
+                    format!(" {}", text())
+                };
                 let what = if known { "is not carried over" } else { "is not known and left out" };
                 self.note(format!("{written}{value} {what}{why}"));
             }
@@ -222,12 +225,12 @@ fn encode_around_variables(mut text: &str) -> String {
 }
 
 /// Options whose value must not appear in notes.
-fn hides(name: &str) -> bool {
-    const WITHIN: [&str; 13] = units::texts![
+fn has_secret_value(name: &str) -> bool {
+    const SECRET_PARTS: [&str; 13] = units::texts![
         "pass" "user" "cert" "header" "proxy" "login-options" "socks" "variable" "account" "auth" "url" "gateway"
         "quote"
     ];
-    WITHIN.iter().any(|part| name.contains(part))
+    SECRET_PARTS.iter().any(|part| name.contains(part))
 }
 
 /// Why a curl option is not carried over, and what to do about it, if known.

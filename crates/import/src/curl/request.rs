@@ -34,7 +34,7 @@ pub(super) fn add(mut operation: Operation, document: &mut Document) -> Result<(
         None if request.body != Body::None => "POST".to_owned(),
         None => "GET".to_owned(),
     };
-    if let Some(seconds) = &operation.seconds {
+    if let Some(seconds) = &operation.max_time {
         match seconds.parse::<f64>() {
             Ok(time) if (0.001..=86_400.0).contains(&time) => request.timeout = Some(format!("{time}s")),
             _ => {
@@ -85,7 +85,7 @@ fn target(origin: &str, operation: &Operation, document: &mut Document, request:
         target.insecure = operation.insecure;
         target.http = operation.http;
     } else if target.url != format!("{origin}/") {
-        request.off = true;
+        request.disabled = true;
         request.note(format!(
             "this one goes to {origin}, and a plan has one target: it is commented out; import it on its own"
         ));
@@ -238,7 +238,7 @@ fn body_file(file: &str, request: &mut Request) -> Body {
         request.note("the body comes from curl's standard input, which is not carried over");
         return Body::None;
     }
-    request.about.push(format!("{file} is looked for next to this file."));
+    request.comments.push(format!("{file} is looked for next to this file."));
     Body::File(file.to_owned())
 }
 
@@ -274,7 +274,7 @@ fn globbed(path: &str, document: &mut Document, request: &mut Request) -> String
         if let Some((from, to)) = bounds.filter(|(from, to)| from <= to) {
             let placeholder = format!("{{{from}..{to}}}");
             out.push_str(&placeholder);
-            document.meant.insert(placeholder);
+            document.placeholders.insert(placeholder);
         } else {
             request.note(format!("curl would expand [{inner}] in the URL; here it is text"));
             out.push_str(&rest[at..=end]);

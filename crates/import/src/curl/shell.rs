@@ -51,7 +51,7 @@ impl<'a> ShellParser<'a> {
                 '$' if self.rest().starts_with('\'') => self.ansi_quoted()?,
                 '$' if self.rest().starts_with('"') => {}
                 '$' => self.dollar()?,
-                '`' => self.command_put_in('`')?,
+                '`' => self.command_substitution('`')?,
                 '\n' | ';' => self.end_command(),
                 '&' if self.rest().starts_with('>') => self.redirection(),
                 '&' => self.end_command(),
@@ -110,7 +110,7 @@ impl<'a> ShellParser<'a> {
                     }
                 },
                 '$' => self.dollar()?,
-                '`' => self.command_put_in('`')?,
+                '`' => self.command_substitution('`')?,
                 c => self.push(c),
             }
         }
@@ -175,13 +175,13 @@ impl<'a> ShellParser<'a> {
         let Some(first) = self.number(16, most) else { return };
         let mut point = first;
         if (0xd800..0xdc00).contains(&first) && self.rest().starts_with("\\u") {
-            let back = self.at;
+            let start = self.at;
             self.at += 2;
             match self.number(16, 4) {
                 Some(second) if (0xdc00..0xe000).contains(&second) => {
                     point = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
                 }
-                _ => self.at = back,
+                _ => self.at = start,
             }
         }
         self.push(char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -192,7 +192,7 @@ impl<'a> ShellParser<'a> {
         let rest = self.rest();
         if rest.starts_with('(') {
             self.at += 1;
-            return self.command_put_in(')');
+            return self.command_substitution(')');
         }
         let braced = rest.starts_with('{');
         let name = &rest[usize::from(braced)..];
@@ -219,7 +219,7 @@ impl<'a> ShellParser<'a> {
         Ok(())
     }
 
-    fn command_put_in(&mut self, close: char) -> Result<(), Error> {
+    fn command_substitution(&mut self, close: char) -> Result<(), Error> {
         let open = if close == ')' { "$(" } else { "`" };
         let end = self.rest().find(close).ok_or_else(|| unclosed(open))?;
         let command = self.rest()[..end].to_owned();
@@ -271,10 +271,10 @@ impl<'a> ShellParser<'a> {
 
 /// The first word of a command, for notes: what follows may be secret.
 pub(super) fn shortened(command: &str) -> String {
-    const SHOWN: usize = 40;
+    const MAX_SHOWN: usize = 40;
     let command = command.trim();
     let end = command.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(command.len());
-    let name: String = command[..end].chars().take(SHOWN).collect();
+    let name: String = command[..end].chars().take(MAX_SHOWN).collect();
     let rest = if name.len() < command.len() { " …" } else { "" };
     name + rest
 }

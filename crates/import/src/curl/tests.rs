@@ -6,10 +6,11 @@ fn import(command: &str) -> (Table, ImportedPlan) {
     let imported = from_curl(command).unwrap_or_else(|e| panic!("{command}: {e}"));
     let table = imported.plan.parse().unwrap_or_else(|e| panic!("{e}\n{}", imported.plan));
     for note in &imported.notes {
-        let said: String = imported.plan.replace("\n# ", " ");
-        let said =
-            note.split_once(": ").map_or(said.contains(note.as_str()), |(_, rest)| said.contains(rest));
-        assert!(said, "not in the plan: {note}\n{}", imported.plan);
+        let comments: String = imported.plan.replace("\n# ", " ");
+        let found = note
+            .split_once(": ")
+            .map_or(comments.contains(note.as_str()), |(_, rest)| comments.contains(rest));
+        assert!(found, "not in the plan: {note}\n{}", imported.plan);
     }
     (table, imported)
 }

@@ -21,11 +21,11 @@ fn one_request_is_a_section_several_are_a_list() {
 
 #[test]
 fn more_than_a_plan_holds_is_commented_out() {
-    let requests = vec![request("a"); MOST_REQUESTS + 2];
+    let requests = vec![request("a"); MAX_REQUESTS + 2];
     let imported = Document { requests, ..Document::default() }.finish();
     assert!(imported.notes[0].contains("the last 2 are commented out"), "{:?}", imported.notes);
     let table: toml::Table = imported.plan.parse().expect("it is TOML");
-    assert_eq!(table["request"].as_array().map(Vec::len), Some(MOST_REQUESTS));
+    assert_eq!(table["request"].as_array().map(Vec::len), Some(MAX_REQUESTS));
 }
 
 #[test]
@@ -35,11 +35,12 @@ fn what_is_commented_out_comes_back_by_taking_the_marks_away() {
         headers: vec![("A".to_owned(), "b\n# c\n\n'''".to_owned())],
         body: Body::Bytes(b"line\n\n  \"\"\"\r\n\t'''\x01".to_vec()),
         expect_status: vec!["200".to_owned(), "2xx".to_owned()],
-        take: vec![("x y".to_owned(), "json:/a\"b".to_owned())],
+        extractions: vec![("x y".to_owned(), "json:/a\"b".to_owned())],
         ..request("a")
     };
     let on = written(Document { requests: vec![full.clone(), request("b")], ..Document::default() });
-    let off = Document { requests: vec![Request { off: true, ..full }, request("b")], ..Document::default() };
+    let off =
+        Document { requests: vec![Request { disabled: true, ..full }, request("b")], ..Document::default() };
     let off = written(off);
     let table = |plan: &str| plan.parse::<toml::Table>().expect("written() checks it");
     assert_eq!(table(&off)["request"].as_array().map(Vec::len), Some(1));
@@ -105,8 +106,8 @@ fn copied_text_that_looks_like_a_placeholder_is_named() {
         ("{counter}", None),
         ("{\"a\": {}}", None),
     ] {
-        let meant = ["{counter}".to_owned()].into();
-        let imported = Document { requests: vec![body(text)], meant, ..Document::default() }.finish();
+        let placeholders = ["{counter}".to_owned()].into();
+        let imported = Document { requests: vec![body(text)], placeholders, ..Document::default() }.finish();
         assert_eq!(
             imported.notes.iter().any(|note| note.contains(named.unwrap_or_default())),
             named.is_some(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Comments are wrapped before this column.
-const WIDTH: usize = 100;
+const MAX_COLUMNS: usize = 100;
 
 /// The text so far, and its notes.
 #[derive(Default)]
@@ -14,13 +14,13 @@ pub(super) struct TomlWriter {
     pub out: String,
     pub notes: Vec<String>,
     /// Whether what follows is commented out.
-    off: bool,
+    disabled: bool,
 }
 
 impl TomlWriter {
     pub(super) fn line(&mut self, text: &str) {
         for line in text.split('\n') {
-            let mark = if self.off && !text.is_empty() { "# " } else { "" };
+            let mark = if self.disabled && !text.is_empty() { "# " } else { "" };
             writeln!(self.out, "{mark}{line}").expect("a String takes every write");
         }
     }
@@ -40,7 +40,7 @@ impl TomlWriter {
         let mut width = usize::MAX;
         for word in printable(text).split(' ') {
             let length = word.chars().count();
-            if width.saturating_add(length) >= WIDTH {
+            if width.saturating_add(length) >= MAX_COLUMNS {
                 self.out.push_str(if width == usize::MAX { "#" } else { "\n#" });
                 width = 1;
             }
@@ -75,12 +75,12 @@ impl TomlWriter {
 
     pub(super) fn request(&mut self, title: &str, request: &Request) {
         self.line("");
-        for about in &request.about {
-            self.comment(about);
+        for comment in &request.comments {
+            self.comment(comment);
         }
         let place = if title == "[request]" { "" } else { &request.name };
         self.notes(place, &request.notes);
-        self.off = request.off;
+        self.disabled = request.disabled;
         self.line(title);
         if title != "[request]" {
             self.pair("name", &request.name);
@@ -91,8 +91,8 @@ impl TomlWriter {
         if let Some(think) = &request.think {
             self.pair("think", think);
         }
-        let usual = if request.body.is_empty() { "GET" } else { "POST" };
-        if request.method != usual {
+        let default_method = if request.body.is_empty() { "GET" } else { "POST" };
+        if request.method != default_method {
             self.pair("method", &request.method);
         }
         self.pair("url", &request.url);
@@ -109,10 +109,10 @@ impl TomlWriter {
                 self.line(&format!("expect_status = [{}]", list.join(", ")));
             }
         }
-        if !request.take.is_empty() {
-            self.table("take", &request.take);
+        if !request.extractions.is_empty() {
+            self.table("take", &request.extractions);
         }
-        self.off = false;
+        self.disabled = false;
     }
 
     /// An array, since a table would lose the order and repeated headers.

@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Shorter ones are seldom identifiers, and too often equal by chance.
-const SHORTEST: usize = 8;
+const MIN_LENGTH: usize = 8;
 /// A value without a digit is a word of the interface unless it is this long.
-const SURELY_NO_WORD: usize = 20;
+const MIN_IDENTIFIER: usize = 20;
 
 /// Characters of a word, from the widest set to the narrowest: base64, then tokens with dots, then plain identifiers.
-const WORDS: [fn(u8) -> bool; 3] = [
+const WORD_CLASSES: [fn(u8) -> bool; 3] = [
     |b| b.is_ascii_alphanumeric() || b"-_.~+/=:@%!*$".contains(&b),
     |b| b.is_ascii_alphanumeric() || b"-_.~".contains(&b),
     |b| b.is_ascii_alphanumeric() || b"-_".contains(&b),
@@ -27,16 +27,16 @@ const WORDS: [fn(u8) -> bool; 3] = [
 pub(super) struct KnownValues {
     values: BTreeMap<String, ValueSource>,
     /// All words of requests so far: these are the client's own.
-    asked: BTreeSet<String>,
+    request_words: BTreeSet<String>,
     names: BTreeSet<String>,
 }
 
 struct ValueSource {
     step: usize,
     /// `json:/order/id` or `regex:…`.
-    places: Vec<String>,
+    locations: Vec<String>,
     /// The preferred name.
-    wish: String,
+    preferred_name: String,
     /// Assigned on first use.
     name: Option<String>,
 }
@@ -45,7 +45,7 @@ struct ValueSource {
 pub(super) struct ExtractedValue {
     pub step: usize,
     pub name: String,
-    pub place: String,
+    pub location: String,
 }
 
 impl KnownValues {
@@ -59,11 +59,11 @@ impl KnownValues {
     /// cannot be told apart.
     pub(super) fn substitute(&mut self, text: &str, ambiguous: &mut Vec<String>) -> String {
         let mut out = String::with_capacity(text.len());
-        self.put_in_words(text, &WORDS, ambiguous, &mut out);
+        self.substitute_words(text, &WORD_CLASSES, ambiguous, &mut out);
         out
     }
 
-    fn put_in_words(
+    fn substitute_words(
         &mut self,
         text: &str,
         classes: &[fn(u8) -> bool],
@@ -74,27 +74,29 @@ impl KnownValues {
         let mut from = 0;
         for word in words(text, *class) {
             let Some(placeholder) = self.placeholder(&text[word.clone()], ambiguous) else { continue };
-            self.put_in_words(&text[from..word.start], narrower, ambiguous, out);
+            self.substitute_words(&text[from..word.start], narrower, ambiguous, out);
             out.push_str(&placeholder);
             from = word.end;
         }
-        self.put_in_words(&text[from..], narrower, ambiguous, out);
+        self.substitute_words(&text[from..], narrower, ambiguous, out);
     }
 
     fn placeholder(&mut self, value: &str, ambiguous: &mut Vec<String>) -> Option<String> {
         let source = self.values.get_mut(value)?;
-        if source.places.len() > 1 {
-            let places = format!("{} of the answer to step {}", source.places.join(" and "), source.step + 1);
-            if !ambiguous.contains(&places) {
-                ambiguous.push(places);
+        if source.locations.len() > 1 {
+            let locations =
+                format!("{} of the answer to step {}", source.locations.join(" and "), source.step + 1);
+            if !ambiguous.contains(&locations) {
+                ambiguous.push(locations);
             }
             return None;
         }
         let name = source.name.get_or_insert_with(|| {
-            let wish = &source.wish;
+            let preferred = &source.preferred_name;
             let free = |name: &String| !self.names.contains(name);
-            let name =
-                Some(wish.clone()).filter(free).or_else(|| (2..).map(|n| format!("{wish}_{n}")).find(free));
+            let name = Some(preferred.clone())
+                .filter(free)
+                .or_else(|| (2..).map(|n| format!("{preferred}_{n}")).find(free));
             let name = name.expect("numbers do not end");
             self.names.insert(name.clone());
             name
@@ -104,14 +106,14 @@ impl KnownValues {
 
     /// Whether a value is known and would be inserted.
     pub(super) fn knows(&self, value: &str) -> bool {
-        self.values.get(value).is_some_and(|source| source.places.len() == 1)
+        self.values.get(value).is_some_and(|source| source.locations.len() == 1)
     }
 
     /// Records a request's words, as recorded in the HAR file.
     pub(super) fn add_request(&mut self, text: &str) {
-        for class in WORDS {
+        for class in WORD_CLASSES {
             for word in words(text, class) {
-                self.asked.insert(text[word].to_owned());
+                self.request_words.insert(text[word].to_owned());
             }
         }
     }
@@ -120,51 +122,52 @@ impl KnownValues {
     pub(super) fn add_answer(&mut self, step: usize, media: &str, text: &str) {
         if media.contains("json") {
             if let Ok(value) = serde_json::from_str(text) {
-                self.learn(step, &value, &mut String::new());
+                self.add_json(step, &value, &mut String::new());
             }
         } else if media.contains("html") {
             for page::PageValue { name, value, regex } in page::page_values(text) {
-                self.learn_value(step, &value, format!("regex:{regex}"), &name);
+                self.add_value(step, &value, format!("regex:{regex}"), &name);
             }
         }
     }
 
-    fn learn(&mut self, step: usize, value: &Value, pointer: &mut String) {
+    fn add_json(&mut self, step: usize, value: &Value, pointer: &mut String) {
         let length = pointer.len();
         match value {
             Value::Object(members) => {
                 for (name, value) in members {
                     pointer.push('/');
                     pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-                    self.learn(step, value, pointer);
+                    self.add_json(step, value, pointer);
                     pointer.truncate(length);
                 }
             }
             Value::Array(items) => {
                 for (at, value) in items.iter().enumerate() {
                     pointer.push_str(&format!("/{at}"));
-                    self.learn(step, value, pointer);
+                    self.add_json(step, value, pointer);
                     pointer.truncate(length);
                 }
             }
-            Value::String(text) => self.learn_value(step, text, format!("json:{pointer}"), pointer),
+            Value::String(text) => self.add_value(step, text, format!("json:{pointer}"), pointer),
             Value::Number(number) if number.is_i64() || number.is_u64() => {
-                self.learn_value(step, &number.to_string(), format!("json:{pointer}"), pointer);
+                self.add_value(step, &number.to_string(), format!("json:{pointer}"), pointer);
             }
             _ => {}
         }
     }
 
-    fn learn_value(&mut self, step: usize, text: &str, place: String, pointer: &str) {
-        let no_word = text.bytes().any(|b| b.is_ascii_digit()) || text.len() >= SURELY_NO_WORD;
-        let whole_word = text.bytes().all(WORDS[0]);
-        if text.len() < SHORTEST || !no_word || !whole_word || self.asked.contains(text) {
+    fn add_value(&mut self, step: usize, text: &str, location: String, pointer: &str) {
+        let is_identifier = text.bytes().any(|b| b.is_ascii_digit()) || text.len() >= MIN_IDENTIFIER;
+        let whole_word = text.bytes().all(WORD_CLASSES[0]);
+        if text.len() < MIN_LENGTH || !is_identifier || !whole_word || self.request_words.contains(text) {
             return;
         }
-        let new = || ValueSource { step, places: Vec::new(), wish: name(pointer), name: None };
+        let new =
+            || ValueSource { step, locations: Vec::new(), preferred_name: value_name(pointer), name: None };
         let source = self.values.entry(text.to_owned()).or_insert_with(new);
         if source.step == step {
-            source.places.push(place);
+            source.locations.push(location);
         }
     }
 
@@ -172,11 +175,11 @@ impl KnownValues {
     pub(super) fn into_extractions(self) -> Vec<ExtractedValue> {
         let named = |source: ValueSource| {
             let name = source.name?;
-            Some(ExtractedValue { step: source.step, name, place: source.places.into_iter().next()? })
+            Some(ExtractedValue { step: source.step, name, location: source.locations.into_iter().next()? })
         };
-        let mut taken: Vec<_> = self.values.into_values().filter_map(named).collect();
-        taken.sort_by(|a, b| (a.step, &a.place).cmp(&(b.step, &b.place)));
-        taken
+        let mut extracted: Vec<_> = self.values.into_values().filter_map(named).collect();
+        extracted.sort_by(|a, b| (a.step, &a.location).cmp(&(b.step, &b.location)));
+        extracted
     }
 }
 
@@ -193,12 +196,12 @@ fn words(text: &str, class: fn(u8) -> bool) -> Vec<Range<usize>> {
         }
     }
     words.extend(from.map(|start| start..text.len()));
-    words.retain(|word| word.len() >= SHORTEST);
+    words.retain(|word| word.len() >= MIN_LENGTH);
     words
 }
 
 /// `/data/access_token` is `access_token`; `id` alone says too little, `/order/id` is `order_id`.
-fn name(pointer: &str) -> String {
+fn value_name(pointer: &str) -> String {
     let mut parts: Vec<String> = pointer
         .split('/')
         .filter(|part| part.bytes().any(|b| !b.is_ascii_digit()))
@@ -240,11 +243,11 @@ mod tests {
             ("/a b~1c", "a_b_1c"),
             ("/2fa", "value_2fa"),
         ] {
-            assert_eq!(name(pointer), expected, "{pointer}");
+            assert_eq!(value_name(pointer), expected, "{pointer}");
         }
     }
 
-    fn put_in(known: &mut KnownValues, text: &str) -> String {
+    fn substitute(known: &mut KnownValues, text: &str) -> String {
         known.substitute(text, &mut Vec::new())
     }
 
@@ -268,17 +271,20 @@ mod tests {
             ("/products/client-made-1/a1", "/products/client-made-1/a1"),
             ("?a=eyJh.12345.sig&b=1234567890", "?a={token}&b={order_id}"),
         ] {
-            assert_eq!(put_in(&mut known, text), expected);
+            assert_eq!(substitute(&mut known, text), expected);
         }
         let mut ambiguous = Vec::new();
         assert_eq!(known.substitute("/x/twice-1234", &mut ambiguous), "/x/twice-1234");
         assert_eq!(ambiguous, ["json:/both/0 and json:/both/1 of the answer to step 1"]);
-        let taken: Vec<_> = known
+        let extracted: Vec<_> = known
             .into_extractions()
             .into_iter()
-            .map(|taken| format!("{}={}", taken.name, taken.place))
+            .map(|taken| format!("{}={}", taken.name, taken.location))
             .collect();
-        assert_eq!(taken, ["b64=json:/b64", "id=json:/id", "order_id=json:/order/id", "token=json:/token"]);
+        assert_eq!(
+            extracted,
+            ["b64=json:/b64", "id=json:/id", "order_id=json:/order/id", "token=json:/token"]
+        );
     }
 
     #[test]
@@ -287,7 +293,7 @@ mod tests {
         known.reserve_names("a {token} b {");
         known.add_answer(0, "json", r#"{"token": "first-111"}"#);
         known.add_answer(1, "json", r#"{"token": "second-222", "again": "first-111"}"#);
-        assert_eq!(put_in(&mut known, "/first-111/second-222"), "/{token_2}/{token_3}");
+        assert_eq!(substitute(&mut known, "/first-111/second-222"), "/{token_2}/{token_3}");
         let steps: Vec<_> = known.into_extractions().iter().map(|taken| taken.step).collect();
         assert_eq!(steps, [0, 1]);
     }

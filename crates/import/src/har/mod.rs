@@ -12,11 +12,11 @@ use crate::{Error, HarOptions, ImportedPlan};
 
 pub(crate) fn import(text: &str, options: &HarOptions) -> Result<ImportedPlan, Error> {
     let exchanges = recording::parse(text)?;
-    let chosen = select::select(exchanges, options)?;
+    let selection = select::select(exchanges, options)?;
     let mut document = Document { source: "a HAR recording", ..Document::default() };
-    document.target.url = format!("{}/", chosen.origin);
-    document.notes = chosen.notes;
-    let (steps, notes) = steps::steps(chosen.kept, &mut document);
+    document.target.url = format!("{}/", selection.origin);
+    document.notes = selection.notes;
+    let (steps, notes) = steps::steps(selection.requests, &mut document);
     document.flow = Some(Flow { name: "recorded".to_owned(), notes, steps });
     Ok(document.finish())
 }

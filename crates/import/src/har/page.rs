@@ -11,14 +11,14 @@ pub(super) struct PageValue {
 }
 
 /// Longer tags contain more than a field.
-const LONGEST_TAG: usize = 400;
+const MAX_TAG: usize = 400;
 
 /// The hidden fields and `<meta>` values of an HTML page.
 pub(super) fn page_values(page: &str) -> Vec<PageValue> {
     let mut found: Vec<PageValue> = Vec::new();
     for (at, _) in page.match_indices('<') {
         let tag = &page[at..];
-        let Some(tag) = tag.find('>').filter(|&end| end <= LONGEST_TAG).map(|end| &tag[..=end]) else {
+        let Some(tag) = tag.find('>').filter(|&end| end <= MAX_TAG).map(|end| &tag[..=end]) else {
             continue;
         };
         let (lower, value) = (tag.to_ascii_lowercase(), "value");

@@ -93,7 +93,7 @@ pub(super) struct Exchange {
     /// `None` if the URL is not one that torment can ask for.
     pub address: Option<ParsedUrl>,
     pub headers: Vec<(String, String)>,
-    pub posted: Option<PostedBody>,
+    pub body: Option<PostedBody>,
     /// 0 if there was no answer; `None` if not recorded.
     pub status: Option<u16>,
     pub answer_headers: Vec<(String, String)>,
@@ -114,7 +114,7 @@ pub(super) struct PostedBody {
 
 impl Exchange {
     /// Whether its headers indicate a body.
-    pub(super) fn sent_bytes(&self) -> bool {
+    pub(super) fn has_body(&self) -> bool {
         let length = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
         length.is_some_and(|(_, value)| value.trim() != "0")
     }
@@ -187,7 +187,7 @@ fn exchange(entry: Entry, pages: &[Page]) -> Exchange {
         version: request.http_version.unwrap_or_default().to_ascii_lowercase(),
         address,
         headers,
-        posted: request.post_data.map(|posted| PostedBody {
+        body: request.post_data.map(|posted| PostedBody {
             media: posted.mime_type.as_deref().map(media_type).unwrap_or_default(),
             text: posted.text.and_then(|text| decoded(text, posted.encoding.as_deref())),
             fields: posted.params.unwrap_or_default(),

@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 /// The requests of one origin, and what was left out.
 pub(super) struct Selection {
     pub origin: String,
-    pub kept: Vec<SelectedRequest>,
+    pub requests: Vec<SelectedRequest>,
     pub notes: Vec<String>,
 }
 
 /// One request that becomes a step, and what was left out just before it.
 pub(super) struct SelectedRequest {
     pub exchange: Exchange,
-    pub before: Vec<String>,
+    pub omissions: Vec<String>,
 }
 
 /// Keeps what a load can repeat.
 pub(super) fn select(exchanges: Vec<Exchange>, options: &HarOptions) -> Result<Selection, Error> {
     let origin = origin(&exchanges, options)?;
     let (mut others, mut assets) = (BTreeMap::<String, u32>::new(), BTreeMap::<&str, u32>::new());
-    let (mut cached, mut kept, mut before) = (0_u32, Vec::new(), Vec::new());
+    let (mut cached, mut requests, mut omissions) = (0_u32, Vec::new(), Vec::new());
     for exchange in exchanges {
         let from = exchange.address.as_ref().map(|address| address.origin.clone());
         if let Some(other) = from.as_ref().filter(|from| **from != origin) {
@@ -31,16 +31,16 @@ pub(super) fn select(exchanges: Vec<Exchange>, options: &HarOptions) -> Result<S
         }
         let asset = asset(&exchange);
         if let Some(why) = not_repeatable(&exchange) {
-            before.push(format!("{} {} is left out: {why}", exchange.method, shown(&exchange.url)));
+            omissions.push(format!("{} {} is left out: {why}", exchange.method, shown(&exchange.url)));
         } else if exchange.from_cache {
             cached += 1;
         } else if let Some(asset) = asset.filter(|_| !options.include_assets) {
             *assets.entry(asset).or_default() += 1;
         } else {
-            kept.push(SelectedRequest { exchange, before: std::mem::take(&mut before) });
+            requests.push(SelectedRequest { exchange, omissions: std::mem::take(&mut omissions) });
         }
     }
-    if kept.is_empty() {
+    if requests.is_empty() {
         return Err(Error::new(format!(
             "the recording has no request to {origin} that can be repeated; expected at least one that is \
              neither an asset nor from the cache (or ask for the assets, too)"
@@ -61,8 +61,8 @@ pub(super) fn select(exchanges: Vec<Exchange>, options: &HarOptions) -> Result<S
     if cached > 0 {
         notes.push(format!("what the browser answered from its cache is left out: {cached} requests"));
     }
-    notes.extend(before.into_iter().map(|what| format!("at the end, {what}")));
-    Ok(Selection { origin, kept, notes })
+    notes.extend(omissions.into_iter().map(|what| format!("at the end, {what}")));
+    Ok(Selection { origin, requests, notes })
 }
 
 /// The given origin or, of the first page's site, the one with the most requests. A newspaper's page asks the same
@@ -177,11 +177,11 @@ fn asset(exchange: &Exchange) -> Option<&'static str> {
 
 /// A URL short enough for a note, without its user and query, which may contain secrets.
 fn shown(url: &str) -> String {
-    const SHOWN: usize = 80;
+    const MAX_SHOWN: usize = 80;
     let parts = plan::UrlParts::parse(url.split(['?', '#']).next().unwrap_or_default());
     let colon = if parts.scheme.is_empty() { "" } else { "://" };
     let route = format!("{}{colon}{}{}", parts.scheme, parts.host, parts.path);
-    let short: String = route.chars().take(SHOWN).collect();
+    let short: String = route.chars().take(MAX_SHOWN).collect();
     if short.len() < route.len() { format!("{short}…") } else { short }
 }
 

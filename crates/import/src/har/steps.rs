@@ -13,52 +13,53 @@ use crate::{encode, multipart};
 use std::collections::BTreeSet;
 
 /// Shorter gaps, in ms, are the browser at work, not a user thinking.
-const SHORTEST_THINK: f64 = 100.0;
+const MIN_THINK: f64 = 100.0;
 /// Longer gaps, in ms, are an absent user, or a clock that was set.
-const LONGEST_THINK: f64 = 3_600_000.0;
+const MAX_THINK: f64 = 3_600_000.0;
 
 /// What is noted once about all steps.
 #[derive(Default)]
 struct SharedNotes {
-    left_out: BTreeSet<String>,
+    omitted_headers: BTreeSet<String>,
     cookies: bool,
     conditional: bool,
-    changing: u32,
+    writes: u32,
     newer_http: bool,
     /// Whether a step would have had to extract a value from a compressed answer.
     compressed: bool,
 }
 
 /// The steps, and notes about the flow.
-pub(super) fn steps(kept: Vec<SelectedRequest>, document: &mut Document) -> (Vec<Request>, Vec<String>) {
-    let (mut known, mut jar, mut seen) =
+pub(super) fn steps(requests: Vec<SelectedRequest>, document: &mut Document) -> (Vec<Request>, Vec<String>) {
+    let (mut known, mut jar, mut shared_notes) =
         (KnownValues::default(), CookieJar::default(), SharedNotes::default());
     let mut steps = Vec::<Request>::new();
     let (mut last_end, mut page) = (None::<f64>, None);
-    for kept in &kept {
-        let exchange = &kept.exchange;
+    for request in &requests {
+        let exchange = &request.exchange;
         known.reserve_names(&exchange.url);
         exchange.headers.iter().for_each(|(_, value)| known.reserve_names(value));
-        if let Some(text) = exchange.posted.as_ref().and_then(|posted| posted.text.as_deref()) {
+        if let Some(text) = exchange.body.as_ref().and_then(|posted| posted.text.as_deref()) {
             known.reserve_names(&String::from_utf8_lossy(text));
         }
     }
-    for (number, SelectedRequest { exchange, before }) in kept.into_iter().enumerate() {
-        let mut step = Request { method: exchange.method.clone(), notes: before, ..Request::default() };
+    for (number, SelectedRequest { exchange, omissions }) in requests.into_iter().enumerate() {
+        let mut step = Request { method: exchange.method.clone(), notes: omissions, ..Request::default() };
         if page != exchange.page {
             // Chrome's title is the URL, and its query may contain secrets.
-            step.about.extend(exchange.page.iter().map(|title| format!("Page: {}", ParsedUrl::route(title))));
+            step.comments
+                .extend(exchange.page.iter().map(|title| format!("Page: {}", ParsedUrl::route(title))));
             page.clone_from(&exchange.page);
         }
         if let Some((start, end)) = exchange.span {
             let gap = last_end.map(|last| start - last);
             step.think = gap.and_then(think);
-            if gap.is_some_and(|gap| gap > LONGEST_THINK) {
+            if gap.is_some_and(|gap| gap > MAX_THINK) {
                 step.note("the recorded pause was longer than an hour; an hour is used");
             }
             last_end = Some(last_end.map_or(end, |last| last.max(end)));
         }
-        fill(&mut step, &exchange, &mut known, &jar, &mut seen, document);
+        fill(&mut step, &exchange, &mut known, &jar, &mut shared_notes, document);
         if let Some(status) = exchange.status.filter(|status| *status >= 400) {
             step.expect_status = vec![status.to_string()];
             step.note(format!("it was answered {status} when it was recorded, and is expected to be"));
@@ -70,49 +71,47 @@ pub(super) fn steps(kept: Vec<SelectedRequest>, document: &mut Document) -> (Vec
         }
         steps.push(step);
     }
-    for taken in known.into_extractions() {
-        document.meant.insert(format!("{{{}}}", taken.name));
-        let step = &mut steps[taken.step];
-        step.note(format!("later steps have {{{}}} from its answer, {}", taken.name, taken.place));
-        step.take.push((taken.name, taken.place));
+    for extracted in known.into_extractions() {
+        document.placeholders.insert(format!("{{{}}}", extracted.name));
+        let step = &mut steps[extracted.step];
+        step.note(format!("later steps have {{{}}} from its answer, {}", extracted.name, extracted.location));
+        step.extractions.push((extracted.name, extracted.location));
     }
-    for step in steps.iter_mut().filter(|step| !step.take.is_empty()) {
+    for step in steps.iter_mut().filter(|step| !step.extractions.is_empty()) {
         let headers = step.headers.len();
         step.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("accept-encoding"));
-        seen.compressed |= step.headers.len() < headers;
+        shared_notes.compressed |= step.headers.len() < headers;
     }
-    (steps, seen.notes())
+    (steps, shared_notes.notes())
 }
 
 impl SharedNotes {
     fn notes(self) -> Vec<String> {
-        let said = |is_so: bool, note: &str| is_so.then(|| note.to_owned());
-        let changing = format!(
-            "{} of its requests may change data (POST, PUT, …), once for each arrival",
-            self.changing
-        );
-        let left_out = Vec::from_iter(self.left_out).join(", ");
+        let note_if = |is_so: bool, note: &str| is_so.then(|| note.to_owned());
+        let writes =
+            format!("{} of its requests may change data (POST, PUT, …), once for each arrival", self.writes);
+        let omitted_headers = Vec::from_iter(self.omitted_headers).join(", ");
         let notes = [
-            said(self.changing > 0, &changing),
-            said(
+            note_if(self.writes > 0, &writes),
+            note_if(
                 self.cookies,
                 "cookies are kept for each user as answers set them; those recorded are left out",
             ),
-            (!left_out.is_empty()).then(|| {
+            (!omitted_headers.is_empty()).then(|| {
                 format!(
-                    "headers are left out that torment sets itself or that only a browser sends: {left_out}"
+                    "headers are left out that torment sets itself or that only a browser sends: {omitted_headers}"
                 )
             }),
-            said(
+            note_if(
                 self.conditional,
                 "some requests ask whether something has changed (If-None-Match, If-Modified-Since): their \
                  answers are smaller than a first visitor's",
             ),
-            said(
+            note_if(
                 self.compressed,
                 "Accept-Encoding is left out of steps that take values: they are not taken from compressed answers",
             ),
-            said(self.newer_http, "it was recorded over HTTP/3; torment speaks HTTP/1.1 and HTTP/2"),
+            note_if(self.newer_http, "it was recorded over HTTP/3; torment speaks HTTP/1.1 and HTTP/2"),
         ];
         notes.into_iter().flatten().collect()
     }
@@ -124,13 +123,13 @@ fn fill(
     exchange: &Exchange,
     known: &mut KnownValues,
     jar: &CookieJar,
-    seen: &mut SharedNotes,
+    shared_notes: &mut SharedNotes,
     document: &mut Document,
 ) {
     let path = exchange.address.as_ref().map_or("/", |address| address.path.as_str());
     let mut ambiguous = Vec::new();
-    seen.newer_http |= exchange.version.contains("h3") || exchange.version.contains("http/3");
-    seen.changing += u32::from(!matches!(exchange.method.as_str(), "GET" | "HEAD" | "OPTIONS"));
+    shared_notes.newer_http |= exchange.version.contains("h3") || exchange.version.contains("http/3");
+    shared_notes.writes += u32::from(!matches!(exchange.method.as_str(), "GET" | "HEAD" | "OPTIONS"));
 
     // The path's leading slash must stay: a placeholder at its start is not a path.
     let url = format!("/{}", known.substitute(&path[1..], &mut ambiguous));
@@ -139,23 +138,23 @@ fn fill(
     for (name, value) in &exchange.headers {
         let lower = name.to_ascii_lowercase();
         if lower == "cookie" {
-            seen.cookies = true;
+            shared_notes.cookies = true;
         } else if lower == "host" || lower.starts_with("sec-") || omission_reason(name, value).is_some() {
-            seen.left_out.insert(lower);
+            shared_notes.omitted_headers.insert(lower);
         } else {
-            seen.conditional |= lower == "if-none-match" || lower == "if-modified-since";
-            let put_in = known.substitute(value, &mut ambiguous);
-            let put_in = document.secrets.hide_in_header(name, &put_in, put_in != *value);
-            step.headers.push((name.clone(), put_in));
+            shared_notes.conditional |= lower == "if-none-match" || lower == "if-modified-since";
+            let hidden = known.substitute(value, &mut ambiguous);
+            let hidden = document.secrets.hide_in_header(name, &hidden, hidden != *value);
+            step.headers.push((name.clone(), hidden));
         }
     }
     if let Some(cookies) = jar.unexplained(exchange) {
         let what = "the cookies that no answer in the recording sets (header 'Cookie')";
         step.headers.push(("Cookie".to_owned(), document.secrets.hide("Cookie", &cookies, what)));
     }
-    match &exchange.posted {
+    match &exchange.body {
         Some(posted) => body(step, posted, known, &mut ambiguous, document),
-        None if exchange.sent_bytes() => step.note("its body was not recorded and is left out"),
+        None if exchange.has_body() => step.note("its body was not recorded and is left out"),
         None => {}
     }
     for place in ambiguous {
@@ -163,10 +162,10 @@ fn fill(
             "it holds a value that also occurs at {place}: which is meant is unclear, so it stays as recorded"
         ));
     }
-    encoded(step, known);
+    note_encoded_values(step, known);
     known.add_request(path);
     exchange.headers.iter().for_each(|(_, value)| known.add_request(value));
-    if let Some(text) = exchange.posted.as_ref().and_then(|posted| posted.text.as_deref()) {
+    if let Some(text) = exchange.body.as_ref().and_then(|posted| posted.text.as_deref()) {
         known.add_request(&String::from_utf8_lossy(text));
     }
 }
@@ -200,8 +199,8 @@ fn body(
     if posted.media == multipart::CONTENT_TYPE {
         step.note("the browser may have left out what uploaded files hold; look at the body");
     }
-    let put_in = |text: &str| known.substitute(text, ambiguous);
-    step.body = form::body(text, &posted.media, "in a body", &mut document.secrets, put_in);
+    let substitute = |text: &str| known.substitute(text, ambiguous);
+    step.body = form::body(text, &posted.media, "in a body", &mut document.secrets, substitute);
 }
 
 /// A multipart form recorded only as its fields.
@@ -236,7 +235,7 @@ fn recorded_fields(posted: &PostedBody) -> Option<String> {
 }
 
 /// Notes values of answers that are escaped in a query or a form: inserted as they are, they would differ.
-fn encoded(step: &mut Request, known: &KnownValues) {
+fn note_encoded_values(step: &mut Request, known: &KnownValues) {
     let form = step.header("content-type").is_some_and(|media| media.starts_with(CONTENT_TYPE));
     let body = match &step.body {
         Body::Bytes(bytes) if form => String::from_utf8_lossy(bytes).into_owned(),
@@ -260,8 +259,8 @@ fn encoded(step: &mut Request, known: &KnownValues) {
 
 /// A pause, rounded as people would say it.
 fn think(gap: f64) -> Option<String> {
-    match gap.min(LONGEST_THINK) {
-        gap if gap < SHORTEST_THINK => None,
+    match gap.min(MAX_THINK) {
+        gap if gap < MIN_THINK => None,
         gap if gap < 1_000.0 => Some(format!("{}ms", (gap / 100.0).round() * 100.0)),
         gap if gap < 10_000.0 => Some(format!("{}s", (gap / 100.0).round() / 10.0)),
         gap => Some(format!("{}s", (gap / 1_000.0).round())),

@@ -24,20 +24,20 @@ pub(crate) fn import(text: &str, options: &OpenApiOptions) -> Result<ImportedPla
     document.target.notes = notes;
     document.notes = spec.notes();
     let mut context = OperationImporter::new(&spec, server, options, document);
-    context.paths();
+    context.add_paths();
     let mut document = context.document;
     if document.requests.is_empty() {
         return Err(Error::new("the description has no operation; expected some below 'paths'"));
     }
-    let off: Vec<_> =
-        document.requests.iter().filter(|request| request.off).map(|r| r.name.as_str()).collect();
-    if !off.is_empty() && !options.include_writes {
+    let disabled: Vec<_> =
+        document.requests.iter().filter(|request| request.disabled).map(|r| r.name.as_str()).collect();
+    if !disabled.is_empty() && !options.include_writes {
         document.notes.push(format!(
             "operations that change state are commented out, choose with care: {}",
-            off.join(", ")
+            disabled.join(", ")
         ));
     }
-    if off.len() == document.requests.len() {
+    if disabled.len() == document.requests.len() {
         document.notes.push("no request is active: as it stands, the plan requests only /".to_owned());
     }
     Ok(document.finish())

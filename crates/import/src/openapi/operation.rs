@@ -34,13 +34,13 @@ impl<'a, 's> OperationImporter<'a, 's> {
         Self { spec, server, include_writes, base_given, document }
     }
 
-    pub(super) fn paths(&mut self) {
+    pub(super) fn add_paths(&mut self) {
         for (path, item) in self.spec.root["paths"].as_object().into_iter().flatten() {
             match self.spec.resolve(item) {
                 Ok(item) => {
                     for method in METHODS {
                         if item[method].is_object() {
-                            self.operation(path, item, method);
+                            self.add_operation(path, item, method);
                         }
                     }
                 }
@@ -49,18 +49,18 @@ impl<'a, 's> OperationImporter<'a, 's> {
         }
     }
 
-    fn operation(&mut self, path: &str, item: &'a Value, method: &str) {
+    fn add_operation(&mut self, path: &str, item: &'a Value, method: &str) {
         let operation = &item[method];
         let mut request = Request { method: method.to_ascii_uppercase(), ..Request::default() };
         let own = operation["operationId"].as_str().map(str::to_owned);
         request.name = own.unwrap_or_else(|| format!("{} {path}", request.method));
-        request.about.extend(operation["summary"].as_str().map(str::to_owned));
+        request.comments.extend(operation["summary"].as_str().map(str::to_owned));
         if operation["deprecated"] == true {
-            request.about.push("Deprecated.".to_owned());
+            request.comments.push("Deprecated.".to_owned());
         }
         if !self.include_writes && matches!(method, "post" | "put" | "patch" | "delete") {
-            request.off = true;
-            request.about.push("Changes state: commented out.".to_owned());
+            request.disabled = true;
+            request.comments.push("Changes state: commented out.".to_owned());
         }
         let prefix = self.prefix(item, operation, &mut request);
         request.url = path_template(&format!("{prefix}/{}", path.trim_start_matches('/')));
@@ -72,7 +72,7 @@ impl<'a, 's> OperationImporter<'a, 's> {
         body::add_body(self.spec, operation, &mut sampler, &mut request);
         notes.extend(std::mem::take(&mut sampler.notes));
         let unknown = std::mem::take(&mut sampler.unknown);
-        self.document.meant.append(&mut sampler.meant);
+        self.document.placeholders.append(&mut sampler.placeholders);
         if !unknown.is_empty() {
             notes.push(format!("no value is known for: {}; {UNKNOWN} stands in for it", unknown.join(", ")));
         }
@@ -81,7 +81,7 @@ impl<'a, 's> OperationImporter<'a, 's> {
         }
         request.notes.append(&mut notes);
         security::add_security(self.spec, operation, &mut self.document.secrets, &mut request);
-        self.answers(operation, &mut request);
+        self.add_expectations(operation, &mut request);
         self.document.requests.push(request);
     }
 
@@ -92,7 +92,7 @@ impl<'a, 's> OperationImporter<'a, 's> {
             None => self.server.prefix.clone(),
             Some(Ok(server)) => {
                 if server.origin != self.server.origin {
-                    request.off = true;
+                    request.disabled = true;
                     request.note(format!(
                         "it has a server of its own, {}, and a plan has one target: it is commented out",
                         server.origin
@@ -108,7 +108,7 @@ impl<'a, 's> OperationImporter<'a, 's> {
     }
 
     /// Sets the statuses documented as success, and the media type expected then.
-    fn answers(&self, operation: &Value, request: &mut Request) {
+    fn add_expectations(&self, operation: &Value, request: &mut Request) {
         let mut types: Vec<&str> = Vec::new();
         for (status, response) in operation["responses"].as_object().into_iter().flatten() {
             let status = status.to_ascii_lowercase();

@@ -70,7 +70,7 @@ pub(super) fn add_parameters(parameters: &[&Value], sampler: &mut Sampler<'_, '_
             )),
         }
     }
-    fill_the_rest(request, sampler);
+    fill_undescribed(request, sampler);
     if !query.is_empty() {
         let mark = if request.url.contains('?') { '&' } else { '?' };
         request.url += &format!("{mark}{}", query.join("&"));
@@ -84,14 +84,14 @@ pub(super) fn add_parameters(parameters: &[&Value], sampler: &mut Sampler<'_, '_
 }
 
 /// Fills parts of the path that no parameter describes.
-fn fill_the_rest(request: &mut Request, sampler: &mut Sampler<'_, '_>) {
+fn fill_undescribed(request: &mut Request, sampler: &mut Sampler<'_, '_>) {
     let (mut out, mut rest) = (String::new(), request.url.as_str());
     while let Some(at) = rest.find('{')
         && let Some(end) = rest[at..].find('}').map(|end| at + end + 1)
     {
         out.push_str(&rest[..at]);
         let part = &rest[at..end];
-        if sampler.is_meant(part) {
+        if sampler.is_placeholder(part) {
             out.push_str(part);
         } else {
             sampler

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Deeper values are left out: a recursive schema has no end.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Beyond this depth only required members are worth their space.
-const OPTIONAL_DEEPEST: usize = 4;
+const MAX_OPTIONAL_DEPTH: usize = 4;
 /// Maximum number of values in one body.
-const MOST: usize = 500;
+const MAX_VALUES: usize = 500;
 /// Stands for a text that cannot be known.
 pub(super) const UNKNOWN: &str = "CHANGE_ME";
 
@@ -20,14 +20,14 @@ pub(super) const UNKNOWN: &str = "CHANGE_ME";
 pub(super) struct Sampler<'a, 's> {
     spec: &'s Spec<'a>,
     secrets: &'s mut Secrets,
-    left: usize,
+    budget: usize,
     /// References that lead to the value being made.
-    within: Vec<String>,
+    references: Vec<String>,
     /// Where [`UNKNOWN`] stands.
     pub unknown: Vec<String>,
     pub notes: BTreeSet<String>,
     /// Placeholders that were inserted.
-    pub meant: BTreeSet<String>,
+    pub placeholders: BTreeSet<String>,
 }
 
 impl<'a, 's> Sampler<'a, 's> {
@@ -35,11 +35,11 @@ impl<'a, 's> Sampler<'a, 's> {
         Self {
             spec,
             secrets,
-            left: MOST,
-            within: Vec::new(),
+            budget: MAX_VALUES,
+            references: Vec::new(),
             unknown: Vec::new(),
             notes: BTreeSet::new(),
-            meant: BTreeSet::new(),
+            placeholders: BTreeSet::new(),
         }
     }
 
@@ -69,21 +69,21 @@ impl<'a, 's> Sampler<'a, 's> {
     }
 
     fn value(&mut self, schema: &Value, place: &str, depth: usize) -> Option<Sample> {
-        let Some(reference) = schema["$ref"].as_str() else { return self.made(schema, place, depth) };
-        if self.within.iter().any(|within| within == reference) {
+        let Some(reference) = schema["$ref"].as_str() else { return self.generate(schema, place, depth) };
+        if self.references.iter().any(|within| within == reference) {
             self.notes.insert(format!("what contains itself is made once: no '{reference}' inside another"));
             return None;
         }
-        self.within.push(reference.to_owned());
-        let value = self.made(schema, place, depth);
-        self.within.pop();
+        self.references.push(reference.to_owned());
+        let value = self.generate(schema, place, depth);
+        self.references.pop();
         value
     }
 
-    fn made(&mut self, schema: &Value, place: &str, depth: usize) -> Option<Sample> {
-        if depth > DEEPEST || self.left == 0 {
+    fn generate(&mut self, schema: &Value, place: &str, depth: usize) -> Option<Sample> {
+        if depth > MAX_DEPTH || self.budget == 0 {
             self.notes.insert(format!(
-                "its schema goes deeper: what is below {DEEPEST} levels or beyond {MOST} values is left out"
+                "its schema goes deeper: what is below {MAX_DEPTH} levels or beyond {MAX_VALUES} values is left out"
             ));
             return None;
         }
@@ -130,9 +130,9 @@ impl<'a, 's> Sampler<'a, 's> {
             if property["readOnly"] == true {
                 continue;
             }
-            if depth >= OPTIONAL_DEEPEST && !required.contains(name.as_str()) {
+            if depth >= MAX_OPTIONAL_DEPTH && !required.contains(name.as_str()) {
                 self.notes
-                    .insert(format!("optional values deeper than {OPTIONAL_DEEPEST} levels are left out"));
+                    .insert(format!("optional values deeper than {MAX_OPTIONAL_DEPTH} levels are left out"));
                 continue;
             }
             let place = format!("{place}/{name}");
@@ -172,19 +172,19 @@ impl<'a, 's> Sampler<'a, 's> {
             let given = schema.get("minimum").filter(|_| from > to).cloned();
             return Sample::Json(given.unwrap_or_else(|| Value::from(from)));
         }
-        Sample::Number(self.meant(format!("{{random:{from}..{to}}}")))
+        Sample::Number(self.add_placeholder(format!("{{random:{from}..{to}}}")))
     }
 
     fn text(&mut self, schema: &Value, place: &str) -> Sample {
         let literal = |text: &str| Sample::Json(Value::from(text));
         let name = place.rsplit(['/', ' ']).next().unwrap_or_default();
         match schema["format"].as_str().unwrap_or_default() {
-            "uuid" => return Sample::Text(self.meant("{uuid}".to_owned())),
+            "uuid" => return Sample::Text(self.add_placeholder("{uuid}".to_owned())),
             "date" => return literal("2026-01-31"),
             "date-time" => return literal("2026-01-31T12:00:00Z"),
             "time" => return literal("12:00:00Z"),
             "email" => {
-                self.meant("{counter}".to_owned());
+                self.add_placeholder("{counter}".to_owned());
                 return Sample::Text("user{counter}@example.com".to_owned());
             }
             "uri" | "url" | "iri" => return literal("https://example.com/"),
@@ -199,11 +199,11 @@ impl<'a, 's> Sampler<'a, 's> {
         }
         let length = |name: &str| schema[name].as_u64().map(|n| n as usize);
         // Nobody wants to read longer ones.
-        const LONGEST: usize = 256;
+        const MAX_TEXT: usize = 256;
         let mut text = UNKNOWN.to_owned();
         text.extend(std::iter::repeat_n(
             'x',
-            length("minLength").unwrap_or(0).min(LONGEST).saturating_sub(text.len()),
+            length("minLength").unwrap_or(0).min(MAX_TEXT).saturating_sub(text.len()),
         ));
         text.truncate(length("maxLength").unwrap_or(usize::MAX));
         let pattern = schema["pattern"].as_str().map(|pattern| format!(" (which must match {pattern})"));
@@ -212,12 +212,12 @@ impl<'a, 's> Sampler<'a, 's> {
     }
 
     /// Whether a text is a placeholder that was inserted.
-    pub(super) fn is_meant(&self, text: &str) -> bool {
-        self.meant.contains(text) || self.secrets.placeholders().any(|secret| secret == text)
+    pub(super) fn is_placeholder(&self, text: &str) -> bool {
+        self.placeholders.contains(text) || self.secrets.placeholders().any(|secret| secret == text)
     }
 
-    fn meant(&mut self, placeholder: String) -> String {
-        self.meant.insert(placeholder.clone());
+    fn add_placeholder(&mut self, placeholder: String) -> String {
+        self.placeholders.insert(placeholder.clone());
         placeholder
     }
 
@@ -226,10 +226,10 @@ impl<'a, 's> Sampler<'a, 's> {
     where
         'a: 'v,
     {
-        if depth > DEEPEST || self.left == 0 {
+        if depth > MAX_DEPTH || self.budget == 0 {
             return Err("its schemas are made of each other without end".to_owned());
         }
-        self.left -= 1;
+        self.budget -= 1;
         let schema = self.spec.resolve(schema)?;
         let alternatives = ["oneOf", "anyOf"].into_iter().find_map(|key| schema[key].as_array());
         let all = schema["allOf"].as_array();

@@ -20,19 +20,24 @@ pub(super) fn add_security(spec: &Spec<'_>, operation: &Value, secrets: &mut Sec
             .filter_map(names)
             .map(|name| if name.is_empty() { "none".to_owned() } else { name })
             .collect();
-        request.about.push(format!("These would do instead of the first security: {}", others.join(", ")));
+        request.comments.push(format!("These would do instead of the first security: {}", others.join(", ")));
     }
     for name in first.keys() {
         let described = spec.root["components"]["securitySchemes"].get(name);
         let scheme =
             described.ok_or_else(|| "it is not described".to_owned()).and_then(|scheme| spec.resolve(scheme));
-        if let Err(why) = scheme.and_then(|scheme| one(name, scheme, secrets, request)) {
+        if let Err(why) = scheme.and_then(|scheme| add_scheme(name, scheme, secrets, request)) {
             request.note(format!("the security '{name}' is not carried over: {why}"));
         }
     }
 }
 
-fn one(name: &str, scheme: &Value, secrets: &mut Secrets, request: &mut Request) -> Result<(), String> {
+fn add_scheme(
+    name: &str,
+    scheme: &Value,
+    secrets: &mut Secrets,
+    request: &mut Request,
+) -> Result<(), String> {
     let text = |key: &str| scheme[key].as_str().unwrap_or_default();
     match (text("type"), text("scheme").to_ascii_lowercase().as_str(), text("in")) {
         ("http", "basic", _) => {

@@ -11,7 +11,7 @@ pub(super) struct Server {
 }
 
 /// Where a service is by default: on this machine, so that no load goes astray.
-const NOWHERE: &str = "http://127.0.0.1:8080";
+const DEFAULT_BASE: &str = "http://127.0.0.1:8080";
 
 impl Server {
     /// The given server, or the description's first, with notes on it.
@@ -38,11 +38,11 @@ impl Server {
             if url.is_empty() { "it names no server".to_owned() } else { format!("its server is '{url}'") };
         notes.push(format!(
             "the description does not say where the service is ({found}): give --base http://HOST:PORT/, \
-             or replace {NOWHERE}"
+             or replace {DEFAULT_BASE}"
         ));
         let prefix = if url.contains("://") { "" } else { url.as_str() };
         let server =
-            Self::at(&format!("{NOWHERE}/{}", prefix.trim_start_matches('/'))).map_err(Error::new)?;
+            Self::at(&format!("{DEFAULT_BASE}/{}", prefix.trim_start_matches('/'))).map_err(Error::new)?;
         Ok((server, notes))
     }
 

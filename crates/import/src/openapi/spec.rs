@@ -2,7 +2,7 @@ use crate::Error;
 use serde_json::Value;
 
 /// A longer chain of references is treated as a cycle.
-const LONGEST_CHAIN: usize = 32;
+const MAX_CHAIN: usize = 32;
 /// Maximum number of values in a description; GitHub's, one of the largest, has about a million. The parser itself
 /// limits alias expansion more strictly.
 const MOST_VALUES: usize = 20_000_000;
@@ -72,7 +72,7 @@ impl<'a> Spec<'a> {
     where
         'a: 'v,
     {
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_CHAIN {
             let Some(reference) = value["$ref"].as_str() else { return Ok(value) };
             let Some(pointer) = reference.strip_prefix('#') else {
                 return Err(format!(

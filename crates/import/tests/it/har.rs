@@ -117,13 +117,13 @@ fn nothing_is_dropped_in_silence_and_no_secret_is_kept() {
     for secret in ["hunter2", "s3cr3t-sid-1", "yes-please", "eyJhbGciOi", "k3y-", "ticket"] {
         assert!(!all.contains(secret), "{secret}\n{all}");
     }
-    let said = imported.plan.replace("\n# ", " ");
+    let comments = imported.plan.replace("\n# ", " ");
     for note in &imported.notes {
         let note = note
             .split_once(": ")
-            .filter(|_| !said.contains(note.as_str()))
+            .filter(|_| !comments.contains(note.as_str()))
             .map_or(note.as_str(), |(_, rest)| rest);
-        assert!(said.contains(note), "not in the plan: {note}\n{}", imported.plan);
+        assert!(comments.contains(note), "not in the plan: {note}\n{}", imported.plan);
     }
 }
 
@@ -246,12 +246,12 @@ proptest! {
         let table: Table = imported.plan.parse().map_err(|e| TestCaseError::fail(format!("{e}\n{}", imported.plan)))?;
         let mut known: Vec<String> = Vec::new();
         for step in steps(&table) {
-            let taken = step.get("take").and_then(Value::as_table).cloned().unwrap_or_default();
-            for name in taken.keys() {
+            let extractions = step.get("take").and_then(Value::as_table).cloned().unwrap_or_default();
+            for name in extractions.keys() {
                 prop_assert!(!known.contains(name), "{name} is taken twice\n{}", imported.plan);
                 prop_assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'), "{name}");
             }
-            known.extend(taken.keys().cloned());
+            known.extend(extractions.keys().cloned());
         }
         accepted(&imported)?;
     }

@@ -27,8 +27,8 @@ fn headers(request: &Table) -> Vec<&str> {
 
 fn noted(imported: &ImportedPlan, what: &str) {
     assert!(imported.notes.iter().any(|note| note.contains(what)), "{what}: {:#?}", imported.notes);
-    let said = imported.plan.replace("\n# ", " ");
-    assert!(said.contains(what), "{what}\n{}", imported.plan);
+    let comments = imported.plan.replace("\n# ", " ");
+    assert!(comments.contains(what), "{what}\n{}", imported.plan);
 }
 
 #[test]

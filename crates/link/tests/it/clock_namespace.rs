@@ -17,8 +17,8 @@ const TIMES: usize = 1_000;
 fn far_side() {
     let Some(socket) = std::env::var_os(SOCKET) else { return };
     let near = UnixStream::connect(socket).expect("it is listened to");
-    let mut wire = MemberLink::connect(near, hello("1.0"), &[]).expect("it is let in");
-    while wire.next(SOON).is_ok() {}
+    let mut member_link = MemberLink::connect(near, hello("1.0"), &[]).expect("it is let in");
+    while member_link.next(SOON).is_ok() {}
 }
 
 #[test]
@@ -44,13 +44,14 @@ fn the_truth_is_within_the_bound_a_thousand_times() {
         assert!(began.elapsed() < SOON, "nobody comes");
     };
     if let Some(way) = way {
-        let mut post = post();
-        post.accept(7, way).expect("it can be waited for");
-        assert!(matches!(post.next(SOON), Some((7, MemberEvent::Joined(_)))));
+        let mut coordinator_link = post();
+        coordinator_link.accept(7, way).expect("it can be waited for");
+        assert!(matches!(coordinator_link.next(SOON), Some((7, MemberEvent::Joined(_)))));
         let mut widest = 0;
         for time in 0..TIMES {
-            post.compare_clocks(SOON);
-            let reading = post.clock_reading(7, Nanos(sys::monotonic_ns())).expect("it was asked");
+            coordinator_link.compare_clocks(SOON);
+            let reading =
+                coordinator_link.clock_reading(7, Nanos(sys::monotonic_ns())).expect("it was asked");
             let off = (reading.offset_ns - DAY).unsigned_abs();
             assert!(off <= reading.bound.0, "the {time}th: {off} ns off, {reading:?}");
             widest = widest.max(reading.bound.0);

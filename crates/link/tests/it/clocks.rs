@@ -6,7 +6,7 @@ use units::Nanos;
 
 #[test]
 fn the_truth_is_within_the_bound_however_long_the_way_is() {
-    let (mut post, _wire, relay) = both();
+    let (mut coordinator_link, _wire, relay) = both();
     // Before the first query, a second after it joined.
     relay.stalls();
     let ms = Duration::from_millis;
@@ -22,6 +22,6 @@ fn the_truth_is_within_the_bound_however_long_the_way_is() {
         assert!(fresh.clock_reading(8, Nanos::ZERO).is_none());
     }
     // A member that does not answer is not waited for.
-    post.compare_clocks(SOON);
-    assert!(post.clock_reading(7, Nanos(sys::monotonic_ns())).is_none(), "it never answered");
+    coordinator_link.compare_clocks(SOON);
+    assert!(coordinator_link.clock_reading(7, Nanos(sys::monotonic_ns())).is_none(), "it never answered");
 }

@@ -46,24 +46,24 @@ fn joined(joining: JoinHandle<Result<MemberLink, Error>>) -> MemberLink {
 
 /// A coordinator and its member 7, with a relay between them.
 fn both() -> (CoordinatorLink, MemberLink, relay::Relay) {
-    let mut post = post();
-    let (relay, theirs) = relay::between(post.socket_for(7).expect("a descriptor is free"));
-    let wire = joined(joins(theirs, hello("1.0")));
-    assert_eq!(next_event(&mut post), (7, MemberEvent::Joined(hello("1.0"))));
-    (post, wire, relay)
+    let mut coordinator_link = post();
+    let (relay, theirs) = relay::between(coordinator_link.socket_for(7).expect("a descriptor is free"));
+    let member_link = joined(joins(theirs, hello("1.0")));
+    assert_eq!(next_event(&mut coordinator_link), (7, MemberEvent::Joined(hello("1.0"))));
+    (coordinator_link, member_link, relay)
 }
 
-fn next_event(post: &mut CoordinatorLink) -> (u32, MemberEvent) {
-    post.next(SOON).expect("something is heard")
+fn next_event(coordinator_link: &mut CoordinatorLink) -> (u32, MemberEvent) {
+    coordinator_link.next(SOON).expect("something is heard")
 }
 
 /// Why a member is gone, and what it reported before.
-fn gone(post: &mut CoordinatorLink, member: u32) -> (Vec<MemberReport>, String) {
+fn gone(coordinator_link: &mut CoordinatorLink, member: u32) -> (Vec<MemberReport>, String) {
     let mut told = Vec::new();
     loop {
-        match next_event(post) {
+        match next_event(coordinator_link) {
             (from, MemberEvent::Gone(why)) if from == member => return (told, why),
-            (from, MemberEvent::Told(tidings)) if from == member => told.push(tidings),
+            (from, MemberEvent::Reported(report)) if from == member => told.push(report),
             (_, MemberEvent::Jumped(_)) => {}
             other => panic!("{other:?}"),
         }
@@ -71,10 +71,10 @@ fn gone(post: &mut CoordinatorLink, member: u32) -> (Vec<MemberReport>, String) 
 }
 
 /// Why the coordinator is gone, and what it sent before.
-fn left(wire: &mut MemberLink) -> (Vec<Instruction>, String) {
+fn left(member_link: &mut MemberLink) -> (Vec<Instruction>, String) {
     let mut said = Vec::new();
     loop {
-        match wire.next(SOON) {
+        match member_link.next(SOON) {
             Ok(Some(what)) => said.push(what),
             Ok(None) => panic!("nothing for {SOON:?}"),
             Err(Error::Gone(why)) => return (said, why),

@@ -24,7 +24,7 @@ pub(crate) struct CgroupReader {
     pid: u32,
     /// /proc/PID/cgroup when `place` was found.
     text: String,
-    place: GroupPaths,
+    paths: GroupPaths,
     before: Option<Cgroup>,
 }
 
@@ -42,11 +42,11 @@ impl CgroupReader {
             Err(error) if !procfs::is_gone(&error) => return Err(error),
             _ => {}
         }
-        let GroupPaths { cpu, memory, pids, unified } = &self.place;
+        let GroupPaths { cpu, memory, pids, unified } = &self.paths;
         if [cpu, memory, pids, unified].iter().all(|line| line.groups.is_empty()) {
             return Ok(None);
         }
-        let now = limits::limits(&self.place);
+        let now = limits::limits(&self.paths);
         let grown = limits::growth(&now, self.before.as_ref());
         self.before = Some(now);
         Ok(Some(grown))
@@ -56,7 +56,7 @@ impl CgroupReader {
         let text = fs::read_to_string(self.root.join(format!("proc/{}/cgroup", self.pid)))?;
         // Version 1 reports a zombie in the root.
         if text != self.text && !self.is_ending() {
-            self.place = cgroups::find(&self.root, self.pid, &text)?;
+            self.paths = cgroups::find(&self.root, self.pid, &text)?;
             self.text = text;
         }
         Ok(())
@@ -86,38 +86,38 @@ pub(crate) fn cpus(pid: u32) -> Option<f64> {
 /// The cgroups of each subject's first process.
 #[derive(Debug, Default)]
 pub(crate) struct CgroupSource {
-    groups: Vec<CgroupReader>,
-    said: MissingLog,
+    readers: Vec<CgroupReader>,
+    missing_log: MissingLog,
 }
 
 impl Source for CgroupSource {
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
-        self.groups.resize_with(scene.subjects.len(), CgroupReader::default);
-        let parts = scene.subjects.iter().zip(&mut window.subjects).zip(&mut self.groups);
-        for ((cast, part), groups) in parts {
-            if groups.root.as_os_str().is_empty() {
-                *groups = CgroupReader::of(Path::new("/"), cast.about.pid);
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
+        self.readers.resize_with(scope.subjects.len(), CgroupReader::default);
+        let parts = scope.subjects.iter().zip(&mut window.subjects).zip(&mut self.readers);
+        for ((subject, part), reader) in parts {
+            if reader.root.as_os_str().is_empty() {
+                *reader = CgroupReader::of(Path::new("/"), subject.about.pid);
             }
             // A restarted service is usually in the same cgroups, whose counts go on.
-            groups.pid = cast.pids.first().copied().unwrap_or(groups.pid);
-            match groups.read() {
+            reader.pid = subject.pids.first().copied().unwrap_or(reader.pid);
+            match reader.read() {
                 // All processes have ended, and the cgroup was never visible.
-                Ok(None) if cast.pids.is_empty() => {}
+                Ok(None) if subject.pids.is_empty() => {}
                 Ok(Some(cgroup)) => part.cgroup = Some(cgroup),
-                Ok(None) => self.said.note(
+                Ok(None) => self.missing_log.note(
                     "limits of control groups",
                     "no hierarchy of control groups is mounted here that holds the target; \
                      run torment where /sys/fs/cgroup is",
                 ),
                 Err(error) => {
-                    let why = format!("the control groups of process {} cannot be read: {error}", groups.pid);
-                    self.said.note("limits of control groups", why);
+                    let why = format!("the control groups of process {} cannot be read: {error}", reader.pid);
+                    self.missing_log.note("limits of control groups", why);
                 }
             }
         }
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
-        self.said.list()
+        self.missing_log.list()
     }
 }

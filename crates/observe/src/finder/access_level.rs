@@ -16,7 +16,7 @@ pub(crate) fn probe_access(pid: u32) -> (AccessLevel, Vec<MissingMeasure>) {
         (false, false) => (AccessLevel::Full, Vec::new()),
         (_, files) => {
             let what = if files { "waits of threads and open files" } else { "what threads wait for" };
-            (AccessLevel::SameUser, vec![MissingMeasure::new(what, why(pid))])
+            (AccessLevel::SameUser, vec![MissingMeasure::new(what, refusal_reason(pid))])
         }
     }
 }
@@ -27,7 +27,7 @@ fn refused<T>(read: &io::Result<T>) -> bool {
         .is_err_and(|error| matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound))
 }
 
-fn why(pid: u32) -> String {
+fn refusal_reason(pid: u32) -> String {
     let owner = fs::metadata(format!("/proc/{pid}")).map(|data| data.uid()).ok();
     let own = rustix::process::geteuid().as_raw();
     let yama = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();

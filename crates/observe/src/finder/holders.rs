@@ -31,7 +31,7 @@ pub(crate) fn find_holders(inodes: &HashSet<u64>) -> SocketHolders {
 /// Drops processes that are children of others among them: of a server and its workers, which share a
 /// socket, the server stays. Also drops one that only holds sockets for others, unless it is alone:
 /// `systemd`, which starts services on demand.
-pub(crate) fn first_ones(pids: &[u32]) -> Vec<u32> {
+pub(crate) fn root_processes(pids: &[u32]) -> Vec<u32> {
     let parents: BTreeMap<u32, u32> = pids
         .iter()
         .filter_map(|pid| procfs::running_process(*pid))

@@ -1,7 +1,7 @@
 //! Finds the first processes of the service: those named, or those that listen at the target's address.
 
 use super::access_level::hidden_processes;
-use super::holders::{find_holders, first_ones};
+use super::holders::{find_holders, root_processes};
 use super::socket_lister::SocketLister;
 use crate::target::{TargetLocation, is_here};
 use plan::WatchPlan;
@@ -19,38 +19,38 @@ pub(crate) struct FoundService {
     pub missing: Vec<MissingMeasure>,
 }
 
-pub(crate) fn find_named(asked: &WatchPlan) -> FoundService {
+pub(crate) fn find_named(plan: &WatchPlan) -> FoundService {
     let mut found = FoundService::default();
-    let mut none =
+    let mut add_missing =
         |what: String, then: &str| found.missing.push(MissingMeasure::new("the service", what + then));
     let mut pids = Vec::new();
-    for pid in &asked.pids {
+    for pid in &plan.pids {
         if procfs::running_process(*pid).is_some() {
             pids.push(*pid);
         } else {
-            none(format!("there is no process {pid}"), "; give the id of one that runs");
+            add_missing(format!("there is no process {pid}"), "; give the id of one that runs");
         }
     }
-    if let Some(group) = &asked.cgroup {
-        let members = members(group);
+    if let Some(group) = &plan.cgroup {
+        let members = cgroup_members(group);
         if members.is_empty() {
-            none(
+            add_missing(
                 format!("no process is in the control group '{group}'"),
                 "; /proc/PID/cgroup says which is whose",
             );
         }
         pids.extend(members);
     }
-    if let Some(part) = &asked.command {
+    if let Some(part) = &plan.command {
         let with = find_by_command(part);
         if with.is_empty() {
-            none(format!("no process has '{part}' in its command line"), "; is it running?");
+            add_missing(format!("no process has '{part}' in its command line"), "; is it running?");
         }
         pids.extend(with);
     }
     pids.sort_unstable();
     pids.dedup();
-    found.pids = first_ones(&pids);
+    found.pids = root_processes(&pids);
     found
 }
 
@@ -60,22 +60,25 @@ const PAUSE: &str = "pause";
 /// The processes of pods, by their UIDs in cgroup names.
 fn find_in_pods(uids: &[String]) -> FoundService {
     let is_of_one = |pid: u32| {
-        fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| of_a_pod(&groups, uids))
+        fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| belongs_to_pod(&groups, uids))
     };
-    working(is_of_one, "none of the target's pods has a process on this node that can be seen from here")
+    find_matching(
+        is_of_one,
+        "none of the target's pods has a process on this node that can be seen from here",
+    )
 }
 
 /// All other processes.
 fn find_all_others() -> FoundService {
     let own = own_ancestors();
-    working(|pid| !own.contains(&pid), "no process but the watcher's is to be seen in the target's pod")
+    find_matching(|pid| !own.contains(&pid), "no process but the watcher's is to be seen in the target's pod")
 }
 
 /// The matching processes that run and are not `pause`; if none, `nobody` says why.
-fn working(is_one: impl Fn(u32) -> bool, nobody: &str) -> FoundService {
+fn find_matching(is_one: impl Fn(u32) -> bool, nobody: &str) -> FoundService {
     let works = |pid: &u32| procfs::running_process(*pid).is_some_and(|process| process.name != PAUSE);
     let pids: Vec<u32> = procfs::pids().filter(|pid| is_one(*pid)).filter(works).collect();
-    let mut found = FoundService { pids: first_ones(&pids), missing: Vec::new() };
+    let mut found = FoundService { pids: root_processes(&pids), missing: Vec::new() };
     if found.pids.is_empty() {
         found.missing.push(MissingMeasure::new("the service", nobody));
     }
@@ -84,13 +87,13 @@ fn working(is_one: impl Fn(u32) -> bool, nobody: &str) -> FoundService {
 
 /// Whether a process with this /proc/PID/cgroup is in one of these pods. systemd's names of cgroups have no
 /// hyphens in UIDs.
-fn of_a_pod(groups: &str, uids: &[String]) -> bool {
+fn belongs_to_pod(groups: &str, uids: &[String]) -> bool {
     let groups = groups.replace('_', "-");
     uids.iter().any(|uid| groups.contains(&format!("pod{uid}")))
 }
 
 /// The processes of a cgroup and its descendants, by its path below a mount.
-fn members(group: &str) -> Vec<u32> {
+fn cgroup_members(group: &str) -> Vec<u32> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mounts = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
@@ -141,16 +144,18 @@ pub(crate) fn listeners(target: &TargetLocation) -> HashSet<u64> {
     match target {
         TargetLocation::Pods(_)
         | TargetLocation::Inside
-        | TargetLocation::Nowhere
-        | TargetLocation::Elsewhere => HashSet::new(),
+        | TargetLocation::Unknown
+        | TargetLocation::Remote => HashSet::new(),
         TargetLocation::Tcp(addresses) => {
-            let here: Vec<SocketAddr> = addresses.iter().copied().filter(|at| is_here(at.ip())).collect();
-            if here.is_empty() {
+            let local_addresses: Vec<SocketAddr> =
+                addresses.iter().copied().filter(|at| is_here(at.ip())).collect();
+            if local_addresses.is_empty() {
                 return HashSet::new();
             }
             let listening = SocketLister::Own.sockets(&[TcpState::LISTEN]);
             // The client's choice of address is unknown; mostly all are the same process.
-            here.iter()
+            local_addresses
+                .iter()
                 .flat_map(|at| listening_at(&listening, *at))
                 .map(|socket| socket.inode.into())
                 .collect()
@@ -190,13 +195,13 @@ fn unix_listeners(path: &Path) -> HashSet<u64> {
 /// The processes that have the target's listening sockets.
 pub(crate) fn find_serving(target: &TargetLocation, inodes: &HashSet<u64>) -> FoundService {
     let mut found = FoundService::default();
-    let mut why = |text: String| found.missing.push(MissingMeasure::new("the service", text));
-    let at = match target {
-        TargetLocation::Nowhere => {
-            why("where the target runs is unknown; name its process with --pid".to_owned());
+    let mut add_missing = |text: String| found.missing.push(MissingMeasure::new("the service", text));
+    let address = match target {
+        TargetLocation::Unknown => {
+            add_missing("where the target runs is unknown; name its process with --pid".to_owned());
             return found;
         }
-        TargetLocation::Elsewhere => return found,
+        TargetLocation::Remote => return found,
         TargetLocation::Pods(uids) => return find_in_pods(uids),
         TargetLocation::Inside => return find_all_others(),
         TargetLocation::Unix(path) => path.display().to_string(),
@@ -204,7 +209,7 @@ pub(crate) fn find_serving(target: &TargetLocation, inodes: &HashSet<u64>) -> Fo
             let list: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
             let list = list.join(", ");
             if !addresses.iter().any(|at| is_here(at.ip())) {
-                why(format!(
+                add_missing(format!(
                     "{list} is not an address of this machine; \
                      run torment on the target's, or name the process with --pid if it is in a container here"
                 ));
@@ -214,25 +219,27 @@ pub(crate) fn find_serving(target: &TargetLocation, inodes: &HashSet<u64>) -> Fo
         }
     };
     if inodes.is_empty() {
-        why(format!("nothing listens at {at} in torment's network namespace; name the process with --pid"));
+        add_missing(format!(
+            "nothing listens at {address} in torment's network namespace; name the process with --pid"
+        ));
         return found;
     }
-    let held = find_holders(inodes);
-    found.pids = first_ones(&held.pids);
+    let holders = find_holders(inodes);
+    found.pids = root_processes(&holders.pids);
     if let Some(proxy) = found.pids.iter().find(|pid| is_proxy(**pid)) {
-        why(format!(
-            "process {proxy} at {at} hands connections on into a container; name the process there with --pid"
+        add_missing(format!(
+            "process {proxy} at {address} hands connections on into a container; name the process there with --pid"
         ));
     }
     if found.pids.is_empty()
         && procfs::socket_inodes(std::process::id()).is_ok_and(|own| own.iter().any(|i| inodes.contains(i)))
     {
-        why(format!("torment itself listens at {at}"));
+        add_missing(format!("torment itself listens at {address}"));
     } else if found.pids.is_empty() {
-        why(format!(
-            "something listens at {at}, but torment may not look into {} processes of other users; run \
+        add_missing(format!(
+            "something listens at {address}, but torment may not look into {} processes of other users; run \
              torment as root or as the target's user, or name the process with --pid",
-            held.hidden
+            holders.hidden
         ));
         found.missing.extend(hidden_processes());
     }

@@ -10,9 +10,9 @@ pub(crate) enum SocketLister {
     /// By netlink, in torment's namespace.
     Own,
     /// By netlink, in another namespace that may be entered.
-    Within(SockDiag),
+    Namespace(SockDiag),
     /// From /proc/PID/net of a process in it, 20 times more expensive.
-    Files(u32),
+    ProcNet(u32),
 }
 
 /// How to list the sockets of a process's namespace.
@@ -24,7 +24,7 @@ pub(crate) fn lister_for(pid: u32) -> SocketLister {
         return SocketLister::Own;
     }
     let path = PathBuf::from(format!("/proc/{pid}/ns/net"));
-    SockDiag::open_in_namespace(&path).map_or(SocketLister::Files(pid), SocketLister::Within)
+    SockDiag::open_in_namespace(&path).map_or(SocketLister::ProcNet(pid), SocketLister::Namespace)
 }
 
 impl SocketLister {
@@ -32,14 +32,14 @@ impl SocketLister {
     pub fn sockets(&mut self, states: &[TcpState]) -> Vec<TcpSocket> {
         match self {
             Self::Own => list_tcp(states).unwrap_or_else(|_| procfs::tcp_sockets(std::process::id(), states)),
-            Self::Within(diag) => {
+            Self::Namespace(diag) => {
                 let mut sockets = Vec::new();
-                match diag.each(states, &mut |socket| sockets.push(socket)) {
+                match diag.for_each_socket(states, &mut |socket| sockets.push(socket)) {
                     Ok(()) => sockets,
                     Err(_) => Vec::new(),
                 }
             }
-            Self::Files(pid) => procfs::tcp_sockets(*pid, states),
+            Self::ProcNet(pid) => procfs::tcp_sockets(*pid, states),
         }
     }
 }

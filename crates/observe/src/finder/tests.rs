@@ -85,10 +85,10 @@ fn as_server() {
 /// Looks until the condition holds: processes come and go at any time.
 fn until(finder: &mut Finder, what: &str, is_so: impl Fn(&WatchScope) -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
-    while !is_so(finder.scene()) {
-        assert!(Instant::now() < end, "no {what}: {:?}", finder.scene());
+    while !is_so(finder.scope()) {
+        assert!(Instant::now() < end, "no {what}: {:?}", finder.scope());
         std::thread::sleep(Duration::from_millis(100));
-        finder.look();
+        finder.refresh();
     }
 }
 
@@ -97,13 +97,13 @@ fn the_listener_and_its_children() {
     let server = Server::start("127.0.0.1:0", None);
     let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![server.at]));
     until(&mut finder, "child", |scene| scene.subjects[0].pids.len() == 2);
-    let cast = &finder.scene().subjects[0];
+    let cast = &finder.scope().subjects[0];
     assert_eq!((cast.about.pid, cast.pids[0]), (server.pid(), server.pid()));
     assert_eq!(cast.about.listens, [server.at.to_string()]);
     assert_eq!(cast.about.role, TreeRole::Service);
     assert!(cast.about.command.contains("finder::tests::as_server"), "{}", cast.about.command);
-    assert_eq!(finder.scene().missing, []);
-    assert_eq!(finder.scene().level, AccessLevel::Full);
+    assert_eq!(finder.scope().missing, []);
+    assert_eq!(finder.scope().level, AccessLevel::Full);
 }
 
 #[test]
@@ -111,15 +111,15 @@ fn a_service_that_is_restarted_is_found_again() {
     let server = Server::start("127.0.0.1:0", None);
     let (at, before) = (server.at, server.pid());
     let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![at]));
-    assert_eq!(finder.scene().subjects[0].about.pid, before);
+    assert_eq!(finder.scope().subjects[0].about.pid, before);
     server.end();
     until(&mut finder, "end", |scene| scene.subjects[0].pids.is_empty());
     assert!(finder.changes().iter().any(|change| change.starts_with(&format!("process {before} ("))));
-    assert!(finder.scene().missing.iter().any(|missing| missing.why.contains("nothing listens at")));
+    assert!(finder.scope().missing.iter().any(|missing| missing.why.contains("nothing listens at")));
     let server = Server::start(&at.to_string(), None);
     until(&mut finder, "successor", |scene| scene.subjects[0].about.pid == server.pid());
     assert!(finder.changes().iter().any(|change| change.contains("is the service now")));
-    assert_eq!(finder.scene().missing, []);
+    assert_eq!(finder.scope().missing, []);
 }
 
 #[test]
@@ -131,11 +131,11 @@ fn whom_it_talks_to() {
     let server = Server::start("127.0.0.1:0", Some(&downstream.at.to_string()));
     let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![server.at]));
     until(&mut finder, "downstream", |scene| scene.subjects.len() == 2 && scene.subjects[1].pids.len() == 2);
-    let subject = &finder.scene().subjects[1].about;
+    let subject = &finder.scope().subjects[1].about;
     assert_eq!((subject.role, subject.pid), (TreeRole::Downstream, downstream.pid()));
     assert_eq!(subject.listens, [downstream.at.to_string()]);
-    finder.look();
-    assert_eq!(finder.scene().subjects.len(), 2);
+    finder.refresh();
+    assert_eq!(finder.scope().subjects.len(), 2);
 }
 
 /// As nginx connects to PHP-FPM and to gunicorn, by their manuals.
@@ -147,7 +147,7 @@ fn whom_it_talks_to_by_a_local_socket() {
     let server = Server::start("127.0.0.1:0", Some(&path));
     let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Tcp(vec![server.at]));
     until(&mut finder, "downstream", |scene| scene.subjects.len() == 2 && scene.subjects[1].pids.len() == 2);
-    let subject = &finder.scene().subjects[1].about;
+    let subject = &finder.scope().subjects[1].about;
     assert_eq!((subject.role, subject.pid), (TreeRole::Downstream, downstream.pid()));
     assert_eq!(subject.listens, [format!("unix {path}")]);
 }
@@ -161,19 +161,19 @@ fn by_number_command_and_local_socket() {
     let first = |asked: &WatchPlan, target: &TargetLocation| {
         let mut finder = Finder::new(asked, target);
         until(&mut finder, "service", |scene| scene.subjects[0].about.pid != 0);
-        finder.scene().subjects[0].about.pid
+        finder.scope().subjects[0].about.pid
     };
     let pids = WatchPlan { pids: vec![server.pid()], ..WatchPlan::default() };
-    assert_eq!(first(&pids, &TargetLocation::Nowhere), server.pid());
+    assert_eq!(first(&pids, &TargetLocation::Unknown), server.pid());
     assert_eq!(first(&WatchPlan::default(), &TargetLocation::Unix(path)), server.pid());
     let mut known = sleeper("61.25");
     let command = WatchPlan { command: Some("sleep 61.25".to_owned()), ..WatchPlan::default() };
-    assert_eq!(first(&command, &TargetLocation::Nowhere), known.id());
+    assert_eq!(first(&command, &TargetLocation::Unknown), known.id());
     let _ = known.kill();
     let _ = known.wait();
     // A PID beats the address: even torment's own.
     let own = WatchPlan { pids: vec![std::process::id()], ..WatchPlan::default() };
-    assert_eq!(first(&own, &TargetLocation::Nowhere), std::process::id());
+    assert_eq!(first(&own, &TargetLocation::Unknown), std::process::id());
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn whoever_is_beside_the_watcher_but_not_the_watcher() {
     let server = Server::start("127.0.0.1:0", None);
     let mut finder = Finder::new(&WatchPlan::default(), &TargetLocation::Inside);
     until(&mut finder, "service", |scene| scene.subjects[0].pids.contains(&server.pid()));
-    assert!(!finder.scene().subjects[0].pids.contains(&std::process::id()));
+    assert!(!finder.scope().subjects[0].pids.contains(&std::process::id()));
 }
 
 fn sleeper(seconds: &str) -> Child {
@@ -192,7 +192,7 @@ fn sleeper(seconds: &str) -> Child {
 fn nobody_is_said_to_be_nobody() {
     let check = |asked: &WatchPlan, target: &TargetLocation, why: &str| {
         let finder = Finder::new(asked, target);
-        let scene = finder.scene();
+        let scene = finder.scope();
         assert!(scene.subjects[0].pids.is_empty() && scene.level == AccessLevel::Outside, "{scene:?}");
         assert!(scene.missing.iter().any(|missing| missing.why.contains(why)), "{why}: {scene:?}");
     };
@@ -211,13 +211,13 @@ fn nobody_is_said_to_be_nobody() {
         &TargetLocation::Unix(Path::new("/proc/nowhere").to_owned()),
         "nothing listens at /proc/nowhere",
     );
-    check(&watch, &TargetLocation::Nowhere, "name its process");
+    check(&watch, &TargetLocation::Unknown, "name its process");
     let pid = WatchPlan { pids: vec![u32::MAX], ..WatchPlan::default() };
-    check(&pid, &TargetLocation::Nowhere, "there is no process 4294967295");
+    check(&pid, &TargetLocation::Unknown, "there is no process 4294967295");
     let group = WatchPlan { cgroup: Some("no/such".to_owned()), ..WatchPlan::default() };
-    check(&group, &TargetLocation::Nowhere, "no process is in the control group 'no/such'");
+    check(&group, &TargetLocation::Unknown, "no process is in the control group 'no/such'");
     let command = WatchPlan { command: Some("no such command, surely".to_owned()), ..WatchPlan::default() };
-    check(&command, &TargetLocation::Nowhere, "no process has 'no such command, surely'");
+    check(&command, &TargetLocation::Unknown, "no process has 'no such command, surely'");
 }
 
 #[test]
@@ -228,9 +228,9 @@ fn a_postgresql_with_its_backends() {
     let row = client.query_one("SELECT pg_backend_pid()", &[]).expect("it answers");
     let backend = row.get::<_, i32>(0) as u32;
     let asked = WatchPlan { pids: vec![server.pid()], ..WatchPlan::default() };
-    let mut finder = Finder::new(&asked, &TargetLocation::Nowhere);
+    let mut finder = Finder::new(&asked, &TargetLocation::Unknown);
     until(&mut finder, "backend", |scene| scene.subjects[0].pids.contains(&backend));
-    let cast = &finder.scene().subjects[0];
+    let cast = &finder.scope().subjects[0];
     assert_eq!(cast.pids[0], server.pid());
     assert!(cast.about.is_postgres && cast.pids.len() > 3, "{cast:?}");
     drop(client);

@@ -15,7 +15,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Interval between checks for the VM's socket.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum size of an answer: a dump of 10,000 threads has 30 MB.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -42,7 +42,7 @@ pub(super) fn attach(pid: u32, until: Instant) -> Result<AttachedJvm, String> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
     let handle = pidfd_open(number, PidfdFlags::empty()).map_err(|e| failed(e.into()))?;
     let status = check(pid, started, failed)?;
-    let tmp = TmpDir::tmp_of(pid).map_err(failed)?;
+    let tmp = TmpDir::of_process(pid).map_err(failed)?;
     let attached = AttachedJvm { pid, socket: format!(".java_pid{}", status.inner_pid), status, tmp };
     if !attached.has_socket() {
         if let Some(option) = attached.sigquit_option() {
@@ -96,9 +96,10 @@ impl AttachedJvm {
             super::perfdata::open(self.pid).ok().and_then(|mut file| super::perfdata::read(&mut file).ok());
         let counters = counters.and_then(|bytes| super::perfdata::parse(&bytes).ok()).unwrap_or_default();
         // The counters also include options from files.
-        let told = ["java.rt.vmArgs", "java.rt.vmFlags"].map(|name| counters.text(name).unwrap_or_default());
+        let vm_options =
+            ["java.rt.vmArgs", "java.rt.vmFlags"].map(|name| counters.text(name).unwrap_or_default());
         OPTIONS.into_iter().find(|option| {
-            told.iter().any(|text| text.contains(option)) || process::has_option(self.pid, option)
+            vm_options.iter().any(|text| text.contains(option)) || process::has_option(self.pid, option)
         })
     }
 
@@ -131,7 +132,7 @@ impl AttachedJvm {
             if process::started(self.pid) != Some(started) {
                 return Err("it has ended".to_owned());
             }
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
         Ok(())
     }
@@ -160,14 +161,14 @@ impl AttachedJvm {
             match rustix::net::connect(&socket, &address) {
                 Ok(()) => return Ok(socket),
                 // Other clients are connecting, and its backlog is full.
-                Err(Errno::AGAIN) if Instant::now() < until => sleep(LOOK),
+                Err(Errno::AGAIN) if Instant::now() < until => sleep(POLL_INTERVAL),
                 Err(error) => return Err(failed(error)),
             }
         }
     }
 
     /// The answer to a command. Fails, with a message, if the VM refuses, closes, or takes too long.
-    pub fn ask(&self, command: &str, argument: &str, until: Instant) -> Result<String, String> {
+    pub fn execute(&self, command: &str, argument: &str, until: Instant) -> Result<String, String> {
         let socket = self.send(command, argument, until)?;
         answer(&read_all(&socket, until)?)
     }

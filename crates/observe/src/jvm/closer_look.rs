@@ -20,13 +20,13 @@ pub(crate) fn dump_threads(pid: u32) -> Vec<CloserLook> {
         Err(why) => return vec![refused(why)],
     };
     let began = Instant::now();
-    let text = match jvm.ask("threaddump", "", until) {
+    let text = match jvm.execute("threaddump", "", until) {
         Ok(text) => text,
         Err(why) => return vec![refused(why)],
     };
     let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let dump = dump::parse(&text);
-    let mut looks = vec![CloserLook::Threads { pid, took_ns, at: dump.places.list() }];
+    let mut looks = vec![CloserLook::Threads { pid, took_ns, at: dump.stacks.list() }];
     if dump.has_virtual_threads {
         // Asking a VM without virtual threads would start their scheduler.
         looks.extend(look_at_virtual_threads(pid, &jvm, until));
@@ -39,12 +39,12 @@ fn look_at_virtual_threads(pid: u32, jvm: &AttachedJvm, until: Instant) -> Vec<C
         of: format!("the virtual threads of JVM {pid}"),
         why: why.to_owned(),
     };
-    let asked = jvm.ask("jcmd", "Thread.vthread_scheduler", until).and_then(|scheduler| {
-        let pollers = jvm.ask("jcmd", "Thread.vthread_pollers", until)?;
+    let answer = jvm.execute("jcmd", "Thread.vthread_scheduler", until).and_then(|scheduler| {
+        let pollers = jvm.execute("jcmd", "Thread.vthread_pollers", until)?;
         virtual_threads::parse_scheduler(pid, &scheduler, &pollers)
             .ok_or_else(|| "it does not say how many wait; JDK 24 and later do".to_owned())
     });
-    match asked {
+    match answer {
         Ok(counts) => vec![
             CloserLook::VirtualThreads(counts),
             refused(

@@ -4,7 +4,7 @@ use super::frames::{Stack, StackCounts};
 
 #[derive(Debug, Default)]
 pub(crate) struct ThreadDump {
-    pub places: StackCounts,
+    pub stacks: StackCounts,
     /// There are or were virtual threads, which the dump does not list.
     pub has_virtual_threads: bool,
 }
@@ -33,7 +33,7 @@ impl ThreadDump {
         // Started with the first virtual thread, under one of these names in all versions.
         self.has_virtual_threads |=
             ["VirtualThread-unblocker", "VirtualThread-unparker"].contains(&stack.name);
-        self.places.add(&stack);
+        self.stacks.add(&stack);
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
     use record::watch::StackGroup;
 
     fn places(text: &str) -> Vec<StackGroup> {
-        parse(text).places.list()
+        parse(text).stacks.list()
     }
 
     /// Checks the threads at a place in a dump recorded from a server all of whose requests ran into the
@@ -141,7 +141,7 @@ mod tests {
         let dump = parse(include_str!("fixtures/25-virtual.txt"));
         assert!(dump.has_virtual_threads);
         assert!(
-            dump.places
+            dump.stacks
                 .list()
                 .iter()
                 .all(|at| !at.frame.starts_with("com.zaxxer.hikari.pool.HikariPool.get"))

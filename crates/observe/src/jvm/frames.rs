@@ -60,7 +60,7 @@ pub(crate) struct Stack<'a> {
 struct Frame {
     /// Class and method.
     method: String,
-    place: Option<String>,
+    source_line: Option<String>,
 }
 
 impl Frame {
@@ -69,7 +69,7 @@ impl Frame {
         let place = place.trim_end_matches(')');
         let place = place.rsplit_once('/').map_or(place, |(_, place)| place);
         let known = place.contains('.');
-        Self { method: strip_address(method), place: known.then(|| place.to_owned()) }
+        Self { method: strip_address(method), source_line: known.then(|| place.to_owned()) }
     }
 
     fn begins_with_one_of(&self, prefixes: &[&str]) -> bool {
@@ -111,7 +111,7 @@ pub(crate) struct StackKey {
     pub state: String,
     pub frame: String,
     /// Method, and file with line.
-    pub asker: Option<(String, Option<String>)>,
+    pub application_frame: Option<(String, Option<String>)>,
 }
 
 /// Threads counted by place.
@@ -123,10 +123,10 @@ impl StackCounts {
     pub fn add(&mut self, stack: &Stack) {
         let frames: Vec<Frame> = stack.frames.iter().map(|frame| Frame::of(frame)).collect();
         let Some(frame) = waiting_frame(&frames, stack) else { return };
-        let asker = frames.into_iter().find(Frame::is_of_the_application);
-        let asker = asker.map(|frame| (frame.method, frame.place));
+        let application_frame = frames.into_iter().find(Frame::is_of_the_application);
+        let application_frame = application_frame.map(|frame| (frame.method, frame.source_line));
         let (group, state) = (thread_group(stack.name), stack.state.to_owned());
-        self.count(StackKey { group, state, frame, asker }, 1);
+        self.count(StackKey { group, state, frame, application_frame }, 1);
     }
 
     /// Counts this many threads.
@@ -139,8 +139,8 @@ impl StackCounts {
         let mut places: Vec<StackGroup> = self
             .0
             .into_iter()
-            .map(|(StackKey { group, state, frame, asker }, threads)| {
-                let asked_by = asker.map(|(method, place)| ApplicationFrame { method, place });
+            .map(|(StackKey { group, state, frame, application_frame }, threads)| {
+                let asked_by = application_frame.map(|(method, place)| ApplicationFrame { method, place });
                 StackGroup { group, state, frame, asked_by, threads }
             })
             .collect();
@@ -226,7 +226,7 @@ mod tests {
         ];
         for (written, method, place) in cases {
             let frame = Frame::of(written);
-            assert_eq!((frame.method.as_str(), frame.place.as_deref()), (method, place), "{written}");
+            assert_eq!((frame.method.as_str(), frame.source_line.as_deref()), (method, place), "{written}");
         }
     }
 

@@ -53,7 +53,7 @@ impl Counters {
     }
 
     /// Bytes of names and values.
-    pub fn held(&self) -> usize {
+    pub fn size(&self) -> usize {
         let numbers = self.numbers.keys().map(|name| name.len() + size_of::<i64>());
         let texts = self.texts.iter().map(|(name, text)| name.len() + text.len());
         numbers.chain(texts).sum()
@@ -72,7 +72,7 @@ pub(crate) fn version(pid: u32) -> Option<String> {
 /// Fails with `NotFound` if there is none, and with `PermissionDenied` if we may not read it.
 pub(super) fn open(pid: u32) -> io::Result<File> {
     let status = process::status(pid)?;
-    let tmp = TmpDir::tmp_of(pid)?;
+    let tmp = TmpDir::of_process(pid)?;
     let mut failed = io::ErrorKind::NotFound.into();
     for folder in tmp.folders("hsperfdata_")? {
         match tmp.open(&format!("{folder}/{}", status.inner_pid)) {

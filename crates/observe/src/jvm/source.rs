@@ -12,22 +12,22 @@ use std::time::Duration;
 /// Often enough to cover most of a window if the VM ends within it.
 const EVERY: Duration = Duration::from_millis(250);
 /// Reads between two searches for a Java VM.
-const SEARCH: u32 = 8;
+const SEARCH_EVERY: u32 = 8;
 /// Maximum processes of a tree that are examined: a service's VM is among its first.
 const MOST_PROCESSES: usize = 16;
 /// Attempts to read when counters fall: a torn number is whole the next time.
 const TRIES: u32 = 3;
-const WHAT: &str = "JVM counters";
+const MEASURE: &str = "JVM counters";
 
 /// Reads the counters of each subject's Java VM, the busiest if it has several.
 pub(crate) struct JvmSource {
-    followed: Vec<Option<TrackedJvm>>,
+    jvms: Vec<Option<TrackedJvm>>,
     /// The processes last searched, by subject.
     searched: Vec<Vec<u32>>,
     reads: u32,
     /// A VM without counters. A starting VM has none yet, so it is reported only when found again.
-    without: Option<u32>,
-    said: MissingLog,
+    without_counters: Option<u32>,
+    missing_log: MissingLog,
     /// Closer looks, taken on another thread.
     looks: (Sender<Vec<CloserLook>>, Receiver<Vec<CloserLook>>),
     /// Whether to attach for a closer look.
@@ -39,11 +39,11 @@ impl JvmSource {
     pub fn new(attach: bool) -> Self {
         Self {
             attach,
-            followed: Vec::new(),
+            jvms: Vec::new(),
             searched: Vec::new(),
             reads: 0,
-            without: None,
-            said: MissingLog::default(),
+            without_counters: None,
+            missing_log: MissingLog::default(),
             looks: channel(),
         }
     }
@@ -54,38 +54,38 @@ struct TrackedJvm {
     started: u64,
     file: File,
     /// Counters at the start of the window and at the last reading; none before the first.
-    counted: Option<(Jvm, Jvm)>,
+    readings: Option<(Jvm, Jvm)>,
 }
 
 impl Source for JvmSource {
-    fn every(&self) -> Duration {
+    fn interval(&self) -> Duration {
         EVERY
     }
 
-    fn read(&mut self, scene: &WatchScope) {
-        self.followed.resize_with(scene.subjects.len(), || None);
-        self.searched.resize_with(scene.subjects.len(), Vec::new);
-        let search = self.reads.is_multiple_of(SEARCH);
+    fn read(&mut self, scope: &WatchScope) {
+        self.jvms.resize_with(scope.subjects.len(), || None);
+        self.searched.resize_with(scope.subjects.len(), Vec::new);
+        let search = self.reads.is_multiple_of(SEARCH_EVERY);
         self.reads = self.reads.wrapping_add(1);
-        for (i, cast) in scene.subjects.iter().enumerate() {
-            let known = self.followed[i].as_ref().is_some_and(|f| f.is_alive() && cast.pids.contains(&f.pid));
+        for (i, subject) in scope.subjects.iter().enumerate() {
+            let known = self.jvms[i].as_ref().is_some_and(|f| f.is_alive() && subject.pids.contains(&f.pid));
             // An ended VM stays until the cut: its last counters belong to the window.
-            let kept = self.followed[i].as_ref().is_some_and(|f| f.counted.is_some());
-            if search && (known && self.searched[i] != cast.pids || !known && !kept) {
-                self.search(i, cast);
+            let kept = self.jvms[i].as_ref().is_some_and(|f| f.readings.is_some());
+            if search && (known && self.searched[i] != subject.pids || !known && !kept) {
+                self.search(i, subject);
             }
-            if let Some(followed) = &mut self.followed[i] {
+            if let Some(followed) = &mut self.jvms[i] {
                 followed.update();
             }
         }
     }
 
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
-        for (followed, (cast, into)) in
-            self.followed.iter_mut().zip(scene.subjects.iter().zip(&mut window.subjects))
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
+        for (followed, (subject, into)) in
+            self.jvms.iter_mut().zip(scope.subjects.iter().zip(&mut window.subjects))
         {
             let Some(of) = followed else { continue };
-            let alive = of.is_alive() && cast.pids.contains(&of.pid);
+            let alive = of.is_alive() && subject.pids.contains(&of.pid);
             if alive {
                 of.update();
             }
@@ -97,14 +97,14 @@ impl Source for JvmSource {
     }
 
     /// Only of the service's VM: attaching to others was not permitted.
-    fn look(&mut self, scene: &WatchScope) {
+    fn start_closer_look(&mut self, scope: &WatchScope) {
         if !self.attach {
             return;
         }
-        let Some(pid) = self.followed.first().and_then(Option::as_ref).map(|followed| followed.pid) else {
+        let Some(pid) = self.jvms.first().and_then(Option::as_ref).map(|followed| followed.pid) else {
             return;
         };
-        if scene.subjects.first().is_some_and(|cast| cast.pids.contains(&pid)) {
+        if scope.subjects.first().is_some_and(|subject| subject.pids.contains(&pid)) {
             let send = self.looks.0.clone();
             // Without a thread there is no closer look; the verdict does without.
             let _ = std::thread::Builder::new().name("closer-look".to_owned()).spawn(move || {
@@ -114,29 +114,29 @@ impl Source for JvmSource {
         }
     }
 
-    fn looks(&mut self) -> Vec<CloserLook> {
+    fn closer_looks(&mut self) -> Vec<CloserLook> {
         self.looks.1.try_iter().flatten().collect()
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
-        self.said.list()
+        self.missing_log.list()
     }
 }
 
 impl JvmSource {
     /// Finds the busiest VM among the processes; keeps the current one if that is it.
-    fn search(&mut self, i: usize, cast: &WatchedTree) {
-        self.searched[i].clone_from(&cast.pids);
-        if cast.about.is_postgres {
+    fn search(&mut self, i: usize, subject: &WatchedTree) {
+        self.searched[i].clone_from(&subject.pids);
+        if subject.about.is_postgres {
             return;
         }
-        let found = cast.pids.iter().take(MOST_PROCESSES).filter_map(|&pid| self.try_open(pid));
+        let found = subject.pids.iter().take(MOST_PROCESSES).filter_map(|&pid| self.try_open(pid));
         let found: Vec<TrackedJvm> = found.collect();
         let busiest = found.into_iter().max_by_key(|f| procfs::TaskStat::read(f.pid).map(|stat| stat.cpu));
         if let Some(new) = busiest
-            && self.followed[i].as_ref().is_none_or(|old| (old.pid, old.started) != (new.pid, new.started))
+            && self.jvms[i].as_ref().is_none_or(|old| (old.pid, old.started) != (new.pid, new.started))
         {
-            self.followed[i] = Some(new);
+            self.jvms[i] = Some(new);
         }
     }
 
@@ -146,7 +146,7 @@ impl JvmSource {
             Err(error) => {
                 let name = process::read_proc(pid, "comm").unwrap_or_default();
                 if error.kind() == io::ErrorKind::PermissionDenied && name.trim() == "java" {
-                    self.said.note(WHAT, not_ours(pid));
+                    self.missing_log.note(MEASURE, wrong_user(pid));
                 }
                 return None;
             }
@@ -154,8 +154,8 @@ impl JvmSource {
         match kind {
             ProcessKind::HotSpot => {}
             ProcessKind::OpenJ9 => {
-                self.said.note(
-                    WHAT,
+                self.missing_log.note(
+                    MEASURE,
                     format!("process {pid} is an OpenJ9 machine, which keeps none; HotSpot does"),
                 );
                 return None;
@@ -164,10 +164,10 @@ impl JvmSource {
         }
         let started = process::started(pid)?;
         match perfdata::open(pid) {
-            Ok(file) => Some(TrackedJvm { pid, started, file, counted: None }),
+            Ok(file) => Some(TrackedJvm { pid, started, file, readings: None }),
             Err(error) => {
-                if self.without.replace(pid) == Some(pid) {
-                    self.said.note(WHAT, why_none(pid, &error));
+                if self.without_counters.replace(pid) == Some(pid) {
+                    self.missing_log.note(MEASURE, missing_reason(pid, &error));
                 }
                 None
             }
@@ -175,19 +175,19 @@ impl JvmSource {
     }
 }
 
-fn not_ours(pid: u32) -> String {
+fn wrong_user(pid: u32) -> String {
     format!("JVM {pid} belongs to another user; run torment as that user, or as root")
 }
 
 /// Why a VM has no readable counters, and what to do.
-fn why_none(pid: u32, error: &io::Error) -> String {
+fn missing_reason(pid: u32, error: &io::Error) -> String {
     let off =
         ["-XX:-UsePerfData", "-XX:+PerfDisableSharedMem"].into_iter().find(|o| process::has_option(pid, o));
     match (off, error.kind()) {
         (Some(option), _) => {
             format!("JVM {pid} runs with {option}; start it without, to see its collections")
         }
-        (None, io::ErrorKind::PermissionDenied) => not_ours(pid),
+        (None, io::ErrorKind::PermissionDenied) => wrong_user(pid),
         (None, io::ErrorKind::NotFound) => format!(
             "JVM {pid} has no file hsperfdata_USER/PID in its /tmp; it needs a /tmp that it can write, \
              and -XX:+UsePerfData"
@@ -207,20 +207,20 @@ impl TrackedJvm {
             let Ok(bytes) = perfdata::read(&mut self.file) else { return };
             let Ok(counters) = perfdata::parse(&bytes) else { return };
             let now = totals(self.pid, &counters);
-            match &mut self.counted {
-                None => self.counted = Some((now.clone(), now)),
+            match &mut self.readings {
+                None => self.readings = Some((now.clone(), now)),
                 Some((_, last)) if was_reset(last, &now) => continue,
                 Some((_, last)) => *last = now,
             }
             return;
         }
         // They really fell: it is another VM by now.
-        self.counted = None;
+        self.readings = None;
     }
 
     fn cut(&mut self) -> Option<Jvm> {
-        let (before, now) = self.counted.as_mut()?;
-        let grown = since(before, now);
+        let (before, now) = self.readings.as_mut()?;
+        let grown = growth(before, now);
         before.clone_from(now);
         Some(grown)
     }
@@ -301,7 +301,7 @@ fn was_reset(before: &Jvm, now: &Jvm) -> bool {
     counted(before).iter().zip(counted(now)).any(|(before, now)| now < *before)
 }
 
-fn since(before: &Jvm, now: &Jvm) -> Jvm {
+fn growth(before: &Jvm, now: &Jvm) -> Jvm {
     let mut grown = now.clone();
     less!(grown, before: pauses pause_ns full_pauses full_ns safepoints safepoint_ns safepoint_sync_ns compiles classes);
     let cpu = now.collector_cpu_ns.zip(before.collector_cpu_ns);

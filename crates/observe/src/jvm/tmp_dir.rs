@@ -14,7 +14,7 @@ pub(super) struct TmpDir(OwnedFd);
 impl TmpDir {
     /// The /tmp of this process. Fails if it may not be accessed (another user's process), or does not
     /// exist.
-    pub fn tmp_of(pid: u32) -> io::Result<Self> {
+    pub fn of_process(pid: u32) -> io::Result<Self> {
         let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::openat(CWD, format!("/proc/{pid}/root"), folder, Mode::empty())?;
         Ok(Self(rustix::fs::openat2(root, "tmp", folder, Mode::empty(), ResolveFlags::IN_ROOT)?))

@@ -15,7 +15,7 @@ pub(super) struct MetricsAddress {
     /// The `Authorization` header.
     pub authorization: Option<String>,
     /// The URL without user, password and query, which may hold a secret.
-    pub shown: String,
+    pub redacted: String,
 }
 
 impl MetricsAddress {
@@ -56,7 +56,7 @@ impl MetricsAddress {
             return Err(format!("it names no host; {expected}"));
         }
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        let shown = format!("http://{host}{}", path.split('?').next().unwrap_or_default());
+        let redacted = format!("http://{host}{}", path.split('?').next().unwrap_or_default());
         let decoded = |user: &str| percent_decode_str(user).collect::<Vec<u8>>();
         let basic = |user: &str| format!("Basic {}", BASE64_STANDARD.encode(decoded(user)));
         Ok(Self {
@@ -64,7 +64,7 @@ impl MetricsAddress {
             host: host.to_owned(),
             authorization: user.map(basic),
             path,
-            shown,
+            redacted,
         })
     }
 }
@@ -95,7 +95,7 @@ mod tests {
             ),
         ] {
             let place = MetricsAddress::parse(url).expect(url);
-            let found = (place.address.to_string(), &*place.host, &*place.path, &*place.shown);
+            let found = (place.address.to_string(), &*place.host, &*place.path, &*place.redacted);
             assert_eq!(found, (address.to_owned(), host, path, shown), "{url}");
             assert_eq!(place.authorization.is_some(), url.contains("u:p"), "{url}");
         }

@@ -10,21 +10,21 @@ pub(super) const MOST: usize = 4 << 20;
 
 /// A connection to an endpoint, reopened when it ends.
 pub(super) struct Connection {
-    place: MetricsAddress,
+    endpoint: MetricsAddress,
     agent: Agent,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Connection {
     /// `patience` limits the time for an answer.
-    pub fn to(place: MetricsAddress, patience: Duration) -> Self {
-        let agent = fetch::agent(ServerAddress::At(place.address), patience, None);
-        Self { place, agent, patience }
+    pub fn to(endpoint: MetricsAddress, timeout: Duration) -> Self {
+        let agent = fetch::agent(ServerAddress::At(endpoint.address), timeout, None);
+        Self { endpoint, agent, timeout }
     }
 
     /// The body of the answer to a GET, or why there is none.
     pub fn get(&self) -> Result<Vec<u8>, String> {
-        let MetricsAddress { host, path, authorization, .. } = &self.place;
+        let MetricsAddress { host, path, authorization, .. } = &self.endpoint;
         let mut request = fetch::get(&self.agent, host, path).header("accept", "text/plain;version=0.0.4");
         if let Some(authorization) = authorization {
             request = request.header("authorization", authorization);
@@ -32,7 +32,7 @@ impl Connection {
         let too_large = || format!("the answer is larger than {} MB", MOST >> 20);
         let why = |error: Error| match error {
             Error::BodyExceedsLimit(_) => too_large(),
-            other => fetch::describe_error(&other, self.patience),
+            other => fetch::describe_error(&other, self.timeout),
         };
         let mut answer = request.call().map_err(why)?;
         if answer.status() != 200 {

@@ -23,12 +23,12 @@ const EVERY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_millis(900);
 
 pub(crate) struct MetricsSource {
-    heard: Receiver<Metrics>,
+    results: Receiver<Metrics>,
     /// The thread runs until this is dropped.
-    _asks: Sender<()>,
+    _stop_sender: Sender<()>,
     last: Option<Metrics>,
     /// The URL without user, password and query.
-    place: String,
+    url: String,
     missing: Vec<MissingMeasure>,
 }
 
@@ -39,17 +39,17 @@ impl MetricsSource {
     /// retried.
     pub fn open(url: &str) -> Result<Self, MissingMeasure> {
         let missing = |why: String| MissingMeasure::new("metrics", why);
-        let place = MetricsAddress::parse(url)
+        let endpoint = MetricsAddress::parse(url)
             .map_err(|why| missing(format!("the address of the metrics: {why}")))?;
-        let shown = place.shown.clone();
-        let (asks, stop) = channel();
-        let (tell, heard) = channel();
-        let work = move || poll(place, &stop, &tell);
+        let redacted = endpoint.redacted.clone();
+        let (stop_sender, stop) = channel();
+        let (sender, results) = channel();
+        let work = move || poll(endpoint, &stop, &sender);
         // Not joined: it may be waiting for an answer. It ends after that.
         let thread = std::thread::Builder::new().name("watch-metrics".to_owned()).spawn(work);
         thread.map_err(|e| missing(format!("no thread could be started to ask for metrics: {e}")))?;
         // The first answer shows whether this is the right place.
-        let first = heard.recv_timeout(PATIENCE * 2).ok();
+        let first = results.recv_timeout(PATIENCE * 2).ok();
         let why = match &first {
             Some(Metrics { error: Some(why), .. }) => Some(why.clone()),
             Some(Metrics { series, .. }) if series.is_empty() => Some(
@@ -59,26 +59,32 @@ impl MetricsSource {
             Some(_) => None,
             None => Some("it has not answered".to_owned()),
         };
-        let missing = why.map(|why| missing(format!("{shown}: {why}; it is asked again every second")));
-        Ok(Self { heard, _asks: asks, last: None, place: shown, missing: missing.into_iter().collect() })
+        let missing = why.map(|why| missing(format!("{redacted}: {why}; it is asked again every second")));
+        Ok(Self {
+            results,
+            _stop_sender: stop_sender,
+            last: None,
+            url: redacted,
+            missing: missing.into_iter().collect(),
+        })
     }
 }
 
 impl crate::source::Source for MetricsSource {
-    fn every(&self) -> Duration {
+    fn interval(&self) -> Duration {
         EVERY
     }
 
     /// Drains the channel, so that answers do not pile up without cuts.
     fn read(&mut self, _: &WatchScope) {
-        if let Some(last) = self.heard.try_iter().last() {
+        if let Some(last) = self.results.try_iter().last() {
             self.last = Some(last);
         }
     }
 
     /// A window in which no answer arrived has none: it is in the one before or after.
-    fn cut(&mut self, scene: &WatchScope, window: &mut Window) {
-        self.read(scene);
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
+        self.read(scope);
         window.metrics = self.last.take();
     }
 
@@ -87,12 +93,12 @@ impl crate::source::Source for MetricsSource {
         self.missing.clone()
     }
 
-    fn describe(&self, watched: &mut WatchCoverage) {
-        watched.metrics = Some(self.place.clone());
+    fn describe(&self, coverage: &mut WatchCoverage) {
+        coverage.metrics = Some(self.url.clone());
     }
 }
 
-fn poll(place: MetricsAddress, stop: &Receiver<()>, tell: &Sender<Metrics>) {
+fn poll(place: MetricsAddress, stop: &Receiver<()>, sender: &Sender<Metrics>) {
     let connection = Connection::to(place, PATIENCE);
     loop {
         let began = Instant::now();
@@ -102,7 +108,7 @@ fn poll(place: MetricsAddress, stop: &Receiver<()>, tell: &Sender<Metrics>) {
             Ok(series) => Metrics { took_ns, error: None, series },
             Err(why) => Metrics { took_ns, error: Some(why), series: Vec::new() },
         };
-        if tell.send(metrics).is_err() {
+        if sender.send(metrics).is_err() {
             return;
         }
         let wait = (began + EVERY).saturating_duration_since(Instant::now());

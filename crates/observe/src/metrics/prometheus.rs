@@ -29,9 +29,9 @@ pub(crate) fn parse_series(body: &[u8]) -> Result<Vec<MetricSeries>, String> {
     let mut kept: Vec<(usize, MetricSeries)> = Vec::new();
     // Index of the sum of each name.
     let mut sums = HashMap::new();
-    let mut any = false;
-    for (name, labels, value) in text.lines().filter_map(line) {
-        any = true;
+    let mut has_series = false;
+    for (name, labels, value) in text.lines().filter_map(parse_line) {
+        has_series = true;
         let Some(rank) = rank(name) else { continue };
         if !value.is_finite() {
             continue;
@@ -47,7 +47,7 @@ pub(crate) fn parse_series(body: &[u8]) -> Result<Vec<MetricSeries>, String> {
         let name = if summed || labels.is_empty() { name.to_owned() } else { format!("{name}{{{labels}}}") };
         kept.push((rank, MetricSeries { name, value }));
     }
-    if !any {
+    if !has_series {
         return Err("the answer is not in the Prometheus text format".to_owned());
     }
     kept.retain(|(_, series)| series.value.is_finite());
@@ -67,7 +67,7 @@ fn rank(name: &str) -> Option<usize> {
 }
 
 /// Name, raw labels, value.
-fn line(line: &str) -> Option<(&str, &str, f64)> {
+fn parse_line(line: &str) -> Option<(&str, &str, f64)> {
     let line = line.trim();
     if line.starts_with('#') {
         return None;

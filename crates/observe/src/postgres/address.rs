@@ -16,7 +16,7 @@ const PORT: u16 = 5432;
 pub(super) struct Address {
     pub config: Config,
     /// `127.0.0.1:5432` or `unix /run/postgresql/.s.PGSQL.5432`: no user, no password.
-    pub place: String,
+    pub location: String,
 }
 
 impl Address {
@@ -28,14 +28,14 @@ impl Address {
         let text = text.trim();
         let text = text.strip_prefix("jdbc:").unwrap_or(text);
         let is_url = text.starts_with("postgres://") || text.starts_with("postgresql://");
-        let mut config = Config::from_str(text).map_err(|e| unreadable(&super::format_error(&e), is_url))?;
+        let mut config = Config::from_str(text).map_err(|e| parse_error(&super::format_error(&e), is_url))?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err("it asks for TLS (sslmode=require), but the sessions are watched without: write \
                         sslmode=disable and an address that accepts this, such as the folder of its socket \
                         (host=/run/postgresql)"
                 .to_owned());
         }
-        let place = locate(&mut config)?;
+        let location = locate(&mut config)?;
         if config.get_user().is_none() {
             let user = ["PGUSER", "USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
             config.user(&user.ok_or("it names no user: write postgres://USER@HOST/DATABASE")?);
@@ -49,13 +49,13 @@ impl Address {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
         config.tcp_user_timeout(LOST_AFTER).application_name("torment");
-        Ok(Self { config, place })
+        Ok(Self { config, location })
     }
 }
 
 /// Omits the library's message where it could hold part of the password: a space in it splits `password=…`
 /// in two.
-fn unreadable(words: &str, is_url: bool) -> String {
+fn parse_error(words: &str, is_url: bool) -> String {
     let expected = "expected postgres://USER:PASSWORD@HOST:PORT/DATABASE or host=… user=… dbname=…";
     match words {
         words if words.contains("sslmode") => {
@@ -76,7 +76,7 @@ fn locate(config: &mut Config) -> Result<String, String> {
     if !config.get_hostaddrs().is_empty() {
         return Ok(format!("{}:{}", config.get_hostaddrs()[0], port(0)));
     }
-    let mut place = None;
+    let mut location = None;
     for (i, host) in hosts.iter().enumerate() {
         let here = match host {
             Host::Unix(folder) => format!("unix {}/.s.PGSQL.{}", folder.display(), port(i)),
@@ -86,9 +86,9 @@ fn locate(config: &mut Config) -> Result<String, String> {
                 address.to_string()
             }
         };
-        place.get_or_insert(here);
+        location.get_or_insert(here);
     }
-    place.ok_or_else(|| "it names no host: write postgres://USER@HOST/DATABASE".to_owned())
+    location.ok_or_else(|| "it names no host: write postgres://USER@HOST/DATABASE".to_owned())
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
 
     fn check(text: &str, place: &str, database: Option<&str>) {
         let address = Address::parse(text).expect(text);
-        assert_eq!(address.place, place, "{text}");
+        assert_eq!(address.location, place, "{text}");
         assert_eq!(address.config.get_dbname(), database, "{text}");
         assert_eq!(address.config.get_application_name(), Some("torment"), "{text}");
     }

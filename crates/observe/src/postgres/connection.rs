@@ -7,9 +7,9 @@ use postgres::{Client, Error, NoTls, Row, Statement};
 use record::watch::{BlockedSession, MissingMeasure, PostgresServer};
 
 /// During preparation: a loaded server may take its time.
-const PREPARING: &str = "SET statement_timeout = '4s'";
+const PREPARE_TIMEOUT: &str = "SET statement_timeout = '4s'";
 /// A slower sample tells nothing more, and must not add to the load.
-const ASKING: &str = "SET statement_timeout = '500ms'";
+const QUERY_TIMEOUT: &str = "SET statement_timeout = '500ms'";
 
 /// Sessions with the same activity, in one sample.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) struct SessionGroup {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Activity {
     /// In the queried database.
-    pub doing: Vec<SessionGroup>,
+    pub sessions: Vec<SessionGroup>,
     pub oldest_transaction_s: f64,
     /// In all databases, ours included.
     pub connections: u32,
@@ -33,7 +33,7 @@ pub(super) struct Activity {
 impl Activity {
     /// Active sessions, and those of them that wait for a lock.
     pub fn active_and_locked(&self) -> (u64, u64) {
-        let active = || self.doing.iter().filter(|d| d.state == "active");
+        let active = || self.sessions.iter().filter(|d| d.state == "active");
         let locked = active().filter(|d| d.wait_type.as_deref() == Some("Lock"));
         (active().map(|d| d.count).sum(), locked.map(|d| d.count).sum())
     }
@@ -47,7 +47,7 @@ pub(super) struct PostgresConnection {
     pub client: Client,
     activity: Statement,
     counters: Statement,
-    pub costs: Option<StatementStats>,
+    pub stats: Option<StatementStats>,
     pub info: PostgresServer,
     pub missing: Vec<MissingMeasure>,
 }
@@ -56,14 +56,14 @@ impl PostgresConnection {
     /// Connects and runs the one-time queries.
     pub fn open(address: &Address) -> Result<Self, Error> {
         let mut client = address.config.connect(NoTls)?;
-        client.batch_execute(PREPARING)?;
+        client.batch_execute(PREPARE_TIMEOUT)?;
         let version: String = client.query_one("SHOW server_version_num", &[])?.try_get(0)?;
         let version = version.parse().unwrap_or_default();
         if version >= 140_000 {
             client.batch_execute("SET idle_session_timeout = 0")?;
         }
         let info =
-            PostgresServer { version, address: address.place.clone(), settings: settings(&mut client)? };
+            PostgresServer { version, address: address.location.clone(), settings: settings(&mut client)? };
         let columns: Result<Columns, Error> = client
             .query(queries::COLUMNS, &[])?
             .iter()
@@ -72,15 +72,15 @@ impl PostgresConnection {
         let activity = client.prepare(queries::ACTIVITY)?;
         let counters = client.prepare(&queries::counters(&columns?))?;
         let mut missing = not_permitted(&mut client, &info)?;
-        let costs = match StatementStats::find(&mut client)? {
-            Ok(costs) => Some(costs),
+        let stats = match StatementStats::find(&mut client)? {
+            Ok(stats) => Some(stats),
             Err(why) => {
                 missing.push(MissingMeasure::new("statements of PostgreSQL and what they cost", why));
                 None
             }
         };
-        client.batch_execute(ASKING)?;
-        Ok(Self { client, activity, counters, costs, info, missing })
+        client.batch_execute(QUERY_TIMEOUT)?;
+        Ok(Self { client, activity, counters, stats, info, missing })
     }
 
     /// The current activity of the sessions.
@@ -96,7 +96,7 @@ impl PostgresConnection {
             let state: Option<String> = row.try_get(1)?;
             let hidden: bool = row.try_get(4)?;
             let otherwise = if hidden { NOT_PERMITTED } else { "starting" };
-            activity.doing.push(SessionGroup {
+            activity.sessions.push(SessionGroup {
                 state: state.unwrap_or_else(|| otherwise.to_owned()),
                 wait_type: row.try_get(2)?,
                 wait_event: row.try_get(3)?,
@@ -138,8 +138,8 @@ impl PostgresConnection {
 
 fn settings(client: &mut Client) -> Result<Vec<(String, String)>, Error> {
     let wanted = queries::SETTINGS.map(str::to_owned).to_vec();
-    let asked = "/* torment */ SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY($1)";
-    let rows = client.query(asked, &[&wanted])?;
+    let query = "/* torment */ SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY($1)";
+    let rows = client.query(query, &[&wanted])?;
     let mut found: Vec<(String, String)> =
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, Error>>()?;
     found.sort_by_key(|(name, _)| wanted.iter().position(|w| w == name));
@@ -149,8 +149,8 @@ fn settings(client: &mut Client) -> Result<Vec<(String, String)>, Error> {
 /// What the role may not see, and what the server does not collect.
 fn not_permitted(client: &mut Client, info: &PostgresServer) -> Result<Vec<MissingMeasure>, Error> {
     let mut missing = Vec::new();
-    let asked = "/* torment */ SELECT quote_ident(current_user), pg_has_role('pg_read_all_stats', 'USAGE')";
-    let row = client.query_one(asked, &[])?;
+    let query = "/* torment */ SELECT quote_ident(current_user), pg_has_role('pg_read_all_stats', 'USAGE')";
+    let row = client.query_one(query, &[])?;
     let (role, may): (String, bool) = (row.try_get(0)?, row.try_get(1)?);
     if !may {
         missing.push(MissingMeasure::new(

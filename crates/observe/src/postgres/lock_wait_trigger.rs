@@ -13,29 +13,30 @@ const AT_MOST_EVERY: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct LockWaitTrigger {
     /// Start of the current second.
-    from: Option<Instant>,
+    second_start: Option<Instant>,
     active: u64,
     locked: u64,
     /// Consecutive seconds above the share.
     high: u32,
-    rang: Option<Instant>,
+    last_query: Option<Instant>,
 }
 
 impl LockWaitTrigger {
     /// Adds a sample; whether to query now.
     pub fn should_query(&mut self, now: Instant, (active, locked): (u64, u64)) -> bool {
-        let from = *self.from.get_or_insert(now);
+        let from = *self.second_start.get_or_insert(now);
         if now >= from + SECOND {
             let high = self.locked > 0 && self.locked as f64 >= SHARE * self.active as f64;
             self.high = if high { self.high + 1 } else { 0 };
-            (self.from, self.active, self.locked) = (Some(now), 0, 0);
+            (self.second_start, self.active, self.locked) = (Some(now), 0, 0);
         }
         self.active += active;
         self.locked += locked;
         // If all are gone by now there is nobody to name.
-        let ring = self.high >= SECONDS && locked > 0 && self.rang.is_none_or(|at| now >= at + AT_MOST_EVERY);
+        let ring =
+            self.high >= SECONDS && locked > 0 && self.last_query.is_none_or(|at| now >= at + AT_MOST_EVERY);
         if ring {
-            self.rang = Some(now);
+            self.last_query = Some(now);
         }
         ring
     }

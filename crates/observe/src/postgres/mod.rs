@@ -28,9 +28,9 @@ const OPENING: Duration = Duration::from_secs(8);
 const SILENCE: Duration = Duration::from_secs(3);
 
 pub(crate) struct PostgresSource {
-    heard: Receiver<SamplerEvent>,
-    orders: Sender<SamplerCommand>,
-    tally: WindowTotals,
+    events: Receiver<SamplerEvent>,
+    commands: Sender<SamplerCommand>,
+    totals: WindowTotals,
     looks: Vec<CloserLook>,
     /// When the last result arrived.
     last: Instant,
@@ -47,11 +47,11 @@ impl PostgresSource {
         let missing = |why| MissingMeasure::new("PostgreSQL", why);
         let address =
             Address::parse(url).map_err(|why| missing(format!("the address of PostgreSQL: {why}")))?;
-        let place = address.place.clone();
+        let place = address.location.clone();
         let (answer, opened) = channel();
-        let (tell, heard) = channel();
-        let (orders, inbox) = channel();
-        let work = move || Sampler::run(address, &answer, inbox, tell);
+        let (event_sender, events) = channel();
+        let (commands, inbox) = channel();
+        let work = move || Sampler::run(address, &answer, inbox, event_sender);
         // Not joined: it may be waiting for a server that does not answer. It ends when `orders` is
         // dropped.
         let thread = std::thread::Builder::new().name("watch-postgres".to_owned()).spawn(work);
@@ -59,31 +59,31 @@ impl PostgresSource {
         let opened = opened.recv_timeout(OPENING).unwrap_or_else(|_| Err("it takes too long".to_owned()));
         let refused = |why| missing(format!("PostgreSQL at {place} cannot be asked: {why}"));
         let (info, missing) = opened.map_err(refused)?;
-        let tally = WindowTotals::default();
-        Ok(Self { heard, orders, tally, looks: Vec::new(), last: Instant::now(), info, missing })
+        let totals = WindowTotals::default();
+        Ok(Self { events, commands, totals, looks: Vec::new(), last: Instant::now(), info, missing })
     }
 
     fn drain_events(&mut self) {
-        for heard in self.heard.try_iter() {
+        for event in self.events.try_iter() {
             self.last = Instant::now();
-            match heard {
-                SamplerEvent::Looked(activity) => self.tally.add_activity(activity),
-                SamplerEvent::Failed(why) => self.tally.add_failure(why),
-                SamplerEvent::Grown(by) => self.tally.add_growth(by),
-                SamplerEvent::Closer(look) => self.looks.push(look),
-                SamplerEvent::Opened((info, missing)) => (self.info, self.missing) = (info, missing),
+            match event {
+                SamplerEvent::Sampled(activity) => self.totals.add_activity(activity),
+                SamplerEvent::Failed(why) => self.totals.add_failure(why),
+                SamplerEvent::CounterGrowth(by) => self.totals.add_growth(by),
+                SamplerEvent::CloserLook(look) => self.looks.push(look),
+                SamplerEvent::Reconnected((info, missing)) => (self.info, self.missing) = (info, missing),
             }
         }
     }
 
-    fn order(&self, order: SamplerCommand) {
+    fn send(&self, order: SamplerCommand) {
         // If the thread has ended, its silence is reported.
-        let _ = self.orders.send(order);
+        let _ = self.commands.send(order);
     }
 }
 
 impl crate::source::Source for PostgresSource {
-    fn every(&self) -> Duration {
+    fn interval(&self) -> Duration {
         Duration::from_millis(500)
     }
 
@@ -96,25 +96,25 @@ impl crate::source::Source for PostgresSource {
         self.drain_events();
         let silence = self.last.elapsed();
         if silence >= SILENCE {
-            self.tally.add_failure(format!("it has not answered for {} s", silence.as_secs()));
+            self.totals.add_failure(format!("it has not answered for {} s", silence.as_secs()));
         }
-        window.postgres = Some(self.tally.cut());
-        self.order(SamplerCommand::Cut);
+        window.postgres = Some(self.totals.cut());
+        self.send(SamplerCommand::Cut);
     }
 
     fn begin(&mut self) {
-        self.order(SamplerCommand::Begin);
+        self.send(SamplerCommand::Begin);
     }
 
     fn end(&mut self) {
-        self.order(SamplerCommand::End);
+        self.send(SamplerCommand::End);
     }
 
-    fn look(&mut self, _: &WatchScope) {
-        self.order(SamplerCommand::Look);
+    fn start_closer_look(&mut self, _: &WatchScope) {
+        self.send(SamplerCommand::Look);
     }
 
-    fn looks(&mut self) -> Vec<CloserLook> {
+    fn closer_looks(&mut self) -> Vec<CloserLook> {
         std::mem::take(&mut self.looks)
     }
 
@@ -123,8 +123,8 @@ impl crate::source::Source for PostgresSource {
         self.missing.clone()
     }
 
-    fn describe(&self, watched: &mut WatchCoverage) {
-        watched.postgres = Some(self.info.clone());
+    fn describe(&self, coverage: &mut WatchCoverage) {
+        coverage.postgres = Some(self.info.clone());
     }
 }
 

@@ -47,13 +47,13 @@ WHERE c.relnamespace = 'pg_catalog'::regnamespace AND a.attnum > 0 AND NOT a.att
 pub(super) struct Columns(HashSet<(String, String)>);
 
 impl Columns {
-    fn have(&self, view: &str, column: &str) -> bool {
+    fn has(&self, view: &str, column: &str) -> bool {
         self.0.contains(&(view.to_owned(), column.to_owned()))
     }
 
     /// The first expression whose column exists.
     fn first(&self, choices: &[(&str, &str, &str)]) -> String {
-        let found = choices.iter().find(|(view, column, _)| self.have(view, column));
+        let found = choices.iter().find(|(view, column, _)| self.has(view, column));
         found.map_or("NULL", |(_, _, expression)| expression).to_owned()
     }
 }
@@ -67,7 +67,7 @@ impl FromIterator<(String, String)> for Columns {
 /// Counters of the database and server; null for those that the server lacks, or does not collect.
 pub(super) fn counters(columns: &Columns) -> String {
     let of_database = |column: &str| columns.first(&[("pg_stat_database", column, column)]);
-    let wal_bytes = match columns.have("pg_stat_wal", "wal_bytes") {
+    let wal_bytes = match columns.has("pg_stat_wal", "wal_bytes") {
         true => "(SELECT wal_bytes FROM pg_stat_wal)",
         // Before 14 there is only the WAL position.
         false => {
@@ -95,7 +95,7 @@ pub(super) fn counters(columns: &Columns) -> String {
             "(SELECT sum(fsyncs) FROM pg_stat_io WHERE backend_type = 'client backend' AND object = 'relation')",
         ),
     ]);
-    let each: [String; COUNTERS] = [
+    let expressions: [String; COUNTERS] = [
         of_database("xact_commit"),
         of_database("xact_rollback"),
         of_database("blks_read"),
@@ -114,7 +114,7 @@ pub(super) fn counters(columns: &Columns) -> String {
         checkpoints("sync_time", "checkpoint_sync_time"),
         backend_syncs,
     ];
-    let each: Vec<String> = each.iter().map(|expression| format!("({expression})::float8")).collect();
+    let each: Vec<String> = expressions.iter().map(|expression| format!("({expression})::float8")).collect();
     format!("{MARK}\nSELECT {}\nFROM pg_stat_database WHERE datname = current_database()", each.join(",\n  "))
 }
 

@@ -5,23 +5,23 @@ const MOST: usize = 200;
 
 /// A statement on one line and shortened, with `?` for literals: these may be customers' data.
 pub(super) fn redact(statement: &str) -> String {
-    let mut shown = String::new();
+    let mut redacted = String::new();
     let mut rest = statement.trim_start().chars().peekable();
     let mut length = 0;
     while let Some(c) = rest.next() {
         if length >= MOST {
-            shown.push('…');
+            redacted.push('…');
             break;
         }
         length += 1;
-        let in_word = shown.ends_with(|p: char| p.is_alphanumeric() || matches!(p, '_' | '$' | '"'));
+        let in_word = redacted.ends_with(|p: char| p.is_alphanumeric() || matches!(p, '_' | '$' | '"'));
         match c {
             '\'' => {
-                shown.push('?');
-                skip_text(&mut rest, shown.trim_end_matches('?').ends_with(['E', 'e']));
+                redacted.push('?');
+                skip_text(&mut rest, redacted.trim_end_matches('?').ends_with(['E', 'e']));
             }
             '$' if rest.peek() == Some(&'$') => {
-                shown.push('?');
+                redacted.push('?');
                 rest.next();
                 while let Some(c) = rest.next() {
                     if c == '$' && rest.next_if_eq(&'$').is_some() {
@@ -30,19 +30,19 @@ pub(super) fn redact(statement: &str) -> String {
                 }
             }
             '0'..='9' if !in_word => {
-                shown.push('?');
+                redacted.push('?');
                 while rest.next_if(|c| c.is_ascii_alphanumeric() || *c == '.').is_some() {}
             }
             c if c.is_whitespace() || c.is_control() => {
                 while rest.next_if(|c| c.is_whitespace() || c.is_control()).is_some() {}
                 if rest.peek().is_some() {
-                    shown.push(' ');
+                    redacted.push(' ');
                 }
             }
-            c => shown.push(c),
+            c => redacted.push(c),
         }
     }
-    shown
+    redacted
 }
 
 /// Skips the rest of a quoted string, after its opening quote.

@@ -33,12 +33,12 @@ pub(super) enum SamplerCommand {
 }
 
 pub(super) enum SamplerEvent {
-    Looked(Activity),
+    Sampled(Activity),
     Failed(String),
-    Grown([Option<f64>; COUNTERS]),
-    Closer(CloserLook),
+    CounterGrowth([Option<f64>; COUNTERS]),
+    CloserLook(CloserLook),
     /// Reconnected.
-    Opened(ServerDescription),
+    Reconnected(ServerDescription),
 }
 
 /// What is known after connecting.
@@ -46,19 +46,19 @@ pub(super) type ServerDescription = (PostgresServer, Vec<MissingMeasure>);
 
 pub(super) struct Sampler {
     address: Address,
-    orders: Receiver<SamplerCommand>,
-    heard: Sender<SamplerEvent>,
+    commands: Receiver<SamplerCommand>,
+    events: Sender<SamplerEvent>,
     session: Option<PostgresConnection>,
     /// When to sample or reconnect next.
     due: Instant,
     back_off: Duration,
     /// The last counters; none after reconnecting: the server may have restarted.
     before: Option<[Option<f64>; COUNTERS]>,
-    counted: Instant,
-    cut: Instant,
+    last_counters: Instant,
+    last_cut: Instant,
     /// During a trial; with the statement costs at its start.
     trial: Option<Option<StatementSnapshot>>,
-    alarm: LockWaitTrigger,
+    trigger: LockWaitTrigger,
 }
 
 impl Sampler {
@@ -66,8 +66,8 @@ impl Sampler {
     pub fn run(
         address: Address,
         opened: &Sender<Result<ServerDescription, String>>,
-        orders: Receiver<SamplerCommand>,
-        heard: Sender<SamplerEvent>,
+        commands: Receiver<SamplerCommand>,
+        events: Sender<SamplerEvent>,
     ) {
         let session = match PostgresConnection::open(&address) {
             Ok(session) => session,
@@ -81,16 +81,16 @@ impl Sampler {
         let now = Instant::now();
         let sampler = Self {
             address,
-            orders,
-            heard,
+            commands,
+            events,
             session: Some(session),
             due: now,
             back_off: BACK_OFF.0,
             before: None,
-            counted: now,
-            cut: now,
+            last_counters: now,
+            last_cut: now,
             trial: None,
-            alarm: LockWaitTrigger::default(),
+            trigger: LockWaitTrigger::default(),
         };
         sampler.work();
     }
@@ -107,10 +107,10 @@ impl Sampler {
                 self.read_counters();
             }
             let next = self.due.min(self.counters_due());
-            match self.orders.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            match self.commands.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(SamplerCommand::Begin) => self.begin(),
                 Ok(SamplerCommand::End) => self.end(),
-                Ok(SamplerCommand::Cut) => self.cut = Instant::now(),
+                Ok(SamplerCommand::Cut) => self.last_cut = Instant::now(),
                 Ok(SamplerCommand::Look) => {
                     self.query_blockers();
                     self.query_costs();
@@ -122,21 +122,21 @@ impl Sampler {
     }
 
     fn counters_due(&self) -> Instant {
-        let due = self.counted + COUNTERS_EVERY;
-        match self.cut > self.counted {
-            true => due.min(self.cut + COUNTERS_AFTER_CUT),
+        let due = self.last_counters + COUNTERS_EVERY;
+        match self.last_cut > self.last_counters {
+            true => due.min(self.last_cut + COUNTERS_AFTER_CUT),
             false => due,
         }
     }
 
-    fn tell(&self, heard: SamplerEvent) {
+    fn send(&self, event: SamplerEvent) {
         // The receiver may be gone; then so are the orders, and the thread ends.
-        let _ = self.heard.send(heard);
+        let _ = self.events.send(event);
     }
 
     /// A query failed. A refusal is evidence too: the message has the SQLSTATE.
-    fn failed(&mut self, error: &Error) {
-        self.tell(SamplerEvent::Failed(super::format_error(error)));
+    fn handle_failure(&mut self, error: &Error) {
+        self.send(SamplerEvent::Failed(super::format_error(error)));
         if super::is_lost(error) || self.session.as_ref().is_none_or(|s| s.client.is_closed()) {
             self.session = None;
             self.before = None;
@@ -149,20 +149,20 @@ impl Sampler {
         if self.session.is_none() {
             match PostgresConnection::open(&self.address) {
                 Ok(session) => {
-                    self.tell(SamplerEvent::Opened((session.info.clone(), session.missing.clone())));
+                    self.send(SamplerEvent::Reconnected((session.info.clone(), session.missing.clone())));
                     self.session = Some(session);
                     self.back_off = BACK_OFF.0;
                 }
-                Err(e) => return self.failed(&e),
+                Err(e) => return self.handle_failure(&e),
             }
         }
         let Some(session) = &mut self.session else { return };
         let activity = match session.activity() {
             Ok(activity) => activity,
-            Err(e) => return self.failed(&e),
+            Err(e) => return self.handle_failure(&e),
         };
-        let ring = self.alarm.should_query(Instant::now(), activity.active_and_locked());
-        self.tell(SamplerEvent::Looked(activity));
+        let ring = self.trigger.should_query(Instant::now(), activity.active_and_locked());
+        self.send(SamplerEvent::Sampled(activity));
         if ring && self.trial.is_some() {
             self.query_blockers();
         }
@@ -173,30 +173,30 @@ impl Sampler {
         match session.blocked() {
             // They may be gone by now.
             Ok(blocked) if blocked.is_empty() => {}
-            Ok(blocked) => self.tell(SamplerEvent::Closer(CloserLook::Blockers { blocked })),
-            Err(e) => self.refused("who blocks whom", &e),
+            Ok(blocked) => self.send(SamplerEvent::CloserLook(CloserLook::Blockers { blocked })),
+            Err(e) => self.report_refusal("who blocks whom", &e),
         }
     }
 
-    fn refused(&mut self, what: &str, error: &Error) {
+    fn report_refusal(&mut self, what: &str, error: &Error) {
         let of = format!("PostgreSQL: {what}");
-        self.tell(SamplerEvent::Closer(CloserLook::Refused { of, why: super::format_error(error) }));
+        self.send(SamplerEvent::CloserLook(CloserLook::Refused { of, why: super::format_error(error) }));
         if super::is_lost(error) {
-            self.failed(error);
+            self.handle_failure(error);
         }
     }
 
     /// Reads the counters; reports their growth since the last reading.
     fn read_counters(&mut self) {
-        self.counted = Instant::now();
+        self.last_counters = Instant::now();
         let Some(session) = &mut self.session else { return };
         match session.counters() {
             Ok(now) => {
                 if let Some(before) = self.before.replace(now) {
-                    self.tell(SamplerEvent::Grown(growth(&before, &now)));
+                    self.send(SamplerEvent::CounterGrowth(growth(&before, &now)));
                 }
             }
-            Err(e) => self.failed(&e),
+            Err(e) => self.handle_failure(&e),
         }
     }
 
@@ -204,13 +204,13 @@ impl Sampler {
         // Earlier counts belong to no trial.
         self.before = None;
         self.read_counters();
-        self.cut = Instant::now();
-        self.alarm = LockWaitTrigger::default();
+        self.last_cut = Instant::now();
+        self.trigger = LockWaitTrigger::default();
         self.trial = Some(None);
-        let Some(PostgresConnection { client, costs: Some(costs), .. }) = &mut self.session else { return };
+        let Some(PostgresConnection { client, stats: Some(costs), .. }) = &mut self.session else { return };
         match costs.snapshot(client) {
             Ok(snapshot) => self.trial = Some(Some(snapshot)),
-            Err(e) => self.refused("what statements cost", &e),
+            Err(e) => self.report_refusal("what statements cost", &e),
         }
     }
 
@@ -222,11 +222,11 @@ impl Sampler {
     /// Statement costs of the trial so far.
     fn query_costs(&mut self) {
         let Some(Some(before)) = &self.trial else { return };
-        let Some(PostgresConnection { client, costs: Some(costs), .. }) = &mut self.session else { return };
+        let Some(PostgresConnection { client, stats: Some(costs), .. }) = &mut self.session else { return };
         match costs.since(client, before) {
             Ok(statements) if statements.is_empty() => {}
-            Ok(statements) => self.tell(SamplerEvent::Closer(CloserLook::Statements { statements })),
-            Err(e) => self.refused("what statements cost", &e),
+            Ok(statements) => self.send(SamplerEvent::CloserLook(CloserLook::Statements { statements })),
+            Err(e) => self.report_refusal("what statements cost", &e),
         }
     }
 }

@@ -20,12 +20,12 @@ pub(super) struct StatementStats {
 impl StatementStats {
     /// Finds it; the inner error says in one sentence why it is unavailable.
     pub fn find(client: &mut Client) -> Result<Result<Self, String>, Error> {
-        let asked = "/* torment */
+        let query = "/* torment */
             SELECT quote_ident(n.nspname), EXISTS (SELECT FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
                 WHERE c.relname = 'pg_stat_statements' AND c.relnamespace = n.oid AND a.attname = 'total_exec_time')
             FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
             WHERE e.extname = 'pg_stat_statements'";
-        let Some(row) = client.query_opt(asked, &[])? else {
+        let Some(row) = client.query_opt(query, &[])? else {
             let why = "the extension pg_stat_statements is not installed in this database: CREATE EXTENSION \
                        pg_stat_statements, and name it in shared_preload_libraries";
             return Ok(Err(why.to_owned()));
@@ -52,13 +52,13 @@ impl StatementStats {
 
     /// The costs of each statement of this database so far, without the texts, which may be large.
     pub fn snapshot(&self, client: &mut Client) -> Result<StatementSnapshot, Error> {
-        let asked = format!(
+        let query = format!(
             "{MARK} SELECT queryid, sum(calls)::int8, sum(total_exec_time)::float8 \
              FROM {}.pg_stat_statements(false) WHERE queryid IS NOT NULL \
              AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY queryid",
             self.schema
         );
-        let rows = client.query(&asked, &[])?;
+        let rows = client.query(&query, &[])?;
         rows.iter().map(|row| Ok((row.try_get(0)?, (row.try_get(1)?, row.try_get(2)?)))).collect()
     }
 
@@ -70,16 +70,16 @@ impl StatementStats {
     ) -> Result<Vec<StatementCost>, Error> {
         let grown = grown(before, self.snapshot(client)?);
         let numbers: Vec<i64> = grown.iter().map(|(number, _, _)| *number).collect();
-        let asked = format!(
+        let query = format!(
             "{MARK} SELECT queryid, min(left(query, 400)) FROM {}.pg_stat_statements(true) \
              WHERE queryid = ANY($1) GROUP BY queryid",
             self.schema
         );
         let mut texts = HashMap::new();
-        for row in client.query(&asked, &[&numbers])? {
+        for row in client.query(&query, &[&numbers])? {
             texts.insert(row.try_get::<_, i64>(0)?, row.try_get::<_, Option<String>>(1)?.unwrap_or_default());
         }
-        let told = grown.into_iter().filter_map(|(number, calls, total_ms)| {
+        let costs = grown.into_iter().filter_map(|(number, calls, total_ms)| {
             let text = texts.get(&number)?;
             (!text.starts_with(MARK)).then(|| StatementCost {
                 text: super::redaction::redact(text),
@@ -87,7 +87,7 @@ impl StatementStats {
                 total_ms,
             })
         });
-        Ok(told.take(MOST).collect())
+        Ok(costs.take(MOST).collect())
     }
 }
 

@@ -49,7 +49,7 @@ fn look_until<T>(source: &mut PostgresSource, what: &str, found: impl Fn(CloserL
     let until = Instant::now() + PATIENCE;
     loop {
         source.read(&WatchScope::default());
-        if let Some(it) = source.looks().into_iter().find_map(&found) {
+        if let Some(it) = source.closer_looks().into_iter().find_map(&found) {
             return it;
         }
         assert!(Instant::now() < until, "{what} was not taken");

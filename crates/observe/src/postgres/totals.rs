@@ -22,7 +22,7 @@ pub(super) struct WindowTotals {
 impl WindowTotals {
     pub fn add_activity(&mut self, activity: Activity) {
         self.looks += 1;
-        for d in activity.doing {
+        for d in activity.sessions {
             *self.sessions.entry((d.state, d.wait_type, d.wait_event)).or_default() += d.count;
         }
         self.oldest_transaction_s = self.oldest_transaction_s.max(activity.oldest_transaction_s);
@@ -108,8 +108,11 @@ mod tests {
             wait_event: None,
             count,
         };
-        let look =
-            |doing, oldest_transaction_s, connections| Activity { doing, oldest_transaction_s, connections };
+        let look = |doing, oldest_transaction_s, connections| Activity {
+            sessions: doing,
+            oldest_transaction_s,
+            connections,
+        };
         let mut tally = WindowTotals::default();
         tally.add_activity(look(vec![doing("active", 4), doing("idle", 1)], 0.5, 9));
         tally.add_activity(look(vec![doing("idle", 5)], 2.5, 8));

@@ -17,7 +17,7 @@ const LIMITS_LAST: u32 = 30;
 /// Windows between descriptor counts, where these must be counted one by one.
 const COUNT_EVERY: u32 = 5;
 /// Windows within which the parent of an ended process may account for it.
-const DEBT_LASTS: u32 = 3;
+const DEBT_WINDOWS: u32 = 3;
 /// Maximum titles of a subject.
 const TITLES: usize = 12;
 
@@ -26,13 +26,13 @@ const TITLES: usize = 12;
 pub(super) struct SubjectProcesses {
     processes: HashMap<u32, Process>,
     /// Time of the last reading, in ticks since boot; 0 before the first.
-    at: u64,
+    last_read: u64,
     looks: u32,
     /// Processor time of ended processes already counted, which will reappear in their parents' child time;
     /// and the look in which they ended.
     debts: Vec<(u32, u64)>,
     /// Descriptors, where they must be counted.
-    counted: Option<LimitUsage>,
+    descriptors: Option<LimitUsage>,
 }
 
 #[derive(Debug)]
@@ -58,11 +58,11 @@ impl SubjectProcesses {
         &mut self,
         pids: &[u32],
         part: &mut TreeWindow,
-        everyone: &ProcessTable,
-        said: &mut MissingLog,
+        process_table: &ProcessTable,
+        missing_log: &mut MissingLog,
     ) {
         self.looks += 1;
-        let first = self.at == 0;
+        let first = self.last_read == 0;
         let (mut ticks, mut children) = (0, 0);
         let (mut private, mut shared) = (0, 0);
         let mut io = Some((0, 0));
@@ -71,7 +71,7 @@ impl SubjectProcesses {
             let Some(stat) = TaskStat::read(pid) else { continue };
             let old = self.processes.remove(&pid).filter(|old| old.stat.start == stat.start);
             // A process that started since the last look did all of its work since.
-            let is_new = !first && stat.start >= self.at;
+            let is_new = !first && stat.start >= self.last_read;
             let base = match (&old, is_new) {
                 (Some(old), _) => old.stat,
                 (None, true) => TaskStat { cpu: 0, children_cpu: 0, major_faults: 0, ..stat },
@@ -100,7 +100,7 @@ impl SubjectProcesses {
                     }
                     Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                         io = None;
-                        said.note("disk reads and writes of the target", not_permitted(pid, "io"));
+                        missing_log.note("disk reads and writes of the target", not_permitted(pid, "io"));
                     }
                     Err(_) => {}
                 }
@@ -116,10 +116,10 @@ impl SubjectProcesses {
         part.rss_bytes = private + shared;
         (part.read_bytes, part.written_bytes) = (io.map(|io| io.0), io.map(|io| io.1));
         self.processes = current;
-        self.at = now();
-        part.descriptors = self.nearest(said);
+        self.last_read = now();
+        part.descriptors = self.descriptor_usage(missing_log);
         let tasks = self.processes.values().filter_map(|process| process.limits.tasks);
-        let tasks = tasks.map(|(limit, uid)| LimitUsage { used: everyone.tasks_of(uid), limit });
+        let tasks = tasks.map(|(limit, uid)| LimitUsage { used: process_table.tasks_of(uid), limit });
         part.user_tasks = tasks.max_by(|a, b| a.share().total_cmp(&b.share()));
         if part.processes > 1 {
             part.titles = self.titles();
@@ -134,7 +134,7 @@ impl SubjectProcesses {
             children -= paid;
         }
         let looks = self.looks;
-        self.debts.retain(|(at, debt)| *debt > 0 && looks - at < DEBT_LASTS);
+        self.debts.retain(|(at, debt)| *debt > 0 && looks - at < DEBT_WINDOWS);
         children
     }
 
@@ -154,7 +154,7 @@ impl SubjectProcesses {
     }
 
     /// Descriptors of the process nearest to its limit.
-    fn nearest(&mut self, said: &mut MissingLog) -> Option<LimitUsage> {
+    fn descriptor_usage(&mut self, missing_log: &mut MissingLog) -> Option<LimitUsage> {
         let is_due = self.looks % COUNT_EVERY == 1;
         let (mut nearest, mut has_to_count): (Option<LimitUsage>, bool) = (None, false);
         for (pid, process) in self.processes.iter().filter(|(_, process)| !process.stat.has_ended()) {
@@ -178,15 +178,15 @@ impl SubjectProcesses {
                     nearest = if nearest.is_none_or(is_nearer) { Some(usage) } else { nearest };
                 }
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    said.note("descriptors of the target", not_permitted(*pid, "fd"));
+                    missing_log.note("descriptors of the target", not_permitted(*pid, "fd"));
                 }
                 Err(_) => {}
             }
         }
         if has_to_count && !is_due {
-            return self.counted;
+            return self.descriptors;
         }
-        self.counted = nearest;
+        self.descriptors = nearest;
         nearest
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Ratio of the pause after a walk to its duration.
 const SHARE: u32 = 100;
 /// Minimum pause.
-const SOONEST: Duration = Duration::from_secs(1);
+const MIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// Maximum inodes kept; beyond it all are forgotten, to drop those that have ended.
 const MOST: usize = 100_000;
@@ -37,8 +37,8 @@ impl SocketOwners {
         &mut self,
         sockets: &[TcpSocket],
         listens: &[(SocketAddr, usize)],
-        scene: &WatchScope,
-        said: &mut MissingLog,
+        scope: &WatchScope,
+        missing_log: &mut MissingLog,
     ) {
         let outgoing = || sockets.iter().filter(|socket| is_outgoing(socket, listens));
         let is_new = outgoing().any(|socket| !self.inodes.contains_key(&socket.inode));
@@ -47,11 +47,11 @@ impl SocketOwners {
             return;
         }
         let mut found: HashMap<u32, usize> = HashMap::new();
-        for (at, cast) in scene.subjects.iter().enumerate() {
-            for &pid in &cast.pids {
+        for (at, subject) in scope.subjects.iter().enumerate() {
+            for &pid in &subject.pids {
                 match procfs::socket_inodes(pid) {
                     Ok(inodes) => found.extend(inodes.into_iter().map(|inode| (inode as u32, at))),
-                    Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => said.note(
+                    Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => missing_log.note(
                         "connections that the target makes",
                         format!(
                             "/proc/{pid}/fd may not be read; run torment as the target's user, or as root"
@@ -82,7 +82,7 @@ impl SocketOwners {
                 None => self.remotes.remove(&remote),
             };
         }
-        self.not_before = Some(now + (now.elapsed() * SHARE).max(SOONEST));
+        self.not_before = Some(now + (now.elapsed() * SHARE).max(MIN_PAUSE));
     }
 
     /// The subject that made this connection, if any.

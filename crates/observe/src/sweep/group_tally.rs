@@ -14,15 +14,15 @@ pub(crate) struct GroupTally {
     pub run_delay_ns: u64,
     pub switches: u64,
     /// See [`super::thread_table::ThreadTable::update_restless`].
-    pub full: BusyThreads,
+    pub busy: BusyThreads,
     /// Number of threads, summed over looks.
     threads: f64,
     states: Vec<(WaitId, f64)>,
     /// In this look: threads looked at whose wait was already known; others to be inspected; and how many
     /// of those were.
-    pub settled: u32,
-    pub wanted: u32,
-    pub got: u32,
+    pub known: u32,
+    pub to_inspect: u32,
+    pub inspected: u32,
 }
 
 impl GroupTally {
@@ -32,17 +32,18 @@ impl GroupTally {
 
     /// A look begins.
     pub fn begin(&mut self) {
-        (self.settled, self.wanted, self.got) = (0, 0, 0);
+        (self.known, self.to_inspect, self.inspected) = (0, 0, 0);
     }
 
     /// How many threads each one stands for: of those whose wait was known, and of those inspected. The
     /// latter stand for all that moved and sleep; leaving them out would make the group look more idle than
     /// it is.
     pub fn weights(&self) -> (f64, f64) {
-        let (settled, wanted, got) = (f64::from(self.settled), f64::from(self.wanted), f64::from(self.got));
-        let moved = if got > 0.0 { wanted / got } else { 0.0 };
-        let looked = settled + if got > 0.0 { wanted } else { 0.0 };
-        let each = if looked > 0.0 { self.members.len() as f64 / looked } else { 0.0 };
+        let (known, to_inspect, inspected) =
+            (f64::from(self.known), f64::from(self.to_inspect), f64::from(self.inspected));
+        let moved = if inspected > 0.0 { to_inspect / inspected } else { 0.0 };
+        let covered = known + if inspected > 0.0 { to_inspect } else { 0.0 };
+        let each = if covered > 0.0 { self.members.len() as f64 / covered } else { 0.0 };
         (each, each * moved)
     }
 
@@ -81,7 +82,7 @@ impl GroupTally {
             on_cpu_ns: std::mem::take(&mut self.on_cpu_ns),
             run_delay_ns: std::mem::take(&mut self.run_delay_ns),
             switches: std::mem::take(&mut self.switches),
-            full: Some(std::mem::take(&mut self.full)),
+            full: Some(std::mem::take(&mut self.busy)),
             states,
         };
         self.threads = 0.0;
@@ -102,7 +103,7 @@ mod tests {
         tally.members = (0..10).collect();
         // Of ten threads six were looked at: two had not moved, and of four that had, one was inspected.
         tally.begin();
-        (tally.settled, tally.wanted, tally.got) = (2, 4, 1);
+        (tally.known, tally.to_inspect, tally.inspected) = (2, 4, 1);
         let (settled, moved) = tally.weights();
         tally.count(sleep, 2.0 * settled);
         tally.count(events, moved);

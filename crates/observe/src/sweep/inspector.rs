@@ -28,9 +28,9 @@ pub(crate) enum Inspection {
     /// Running after all.
     Running,
     /// Its wait.
-    Waits(ThreadActivity),
+    Waiting(ThreadActivity),
     /// Not permitted; the wait that `wchan` gives.
-    Refused(WaitId),
+    ByWchan(WaitId),
     /// It has ended.
     Ended,
 }
@@ -38,7 +38,7 @@ pub(crate) enum Inspection {
 /// What an inspection needs.
 pub(crate) struct Inspector<'a> {
     pub files: &'a mut ProcFiles,
-    pub ends: &'a mut SocketTable,
+    pub sockets: &'a mut SocketTable,
     pub waits: &'a mut WaitTable,
 }
 
@@ -54,23 +54,23 @@ impl Inspector<'_> {
         let wait = match parse_syscall(text) {
             None => return self.inspect_by_wchan(sleeper),
             Some(Syscall::Running) => return Inspection::Running,
-            Some(Syscall::None) => self.in_kernel(sleeper),
+            Some(Syscall::Outside) => self.in_kernel(sleeper),
             Some(Syscall::In(number, arguments)) => match syscall_kind(number) {
-                SyscallKind::Futex => return Inspection::Waits(futex(pid, arguments)),
+                SyscallKind::Futex => return Inspection::Waiting(futex_wait(pid, arguments)),
                 SyscallKind::Poll if arguments[1] == 0 => ThreadWait::Sleep,
-                SyscallKind::Poll if arguments[1] == 1 => self.polled(sleeper, arguments[0], arguments[2]),
+                SyscallKind::Poll if arguments[1] == 1 => self.poll_wait(sleeper, arguments[0], arguments[2]),
                 SyscallKind::Select if arguments[0] == 0 => ThreadWait::Sleep,
-                SyscallKind::Poll | SyscallKind::Select | SyscallKind::Events => ThreadWait::Events,
+                SyscallKind::Poll | SyscallKind::Select | SyscallKind::EventWait => ThreadWait::Events,
                 SyscallKind::Accept => ThreadWait::Accept,
                 SyscallKind::Sleep => ThreadWait::Sleep,
-                SyscallKind::Child => ThreadWait::Child,
-                SyscallKind::Descriptor(name) => self.descriptor(sleeper, arguments[0], name),
+                SyscallKind::ChildWait => ThreadWait::Child,
+                SyscallKind::Descriptor(name) => self.wait_on_descriptor(sleeper, arguments[0], name),
                 SyscallKind::Other(_) if state == b'D' => self.uninterruptible(sleeper),
                 SyscallKind::Other(Some(name)) => ThreadWait::Other { what: name.to_owned() },
                 SyscallKind::Other(None) => ThreadWait::Other { what: format!("system call {number}") },
             },
         };
-        Inspection::Waits(ThreadActivity::Wait(self.waits.intern(wait)))
+        Inspection::Waiting(ThreadActivity::Wait(self.waits.intern(wait)))
     }
 
     /// By `wchan`, which takes less permission than the system call. It gives no timeout or descriptor, so
@@ -88,7 +88,7 @@ impl Inspector<'_> {
                 _ => ThreadWait::Other { what },
             },
         };
-        Inspection::Refused(self.waits.intern(wait))
+        Inspection::ByWchan(self.waits.intern(wait))
     }
 
     /// `wchan`; none if it may not be read, which the kernel signals by `0`.
@@ -119,7 +119,7 @@ impl Inspector<'_> {
     }
 
     /// Polls one descriptor, until then.
-    fn polled(
+    fn poll_wait(
         &mut self,
         SleepingThread { pid, tid, .. }: SleepingThread<'_>,
         address: u64,
@@ -136,7 +136,7 @@ impl Inspector<'_> {
         if pid == tid && has_deadline(until) && self.is_eventfd(pid, descriptor) {
             return ThreadWait::Sleep;
         }
-        self.leads(pid, descriptor, "poll").unwrap_or(ThreadWait::Events)
+        self.descriptor_wait(pid, descriptor, "poll").unwrap_or(ThreadWait::Events)
     }
 
     fn is_eventfd(&mut self, pid: u32, descriptor: u64) -> bool {
@@ -144,8 +144,13 @@ impl Inspector<'_> {
         link.is_ok_and(|link| link == b"anon_inode:[eventfd]")
     }
 
-    fn descriptor(&mut self, sleeper: SleepingThread<'_>, descriptor: u64, call: &'static str) -> ThreadWait {
-        match self.leads(sleeper.pid, descriptor, call) {
+    fn wait_on_descriptor(
+        &mut self,
+        sleeper: SleepingThread<'_>,
+        descriptor: u64,
+        call: &'static str,
+    ) -> ThreadWait {
+        match self.descriptor_wait(sleeper.pid, descriptor, call) {
             Some(wait) => wait,
             None if sleeper.state == b'D' => self.uninterruptible(sleeper),
             None => ThreadWait::Other { what: call.to_owned() },
@@ -153,12 +158,12 @@ impl Inspector<'_> {
     }
 
     /// The wait for this descriptor; none if that does not follow.
-    fn leads(&mut self, pid: u32, descriptor: u64, call: &str) -> Option<ThreadWait> {
+    fn descriptor_wait(&mut self, pid: u32, descriptor: u64, call: &str) -> Option<ThreadWait> {
         // The kernel takes the lower half of a register for a descriptor.
         let descriptor = descriptor & u64::from(u32::MAX);
         let link = self.files.link(format_args!("{pid}/fd/{descriptor}")).ok()?;
         if let Some(inode) = parse_socket_inode(link) {
-            return Some(self.ends.classify(inode));
+            return Some(self.sockets.classify(inode));
         }
         if link.starts_with(b"pipe:") {
             return Some(ThreadWait::Pipe);
@@ -194,7 +199,7 @@ fn read_memory(pid: u32, address: u64, into: &mut [u8]) -> io::Result<()> {
 ///
 /// A thread that has not moved since keeps what was left at the first look: that is nearer to its original
 /// timeout.
-fn futex(pid: u32, [address, flags, _, until]: [u64; 4]) -> ThreadActivity {
+fn futex_wait(pid: u32, [address, flags, _, until]: [u64; 4]) -> ThreadActivity {
     const PRIVATE: u64 = 128;
     const WALL_CLOCK: u64 = 256;
     let (op, is_absolute) = match flags & 0xffff_ffff & !(PRIVATE | WALL_CLOCK) {
@@ -210,12 +215,12 @@ fn futex(pid: u32, [address, flags, _, until]: [u64; 4]) -> ThreadActivity {
         let mut bytes = [0; 16];
         // An unreadable timeout is still one: the longest, which says least.
         let left = read_memory(pid, until, &mut bytes).map_or(u64::MAX, |()| {
-            let asked = nanos(bytes);
+            let timeout = nanos(bytes);
             if is_absolute {
                 let now = clock_gettime(clock);
-                asked.saturating_sub(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+                timeout.saturating_sub(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
             } else {
-                asked
+                timeout
             }
         });
         within = Some(within_s(left));

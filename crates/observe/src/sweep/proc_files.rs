@@ -26,7 +26,7 @@ impl ProcFiles {
     }
 
     /// Opens a file or folder by its path below `/proc`, to be kept open.
-    pub fn keep(&mut self, path: std::fmt::Arguments<'_>) -> io::Result<OwnedFd> {
+    pub fn open_at(&mut self, path: std::fmt::Arguments<'_>) -> io::Result<OwnedFd> {
         self.path.clear();
         // Writing to a string does not fail.
         let _ = self.path.write_fmt(path);
@@ -48,7 +48,7 @@ impl ProcFiles {
         match kept {
             Some(file) => self.read(file.as_fd()),
             None => {
-                let file = self.keep(path)?;
+                let file = self.open_at(path)?;
                 self.read(file.as_fd())
             }
         }

@@ -13,16 +13,16 @@ use units::random::Random;
 
 /// Time limit for reading system calls in one look: the kernel may make the reader wait for a thread that
 /// is falling asleep.
-const INTO_CALLS: Duration = Duration::from_millis(5);
+const INSPECT_LIMIT: Duration = Duration::from_millis(5);
 /// Time limit of a look; it stops there, and the next one begins elsewhere.
 const LONGEST: Duration = Duration::from_millis(50);
 /// Threads between readings of the clock.
-const EACH: usize = 16;
+const CLOCK_EVERY: usize = 16;
 
 /// The state of the looks.
 pub(crate) struct ThreadScanner {
     pub files: ProcFiles,
-    pub crowd: ThreadTable,
+    pub table: ThreadTable,
     pub waits: WaitTable,
     loadavg: Option<OwnedFd>,
     cpus: u64,
@@ -30,14 +30,14 @@ pub(crate) struct ThreadScanner {
     /// The threads of this look, in its order.
     chosen: Vec<u32>,
     /// What each of the chosen does.
-    doing: Vec<ThreadScan>,
-    addresses: HashMap<(u32, u64), u32>,
+    scans: Vec<ThreadScan>,
+    futex_counts: HashMap<(u32, u64), u32>,
     /// Not cryptographic: which threads are looked at is no secret.
     random: Random,
     /// Running or ready threads of each subject, at the last look.
-    ran: Vec<u32>,
+    last_running: Vec<u32>,
     /// Processors that each subject may use.
-    pub allowed: Vec<f64>,
+    pub allowed_cpus: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,8 +46,8 @@ enum ThreadScan {
     Known(ThreadActivity),
     /// It has moved, and was inspected.
     Moved(ThreadActivity),
-    NotLooked,
-    Gone,
+    Skipped,
+    Ended,
 }
 
 /// Counts of one look, for one subject.
@@ -59,22 +59,22 @@ pub(crate) struct ScanCounts {
 }
 
 impl ThreadScanner {
-    pub fn new(mut files: ProcFiles, crowd: ThreadTable) -> Self {
+    pub fn new(mut files: ProcFiles, table: ThreadTable) -> Self {
         let mut waits = WaitTable::default();
-        let loadavg = files.keep(format_args!("loadavg")).ok();
+        let loadavg = files.open_at(format_args!("loadavg")).ok();
         Self {
             running: waits.intern(ThreadWait::Running),
             files,
-            crowd,
+            table,
             waits,
             loadavg,
             cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64),
             chosen: Vec::new(),
-            doing: Vec::new(),
-            addresses: HashMap::new(),
+            scans: Vec::new(),
+            futex_counts: HashMap::new(),
             random: Random(0),
-            ran: Vec::new(),
-            allowed: Vec::new(),
+            last_running: Vec::new(),
+            allowed_cpus: Vec::new(),
         }
     }
 
@@ -82,39 +82,39 @@ impl ThreadScanner {
     pub fn scan(&mut self, most: usize, into: &mut Vec<ScanCounts>) {
         let began = Instant::now();
         into.clear();
-        into.resize(self.allowed.len(), ScanCounts::default());
+        into.resize(self.allowed_cpus.len(), ScanCounts::default());
         self.choose(most);
-        self.crowd.tallies.iter_mut().for_each(GroupTally::begin);
+        self.table.tallies.iter_mut().for_each(GroupTally::begin);
         let renamed = self.scan_chosen(began);
         self.count(into);
         let gone = self.drop_gone();
         if renamed || gone {
-            self.crowd.rebuild_groups();
+            self.table.rebuild_groups();
         }
     }
 
     /// Updates the run time of each thread.
-    pub fn run(&mut self) {
-        for at in 0..self.crowd.threads.len() {
-            self.crowd.update_run_time(&mut self.files, at);
+    pub fn update_run_times(&mut self) {
+        for at in 0..self.table.threads.len() {
+            self.table.update_run_time(&mut self.files, at);
         }
     }
 
     fn choose(&mut self, most: usize) {
         self.chosen.clear();
-        for at in 0..self.crowd.tallies.len() {
-            let length = self.crowd.tallies[at].members.len();
+        for at in 0..self.table.tallies.len() {
+            let length = self.table.tallies[at].members.len();
             for first in (0..most).take_while(|_| length > most) {
                 let other = first + (self.random.draw() % (length - first) as u64) as usize;
-                self.crowd.tallies[at].members.swap(first, other);
+                self.table.tallies[at].members.swap(first, other);
             }
-            self.chosen.extend(self.crowd.tallies[at].members.iter().take(most));
+            self.chosen.extend(self.table.tallies[at].members.iter().take(most));
         }
         // A look that stops early then sees other threads than the last one.
         let start = self.random.draw() as usize % self.chosen.len().max(1);
         self.chosen.rotate_left(start);
-        self.doing.clear();
-        self.doing.resize(self.chosen.len(), ThreadScan::NotLooked);
+        self.scans.clear();
+        self.scans.resize(self.chosen.len(), ThreadScan::Skipped);
     }
 
     /// What each of the chosen does; returns whether any was renamed.
@@ -123,25 +123,25 @@ impl ThreadScanner {
     /// from it to one of them, and would be seen with none.
     fn scan_chosen(&mut self, began: Instant) -> bool {
         let is_full = self.is_full();
-        let (mut renamed, mut into_calls) = (false, Duration::ZERO);
-        for place in 0..self.chosen.len() {
-            if place.is_multiple_of(EACH) && began.elapsed() > LONGEST {
+        let (mut renamed, mut inspect_time) = (false, Duration::ZERO);
+        for slot in 0..self.chosen.len() {
+            if slot.is_multiple_of(CLOCK_EVERY) && began.elapsed() > LONGEST {
                 break;
             }
-            let at = self.chosen[place] as usize;
-            let Some(moved) = self.crowd.update_run_time(&mut self.files, at) else {
-                self.doing[place] = ThreadScan::Gone;
+            let at = self.chosen[slot] as usize;
+            let Some(moved) = self.table.update_run_time(&mut self.files, at) else {
+                self.scans[slot] = ThreadScan::Ended;
                 continue;
             };
-            let thread = &self.crowd.threads[at];
-            let Some(process) = &self.crowd.processes[thread.process as usize] else { continue };
+            let thread = &self.table.threads[at];
+            let Some(process) = &self.table.processes[thread.process as usize] else { continue };
             let (pid, tid, subject) = (process.pid, thread.tid, process.subject);
-            let known = thread.seen.filter(|_| !moved);
+            let known = thread.activity.filter(|_| !moved);
             // A thread that was woken and has not run since has not moved: only its state tells.
-            let is_crowded =
-                is_full || self.ran.get(subject).is_some_and(|ran| *ran >= self.most_running(subject));
-            if let Some(seen) = known.filter(|_| !is_crowded) {
-                self.settle(place, at, ThreadScan::Known(seen));
+            let is_crowded = is_full
+                || self.last_running.get(subject).is_some_and(|ran| *ran >= self.most_running(subject));
+            if let Some(activity) = known.filter(|_| !is_crowded) {
+                self.record_known(slot, at, ThreadScan::Known(activity));
                 continue;
             }
             let text = self.files.read_either(thread.stat.as_ref(), format_args!("{pid}/task/{tid}/stat"));
@@ -149,32 +149,32 @@ impl ThreadScanner {
                 Ok(text) => procfs::parse_stat(text),
                 Err(_) => None,
             };
-            let Some((stat, name)) = stat.filter(|(stat, _)| self.crowd.is_same(at, stat.start)) else {
-                self.doing[place] = ThreadScan::Gone;
+            let Some((stat, name)) = stat.filter(|(stat, _)| self.table.is_same(at, stat.start)) else {
+                self.scans[slot] = ThreadScan::Ended;
                 continue;
             };
             let state = stat.state;
             if known.is_none() {
-                renamed |= self.crowd.rename(at, name);
+                renamed |= self.table.rename(at, name);
             }
             match (state, known) {
                 (b'R', _) => {
-                    self.crowd.threads[at].seen = None;
-                    self.settle(place, at, ThreadScan::Known(ThreadActivity::Wait(self.running)));
+                    self.table.threads[at].activity = None;
+                    self.record_known(slot, at, ThreadScan::Known(ThreadActivity::Wait(self.running)));
                 }
-                (_, Some(seen)) => self.settle(place, at, ThreadScan::Known(seen)),
+                (_, Some(activity)) => self.record_known(slot, at, ThreadScan::Known(activity)),
                 (b'Z' | b'X' | b'T' | b't', _) => {
                     let what = if matches!(state, b'Z' | b'X') { "ended" } else { "stopped" };
                     let wait = self.waits.intern(ThreadWait::Other { what: what.to_owned() });
-                    self.settle(place, at, ThreadScan::Known(ThreadActivity::Wait(wait)));
+                    self.record_known(slot, at, ThreadScan::Known(ThreadActivity::Wait(wait)));
                 }
                 _ => {
-                    self.crowd.threads[at].seen = None;
-                    self.tally(at).wanted += 1;
-                    if into_calls < INTO_CALLS {
+                    self.table.threads[at].activity = None;
+                    self.tally(at).to_inspect += 1;
+                    if inspect_time < INSPECT_LIMIT {
                         let began = Instant::now();
-                        self.inspect(place, at, state);
-                        into_calls += began.elapsed();
+                        self.inspect(slot, at, state);
+                        inspect_time += began.elapsed();
                     }
                 }
             }
@@ -190,97 +190,101 @@ impl ThreadScanner {
 
     /// From this many running threads on, some may be ready and throttled by a quota.
     fn most_running(&self, subject: usize) -> u32 {
-        self.allowed.get(subject).map_or(1, |cpus| cpus.floor().max(1.0) as u32)
+        self.allowed_cpus.get(subject).map_or(1, |cpus| cpus.floor().max(1.0) as u32)
     }
 
     fn tally(&mut self, at: usize) -> &mut GroupTally {
-        &mut self.crowd.tallies[self.crowd.threads[at].tally as usize]
+        &mut self.table.tallies[self.table.threads[at].tally as usize]
     }
 
-    fn settle(&mut self, place: usize, at: usize, doing: ThreadScan) {
-        self.doing[place] = doing;
-        self.tally(at).settled += 1;
+    fn record_known(&mut self, place: usize, at: usize, doing: ThreadScan) {
+        self.scans[place] = doing;
+        self.tally(at).known += 1;
     }
 
     /// Inspects what a thread waits for.
-    fn inspect(&mut self, place: usize, at: usize, state: u8) {
-        let thread = &mut self.crowd.threads[at];
-        let Some(process) = &self.crowd.processes[thread.process as usize] else { return };
+    fn inspect(&mut self, slot: usize, at: usize, state: u8) {
+        let thread = &mut self.table.threads[at];
+        let Some(process) = &self.table.processes[thread.process as usize] else { return };
         let sleeper =
             SleepingThread { pid: process.pid, tid: thread.tid, state, file: thread.syscall.as_ref() };
-        let ends = &mut self.crowd.ends[process.ends].1;
-        let look = Inspector { files: &mut self.files, ends, waits: &mut self.waits }.inspect(sleeper);
-        let (seen, refused) = match look {
+        let ends = &mut self.table.socket_tables[process.socket_table].1;
+        let look =
+            Inspector { files: &mut self.files, sockets: ends, waits: &mut self.waits }.inspect(sleeper);
+        let (activity, refused) = match look {
             Inspection::Ended => {
-                self.doing[place] = ThreadScan::Gone;
+                self.scans[slot] = ThreadScan::Ended;
                 return;
             }
             Inspection::Running => (None, false),
-            Inspection::Waits(seen) => (Some(seen), false),
-            Inspection::Refused(number) => (Some(ThreadActivity::Wait(number)), true),
+            Inspection::Waiting(seen) => (Some(seen), false),
+            Inspection::ByWchan(number) => (Some(ThreadActivity::Wait(number)), true),
         };
-        (thread.seen, thread.refused) = (seen, refused);
-        self.doing[place] = ThreadScan::Moved(seen.unwrap_or(ThreadActivity::Wait(self.running)));
-        self.tally(at).got += 1;
+        (thread.activity, thread.refused) = (activity, refused);
+        self.scans[slot] = ThreadScan::Moved(activity.unwrap_or(ThreadActivity::Wait(self.running)));
+        self.tally(at).inspected += 1;
     }
 
-    fn count(&mut self, into: &mut [ScanCounts]) {
-        self.addresses.clear();
-        for (at, doing) in self.chosen.iter().zip(&self.doing) {
+    fn count(&mut self, counts: &mut [ScanCounts]) {
+        self.futex_counts.clear();
+        for (at, doing) in self.chosen.iter().zip(&self.scans) {
             if let ThreadScan::Known(ThreadActivity::Futex { address, .. })
             | ThreadScan::Moved(ThreadActivity::Futex { address, .. }) = doing
             {
-                *self.addresses.entry((self.crowd.threads[*at as usize].process, *address)).or_default() += 1;
+                *self
+                    .futex_counts
+                    .entry((self.table.threads[*at as usize].process, *address))
+                    .or_default() += 1;
             }
         }
-        self.ran.clear();
-        self.ran.resize(into.len(), 0);
-        for (at, doing) in self.chosen.iter().zip(&self.doing) {
-            let thread = &self.crowd.threads[*at as usize];
-            let tally = &mut self.crowd.tallies[thread.tally as usize];
+        self.last_running.clear();
+        self.last_running.resize(counts.len(), 0);
+        for (at, doing) in self.chosen.iter().zip(&self.scans) {
+            let thread = &self.table.threads[*at as usize];
+            let tally = &mut self.table.tallies[thread.tally as usize];
             let (settled, moved) = tally.weights();
-            let (seen, weight) = match doing {
-                ThreadScan::NotLooked | ThreadScan::Gone => continue,
+            let (activity, weight) = match doing {
+                ThreadScan::Skipped | ThreadScan::Ended => continue,
                 ThreadScan::Known(seen) => (*seen, settled),
                 ThreadScan::Moved(seen) => (*seen, moved),
             };
-            let number = match seen {
+            let number = match activity {
                 ThreadActivity::Wait(number) => number,
                 ThreadActivity::Futex { op, within_s, address } => {
                     let shared =
-                        self.addresses.get(&(thread.process, address)).is_some_and(|count| *count > 2);
+                        self.futex_counts.get(&(thread.process, address)).is_some_and(|count| *count > 2);
                     self.waits.intern(ThreadWait::Futex { op, within_s, shared })
                 }
             };
             tally.count(number, weight);
-            let Some(looked) = into.get_mut(tally.subject) else { continue };
-            looked.looked_at += 1;
-            looked.readable += u32::from(!thread.refused || number == self.running);
+            let Some(count) = counts.get_mut(tally.subject) else { continue };
+            count.looked_at += 1;
+            count.readable += u32::from(!thread.refused || number == self.running);
             if number == self.running {
-                self.ran[tally.subject] += 1;
+                self.last_running[tally.subject] += 1;
             }
         }
-        for tally in &mut self.crowd.tallies {
+        for tally in &mut self.table.tallies {
             tally.end();
-            if let Some(looked) = into.get_mut(tally.subject) {
-                looked.threads += tally.members.len() as u32;
+            if let Some(count) = counts.get_mut(tally.subject) {
+                count.threads += tally.members.len() as u32;
             }
         }
     }
 
     fn drop_gone(&mut self) -> bool {
-        let pairs = self.chosen.iter().zip(&self.doing);
+        let pairs = self.chosen.iter().zip(&self.scans);
         let gone: Vec<u32> = pairs
-            .filter(|(_, doing)| matches!(doing, ThreadScan::Gone))
-            .map(|(at, _)| self.crowd.threads[*at as usize].tid)
+            .filter(|(_, doing)| matches!(doing, ThreadScan::Ended))
+            .map(|(at, _)| self.table.threads[*at as usize].tid)
             .collect();
-        !gone.is_empty() && self.crowd.remove(|thread| gone.contains(&thread.tid))
+        !gone.is_empty() && self.table.remove(|thread| gone.contains(&thread.tid))
     }
 
     /// Resets the table of waits, which are found again.
-    pub fn forget(&mut self) {
+    pub fn reset_waits(&mut self) {
         self.waits = WaitTable::default();
         self.running = self.waits.intern(ThreadWait::Running);
-        self.crowd.forget();
+        self.table.reset_activities();
     }
 }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 /// Minimum interval between listings: a connection made for one request may be gone with it, and the wait
 /// for it then stays unknown.
-const LEAST: Duration = Duration::from_millis(20);
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
 /// Ratio of the pause after a listing to its duration: at most 2 % of the time.
-const REST: u32 = 50;
+const PAUSE_RATIO: u32 = 50;
 
 /// Maximum local sockets kept; they are few, or short-lived.
 const MOST_LOCAL: usize = 4096;
@@ -22,16 +22,16 @@ const STATES: [TcpState; 4] =
 /// The sockets of one network namespace, by inode.
 #[derive(Debug)]
 pub(crate) struct SocketTable {
-    listing: SocketLister,
+    lister: SocketLister,
     known: HashMap<u64, ThreadWait>,
     /// Local sockets; the kernel never reuses their inodes.
     local: HashMap<u64, ThreadWait>,
-    again: Instant,
+    next_listing: Instant,
 }
 
 impl SocketTable {
-    pub fn new(listing: SocketLister) -> Self {
-        Self { listing, known: HashMap::new(), local: HashMap::new(), again: Instant::now() }
+    pub fn new(lister: SocketLister) -> Self {
+        Self { lister, known: HashMap::new(), local: HashMap::new(), next_listing: Instant::now() }
     }
 
     /// The wait of a thread that waits at this socket.
@@ -50,7 +50,7 @@ impl SocketTable {
                 };
                 ThreadWait::Peer { address: format!("{LOCAL}{path}") }
             }
-            Ok(None) | Err(_) => return self.listed(inode),
+            Ok(None) | Err(_) => return self.classify_listed(inode),
         };
         if self.local.len() >= MOST_LOCAL {
             self.local.clear();
@@ -60,29 +60,29 @@ impl SocketTable {
     }
 
     /// The same for a socket that is unknown, and not local.
-    fn listed(&mut self, inode: u64) -> ThreadWait {
+    fn classify_listed(&mut self, inode: u64) -> ThreadWait {
         let now = Instant::now();
-        if now < self.again {
+        if now < self.next_listing {
             return ThreadWait::Socket;
         }
         self.list();
-        self.again = now + LEAST.max(now.elapsed() * REST);
+        self.next_listing = now + MIN_INTERVAL.max(now.elapsed() * PAUSE_RATIO);
         // Not in a list made while a thread waits there: another kind, such as UDP.
         self.known.get(&inode).cloned().unwrap_or_else(|| ThreadWait::Other { what: "socket".to_owned() })
     }
 
     fn list(&mut self) {
-        let sockets = self.listing.sockets(&STATES);
+        let sockets = self.lister.sockets(&STATES);
         let ports: HashSet<u16> =
             sockets.iter().filter(|s| s.state == TcpState::LISTEN).map(|s| s.local.port()).collect();
         self.known.clear();
         let named = sockets.iter().filter(|socket| socket.inode != 0);
-        self.known.extend(named.map(|socket| (socket.inode.into(), end(socket, &ports))));
+        self.known.extend(named.map(|socket| (socket.inode.into(), socket_wait(socket, &ports))));
     }
 }
 
 /// A connection from a listening port was accepted there.
-fn end(socket: &TcpSocket, ports: &HashSet<u16>) -> ThreadWait {
+fn socket_wait(socket: &TcpSocket, ports: &HashSet<u16>) -> ThreadWait {
     if socket.state == TcpState::LISTEN {
         ThreadWait::Accept
     } else if ports.contains(&socket.local.port()) {

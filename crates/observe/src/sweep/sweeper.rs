@@ -39,14 +39,14 @@ const MOST_NEW: usize = 500;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct SweepTargets {
     subjects: Vec<Vec<u32>>,
-    allowed: Vec<f64>,
+    allowed_cpus: Vec<f64>,
 }
 
 impl SweepTargets {
-    pub fn of(scene: &WatchScope) -> Self {
+    pub fn of(scope: &WatchScope) -> Self {
         Self {
-            subjects: scene.subjects.iter().map(|cast| cast.pids.clone()).collect(),
-            allowed: scene.subjects.iter().map(|cast| cast.about.cpus).collect(),
+            subjects: scope.subjects.iter().map(|subject| subject.pids.clone()).collect(),
+            allowed_cpus: scope.subjects.iter().map(|subject| subject.about.cpus).collect(),
         }
     }
 }
@@ -69,17 +69,17 @@ struct Sums {
 }
 
 pub(crate) struct Sweeper {
-    looking: ThreadScanner,
-    looked: Vec<ScanCounts>,
+    scanner: ThreadScanner,
+    counts: Vec<ScanCounts>,
     sums: Vec<Sums>,
     due: u32,
     done: u32,
     took: Duration,
     is_loaded: bool,
-    stolen: StealTime,
+    steal_time: StealTime,
     next: Instant,
     /// Delay of the next sweep beyond `next`, and its number: see [`jitter`].
-    later: Duration,
+    delay: Duration,
     turn: u32,
     list_at: Instant,
     cut_at: Instant,
@@ -92,25 +92,29 @@ pub(crate) struct Sweeper {
 
 impl Sweeper {
     /// Raises its priority and reports it; none without `/proc`.
-    pub fn start(crew: SweepTargets, rate: Arc<AtomicU64>, say: &Sender<Priority>) -> Option<Self> {
+    pub fn start(
+        targets: SweepTargets,
+        rate: Arc<AtomicU64>,
+        priority_sender: &Sender<Priority>,
+    ) -> Option<Self> {
         // First of all: with its own table, the many files kept open take nothing from the load.
         let own_table = sys::unshare_descriptors(&[]).is_ok();
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 20);
         let descriptors = if own_table { limit } else { limit / 4 };
         let mut files = ProcFiles::open().ok()?;
-        let crowd = ThreadTable::new(descriptors, now_ticks(&mut files));
+        let table = ThreadTable::new(descriptors, now_ticks(&mut files));
         let now = Instant::now();
         let mut sweeper = Self {
-            looking: ThreadScanner::new(files, crowd),
-            looked: Vec::new(),
+            scanner: ThreadScanner::new(files, table),
+            counts: Vec::new(),
             sums: Vec::new(),
             due: 0,
             done: 0,
             took: Duration::ZERO,
             is_loaded: false,
-            stolen: StealTime::default(),
+            steal_time: StealTime::default(),
             next: now,
-            later: Duration::ZERO,
+            delay: Duration::ZERO,
             turn: 0,
             list_at: now,
             cut_at: now,
@@ -119,29 +123,29 @@ impl Sweeper {
             other_now_ns: 0,
             rate,
         };
-        sweeper.watch(crew);
+        sweeper.watch(targets);
         sweeper.list(usize::MAX);
         sweeper.pace();
         // Opening all files took time without delaying anybody. From now on the starter waits.
-        let _ = say.send(priority::raise_priority());
+        let _ = priority_sender.send(priority::raise_priority());
         Some(sweeper)
     }
 
     pub fn work(mut self, commands: &Receiver<Command>) {
         loop {
-            let wait = (self.next + self.later).saturating_duration_since(Instant::now());
+            let wait = (self.next + self.delay).saturating_duration_since(Instant::now());
             match commands.recv_timeout(wait) {
-                Ok(command) => self.obey(command),
+                Ok(command) => self.handle_command(command),
                 Err(RecvTimeoutError::Timeout) => self.sweep(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn handle_command(&mut self, command: Command) {
         match command {
-            Command::Watch(crew) => {
-                self.watch(crew);
+            Command::Watch(targets) => {
+                self.watch(targets);
                 self.list(MOST_NEW);
             }
             Command::Loaded(is_loaded) => {
@@ -157,19 +161,19 @@ impl Sweeper {
         }
     }
 
-    fn watch(&mut self, crew: SweepTargets) {
+    fn watch(&mut self, targets: SweepTargets) {
         let before = thread_cpu_ns();
-        let ThreadScanner { files, crowd, .. } = &mut self.looking;
-        crowd.watch(files, &crew.subjects);
-        self.sums.resize(crew.subjects.len(), Sums::default());
-        self.looking.allowed = crew.allowed;
+        let ThreadScanner { files, table, .. } = &mut self.scanner;
+        table.watch(files, &targets.subjects);
+        self.sums.resize(targets.subjects.len(), Sums::default());
+        self.scanner.allowed_cpus = targets.allowed_cpus;
         self.other_now_ns += thread_cpu_ns() - before;
     }
 
     fn list(&mut self, most: usize) {
         let before = thread_cpu_ns();
-        let ThreadScanner { files, crowd, .. } = &mut self.looking;
-        let all = crowd.list(files, most);
+        let ThreadScanner { files, table, .. } = &mut self.scanner;
+        let all = table.list(files, most);
         let cost = thread_cpu_ns() - before;
         self.other_now_ns += cost;
         let rest = cost as f64 / 1e9 / (0.1 * self.budget());
@@ -179,14 +183,14 @@ impl Sweeper {
 
     /// Processor time allowed per second, in seconds.
     fn budget(&self) -> f64 {
-        let most = self.looking.allowed.iter().copied().fold(1.0, f64::max);
+        let most = self.scanner.allowed_cpus.iter().copied().fold(1.0, f64::max);
         (SHARE * most).min(MOST_SHARE)
     }
 
     /// Sweeps per second, and the most threads of a group in each.
     fn pace(&self) -> (f64, usize) {
         let budget = (self.budget() * 1e9 - self.other_ns).max(self.budget() * 0.25e9);
-        let sizes = || self.looking.crowd.tallies.iter().map(|tally| tally.members.len());
+        let sizes = || self.scanner.table.tallies.iter().map(|tally| tally.members.len());
         let cost = |most: usize| sizes().map(|size| size.min(most)).sum::<usize>() as f64 * self.cost_ns;
         let mut most = usize::MAX;
         if cost(most) * FEWEST_SWEEPS > budget {
@@ -197,8 +201,9 @@ impl Sweeper {
         }
         let rate = (budget / cost(most).max(1.0)).clamp(FEWEST_SWEEPS, MOST_SWEEPS);
         // Reported only if clearly different: it fluctuates.
-        let said = f64::from_bits(self.rate.load(Ordering::Relaxed));
-        if !(said / 1.5..=said * 1.5).contains(&rate) || (rate == MOST_SWEEPS && said != rate) {
+        let published = f64::from_bits(self.rate.load(Ordering::Relaxed));
+        if !(published / 1.5..=published * 1.5).contains(&rate) || (rate == MOST_SWEEPS && published != rate)
+        {
             self.rate.store(((rate * 2.0).round() / 2.0).to_bits(), Ordering::Relaxed);
         }
         // Between trials it only keeps up with the list of threads.
@@ -209,23 +214,23 @@ impl Sweeper {
         let now = Instant::now();
         let (rate, most) = self.pace();
         let period = Duration::from_secs_f64(1.0 / rate);
-        self.due += 1 + missed(now.saturating_duration_since(self.next + self.later), period);
+        self.due += 1 + missed(now.saturating_duration_since(self.next + self.delay), period);
         let start_ns = thread_cpu_ns();
         if now >= self.list_at {
             self.list(MOST_NEW);
         }
         let (began, before) = (Instant::now(), thread_cpu_ns());
-        self.looking.scan(most, &mut self.looked);
+        self.scanner.scan(most, &mut self.counts);
         let after = thread_cpu_ns();
         let cost_ns = after - before;
         self.took += began.elapsed();
         self.done += 1;
         let mut at = 0;
-        for (sums, looked) in self.sums.iter_mut().zip(&self.looked) {
-            sums.threads += f64::from(looked.threads);
-            sums.looked_at += f64::from(looked.looked_at);
-            sums.readable += f64::from(looked.readable);
-            at += looked.looked_at;
+        for (sums, count) in self.sums.iter_mut().zip(&self.counts) {
+            sums.threads += f64::from(count.threads);
+            sums.looked_at += f64::from(count.looked_at);
+            sums.readable += f64::from(count.readable);
+            at += count.looked_at;
         }
         if at > 0 {
             // Follows a change within a few sweeps.
@@ -233,25 +238,25 @@ impl Sweeper {
         }
         // In step with the last one; but never, whatever the cost, more than a fifth of a processor.
         let rest = Duration::from_nanos((after - start_ns) * 4);
-        self.next = (self.next + period).max(now + period / 2 - self.later).max(Instant::now() + rest);
+        self.next = (self.next + period).max(now + period / 2 - self.delay).max(Instant::now() + rest);
         self.turn = self.turn.wrapping_add(1);
-        self.later = jitter(self.turn, period);
+        self.delay = jitter(self.turn, period);
     }
 
     fn cut(&mut self) -> Vec<(ThreadSampling, Vec<ThreadGroup>)> {
         let before = thread_cpu_ns();
         let now = Instant::now();
         let period = Duration::from_secs_f64(1.0 / self.pace().0);
-        let late = now.saturating_duration_since(self.next + self.later);
+        let late = now.saturating_duration_since(self.next + self.delay);
         if late > period {
             self.due += missed(late, period);
             self.next = now;
         }
-        self.looking.run();
+        self.scanner.update_run_times();
         let since = std::mem::replace(&mut self.cut_at, Instant::now()).elapsed();
-        self.looking.crowd.update_restless(since.as_nanos() as u64, self.stolen.steal_ratio());
-        let ThreadScanner { files, crowd, waits, .. } = &mut self.looking;
-        let unseen = crowd.unseen_cpu_time(files, self.sums.len());
+        self.scanner.table.update_restless(since.as_nanos() as u64, self.steal_time.steal_ratio());
+        let ThreadScanner { files, table, waits, .. } = &mut self.scanner;
+        let unseen = table.unseen_cpu_time(files, self.sums.len());
         let looks = f64::from(self.done.max(1));
         let all: f64 = self.sums.iter().map(|sums| sums.looked_at).sum();
         let mut parts: Vec<(ThreadSampling, Vec<ThreadGroup>)> = Vec::new();
@@ -268,7 +273,7 @@ impl Sweeper {
             };
             parts.push((sweep, Vec::new()));
         }
-        for tally in &mut crowd.tallies {
+        for tally in &mut table.tallies {
             let group = tally.cut(waits, self.done);
             if let (Some(group), Some((_, groups))) = (group, parts.get_mut(tally.subject)) {
                 groups.push(group);
@@ -278,7 +283,7 @@ impl Sweeper {
             groups.sort_by(|a, b| b.threads.total_cmp(&a.threads).then_with(|| a.name.cmp(&b.name)));
         }
         if waits.len() > MANY_WAITS {
-            self.looking.forget();
+            self.scanner.reset_waits();
         }
         self.sums.iter_mut().for_each(|sums| *sums = Sums::default());
         (self.due, self.done, self.took) = (0, 0, Duration::ZERO);

@@ -8,7 +8,7 @@ pub(crate) enum Syscall {
     /// On a processor.
     Running,
     /// In the kernel for another reason: a page fault.
-    None,
+    Outside,
     /// In a system call, with its first four arguments.
     In(i64, [u64; 4]),
 }
@@ -21,7 +21,7 @@ pub(crate) fn parse_syscall(text: &[u8]) -> Option<Syscall> {
     let mut words = text.split(|byte| *byte == b' ');
     let first = words.next()?;
     if first == b"-1" {
-        return Some(Syscall::None);
+        return Some(Syscall::Outside);
     }
     let call = i64::try_from(parse_number(first)?).ok()?;
     let mut arguments = [0; 4];
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn what_the_kernel_writes() {
         assert_eq!(parse_syscall(b"running\n"), Some(Syscall::Running));
-        assert_eq!(parse_syscall(b"-1 0x7ffe 0x7f\n"), Some(Syscall::None));
+        assert_eq!(parse_syscall(b"-1 0x7ffe 0x7f\n"), Some(Syscall::Outside));
         let poll = b"7 0x7f10 0x1 0xffffffffffffffff 0x0 0x1 0x2 0x7ffe 0x7f\n";
         assert_eq!(parse_syscall(poll), Some(Syscall::In(7, [0x7f10, 1, u64::MAX, 0])));
     }

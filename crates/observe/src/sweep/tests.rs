@@ -446,8 +446,8 @@ fn another_users_process_is_seen_but_not_what_it_waits_for() {
 fn as_nobody() {
     let pid: u32 = std::env::var("OBSERVED").expect("it was given").parse().expect("it is a number");
     let asked = plan::WatchPlan { pids: vec![pid], ..plan::WatchPlan::default() };
-    let finder = crate::finder::Finder::new(&asked, &crate::TargetLocation::Nowhere);
-    let scene = finder.scene();
+    let finder = crate::finder::Finder::new(&asked, &crate::TargetLocation::Unknown);
+    let scene = finder.scope();
     assert_eq!(scene.level, record::watch::AccessLevel::SameUser);
     assert!(
         scene.missing.iter().any(|missing| missing.why.contains("belongs to user 0")),

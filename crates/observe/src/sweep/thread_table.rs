@@ -22,7 +22,7 @@ const MOST_THREADS: usize = 50_000;
 const NAMES_MOST: usize = 1_000;
 
 /// A thread that wants a processor for this share of a window is restless.
-const FULL: f64 = 0.9;
+const BUSY_SHARE: f64 = 0.9;
 
 #[derive(Debug)]
 pub(crate) struct Thread {
@@ -42,7 +42,7 @@ pub(crate) struct Thread {
     pub on_cpu_ns: u64,
     pub delay_ns: u64,
     /// Its last known activity; none: it must be inspected.
-    pub seen: Option<ThreadActivity>,
+    pub activity: Option<ThreadActivity>,
     /// It may not be inspected.
     pub refused: bool,
     /// The last listing that had it.
@@ -55,7 +55,7 @@ pub(crate) struct Process {
     pub subject: usize,
     tasks: OwnedFd,
     /// Index into [`ThreadTable::ends`].
-    pub ends: usize,
+    pub socket_table: usize,
     /// Processor time of the process when it was added, and what its threads were seen to use since.
     cpu_before_ns: u64,
     pub cpu_seen_ns: u64,
@@ -67,15 +67,15 @@ pub(crate) struct ThreadTable {
     pub processes: Vec<Option<Process>>,
     pub threads: Vec<Thread>,
     pub tallies: Vec<GroupTally>,
-    pub ends: Vec<(Option<String>, SocketTable)>,
-    places: HashMap<u32, u32>,
+    pub socket_tables: Vec<(Option<String>, SocketTable)>,
+    by_tid: HashMap<u32, u32>,
     names: HashMap<(usize, String), u32>,
     /// Descriptors that may still be kept open.
-    room: usize,
+    free_descriptors: usize,
     listing: u32,
     /// Threads that started later had used nothing at that time.
     since: u64,
-    folder: Box<[MaybeUninit<u8>; 8192]>,
+    dir_buffer: Box<[MaybeUninit<u8>; 8192]>,
 }
 
 impl ThreadTable {
@@ -85,13 +85,13 @@ impl ThreadTable {
             processes: Vec::new(),
             threads: Vec::new(),
             tallies: Vec::new(),
-            ends: Vec::new(),
-            places: HashMap::new(),
+            socket_tables: Vec::new(),
+            by_tid: HashMap::new(),
             names: HashMap::new(),
-            room: usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(SPARE),
+            free_descriptors: usize::try_from(descriptors).unwrap_or(usize::MAX).saturating_sub(SPARE),
             listing: 0,
             since,
-            folder: Box::new([MaybeUninit::uninit(); 8192]),
+            dir_buffer: Box::new([MaybeUninit::uninit(); 8192]),
         }
     }
 
@@ -101,13 +101,13 @@ impl ThreadTable {
             let wanted =
                 |process: &Process| subjects.get(process.subject).is_some_and(|s| s.contains(&process.pid));
             if self.processes[place].as_ref().is_some_and(|process| !wanted(process)) {
-                self.end(place);
+                self.remove_process(place);
             }
         }
         for (subject, pids) in subjects.iter().enumerate() {
             for pid in pids {
                 let known = self.processes.iter().flatten().any(|p| (p.pid, p.subject) == (*pid, subject));
-                if !known && self.room > 0 {
+                if !known && self.free_descriptors > 0 {
                     self.take_in(files, *pid, subject);
                 }
             }
@@ -115,20 +115,21 @@ impl ThreadTable {
     }
 
     fn take_in(&mut self, files: &mut ProcFiles, pid: u32, subject: usize) {
-        let Ok(tasks) = files.keep(format_args!("{pid}/task")) else { return };
+        let Ok(tasks) = files.open_at(format_args!("{pid}/task")) else { return };
         let namespace = procfs::namespace(pid, "net");
-        let ends = self.ends.iter().position(|(known, _)| *known == namespace).unwrap_or_else(|| {
-            self.ends.push((namespace, SocketTable::new(lister_for(pid))));
-            self.ends.len() - 1
-        });
+        let socket_table =
+            self.socket_tables.iter().position(|(known, _)| *known == namespace).unwrap_or_else(|| {
+                self.socket_tables.push((namespace, SocketTable::new(lister_for(pid))));
+                self.socket_tables.len() - 1
+            });
         let mut process =
-            Process { pid, subject, tasks, ends, cpu_before_ns: 0, cpu_seen_ns: 0, unseen_ns: 0 };
-        if let Some((cpu_ns, start)) = process.account(files)
+            Process { pid, subject, tasks, socket_table, cpu_before_ns: 0, cpu_seen_ns: 0, unseen_ns: 0 };
+        if let Some((cpu_ns, start)) = process.cpu_and_start(files)
             && start < self.since
         {
             process.cpu_before_ns = cpu_ns;
         }
-        self.room -= 1;
+        self.free_descriptors -= 1;
         match self.processes.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some(process),
             None => self.processes.push(Some(process)),
@@ -139,30 +140,30 @@ impl ThreadTable {
     /// returns whether that was all.
     pub fn list(&mut self, files: &mut ProcFiles, most: usize) -> bool {
         self.listing = self.listing.wrapping_add(1);
-        let mut left = most;
+        let mut remaining = most;
         let mut changed = false;
-        let mut all = true;
-        for place in 0..self.processes.len() {
-            let Some(process) = &self.processes[place] else { continue };
+        let mut complete = true;
+        for index in 0..self.processes.len() {
+            let Some(process) = &self.processes[index] else { continue };
             let pid = process.pid;
             let mut new = Vec::new();
             if seek(&process.tasks, SeekFrom::Start(0)).is_ok() {
-                let mut entries = RawDir::new(process.tasks.as_fd(), &mut self.folder[..]);
+                let mut entries = RawDir::new(process.tasks.as_fd(), &mut self.dir_buffer[..]);
                 while let Some(Ok(entry)) = entries.next() {
                     let Some(tid) = procfs::parse_number(entry.file_name().to_bytes()) else { continue };
                     let Ok(tid) = u32::try_from(tid) else { continue };
-                    match self.places.get(&tid) {
+                    match self.by_tid.get(&tid) {
                         Some(at) => self.threads[*at as usize].listed = self.listing,
                         None => new.push(tid),
                     }
                 }
             }
             changed |= !new.is_empty();
-            all &= new.len() <= left;
-            new.truncate(left);
-            left -= new.len();
+            complete &= new.len() <= remaining;
+            new.truncate(remaining);
+            remaining -= new.len();
             for tid in new {
-                self.add(files, place, pid, tid);
+                self.add(files, index, pid, tid);
             }
         }
         let listing = self.listing;
@@ -170,11 +171,11 @@ impl ThreadTable {
         if changed {
             self.rebuild_groups();
         }
-        all
+        complete
     }
 
-    fn add(&mut self, files: &mut ProcFiles, place: usize, pid: u32, tid: u32) {
-        let Some(process) = &self.processes[place] else { return };
+    fn add(&mut self, files: &mut ProcFiles, index: usize, pid: u32, tid: u32) {
+        let Some(process) = &self.processes[index] else { return };
         let subject = process.subject;
         if self.threads.len() >= MOST_THREADS {
             return;
@@ -182,15 +183,18 @@ impl ThreadTable {
         let Ok(text) = files.read_either(None, format_args!("{pid}/task/{tid}/stat")) else { return };
         let Some((procfs::TaskStat { start, .. }, name)) = procfs::parse_stat(text) else { return };
         let name = short(name);
-        let whole = self.threads.len() < KEPT_WHOLE && self.room >= 3;
-        let schedstat_file =
-            if self.room > 0 { files.keep(format_args!("{pid}/task/{tid}/schedstat")).ok() } else { None };
+        let whole = self.threads.len() < KEPT_WHOLE && self.free_descriptors >= 3;
+        let schedstat_file = if self.free_descriptors > 0 {
+            files.open_at(format_args!("{pid}/task/{tid}/schedstat")).ok()
+        } else {
+            None
+        };
         let mut keep =
-            |name: &str| whole.then(|| files.keep(format_args!("{pid}/task/{tid}/{name}")).ok()).flatten();
+            |name: &str| whole.then(|| files.open_at(format_args!("{pid}/task/{tid}/{name}")).ok()).flatten();
         let (stat, syscall) = (keep("stat"), keep("syscall"));
         let mut thread = Thread {
             tid,
-            process: place as u32,
+            process: index as u32,
             tally: 0,
             start,
             name,
@@ -200,18 +204,18 @@ impl ThreadTable {
             sched: SchedStat::default(),
             on_cpu_ns: 0,
             delay_ns: 0,
-            seen: None,
+            activity: None,
             refused: false,
             listed: self.listing,
         };
-        self.room -= thread.kept();
+        self.free_descriptors -= thread.kept();
         if start < self.since
             && let Ok(Some(sched)) = thread.read_sched(files, pid)
         {
             thread.sched = sched;
         }
         thread.tally = self.tally(subject, &name);
-        self.places.insert(tid, self.threads.len() as u32);
+        self.by_tid.insert(tid, self.threads.len() as u32);
         self.threads.push(thread);
     }
 
@@ -249,12 +253,12 @@ impl ThreadTable {
     /// [`ThreadTable::rebuild_groups`] must follow.
     pub fn remove(&mut self, mut goes: impl FnMut(&Thread) -> bool) -> bool {
         let before = self.threads.len();
-        let (places, room) = (&mut self.places, &mut self.room);
+        let (by_tid, free_descriptors) = (&mut self.by_tid, &mut self.free_descriptors);
         self.threads.retain(|thread| {
             let stays = !goes(thread);
             if !stays {
-                *room += thread.kept();
-                places.remove(&thread.tid);
+                *free_descriptors += thread.kept();
+                by_tid.remove(&thread.tid);
             }
             stays
         });
@@ -262,15 +266,15 @@ impl ThreadTable {
             return false;
         }
         for (at, thread) in self.threads.iter().enumerate() {
-            self.places.insert(thread.tid, at as u32);
+            self.by_tid.insert(thread.tid, at as u32);
         }
         true
     }
 
-    fn end(&mut self, place: usize) {
+    fn remove_process(&mut self, place: usize) {
         self.remove(|thread| thread.process as usize == place);
         self.processes[place] = None;
-        self.room += 1;
+        self.free_descriptors += 1;
         self.rebuild_groups();
     }
 
@@ -301,7 +305,7 @@ impl ThreadTable {
                 let moved = now.count != before.count;
                 if moved {
                     // Its earlier wait is not its present one.
-                    thread.seen = None;
+                    thread.activity = None;
                 }
                 Some(moved)
             }
@@ -320,7 +324,7 @@ impl ThreadTable {
     pub fn unseen_cpu_time(&mut self, files: &mut ProcFiles, subjects: usize) -> Vec<u64> {
         let mut unseen = vec![0; subjects];
         for process in self.processes.iter_mut().flatten() {
-            let Some((cpu_ns, _)) = process.account(files) else { continue };
+            let Some((cpu_ns, _)) = process.cpu_and_start(files) else { continue };
             let used = cpu_ns.saturating_sub(process.cpu_before_ns);
             let missing = used.saturating_sub(process.cpu_seen_ns);
             if let Some(sum) = unseen.get_mut(process.subject) {
@@ -336,12 +340,12 @@ impl ThreadTable {
     /// is the time stolen per unit of running time.
     pub fn update_restless(&mut self, since_ns: u64, stolen: f64) {
         let Self { threads, tallies, .. } = self;
-        tallies.iter_mut().for_each(|tally| tally.full = BusyThreads::default());
+        tallies.iter_mut().for_each(|tally| tally.busy = BusyThreads::default());
         for thread in threads {
             let on_cpu_ns = std::mem::take(&mut thread.on_cpu_ns);
             let wanted_ns = on_cpu_ns as f64 * (1.0 + stolen) + std::mem::take(&mut thread.delay_ns) as f64;
-            if wanted_ns >= FULL * since_ns as f64 {
-                let full = &mut tallies[thread.tally as usize].full;
+            if wanted_ns >= BUSY_SHARE * since_ns as f64 {
+                let full = &mut tallies[thread.tally as usize].busy;
                 full.threads += 1.0;
                 full.on_cpu_ns += on_cpu_ns;
             }
@@ -349,8 +353,8 @@ impl ThreadTable {
     }
 
     /// All waits must be found again.
-    pub fn forget(&mut self) {
-        self.threads.iter_mut().for_each(|thread| thread.seen = None);
+    pub fn reset_activities(&mut self) {
+        self.threads.iter_mut().for_each(|thread| thread.activity = None);
     }
 }
 
@@ -359,7 +363,7 @@ const TICK_NS: u64 = 10_000_000;
 
 impl Process {
     /// Its processor time and start time.
-    fn account(&self, files: &mut ProcFiles) -> Option<(u64, u64)> {
+    fn cpu_and_start(&self, files: &mut ProcFiles) -> Option<(u64, u64)> {
         let text = files.read_either(None, format_args!("{}/stat", self.pid)).ok()?;
         let (stat, _) = procfs::parse_stat(text)?;
         Some((stat.cpu.saturating_mul(TICK_NS), stat.start))

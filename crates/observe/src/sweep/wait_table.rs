@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// Maximum distinct waits: many files may be waited for.
 const MOST: usize = 2_000;
 /// Classes of futex timeouts, in seconds.
-const WITHIN: [u32; 10] = [1, 2, 5, 10, 20, 30, 35, 60, 120, 600];
+const TIMEOUT_CLASSES: [u32; 10] = [1, 2, 5, 10, 20, 30, 35, 60, 120, 600];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct WaitId(pub u32);
@@ -23,40 +23,40 @@ pub(crate) enum ThreadActivity {
 /// All waits seen, by number.
 #[derive(Debug, Default)]
 pub(crate) struct WaitTable {
-    known: Vec<ThreadWait>,
-    numbers: HashMap<ThreadWait, WaitId>,
+    waits: Vec<ThreadWait>,
+    ids: HashMap<ThreadWait, WaitId>,
 }
 
 impl WaitTable {
     /// The number of a wait.
     pub fn intern(&mut self, wait: ThreadWait) -> WaitId {
-        if let Some(number) = self.numbers.get(&wait) {
+        if let Some(number) = self.ids.get(&wait) {
             return *number;
         }
         // A file in /proc becomes "others": there is one for each process. Futex waits are few.
         let others = ThreadWait::Other { what: "others".to_owned() };
-        if self.known.len() >= MOST && wait != others && !matches!(wait, ThreadWait::Futex { .. }) {
+        if self.waits.len() >= MOST && wait != others && !matches!(wait, ThreadWait::Futex { .. }) {
             return self.intern(others);
         }
-        let number = WaitId(u32::try_from(self.known.len()).expect("there are few"));
-        self.known.push(wait.clone());
-        self.numbers.insert(wait, number);
+        let number = WaitId(u32::try_from(self.waits.len()).expect("there are few"));
+        self.waits.push(wait.clone());
+        self.ids.insert(wait, number);
         number
     }
 
     pub fn wait(&self, number: WaitId) -> &ThreadWait {
-        &self.known[number.0 as usize]
+        &self.waits[number.0 as usize]
     }
 
     pub fn len(&self) -> usize {
-        self.known.len()
+        self.waits.len()
     }
 }
 
 /// The smallest class that is not less; the last for anything longer.
 pub(crate) fn within_s(left_ns: u64) -> u32 {
-    let bound = WITHIN.iter().find(|seconds| left_ns <= u64::from(**seconds) * 1_000_000_000);
-    bound.or(WITHIN.last()).copied().expect("there are bounds")
+    let bound = TIMEOUT_CLASSES.iter().find(|seconds| left_ns <= u64::from(**seconds) * 1_000_000_000);
+    bound.or(TIMEOUT_CLASSES.last()).copied().expect("there are bounds")
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ fn a_trial_has_windows_of_the_database_and_looks_at_it() {
     client.batch_execute("INSERT INTO t VALUES (1)").expect("SQL");
 
     let asked = plan::WatchPlan { postgres: Some(database(&server.url())), ..plan::WatchPlan::default() };
-    let watch = start(&asked, &TargetLocation::Nowhere).expect("a thread can be started");
+    let watch = start(&asked, &TargetLocation::Unknown).expect("a thread can be started");
     let mut told = Sightings::default();
     told.receive_until(&watch, "what is watched", |told| told.watched.postgres.is_some());
     let info = told.watched.postgres.clone().expect("just seen");
@@ -109,7 +109,7 @@ fn what_cannot_be_asked_is_missing_and_everything_else_goes_on() {
     let nobody = format!("postgres://u@{}/db", listener.local_addr().expect("it is bound"));
     drop(listener);
     let asked = plan::WatchPlan { postgres: Some(database(&nobody)), ..plan::WatchPlan::default() };
-    let watch = start(&asked, &TargetLocation::Nowhere).expect("a thread can be started");
+    let watch = start(&asked, &TargetLocation::Unknown).expect("a thread can be started");
     let mut told = Sightings::default();
     told.receive_until(&watch, "what is missing", |told| {
         let missing = told.watched.missing.iter().find(|missing| missing.what == "PostgreSQL");

@@ -15,7 +15,7 @@ pub(super) fn charts(runs: &[ComparedDocument]) -> Vec<Chart> {
 }
 
 fn chart(runs: &[ComparedDocument], (id, x, y): (&str, AxisUnit, AxisUnit)) -> Option<Chart> {
-    let found = |run: &ComparedDocument| -> Option<(Chart, ChartSeries)> {
+    let curve_of = |run: &ComparedDocument| -> Option<(Chart, ChartSeries)> {
         let mut charts = run.document.front.sections.iter().flat_map(|section| &section.charts);
         let chart = charts.find(|chart| {
             (chart.x.unit, chart.y.unit) == (x, y)
@@ -26,15 +26,15 @@ fn chart(runs: &[ComparedDocument], (id, x, y): (&str, AxisUnit, AxisUnit)) -> O
         Some((chart.clone(), one.clone()))
     };
     let curves: Vec<(u8, &ComparedDocument, (Chart, ChartSeries))> =
-        (0..).zip(runs).filter_map(|(nth, run)| Some((nth, run, found(run)?))).collect();
+        (0..).zip(runs).filter_map(|(nth, run)| Some((nth, run, curve_of(run)?))).collect();
     let (_, _, (first, _)) = curves.first().filter(|_| curves.len() > 1)?;
-    let is_one_target = curves.iter().all(|(_, run, _)| run.line.target == curves[0].1.line.target);
+    let is_one_target = curves.iter().all(|(_, run, _)| run.summary.target == curves[0].1.summary.target);
     let series = |(nth, run, (_, one)): &(u8, &ComparedDocument, (Chart, ChartSeries))| {
-        let id = || run.line.id.0.clone();
-        let called = run.line.label.name.as_ref().map_or_else(id, |name| format!("“{name}”"));
-        let target = if is_one_target { String::new() } else { format!(" {}", run.line.target) };
+        let id = || run.summary.id.0.clone();
+        let label = run.summary.label.name.as_ref().map_or_else(id, |name| format!("“{name}”"));
+        let target = if is_one_target { String::new() } else { format!(" {}", run.summary.target) };
         ChartSeries {
-            name: format!("{called}{target}: {}", one.name),
+            name: format!("{label}{target}: {}", one.name),
             role: SeriesRole::Nth(*nth),
             column: None,
             points: one.points.clone(),
@@ -55,7 +55,7 @@ fn chart(runs: &[ComparedDocument], (id, x, y): (&str, AxisUnit, AxisUnit)) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::tests::line;
+    use crate::history::tests::run_summary;
     use record::RunId;
     use store::RunSummary;
     use view::document::{Axis, ChartPoint, Document, PageFront, SCHEMA, Section, Timeline};
@@ -88,8 +88,11 @@ mod tests {
         };
         let section = Section { charts: vec![chart], ..Section::default() };
         let front = PageFront { sections: vec![section], ..PageFront::default() };
-        let line = RunSummary { id: RunId(id.to_owned()), target: format!("http://{id}/"), ..line() };
-        ComparedDocument { line, document: Document { schema: SCHEMA, front, timeline: Timeline::default() } }
+        let line = RunSummary { id: RunId(id.to_owned()), target: format!("http://{id}/"), ..run_summary() };
+        ComparedDocument {
+            summary: line,
+            document: Document { schema: SCHEMA, front, timeline: Timeline::default() },
+        }
     }
 
     #[test]

@@ -6,13 +6,13 @@ use view::{ComparedMeasure, RunComparison, Tone};
 
 /// The verdict of each run but the first, what was changed for it, and what to do next.
 pub(super) fn verdict(compared: &RunComparison) -> Vec<Text> {
-    let one = |verdict: &view::RunVerdict| Text::new(verdict.standing.tone(), &verdict.words);
+    let one = |verdict: &view::RunVerdict| Text::new(verdict.significance.tone(), &verdict.sentence);
     let changed = compared.changes().map(|changed| Text::labelled("changed", changed.to_string()));
     compared.verdicts.iter().map(one).chain(changed).chain(compared.next_steps()).collect()
 }
 
-pub(super) fn doubts(compared: &RunComparison) -> Vec<PageCaveat> {
-    compared.caveats().map(|doubt| PageCaveat { text: doubt.to_string(), section: None }).collect()
+pub(super) fn caveats(compared: &RunComparison) -> Vec<PageCaveat> {
+    compared.caveats().map(|caveat| PageCaveat { text: caveat.to_string(), section: None }).collect()
 }
 
 /// The figures of all runs: the picture shows how each differs from the first.
@@ -33,7 +33,7 @@ fn figures(measure: &ComparedMeasure) -> Vec<TextSpan> {
         };
         let interval = measure.interval_words(figure);
         let interval = if interval.is_empty() { interval } else { format!(" ({interval})") };
-        plain(format!("{}{interval}", measure.words(figure.value)))
+        plain(format!("{}{interval}", measure.format_value(figure.value)))
     };
     std::iter::once(plain(measure.title.clone())).chain(measure.figures.iter().map(figure)).collect()
 }
@@ -54,7 +54,7 @@ mod tests {
             started_unix_ms: 1,
             machine: record::Machine::default(),
             label: record::Label::default(),
-            gave: None,
+            first_cause: None,
         };
         let interval = Some(Estimate { value: 2e6, low: 1e6, high: 3e6 });
         let measure = ComparedMeasure {
@@ -68,13 +68,16 @@ mod tests {
         };
         RunComparison {
             runs: vec![run("before"), run("after")],
-            doubts: vec![
+            all_caveats: vec![
                 record::Caveat::new(record::CaveatKind::OtherPlan, "from “before” to “after”: seed 5 → 6"),
                 record::Caveat::new(record::CaveatKind::SingleRuns, "one run of each"),
             ],
             measures: vec![measure],
             code: vec![None, None],
-            verdicts: vec![RunVerdict { standing: Significance::Worse, words: "after is slower".to_owned() }],
+            verdicts: vec![RunVerdict {
+                significance: Significance::Worse,
+                sentence: "after is slower".to_owned(),
+            }],
             noise: 0.05,
         }
     }
@@ -82,14 +85,14 @@ mod tests {
     #[test]
     fn figures_have_their_interval() {
         let compared = compared();
-        let said: Vec<String> = verdict(&compared).iter().map(ToString::to_string).collect();
-        assert_eq!(said[..2], ["after is slower", "changed: from “before” to “after”: seed 5 → 6"]);
+        let texts: Vec<String> = verdict(&compared).iter().map(ToString::to_string).collect();
+        assert_eq!(texts[..2], ["after is slower", "changed: from “before” to “after”: seed 5 → 6"]);
         assert!(
-            said[2].starts_with("next: before you rely on it") && said[3].starts_with("expect: "),
-            "{said:?}"
+            texts[2].starts_with("next: before you rely on it") && texts[3].starts_with("expect: "),
+            "{texts:?}"
         );
-        let doubts: Vec<String> = doubts(&compared).into_iter().map(|doubt| doubt.text).collect();
-        assert_eq!(doubts, ["one run of each"], "what was changed by intention is no doubt");
+        let caveats: Vec<String> = caveats(&compared).into_iter().map(|doubt| doubt.text).collect();
+        assert_eq!(caveats, ["one run of each"], "what was changed by intention is no doubt");
         let table = table(&compared);
         assert_eq!(table.head, ["", "before", "after"]);
         assert_eq!(table.rows[0][1].text, "2 ms (1 ms–3 ms)");

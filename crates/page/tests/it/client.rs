@@ -38,10 +38,14 @@ impl StoreFolder {
 
 pub fn serve(store: &Path, at: &str, token: Option<&str>) -> std::io::Result<ServedPage> {
     let token: Option<Token> = token.map(|text| text.parse().expect("a token"));
-    let page =
-        PageServer::start(&ServeOptions { store, at: at.parse().expect("an address"), token, beside: None })?;
-    let place = page.url().strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect("a URL");
-    let at = place.parse().expect("an address");
+    let page = PageServer::start(&ServeOptions {
+        store,
+        at: at.parse().expect("an address"),
+        token,
+        load_cpus: None,
+    })?;
+    let address = page.url().strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect("a URL");
+    let at = address.parse().expect("an address");
     Ok(ServedPage { page, at })
 }
 
@@ -145,20 +149,20 @@ pub struct ServerEvent {
 impl Events {
     /// The next event; none at the end of the response.
     pub fn next(&mut self) -> Option<ServerEvent> {
-        let mut told = ServerEvent::default();
+        let mut event = ServerEvent::default();
         loop {
             let mut line = String::new();
             if self.lines.read_line(&mut line).expect("an event in time") == 0 {
                 return None;
             }
             match line.trim_end().split_once(": ").or_else(|| line.trim_end().split_once(':')) {
-                Some(("event", name)) => told.event = name.to_owned(),
-                Some(("id", id)) => told.id = id.to_owned(),
-                Some(("data", text)) => told.data = serde_json::from_str(text).expect("JSON"),
+                Some(("event", name)) => event.event = name.to_owned(),
+                Some(("id", id)) => event.id = id.to_owned(),
+                Some(("data", text)) => event.data = serde_json::from_str(text).expect("JSON"),
                 // A comment, or the retry delay.
                 Some(_) => {}
-                None if told.event.is_empty() => {}
-                None => return Some(told),
+                None if event.event.is_empty() => {}
+                None => return Some(event),
             }
         }
     }
@@ -167,9 +171,9 @@ impl Events {
     #[track_caller]
     pub fn next_of(&mut self, event: &str) -> ServerEvent {
         loop {
-            let told = self.next().unwrap_or_else(|| panic!("no '{event}' before the end"));
-            if told.event == event {
-                return told;
+            let found = self.next().unwrap_or_else(|| panic!("no '{event}' before the end"));
+            if found.event == event {
+                return found;
             }
         }
     }
@@ -185,23 +189,23 @@ pub struct ReceivedRows {
 
 impl ReceivedRows {
     #[track_caller]
-    pub fn take(&mut self, told: &ServerEvent) {
+    pub fn take(&mut self, event: &ServerEvent) {
         let number =
-            |name: &str| told.data[name].as_u64().unwrap_or_else(|| panic!("no {name}: {}", told.data));
+            |name: &str| event.data[name].as_u64().unwrap_or_else(|| panic!("no {name}: {}", event.data));
         let (generation, from) = (number("generation"), number("from") as usize);
         if self.generation.is_some_and(|before| before != generation) {
             assert_eq!(from, 0, "another generation begins anew");
         }
         assert!(from <= self.at.len(), "rows from {from} on, after {}", self.at.len());
         self.at.truncate(from);
-        let at = numbers(&told.data["timeline"]["at"]);
-        for column in told.data["timeline"]["columns"].as_array().expect("columns") {
+        let at = numbers(&event.data["timeline"]["at"]);
+        for column in event.data["timeline"]["columns"].as_array().expect("columns") {
             assert_eq!(column["values"].as_array().expect("values").len(), at.len(), "{}", column["id"]);
         }
         self.at.extend(at);
         self.generation = Some(generation);
-        self.id.clone_from(&told.id);
-        assert_eq!(told.id, format!("{generation}:{}", self.at.len()));
+        self.id.clone_from(&event.id);
+        assert_eq!(event.id, format!("{generation}:{}", self.at.len()));
     }
 }
 
@@ -210,7 +214,7 @@ pub fn numbers(array: &Value) -> Vec<f64> {
 }
 
 /// A run's first event, as stored.
-pub fn begun(id: &str, target: &str) -> Event {
+pub fn started_event(id: &str, target: &str) -> Event {
     serde_json::from_value(json!({
         "event": "run_started", "id": id, "at_unix_ms": 1_763_000_000_000_u64, "version": "0.1.0",
         "method": record::METHOD, "command": "run", "target": target, "goal": "zero-drop", "plan": "",
@@ -220,8 +224,8 @@ pub fn begun(id: &str, target: &str) -> Event {
 }
 
 /// Begins a run under load.
-pub fn begin(store: &Store, id: &str, target: &str) -> RunWriter {
-    let mut recording = store.begin(&begun(id, target)).expect("begins");
+pub fn begin_run(store: &Store, id: &str, target: &str) -> RunWriter {
+    let mut recording = store.begin(&started_event(id, target)).expect("begins");
     let trial = Event::TrialStarted {
         trial: 1,
         purpose: Purpose::Load,
@@ -234,7 +238,7 @@ pub fn begin(store: &Store, id: &str, target: &str) -> RunWriter {
 }
 
 /// Records seconds of load.
-pub fn load(recording: &mut RunWriter, seconds: std::ops::Range<u32>) {
+pub fn record_load(recording: &mut RunWriter, seconds: std::ops::Range<u32>) {
     for index in seconds {
         let mut slice =
             Slice { index, elapsed: Nanos::from_secs(1), due: 1000, sent: 1000, ..Slice::default() };
@@ -249,7 +253,7 @@ pub fn load(recording: &mut RunWriter, seconds: std::ops::Range<u32>) {
 }
 
 /// Ends it, in the store.
-pub fn end(mut recording: RunWriter) {
+pub fn end_run(mut recording: RunWriter) {
     let ended = Event::RunEnded(Box::new(record::RunEnd {
         at_unix_ms: 1_763_000_600_000,
         verdict: None,
@@ -261,8 +265,8 @@ pub fn end(mut recording: RunWriter) {
 }
 
 /// As if its process had been killed.
-pub fn cut_short(place: &StoreFolder, id: &str) {
-    let db = rusqlite::Connection::open(place.path()).expect("opens");
+pub fn cut_short(folder: &StoreFolder, id: &str) {
+    let db = rusqlite::Connection::open(folder.path()).expect("opens");
     let changed = db.execute("UPDATE run SET writer_boot = 'another' WHERE id = ?1", [id]).expect("updates");
     assert_eq!(changed, 1);
 }

@@ -1,6 +1,8 @@
 //! The page over real sockets: what can be requested, and by whom.
 
-use crate::client::{PATIENCE, StoreFolder, begin, connect, cut_short, end, load, send, serve};
+use crate::client::{
+    PATIENCE, StoreFolder, begin_run, connect, cut_short, end_run, record_load, send, serve,
+};
 use record::{CallNode, CodeFunction, Event, Profile, StackCount};
 use std::io::{ErrorKind, Read};
 use std::thread::sleep;
@@ -11,8 +13,8 @@ const TOKEN: &str = "a-token-of-ours";
 
 #[test]
 fn the_page_says_what_may_happen_on_it() {
-    let place = StoreFolder::new();
-    let served = place.serve(None);
+    let folder = StoreFolder::new();
+    let served = folder.serve(None);
     let answer = served.get("/");
     assert_eq!(answer.status, 200);
     assert!(answer.head.contains("content-type: text/html; charset=utf-8"), "{}", answer.head);
@@ -37,14 +39,14 @@ fn the_page_says_what_may_happen_on_it() {
 
 #[test]
 fn runs_are_listed_and_shown() {
-    let place = StoreFolder::new();
-    let store = place.store();
-    let served = place.serve(None);
+    let folder = StoreFolder::new();
+    let store = folder.store();
+    let served = folder.serve(None);
     assert_eq!(served.json("/api/history")["runs"].as_array().map(Vec::len), Some(0));
-    let mut recording = begin(&store, "20261120-1-aaa", "http://<b>one</b>/");
-    load(&mut recording, 0..5);
-    end(recording);
-    end(begin(&store, "20261120-2-bbb", "http://two/"));
+    let mut recording = begin_run(&store, "20261120-1-aaa", "http://<b>one</b>/");
+    record_load(&mut recording, 0..5);
+    end_run(recording);
+    end_run(begin_run(&store, "20261120-2-bbb", "http://two/"));
 
     let runs = served.json("/api/history");
     let runs = runs["runs"].as_array().expect("runs");
@@ -78,8 +80,8 @@ fn runs_are_listed_and_shown() {
 
 #[test]
 fn the_page_of_a_run_begins_there() {
-    let place = StoreFolder::new();
-    let served = place.serve(None);
+    let folder = StoreFolder::new();
+    let served = folder.serve(None);
     assert_eq!(served.json("/api/home")["home"], "#/");
     served.page.set_home_run(&record::RunId("20261120-1-aaa".to_owned()));
     served.page.set_home_run(&record::RunId("20261120-2-bbb".to_owned()));
@@ -92,14 +94,14 @@ fn the_page_of_a_run_begins_there() {
 
 #[test]
 fn a_run_that_was_cut_short_is_shown_as_that() {
-    let place = StoreFolder::new();
-    let store = place.store();
-    let mut recording = begin(&store, "a", "http://a/");
-    load(&mut recording, 0..3);
+    let folder = StoreFolder::new();
+    let store = folder.store();
+    let mut recording = begin_run(&store, "a", "http://a/");
+    record_load(&mut recording, 0..3);
     recording.finish().expect("is kept");
-    let served = place.serve(None);
+    let served = folder.serve(None);
     assert_eq!(served.json("/api/runs/a")["front"]["head"]["state"], "running");
-    cut_short(&place, "a");
+    cut_short(&folder, "a");
     // What was just read is not read again.
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(served.json("/api/runs/a")["front"]["head"]["state"], "cut_short");
@@ -112,14 +114,14 @@ fn a_run_that_was_cut_short_is_shown_as_that() {
 
 #[test]
 fn runs_are_shown_beside_each_other() {
-    let place = StoreFolder::new();
-    let store = place.store();
+    let folder = StoreFolder::new();
+    let store = folder.store();
     for (id, target) in [("aa", "http://one/"), ("bb", "http://two/")] {
-        let mut recording = begin(&store, id, target);
-        load(&mut recording, 0..5);
-        end(recording);
+        let mut recording = begin_run(&store, id, target);
+        record_load(&mut recording, 0..5);
+        end_run(recording);
     }
-    let served = place.serve(None);
+    let served = folder.serve(None);
     let front = &served.json("/api/compare?runs=aa,bb")["front"];
     assert_eq!(front["head"]["command"], "compare");
     let text = front.to_string();
@@ -139,8 +141,8 @@ fn runs_are_shown_beside_each_other() {
 /// The terminal used to show which functions cost more, but not the page.
 #[test]
 fn what_changed_in_code_is_shown_beside_the_figures() {
-    let place = StoreFolder::new();
-    let store = place.store();
+    let folder = StoreFolder::new();
+    let store = folder.store();
     for (id, samples) in [("before", [500, 300]), ("after", [900, 310])] {
         let function = |name: &str| CodeFunction { name: name.to_owned(), module: 0, file: None, line: None };
         let profile = Profile {
@@ -152,12 +154,12 @@ fn what_changed_in_code_is_shown_beside_the_figures() {
             stacks: (0..).zip(samples).map(|(place, samples)| StackCount(0, place, samples)).collect(),
             ..Profile::default()
         };
-        let mut recording = begin(&store, id, "http://one/");
-        load(&mut recording, 0..5);
+        let mut recording = begin_run(&store, id, "http://one/");
+        record_load(&mut recording, 0..5);
         recording.append(&Event::Profiled { profile: Box::new(profile) }).expect("is kept");
-        end(recording);
+        end_run(recording);
     }
-    let front = &place.serve(None).json("/api/compare?runs=before,after")["front"];
+    let front = &folder.serve(None).json("/api/compare?runs=before,after")["front"];
     let code =
         front["sections"].as_array().and_then(|sections| sections.iter().find(|one| one["id"] == "code-1"));
     let code = code.unwrap_or_else(|| panic!("no such section: {front}"));
@@ -174,8 +176,8 @@ fn what_changed_in_code_is_shown_beside_the_figures() {
 
 #[test]
 fn another_name_of_this_machine_is_refused() {
-    let place = StoreFolder::new();
-    let served = place.serve(None);
+    let folder = StoreFolder::new();
+    let served = folder.serve(None);
     let port = served.at.port();
     for host in ["localhost", &format!("127.0.0.1:{port}"), "[::1]:1"] {
         assert_eq!(served.ask("GET", "/api/home", &[("Host", host)]).status, 200, "{host}");
@@ -197,8 +199,8 @@ fn another_name_of_this_machine_is_refused() {
 
 #[test]
 fn a_token_opens_and_nothing_else_does() {
-    let place = StoreFolder::new();
-    let served = place.serve(Some(TOKEN));
+    let folder = StoreFolder::new();
+    let served = folder.serve(Some(TOKEN));
     assert!(served.page.url().ends_with(&format!("/?token={TOKEN}")), "{}", served.page.url());
     for path in ["/", "/api/home", "/api/history?token=", "/?token=a-token-of-yours", "/elsewhere"] {
         let answer = served.get(path);
@@ -224,8 +226,8 @@ fn a_token_opens_and_nothing_else_does() {
 
 #[test]
 fn more_connections_than_there_is_room_for_wait() {
-    let place = StoreFolder::new();
-    let served = place.serve(None);
+    let folder = StoreFolder::new();
+    let served = folder.serve(None);
     let idle: Vec<_> = (0..100).map(|_| connect(served.at)).collect();
     let mut late = connect(served.at);
     send(&mut late, "GET", "/api/home", "1.1", &[("Host", "localhost")]);
@@ -241,34 +243,34 @@ fn more_connections_than_there_is_room_for_wait() {
 
 #[test]
 fn a_port_that_is_taken_is_said() {
-    let place = StoreFolder::new();
-    let first = place.serve(None);
-    let taken = serve(&place.path(), &first.at.to_string(), None).map(|_| ());
+    let folder = StoreFolder::new();
+    let first = folder.serve(None);
+    let taken = serve(&folder.path(), &first.at.to_string(), None).map(|_| ());
     assert_eq!(taken.expect_err("two at one port").kind(), ErrorKind::AddrInUse);
     first.page.shut_down();
-    serve(&place.path(), &first.at.to_string(), None).expect("it is free again").page.shut_down();
+    serve(&folder.path(), &first.at.to_string(), None).expect("it is free again").page.shut_down();
 }
 
 #[test]
 fn metrics_are_told_in_both_forms_and_to_nobody_without_the_token() {
-    let place = StoreFolder::new();
-    let mut recording = begin(&place.store(), "20261120-1-aaa", "http://\"one\"/");
-    load(&mut recording, 0..3);
-    let served = place.serve(Some(TOKEN));
+    let folder = StoreFolder::new();
+    let mut recording = begin_run(&folder.store(), "20261120-1-aaa", "http://\"one\"/");
+    record_load(&mut recording, 0..3);
+    let served = folder.serve(Some(TOKEN));
     assert_eq!(served.get("/metrics").status, 401);
     let bearer = format!("Bearer {TOKEN}");
-    let asked = [("Host", "localhost"), ("Authorization", bearer.as_str())];
+    let auth_headers = [("Host", "localhost"), ("Authorization", bearer.as_str())];
     let open = ("Accept", "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.1");
     let due = "torment_requests_due_total{run=\"20261120-1-aaa\",";
     let begin = Instant::now();
-    while !served.ask("GET", "/metrics", &asked).body.contains(due) {
+    while !served.ask("GET", "/metrics", &auth_headers).body.contains(due) {
         assert!(begin.elapsed() < PATIENCE, "a run that goes on is not told of");
         sleep(Duration::from_millis(50));
     }
     for (headers, kind, last) in [
-        (&asked[..], "content-type: text/plain; version=0.0.4; charset=utf-8", "\n"),
+        (&auth_headers[..], "content-type: text/plain; version=0.0.4; charset=utf-8", "\n"),
         (
-            &[asked[0], asked[1], open],
+            &[auth_headers[0], auth_headers[1], open],
             "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8",
             "\n# EOF\n",
         ),

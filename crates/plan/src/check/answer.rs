@@ -3,7 +3,7 @@
 use super::parse_choice;
 use crate::draft::{Section, SourceText};
 use crate::error::Error;
-use crate::placeholder::{OWN_WORDS, is_name};
+use crate::placeholder::{RESERVED_NAMES, is_name};
 use crate::{AnswerCheck, Extraction, ExtractionSource, Key, StatusRange};
 
 impl Section {
@@ -64,9 +64,9 @@ fn take(given: &SourceText) -> Result<Extraction, Error> {
     const KINDS: [&str; 4] = ["json", "regex", "header", "cookie"];
     let (name, from) = given.text.split_once('=').unwrap_or((&given.text, ""));
     let name = name.trim();
-    if !is_name(name) || OWN_WORDS.contains(&name) {
+    if !is_name(name) || RESERVED_NAMES.contains(&name) {
         let message = format!(
-            "'{name}' cannot be taken as a name: letters, digits, '_' and '-', and none of {OWN_WORDS:?}"
+            "'{name}' cannot be taken as a name: letters, digits, '_' and '-', and none of {RESERVED_NAMES:?}"
         );
         return Err(given.error(message.replace(['[', ']', '"'], "")));
     }
@@ -76,7 +76,7 @@ fn take(given: &SourceText) -> Result<Extraction, Error> {
         )));
     };
     let kind = parse_choice(
-        &SourceText { text: kind.trim().to_owned(), place: given.place.clone() },
+        &SourceText { text: kind.trim().to_owned(), location: given.location.clone() },
         &KINDS,
         |kind| kind,
     )?;

@@ -1,6 +1,6 @@
 //! `torment try`: `[try]`, and what follows from it together with variants and hypotheses.
 
-use super::hypothesis::{Context, MANAGEABLE, parse_load_level};
+use super::hypothesis::{Context, MODERATE_LOAD, parse_load_level};
 use super::measurements::Measurements;
 use crate::draft::{Draft, MAX_DURATION, Section};
 use crate::error::{Error, advice};
@@ -11,9 +11,9 @@ use units::{Nanos, Share};
 
 /// The workload of all flows together.
 const ALL: &str = "all";
-const DEFAULT_PILOT: u32 = 3;
-const DEFAULT_LEAST: u32 = 4;
-const DEFAULT_MOST: u32 = 10;
+const DEFAULT_PILOT_STARTS: u32 = 3;
+const DEFAULT_MIN_BLOCKS: u32 = 4;
+const DEFAULT_MAX_BLOCKS: u32 = 10;
 /// Maximum starts or blocks: no budget allows more.
 const MAX_STARTS: u32 = 1000;
 const DEFAULT_CONFIDENCE: Share = Share(0.95);
@@ -23,11 +23,11 @@ pub(super) const DEFAULT_EFFECT: Share = Share(0.1);
 
 impl Draft {
     pub(super) fn experiment(&self, flows: &[Flow], setup: Option<&Setup>) -> Result<ExperimentPlan, Error> {
-        let said = &self.experiment;
+        let experiment = &self.experiment;
         let Some(setup) = setup else {
-            let first = self.hypotheses.first().or(self.variants.first()).unwrap_or(said);
+            let first = self.hypotheses.first().or(self.variants.first()).unwrap_or(experiment);
             return Err(Error {
-                place: first.place.clone(),
+                location: first.location.clone(),
                 message: "an experiment restarts the service for each measurement: expected a [service] \
                           with its command, or a [postgres]"
                     .to_owned(),
@@ -35,7 +35,7 @@ impl Draft {
         };
         if self.variants.is_empty() {
             return Err(Error {
-                place: said.place.clone(),
+                location: experiment.location.clone(),
                 message:
                     "nothing to try: expected at least one [[variant]], which changes the service, and a \
                      [[hypothesis]] about it"
@@ -43,40 +43,44 @@ impl Draft {
             });
         }
         let arms = self.arms(setup)?;
-        let workloads = said.workloads(flows)?;
-        let table = said.table()?;
-        let mut probes = Measurements::default();
-        let everyone: Vec<usize> = (0..arms.arms.len()).collect();
+        let workloads = experiment.workloads(flows)?;
+        let table = experiment.table()?;
+        let mut measurements = Measurements::default();
+        let all_arms: Vec<usize> = (0..arms.arms.len()).collect();
         let context = Context { arms: &arms, workloads: &workloads, table: &table };
-        let (asked, questions) = self.questions(&context)?;
+        let (texts, pending) = self.pending_hypotheses(&context)?;
         for workload in 0..workloads.len() {
             // Where no hypothesis concerns a workload, the pilot reports it.
-            let is_asked = questions.is_empty() || questions.iter().any(|q| q.workload == workload);
-            let measured = if is_asked { &everyone[..] } else { &[0] };
+            let is_measured = pending.is_empty() || pending.iter().any(|q| q.workload == workload);
+            let measured = if is_measured { &all_arms[..] } else { &[0] };
             let closed = table.connections.iter().map(|n| LoadLevel::Connections(*n));
             let limit = table.capacity.then_some(LoadLevel::Limit);
             for at in limit.into_iter().chain(table.at.iter().copied()).chain(closed) {
-                probes.require(workload, at, measured);
+                measurements.require(workload, at, measured);
             }
         }
-        for question in &questions {
+        for question in &pending {
             let measured: Vec<usize> = question.contrast.iter().map(|(arm, _)| *arm).collect();
-            probes.require(question.workload, question.at, &measured);
+            measurements.require(question.workload, question.at, &measured);
         }
-        let are_named = table.named && !questions.is_empty();
-        if are_named || probes.any(|at| matches!(at, LoadLevel::Limit | LoadLevel::Share(_))) {
+        let are_named = table.named && !pending.is_empty();
+        if are_named || measurements.any(|at| matches!(at, LoadLevel::Limit | LoadLevel::Share(_))) {
             // For the unchanged plan, every workload is measured for its capacity, and for how it does well below
             // that.
-            let calm =
-                table.at.iter().copied().find(|at| matches!(at, LoadLevel::Share(_))).unwrap_or(MANAGEABLE);
+            let moderate = table
+                .at
+                .iter()
+                .copied()
+                .find(|at| matches!(at, LoadLevel::Share(_)))
+                .unwrap_or(MODERATE_LOAD);
             for workload in 0..workloads.len() {
-                probes.require(workload, LoadLevel::Limit, &[0]);
-                probes.require(workload, calm, &[0]);
+                measurements.require(workload, LoadLevel::Limit, &[0]);
+                measurements.require(workload, moderate, &[0]);
             }
         }
-        let probes = probes.sorted();
+        let measurements = measurements.sorted();
         for (arm, section) in (1..).zip(&self.variants) {
-            if !probes.iter().any(|probe| probe.arms.contains(&arm)) {
+            if !measurements.iter().any(|probe| probe.arms.contains(&arm)) {
                 return Err(section.error_at(
                     Key::Name,
                     format!(
@@ -87,48 +91,54 @@ impl Draft {
                 ));
             }
         }
-        let asked_nothing = questions.is_empty();
-        let hypotheses = questions.into_iter().map(|question| question.with_probe(&probes)).collect();
-        let count =
-            |key, usual, what| said.one(key).map_or(Ok(usual), |given| given.parse_count(MAX_STARTS, what));
+        let no_hypotheses = pending.is_empty();
+        let hypotheses =
+            pending.into_iter().map(|question| question.with_measurement(&measurements)).collect();
+        let count = |key, usual, what| {
+            experiment.one(key).map_or(Ok(usual), |given| given.parse_count(MAX_STARTS, what))
+        };
         // A table alone compares nothing: it needs no pilot, and one block suffices.
-        let is_table = asked_nothing && !probes.iter().any(|probe| matches!(probe.at, LoadLevel::Share(_)));
-        let pilot = match said.one(Key::Pilot) {
+        let is_table =
+            no_hypotheses && !measurements.iter().any(|probe| matches!(probe.at, LoadLevel::Share(_)));
+        let pilot = match experiment.one(Key::Pilot) {
             Some(given) if is_table && given.text.trim() == "0" => 0,
             None if is_table => 0,
-            _ => count(Key::Pilot, DEFAULT_PILOT, "a number of starts")?,
+            _ => count(Key::Pilot, DEFAULT_PILOT_STARTS, "a number of starts")?,
         };
-        let most = said
+        let most = experiment
             .one(Key::Most)
             .map(|given| given.parse_count(MAX_STARTS, "a number of blocks"))
             .transpose()?;
-        let least =
-            count(Key::Least, DEFAULT_LEAST.min(most.unwrap_or(DEFAULT_LEAST)), "a number of blocks")?;
-        let most = most.unwrap_or(DEFAULT_MOST.max(least));
-        if least < 2 && !asked_nothing {
-            let key = if said.has(Key::Least) { Key::Least } else { Key::Most };
-            return Err(said.error_at(key, "one block shows no noise: expected at least 2"));
+        let least = count(
+            Key::Least,
+            DEFAULT_MIN_BLOCKS.min(most.unwrap_or(DEFAULT_MIN_BLOCKS)),
+            "a number of blocks",
+        )?;
+        let most = most.unwrap_or(DEFAULT_MAX_BLOCKS.max(least));
+        if least < 2 && !no_hypotheses {
+            let key = if experiment.has(Key::Least) { Key::Least } else { Key::Most };
+            return Err(experiment.error_at(key, "one block shows no noise: expected at least 2"));
         }
         if least > most {
-            let key = if said.has(Key::Most) { Key::Most } else { Key::Least };
-            return Err(said
+            let key = if experiment.has(Key::Most) { Key::Most } else { Key::Least };
+            return Err(experiment
                 .error_at(key, format!("at least {least} blocks and at most {most}: least is above most")));
         }
         let find = self.top.find()?;
         Ok(ExperimentPlan {
             arms: arms.arms,
             workloads,
-            probes,
+            probes: measurements,
             hypotheses,
             pilot,
             least,
             most,
-            budget: said.time(Key::TryBudget)?,
-            confidence: said.confidence()?,
-            warm: said.warm()?,
-            hold: said.time(Key::Hold)?.unwrap_or(DEFAULT_HOLD),
-            find: SearchPlan { budget: said.time(Key::Search)?.or(find.budget), ..find },
-            said: ExperimentSettings { asked, ..table },
+            budget: experiment.time(Key::TryBudget)?,
+            confidence: experiment.confidence()?,
+            warm: experiment.warm()?,
+            hold: experiment.time(Key::Hold)?.unwrap_or(DEFAULT_HOLD),
+            find: SearchPlan { budget: experiment.time(Key::Search)?.or(find.budget), ..find },
+            said: ExperimentSettings { asked: texts, ..table },
         })
     }
 }
@@ -159,7 +169,7 @@ impl Section {
     /// What is measured of every arm, and compared for crossed ones.
     fn table(&self) -> Result<ExperimentSettings, Error> {
         let connections = self.all(Key::TryConnections).iter().map(|given| given.connections(&given.text));
-        let mut said = ExperimentSettings {
+        let mut settings = ExperimentSettings {
             named: self.has(Key::Workloads),
             cross: self.all(Key::Cross).iter().map(|given| given.text.trim().to_owned()).collect(),
             measure: self.measure(ArmMeasure::Capacity)?,
@@ -174,17 +184,17 @@ impl Section {
                 LoadLevel::Connections(_) => {
                     return Err(given.error("connections go in [try] connections = [1000]"));
                 }
-                at if said.at.contains(&at) => return Err(given.error("this load is listed twice")),
-                at => said.at.push(at),
+                at if settings.at.contains(&at) => return Err(given.error("this load is listed twice")),
+                at => settings.at.push(at),
             }
         }
-        Ok(said)
+        Ok(settings)
     }
 
     /// What is compared, or else this default.
-    pub(super) fn measure(&self, usual: ArmMeasure) -> Result<ArmMeasure, Error> {
+    pub(super) fn measure(&self, default: ArmMeasure) -> Result<ArmMeasure, Error> {
         let given = self.one(Key::Measure);
-        given.map_or(Ok(usual), |given| super::parse_choice(given, &ArmMeasure::ALL, ArmMeasure::name))
+        given.map_or(Ok(default), |given| super::parse_choice(given, &ArmMeasure::ALL, ArmMeasure::name))
     }
 
     pub(super) fn effect(&self) -> Result<Option<Share>, Error> {

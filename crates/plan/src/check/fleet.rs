@@ -6,7 +6,7 @@ use crate::{Arrivals, Error, FleetPlace, FleetPlan, Key, Load, SearchPlan, Targe
 use units::Rate;
 
 /// Drawing a random arrival takes 15 ns: above this rate, more than a thirtieth of a loop's time.
-const RANDOM_MOST: Rate = Rate(2e6);
+const MAX_RANDOM_RATE: Rate = Rate(2e6);
 
 impl Draft {
     pub(super) fn fleet(&self, target: &Target, task: &Task, watch: &WatchPlan) -> Result<FleetPlan, Error> {
@@ -21,7 +21,7 @@ impl Draft {
         let is_hosts = |place: &FleetPlace| matches!(place, FleetPlace::Ssh(_));
         let is_joined = |place: &FleetPlace| matches!(place, FleetPlace::Join(_));
         let refuse = |is: bool, key, why: &str| if is { Err(top.error_at(key, why)) } else { Ok(()) };
-        let says = |key| top.has(key);
+        let has = |key| top.has(key);
         if let Task::Try(_) = task {
             refuse(
                 matches!(on, Some(FleetPlace::Pods(_))),
@@ -30,40 +30,40 @@ impl Draft {
             )?;
             let why =
                 "an experiment starts its service on this machine, which is watched anyway: leave it out";
-            refuse(says(Key::WatchOn), Key::WatchOn, why)?;
+            refuse(has(Key::WatchOn), Key::WatchOn, why)?;
         }
         refuse(
-            says(Key::Workers) && on.is_none(),
+            has(Key::Workers) && on.is_none(),
             Key::Workers,
             "it says how many processes generate the load, but not where: add --on, or on in [fleet], with here, join or k8s",
         )?;
         refuse(
-            says(Key::Workers) && on.as_ref().is_some_and(is_hosts),
+            has(Key::Workers) && on.as_ref().is_some_and(is_hosts),
             Key::Workers,
             "each host of ssh has one: name a host twice for two",
         )?;
         refuse(
-            says(Key::WorkerCpus) && on.is_none(),
+            has(Key::WorkerCpus) && on.is_none(),
             Key::WorkerCpus,
             "it is for the workers of a fleet, and no --on, or on in [fleet], says where they are; --cores is for this process",
         )?;
         refuse(
-            says(Key::Watchers) && !watch_on.as_ref().is_some_and(is_joined),
+            has(Key::Watchers) && !watch_on.as_ref().is_some_and(is_joined),
             Key::Watchers,
             "only watchers of join are counted, each host of ssh and each node of the target's pods has one: leave it out",
         )?;
         refuse(
-            says(Key::RemoteBinary) && !any(|place| matches!(place, FleetPlace::Ssh(_))),
+            has(Key::RemoteBinary) && !any(|place| matches!(place, FleetPlace::Ssh(_))),
             Key::RemoteBinary,
             "it is for the hosts of ssh: leave it out",
         )?;
         refuse(
-            says(Key::Wait) && !any(|place| !matches!(place, FleetPlace::Here | FleetPlace::Ssh(_))),
+            has(Key::Wait) && !any(|place| !matches!(place, FleetPlace::Here | FleetPlace::Ssh(_))),
             Key::Wait,
             "only those of join, and pods, are waited for: leave it out",
         )?;
         refuse(
-            on.is_some() && max_poisson_rate(task) > RANDOM_MOST,
+            on.is_some() && max_poisson_rate(task) > MAX_RANDOM_RATE,
             Key::FleetOn,
             "a fleet makes at most 2,000,000 arrivals a second at random: each of its loops draws all of them; ask for \
              fewer, or for --arrivals even",
@@ -82,11 +82,11 @@ impl Draft {
         Ok(FleetPlan {
             workers: top.one(Key::Workers).map(head_count).transpose()?,
             watchers: watchers
-                .map(|given| given.parse_count(FleetPlan::WATCHERS_MOST, "a number of watchers"))
+                .map(|given| given.parse_count(FleetPlan::MAX_WATCHERS, "a number of watchers"))
                 .transpose()?,
             worker_cpus: top
                 .one(Key::WorkerCpus)
-                .map(|given| given.parse_count(FleetPlan::CPUS_MOST, "a number of processors"))
+                .map(|given| given.parse_count(FleetPlan::MAX_CPUS, "a number of processors"))
                 .transpose()?,
             wait: top.time(Key::Wait)?,
             remote_binary: top.one(Key::RemoteBinary).map(remote_path).transpose()?,
@@ -98,7 +98,7 @@ impl Draft {
 
 /// Initial and maximum number: `4`, `4..16`.
 fn head_count(given: &SourceText) -> Result<(u32, u32), Error> {
-    let most = FleetPlan::WORKERS_MOST;
+    let most = FleetPlan::MAX_WORKERS;
     let count = |text: &str| text.trim().parse().ok().filter(|count| (1..=most).contains(count));
     let counts = match given.text.split_once("..") {
         None => count(&given.text).map(|count| (count, count)),

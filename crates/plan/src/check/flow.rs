@@ -45,8 +45,8 @@ impl Draft {
                 FlowDraft::Request(_) => flow.steps[0].name.clone_from(&flow.name),
                 FlowDraft::Flow(_, steps) => {
                     let defaults = flow.steps.iter().map(|step| default_name(&step.ask));
-                    let said = steps.iter().map(Section::name).collect::<Result<Vec<_>, _>>()?;
-                    let names = unique_names(said.into_iter().zip(defaults).collect())?;
+                    let given_names = steps.iter().map(Section::name).collect::<Result<Vec<_>, _>>()?;
+                    let names = unique_names(given_names.into_iter().zip(defaults).collect())?;
                     flow.steps.iter_mut().zip(names).for_each(|(step, name)| step.name = name);
                 }
             }
@@ -72,14 +72,14 @@ impl Draft {
         let names: Vec<String> = takes.iter().flatten().map(|take: &Extraction| take.name.clone()).collect();
         let (mut steps, mut known) = (Vec::new(), 0);
         for (number, (section, takes)) in (0..).zip(draft.steps().iter().zip(takes)) {
-            let (taken, later) = names.split_at(known);
+            let (extracted, later) = names.split_at(known);
             known += takes.len();
-            let names = NameScope { data, taken, later };
-            let around = RequestContext { address, top: &self.top, names, is_step: is_flow };
+            let names = NameScope { data, extracted, later };
+            let context = RequestContext { address, top: &self.top, names, is_step: is_flow };
             let mut step = Step {
                 name: String::new(),
                 think: section.think(number == 0)?,
-                ask: section.payload(&around, read)?,
+                ask: section.payload(&context, read)?,
                 timeout: section.time(Key::Timeout)?.unwrap_or(DEFAULT_TIMEOUT),
                 takes,
             };
@@ -146,7 +146,7 @@ fn unique_names(names: Vec<(Option<&SourceText>, String)>) -> Result<Vec<String>
             return Err(given.error(format!("'{}' is already used as a name", given.text)));
         }
     }
-    let mut name_apart = |default: String| {
+    let mut unique_name = |default: String| {
         let again = (2..).map(|n| format!("{default} ({n})"));
         let mut candidates = std::iter::once(default.clone()).chain(again);
         let name = candidates.find(|name| !used.contains(name)).expect("numbers do not end");
@@ -154,7 +154,7 @@ fn unique_names(names: Vec<(Option<&SourceText>, String)>) -> Result<Vec<String>
         name
     };
     let name = |(given, default): (Option<&SourceText>, String)| {
-        given.map_or_else(|| name_apart(default), |given| given.text.trim().to_owned())
+        given.map_or_else(|| unique_name(default), |given| given.text.trim().to_owned())
     };
     Ok(names.into_iter().map(name).collect())
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use units::{Rate, Share};
 
 /// The target is busy there, and still well.
-pub(super) const MANAGEABLE: LoadLevel = LoadLevel::Share(Share(0.5));
+pub(super) const MODERATE_LOAD: LoadLevel = LoadLevel::Share(Share(0.5));
 
 /// What a hypothesis can refer to.
 pub(super) struct Context<'a> {
@@ -32,10 +32,10 @@ pub(super) struct PendingHypothesis {
 }
 
 impl PendingHypothesis {
-    pub(super) fn with_probe(self, probes: &[Measurement]) -> Hypothesis {
+    pub(super) fn with_measurement(self, measurements: &[Measurement]) -> Hypothesis {
         let is_it = |probe: &Measurement| probe.workload == self.workload && probe.at == self.at;
         Hypothesis {
-            probe: probes.iter().position(is_it).expect("every question wants its probe"),
+            probe: measurements.iter().position(is_it).expect("every question wants its probe"),
             name: self.name,
             contrast: self.contrast,
             measure: self.measure,
@@ -47,48 +47,53 @@ impl PendingHypothesis {
 
 impl Draft {
     /// As written, and as worked out: those of the file, then those of crossed factors.
-    pub(super) fn questions(
+    pub(super) fn pending_hypotheses(
         &self,
         context: &Context<'_>,
     ) -> Result<(Vec<HypothesisText>, Vec<PendingHypothesis>), Error> {
-        let (mut all, mut questions, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (mut texts, mut pending, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
         for section in &self.hypotheses {
-            let (asked, question) = section.parse_hypothesis(context)?;
-            if let Some(name) = &asked.name
+            let (text, question) = section.parse_hypothesis(context)?;
+            if let Some(name) = &text.name
                 && !names.insert(name.clone())
             {
                 return Err(section.error_at(Key::Name, format!("'{name}' is already used as a name")));
             }
-            let on = asked.on.as_ref();
+            let on = text.on.as_ref();
             let on = on.and_then(|name| context.workloads.iter().position(|w| w.name == *name));
-            context.on_each(on, question, &mut questions);
-            all.push(asked);
+            context.add_for_workloads(on, question, &mut pending);
+            texts.push(text);
         }
         for question in context.crossed() {
-            context.on_each(None, question, &mut questions);
+            context.add_for_workloads(None, question, &mut pending);
         }
-        let said = names;
+        let given_names = names;
         let mut used: BTreeSet<String> = BTreeSet::new();
-        for question in &mut questions {
+        for question in &mut pending {
             let name = question.name.clone();
             let again = (2..).map(|n| format!("{name} ({n})"));
-            let is_free = |one: &String| !used.contains(one) && (*one == name || !said.contains(one));
+            let is_free = |one: &String| !used.contains(one) && (*one == name || !given_names.contains(one));
             let mut candidates = std::iter::once(name.clone()).chain(again);
             question.name = candidates.find(is_free).expect("numbers do not end");
             used.insert(question.name.clone());
         }
-        Ok((all, questions))
+        Ok((texts, pending))
     }
 }
 
 impl Context<'_> {
     /// Asks about one workload, or about each.
-    fn on_each(&self, on: Option<usize>, question: PendingHypothesis, into: &mut Vec<PendingHypothesis>) {
+    fn add_for_workloads(
+        &self,
+        on: Option<usize>,
+        question: PendingHypothesis,
+        into: &mut Vec<PendingHypothesis>,
+    ) {
         let workloads = on.map_or(0..self.workloads.len(), |on| on..on + 1);
-        let is_told = workloads.len() > 1;
+        let names_workload = workloads.len() > 1;
         for workload in workloads {
             let mut question = PendingHypothesis { workload, ..question.clone() };
-            if is_told {
+            if names_workload {
                 question.name += &format!(" on {}", self.workloads[workload].name);
             }
             into.push(question);
@@ -100,7 +105,7 @@ impl Context<'_> {
         let Self { arms: Arms { arms, cross }, table, .. } = self;
         let measure = table.measure;
         let at = table.load_of(measure);
-        let question = |name: String, contrast, relieves| PendingHypothesis {
+        let pending = |name: String, contrast, relieves| PendingHypothesis {
             name,
             contrast,
             workload: 0,
@@ -116,7 +121,7 @@ impl Context<'_> {
         let main = levels.iter().map(|&level| {
             let arm = arm_of(level);
             let name = format!("{} changes {}", arm.name, measure.name());
-            question(name, cross.contrast(&[level]), arm.changes[0].relieves.clone())
+            pending(name, cross.contrast(&[level]), arm.changes[0].relieves.clone())
         });
         let pairs = levels.iter().enumerate().flat_map(|(n, &one)| {
             levels[n + 1..].iter().filter(move |other| other.0 != one.0).map(move |&other| (one, other))
@@ -128,7 +133,7 @@ impl Context<'_> {
                 arm_of(other).name,
                 measure.name()
             );
-            question(name, cross.contrast(&[one, other]), Vec::new())
+            pending(name, cross.contrast(&[one, other]), Vec::new())
         });
         main.chain(together).collect()
     }
@@ -159,8 +164,8 @@ impl ExperimentSettings {
         match measure {
             ArmMeasure::Capacity => LoadLevel::Limit,
             // An open loop's throughput only repeats its own rate.
-            ArmMeasure::Throughput => closed.or(open).unwrap_or(MANAGEABLE),
-            _ => open.or(closed).unwrap_or(MANAGEABLE),
+            ArmMeasure::Throughput => closed.or(open).unwrap_or(MODERATE_LOAD),
+            _ => open.or(closed).unwrap_or(MODERATE_LOAD),
         }
     }
 }
@@ -169,7 +174,7 @@ impl Section {
     fn parse_hypothesis(&self, context: &Context<'_>) -> Result<(HypothesisText, PendingHypothesis), Error> {
         let arms = &context.arms.arms;
         let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
-        let place = |given: &SourceText| {
+        let arm_index = |given: &SourceText| {
             let name = given.text.trim();
             names.iter().position(|known| *known == name).ok_or_else(|| {
                 let advice = advice(name, &names);
@@ -182,8 +187,8 @@ impl Section {
                 "about which variant? Expected variant = \"the name of a [[variant]]\"",
             )
         })?;
-        let variant = place(given)?;
-        let baseline = self.one(Key::Baseline).map(place).transpose()?;
+        let variant = arm_index(given)?;
+        let baseline = self.one(Key::Baseline).map(arm_index).transpose()?;
         let against = baseline.unwrap_or(0);
         if variant == against {
             let key = if baseline.is_some() { Key::Baseline } else { Key::Variant };
@@ -209,7 +214,7 @@ impl Section {
                 relieves.push(cause.clone());
             }
         }
-        let question = PendingHypothesis {
+        let pending = PendingHypothesis {
             name: name.clone().unwrap_or_else(|| {
                 let against =
                     if against == 0 { String::new() } else { format!(" against {}", names[against]) };
@@ -222,7 +227,7 @@ impl Section {
             effect,
             relieves,
         };
-        let asked = HypothesisText {
+        let text = HypothesisText {
             name,
             variant: names[variant].to_owned(),
             baseline: baseline.filter(|place| *place != 0).map(|place| names[place].to_owned()),
@@ -231,7 +236,7 @@ impl Section {
             at,
             effect,
         };
-        Ok((asked, question))
+        Ok((text, pending))
     }
 
     /// The load at which a measure is taken.

@@ -15,7 +15,7 @@ const ARTICLE: &str = "30s:1% 30s:10% 30s:50% 30s:100% 60s:100%";
 
 impl Section {
     /// `usual` is the default number of connections of a closed loop.
-    pub(super) fn load(&self, usual: Option<u32>) -> Result<Load, Error> {
+    pub(super) fn load(&self, default_connections: Option<u32>) -> Result<Load, Error> {
         let duration = self.time(Key::Duration)?;
         let requests: Option<u64> =
             self.one(Key::Requests).map(|g| g.parse_whole(1, "a number of requests")).transpose()?;
@@ -36,8 +36,8 @@ impl Section {
                 return Err(self.error_at(Key::Arrivals, "a closed loop plans no arrivals: give a rate"));
             }
             let connections = connections.unwrap_or_else(|| {
-                let usual = usual.unwrap_or(DEFAULT_CONNECTIONS);
-                requests.map_or(usual, |n| u64::from(usual).min(n) as u32)
+                let default_connections = default_connections.unwrap_or(DEFAULT_CONNECTIONS);
+                requests.map_or(default_connections, |n| u64::from(default_connections).min(n) as u32)
             });
             let duration = duration.or(requests.is_none().then_some(DEFAULT_DURATION));
             return Ok(Load::Closed { connections, requests, duration });

@@ -9,20 +9,20 @@ pub(super) struct Measurements(Vec<Measurement>);
 impl Measurements {
     /// Adds these arms to the measurement at this load.
     pub(super) fn require(&mut self, workload: usize, at: LoadLevel, arms: &[usize]) {
-        let place = self.0.iter().position(|probe| probe.workload == workload && probe.at == at);
-        let place = place.unwrap_or_else(|| {
+        let index = self.0.iter().position(|probe| probe.workload == workload && probe.at == at);
+        let index = index.unwrap_or_else(|| {
             self.0.push(Measurement { workload, at, arms: Vec::new() });
             self.0.len() - 1
         });
-        let known = &mut self.0[place].arms;
+        let known = &mut self.0[index].arms;
         known.extend(arms);
         known.sort_unstable();
         known.dedup();
     }
 
     /// Whether any is at such a load.
-    pub(super) fn any(&self, such: impl Fn(&LoadLevel) -> bool) -> bool {
-        self.0.iter().any(|probe| such(&probe.at))
+    pub(super) fn any(&self, predicate: impl Fn(&LoadLevel) -> bool) -> bool {
+        self.0.iter().any(|probe| predicate(&probe.at))
     }
 
     /// By workload: first the capacity, then rates, then closed loops, each in the order required.

@@ -12,7 +12,7 @@ use crate::{
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 /// Keys that statements share with requests; the other keys of a request are for HTTP.
-const FOR_ALL: [Key; 5] = [Key::Name, Key::Weight, Key::Think, Key::Sql, Key::Timeout];
+const SHARED_KEYS: [Key; 5] = [Key::Name, Key::Weight, Key::Think, Key::Sql, Key::Timeout];
 
 /// Where a request stands: what applies to all requests, and the names known there.
 pub(super) struct RequestContext<'a> {
@@ -25,40 +25,40 @@ pub(super) struct RequestContext<'a> {
 }
 
 impl Section {
-    pub(super) fn payload(&self, around: &RequestContext<'_>, read: ReadFile<'_>) -> Result<Payload, Error> {
-        let is_database = matches!(around.address.target, Target::Sql(_));
+    pub(super) fn payload(&self, context: &RequestContext<'_>, read: ReadFile<'_>) -> Result<Payload, Error> {
+        let is_database = matches!(context.address.target, Target::Sql(_));
         let Some(sql) = self.one(Key::Sql) else {
             if is_database {
                 let message =
                     "no statement for the database; expected sql = \"select 1\", or --sql 'select 1'";
                 return Err(self.error_at(Key::Sql, message));
             }
-            return Ok(Payload::Http(self.request(around, read)?));
+            return Ok(Payload::Http(self.request(context, read)?));
         };
         if !is_database {
             return Err(sql.error("a statement needs a database: the target is no postgres:// URL"));
         }
-        if let Some(key) = self.values.keys().copied().find(|key| !FOR_ALL.contains(key)) {
+        if let Some(key) = self.values.keys().copied().find(|key| !SHARED_KEYS.contains(key)) {
             let message =
                 format!("a statement has no {}: that is for http:// and https:// targets", key.name());
             return Err(self.error_at(key, message));
         }
-        let mut statement = Statement::parse(&sql.text, &around.names).map_err(|e| sql.error(e))?;
-        statement.parameters.iter_mut().for_each(|parameter| parameter.resolve_paths(&sql.place));
+        let mut statement = Statement::parse(&sql.text, &context.names).map_err(|e| sql.error(e))?;
+        statement.parameters.iter_mut().for_each(|parameter| parameter.resolve_paths(&sql.location));
         Ok(Payload::Sql(statement))
     }
 
-    fn request(&self, around: &RequestContext<'_>, read: ReadFile<'_>) -> Result<Request, Error> {
-        let names = &around.names;
+    fn request(&self, context: &RequestContext<'_>, read: ReadFile<'_>) -> Result<Request, Error> {
+        let names = &context.names;
         let (body, content_type) = self.body(names, read)?;
-        let mut headers = self.headers(around)?;
+        let mut headers = self.headers(context)?;
         let has = |headers: &[(String, Template)], name: &str| {
             headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
         };
         if let Some(content_type) = content_type.filter(|_| !has(&headers, "content-type")) {
             headers.push(("Content-Type".to_owned(), Template::literal(content_type)));
         }
-        if let Some(value) = self.credentials(around)? {
+        if let Some(value) = self.credentials(context)? {
             headers.push(("Authorization".to_owned(), value));
         }
         let method = match self.one(Key::Method) {
@@ -68,7 +68,7 @@ impl Section {
         };
         let mut request = Request {
             method,
-            path: self.path(around)?,
+            path: self.path(context)?,
             headers,
             body,
             expect: self.statuses()?,
@@ -78,10 +78,10 @@ impl Section {
         Ok(request)
     }
 
-    fn path(&self, around: &RequestContext<'_>) -> Result<Template, Error> {
-        let address = around.address;
+    fn path(&self, context: &RequestContext<'_>) -> Result<Template, Error> {
+        let address = context.address;
         let Some(given) = self.one(Key::Path) else {
-            if around.is_step {
+            if context.is_step {
                 return Err(self.error_at(Key::Path, "a step without url; expected url = \"/path\""));
             }
             return Ok(address.path.clone());
@@ -90,7 +90,7 @@ impl Section {
         // Only before a path, a query and a placeholder.
         let is_full = text.split(['/', '?', '#', '{']).next().is_some_and(|scheme| scheme.ends_with(':'));
         let mut path = if is_full {
-            let full = TargetUrl::parse(text, &around.names).map_err(|e| given.error(e))?;
+            let full = TargetUrl::parse(text, &context.names).map_err(|e| given.error(e))?;
             let is_same = match (&full.target, &address.target) {
                 (Target::Http(a), Target::Http(b)) => (a.tls, &a.host, a.port) == (b.tls, &b.host, b.port),
                 _ => false,
@@ -105,7 +105,7 @@ impl Section {
             }
             full.path
         } else {
-            let path = parse_path(text, &around.names, text).map_err(|e| given.error(e))?;
+            let path = parse_path(text, &context.names, text).map_err(|e| given.error(e))?;
             let begins = match path.pieces.first() {
                 Some(TemplatePiece::Literal(text)) => text.starts_with(b"/"),
                 Some(TemplatePiece::Taken { .. } | TemplatePiece::Field { .. }) => true,
@@ -117,33 +117,33 @@ impl Section {
             }
             path
         };
-        path.resolve_paths(&given.place);
+        path.resolve_paths(&given.location);
         Ok(path)
     }
 
     /// Those of `[target]` that are not overridden here, then those given here.
-    fn headers(&self, around: &RequestContext<'_>) -> Result<Vec<(String, Template)>, Error> {
-        let own: Vec<String> = self.all(Key::Headers).iter().map(SourceText::header_name).collect();
+    fn headers(&self, context: &RequestContext<'_>) -> Result<Vec<(String, Template)>, Error> {
+        let own_names: Vec<String> = self.all(Key::Headers).iter().map(SourceText::header_name).collect();
         let has_credentials = self.has(Key::Basic) || self.has(Key::Bearer);
         let is_left = |given: &&SourceText| {
             let name = given.header_name();
-            let is_said_here = own.contains(&name) || has_credentials && name == "authorization";
-            !given.is_option() && !is_said_here
+            let is_overridden = own_names.contains(&name) || has_credentials && name == "authorization";
+            !given.is_option() && !is_overridden
         };
-        let shared = around.top.all(Key::Headers).iter().filter(is_left);
-        shared.chain(self.all(Key::Headers)).map(|given| header(given, &around.names)).collect()
+        let shared = context.top.all(Key::Headers).iter().filter(is_left);
+        shared.chain(self.all(Key::Headers)).map(|given| header(given, &context.names)).collect()
     }
 
     /// The `Authorization` header, unless given as a header.
-    fn credentials(&self, around: &RequestContext<'_>) -> Result<Option<Template>, Error> {
-        if let Some(found) = self.own_credentials(&around.names, |_| true)? {
+    fn credentials(&self, context: &RequestContext<'_>) -> Result<Option<Template>, Error> {
+        if let Some(found) = self.own_credentials(&context.names, |_| true)? {
             return Ok(found);
         }
         // What the command line gives applies to every request already.
-        if let Some(found) = around.top.own_credentials(&around.names, |given| !given.is_option())? {
+        if let Some(found) = context.top.own_credentials(&context.names, |given| !given.is_option())? {
             return Ok(found);
         }
-        let basic = around.address.basic.clone();
+        let basic = context.address.basic.clone();
         Ok(basic.map(|basic| basic_header(hide_basic(basic))))
     }
 
@@ -151,13 +151,13 @@ impl Section {
     fn own_credentials(
         &self,
         names: &NameScope<'_>,
-        counts: impl Fn(&SourceText) -> bool,
+        applies: impl Fn(&SourceText) -> bool,
     ) -> Result<Option<Option<Template>>, Error> {
         let header = self
             .all(Key::Headers)
             .iter()
-            .find(|given| counts(given) && given.header_name() == "authorization");
-        let one = |key| self.one(key).filter(|given| counts(given));
+            .find(|given| applies(given) && given.header_name() == "authorization");
+        let one = |key| self.one(key).filter(|given| applies(given));
         let (basic, bearer) = (one(Key::Basic), one(Key::Bearer));
         let given: Vec<&SourceText> = [header, basic, bearer].into_iter().flatten().collect();
         if let [_, second, ..] = given[..] {
@@ -201,8 +201,8 @@ impl Section {
         let body = match key {
             Key::Body => parse(given.text.as_bytes(), given, names)?,
             Key::BodyFile => {
-                let bytes =
-                    read(&data_set::resolve_path(&given.text, &given.place)).map_err(|e| given.error(e))?;
+                let bytes = read(&data_set::resolve_path(&given.text, &given.location))
+                    .map_err(|e| given.error(e))?;
                 parse(&bytes, given, names)?
             }
             Key::BodyBase64 => {
@@ -222,7 +222,7 @@ impl Section {
                     given.error(format!("'{}' is not a form field, name=value", given.text))
                 })?;
             let mut field = form::field(name, value, names).map_err(|e| given.error(e.to_string()))?;
-            field.resolve_paths(&given.place);
+            field.resolve_paths(&given.location);
             if !body.is_empty() {
                 body.append(Template::literal("&"));
             }
@@ -255,7 +255,7 @@ fn basic_header(basic: Template) -> Template {
 
 fn parse(text: &[u8], given: &SourceText, names: &NameScope<'_>) -> Result<Template, Error> {
     let mut template = Template::parse_with(text, names).map_err(|e| given.error(e.to_string()))?;
-    template.resolve_paths(&given.place);
+    template.resolve_paths(&given.location);
     Ok(template)
 }
 
@@ -293,10 +293,10 @@ fn method(given: &SourceText) -> Result<String, Error> {
 
 impl Template {
     /// Files named in a plan file are looked up next to it.
-    pub(crate) fn resolve_paths(&mut self, place: &SourceLocation) {
+    pub(crate) fn resolve_paths(&mut self, location: &SourceLocation) {
         self.visit_mut(&mut |piece| {
             if let Some(file) = piece.file_mut() {
-                *file = data_set::resolve_path(file, place);
+                *file = data_set::resolve_path(file, location);
             }
         });
     }

@@ -18,11 +18,11 @@ const DEFAULT_WITHIN: Nanos = Nanos::from_secs(60);
 const DEFAULT_GRACE: Nanos = Nanos::from_secs(10);
 const DEFAULT_DATABASE: &str = "torment";
 /// Signals that ask a program to end.
-const STOPS: [&str; 5] = ["TERM", "INT", "QUIT", "HUP", "KILL"];
+const STOP_SIGNALS: [&str; 5] = ["TERM", "INT", "QUIT", "HUP", "KILL"];
 /// More than any machine has, and a hundredth of one: the order of the kernel's smallest share.
-const CPUS: std::ops::RangeInclusive<f64> = 0.01..=8192.0;
+const CPU_RANGE: std::ops::RangeInclusive<f64> = 0.01..=8192.0;
 /// No program starts with less.
-const LEAST_MEMORY: Bytes = Bytes(1 << 20);
+const MIN_MEMORY: Bytes = Bytes(1 << 20);
 
 impl Draft {
     /// `target` determines the port at which the service is expected.
@@ -90,11 +90,12 @@ impl Section {
     fn program(
         &self,
         name: &str,
-        usual: impl FnOnce() -> Result<ReadyCondition, Error>,
+        default_ready: impl FnOnce() -> Result<ReadyCondition, Error>,
     ) -> Result<Program, Error> {
-        let prepare = self.all(Key::Prepare).iter().map(prepared);
+        let prepare = self.all(Key::Prepare).iter().map(parse_prepare);
         let command = self.command()?.ok_or_else(|| self.no_command())?;
-        let stop = self.one(Key::Stop).map(|given| parse_choice(given, &STOPS, |stop| stop)).transpose()?;
+        let stop =
+            self.one(Key::Stop).map(|given| parse_choice(given, &STOP_SIGNALS, |stop| stop)).transpose()?;
         Ok(Program {
             name: name.to_owned(),
             prepare: prepare.collect::<Result<_, _>>()?,
@@ -102,9 +103,9 @@ impl Section {
             folder: self.folder(),
             env: self.env()?,
             files: self.files()?,
-            ready: self.one(Key::Ready).map_or_else(usual, ready)?,
+            ready: self.one(Key::Ready).map_or_else(default_ready, parse_ready)?,
             within: self.time(Key::Within)?.unwrap_or(DEFAULT_WITHIN),
-            stop: stop.unwrap_or(STOPS[0]).to_owned(),
+            stop: stop.unwrap_or(STOP_SIGNALS[0]).to_owned(),
             grace: self.time(Key::Grace)?.unwrap_or(DEFAULT_GRACE),
             limits: self.limits()?,
         })
@@ -122,7 +123,7 @@ impl Section {
             Some(given) => given.text.clone(),
         };
         let file = |given: &SourceText| {
-            Ok(data_set::resolve_path(given.non_empty("expected the path of a file")?, &given.place))
+            Ok(data_set::resolve_path(given.non_empty("expected the path of a file")?, &given.location))
         };
         Ok(PostgresSetup {
             port: port.port()?,
@@ -138,9 +139,9 @@ impl Section {
 
     fn folder(&self) -> String {
         match self.one(Key::Folder).filter(|given| !given.text.trim().is_empty()) {
-            Some(given) => data_set::resolve_path(given.text.trim(), &given.place),
+            Some(given) => data_set::resolve_path(given.text.trim(), &given.location),
             None => {
-                let rooted = self.place.as_ref().map(|place| data_set::resolve_path("", place));
+                let rooted = self.location.as_ref().map(|place| data_set::resolve_path("", place));
                 let folder = rooted.as_deref().unwrap_or("").trim_end_matches('/');
                 match (folder, rooted.as_deref()) {
                     ("", Some("/")) => "/".to_owned(),
@@ -210,7 +211,7 @@ impl Section {
     pub(super) fn data_folder(&self) -> Result<Option<String>, Error> {
         let folder = |given: &SourceText| {
             let path = given.non_empty("expected an existing folder, such as /mnt/fast")?;
-            Ok(data_set::resolve_path(path, &given.place))
+            Ok(data_set::resolve_path(path, &given.location))
         };
         self.one(Key::DataFolder).map(folder).transpose()
     }
@@ -239,11 +240,11 @@ impl Section {
 
     pub(super) fn limits(&self) -> Result<ResourceLimits, Error> {
         let memory = self.parsed::<Bytes>(Key::Memory)?;
-        if memory.is_some_and(|memory| memory < LEAST_MEMORY) {
-            return Err(self.error_at(Key::Memory, format!("no program starts in less than {LEAST_MEMORY}")));
+        if memory.is_some_and(|memory| memory < MIN_MEMORY) {
+            return Err(self.error_at(Key::Memory, format!("no program starts in less than {MIN_MEMORY}")));
         }
         Ok(ResourceLimits {
-            cpus: self.one(Key::Cpus).map(cpus).transpose()?,
+            cpus: self.one(Key::Cpus).map(parse_cpus).transpose()?,
             memory,
             pids: self
                 .one(Key::Pids)
@@ -272,7 +273,7 @@ impl SourceText {
     }
 
     pub(super) fn connections(&self, text: &str) -> Result<u32, Error> {
-        let given = Self { text: text.to_owned(), place: self.place.clone() };
+        let given = Self { text: text.to_owned(), location: self.location.clone() };
         given.parse_count(MAX_CONNECTIONS, "a number of connections")
     }
 }
@@ -286,7 +287,7 @@ fn check_no_nul<T>(given: &SourceText, value: T) -> Result<T, Error> {
 }
 
 /// A word of the `prepare` command, kept as written.
-fn prepared(given: &SourceText) -> Result<String, Error> {
+fn parse_prepare(given: &SourceText) -> Result<String, Error> {
     let has_secret = ["{env:", "{secret:", "{redacted}"].iter().any(|begin| given.text.contains(begin));
     if has_secret || may_hold_secret(&given.text) && !url_secrets(&given.text).is_empty() {
         return Err(given.error(
@@ -299,7 +300,7 @@ fn prepared(given: &SourceText) -> Result<String, Error> {
 /// Text for a program: only `{env:NAME}` and `{secret:FILE}` are placeholders in it, and secrets in URLs are hidden.
 fn parse_text(text: &str, given: &SourceText) -> Result<Template, Error> {
     check_no_nul(given, ())?;
-    let part = |text: &str| Template::parse(text).map_err(|e| given.error(e.to_string()));
+    let parse = |text: &str| Template::parse(text).map_err(|e| given.error(e.to_string()));
     let mut whole = Template::default();
     let mut at = 0;
     let mut spans = if may_hold_secret(text) { url_secrets(text) } else { Vec::new() };
@@ -307,12 +308,12 @@ fn parse_text(text: &str, given: &SourceText) -> Result<Template, Error> {
     for span in spans {
         let start = span.start.max(at);
         if span.end > start {
-            whole.append(part(&text[at..start])?);
-            whole.append(hide(part(&text[start..span.end])?));
+            whole.append(parse(&text[at..start])?);
+            whole.append(hide(parse(&text[start..span.end])?));
             at = span.end;
         }
     }
-    whole.append(part(&text[at..])?);
+    whole.append(parse(&text[at..])?);
     let mut template = Template::default();
     for piece in whole.pieces {
         match piece {
@@ -320,25 +321,25 @@ fn parse_text(text: &str, given: &SourceText) -> Result<Template, Error> {
             other => template.append(Template::literal(other.to_string())),
         }
     }
-    template.resolve_paths(&given.place);
+    template.resolve_paths(&given.location);
     Ok(template)
 }
 
-fn cpus(given: &SourceText) -> Result<f64, Error> {
-    let cpus = given.text.trim().parse::<f64>().ok().filter(|cpus| CPUS.contains(cpus));
+fn parse_cpus(given: &SourceText) -> Result<f64, Error> {
+    let cpus = given.text.trim().parse::<f64>().ok().filter(|cpus| CPU_RANGE.contains(cpus));
     cpus.ok_or_else(|| {
         given.error(format!("'{}' is not a number of processors such as 2 or 0.5, from 0.01 on", given.text))
     })
 }
 
-fn ready(given: &SourceText) -> Result<ReadyCondition, Error> {
+fn parse_ready(given: &SourceText) -> Result<ReadyCondition, Error> {
     let text = given.text.trim();
     if text == "started" {
         return Ok(ReadyCondition::Started);
     }
     if let Some(port) = text.strip_prefix("port ") {
-        let place: SourceLocation = given.place.clone();
-        return Ok(ReadyCondition::Port(SourceText { text: port.trim().to_owned(), place }.port()?));
+        let location: SourceLocation = given.location.clone();
+        return Ok(ReadyCondition::Port(SourceText { text: port.trim().to_owned(), location }.port()?));
     }
     if let Some(line) = text.strip_prefix("log ").map(str::trim).filter(|line| !line.is_empty()) {
         return Ok(ReadyCondition::Log(line.to_owned()));

@@ -47,7 +47,7 @@ impl Draft {
             }
             let setup = change.applied(setup.clone());
             if let Some(same) = arms.iter().find(|arm| arm.setup == setup) {
-                return wrong(said_twice(&change.name, same));
+                return wrong(duplicate_message(&change.name, same));
             }
             arms.push(Arm { name: change.name.clone(), changes: vec![change], setup });
         }
@@ -101,19 +101,19 @@ impl Draft {
         }
         for levels in combinations {
             let chosen = cross.factors.iter().zip(&levels).filter(|(_, level)| **level > 0);
-            let places: Vec<usize> = chosen.map(|(factor, level)| factor.levels[level - 1]).collect();
-            let arm = match places[..] {
+            let indices: Vec<usize> = chosen.map(|(factor, level)| factor.levels[level - 1]).collect();
+            let arm = match indices[..] {
                 [] => 0,
                 [single] => single,
                 _ => {
                     let changes: Vec<Variant> =
-                        places.iter().map(|place| arms[*place].changes[0].clone()).collect();
+                        indices.iter().map(|place| arms[*place].changes[0].clone()).collect();
                     let names: Vec<&str> = changes.iter().map(|change| change.name.as_str()).collect();
                     let name = names.join(" + ");
                     let setup = changes.iter().fold(setup.clone(), |setup, change| change.applied(setup));
                     let same = arms.iter().find(|arm| arm.setup == setup || arm.name == name);
                     if let Some(same) = same {
-                        return Err(self.experiment.error_at(Key::Cross, said_twice(&name, same)));
+                        return Err(self.experiment.error_at(Key::Cross, duplicate_message(&name, same)));
                     }
                     arms.push(Arm { name, changes, setup });
                     arms.len() - 1
@@ -125,7 +125,7 @@ impl Draft {
     }
 }
 
-fn said_twice(name: &str, same: &Arm) -> String {
+fn duplicate_message(name: &str, same: &Arm) -> String {
     let what = "the command, environment and limits";
     if same.name == BASELINE {
         format!("'{name}' changes nothing: it resolves to {what} of the plan as it stands")
@@ -136,13 +136,13 @@ fn said_twice(name: &str, same: &Arm) -> String {
 
 impl Section {
     fn change(&self, setup: &Setup) -> Result<Variant, Error> {
-        const OF_SERVICE: [Key; 8] =
+        const SERVICE_KEYS: [Key; 8] =
             [Key::Program, Key::Args, Key::Env, Key::Files, Key::Cpus, Key::Memory, Key::Pids, Key::Cores];
         let name = self.name()?.ok_or_else(|| {
             self.error_at(Key::Name, "a variant without a name; expected name = \"what it changes\"")
         })?;
         let has = |keys: &[Key]| keys.iter().copied().find(|key| self.has(*key));
-        if let (Some(key), None) = (has(&OF_SERVICE), &setup.service) {
+        if let (Some(key), None) = (has(&SERVICE_KEYS), &setup.service) {
             return Err(self.error_at(key, "the plan starts no [service] that this could change"));
         }
         if let (Some(key), None) = (has(&[Key::Settings, Key::DataFolder]), setup.postgres()) {

@@ -14,9 +14,9 @@ impl Draft {
     /// `target` is what is loaded: a database is asked itself, unless another is named.
     pub(super) fn watch(&self, target: &Target) -> Result<WatchPlan, Error> {
         let (top, base) = (&self.top, WatchPlan::default());
-        let ways: Vec<Key> =
+        let selectors: Vec<Key> =
             [Key::Pid, Key::Cgroup, Key::CommandText].into_iter().filter(|k| top.has(*k)).collect();
-        if let [_, second, ..] = ways[..] {
+        if let [_, second, ..] = selectors[..] {
             return Err(top.error_at(
                 second,
                 "name the processes to watch in one way: by id, by control group, or by command line",
@@ -40,7 +40,7 @@ impl Draft {
             postgres,
             metrics: top
                 .one(Key::Metrics)
-                .map(|given| MetricsEndpoint::parse(&given.text, &given.place))
+                .map(|given| MetricsEndpoint::parse(&given.text, &given.location))
                 .transpose()?,
             attach: top.flag(Key::Attach)?.unwrap_or(base.attach),
         })
@@ -51,7 +51,7 @@ fn watched_database(given: &SourceText) -> Result<DatabaseAddress, Error> {
     match TargetUrl::parse(&given.text, &NameScope::default()).map_err(|e| given.error(e))?.target {
         Target::Sql(mut database) => {
             if let Some(password) = &mut database.password {
-                password.resolve_paths(&given.place);
+                password.resolve_paths(&given.location);
             }
             Ok(database)
         }

@@ -36,7 +36,7 @@ pub(super) fn describe_experiment(experiment: &ExperimentPlan) -> Vec<String> {
     let mut lines = labelled_lines("arms", experiment.arms.iter().map(|arm| arm.name.clone()).collect());
     lines.extend(labelled_lines(
         "asks",
-        experiment.hypotheses.iter().map(|one| asked(experiment, one)).collect(),
+        experiment.hypotheses.iter().map(|one| hypothesis_line(experiment, one)).collect(),
     ));
     let budget =
         experiment.budget.map_or_else(String::new, |budget| format!(", done after {budget} at the latest"));
@@ -60,7 +60,7 @@ pub(super) fn describe_held(experiment: &ExperimentPlan) -> String {
     }
 }
 
-fn asked(experiment: &ExperimentPlan, hypothesis: &Hypothesis) -> String {
+fn hypothesis_line(experiment: &ExperimentPlan, hypothesis: &Hypothesis) -> String {
     let Hypothesis { name, measure, effect, .. } = hypothesis;
     // A default name contains it already.
     let what = if name.contains(measure.name()) { String::new() } else { format!(", {}", measure.name()) };

@@ -3,7 +3,10 @@
 
 use super::DefaultValue::{Is, Means, Must};
 use super::ValueKind::{Flag, List, Pairs, Text, Values, Words};
-use super::{ASKS, BYTES, CHANGED, FINDS, LIMITED, NUMBER, PROGRAMS, RATE, SHARE, TIME, TOLD, TRIES};
+use super::{
+    BYTES, FIND_SECTIONS, HEADER_SECTIONS, LIMIT_SECTIONS, NUMBER, PROGRAM_SECTIONS, RATE, REQUEST_SECTIONS,
+    SHARE, TIME, TRY_SECTIONS, VARIANT_SECTIONS,
+};
 
 keys! {
     /// What is good enough: `zero-drop`, `loss<0.1%`, or `p99<50ms`, by which later answers are bad too; `max<1s` allows none.
@@ -19,11 +22,11 @@ keys! {
     /// The most requests at once on one connection of HTTP/2.
     Streams: "streams", &["target"], NUMBER, "16", Is("100");
     /// `user:password` for `Authorization: Basic`; in `[target]` for every request.
-    Basic: "basic", TOLD, Text, "'me:{env:PASSWORD}'", Means("none");
+    Basic: "basic", HEADER_SECTIONS, Text, "'me:{env:PASSWORD}'", Means("none");
     /// The token for `Authorization: Bearer`; in `[target]` for every request.
-    Bearer: "bearer", TOLD, Text, "'{secret:token.txt}'", Means("none");
+    Bearer: "bearer", HEADER_SECTIONS, Text, "'{secret:token.txt}'", Means("none");
     /// Headers of the request; in `[target]` of every request that does not say them itself.
-    Headers: "headers", TOLD, Pairs(':'), "{ Accept = 'text/html' }", Means("none");
+    Headers: "headers", HEADER_SECTIONS, Pairs(':'), "{ Accept = 'text/html' }", Means("none");
     /// The file of rows: `.csv` with names in its first line, or `.ndjson` or `.jsonl`, a JSON object on each line.
     DataFile: "file", &["data"], Text, "'users.csv'", Must;
     /// Which row is next: `cycle`, `random`, or `once`, after whose last row nothing is sent any more.
@@ -37,29 +40,29 @@ keys! {
     /// A pause before it, from the second step on: a time, or any between two, equally likely.
     Think: "think", &["flow.step"], Text, "'1s..3s'", Means("none");
     /// A path, or a URL on the target.
-    Path: "url", ASKS, Text, "'/owners/{1..1000}'", Means("the path of the target's URL");
+    Path: "url", REQUEST_SECTIONS, Text, "'/owners/{1..1000}'", Means("the path of the target's URL");
     /// The statement; only and always for a `postgres://` target.
-    Sql: "sql", ASKS, Text, "'select name from owners where id = {1..1000}'", Means("none");
+    Sql: "sql", REQUEST_SECTIONS, Text, "'select name from owners where id = {1..1000}'", Means("none");
     /// The method.
-    Method: "method", ASKS, Text, "'PUT'", Means("GET, with a body POST");
+    Method: "method", REQUEST_SECTIONS, Text, "'PUT'", Means("GET, with a body POST");
     /// The body.
-    Body: "body", ASKS, Text, "'{\"id\": {counter}}'", Means("none");
+    Body: "body", REQUEST_SECTIONS, Text, "'{\"id\": {counter}}'", Means("none");
     /// A file that holds the body.
-    BodyFile: "body_file", ASKS, Text, "'body.json'", Means("none");
+    BodyFile: "body_file", REQUEST_SECTIONS, Text, "'body.json'", Means("none");
     /// The body in Base64, for one that is not text.
-    BodyBase64: "body_base64", ASKS, Text, "'AAEC'", Means("none");
+    BodyBase64: "body_base64", REQUEST_SECTIONS, Text, "'AAEC'", Means("none");
     /// Fields of a form as the body, which also sets the content type.
-    Form: "form", ASKS, Pairs('='), "{ name = 'anna' }", Means("none");
+    Form: "form", REQUEST_SECTIONS, Pairs('='), "{ name = 'anna' }", Means("none");
     /// From the due time to the last byte; a request that takes longer is given up.
-    Timeout: "timeout", ASKS, TIME, "'2s'", Is("'10s'");
+    Timeout: "timeout", REQUEST_SECTIONS, TIME, "'2s'", Is("'10s'");
     /// Statuses that count as answered.
-    ExpectStatus: "expect_status", ASKS, List, "[200, '3xx']", Is("'200-399'");
+    ExpectStatus: "expect_status", REQUEST_SECTIONS, List, "[200, '3xx']", Is("'200-399'");
     /// Headers that the answer must have, and what each must contain.
-    ExpectHeader: "expect_header", ASKS, Pairs(':'), "{ Content-Type = 'html' }", Means("none");
+    ExpectHeader: "expect_header", REQUEST_SECTIONS, Pairs(':'), "{ Content-Type = 'html' }", Means("none");
     /// Texts that the answer's body must contain.
-    ExpectBody: "expect_body", ASKS, List, "['Welcome']", Means("none");
+    ExpectBody: "expect_body", REQUEST_SECTIONS, List, "['Welcome']", Means("none");
     /// Values that the answer's JSON must have, by JSON pointer (RFC 6901).
-    ExpectJson: "expect_json", ASKS, Values, "{ '/user/name' = 'anna', '/ok' = true }", Means("none");
+    ExpectJson: "expect_json", REQUEST_SECTIONS, Values, "{ '/user/name' = 'anna', '/ok' = true }", Means("none");
     /// Values of the answer for later steps, see [Flows](#flows).
     Take: "take", &["flow.step"], Pairs('='), "{ token = 'json:/access_token' }", Means("none");
     /// Arrivals a second.
@@ -75,19 +78,19 @@ keys! {
     /// Ends after so many requests.
     Requests: "requests", &["load"], NUMBER, "10000", Means("none");
     /// Lowest rate, where the search starts.
-    From: "from", FINDS, RATE, "100", Is("10");
+    From: "from", FIND_SECTIONS, RATE, "100", Is("10");
     /// Highest rate.
-    Max: "max", FINDS, RATE, "20000", Is("1000000");
+    Max: "max", FIND_SECTIONS, RATE, "20000", Is("1000000");
     /// How well the limit is to be known: how far apart its bounds may be.
-    Width: "width", FINDS, SHARE, "'5%'", Is("'2%'");
+    Width: "width", FIND_SECTIONS, SHARE, "'5%'", Is("'2%'");
     /// How long one trial lasts.
-    Trial: "trial", FINDS, TIME, "'5s'", Is("'10s'");
+    Trial: "trial", FIND_SECTIONS, TIME, "'5s'", Is("'10s'");
     /// How long all trials that decide a rate last together.
-    Sum: "sum", FINDS, TIME, "'60s'", Means("three trials");
+    Sum: "sum", FIND_SECTIONS, TIME, "'60s'", Means("three trials");
     /// One trial of 60 s for each rate, and a width of 1 %.
-    Careful: "careful", FINDS, Flag, "true", Is("false");
+    Careful: "careful", FIND_SECTIONS, Flag, "true", Is("false");
     /// No trial may be bad at the rate that is said to hold; otherwise one of ten may.
-    Strict: "strict", FINDS, Flag, "true", Is("false");
+    Strict: "strict", FIND_SECTIONS, Flag, "true", Is("false");
     /// The search ends after this long, with what it has.
     Budget: "budget", &["find"], TIME, "'10min'", Means("none");
     /// The most connections of an open loop; of a database all of them, as `pool`.
@@ -133,31 +136,31 @@ keys! {
     /// Ask a Java virtual machine where its threads stand, three times at most.
     Attach: "attach", &["watch"], Flag, "false", Is("true");
     /// A command that is run once before, to its end.
-    Prepare: "prepare", PROGRAMS, Words, "'mvn -q package'", Means("none");
+    Prepare: "prepare", PROGRAM_SECTIONS, Words, "'mvn -q package'", Means("none");
     /// The command; of a variant the one instead.
-    Program: "command", CHANGED, Words, "['java', '-jar', 'app.jar']", Means("none: only a variant may leave it out");
+    Program: "command", VARIANT_SECTIONS, Words, "['java', '-jar', 'app.jar']", Means("none: only a variant may leave it out");
     /// Words added to the command.
     Args: "args", &["variant"], Words, "['-v']", Means("none");
     /// Where the commands are run.
-    Folder: "folder", PROGRAMS, Text, "'../targets/app'", Means("the plan's folder");
+    Folder: "folder", PROGRAM_SECTIONS, Text, "'../targets/app'", Means("the plan's folder");
     /// Variables added to torment's own; of a variant added, or instead of what is there.
-    Env: "env", CHANGED, Values, "{ SERVER_PORT = '8080' }", Means("none");
+    Env: "env", VARIANT_SECTIONS, Values, "{ SERVER_PORT = '8080' }", Means("none");
     /// Files below the folder and what is in them; put back as they were at the end.
-    Files: "files", CHANGED, Pairs('='), "{ 'conf/app.yml' = 'log: off' }", Means("none");
+    Files: "files", VARIANT_SECTIONS, Pairs('='), "{ 'conf/app.yml' = 'log: off' }", Means("none");
     /// When it is ready: a URL that answers with a status below 400, `port 8080`, `log Started` (a line of its output), or `started`, at once.
-    Ready: "ready", PROGRAMS, Text, "'http://127.0.0.1:8080/health'", Means("of the service the port of the target's URL; of others `started`");
+    Ready: "ready", PROGRAM_SECTIONS, Text, "'http://127.0.0.1:8080/health'", Means("of the service the port of the target's URL; of others `started`");
     /// How long it may take until it is ready.
     Within: "within", &["service", "need", "postgres"], TIME, "'2min'", Is("'60s'");
     /// The signal that ends it: `TERM`, `INT`, `QUIT`, `HUP` or `KILL`.
-    Stop: "stop", PROGRAMS, Text, "'INT'", Is("'TERM'");
+    Stop: "stop", PROGRAM_SECTIONS, Text, "'INT'", Is("'TERM'");
     /// How long after that signal it is killed.
-    Grace: "grace", PROGRAMS, TIME, "'30s'", Is("'10s'");
+    Grace: "grace", PROGRAM_SECTIONS, TIME, "'30s'", Is("'10s'");
     /// The processors that it and its children may use, as a quota.
-    Cpus: "cpus", LIMITED, NUMBER, "1.5", Means("no limit");
+    Cpus: "cpus", LIMIT_SECTIONS, NUMBER, "1.5", Means("no limit");
     /// The memory that they may use.
-    Memory: "memory", LIMITED, BYTES, "'2GiB'", Means("no limit");
+    Memory: "memory", LIMIT_SECTIONS, BYTES, "'2GiB'", Means("no limit");
     /// How many processes and threads they may be.
-    Pids: "pids", LIMITED, NUMBER, "500", Means("no limit");
+    Pids: "pids", LIMIT_SECTIONS, NUMBER, "500", Means("no limit");
     /// What is done between two measurements of one start: `sql`, the file that `[postgres]` names; `restart` everything; or `none`.
     Reset: "reset", &["service"], Text, "'restart'", Means("`sql`, if there is such a file, otherwise `none`");
     /// Its port at 127.0.0.1; the superuser `postgres` needs no password.
@@ -183,9 +186,9 @@ keys! {
     /// The request or flow that it is about.
     OnWorkload: "on", &["hypothesis"], Text, "'all'", Means("each of `workloads`");
     /// Requests and flows that are measured one by one; `all`: together, by weight.
-    Workloads: "workloads", TRIES, List, "['all']", Means("all together");
+    Workloads: "workloads", TRY_SECTIONS, List, "['all']", Means("all together");
     /// Factors of which all combinations of levels are tried: their effects and interactions.
-    Cross: "cross", TRIES, List, "['threads', 'pool']", Means("none");
+    Cross: "cross", TRY_SECTIONS, List, "['threads', 'pool']", Means("none");
     /// What is compared: `capacity`, `throughput`, `p50`, `p99`, `max`, `cpu` (for each request), `memory` or `threads`.
     Measure: "measure", &["hypothesis", "try", "quick"], Text, "'p99'", Is("'capacity'");
     /// The loads at which it is measured: a share of the baseline's capacity, a rate, of a hypothesis also `1000 connections`; not for the capacity.
@@ -193,23 +196,23 @@ keys! {
     /// The smallest effect worth having.
     Effect: "effect", &["hypothesis", "try", "quick"], SHARE, "'15%'", Is("'10%'");
     /// Closed loops that are measured of every arm, for the table.
-    TryConnections: "connections", TRIES, List, "[1000, 5000]", Means("none");
+    TryConnections: "connections", TRY_SECTIONS, List, "[1000, 5000]", Means("none");
     /// Measure the capacity of every arm, for the table.
-    Capacity: "capacity", TRIES, Flag, "true", Means("where a hypothesis needs it");
+    Capacity: "capacity", TRY_SECTIONS, Flag, "true", Means("where a hypothesis needs it");
     /// Starts of the baseline before the first block.
-    Pilot: "pilot", TRIES, NUMBER, "2", Is("3");
+    Pilot: "pilot", TRY_SECTIONS, NUMBER, "2", Is("3");
     /// Blocks, of one start of each arm, before the first look.
-    Least: "least", TRIES, NUMBER, "3", Is("4");
+    Least: "least", TRY_SECTIONS, NUMBER, "3", Is("4");
     /// The most blocks.
-    Most: "most", TRIES, NUMBER, "6", Is("10");
+    Most: "most", TRY_SECTIONS, NUMBER, "6", Is("10");
     /// The experiment ends before a block that would not fit into this.
-    TryBudget: "budget", TRIES, TIME, "'2h'", Means("none");
+    TryBudget: "budget", TRY_SECTIONS, TIME, "'2h'", Means("none");
     /// The confidence of all verdicts together.
-    Confidence: "confidence", TRIES, SHARE, "'90%'", Is("'95%'");
+    Confidence: "confidence", TRY_SECTIONS, SHARE, "'90%'", Is("'95%'");
     /// Load before the first measurement of a start, until what the service does is level: so long at the most; 0: none.
-    Warm: "warm", TRIES, TIME, "'5s'", Is("'20s'");
+    Warm: "warm", TRY_SECTIONS, TIME, "'5s'", Is("'20s'");
     /// How long a load is held.
-    Hold: "hold", TRIES, TIME, "'30s'", Is("'10s'");
+    Hold: "hold", TRY_SECTIONS, TIME, "'30s'", Is("'10s'");
     /// A search for a capacity ends after this long, with what it has.
-    Search: "search", TRIES, TIME, "'5min'", Means("as `budget` of `[find]`");
+    Search: "search", TRY_SECTIONS, TIME, "'5min'", Means("as `budget` of `[find]`");
 }

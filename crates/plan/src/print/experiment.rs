@@ -12,7 +12,7 @@ impl TomlWriter {
                 self.change(change);
             }
         }
-        experiment.said.asked.iter().for_each(|asked| self.asked(asked));
+        experiment.said.asked.iter().for_each(|text| self.hypothesis(text));
         self.section("[try]");
         let ExperimentSettings { named, cross, measure, effect, connections, at, capacity, asked: _ } =
             &experiment.said;
@@ -49,8 +49,8 @@ impl TomlWriter {
         self.put(Key::DataFolder, &change.data);
     }
 
-    fn asked(&mut self, asked: &HypothesisText) {
-        let HypothesisText { name, variant, baseline, on, measure, at, effect } = asked;
+    fn hypothesis(&mut self, text: &HypothesisText) {
+        let HypothesisText { name, variant, baseline, on, measure, at, effect } = text;
         self.section("[[hypothesis]]");
         self.put(Key::Name, name);
         self.put(Key::Baseline, baseline);

@@ -173,10 +173,10 @@ fn a_quick_look_replaces_what_it_says() {
     assert_eq!(quick.budget, Some(Nanos::from_secs(300)));
     assert_eq!(probes(&quick), ["reads the capacity: [0, 1]", "reads 50 % of the capacity: [0]"]);
     // The command line wins over both.
-    let mut over = Draft::default();
-    over.set(Key::TryBudget, "--budget", "1h");
-    over.set(Key::Trial, "--trial", "3s");
-    let mut both = draft().overlaid_by(over);
+    let mut overrides = Draft::default();
+    overrides.set(Key::TryBudget, "--budget", "1h");
+    overrides.set(Key::Trial, "--trial", "3s");
+    let mut both = draft().overlaid_by(overrides);
     both.apply_quick().expect("there is one");
     let both = check(both);
     assert_eq!(

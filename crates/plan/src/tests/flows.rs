@@ -83,8 +83,8 @@ fn requests_and_flows() {
     let sent = |step: usize| {
         let taken = [b"http://h/cart".to_vec(), b"7".to_vec(), b"a b".to_vec(), b"s".to_vec()];
         let mut out = Vec::new();
-        let who = RenderContext { taken: &taken, ..who(0) };
-        steps[step].request().expect("a request").render_path(&who, &mut out);
+        let context = RenderContext { extracted: &taken, ..who(0) };
+        steps[step].request().expect("a request").render_path(&context, &mut out);
         String::from_utf8(out).expect("text")
     };
     assert_eq!((sent(1).as_str(), sent(2).as_str()), ("/cart", "/a%20b/7/s/{unknown}"));
@@ -239,10 +239,10 @@ fn check(text: &str, expected: &str) {
 #[test]
 fn options_are_for_every_request() {
     let with = |options: &[(Key, &'static str, &str)]| {
-        let mut over = Draft::default();
-        options.iter().for_each(|(key, option, text)| over.set(*key, option, *text));
+        let mut overrides = Draft::default();
+        options.iter().for_each(|(key, option, text)| overrides.set(*key, option, *text));
         let draft = Draft::from_toml("p.toml", &format!("load.rate = 1\n{BUY}")).expect("valid");
-        draft.overlaid_by(over).check(PlanCommand::Run, &mut read).map_err(|e| e.to_string())
+        draft.overlaid_by(overrides).check(PlanCommand::Run, &mut read).map_err(|e| e.to_string())
     };
     let plan = with(&[
         (Key::Headers, "-H", "X-SAME: option"),
@@ -281,16 +281,16 @@ fn statements() {
         Draft::from_toml("p.toml", "target.url = 'postgresql://me:{env:PG}@h/d'\nload.requests = 99")
             .expect("valid");
     draft = draft.overlaid_by({
-        let mut over = Draft::default();
-        over.set(Key::Sql, "--sql", "3: select '{1..9}::int' || {counter}");
-        over.set(Key::Sql, "--sql", "select a::text from t");
-        over.set(Key::Pool, "--pool", "20");
-        over.set(Key::Timeout, "--timeout", "1s");
-        over
+        let mut overrides = Draft::default();
+        overrides.set(Key::Sql, "--sql", "3: select '{1..9}::int' || {counter}");
+        overrides.set(Key::Sql, "--sql", "select a::text from t");
+        overrides.set(Key::Pool, "--pool", "20");
+        overrides.set(Key::Timeout, "--timeout", "1s");
+        overrides
     });
     let plan = draft.check(PlanCommand::Run, &mut read).expect("valid");
-    let said: Vec<_> = plan.flows.iter().map(|flow| (flow.weight, flow.name.as_str())).collect();
-    assert_eq!(said, [(3.0, "select '{1..9}::int' || {counter}"), (1.0, "select a::text from t")]);
+    let weights: Vec<_> = plan.flows.iter().map(|flow| (flow.weight, flow.name.as_str())).collect();
+    assert_eq!(weights, [(3.0, "select '{1..9}::int' || {counter}"), (1.0, "select a::text from t")]);
     let Payload::Sql(statement) = &plan.flows[0].steps[0].ask else { panic!("a statement") };
     assert_eq!(statement.text, "select $1 || $2");
     let mut out = Vec::new();
@@ -313,11 +313,11 @@ fn statements() {
             "{text}"
         );
     }
-    let mut over = Draft::default();
-    over.set(Key::Url, "TARGET", "postgres://me@h/d");
-    over.set(Key::Sql, "--sql", "0: select 1");
-    over.set(Key::Requests, "-n", "1");
-    let error = over.check(PlanCommand::Run, &mut read).expect_err("no weight").to_string();
+    let mut overrides = Draft::default();
+    overrides.set(Key::Url, "TARGET", "postgres://me@h/d");
+    overrides.set(Key::Sql, "--sql", "0: select 1");
+    overrides.set(Key::Requests, "-n", "1");
+    let error = overrides.check(PlanCommand::Run, &mut read).expect_err("no weight").to_string();
     assert_eq!(error, "--sql: '0' is not a weight, a number above 0 such as 3 or 0.5");
 }
 

@@ -126,9 +126,9 @@ fn a_key_that_is_left_out_means_what_the_page_says() {
             }
             DefaultValue::Is(value) => {
                 let same = |(without, _): (String, String)| {
-                    let said = plan(section, &with(&without, word.name, value)).ok()?;
+                    let parsed = plan(section, &with(&without, word.name, value)).ok()?;
                     let left_out = plan(section, &without).ok()?;
-                    assert_eq!(said, left_out, "[{section}] {} = {value} is not the default", word.name);
+                    assert_eq!(parsed, left_out, "[{section}] {} = {value} is not the default", word.name);
                     Some(())
                 };
                 let mut pairs = pairs;

@@ -109,7 +109,7 @@ prop_compose! {
 impl RawRequest {
     fn step(&self, number: u32, is_sql: bool, taken: &[String], later: &[String]) -> Step {
         let data = data();
-        let names = NameScope { data: &data, taken, later };
+        let names = NameScope { data: &data, extracted: taken, later };
         let template = |text: &[u8]| Template::parse_with(text, &names);
         let (ask, takes) = if is_sql {
             let one = || Statement::parse("select 1", &names).expect("valid");
@@ -187,9 +187,9 @@ fn target() -> impl Strategy<Value = Target> {
     let http = (any::<bool>(), any::<bool>(), host, 1_u16.., socket);
     let http = http.prop_map(|(tls, insecure, host, port, unix_socket)| {
         let (http, streams) = match port % 3 {
-            0 => (HttpVersion::One, Origin::STREAMS),
+            0 => (HttpVersion::One, Origin::DEFAULT_STREAMS),
             1 => (HttpVersion::Two, port.into()),
-            _ => (HttpVersion::Either, Origin::STREAMS),
+            _ => (HttpVersion::Either, Origin::DEFAULT_STREAMS),
         };
         Target::Http(Origin { insecure, unix_socket, http, streams, ..Origin::new(tls, host, port) })
     });

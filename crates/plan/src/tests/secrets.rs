@@ -47,18 +47,25 @@ fn what_takes_a_secret_is_kept_here() {
         plan.bind(secret_file, env).expect("all is there");
         plan.watch.split_secrets()
     };
-    let asked = |watch: &WatchPlan| (watch.postgres_url(), watch.metrics_url());
-    let (told, kept) = watch("postgres://me@db/x", "http://h/metrics");
-    assert_eq!(asked(&told), (Some("postgres://me@db/x".to_owned()), Some("http://h/metrics".to_owned())));
-    assert!(!kept.has_database_or_metrics());
-    let (told, kept) = watch("postgres://me:geheim@db/x", "http://me:geheim@h/metrics");
-    assert!(!told.has_database_or_metrics() && !format!("{told:?}").contains(SECRET));
-    let (postgres, metrics) = asked(&kept);
+    let urls = |watch: &WatchPlan| (watch.postgres_url(), watch.metrics_url());
+    let (shareable, with_secrets) = watch("postgres://me@db/x", "http://h/metrics");
+    assert_eq!(
+        urls(&shareable),
+        (Some("postgres://me@db/x".to_owned()), Some("http://h/metrics".to_owned()))
+    );
+    assert!(!with_secrets.has_database_or_metrics());
+    let (shareable, with_secrets) = watch("postgres://me:geheim@db/x", "http://me:geheim@h/metrics");
+    assert!(!shareable.has_database_or_metrics() && !format!("{shareable:?}").contains(SECRET));
+    let (postgres, metrics) = urls(&with_secrets);
     assert!(
         postgres.is_some_and(|url| url.contains(SECRET)) && metrics.is_some_and(|url| url.contains(SECRET))
     );
-    let (told, kept) = watch("postgres://me:{env:TOKEN}@db/x", "http://h/?key={secret:s.txt}");
-    assert!(!told.has_database_or_metrics() && kept.postgres.is_some() && kept.metrics.is_some());
+    let (shareable, with_secrets) = watch("postgres://me:{env:TOKEN}@db/x", "http://h/?key={secret:s.txt}");
+    assert!(
+        !shareable.has_database_or_metrics()
+            && with_secrets.postgres.is_some()
+            && with_secrets.metrics.is_some()
+    );
 }
 
 #[test]
@@ -168,11 +175,11 @@ fn they_are_not_kept() {
         ("target.bearer = '{redacted}'", Key::Basic, "me:geheim"),
         ("request.headers = { Cookie = 'a={redacted}' }", Key::Headers, "Cookie: a=b"),
     ] {
-        let mut over = Draft::default();
-        over.set(key, "--option", text);
+        let mut overrides = Draft::default();
+        overrides.set(key, "--option", text);
         let draft =
             Draft::from_toml("p", &format!("target.url = 'h'\nload.rate = 1\n{kept}")).expect("valid");
-        draft.overlaid_by(over).check(PlanCommand::Run, &mut read).expect(kept);
+        draft.overlaid_by(overrides).check(PlanCommand::Run, &mut read).expect(kept);
     }
 }
 

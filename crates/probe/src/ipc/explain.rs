@@ -1,8 +1,8 @@
 //! What the IPC figures consist of, and where their curves cross.
 
 use super::{
-    BUFFERED, BUFFERS, ECHOED, FRAMED, MessageFraming, SENT, Transport, buffer_column, framed_row,
-    latency_row, placement_column, stream, throughput_row,
+    BUFFERED_SIZES, BUFFERS, ECHO_SIZES, FRAMED_SIZE, MessageFraming, THROUGHPUT_SIZES, Transport,
+    buffer_column, framed_row, latency_row, placement_column, stream, throughput_row,
 };
 use crate::figure::{clamped_nanos, find_figure, median};
 use crate::sides::{Placement, placement_note};
@@ -10,32 +10,32 @@ use record::{Figure, Summand};
 use units::Bytes;
 
 /// A pipe with less than this share of its best throughput has collapsed.
-const COLLAPSED: f64 = 0.7;
+const COLLAPSE_SHARE: f64 = 0.7;
 /// Below this size calls dominate, not bytes.
 const SMALL: Bytes = Bytes(4 << 10);
 
 pub fn explain(figures: &mut [Figure]) -> Vec<String> {
-    for medium in Transport::ALL {
-        for size in ECHOED {
-            latency(figures, medium, size);
+    for transport in Transport::ALL {
+        for size in ECHO_SIZES {
+            explain_latency(figures, transport, size);
         }
-        for size in SENT {
-            rate(figures, medium, size);
+        for size in THROUGHPUT_SIZES {
+            explain_throughput(figures, transport, size);
         }
     }
     for framing in [MessageFraming::Rpc, MessageFraming::Http] {
-        for medium in [Transport::Tcp, Transport::Unix] {
-            frame(figures, framing, medium);
+        for transport in [Transport::Tcp, Transport::Unix] {
+            explain_framing(figures, framing, transport);
         }
     }
-    buffers(figures);
+    explain_buffers(figures);
     let mut notes = Vec::new();
     if figures.is_empty() {
         return notes;
     }
-    notes.extend(gain(figures));
-    notes.extend(crossings(figures));
-    notes.extend(collapse(figures));
+    notes.extend(gain_note(figures));
+    notes.extend(crossing_notes(figures));
+    notes.extend(collapse_note(figures));
     notes.extend(stream::describe_buffers().ok());
     notes.extend(placement_note());
     notes
@@ -60,8 +60,8 @@ fn format_difference(figure: f64, other: f64, than: &str) -> String {
     }
 }
 
-fn latency(figures: &mut [Figure], medium: Transport, size: Bytes) {
-    let row = latency_row(medium);
+fn explain_latency(figures: &mut [Figure], transport: Transport, size: Bytes) {
+    let row = latency_row(transport);
     let (one, two) = (placement_column(size, Placement::One), placement_column(size, Placement::Two));
     let pipe = median(figures, &latency_row(Transport::Pipe), &one);
     let here = median(figures, &row, &one);
@@ -71,7 +71,7 @@ fn latency(figures: &mut [Figure], medium: Transport, size: Bytes) {
                 .map_or_else(String::new, |pipe| format!("{}: ", format_difference(here, pipe, "the pipe")));
             format!("{beside}{what}")
         };
-        let text = match medium {
+        let text = match transport {
             Transport::Pipe => format!("1 write, 1 read, a wake-up and a switch, 2 copies of {size}"),
             Transport::Socketpair | Transport::Unix => {
                 against("a buffer with its bookkeeping for each message")
@@ -85,12 +85,12 @@ fn latency(figures: &mut [Figure], medium: Transport, size: Bytes) {
             Transport::SharedBusy => against("no system call"),
         };
         set_argument(figures, &row, &one, text);
-        if let Some(pipe) = pipe.filter(|_| medium != Transport::Pipe) {
+        if let Some(pipe) = pipe.filter(|_| transport != Transport::Pipe) {
             set_parts(figures, &row, &one, ("as through a pipe", pipe), "what it does more");
         }
     }
     let Some(apart) = median(figures, &row, &two) else { return };
-    let text = match (medium, here) {
+    let text = match (transport, here) {
         (Transport::SharedBusy, _) => {
             "no system call: the lines of the message and of its number go from one processor's \
              cache to the other's; both processors are busy all the time"
@@ -108,17 +108,17 @@ fn latency(figures: &mut [Figure], medium: Transport, size: Bytes) {
         (_, None) => "an idle processor is woken for each message".to_owned(),
     };
     set_argument(figures, &row, &two, text);
-    if let Some(here) = here.filter(|_| medium != Transport::SharedBusy) {
+    if let Some(here) = here.filter(|_| transport != Transport::SharedBusy) {
         set_parts(figures, &row, &two, ("as on one processor", here), "an idle processor is woken");
     }
 }
 
-fn frame(figures: &mut [Figure], framing: MessageFraming, medium: Transport) {
+fn explain_framing(figures: &mut [Figure], framing: MessageFraming, transport: Transport) {
     for place in [Placement::One, Placement::Two] {
-        let (row, column) = (framed_row(framing, medium), placement_column(FRAMED, place));
-        let bare = median(figures, &latency_row(medium), &column);
+        let (row, column) = (framed_row(framing, transport), placement_column(FRAMED_SIZE, place));
+        let bare = median(figures, &latency_row(transport), &column);
         if let (Some(all), Some(bare)) = (median(figures, &row, &column), bare) {
-            let than = format!("the bare message over {}", medium.name());
+            let than = format!("the bare message over {}", transport.name());
             set_argument(
                 figures,
                 &row,
@@ -135,11 +135,11 @@ fn format_throughput(bytes: f64) -> String {
     if bytes >= 1e9 { format!("{:.1} GB/s", bytes / 1e9) } else { format!("{:.0} MB/s", bytes / 1e6) }
 }
 
-fn rate(figures: &mut [Figure], medium: Transport, size: Bytes) {
-    let (row, column) = (throughput_row(medium), size.to_string());
+fn explain_throughput(figures: &mut [Figure], transport: Transport, size: Bytes) {
+    let (row, column) = (throughput_row(transport), size.to_string());
     let Some(bytes) = median(figures, &row, &column) else { return };
     let each = 1e9 * size.0 as f64 / bytes;
-    let text = match (medium, size <= SMALL) {
+    let text = match (transport, size <= SMALL) {
         (Transport::SharedBusy | Transport::SharedAsleep, true) => {
             format!("{} a message: its line changes processors", clamped_nanos(each))
         }
@@ -159,12 +159,12 @@ fn rate(figures: &mut [Figure], medium: Transport, size: Bytes) {
     set_argument(figures, &row, &column, text);
 }
 
-fn buffers(figures: &mut [Figure]) {
-    for medium in [Transport::Unix, Transport::Pipe] {
-        for size in BUFFERED {
-            let birth = median(figures, &throughput_row(medium), &size.to_string());
+fn explain_buffers(figures: &mut [Figure]) {
+    for transport in [Transport::Unix, Transport::Pipe] {
+        for size in BUFFERED_SIZES {
+            let birth = median(figures, &throughput_row(transport), &size.to_string());
             for buffer in BUFFERS {
-                let (row, column) = (throughput_row(medium), buffer_column(size, Some(buffer)));
+                let (row, column) = (throughput_row(transport), buffer_column(size, Some(buffer)));
                 if let (Some(wide), Some(birth)) = (median(figures, &row, &column), birth) {
                     let text = format!("{:.1} times as with the buffer at birth", wide / birth);
                     set_argument(figures, &row, &column, text);
@@ -175,13 +175,13 @@ fn buffers(figures: &mut [Figure]) {
 }
 
 /// How much quicker a Unix socket is than TCP: the usual question.
-fn gain(figures: &[Figure]) -> Option<String> {
-    let column = placement_column(FRAMED, Placement::One);
+fn gain_note(figures: &[Figure]) -> Option<String> {
+    let column = placement_column(FRAMED_SIZE, Placement::One);
     let at = |medium| median(figures, &latency_row(medium), &column);
     let (tcp, unix) = (at(Transport::Tcp)?, at(Transport::Unix)?);
     let http = median(figures, &framed_row(MessageFraming::Http, Transport::Unix), &column)?;
     Some(format!(
-        "{FRAMED} one way on one processor: TCP {}, a Unix socket {}, {:.2} times as quick; HTTP/1.1 around it costs {} on either.",
+        "{FRAMED_SIZE} one way on one processor: TCP {}, a Unix socket {}, {:.2} times as quick; HTTP/1.1 around it costs {} on either.",
         clamped_nanos(tcp),
         clamped_nanos(unix),
         tcp / unix,
@@ -190,7 +190,7 @@ fn gain(figures: &[Figure]) -> Option<String> {
 }
 
 /// Sizes at which the curves of TCP and the Unix socket cross.
-fn crossings(figures: &[Figure]) -> Vec<String> {
+fn crossing_notes(figures: &[Figure]) -> Vec<String> {
     let points = |row: fn(Transport) -> String, sizes: &[Bytes], column: &dyn Fn(Bytes) -> String| {
         let at = |medium, size| median(figures, &row(medium), &column(size));
         let ratio = |size: Bytes| Some((size, (at(Transport::Tcp, size)? / at(Transport::Unix, size)?).ln()));
@@ -198,17 +198,17 @@ fn crossings(figures: &[Figure]) -> Vec<String> {
     };
     let mut notes = Vec::new();
     for place in [Placement::One, Placement::Two] {
-        let points = points(latency_row, &ECHOED, &|size| placement_column(size, place));
+        let points = points(latency_row, &ECHO_SIZES, &|size| placement_column(size, place));
         let what = format!("one way on {}", place.name());
-        notes.extend(crossing(&points, &what, "quicker", -1.0));
+        notes.extend(crossing_note(&points, &what, "quicker", -1.0));
     }
-    let points = points(throughput_row, &SENT, &|size| size.to_string());
-    notes.extend(crossing(&points, "throughput", "the one that carries more", 1.0));
+    let points = points(throughput_row, &THROUGHPUT_SIZES, &|size| size.to_string());
+    notes.extend(crossing_note(&points, "throughput", "the one that carries more", 1.0));
     notes
 }
 
 /// Interpolated in log-log space; `sign` is 1 where more is better. None for fewer than two points.
-fn crossing(points: &[(Bytes, f64)], what: &str, better: &str, sign: f64) -> Option<String> {
+fn crossing_note(points: &[(Bytes, f64)], what: &str, better: &str, sign: f64) -> Option<String> {
     let [(first, ratio), .., (last, _)] = points else { return None };
     let crossed: Vec<Bytes> = points
         .windows(2)
@@ -235,21 +235,21 @@ fn crossing(points: &[(Bytes, f64)], what: &str, better: &str, sign: f64) -> Opt
 }
 
 /// Behaviour of a pipe when a message is as large as its buffer.
-fn collapse(figures: &[Figure]) -> Option<String> {
+fn collapse_note(figures: &[Figure]) -> Option<String> {
     let row = throughput_row(Transport::Pipe);
     let at = |size: Bytes| Some((size, median(figures, &row, &size.to_string())?));
-    let all: Vec<(Bytes, f64)> = SENT.iter().filter_map(|size| at(*size)).collect();
+    let all: Vec<(Bytes, f64)> = THROUGHPUT_SIZES.iter().filter_map(|size| at(*size)).collect();
     let (best, most) = all.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (size, least) =
-        all.iter().copied().find(|(size, bytes)| *size > best && *bytes < COLLAPSED * most)?;
+        all.iter().copied().find(|(size, bytes)| *size > best && *bytes < COLLAPSE_SHARE * most)?;
     let wide = BUFFERS[BUFFERS.len() - 1];
-    let helped = median(figures, &row, &buffer_column(size, Some(wide)));
+    let wide_rate = median(figures, &row, &buffer_column(size, Some(wide)));
     Some(format!(
         "The pipe carries {} with messages of {best} and {} with those of {size}: a message that fills the buffer has both sides \
          take turns, each turn waking the other's processor{}.",
         format_throughput(most),
         format_throughput(least),
-        helped.map_or_else(String::new, |bytes| format!(
+        wide_rate.map_or_else(String::new, |bytes| format!(
             "; with a buffer of {wide} it carries {}",
             format_throughput(bytes)
         ))
@@ -269,19 +269,19 @@ mod tests {
     #[test]
     fn curves_cross_where_they_do() {
         let points = [(Bytes(64), -1.0), (Bytes(4096), -0.5), (Bytes(65536), 0.5)];
-        let text = crossing(&points, "throughput", "ahead", 1.0).expect("there are points");
+        let text = crossing_note(&points, "throughput", "ahead", 1.0).expect("there are points");
         assert!(
             text.contains("at 64 B the Unix socket is ahead") && text.contains("at about 16 KiB"),
             "{text}"
         );
-        let text = crossing(&points[..2], "one way", "quicker", -1.0).expect("there are points");
+        let text = crossing_note(&points[..2], "one way", "quicker", -1.0).expect("there are points");
         assert!(text.contains("nowhere from 64 B to 4 KiB; TCP is quicker"), "{text}");
-        assert_eq!(crossing(&points[..1], "", "", 1.0), None);
+        assert_eq!(crossing_note(&points[..1], "", "", 1.0), None);
     }
 
     #[test]
     fn figures_are_held_against_each_other() {
-        let column = placement_column(FRAMED, Placement::One);
+        let column = placement_column(FRAMED_SIZE, Placement::One);
         let mut figures = vec![
             figure(latency_row(Transport::Tcp), column.clone(), 8660.0),
             figure(latency_row(Transport::Unix), column.clone(), 4740.0),

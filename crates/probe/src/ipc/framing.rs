@@ -120,9 +120,9 @@ impl HttpFramed {
     }
 
     /// Length of the buffered head, and the body length it announces; none while the head is incomplete.
-    fn head(&self) -> io::Result<Option<(usize, usize)>> {
+    fn parse_head(&self) -> io::Result<Option<(usize, usize)>> {
         let mut fields = [httparse::EMPTY_HEADER; FIELDS];
-        let (parsed, fields, well) = if self.client {
+        let (parsed, fields, is_expected) = if self.client {
             let mut response = httparse::Response::new(&mut fields);
             let parsed = response.parse(self.input.unread()).map_err(io::Error::other)?;
             (parsed, response.headers, response.code == Some(200))
@@ -132,11 +132,11 @@ impl HttpFramed {
             (parsed, request.headers, request.path == Some("/echo") && request.method == Some("POST"))
         };
         let httparse::Status::Complete(length) = parsed else { return Ok(None) };
-        if !well {
+        if !is_expected {
             return Err(io::Error::other("a head that is neither our request nor the answer to it"));
         }
-        let said = fields.iter().find(|field| field.name.eq_ignore_ascii_case("content-length"));
-        let body = said.and_then(|field| str::from_utf8(field.value).ok()?.parse().ok());
+        let content_length = fields.iter().find(|field| field.name.eq_ignore_ascii_case("content-length"));
+        let body = content_length.and_then(|field| str::from_utf8(field.value).ok()?.parse().ok());
         let body = body.ok_or_else(|| io::Error::other("a head that does not say how long the body is"))?;
         Ok(Some((length, body)))
     }
@@ -158,7 +158,7 @@ impl MessageEnd for HttpFramed {
 
     fn receive(&mut self, message: &mut [u8]) -> io::Result<()> {
         let (head, body) = loop {
-            match self.head()? {
+            match self.parse_head()? {
                 Some(head) => break head,
                 None => self.input.fill()?,
             }

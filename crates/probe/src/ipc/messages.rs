@@ -18,13 +18,13 @@ use units::{Bytes, Nanos};
 const WARM: u64 = 10;
 /// Clock readings used to price one; the price is subtracted where it exceeds this share of the figure.
 const READINGS: u32 = 1000;
-const TELLING: f64 = 0.01;
+const MIN_CLOCK_SHARE: f64 = 0.01;
 /// A message begins with its number.
-const NUMBER: usize = size_of::<u64>();
+const NUMBER_SIZE: usize = size_of::<u64>();
 
 /// One-way latency of a message of this size: half the round trip, each timed.
 pub fn latency(
-    medium: Transport,
+    transport: Transport,
     size: Bytes,
     placement: Placement,
     operations: u64,
@@ -34,22 +34,22 @@ pub fn latency(
         let memory = SharedMemory::new(SharedMailbox::required_size(size))?;
         round_trips(SharedMailbox::pair(&memory, size, wait), size, placement, operations)
     };
-    match medium {
+    match transport {
         Transport::SharedAsleep => echo(WaitStrategy::Asleep),
         Transport::SharedBusy => echo(WaitStrategy::Busy),
-        _ => round_trips(pair(medium, None)?, size, placement, operations),
+        _ => round_trips(pair(transport, None)?, size, placement, operations),
     }
 }
 
 /// The same with protocol framing.
 pub fn framed(
     framing: MessageFraming,
-    medium: Transport,
+    transport: Transport,
     size: Bytes,
     placement: Placement,
     operations: u64,
 ) -> io::Result<BlockResult> {
-    let (first, second): (StreamEnd, StreamEnd) = pair(medium, None)?;
+    let (first, second): (StreamEnd, StreamEnd) = pair(transport, None)?;
     let size = size.0 as usize;
     match framing {
         MessageFraming::Rpc => round_trips(
@@ -65,10 +65,10 @@ pub fn framed(
 }
 
 fn number_of(message: &[u8]) -> u64 {
-    u64::from_ne_bytes(message[..NUMBER].try_into().expect("it is cut to size"))
+    u64::from_ne_bytes(message[..NUMBER_SIZE].try_into().expect("it is cut to size"))
 }
 
-fn wrong(expected: u64, found: u64) -> io::Error {
+fn wrong_number(expected: u64, found: u64) -> io::Error {
     io::Error::other(format!("message {expected} was to come, and {found} came"))
 }
 
@@ -79,8 +79,8 @@ fn round_trips<E: MessageEnd + Send>(
     operations: u64,
 ) -> io::Result<BlockResult> {
     let rounds = operations.div_ceil(2);
-    let warm = rounds / WARM + 1;
-    let common = SidesMemory::new()?;
+    let warmup = rounds / WARM + 1;
+    let sides = SidesMemory::new()?;
     let (own, mut message) = (getpid(), vec![1_u8; size]);
     // Counted afterwards, since counting takes longer than the fastest of them; touched before.
     let mut times = vec![u32::MAX; rounds as usize];
@@ -88,22 +88,22 @@ fn round_trips<E: MessageEnd + Send>(
     let here = || {
         let mut first = first;
         let (mut before, mut began, mut last) = (usage(UsageScope::Thread), 0, 0);
-        for round in 0..warm + rounds {
-            if round == warm {
+        for round in 0..warmup + rounds {
+            if round == warmup {
                 before = usage(UsageScope::Thread);
                 began = monotonic_ns();
                 last = began;
             }
-            message[..NUMBER].copy_from_slice(&round.to_ne_bytes());
+            message[..NUMBER_SIZE].copy_from_slice(&round.to_ne_bytes());
             first.send(&message)?;
             first.receive(&mut message)?;
             // The other process inverts it: proof of a round trip.
             if number_of(&message) != !round {
-                return Err(wrong(!round, number_of(&message)));
+                return Err(wrong_number(!round, number_of(&message)));
             }
-            if round >= warm {
+            if round >= warmup {
                 let now = monotonic_ns();
-                times[(round - warm) as usize] = u32::try_from(now - last).unwrap_or(u32::MAX);
+                times[(round - warmup) as usize] = u32::try_from(now - last).unwrap_or(u32::MAX);
                 last = now;
             }
         }
@@ -115,35 +115,35 @@ fn round_trips<E: MessageEnd + Send>(
         }
         let (mut second, mut message) = (second, vec![2_u8; size]);
         let mut before = usage(UsageScope::Thread);
-        for round in 0..warm + rounds {
-            if round == warm {
+        for round in 0..warmup + rounds {
+            if round == warmup {
                 before = usage(UsageScope::Thread);
             }
             second.receive(&mut message)?;
             if number_of(&message) != round {
-                return Err(wrong(round, number_of(&message)));
+                return Err(wrong_number(round, number_of(&message)));
             }
-            message[..NUMBER].copy_from_slice(&(!round).to_ne_bytes());
+            message[..NUMBER_SIZE].copy_from_slice(&(!round).to_ne_bytes());
             second.send(&message)?;
         }
-        common.store_report(SideReport {
+        sides.store_report(SideReport {
             switches: usage(UsageScope::Thread).since(&before).switches(),
             ..SideReport::default()
         });
         Ok(())
     };
-    let (took, switches) = run_both(TaskKind::Processes, placement, &common, here, there)?;
+    let (took, switches) = run_both(TaskKind::Processes, placement, &sides, here, there)?;
     let mut single = Histogram::default();
     times.iter().for_each(|time| single.record(Nanos(u64::from(*time) / 2)));
     let each = took as f64 / (2 * rounds) as f64;
     // One clock reading per round.
     let reading = clock_cost() / 2.0;
-    let value = if reading > TELLING * each { (each - reading).max(0.0) } else { each };
+    let value = if reading > MIN_CLOCK_SHARE * each { (each - reading).max(0.0) } else { each };
     Ok(BlockResult {
         values: vec![value],
         single: vec![single],
         operations: 2 * rounds,
-        switches: Some(switches + common.load_report().switches),
+        switches: Some(switches + sides.load_report().switches),
         ..BlockResult::default()
     })
 }
@@ -160,7 +160,7 @@ fn clock_cost() -> f64 {
 /// One-way throughput for messages of this size: bytes per second read by the other process, in whole messages, by its own clock:
 /// from the end of the warm-up to its last byte.
 pub fn throughput(
-    medium: Transport,
+    transport: Transport,
     size: Bytes,
     buffer: Option<Bytes>,
     messages: u64,
@@ -170,10 +170,10 @@ pub fn throughput(
         let memory = SharedMemory::new(SharedRing::required_size(size))?;
         one_way(SharedRing::pair(&memory, size, wait), size, messages)
     };
-    match medium {
+    match transport {
         Transport::SharedAsleep => ring(WaitStrategy::Asleep),
         Transport::SharedBusy => ring(WaitStrategy::Busy),
-        _ => one_way(pair(medium, buffer)?, size, messages),
+        _ => one_way(pair(transport, buffer)?, size, messages),
     }
 }
 
@@ -182,14 +182,14 @@ fn one_way<E: MessageEnd + Send>(
     size: usize,
     messages: u64,
 ) -> io::Result<BlockResult> {
-    let warm = messages / WARM + 1;
-    let common = SidesMemory::new()?;
+    let warmup = messages / WARM + 1;
+    let sides = SidesMemory::new()?;
     let own = getpid();
     let mut message = vec![1_u8; size];
     let here = || {
         let mut first = first;
-        for number in 0..warm + messages {
-            message[..NUMBER].copy_from_slice(&number.to_ne_bytes());
+        for number in 0..warmup + messages {
+            message[..NUMBER_SIZE].copy_from_slice(&number.to_ne_bytes());
             first.send(&message)?;
         }
         Ok(())
@@ -200,20 +200,20 @@ fn one_way<E: MessageEnd + Send>(
         }
         let (mut second, mut message) = (second, vec![2_u8; size]);
         let mut began = Instant::now();
-        for number in 0..warm + messages {
-            if number == warm {
+        for number in 0..warmup + messages {
+            if number == warmup {
                 began = Instant::now();
             }
             second.receive(&mut message)?;
             if number_of(&message) != number {
-                return Err(wrong(number, number_of(&message)));
+                return Err(wrong_number(number, number_of(&message)));
             }
         }
-        common.store_report(SideReport { took: Nanos::from(began.elapsed()), ..SideReport::default() });
+        sides.store_report(SideReport { took: Nanos::from(began.elapsed()), ..SideReport::default() });
         Ok(())
     };
-    run_both(TaskKind::Processes, Placement::Two, &common, here, there)?;
-    let took = common.load_report().took.as_secs_f64();
+    run_both(TaskKind::Processes, Placement::Two, &sides, here, there)?;
+    let took = sides.load_report().took.as_secs_f64();
     if took == 0.0 {
         return Err(io::Error::other("the other side has read nothing"));
     }

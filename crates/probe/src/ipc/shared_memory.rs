@@ -40,10 +40,10 @@ impl WaitStrategy {
 pub struct SharedMailbox<'a> {
     memory: &'a SharedMemory,
     /// Where this side writes, and how many messages it has written,
-    own: usize,
+    own_offset: usize,
     sent: u32,
     /// and the other.
-    other: usize,
+    other_offset: usize,
     taken: u32,
     wait: WaitStrategy,
 }
@@ -60,16 +60,17 @@ impl<'a> SharedMailbox<'a> {
 
     /// Both sides, in memory of at least [`SharedMailbox::required_size`].
     pub fn pair(memory: &'a SharedMemory, size: usize, wait: WaitStrategy) -> (Self, Self) {
-        let side = |own, other| Self { memory, own, sent: 0, other, taken: 0, wait };
+        let side =
+            |own, other| Self { memory, own_offset: own, sent: 0, other_offset: other, taken: 0, wait };
         (side(0, Self::lane(size)), side(Self::lane(size), 0))
     }
 }
 
 impl MessageEnd for SharedMailbox<'_> {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
-        self.memory.write(self.own + LINE, message);
+        self.memory.write(self.own_offset + LINE, message);
         self.sent = self.sent.wrapping_add(1);
-        let word = self.memory.word(self.own);
+        let word = self.memory.word(self.own_offset);
         word.store(self.sent, Ordering::Release);
         if self.wait == WaitStrategy::Asleep {
             futex::wake(word, futex::Flags::empty(), 1)?;
@@ -79,7 +80,7 @@ impl MessageEnd for SharedMailbox<'_> {
 
     fn receive(&mut self, message: &mut [u8]) -> io::Result<()> {
         self.taken = self.taken.wrapping_add(1);
-        let word = self.memory.word(self.other);
+        let word = self.memory.word(self.other_offset);
         loop {
             let seen = word.load(Ordering::Acquire);
             if seen == self.taken {
@@ -87,7 +88,7 @@ impl MessageEnd for SharedMailbox<'_> {
             }
             self.wait.until_changed(word, seen)?;
         }
-        self.memory.read(self.other + LINE, message);
+        self.memory.read(self.other_offset + LINE, message);
         Ok(())
     }
 }
@@ -98,14 +99,14 @@ pub struct SharedRing<'a> {
     slot: usize,
     slots: u32,
     /// Slots this side is done with,
-    done: u32,
+    own_count: u32,
     /// and how many it last saw the other to be done with.
-    seen: u32,
+    other_count: u32,
     wait: WaitStrategy,
 }
 
 /// Offsets: slots written and slots read; whether a side sleeps until there are more.
-const WRITTEN: usize = 0;
+const WRITTEN_OFFSET: usize = 0;
 const READER_SLEEPS: usize = 4;
 const READ: usize = LINES;
 const WRITER_SLEEPS: usize = LINES + 4;
@@ -137,24 +138,24 @@ impl<'a> SharedRing<'a> {
             memory,
             slot: Self::slot(size),
             slots: Self::slots(size) as u32,
-            done: 0,
-            seen: 0,
+            own_count: 0,
+            other_count: 0,
             wait,
         };
         (side(), side())
     }
 
     fn slot_offset(&self) -> usize {
-        SLOTS + (self.done % self.slots) as usize * self.slot
+        SLOTS + (self.own_count % self.slots) as usize * self.slot
     }
 
     /// Waits until the other side's `count` is no longer `behind` this one's: by all slots, there is no room to write; by none,
     /// nothing to read.
     fn wait(&mut self, count: usize, sleeps: usize, behind: u32) -> io::Result<()> {
         let word = self.memory.word(count);
-        while self.done.wrapping_sub(self.seen) == behind {
-            self.seen = word.load(Ordering::Acquire);
-            if self.done.wrapping_sub(self.seen) != behind {
+        while self.own_count.wrapping_sub(self.other_count) == behind {
+            self.other_count = word.load(Ordering::Acquire);
+            if self.own_count.wrapping_sub(self.other_count) != behind {
                 break;
             }
             if self.wait == WaitStrategy::Busy {
@@ -164,8 +165,8 @@ impl<'a> SharedRing<'a> {
             // Only the sleeper clears this: the other side might do so late, for a sleep that is over, and miss this one.
             let asleep = self.memory.word(sleeps);
             asleep.store(1, Ordering::SeqCst);
-            if word.load(Ordering::SeqCst) == self.seen {
-                self.wait.until_changed(word, self.seen)?;
+            if word.load(Ordering::SeqCst) == self.other_count {
+                self.wait.until_changed(word, self.other_count)?;
             }
             asleep.store(0, Ordering::SeqCst);
         }
@@ -174,14 +175,14 @@ impl<'a> SharedRing<'a> {
 
     /// Finishes a slot and wakes a sleeper. Either this side sees that the other is about to sleep, or the other sees the new count
     /// first.
-    fn step(&mut self, count: usize, sleeps: usize) -> io::Result<()> {
-        self.done = self.done.wrapping_add(1);
+    fn advance(&mut self, count: usize, sleeps: usize) -> io::Result<()> {
+        self.own_count = self.own_count.wrapping_add(1);
         let word = self.memory.word(count);
         if self.wait == WaitStrategy::Busy {
-            word.store(self.done, Ordering::Release);
+            word.store(self.own_count, Ordering::Release);
             return Ok(());
         }
-        word.store(self.done, Ordering::SeqCst);
+        word.store(self.own_count, Ordering::SeqCst);
         if self.memory.word(sleeps).load(Ordering::SeqCst) == 1 {
             futex::wake(word, futex::Flags::empty(), 1)?;
         }
@@ -194,16 +195,16 @@ impl MessageEnd for SharedRing<'_> {
         for part in message.chunks(self.slot) {
             self.wait(READ, WRITER_SLEEPS, self.slots)?;
             self.memory.write(self.slot_offset(), part);
-            self.step(WRITTEN, READER_SLEEPS)?;
+            self.advance(WRITTEN_OFFSET, READER_SLEEPS)?;
         }
         Ok(())
     }
 
     fn receive(&mut self, message: &mut [u8]) -> io::Result<()> {
         for part in message.chunks_mut(self.slot) {
-            self.wait(WRITTEN, READER_SLEEPS, 0)?;
+            self.wait(WRITTEN_OFFSET, READER_SLEEPS, 0)?;
             self.memory.read(self.slot_offset(), part);
-            self.step(READ, WRITER_SLEEPS)?;
+            self.advance(READ, WRITER_SLEEPS)?;
         }
         Ok(())
     }

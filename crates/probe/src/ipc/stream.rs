@@ -57,8 +57,8 @@ impl MessageEnd for StreamEnd {
 /// Both ends of a stream, with default or given buffers.
 ///
 /// Fails if the kernel does not grant that buffer.
-pub fn pair(medium: Transport, buffer: Option<Bytes>) -> io::Result<(StreamEnd, StreamEnd)> {
-    let (first, second) = match medium {
+pub fn pair(transport: Transport, buffer: Option<Bytes>) -> io::Result<(StreamEnd, StreamEnd)> {
+    let (first, second) = match transport {
         Transport::Pipe => return pipes(buffer),
         Transport::Tcp => tcp()?,
         Transport::Unix => unix()?,
@@ -79,9 +79,9 @@ fn pipes(buffer: Option<Bytes>) -> io::Result<(StreamEnd, StreamEnd)> {
     let ((to_first, from_second), (to_second, from_first)) =
         (pipe_with(PipeFlags::CLOEXEC)?, pipe_with(PipeFlags::CLOEXEC)?);
     for end in [&from_first, &from_second] {
-        let Some(asked) = buffer else { break };
-        fcntl_setpipe_size(end, asked.0 as usize).map_err(|why| {
-            io::Error::other(format!("a pipe of {asked} is not granted ({why}): raise fs.pipe-max-size"))
+        let Some(size) = buffer else { break };
+        fcntl_setpipe_size(end, size.0 as usize).map_err(|why| {
+            io::Error::other(format!("a pipe of {size} is not granted ({why}): raise fs.pipe-max-size"))
         })?;
     }
     Ok((StreamEnd { read: to_first, write: from_first }, StreamEnd { read: to_second, write: from_second }))
@@ -112,15 +112,15 @@ fn unix() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Sets the send buffer; the kernel also counts its own bookkeeping, and so doubles the requested size (socket(7)).
-fn set_send_buffer(socket: &OwnedFd, asked: Bytes) -> io::Result<()> {
-    let size = asked.0 as usize;
+fn set_send_buffer(socket: &OwnedFd, wanted: Bytes) -> io::Result<()> {
+    let size = wanted.0 as usize;
     if set_socket_send_buffer_size_force(socket, size).is_err() {
         set_socket_send_buffer_size(socket, size)?;
     }
     let granted = Bytes(socket_send_buffer_size(socket)? as u64 / 2);
-    if granted < asked {
+    if granted < wanted {
         return Err(io::Error::other(format!(
-            "a buffer of {asked} is not granted, but {granted}: raise net.core.wmem_max"
+            "a buffer of {wanted} is not granted, but {granted}: raise net.core.wmem_max"
         )));
     }
     Ok(())

@@ -20,53 +20,57 @@ const PAGE: u64 = 4096;
 /// With a smaller share of the heap in huge pages the figure is mislabelled.
 const HUGE: f64 = 0.9;
 
-pub(super) fn block(cell: LaunchProbe, operations: u64) -> io::Result<BlockResult> {
+pub(super) fn measure(probe: LaunchProbe, operations: u64) -> io::Result<BlockResult> {
     task::trim_heap();
-    if cell.method == LaunchMethod::Itself {
+    if probe.method == LaunchMethod::Itself {
         return measure_prober(operations);
     }
-    if cell.huge {
-        check_huge(cell.heap)?;
+    if probe.huge {
+        check_huge(probe.heap)?;
     }
-    if cell.manner == LaunchPattern::BackToBack {
+    if probe.manner == LaunchPattern::BackToBack {
         let allowed = CpuAffinity::current()?.list();
         sys::bind_to(&allowed[allowed.len().saturating_sub(1)..])?;
     }
     let switches = || usage(UsageScope::Process).switches() + usage(UsageScope::Children).switches();
     let before = switches();
-    let times = time_launches(cell, operations)?;
+    let times = time_launches(probe, operations)?;
     let switches = switches().saturating_sub(before);
-    Ok(match (cell.method, cell.manner) {
-        (LaunchMethod::Task | LaunchMethod::TokioTask, _) => together(&times),
-        (_, LaunchPattern::BackToBack) => BlockResult { switches: Some(switches), ..one_by_one(&times) },
-        (_, LaunchPattern::LikeEliben) => paused(&times),
+    Ok(match (probe.method, probe.manner) {
+        (LaunchMethod::Task | LaunchMethod::TokioTask, _) => batch_block(&times),
+        (_, LaunchPattern::BackToBack) => BlockResult { switches: Some(switches), ..separate_block(&times) },
+        (_, LaunchPattern::LikeEliben) => paused_block(&times),
     })
 }
 
 /// For each operation the time of the launch, and of launch and join.
-fn time_launches(cell: LaunchProbe, operations: u64) -> io::Result<LaunchTimes> {
-    let pause = (cell.manner == LaunchPattern::LikeEliben).then_some(PAUSE);
-    match cell.method {
-        LaunchMethod::Fork => timed(operations, pause, task::fork, wait_for_exit),
-        LaunchMethod::Clone => timed(operations, pause, || task::clone3(ChildMemory::Copied), wait_for_exit),
-        LaunchMethod::Vfork => timed(operations, pause, || task::clone3(ChildMemory::Shared), wait_for_exit),
+fn time_launches(probe: LaunchProbe, operations: u64) -> io::Result<LaunchTimes> {
+    let pause = (probe.manner == LaunchPattern::LikeEliben).then_some(PAUSE);
+    match probe.method {
+        LaunchMethod::Fork => time_each(operations, pause, task::fork, wait_for_exit),
+        LaunchMethod::Clone => {
+            time_each(operations, pause, || task::clone3(ChildMemory::Copied), wait_for_exit)
+        }
+        LaunchMethod::Vfork => {
+            time_each(operations, pause, || task::clone3(ChildMemory::Shared), wait_for_exit)
+        }
         LaunchMethod::Spawn(starts) => {
             let (program, _file) = program(starts)?;
-            timed(operations, pause, || program.posix_spawn(), wait_for_exit)
+            time_each(operations, pause, || program.posix_spawn(), wait_for_exit)
         }
         LaunchMethod::CloneSpawn(starts) => {
             let (program, _file) = program(starts)?;
-            timed(operations, pause, || program.start(), |(pid, _fd)| wait_for_exit(pid))
+            time_each(operations, pause, || program.start(), |(pid, _fd)| wait_for_exit(pid))
         }
         LaunchMethod::Thread => {
-            let threads = ThreadStarter::usual();
+            let threads = ThreadStarter::with_default_stacks();
             // Leaves the stack that all others get.
             threads.start()?.join()?;
-            timed(operations, pause, || threads.start(), task::RawThread::join)
+            time_each(operations, pause, || threads.start(), task::RawThread::join)
         }
         LaunchMethod::ThreadNewStack => {
             let threads = ThreadStarter::with_new_stacks()?;
-            timed(operations, pause, || threads.start(), task::RawThread::join)
+            time_each(operations, pause, || threads.start(), task::RawThread::join)
         }
         LaunchMethod::Task => Ok(tasks::queued(operations.div_ceil(BATCH))),
         LaunchMethod::TokioTask => tasks::tokio(operations.div_ceil(BATCH)),
@@ -76,7 +80,7 @@ fn time_launches(cell: LaunchProbe, operations: u64) -> io::Result<LaunchTimes> 
 
 /// Times are recorded outside the timed section, and become a histogram only at the end: writing to a page after a fork is a page
 /// fault.
-fn timed<T>(
+fn time_each<T>(
     operations: u64,
     pause: Option<Duration>,
     mut launch: impl FnMut() -> io::Result<T>,
@@ -127,7 +131,7 @@ fn program(starts: StartedProgram) -> io::Result<(PreparedProgram, Option<OwnedF
 }
 
 /// Medians and histograms.
-fn one_by_one(times: &[[u64; 2]]) -> BlockResult {
+fn separate_block(times: &[[u64; 2]]) -> BlockResult {
     let columns = [0, 1].map(|at| times.iter().map(|time| time[at]).collect::<Vec<u64>>());
     let single = columns.iter().map(|times| histogram(times)).collect();
     BlockResult {
@@ -139,7 +143,7 @@ fn one_by_one(times: &[[u64; 2]]) -> BlockResult {
 }
 
 /// Medians of batches, per task.
-fn together(times: &[[u64; 2]]) -> BlockResult {
+fn batch_block(times: &[[u64; 2]]) -> BlockResult {
     let each = |at: usize| median(times.iter().map(|time| time[at]).collect()) / BATCH as f64;
     BlockResult {
         values: vec![each(0), each(1)],
@@ -149,7 +153,7 @@ fn together(times: &[[u64; 2]]) -> BlockResult {
 }
 
 /// Mean and minimum of launch and of join, as the article's program prints them.
-fn paused(times: &[[u64; 2]]) -> BlockResult {
+fn paused_block(times: &[[u64; 2]]) -> BlockResult {
     let launches: Vec<u64> = times.iter().map(|[launch, _]| *launch).collect();
     let joins: Vec<u64> = times.iter().map(|[launch, both]| both - launch).collect();
     let (mut values, mut single) = (Vec::new(), Vec::new());
@@ -184,12 +188,12 @@ fn measure_prober(operations: u64) -> io::Result<BlockResult> {
 
 /// The kernel grants huge pages where it can and may: checks that it did.
 fn check_huge(heap: Bytes) -> io::Result<()> {
-    let there = Bytes(kib(&read_to_string("/proc/self/smaps_rollup")?, "AnonHugePages")?);
-    if there.0 as f64 >= heap.0 as f64 * HUGE {
+    let huge = Bytes(kib(&read_to_string("/proc/self/smaps_rollup")?, "AnonHugePages")?);
+    if huge.0 as f64 >= heap.0 as f64 * HUGE {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "the kernel gave {there} of {heap} in huge pages: see /sys/kernel/mm/transparent_hugepage/enabled, which must not be \
+        "the kernel gave {huge} of {heap} in huge pages: see /sys/kernel/mm/transparent_hugepage/enabled, which must not be \
          `never`, and whether memory is in pieces"
     )))
 }
@@ -218,15 +222,15 @@ mod tests {
     ];
 
     /// In a thread of its own, which is bound to a processor and then gone; no child of it is left.
-    fn measured(cell: LaunchProbe, operations: u64) -> BlockResult {
+    fn measured(probe: LaunchProbe, operations: u64) -> BlockResult {
         let measure = move || {
-            let block = cell.measure_block(operations);
+            let block = probe.measure_block(operations);
             // This file is optional in the kernel configuration.
             (block, read_to_string("/proc/thread-self/children").unwrap_or_default())
         };
         let (block, left) = std::thread::spawn(measure).join().expect("no panic");
-        assert_eq!(left, "", "{cell:?}: somebody was not waited for");
-        block.unwrap_or_else(|why| panic!("{cell:?}: {why}"))
+        assert_eq!(left, "", "{probe:?}: somebody was not waited for");
+        block.unwrap_or_else(|why| panic!("{probe:?}: {why}"))
     }
 
     #[test]
@@ -265,8 +269,8 @@ mod tests {
         assert_eq!(median(vec![3, 1, 2]), 2.0);
         assert_eq!(median(vec![4, 1, 2, 3]), 2.5);
         assert_eq!(median(Vec::new()), 0.0);
-        let block = paused(&[[2, 5], [4, 5]]);
+        let block = paused_block(&[[2, 5], [4, 5]]);
         assert_eq!(block.values, [3.0, 2.0, 2.0, 1.0]);
-        assert_eq!(together(&[[200, 500]]).values, [2.0, 5.0]);
+        assert_eq!(batch_block(&[[200, 500]]).values, [2.0, 5.0]);
     }
 }

@@ -12,39 +12,39 @@ const HUGE_PAGE: u64 = 2 * MIB;
 const LAUNCH: usize = 0;
 const ROUND: usize = 1;
 /// Smaller differences are ignored,
-const TELLING: f64 = 0.02;
+const MIN_DIFFERENCE: f64 = 0.02;
 /// and smaller ones in the cost of a page between sizes.
-const UNEVEN: f64 = 0.1;
+const MIN_UNEVENNESS: f64 = 0.1;
 
 /// Figures by probe; any may be missing.
 struct FigureSheet<'a>(&'a mut [Figure]);
 
 impl FigureSheet<'_> {
-    fn figure(&mut self, cell: LaunchProbe, at: usize) -> Option<&mut Figure> {
-        let named = cell.figures().into_iter().nth(at)?;
+    fn figure(&mut self, probe: LaunchProbe, at: usize) -> Option<&mut Figure> {
+        let named = probe.figures().into_iter().nth(at)?;
         find_figure(self.0, &named.row, &named.column)
     }
 
-    fn value(&mut self, cell: LaunchProbe, at: usize) -> Option<f64> {
-        Some(self.figure(cell, at)?.median)
+    fn value(&mut self, probe: LaunchProbe, at: usize) -> Option<f64> {
+        Some(self.figure(probe, at)?.median)
     }
 
-    fn set_argument(&mut self, cell: LaunchProbe, at: usize, words: impl FnOnce(f64) -> String) {
-        if let Some(figure) = self.figure(cell, at) {
+    fn set_argument(&mut self, probe: LaunchProbe, at: usize, words: impl FnOnce(f64) -> String) {
+        if let Some(figure) = self.figure(probe, at) {
             figure.argument = Some(words(figure.median));
         }
     }
 
-    fn set_parts(&mut self, cell: LaunchProbe, at: usize, parts: impl FnOnce(f64) -> Vec<Summand>) {
-        if let Some(figure) = self.figure(cell, at) {
+    fn set_parts(&mut self, probe: LaunchProbe, at: usize, parts: impl FnOnce(f64) -> Vec<Summand>) {
+        if let Some(figure) = self.figure(probe, at) {
             figure.parts = parts(figure.median);
         }
     }
 
     /// A launch and what follows until it is joined, for methods whose cost does not grow with memory.
-    fn joined(&mut self, cell: LaunchProbe, after: &str) {
-        let launch = self.value(cell, LAUNCH);
-        self.set_parts(cell, ROUND, |round| {
+    fn set_join_parts(&mut self, probe: LaunchProbe, after: &str) {
+        let launch = self.value(probe, LAUNCH);
+        self.set_parts(probe, ROUND, |round| {
             launch.map_or_else(Vec::new, |launch| Summand::split(round, ("its launch", launch), after))
         });
     }
@@ -62,23 +62,23 @@ impl FigureSheet<'_> {
 pub(super) fn explain_back_to_back(figures: &mut [Figure]) -> Vec<String> {
     let mut sheet = FigureSheet(figures);
     for method in [LaunchMethod::Fork, LaunchMethod::Clone] {
-        copied(&mut sheet, method);
+        explain_copies(&mut sheet, method);
     }
-    shared(&mut sheet);
-    programs(&mut sheet);
+    explain_shared(&mut sheet);
+    explain_programs(&mut sheet);
     let mut notes = Vec::new();
-    notes.extend(slopes(&mut sheet));
-    notes.extend(prices(&mut sheet));
-    notes.extend(pages_for_a_thread(&mut sheet));
-    notes.extend(handlers(&mut sheet));
-    notes.extend(loader(&mut sheet));
-    notes.extend(new_stack(&mut sheet));
-    notes.extend(many_tasks(&mut sheet));
+    notes.extend(slope_notes(&mut sheet));
+    notes.extend(page_price_note(&mut sheet));
+    notes.extend(thread_in_pages_note(&mut sheet));
+    notes.extend(handlers_note(&mut sheet));
+    notes.extend(loader_note(&mut sheet));
+    notes.extend(new_stack_note(&mut sheet));
+    notes.extend(task_note(&mut sheet));
     notes
 }
 
 /// Methods whose cost grows with what they copy.
-fn copied(sheet: &mut FigureSheet<'_>, method: LaunchMethod) {
+fn explain_copies(sheet: &mut FigureSheet<'_>, method: LaunchMethod) {
     let itself = LaunchProbe::new(LaunchMethod::Itself, 0);
     let own = sheet.value(itself, 0).zip(sheet.value(itself, 1));
     for at in [LAUNCH, ROUND] {
@@ -143,7 +143,7 @@ fn copied(sheet: &mut FigureSheet<'_>, method: LaunchMethod) {
 }
 
 /// Methods that share memory.
-fn shared(sheet: &mut FigureSheet<'_>) {
+fn explain_shared(sheet: &mut FigureSheet<'_>) {
     for size in [0, 2 * MIB, 64 * MIB] {
         let fork = sheet.value(LaunchProbe::new(LaunchMethod::Fork, size), ROUND);
         sheet.set_argument(LaunchProbe::new(LaunchMethod::Vfork, size), LAUNCH, |_| {
@@ -155,13 +155,13 @@ fn shared(sheet: &mut FigureSheet<'_>) {
                     fork.map(|fork| format!("; {:.2} of a fork's here", round / fork)).unwrap_or_default();
                 format!("a task made, two switches on one processor, a task ended{than}")
             });
-            sheet.joined(LaunchProbe::new(method, size), "switches, and a task ended");
+            sheet.set_join_parts(LaunchProbe::new(method, size), "switches, and a task ended");
         }
         sheet.set_argument(LaunchProbe::new(LaunchMethod::Thread, size), LAUNCH, |_| {
             "memory is shared, and so is all else; the stack is one that is left".to_owned()
         });
     }
-    sheet.joined(
+    sheet.set_join_parts(
         LaunchProbe::new(LaunchMethod::ThreadNewStack, 0),
         "switches, a task ended, and its stack unmapped",
     );
@@ -179,18 +179,18 @@ fn shared(sheet: &mut FigureSheet<'_>) {
 }
 
 /// Methods that execute another program.
-fn programs(sheet: &mut FigureSheet<'_>) {
+fn explain_programs(sheet: &mut FigureSheet<'_>) {
     for size in [0, 64 * MIB] {
         for starts in [StartedProgram::Minimal, StartedProgram::True] {
             for (method, how) in [
                 (LaunchMethod::Spawn(starts), "no page is copied (CLONE_VM)"),
                 (LaunchMethod::CloneSpawn(starts), "no page is copied, and no handler reset one by one"),
             ] {
-                let cell = LaunchProbe::new(method, size);
-                sheet.set_argument(cell, LAUNCH, |_| {
+                let probe = LaunchProbe::new(method, size);
+                sheet.set_argument(probe, LAUNCH, |_| {
                     format!("{how}; it returns when the program has been loaded by execve")
                 });
-                sheet.set_argument(cell, ROUND, |_| {
+                sheet.set_argument(probe, ROUND, |_| {
                     let runs = if starts == StartedProgram::Minimal {
                         "its three instructions"
                     } else {
@@ -198,13 +198,13 @@ fn programs(sheet: &mut FigureSheet<'_>) {
                     };
                     format!("the same, {runs}, its end, and two switches")
                 });
-                sheet.joined(cell, "its run, its end, and two switches");
+                sheet.set_join_parts(probe, "its run, its end, and two switches");
             }
         }
     }
 }
 
-fn slopes(sheet: &mut FigureSheet<'_>) -> Vec<String> {
+fn slope_notes(sheet: &mut FigureSheet<'_>) -> Vec<String> {
     let mut words = |method: LaunchMethod, name: &str| {
         let (launch, round) = (sheet.per_page(method, LAUNCH)?, sheet.per_page(method, ROUND)?);
         let gib = (1_u64 << 30) / PAGE;
@@ -226,7 +226,7 @@ fn slopes(sheet: &mut FigureSheet<'_>) -> Vec<String> {
 }
 
 /// Why one page cost for all sizes leaves a part unexplained.
-fn prices(sheet: &mut FigureSheet<'_>) -> Option<String> {
+fn page_price_note(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let empty = sheet.value(LaunchProbe::new(LaunchMethod::Fork, 0), LAUNCH)?;
     let mut price = |size: u64| {
         let more = sheet.value(LaunchProbe::new(LaunchMethod::Fork, size), LAUNCH)? - empty;
@@ -235,7 +235,7 @@ fn prices(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let mut each: Vec<(u64, f64)> = SIZES[1..].iter().filter_map(|size| price(*size)).collect();
     each.sort_by(|a, b| a.1.total_cmp(&b.1));
     let [(cheap, least), .., (dear, most)] = each.as_slice() else { return None };
-    (*most > least * (1.0 + UNEVEN)).then(|| {
+    (*most > least * (1.0 + MIN_UNEVENNESS)).then(|| {
         format!(
             "A page costs a fork {least:.1} ns at {cheap} MiB and {most:.1} ns at {dear} MiB, and nothing that is measured here says why: one \
              price for all sizes leaves that part unexplained."
@@ -243,7 +243,7 @@ fn prices(sheet: &mut FigureSheet<'_>) -> Option<String> {
     })
 }
 
-fn pages_for_a_thread(sheet: &mut FigureSheet<'_>) -> Option<String> {
+fn thread_in_pages_note(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let thread = sheet.value(LaunchProbe::new(LaunchMethod::Thread, 0), ROUND)?;
     let vfork = sheet.value(LaunchProbe::new(LaunchMethod::Vfork, 0), ROUND)?;
     let per_page = sheet.per_page(LaunchMethod::Fork, ROUND).filter(|slope| slope.per_unit > 0.0)?.per_unit;
@@ -257,11 +257,11 @@ fn pages_for_a_thread(sheet: &mut FigureSheet<'_>) -> Option<String> {
 }
 
 /// posix_spawn against a clone3 that needs no call per signal.
-fn handlers(sheet: &mut FigureSheet<'_>) -> Option<String> {
+fn handlers_note(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let spawn = sheet.value(LaunchProbe::new(LaunchMethod::Spawn(StartedProgram::Minimal), 0), ROUND)?;
     let clone = sheet.value(LaunchProbe::new(LaunchMethod::CloneSpawn(StartedProgram::Minimal), 0), ROUND)?;
     let more = spawn - clone;
-    (more > TELLING * spawn).then(|| {
+    (more > MIN_DIFFERENCE * spawn).then(|| {
         format!(
             "posix_spawn takes {} more than clone3 with CLONE_CLEAR_SIGHAND for the same program: the library maps a stack, and \
              resets the handlers of all signals by a system call each (119 calls of rt_sigaction in glibc 2.36).",
@@ -270,7 +270,7 @@ fn handlers(sheet: &mut FigureSheet<'_>) -> Option<String> {
     })
 }
 
-fn loader(sheet: &mut FigureSheet<'_>) -> Option<String> {
+fn loader_note(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let minimal =
         sheet.value(LaunchProbe::new(LaunchMethod::CloneSpawn(StartedProgram::Minimal), 0), ROUND)?;
     let dynamic = sheet.value(LaunchProbe::new(LaunchMethod::CloneSpawn(StartedProgram::True), 0), ROUND)?;
@@ -283,16 +283,16 @@ fn loader(sheet: &mut FigureSheet<'_>) -> Option<String> {
     })
 }
 
-fn new_stack(sheet: &mut FigureSheet<'_>) -> Option<String> {
+fn new_stack_note(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let kept = sheet.value(LaunchProbe::new(LaunchMethod::Thread, 0), LAUNCH)?;
     let new = sheet.value(LaunchProbe::new(LaunchMethod::ThreadNewStack, 0), LAUNCH)?;
-    (new > kept * (1.0 + TELLING)).then(|| {
+    (new > kept * (1.0 + MIN_DIFFERENCE)).then(|| {
         let more = clamped_nanos(new - kept);
         format!("A thread whose stack has to be mapped starts {more} later than one that takes over a stack.")
     })
 }
 
-fn many_tasks(sheet: &mut FigureSheet<'_>) -> Option<String> {
+fn task_note(sheet: &mut FigureSheet<'_>) -> Option<String> {
     let thread = sheet.value(LaunchProbe::new(LaunchMethod::Thread, 0), ROUND)?;
     let task = sheet.value(LaunchProbe::new(LaunchMethod::TokioTask, 0), ROUND).filter(|task| *task > 0.0)?;
     let times = grouped((thread / task).round() as u64);

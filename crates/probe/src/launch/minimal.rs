@@ -7,9 +7,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 /// Load address: a multiple of every page size, above the reserved low addresses.
-const AT: u64 = 0x40_0000;
+const LOAD_ADDRESS: u64 = 0x40_0000;
 /// ELF header and the only program header.
-const HEADS: usize = 64 + 56;
+const HEADERS_SIZE: usize = 64 + 56;
 
 #[cfg(target_arch = "x86_64")]
 mod machine {
@@ -34,7 +34,7 @@ mod machine {
 
 /// An ELF file (elf(5)) with one segment, whose three instructions exit with 0.
 pub fn minimal_elf() -> Vec<u8> {
-    let size = (HEADS + machine::CODE.len()) as u64;
+    let size = (HEADERS_SIZE + machine::CODE.len()) as u64;
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
     let mut put = |bytes: &[u8]| file.extend_from_slice(bytes);
@@ -43,7 +43,7 @@ pub fn minimal_elf() -> Vec<u8> {
     put(&machine::NUMBER.to_le_bytes());
     put(&1_u32.to_le_bytes());
     // Entry point, offset of the program headers, and no sections.
-    put(&(AT + HEADS as u64).to_le_bytes());
+    put(&(LOAD_ADDRESS + HEADERS_SIZE as u64).to_le_bytes());
     put(&64_u64.to_le_bytes());
     put(&0_u64.to_le_bytes());
     put(&0_u32.to_le_bytes());
@@ -54,7 +54,7 @@ pub fn minimal_elf() -> Vec<u8> {
     // The whole file, readable and executable.
     put(&1_u32.to_le_bytes());
     put(&5_u32.to_le_bytes());
-    for number in [0, AT, AT, size, size, 0x1_0000] {
+    for number in [0, LOAD_ADDRESS, LOAD_ADDRESS, size, size, 0x1_0000] {
         put(&number.to_le_bytes());
     }
     put(machine::CODE);
@@ -86,6 +86,6 @@ mod tests {
         let status = Command::new(path).status().expect("it is a program");
         assert_eq!(status.code(), Some(0));
         drop(file);
-        assert_eq!(minimal_elf().len(), HEADS + machine::CODE.len());
+        assert_eq!(minimal_elf().len(), HEADERS_SIZE + machine::CODE.len());
     }
 }

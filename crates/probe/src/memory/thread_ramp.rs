@@ -29,7 +29,7 @@ const THREADS_TOUCHED: u64 = 2_000;
 /// Fewer say little, since the kernel allocates for many at once.
 const THREADS_LEAST: u64 = 400;
 /// Share of the room left by the nearest limit that is used.
-const PART: f64 = 0.8;
+const USED_SHARE: f64 = 0.8;
 /// Blocks per probe.
 const BLOCKS: u32 = 5;
 /// Until all threads of a step wait, and until they have gone.
@@ -110,18 +110,18 @@ impl Measurable for MemoryProbe {
 }
 
 /// As many as possible without touching what others need.
-fn affordable_threads(thread: ThreadVariant, asked: &ThreadsWanted) -> io::Result<u64> {
-    let rooms = tasks::forecast(asked);
+fn affordable_threads(thread: ThreadVariant, threads_wanted: &ThreadsWanted) -> io::Result<u64> {
+    let rooms = tasks::forecast(threads_wanted);
     let most = if thread == ThreadVariant::Touched { THREADS_TOUCHED } else { THREADS };
-    let Some((SystemLimit { name, place, .. }, room)) =
+    let Some((SystemLimit { name, place, .. }, threads_left)) =
         rooms.first().and_then(|room| Some((room, room.threads?)))
     else {
         return Ok(most);
     };
-    let count = most.min((room as f64 * PART) as u64);
+    let count = most.min((threads_left as f64 * USED_SHARE) as u64);
     if count < THREADS_LEAST {
         let why = format!(
-            "there is room for {room} threads only: {name} ({place}); torment explain limits says how to raise it"
+            "there is room for {threads_left} threads only: {name} ({place}); torment explain limits says how to raise it"
         );
         return Err(io::Error::other(why));
     }
@@ -136,17 +136,18 @@ fn ramp(thread: ThreadVariant) -> io::Result<BlockResult> {
         ThreadVariant::Raw => Bytes(0),
     };
     let raw = thread == ThreadVariant::Raw;
-    let asked = ThreadsWanted { stack: (!raw).then_some(STACK), touch, raw, ..ThreadsWanted::default() };
-    let each = affordable_threads(thread, &asked)? / STEPS;
-    let mut crowd = IdleThreads::new(STACK, touch);
-    let seen = climb(&mut crowd, raw, each);
-    let made = crowd.made();
-    crowd.release();
+    let threads_wanted =
+        ThreadsWanted { stack: (!raw).then_some(STACK), touch, raw, ..ThreadsWanted::default() };
+    let each = affordable_threads(thread, &threads_wanted)? / STEPS;
+    let mut idle_threads = IdleThreads::new(STACK, touch);
+    let readings = climb(&mut idle_threads, raw, each);
+    let made = idle_threads.count();
+    idle_threads.release();
     // The next block begins where this one did.
     wait_until("the threads do not end", || threads().is_none_or(|threads| threads == 1))?;
-    let seen = seen?;
+    let readings = readings?;
     let slope = |part: &dyn Fn(&MemoryReadings) -> f64| {
-        let values: Vec<f64> = seen.iter().map(part).collect();
+        let values: Vec<f64> = readings.iter().map(part).collect();
         Slope::fit(&values, each as f64).map_or(0.0, |slope| slope.per_unit)
     };
     let parts = [
@@ -163,16 +164,16 @@ fn ramp(thread: ThreadVariant) -> io::Result<BlockResult> {
 }
 
 /// Readings after each step.
-fn climb(crowd: &mut IdleThreads, raw: bool, each: u64) -> io::Result<Vec<MemoryReadings>> {
-    let mut seen = Vec::new();
+fn climb(idle_threads: &mut IdleThreads, raw: bool, each: u64) -> io::Result<Vec<MemoryReadings>> {
+    let mut readings = Vec::new();
     for _ in 0..STEPS {
         for _ in 0..each {
-            if raw { crowd.add_stackless()? } else { crowd.add_thread()? }
+            if raw { idle_threads.add_stackless()? } else { idle_threads.add_thread()? }
         }
-        wait_until("the threads do not run", || crowd.is_settled())?;
-        seen.push(MemoryReadings::now()?);
+        wait_until("the threads do not run", || idle_threads.is_settled())?;
+        readings.push(MemoryReadings::now()?);
     }
-    Ok(seen)
+    Ok(readings)
 }
 
 fn threads() -> Option<u64> {
@@ -201,7 +202,7 @@ fn malloc() -> io::Result<BlockResult> {
     let mut memory: Vec<u8> = Vec::new();
     memory.try_reserve_exact(size).map_err(io::Error::other)?;
     black_box(&mut memory);
-    let asked = MemoryReadings::now()?;
+    let reserved = MemoryReadings::now()?;
     memory.spare_capacity_mut().iter_mut().step_by(1024).for_each(|byte| {
         byte.write(1);
     });
@@ -209,7 +210,7 @@ fn malloc() -> io::Result<BlockResult> {
     let touched = MemoryReadings::now()?;
     drop(memory);
     let grown = |now: u64, then: u64| now as f64 - then as f64;
-    let values = [asked, touched]
+    let values = [reserved, touched]
         .into_iter()
         .flat_map(|now| [grown(now.virtual_size, before.virtual_size), grown(now.resident, before.resident)]);
     Ok(BlockResult { values: values.collect(), operations: 1, ..BlockResult::default() })

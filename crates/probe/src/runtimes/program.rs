@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Maximum delay in noticing a request to stop.
 const STEP: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Maximum length of an error report.
-const TOLD: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 
 /// A block, as the programs print it.
 #[derive(Debug, Deserialize)]
@@ -55,12 +55,12 @@ pub fn run(
     stop: &dyn Fn() -> bool,
 ) -> Result<String, NoOutput> {
     // A file, since a pipe that nobody reads would block it.
-    let mut complaints = anonymous_file()?;
-    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(complaints.try_clone()?);
+    let mut stderr = anonymous_file()?;
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr.try_clone()?);
     sys::configure_child(&mut command, Signal::KILL, processors, Vec::new())?;
     let mut running = ProgramGuard(command.spawn()?);
     let mut output = running.0.stdout.take().expect("it was asked to be piped");
-    let (mut said, until) = (Vec::new(), Instant::now() + limit);
+    let (mut stdout, until) = (Vec::new(), Instant::now() + limit);
     loop {
         if stop() {
             return Err(NoOutput::Stopped);
@@ -77,18 +77,19 @@ pub fn run(
         let mut part = [0; 4096];
         match output.read(&mut part)? {
             0 => break,
-            some => said.extend_from_slice(&part[..some]),
+            some => stdout.extend_from_slice(&part[..some]),
         }
     }
     let status = running.0.wait()?;
     if status.success() {
-        return String::from_utf8(said).map_err(|why| NoOutput::Failed(why.to_string()));
+        return String::from_utf8(stdout).map_err(|why| NoOutput::Failed(why.to_string()));
     }
     let mut text = String::new();
-    complaints.rewind()?;
+    stderr.rewind()?;
     // Anything but text explains nothing either.
-    let _ = complaints.read_to_string(&mut text);
-    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TOLD).collect();
+    let _ = stderr.read_to_string(&mut text);
+    let text: String =
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_ERROR_CHARS).collect();
     Err(NoOutput::Failed(format!("{status}: {text}")))
 }
 

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 /// Makes the folder, prints its path, waits for the end of its input, which is ours, and removes it. What a compiler that
 /// was killed has left running may still write for a moment.
-const KEEPER: &str = r#"trap '' INT TERM HUP
+const KEEPER_SCRIPT: &str = r#"trap '' INT TERM HUP
 folder=$(mktemp -d "${TMPDIR:-/tmp}/torment-runtimes-XXXXXX") || exit 1
 printf '%s\n' "$folder"
 cat > /dev/null
@@ -24,16 +24,16 @@ impl ScratchFolder {
     pub fn new() -> io::Result<Self> {
         // Ctrl-C at the terminal is for torment alone.
         let mut keeper = Command::new("/bin/sh")
-            .args(["-c", KEEPER])
+            .args(["-c", KEEPER_SCRIPT])
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let mut said = String::new();
+        let mut line = String::new();
         let output = keeper.stdout.take().expect("it was asked to be piped");
-        let read = BufReader::new(output).read_line(&mut said);
-        let path = PathBuf::from(said.trim_end());
+        let read = BufReader::new(output).read_line(&mut line);
+        let path = PathBuf::from(line.trim_end());
         let this = Self { path, keeper };
         read?;
         if this.path.is_dir() { Ok(this) } else { Err(io::Error::other("mktemp(1) makes none")) }

@@ -7,27 +7,27 @@ use crate::sides::{Placement, TaskKind, placement_note};
 use record::{Caveat, CaveatKind, Figure, Summand};
 
 /// With fewer context switches per handover the figure is something else.
-const LEAST: f64 = 0.95;
-const MOST: f64 = 1.05;
+const MIN_SWITCHES: f64 = 0.95;
+const MAX_SWITCHES: f64 = 1.05;
 const NOT_ONE: CaveatKind = CaveatKind::NotASwitch;
 /// Sides found on different processors in more than this share of the samples usually ran apart.
-const APART: f64 = 0.5;
+const MIN_APART_SHARE: f64 = 0.5;
 
 pub fn explain(figures: &mut [Figure]) -> Vec<String> {
-    for medium in WakeMechanism::ALL {
+    for mechanism in WakeMechanism::ALL {
         for kind in [TaskKind::Threads, TaskKind::Processes] {
-            handovers(figures, medium, kind);
+            explain_handovers(figures, mechanism, kind);
         }
     }
-    echoes(figures);
-    tasks(figures);
+    explain_echoes(figures);
+    explain_tasks(figures);
     let mut notes = summary(figures);
     notes.extend(placement_note());
     notes
 }
 
-fn row(medium: WakeMechanism, kind: TaskKind) -> String {
-    format!("{}, {}", medium.name(), kind.name())
+fn row(mechanism: WakeMechanism, kind: TaskKind) -> String {
+    format!("{}, {}", mechanism.name(), kind.name())
 }
 
 fn percent(share: f64) -> String {
@@ -35,28 +35,30 @@ fn percent(share: f64) -> String {
 }
 
 /// The figures of a row, in all placements.
-fn handovers(figures: &mut [Figure], medium: WakeMechanism, kind: TaskKind) {
-    let row = row(medium, kind);
-    let calls = median(figures, medium.calls_alone_row(), Placement::One.name());
+fn explain_handovers(figures: &mut [Figure], mechanism: WakeMechanism, kind: TaskKind) {
+    let row = row(mechanism, kind);
+    let calls = median(figures, mechanism.calls_alone_row(), Placement::One.name());
     let one = median(figures, &row, Placement::One.name());
     let other = if kind == TaskKind::Threads { TaskKind::Processes } else { TaskKind::Threads };
-    let threads = median(figures, &self::row(medium, other), Placement::One.name());
+    let threads = median(figures, &self::row(mechanism, other), Placement::One.name());
     for place in [Placement::One, Placement::Two, Placement::Free] {
         let Some(figure) = find_figure(figures, &row, place.name()) else { continue };
         let switches = figure.switches.unwrap_or_default();
-        let happened = (LEAST..=MOST).contains(&switches);
+        let happened = (MIN_SWITCHES..=MAX_SWITCHES).contains(&switches);
         figure.argument = match place {
-            Placement::One => Some(parts(medium, kind, figure.median, calls, switches, threads)),
-            _ => Some(apart(medium, place, figure, one)),
+            Placement::One => {
+                Some(handover_argument(mechanism, kind, figure.median, calls, switches, threads))
+            }
+            _ => Some(placement_argument(mechanism, place, figure, one)),
         };
         figure.parts = match place {
-            Placement::One => sum(medium, kind, figure.median, calls, threads),
-            _ => woken(medium, place, figure, one),
+            Placement::One => handover_parts(mechanism, kind, figure.median, calls, threads),
+            _ => wake_parts(mechanism, place, figure, one),
         };
         if !happened {
             let text = format!(
                 "{switches:.2} context switches a handover were counted, not 1: {}",
-                why(medium, place, switches)
+                switch_count_reason(mechanism, place, switches)
             );
             figure.caveats.push(Caveat::new(NOT_ONE, text));
         }
@@ -64,15 +66,15 @@ fn handovers(figures: &mut [Figure], medium: WakeMechanism, kind: TaskKind) {
 }
 
 /// On one processor: system calls and switch.
-fn parts(
-    medium: WakeMechanism,
+fn handover_argument(
+    mechanism: WakeMechanism,
     kind: TaskKind,
     all: f64,
     calls: Option<f64>,
     switches: f64,
     threads: Option<f64>,
 ) -> String {
-    let mut text = match (medium, calls) {
+    let mut text = match (mechanism, calls) {
         (WakeMechanism::Condition, _) | (_, None) => format!(
             "{switches:.2} switches, with their system calls: the mutex is held when the other is woken"
         ),
@@ -101,15 +103,15 @@ fn parts(
 }
 
 /// The same as a sum, where there is one.
-fn sum(
-    medium: WakeMechanism,
+fn handover_parts(
+    mechanism: WakeMechanism,
     kind: TaskKind,
     all: f64,
     calls: Option<f64>,
     threads: Option<f64>,
 ) -> Vec<Summand> {
-    let Some(calls) = calls.filter(|_| medium != WakeMechanism::Condition) else { return Vec::new() };
-    let (count, rest) = match medium {
+    let Some(calls) = calls.filter(|_| mechanism != WakeMechanism::Condition) else { return Vec::new() };
+    let (count, rest) = match mechanism {
         WakeMechanism::Yield => ("1 system call", "switch"),
         _ => ("2 system calls", "wake-up and switch"),
     };
@@ -124,8 +126,8 @@ fn sum(
 }
 
 /// What waking an idle processor adds.
-fn woken(medium: WakeMechanism, place: Placement, figure: &Figure, one: Option<f64>) -> Vec<Summand> {
-    match one.filter(|_| medium != WakeMechanism::Yield && share_apart(place, figure) > APART) {
+fn wake_parts(mechanism: WakeMechanism, place: Placement, figure: &Figure, one: Option<f64>) -> Vec<Summand> {
+    match one.filter(|_| mechanism != WakeMechanism::Yield && share_apart(place, figure) > MIN_APART_SHARE) {
         Some(one) => {
             Summand::split(figure.median, ("as on one processor", one), "an idle processor is woken")
         }
@@ -139,8 +141,13 @@ fn share_apart(place: Placement, figure: &Figure) -> f64 {
 }
 
 /// On two processors, or anywhere.
-fn apart(medium: WakeMechanism, place: Placement, figure: &Figure, one: Option<f64>) -> String {
-    if medium == WakeMechanism::Yield {
+fn placement_argument(
+    mechanism: WakeMechanism,
+    place: Placement,
+    figure: &Figure,
+    one: Option<f64>,
+) -> String {
+    if mechanism == WakeMechanism::Yield {
         return "each side yields on its own processor: nobody waits, and nothing is handed over".to_owned();
     }
     let share = share_apart(place, figure);
@@ -151,12 +158,12 @@ fn apart(medium: WakeMechanism, place: Placement, figure: &Figure, one: Option<f
         _ => String::new(),
     };
     match one {
-        Some(one) if figure.median > one && share > APART => format!(
+        Some(one) if figure.median > one && share > MIN_APART_SHARE => format!(
             "{crossed}{} more than on one processor: an idle processor is woken by an interrupt from another, on a \
              virtual machine through its host",
             clamped_nanos(figure.median - one)
         ),
-        Some(one) if share > APART => {
+        Some(one) if share > MIN_APART_SHARE => {
             format!(
                 "{crossed}{} less than on one processor: both run at once",
                 clamped_nanos(one - figure.median)
@@ -169,8 +176,8 @@ fn apart(medium: WakeMechanism, place: Placement, figure: &Figure, one: Option<f
     }
 }
 
-fn why(medium: WakeMechanism, place: Placement, switches: f64) -> &'static str {
-    match (medium, switches < LEAST) {
+fn switch_count_reason(mechanism: WakeMechanism, place: Placement, switches: f64) -> &'static str {
+    match (mechanism, switches < MIN_SWITCHES) {
         (WakeMechanism::Yield, true) if place != Placement::One => {
             "who yields finds nobody waiting for its processor, and goes on"
         }
@@ -181,7 +188,7 @@ fn why(medium: WakeMechanism, place: Placement, switches: f64) -> &'static str {
     }
 }
 
-fn echoes(figures: &mut [Figure]) {
+fn explain_echoes(figures: &mut [Figure]) {
     let pipe = row(WakeMechanism::Pipe, TaskKind::Threads);
     for place in [Placement::One, Placement::Two, Placement::Free] {
         let handover = median(figures, &pipe, place.name());
@@ -200,7 +207,7 @@ fn echoes(figures: &mut [Figure]) {
     }
 }
 
-fn tasks(figures: &mut [Figure]) {
+fn explain_tasks(figures: &mut [Figure]) {
     let futex = median(figures, &row(WakeMechanism::Futex, TaskKind::Threads), Placement::One.name());
     let floor = median(figures, BY_HAND, Placement::One.name());
     if let Some(figure) = find_figure(figures, BY_HAND, Placement::One.name()) {

@@ -19,49 +19,49 @@ use sys::{Condition, CpuAffinity, UsageScope, bind_to, usage};
 /// One round in this many is made before the clock starts,
 const WARM: u64 = 10;
 /// and both sides report where they run every this many.
-const LOOK: u64 = 64;
+const LOOK_INTERVAL: u64 = 64;
 
 /// Handovers by both sides, in nanoseconds each.
 pub fn handover(
-    medium: WakeMechanism,
+    mechanism: WakeMechanism,
     kind: TaskKind,
     placement: Placement,
     handovers: u64,
 ) -> io::Result<BlockResult> {
-    let common = SidesMemory::new()?;
-    let course = HandoverRun { kind, placement, rounds: handovers.div_ceil(2), common: &common };
-    let seen = match medium {
-        WakeMechanism::Pipe => course.run_pair(PipeEnd::pair()?),
-        WakeMechanism::Eventfd => course.run_pair(EventfdEnd::pair()?),
-        WakeMechanism::Socketpair => course.run_pair(SocketEnd::pair()?),
-        WakeMechanism::Yield => course.run_pair((YieldEnd, YieldEnd)),
+    let sides = SidesMemory::new()?;
+    let run = HandoverRun { kind, placement, rounds: handovers.div_ceil(2), sides: &sides };
+    let counts = match mechanism {
+        WakeMechanism::Pipe => run.run_pair(PipeEnd::pair()?),
+        WakeMechanism::Eventfd => run.run_pair(EventfdEnd::pair()?),
+        WakeMechanism::Socketpair => run.run_pair(SocketEnd::pair()?),
+        WakeMechanism::Yield => run.run_pair((YieldEnd, YieldEnd)),
         WakeMechanism::Futex => {
             let flags = if kind == TaskKind::Threads { futex::Flags::PRIVATE } else { futex::Flags::empty() };
-            course.run_pair((FutexEnd::new(common.turn(), flags, 0), FutexEnd::new(common.turn(), flags, 1)))
+            run.run_pair((FutexEnd::new(sides.turn(), flags, 0), FutexEnd::new(sides.turn(), flags, 1)))
         }
         WakeMechanism::Condition => {
             let condition = Condition::new(kind == TaskKind::Processes)?;
-            course.run(|| CondvarEnd::new(&condition, 0), || CondvarEnd::new(&condition, 1))
+            run.run(|| CondvarEnd::new(&condition, 0), || CondvarEnd::new(&condition, 1))
         }
     }?;
-    let operations = 2 * course.rounds;
-    Ok(seen.block(operations, seen.took.as_nanos() as f64 / operations as f64))
+    let operations = 2 * run.rounds;
+    Ok(counts.block(operations, counts.took.as_nanos() as f64 / operations as f64))
 }
 
 /// Round trips of four bytes between two threads, per second.
 pub fn echo(placement: Placement, echoes: u64) -> io::Result<BlockResult> {
     let common = SidesMemory::new()?;
-    let course = HandoverRun { kind: TaskKind::Threads, placement, rounds: echoes, common: &common };
-    let seen = course.run_pair(EchoEnd::pair()?)?;
-    Ok(seen.block(echoes, echoes as f64 / seen.took.as_secs_f64()))
+    let run = HandoverRun { kind: TaskKind::Threads, placement, rounds: echoes, sides: &common };
+    let counts = run.run_pair(EchoEnd::pair()?)?;
+    Ok(counts.block(echoes, echoes as f64 / counts.took.as_secs_f64()))
 }
 
 /// The system calls of a handover without another side, on the last processor; nanoseconds per pair.
-pub fn alone(medium: WakeMechanism, pairs: u64) -> io::Result<BlockResult> {
+pub fn alone(mechanism: WakeMechanism, pairs: u64) -> io::Result<BlockResult> {
     if let [.., last] = CpuAffinity::current()?.list().as_slice() {
         bind_to(&[*last])?;
     }
-    let took = match medium {
+    let took = match mechanism {
         WakeMechanism::Pipe => {
             let (read, write) = pipe()?;
             timed(pairs, || there_and_back::<1>(&write, &read))
@@ -122,7 +122,7 @@ struct HandoverRun<'a> {
     kind: TaskKind,
     placement: Placement,
     rounds: u64,
-    common: &'a SidesMemory,
+    sides: &'a SidesMemory,
 }
 
 /// Counts from both sides.
@@ -156,7 +156,7 @@ impl HandoverRun<'_> {
         first: impl FnOnce() -> io::Result<S>,
         second: impl FnOnce() -> io::Result<S> + Send,
     ) -> io::Result<HandoverCounts> {
-        let (rounds, warm, common) = (self.rounds, self.rounds / WARM + 1, self.common);
+        let (rounds, warm, common) = (self.rounds, self.rounds / WARM + 1, self.sides);
         let here = || {
             let mut side = first()?;
             for _ in 0..warm {
@@ -169,7 +169,7 @@ impl HandoverRun<'_> {
             for round in 0..rounds {
                 side.pass_turn()?;
                 side.await_turn()?;
-                if round.is_multiple_of(LOOK) {
+                if round.is_multiple_of(LOOK_INTERVAL) {
                     looks += 1;
                     apart += u64::from(sched_getcpu() as u32 != other.load(Ordering::Relaxed));
                 }
@@ -189,7 +189,7 @@ impl HandoverRun<'_> {
             let before = usage(UsageScope::Thread);
             for round in 0..rounds {
                 side.await_turn()?;
-                if round.is_multiple_of(LOOK) {
+                if round.is_multiple_of(LOOK_INTERVAL) {
                     own.store(sched_getcpu() as u32, Ordering::Relaxed);
                 }
                 side.pass_turn()?;
@@ -198,8 +198,8 @@ impl HandoverRun<'_> {
             common.store_report(SideReport { switches, ..SideReport::default() });
             Ok(())
         };
-        let mut seen = run_both(self.kind, self.placement, common, here, there)?;
-        seen.switches += common.load_report().switches;
-        Ok(seen)
+        let mut counts = run_both(self.kind, self.placement, common, here, there)?;
+        counts.switches += common.load_report().switches;
+        Ok(counts)
     }
 }

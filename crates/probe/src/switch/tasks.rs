@@ -13,7 +13,7 @@ use sys::{CpuAffinity, bind_to};
 use tokio::sync::mpsc;
 
 /// One round in this many is made before the clock starts.
-const WARM: u64 = 10;
+const WARMUP_DIVISOR: u64 = 10;
 
 /// Two futures that wake each other, on a minimal executor: the floor of a task's cost.
 pub fn by_hand(handovers: u64) -> io::Result<BlockResult> {
@@ -23,8 +23,8 @@ pub fn by_hand(handovers: u64) -> io::Result<BlockResult> {
     let took = Cell::new(Duration::ZERO);
     let first = async {
         let mut began = Instant::now();
-        for round in 0..rounds + rounds / WARM {
-            if round == rounds / WARM {
+        for round in 0..rounds + rounds / WARMUP_DIVISOR {
+            if round == rounds / WARMUP_DIVISOR {
                 began = Instant::now();
             }
             there.put(round);
@@ -35,7 +35,7 @@ pub fn by_hand(handovers: u64) -> io::Result<BlockResult> {
         took.set(began.elapsed());
     };
     let second = async {
-        for _ in 0..rounds + rounds / WARM {
+        for _ in 0..rounds + rounds / WARMUP_DIVISOR {
             back.put(!there.take().await);
         }
     };
@@ -60,8 +60,8 @@ pub fn tokio(handovers: u64) -> io::Result<BlockResult> {
     });
     let first = runtime.spawn(async move {
         let mut began = Instant::now();
-        for round in 0..rounds + rounds / WARM {
-            if round == rounds / WARM {
+        for round in 0..rounds + rounds / WARMUP_DIVISOR {
+            if round == rounds / WARMUP_DIVISOR {
                 began = Instant::now();
             }
             if there.send(round).await.is_err() || from_second.recv().await != Some(!round) {
@@ -92,13 +92,13 @@ fn measured(took: Duration, rounds: u64) -> io::Result<BlockResult> {
 #[derive(Default)]
 struct Slot {
     value: Cell<Option<u64>>,
-    waiting: RefCell<Option<Waker>>,
+    waker: RefCell<Option<Waker>>,
 }
 
 impl Slot {
     fn put(&self, value: u64) {
         self.value.set(Some(value));
-        if let Some(waker) = &*self.waiting.borrow() {
+        if let Some(waker) = &*self.waker.borrow() {
             waker.wake_by_ref();
         }
     }
@@ -107,7 +107,7 @@ impl Slot {
         poll_fn(|context| match self.value.take() {
             Some(value) => Poll::Ready(value),
             None => {
-                let mut waiting = self.waiting.borrow_mut();
+                let mut waiting = self.waker.borrow_mut();
                 if !waiting.as_ref().is_some_and(|known| known.will_wake(context.waker())) {
                     *waiting = Some(context.waker().clone());
                 }
@@ -137,16 +137,17 @@ fn poll_both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) 
     let [mut one, mut two] = wakers.each_ref().map(Context::from_waker);
     let (mut first, mut second) = (pin!(first), pin!(second));
     let mut second_ended = false;
-    let asked = |at: usize| woken[at].0.load(Ordering::Acquire) && woken[at].0.swap(false, Ordering::AcqRel);
+    let was_woken =
+        |at: usize| woken[at].0.load(Ordering::Acquire) && woken[at].0.swap(false, Ordering::AcqRel);
     loop {
         let mut idle = true;
-        if asked(0) {
+        if was_woken(0) {
             idle = false;
             if first.as_mut().poll(&mut one).is_ready() {
                 return;
             }
         }
-        if !second_ended && asked(1) {
+        if !second_ended && was_woken(1) {
             idle = false;
             second_ended = second.as_mut().poll(&mut two).is_ready();
         }

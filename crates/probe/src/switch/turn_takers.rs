@@ -69,13 +69,16 @@ impl TurnTaker for PipeEnd {
 pub struct EchoEnd {
     pipes: PipeEnd,
     number: u32,
-    asks: bool,
+    is_client: bool,
 }
 
 impl EchoEnd {
     pub fn pair() -> io::Result<(Self, Self)> {
         let (first, second) = PipeEnd::pair()?;
-        Ok((Self { pipes: first, number: 0, asks: true }, Self { pipes: second, number: 0, asks: false }))
+        Ok((
+            Self { pipes: first, number: 0, is_client: true },
+            Self { pipes: second, number: 0, is_client: false },
+        ))
     }
 }
 
@@ -88,7 +91,7 @@ impl TurnTaker for EchoEnd {
     #[inline(always)]
     fn await_turn(&mut self) -> io::Result<()> {
         let number = u32::from_ne_bytes(read_bytes(&self.pipes.read)?);
-        if !self.asks {
+        if !self.is_client {
             self.number = number;
             return Ok(());
         }
@@ -184,26 +187,26 @@ impl TurnTaker for FutexEnd<'_> {
 
 /// The same with a mutex, held except while waiting, and a condition variable.
 pub struct CondvarEnd<'a> {
-    held: ConditionGuard<'a>,
+    guard: ConditionGuard<'a>,
     own: u32,
 }
 
 impl<'a> CondvarEnd<'a> {
     pub fn new(condition: &'a Condition, own: u32) -> io::Result<Self> {
-        Ok(Self { held: condition.lock()?, own })
+        Ok(Self { guard: condition.lock()?, own })
     }
 }
 
 impl TurnTaker for CondvarEnd<'_> {
     #[inline(always)]
     fn pass_turn(&mut self) -> io::Result<()> {
-        self.held.set(1 - self.own);
+        self.guard.set(1 - self.own);
         Ok(())
     }
 
     #[inline(always)]
     fn await_turn(&mut self) -> io::Result<()> {
-        self.held.wait_for(self.own)
+        self.guard.wait_for(self.own)
     }
 }
 

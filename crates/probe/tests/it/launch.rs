@@ -52,7 +52,10 @@ pub fn a_worker_of_64_mib_has_them() {
 pub fn only_shared_memory_shows_what_a_child_wrote() {
     let shown = demonstrate_clone_vm(&own()).expect("clone3 is to be had");
     let [copied, shared] = shown.as_slice() else { panic!("{shown:?}") };
-    assert_eq!(*copied, CloneVmDemo { flags: &["CLONE_VFORK"], seen: copied.before, ..shared.clone() });
+    assert_eq!(
+        *copied,
+        CloneVmDemo { flags: &["CLONE_VFORK"], parent_value: copied.before, ..shared.clone() }
+    );
     assert!(shared.flags.contains(&"CLONE_VM") && shared.is_shared() && !copied.is_shared());
-    assert_eq!((shared.before, shared.written, shared.found, shared.seen), (1, 42, 42, 42));
+    assert_eq!((shared.before, shared.written, shared.child_value, shared.parent_value), (1, 42, 42, 42));
 }

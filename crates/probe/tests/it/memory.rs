@@ -9,12 +9,12 @@ const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * KIB;
 
 /// A probe's row, and a block by a fresh prober, which has no thread left afterwards.
-fn block(what: &AnyProbe) -> (String, BlockResult) {
+fn block(probe: &AnyProbe) -> (String, BlockResult) {
     let own = std::env::current_exe().expect("every Linux tells");
-    let mut worker = Prober::start(&own, what.prober_kind()).expect("it was started once already");
-    let block = worker.measure_block(what, 1).expect("it is well").expect("it can be measured");
-    assert_eq!(block.values.len(), what.figures().len());
-    (what.figures()[0].row.clone(), block)
+    let mut worker = Prober::start(&own, probe.prober_kind()).expect("it was started once already");
+    let block = worker.measure_block(probe, 1).expect("it is well").expect("it can be measured");
+    assert_eq!(block.values.len(), probe.figures().len());
+    (probe.figures()[0].row.clone(), block)
 }
 
 #[track_caller]
@@ -67,14 +67,14 @@ pub fn threads_take_what_they_must() {
 
 pub fn the_table_is_told_and_explained() {
     let program = std::env::current_exe().expect("every Linux tells");
-    let effort = ProbeSettings { blocks: 2, block: Nanos::from_millis(10), seed: 1, program };
+    let settings = ProbeSettings { blocks: 2, block_time: Nanos::from_millis(10), seed: 1, program };
     let (mut figures, mut notes): (Vec<Figure>, Vec<String>) = (Vec::new(), Vec::new());
-    let mut tell = |event| match event {
+    let mut emit = |event| match event {
         Event::Measured { figure } => figures.push(*figure),
         Event::Noted { text, .. } => notes.push(text),
         _ => {}
     };
-    let whole = measure(&MemoryTable, &effort, &mut tell, &|| false).expect("a worker starts");
+    let whole = measure(&MemoryTable, &settings, &mut emit, &|| false).expect("a worker starts");
     assert!(whole, "{notes:?}");
     assert_eq!(figures.len(), MemoryTable.cells().iter().map(|what| what.figures().len()).sum::<usize>());
     for figure in &figures {

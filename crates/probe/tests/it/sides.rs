@@ -17,7 +17,7 @@ fn own() -> PathBuf {
     std::env::current_exe().expect("every Linux tells")
 }
 
-fn worker() -> Prober {
+fn prober() -> Prober {
     Prober::start(&own(), ProberKind::default()).expect("it was started once already")
 }
 
@@ -25,8 +25,8 @@ fn cells() -> Vec<AnyProbe> {
     [SwitchTable { runtimes: false }.cells(), IpcTable.cells()].concat()
 }
 
-fn name(what: &AnyProbe) -> String {
-    let named = &what.figures()[0];
+fn name(probe: &AnyProbe) -> String {
+    let named = &probe.figures()[0];
     format!("{}, {}", named.row, named.column)
 }
 
@@ -52,12 +52,12 @@ fn children(of: u32) -> Vec<u32> {
 }
 
 pub fn every_cell_is_measured_and_leaves_nobody() {
-    let mut worker = worker();
+    let mut prober = prober();
     let [process] = children(std::process::id())[..] else {
         panic!("this process has one child, the worker")
     };
     for what in cells() {
-        let block = worker.measure_block(&what, what.min_operations()).expect("the worker is well");
+        let block = prober.measure_block(&what, what.min_operations()).expect("the worker is well");
         let block = match block {
             Ok(block) => block,
             // Larger buffers may need a privilege.
@@ -75,8 +75,8 @@ pub fn every_cell_is_measured_and_leaves_nobody() {
 }
 
 pub fn handovers_on_one_processor_are_switches() {
-    let mut worker = worker();
-    let mut seen = 0;
+    let mut prober = prober();
+    let mut checked = 0;
     for what in cells() {
         let name = name(&what);
         let waits = ["pipe,", "eventfd,", "futex,", "socketpair,", "condition variable,"];
@@ -88,7 +88,7 @@ pub fn handovers_on_one_processor_are_switches() {
         let most = if name.starts_with("condition") { 3.0 } else { 1.5 };
         let mut each = Vec::new();
         let block = loop {
-            let block = worker
+            let block = prober
                 .measure_block(&what, 4000)
                 .expect("the worker is well")
                 .expect("it can be measured here");
@@ -103,9 +103,9 @@ pub fn handovers_on_one_processor_are_switches() {
             looks > 0 && apart == 0,
             "{name}: {apart} of {looks} looks found them on different processors"
         );
-        seen += 1;
+        checked += 1;
     }
-    assert_eq!(seen, 10);
+    assert_eq!(checked, 10);
 }
 
 pub fn who_is_killed_takes_its_other_side_along() {
@@ -115,12 +115,12 @@ pub fn who_is_killed_takes_its_other_side_along() {
             .find(|what| name(what).contains("processes") || name(what).contains("futex, one way"))
             .expect("it is there")
     }) {
-        let mut worker = worker();
+        let mut prober = prober();
         let [process] = children(std::process::id())[..] else {
             panic!("this process has one child, the worker")
         };
         let text = name(&what);
-        let measuring = std::thread::spawn(move || worker.measure_block(&what, LONG).is_err());
+        let measuring = std::thread::spawn(move || prober.measure_block(&what, LONG).is_err());
         let until = Instant::now() + Duration::from_secs(20);
         let other = loop {
             if let [other] = children(process)[..] {
@@ -138,27 +138,27 @@ pub fn who_is_killed_takes_its_other_side_along() {
     }
 }
 
-fn told(table: &dyn ProbeTable) -> (Vec<Figure>, Vec<String>) {
-    let effort = ProbeSettings { blocks: 3, block: Nanos::from_millis(2), seed: 1, program: own() };
+fn measured(table: &dyn ProbeTable) -> (Vec<Figure>, Vec<String>) {
+    let settings = ProbeSettings { blocks: 3, block_time: Nanos::from_millis(2), seed: 1, program: own() };
     let (mut figures, mut notes) = (Vec::new(), Vec::new());
-    let mut tell = |event| match event {
+    let mut emit = |event| match event {
         Event::Measured { figure } => figures.push(*figure),
         Event::Noted { text, .. } => notes.push(text),
         _ => {}
     };
-    assert!(measure(table, &effort, &mut tell, &|| false).expect("the worker is well"));
+    assert!(measure(table, &settings, &mut emit, &|| false).expect("the worker is well"));
     (figures, notes)
 }
 
 pub fn tables_are_told_and_explained() {
-    let (figures, notes) = told(&SwitchTable { runtimes: false });
+    let (figures, notes) = measured(&SwitchTable { runtimes: false });
     let places = figures.iter().filter(|figure| figure.row == "pipe, threads").count();
     assert_eq!(figures.len(), 13 * places + 7, "{figures:?}");
     assert!(notes.iter().any(|note| note.contains("A context switch")), "{notes:?}");
     for figure in figures.iter().filter(|figure| figure.row.contains(", threads")) {
         assert!(figure.argument.is_some(), "{figure:?}");
     }
-    let (figures, notes) = told(&IpcTable);
+    let (figures, notes) = measured(&IpcTable);
     let argued = figures.iter().filter(|figure| figure.argument.is_some()).count();
     assert!(argued == figures.len(), "{:?}", figures.iter().find(|figure| figure.argument.is_none()));
     assert!(notes.iter().any(|note| note.contains("cross")), "{notes:?}");
@@ -169,8 +169,8 @@ pub fn tables_are_told_and_explained() {
 }
 
 pub fn runtimes_are_measured_or_named() {
-    let effort = ProbeSettings { blocks: 3, block: Nanos::from_millis(5), seed: 1, program: own() };
-    let (figures, notes) = SwitchTable { runtimes: true }.extra(&effort, &|| false);
+    let settings = ProbeSettings { blocks: 3, block_time: Nanos::from_millis(5), seed: 1, program: own() };
+    let (figures, notes) = SwitchTable { runtimes: true }.extra(&settings, &|| false);
     for (row, name) in
         [("goroutines, channel", "Goroutines"), ("Java virtual", "Java"), ("Node, promises", "Node")]
     {
@@ -181,6 +181,6 @@ pub fn runtimes_are_measured_or_named() {
     for figure in &figures {
         assert!(figure.blocks.len() == 3 && figure.median > 1.0 && figure.operations > 0, "{figure:?}");
     }
-    let (figures, _) = SwitchTable { runtimes: true }.extra(&effort, &|| true);
+    let (figures, _) = SwitchTable { runtimes: true }.extra(&settings, &|| true);
     assert!(figures.is_empty(), "it was asked to stop");
 }

@@ -28,7 +28,7 @@ pub enum BlobKind {
         /// From here on the frame is complete.
         complete: u64,
         /// Ranges of the PC descriptors, scopes and metadata.
-        places: Range<u64>,
+        pc_descs: Range<u64>,
         scopes: u64,
         methods: u64,
     },
@@ -52,7 +52,7 @@ impl BlobKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
     /// Addresses, header included.
-    pub place: Range<u64>,
+    pub range: Range<u64>,
     /// Start of the instructions.
     pub code: u64,
     /// Frame size in bytes, return address included; 0: no frame, or of variable size.
@@ -65,26 +65,26 @@ pub struct Blob {
 impl Blob {
     /// The range of a method's tables that are contiguous; others are read separately.
     pub fn tables(&self) -> Option<Range<u64>> {
-        let BlobKind::Method { places, scopes, methods, .. } = &self.kind else { return None };
-        let near = |table: &u64| table.abs_diff(places.start) <= MOST_AT_ONCE;
-        let start = [*scopes, *methods].into_iter().filter(near).fold(places.start, u64::min);
+        let BlobKind::Method { pc_descs, scopes, methods, .. } = &self.kind else { return None };
+        let near = |table: &u64| table.abs_diff(pc_descs.start) <= MOST_AT_ONCE;
+        let start = [*scopes, *methods].into_iter().filter(near).fold(pc_descs.start, u64::min);
         // Scopes that follow take about as much room.
-        let behind = scopes.saturating_add(places.end.saturating_sub(places.start));
-        let end = if near(scopes) { places.end.max(behind) } else { places.end };
+        let behind = scopes.saturating_add(pc_descs.end.saturating_sub(pc_descs.start));
+        let end = if near(scopes) { pc_descs.end.max(behind) } else { pc_descs.end };
         Some(start..end).filter(|all| all.end.saturating_sub(all.start) <= 2 * MOST_AT_ONCE)
     }
 }
 
 impl Layout {
     /// Whether the VM may have code there.
-    pub fn has(&self, address: u64) -> bool {
-        self.heaps.iter().any(|heap| heap.place.contains(&address))
+    pub fn contains(&self, address: u64) -> bool {
+        self.heaps.iter().any(|heap| heap.range.contains(&address))
     }
 
     /// The blob at this address, if any.
     pub fn blob<M: ForeignMemory>(&self, memory: &M, address: u64) -> Option<Blob> {
-        let heap = self.heaps.iter().find(|heap| heap.place.contains(&address))?;
-        let block = begin(heap, memory, address)?;
+        let heap = self.heaps.iter().find(|heap| heap.range.contains(&address))?;
+        let block = block_start(heap, memory, address)?;
         let mut used = [0];
         memory.read(block.wrapping_add(self.block_used), &mut used)?;
         if used == [0] {
@@ -92,17 +92,17 @@ impl Layout {
         }
         let at = block.wrapping_add(self.block_bytes);
         let mut head = [0; HEAD_BYTES];
-        let blob = self.described(&ReadAhead::of(memory, at, &mut head), at, None)?;
-        blob.place.contains(&address).then_some(blob)
+        let blob = self.parse_blob(&ReadAhead::of(memory, at, &mut head), at, None)?;
+        blob.range.contains(&address).then_some(blob)
     }
 
     /// The blob described there, where `before` was earlier.
-    pub fn described<M: ForeignMemory>(&self, memory: &M, at: u64, before: Option<&Blob>) -> Option<Blob> {
+    pub fn parse_blob<M: ForeignMemory>(&self, memory: &M, at: u64, before: Option<&Blob>) -> Option<Blob> {
         let field = |offset: u64| at.wrapping_add(offset);
         let size =
             u64::try_from(memory.int(field(self.blob_size))?).ok().filter(|size| *size <= MOST_BYTES)?;
-        let place = at..at.checked_add(size)?;
-        let code = lies(memory, at, self.code, at)?;
+        let range = at..at.checked_add(size)?;
+        let code = locate(memory, at, self.code, at)?;
         let words = u64::try_from(memory.int(field(self.frame_size))?).unwrap_or(0);
         let name = memory.word(field(self.blob_name))?;
         let kind = match before.filter(|before| before.name == name).map(|before| &before.kind) {
@@ -112,19 +112,19 @@ impl Layout {
         };
         let kind = match kind {
             Some(kind) => kind,
-            None => self.compiled(memory, at, code)?,
+            None => self.parse_method(memory, at, code)?,
         };
-        Some(Blob { place, code, frame_bytes: words.saturating_mul(8).min(MOST_BYTES), name, kind })
+        Some(Blob { range, code, frame_bytes: words.saturating_mul(8).min(MOST_BYTES), name, kind })
     }
 
-    fn compiled<M: ForeignMemory>(&self, memory: &M, at: u64, code: u64) -> Option<BlobKind> {
+    fn parse_method<M: ForeignMemory>(&self, memory: &M, at: u64, code: u64) -> Option<BlobKind> {
         let field = |offset: u64| at.wrapping_add(offset);
         let complete = memory.short(field(self.frame_complete))?.cast_signed();
-        let base = match self.immutable {
+        let base = match self.immutable_data {
             Some(immutable) => memory.word(field(immutable))?,
             None => at,
         };
-        let place = |offset: u64| {
+        let resolve = |offset: u64| {
             let offset = u64::try_from(memory.int(field(offset))?).ok()?;
             Some(base.wrapping_add(offset))
         };
@@ -145,18 +145,23 @@ impl Layout {
                 DataLocation::Offset(of) => code.wrapping_add(u64::from(memory.short(field(of))?)),
             },
             complete: code.wrapping_add_signed(i64::from(complete)),
-            places: place(self.places)?..place(self.places.wrapping_add(4))?,
-            scopes: lies(memory, at, self.scopes, base)?,
+            pc_descs: resolve(self.pc_descs)?..resolve(self.pc_descs.wrapping_add(4))?,
+            scopes: locate(memory, at, self.scopes, base)?,
             methods,
         })
     }
 
     /// The methods running at an address of a compiled one, innermost first, each inlined into the next;
     /// none without a PC descriptor. A descriptor covers all addresses back to the previous one.
-    pub fn inlined<M: ForeignMemory>(&self, memory: &M, blob: &Blob, address: u64) -> Option<Vec<u64>> {
-        let BlobKind::Method { places, scopes, methods, .. } = &blob.kind else { return None };
-        let length = places.end.checked_sub(places.start).filter(|length| *length <= MOST_TABLE)?;
-        let table = memory.bytes(places.start, length as usize)?;
+    pub fn inlined_methods<M: ForeignMemory>(
+        &self,
+        memory: &M,
+        blob: &Blob,
+        address: u64,
+    ) -> Option<Vec<u64>> {
+        let BlobKind::Method { pc_descs, scopes, methods, .. } = &blob.kind else { return None };
+        let length = pc_descs.end.checked_sub(pc_descs.start).filter(|length| *length <= MOST_TABLE)?;
+        let table = memory.bytes(pc_descs.start, length as usize)?;
         let wanted = i32::try_from(address.checked_sub(blob.code)?).ok()?;
         // Four numbers: PC offset, scope, and two not needed here.
         let number =
@@ -180,13 +185,13 @@ impl Layout {
 }
 
 /// Start of the code that contains this address.
-fn begin<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<u64> {
-    let mut segment = (address - heap.place.start) >> heap.shift;
+fn block_start<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<u64> {
+    let mut segment = (address - heap.range.start) >> heap.shift;
     for _ in 0..MOST_STEPS {
         let mut back = [0];
         memory.read(heap.segments.checked_add(segment)?, &mut back)?;
         match back[0] {
-            0 => return Some(heap.place.start + (segment << heap.shift)),
+            0 => return Some(heap.range.start + (segment << heap.shift)),
             u8::MAX => return None,
             back => segment = segment.checked_sub(u64::from(back))?,
         }
@@ -194,7 +199,7 @@ fn begin<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<
     None
 }
 
-fn lies<M: ForeignMemory>(memory: &M, at: u64, what: DataLocation, base: u64) -> Option<u64> {
+fn locate<M: ForeignMemory>(memory: &M, at: u64, what: DataLocation, base: u64) -> Option<u64> {
     match what {
         DataLocation::Address(field) => memory.word(at.wrapping_add(field)),
         DataLocation::Offset(field) => {

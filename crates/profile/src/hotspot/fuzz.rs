@@ -3,7 +3,7 @@
 use super::layout::{CodeHeap, DataLocation, Layout, MethodListLocation};
 use super::threads::ThreadFields;
 use super::{HotSpot, StackPoint};
-use crate::elf::MACHINE_TABLE;
+use crate::elf::HOTSPOT_TABLE;
 use crate::memory::{ForeignMemory as _, RepeatingMemory};
 use crate::runtime::Runtime as _;
 use crate::runtime_names::RuntimeNames;
@@ -11,7 +11,7 @@ use crate::runtime_names::RuntimeNames;
 /// Terminates whatever is in memory, in the VM's tables and on the stack.
 pub fn machine(bytes: &[u8]) {
     let memory = RepeatingMemory(bytes);
-    let symbol = |name: &str, at| ([MACHINE_TABLE, name.as_bytes()].concat(), at);
+    let symbol = |name: &str, at| ([HOTSPOT_TABLE, name.as_bytes()].concat(), at);
     let named = [
         "Structs",
         "StructEntryArrayStride",
@@ -37,7 +37,7 @@ pub fn machine(bytes: &[u8]) {
     };
     let mut next = 15;
     let layout = Layout {
-        heaps: vec![CodeHeap { place: 0x1000..0x10_0000, segments: field(1), shift: 4 }],
+        heaps: vec![CodeHeap { range: 0x1000..0x10_0000, segments: field(1), shift: 4 }],
         block_bytes: 8,
         block_used: 4,
         blob_name: field(2),
@@ -47,9 +47,9 @@ pub fn machine(bytes: &[u8]) {
         code: lies(6),
         method: field(7),
         entry: lies(8),
-        places: field(9),
+        pc_descs: field(9),
         scopes: lies(10),
-        immutable: Some(field(11)).filter(|offset| *offset > 9),
+        immutable_data: Some(field(11)).filter(|offset| *offset > 9),
         metadata: match field(12) % 3 {
             0 => MethodListLocation::Offset(field(13)),
             1 => MethodListLocation::BehindData(field(13), field(14)),
@@ -67,7 +67,7 @@ pub fn machine(bytes: &[u8]) {
     let mut machine = HotSpot::with(memory, layout);
     let word = |number| RepeatingMemory(bytes).word(number).unwrap_or(0);
     let (mut made, mut frames) = (RuntimeNames::default(), Vec::new());
-    let _ = machine.left_by(7);
+    let _ = machine.last_java_frame(7);
     for instruction in [0x1000, 0x1000 + word(0) % 0xff000, 0x2345] {
         let mut at = StackPoint {
             instruction,

@@ -12,7 +12,7 @@ const MOST_HEAPS: u64 = 16;
 #[derive(Debug, Clone)]
 pub struct CodeHeap {
     /// All addresses, including unused ones.
-    pub place: std::ops::Range<u64>,
+    pub range: std::ops::Range<u64>,
     /// Segment map, a byte each: how far back the code starts; 0 at its start.
     pub segments: u64,
     /// log2 of the segment size in bytes.
@@ -58,10 +58,10 @@ pub struct Layout {
     /// The entry point; as an offset from the start of the code it has two bytes.
     pub entry: DataLocation,
     /// Two 4-byte offsets: start and end of the PC descriptors.
-    pub places: u64,
+    pub pc_descs: u64,
     pub scopes: DataLocation,
     /// Base of descriptors and scopes, if not the blob's own fields.
-    pub immutable: Option<u64>,
+    pub immutable_data: Option<u64>,
     pub metadata: MethodListLocation,
     pub const_method: u64,
     pub constants: u64,
@@ -106,66 +106,68 @@ impl Layout {
     /// tables are not as expected.
     pub fn of<M: ForeignMemory>(memory: &M, symbols: &[(Vec<u8>, u64)], bias: u64) -> Option<Self> {
         let tables = Tables::read(memory, symbols, bias)?;
-        let of = |kind: &str, field: &str| tables.offset(kind, field);
-        let compiled = |field: &str| of("nmethod", field).or_else(|| of("CompiledMethod", field));
-        let immutable = of("nmethod", "_immutable_data");
-        let relocated = of("CodeBlob", "_mutable_data").zip(of("CodeBlob", "_relocation_size"));
-        let metadata = match (relocated, immutable) {
+        let offset = |kind: &str, field: &str| tables.offset(kind, field);
+        let compiled = |field: &str| offset("nmethod", field).or_else(|| offset("CompiledMethod", field));
+        let immutable_data = offset("nmethod", "_immutable_data");
+        let relocated = offset("CodeBlob", "_mutable_data").zip(offset("CodeBlob", "_relocation_size"));
+        let metadata = match (relocated, immutable_data) {
             (Some((data, relocations)), _) => MethodListLocation::BehindRelocations(data, relocations),
             (None, Some(_)) => MethodListLocation::BehindData(
-                of("CodeBlob", "_data_offset")?,
-                of("nmethod", "_metadata_offset")?,
+                offset("CodeBlob", "_data_offset")?,
+                offset("nmethod", "_metadata_offset")?,
             ),
-            _ => MethodListLocation::Offset(of("nmethod", "_metadata_offset")?),
+            _ => MethodListLocation::Offset(offset("nmethod", "_metadata_offset")?),
         };
         let at_offset = |offset: Option<u64>, address: Option<u64>| {
             offset.map(DataLocation::Offset).or(address.map(DataLocation::Address))
         };
-        let version = tables.known("Abstract_VM_Version", "_vm_major_version");
+        let version = tables.static_address("Abstract_VM_Version", "_vm_major_version");
         let version = version.and_then(|address| memory.int(address)).unwrap_or(8);
-        let returns = tables.known("ContinuationEntry", "_return_pc").and_then(|at| memory.word(at));
+        let return_pc =
+            tables.static_address("ContinuationEntry", "_return_pc").and_then(|at| memory.word(at));
         Some(Self {
             heaps: heaps(&tables)?,
             block_bytes: tables.size("HeapBlock")?,
-            block_used: of("HeapBlock::Header", "_used")?,
-            blob_name: of("CodeBlob", "_name")?,
-            blob_size: of("CodeBlob", "_size")?,
-            frame_size: of("CodeBlob", "_frame_size")?,
-            frame_complete: of("CodeBlob", "_frame_complete_offset")?,
-            code: at_offset(of("CodeBlob", "_code_offset"), of("CodeBlob", "_code_begin"))?,
+            block_used: offset("HeapBlock::Header", "_used")?,
+            blob_name: offset("CodeBlob", "_name")?,
+            blob_size: offset("CodeBlob", "_size")?,
+            frame_size: offset("CodeBlob", "_frame_size")?,
+            frame_complete: offset("CodeBlob", "_frame_complete_offset")?,
+            code: at_offset(offset("CodeBlob", "_code_offset"), offset("CodeBlob", "_code_begin"))?,
             method: compiled("_method")?,
             entry: at_offset(compiled("_verified_entry_offset"), compiled("_verified_entry_point"))?,
-            places: compiled("_scopes_pcs_offset")?,
+            pc_descs: compiled("_scopes_pcs_offset")?,
             scopes: at_offset(compiled("_scopes_data_offset"), compiled("_scopes_data_begin"))?,
-            immutable,
+            immutable_data,
             metadata,
-            const_method: of("Method", "_constMethod")?,
-            constants: of("ConstMethod", "_constants")?,
-            name_index: of("ConstMethod", "_name_index")?,
-            code_size: of("ConstMethod", "_code_size")?,
-            flags: of("ConstMethod", "_flags").or_else(|| of("ConstMethod", "_flags._flags"))?,
+            const_method: offset("Method", "_constMethod")?,
+            constants: offset("ConstMethod", "_constants")?,
+            name_index: offset("ConstMethod", "_name_index")?,
+            code_size: offset("ConstMethod", "_code_size")?,
+            flags: offset("ConstMethod", "_flags").or_else(|| offset("ConstMethod", "_flags._flags"))?,
             const_method_bytes: tables.size("ConstMethod")?,
-            pool_holder: of("ConstantPool", "_pool_holder")?,
-            pool_source: of("ConstantPool", "_source_file_name_index"),
-            class_source: of("InstanceKlass", "_source_file_name_index"),
-            pool_length: of("ConstantPool", "_length")?,
+            pool_holder: offset("ConstantPool", "_pool_holder")?,
+            pool_source: offset("ConstantPool", "_source_file_name_index"),
+            class_source: offset("InstanceKlass", "_source_file_name_index"),
+            pool_length: offset("ConstantPool", "_length")?,
             pool_bytes: tables.size("ConstantPool")?,
-            class_name: of("Klass", "_name")?,
+            class_name: offset("Klass", "_name")?,
             // JDK 9 to 14 keep it in the upper half of a word.
-            symbol_length: of("Symbol", "_length")
-                .or_else(|| Some(of("Symbol", "_length_and_refcount")?.wrapping_add(2)))?,
-            symbol_body: of("Symbol", "_body")?,
+            symbol_length: offset("Symbol", "_length")
+                .or_else(|| Some(offset("Symbol", "_length_and_refcount")?.wrapping_add(2)))?,
+            symbol_body: offset("Symbol", "_body")?,
             unsigned_base: u32::from(version >= 20),
-            call_stub_return: memory.word(tables.known("StubRoutines", "_call_stub_return_address")?)?,
+            call_stub_return: memory
+                .word(tables.static_address("StubRoutines", "_call_stub_return_address")?)?,
             threads: ThreadFields::of(&tables),
-            continuation: returns.zip(tables.size("ContinuationEntry")),
+            continuation: return_pc.zip(tables.size("ContinuationEntry")),
         })
     }
 }
 
 fn heaps<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Vec<CodeHeap>> {
     let word = |address| tables.memory.word(address);
-    let list: Vec<u64> = match tables.known("CodeCache", "_heaps") {
+    let list: Vec<u64> = match tables.static_address("CodeCache", "_heaps") {
         Some(heaps) => {
             let list = word(heaps).filter(|list| *list != 0)?;
             let length = tables.offset("GrowableArrayBase", "_len");
@@ -175,7 +177,7 @@ fn heaps<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Vec<CodeHeap>> {
             (0..count).map(|number| word(first.wrapping_add(8 * number))).collect::<Option<_>>()?
         }
         // JDK 8 has one.
-        None => vec![word(tables.known("CodeCache", "_heap")?)?],
+        None => vec![word(tables.static_address("CodeCache", "_heap")?)?],
     };
     let (space, segments) = (tables.offset("CodeHeap", "_memory")?, tables.offset("CodeHeap", "_segmap")?);
     let shift = tables.offset("CodeHeap", "_log2_segment_size")?;
@@ -183,9 +185,9 @@ fn heaps<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Vec<CodeHeap>> {
     let high = tables.offset("VirtualSpace", "_high_boundary")?;
     let heaps = list.into_iter().map(|heap| {
         let bound = |part: u64, bound: u64| word(heap.wrapping_add(part).wrapping_add(bound));
-        let place = bound(space, low)?..bound(space, high)?;
+        let range = bound(space, low)?..bound(space, high)?;
         let shift = u32::try_from(tables.memory.int(heap.wrapping_add(shift))?).ok()?;
-        Some(CodeHeap { place, segments: bound(segments, low)?, shift }).filter(|_| shift < 32)
+        Some(CodeHeap { range, segments: bound(segments, low)?, shift }).filter(|_| shift < 32)
     });
     heaps.collect::<Option<Vec<_>>>().filter(|heaps| !heaps.is_empty())
 }

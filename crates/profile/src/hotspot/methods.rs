@@ -15,7 +15,7 @@ const HAS_LINES: u16 = 1;
 
 impl Layout {
     /// Reads the `Method` at this address; none if it is not one.
-    pub fn named<M: ForeignMemory>(&self, memory: &M, method: u64) -> Option<RuntimeFunction> {
+    pub fn read_method<M: ForeignMemory>(&self, memory: &M, method: u64) -> Option<RuntimeFunction> {
         let about = memory.word(method.checked_add(self.const_method)?)?;
         let field = |offset: u64| about.wrapping_add(offset);
         let pool = memory.word(field(self.constants))?;

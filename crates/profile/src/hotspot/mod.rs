@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 /// Minimum time for which cached blobs are trusted: code memory is reused. If rechecking them all takes
 /// long, this many times that duration.
 const KNOWN: Duration = Duration::from_secs(2);
-const TIMES: u32 = 1_000;
+const CACHE_RATIO: u32 = 1_000;
 /// Blobs rechecked in one read.
 const AT_ONCE: usize = 256;
 /// Maximum cached blobs and methods.
@@ -35,7 +35,7 @@ const MOST: usize = 50_000;
 /// Maximum bytes of cached tables.
 const MOST_TABLES: usize = 16 << 20;
 /// Bytes of instructions read before and after the next one.
-const AROUND: u64 = 32;
+const INSTRUCTION_BYTES: u64 = 32;
 /// Words of an interpreter frame, relative to its frame pointer: saved frame pointer, return address,
 /// sender's stack pointer, method; and how far below it the stack pointer is at least, and at most in
 /// bytes.
@@ -51,13 +51,13 @@ pub struct HotSpot<M> {
     memory: M,
     layout: Layout,
     /// When to recheck the cache.
-    due: Instant,
+    recheck_at: Instant,
     /// By start address.
     blobs: BTreeMap<u64, KnownBlob>,
     /// Bytes of cached tables.
     tables: usize,
     /// By return address: nearly all frames are these, again and again.
-    returns: HashMap<u64, ReturnSite>,
+    return_sites: HashMap<u64, ReturnSite>,
     /// Name numbers by `Method` address.
     methods: HashMap<u64, Option<u32>>,
     /// Thread structures by thread id, as of the first request for one.
@@ -93,10 +93,10 @@ impl<M: ForeignMemory> HotSpot<M> {
         Self {
             memory,
             layout,
-            due: Instant::now() + KNOWN,
+            recheck_at: Instant::now() + KNOWN,
             blobs: BTreeMap::new(),
             tables: 0,
-            returns: HashMap::new(),
+            return_sites: HashMap::new(),
             methods: HashMap::new(),
             threads: None,
         }
@@ -105,25 +105,25 @@ impl<M: ForeignMemory> HotSpot<M> {
     /// Begins a new stack.
     pub fn begin(&mut self) {
         let now = Instant::now();
-        if now >= self.due {
+        if now >= self.recheck_at {
             self.recheck();
-            self.due = now + KNOWN.max(now.elapsed() * TIMES);
+            self.recheck_at = now + KNOWN.max(now.elapsed() * CACHE_RATIO);
         }
     }
 
     /// Where a thread left the VM's code to wait below it; none if it runs such code, or has none on its
     /// stack.
-    pub fn left_by(&mut self, thread: u32) -> Option<StackPoint> {
+    pub fn last_java_frame(&mut self, thread: u32) -> Option<StackPoint> {
         let fields = self.layout.threads?;
         let threads = self.threads.get_or_insert_with(|| fields.threads(&self.memory));
-        fields.left(&self.memory, *threads.get(&thread)?)
+        fields.last_frame(&self.memory, *threads.get(&thread)?)
     }
 
     /// The blob at an address, cached.
-    fn known(&mut self, address: u64) -> Option<&mut KnownBlob> {
+    fn blob_at(&mut self, address: u64) -> Option<&mut KnownBlob> {
         let start = match within(&self.blobs, address) {
             Some(start) => start,
-            None => self.look(address)?,
+            None => self.read_blob(address)?,
         };
         self.blobs.get_mut(&start)
     }
@@ -137,9 +137,9 @@ impl<M: ForeignMemory> HotSpot<M> {
             let at_once = &rest[..rest.len().min(AT_ONCE)];
             let read = self.memory.pieces(at_once, &mut heads[..at_once.len() * HEAD_BYTES]);
             for (start, head) in at_once[..read].iter().zip(heads.as_chunks::<HEAD_BYTES>().0) {
-                let memory = ReadAhead::known(&self.memory, *start, head);
+                let memory = ReadAhead::with_piece(&self.memory, *start, head);
                 let is_same = |known: &KnownBlob| {
-                    self.layout.described(&memory, *start, Some(&known.blob)).as_ref() == Some(&*known.blob)
+                    self.layout.parse_blob(&memory, *start, Some(&known.blob)).as_ref() == Some(&*known.blob)
                 };
                 if !self.blobs.get(start).is_some_and(is_same) {
                     self.blobs.remove(start);
@@ -152,46 +152,47 @@ impl<M: ForeignMemory> HotSpot<M> {
             rest = &rest[at_once.len().min(read + 1)..];
         }
         if self.blobs.len() < before {
-            self.returns.retain(|address, _| within(&self.blobs, *address - 1).is_some());
+            self.return_sites.retain(|address, _| within(&self.blobs, *address - 1).is_some());
         }
     }
 
-    fn look(&mut self, address: u64) -> Option<u64> {
+    fn read_blob(&mut self, address: u64) -> Option<u64> {
         if self.blobs.len() + self.methods.len() >= MOST {
             self.blobs.clear();
             self.methods.clear();
-            self.returns.clear();
+            self.return_sites.clear();
         }
         let blob = self.layout.blob(&self.memory, address)?;
-        let start = blob.place.start;
+        let start = blob.range.start;
         let known = KnownBlob { blob: Arc::new(blob), frames: HashMap::new(), tables: None };
         self.blobs.insert(start, known);
         Some(start)
     }
 
     /// The frame at an address of a compiled method.
-    fn frame(&mut self, blob: &Blob, address: u64, method: u64, made: &mut RuntimeNames) -> Option<u32> {
-        let known = self.blobs.get(&blob.place.start).and_then(|known| known.frames.get(&address));
+    fn frame(&mut self, blob: &Blob, address: u64, method: u64, names: &mut RuntimeNames) -> Option<u32> {
+        let known = self.blobs.get(&blob.range.start).and_then(|known| known.frames.get(&address));
         if let Some(frame) = known {
             return *frame;
         }
-        let methods = self.inlined(blob, address).unwrap_or_else(|| vec![method]);
-        let methods: Vec<u32> = methods.into_iter().filter_map(|method| self.named(method, made)).collect();
-        let frame = made.frame(&methods);
-        if let Some(known) = self.blobs.get_mut(&blob.place.start) {
+        let methods = self.inlined_methods(blob, address).unwrap_or_else(|| vec![method]);
+        let methods: Vec<u32> =
+            methods.into_iter().filter_map(|method| self.function_number(method, names)).collect();
+        let frame = names.frame(&methods);
+        if let Some(known) = self.blobs.get_mut(&blob.range.start) {
             known.frames.insert(address, frame);
         }
         frame
     }
 
     /// The methods there, from tables that are read once.
-    fn inlined(&mut self, blob: &Blob, address: u64) -> Option<Vec<u64>> {
+    fn inlined_methods(&mut self, blob: &Blob, address: u64) -> Option<Vec<u64>> {
         if self.tables > MOST_TABLES {
             self.blobs.values_mut().for_each(|known| known.tables = None);
             self.tables = 0;
         }
         let Self { memory, layout, blobs, tables, .. } = self;
-        let known = blobs.get_mut(&blob.place.start)?;
+        let known = blobs.get_mut(&blob.range.start)?;
         if known.tables.is_none() {
             let place = blob.tables().unwrap_or(0..0);
             let bytes = memory.bytes(place.start, place.end.saturating_sub(place.start) as usize);
@@ -200,17 +201,17 @@ impl<M: ForeignMemory> HotSpot<M> {
             known.tables = Some((place.start, bytes));
         }
         let (from, bytes) = known.tables.as_ref()?;
-        layout.inlined(&ReadAhead::known(memory, *from, bytes), blob, address)
+        layout.inlined_methods(&ReadAhead::with_piece(memory, *from, bytes), blob, address)
     }
 
-    fn named(&mut self, method: u64, made: &mut RuntimeNames) -> Option<u32> {
+    fn function_number(&mut self, method: u64, names: &mut RuntimeNames) -> Option<u32> {
         let Self { memory, layout, methods, .. } = self;
-        let find = || made.number(layout.named(memory, method)?);
+        let find = || names.number(layout.read_method(memory, method)?);
         *methods.entry(method).or_insert_with(find)
     }
 
     /// Where the caller of a method is, given whether its frame is complete.
-    fn edge(&self, at: StackPoint, blob: &Blob, entry: u64, complete: u64) -> CallerLocation {
+    fn caller_location(&self, at: StackPoint, blob: &Blob, entry: u64, complete: u64) -> CallerLocation {
         let incomplete = at.instruction < complete;
         match at.innermost {
             false => CallerLocation::Framed,
@@ -225,10 +226,13 @@ impl<M: ForeignMemory> HotSpot<M> {
                 }
             }
             true => {
-                let from =
-                    at.instruction.saturating_sub(AROUND).max(if incomplete { entry } else { blob.code });
+                let from = at.instruction.saturating_sub(INSTRUCTION_BYTES).max(if incomplete {
+                    entry
+                } else {
+                    blob.code
+                });
                 let before = at.instruction.saturating_sub(from) as usize;
-                let Some(bytes) = self.memory.bytes(from, before + AROUND as usize) else {
+                let Some(bytes) = self.memory.bytes(from, before + INSTRUCTION_BYTES as usize) else {
                     return CallerLocation::Framed;
                 };
                 let (before, after) = bytes.split_at(before);
@@ -238,23 +242,23 @@ impl<M: ForeignMemory> HotSpot<M> {
         }
     }
 
-    fn interpreted(
+    fn step_interpreted(
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         let below = at.frame.checked_sub(at.stack);
         let has_frame = below.is_some_and(|below| (LEAST_FRAME..MOST_FRAME).contains(&below));
         let method = stack(at.frame.wrapping_add_signed(METHOD)).filter(|_| has_frame);
         // Without a frame it is between two methods.
-        let method = method.and_then(|method| self.named(method, made));
-        let Some(frame) = method.and_then(|method| made.frame(&[method])) else {
-            frames.extend(made.alone(stub("Interpreter")).map(Frame::Made));
+        let method = method.and_then(|method| self.function_number(method, names));
+        let Some(frame) = method.and_then(|method| names.frame(&[method])) else {
+            frames.extend(names.single_frame(stub("Interpreter")).map(Frame::Named));
             return None;
         };
-        frames.push(Frame::Made(frame));
+        frames.push(Frame::Named(frame));
         let sender = stack(at.frame.wrapping_add_signed(SENDER))?;
         Some(StackPoint {
             instruction: stack(at.frame.wrapping_add(RETURN))?,
@@ -268,7 +272,7 @@ impl<M: ForeignMemory> HotSpot<M> {
     }
 
     /// A runtime stub: with a frame of known size, with a frame pointer, or without a frame.
-    fn through_stub(
+    fn step_stub(
         &mut self,
         at: StackPoint,
         blob: &Blob,
@@ -276,16 +280,16 @@ impl<M: ForeignMemory> HotSpot<M> {
     ) -> Option<StackPoint> {
         let by_frame_pointer = |at: StackPoint| {
             let inside = at.frame >= at.stack && at.frame - at.stack < MOST_FRAME;
-            at.returned(at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
+            at.caller(at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
         };
         if at.innermost {
             // An address that leads back to other code is not a saved register.
-            let mut leads_back = |address: u64| self.has(address) && self.known(address).is_some();
+            let mut leads_back = |address: u64| self.has(address) && self.blob_at(address).is_some();
             if at.link != 0 && leads_back(at.link) {
                 return Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at });
             }
             if stack(at.stack).is_some_and(leads_back) {
-                return at.returned(at.stack, at.frame, stack);
+                return at.caller(at.stack, at.frame, stack);
             }
             return by_frame_pointer(at);
         }
@@ -299,61 +303,62 @@ impl<M: ForeignMemory> HotSpot<M> {
 
 impl<M: ForeignMemory> Runtime for HotSpot<M> {
     fn has(&self, address: u64) -> bool {
-        self.layout.has(address)
+        self.layout.contains(address)
     }
 
     fn step(
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
-        if let Some(known) = self.returns.get(&at.instruction).filter(|_| !at.innermost) {
-            frames.push(Frame::Made(known.frame));
+        if let Some(known) = self.return_sites.get(&at.instruction).filter(|_| !at.innermost) {
+            frames.push(Frame::Named(known.frame));
             return framed(at, known.frame_bytes, stack);
         }
         let within = at.within();
-        let Some(known) = self.known(within) else {
+        let Some(known) = self.blob_at(within) else {
             frames.push(Frame::Address(within));
             return None;
         };
         let blob = Arc::clone(&known.blob);
         match &blob.kind {
             BlobKind::Method { method, entry, complete, .. } => {
-                let edge = self.edge(at, &blob, *entry, *complete);
-                let frame = self.frame(&blob, at.instruction, *method, made);
-                frames.push(frame.map_or(Frame::Address(within), Frame::Made));
-                if let Some(frame) = frame.filter(|_| !at.innermost && self.returns.len() < MOST) {
-                    self.returns.insert(at.instruction, ReturnSite { frame, frame_bytes: blob.frame_bytes });
+                let edge = self.caller_location(at, &blob, *entry, *complete);
+                let frame = self.frame(&blob, at.instruction, *method, names);
+                frames.push(frame.map_or(Frame::Address(within), Frame::Named));
+                if let Some(frame) = frame.filter(|_| !at.innermost && self.return_sites.len() < MOST) {
+                    self.return_sites
+                        .insert(at.instruction, ReturnSite { frame, frame_bytes: blob.frame_bytes });
                 }
                 match edge {
                     CallerLocation::Framed => framed(at, blob.frame_bytes, stack),
                     CallerLocation::Frameless if at.link != 0 => {
                         Some(StackPoint { instruction: at.link, link: 0, innermost: false, ..at })
                     }
-                    CallerLocation::Frameless => at.returned(at.stack, at.frame, stack),
-                    CallerLocation::Pushed => at.returned(at.stack.wrapping_add(8), stack(at.stack)?, stack),
+                    CallerLocation::Frameless => at.caller(at.stack, at.frame, stack),
+                    CallerLocation::Pushed => at.caller(at.stack.wrapping_add(8), stack(at.stack)?, stack),
                 }
             }
-            BlobKind::Interpreter => self.interpreted(at, stack, made, frames),
+            BlobKind::Interpreter => self.step_interpreted(at, stack, names, frames),
             BlobKind::Stub(name) => {
                 if at.innermost {
-                    frames.extend(made.alone(stub(name)).map(Frame::Made));
+                    frames.extend(names.single_frame(stub(name)).map(Frame::Named));
                 }
                 // A virtual thread that has waited: its callers stay in the heap until it returns to them.
                 if !at.innermost && name.to_ascii_lowercase().contains("continuation") {
-                    frames.extend(made.alone(stub("[callers in the heap]")).map(Frame::Made));
+                    frames.extend(names.single_frame(stub("[callers in the heap]")).map(Frame::Named));
                     // Until JDK 23 the tables do not locate the carrier's continuation, but the frame leads
                     // there.
                     let Some((instruction, bytes)) = self.layout.continuation else {
-                        let next = self.through_stub(at, &blob, stack);
+                        let next = self.step_stub(at, &blob, stack);
                         return next.map(|next| StackPoint { whole: false, ..next });
                     };
                     let frame = stack(at.stack.wrapping_add(bytes))?;
                     return Some(StackPoint { instruction, frame, whole: false, ..at });
                 }
-                self.through_stub(at, &blob, stack)
+                self.step_stub(at, &blob, stack)
             }
         }
     }
@@ -362,14 +367,14 @@ impl<M: ForeignMemory> Runtime for HotSpot<M> {
 /// Start of the blob that contains an address.
 fn within(blobs: &BTreeMap<u64, KnownBlob>, address: u64) -> Option<u64> {
     let (start, known) = blobs.range(..=address).next_back()?;
-    known.blob.place.contains(&address).then_some(*start)
+    known.blob.range.contains(&address).then_some(*start)
 }
 
 /// From a frame of this size to its caller: the return address is at its end, preceded by the saved frame
 /// pointer.
 fn framed(at: StackPoint, bytes: u64, stack: &dyn Fn(u64) -> Option<u64>) -> Option<StackPoint> {
     let end = at.stack.checked_add(bytes).filter(|_| bytes >= 16)?;
-    at.returned(end - 8, stack(end - 16)?, stack)
+    at.caller(end - 8, stack(end - 16)?, stack)
 }
 
 /// A function that is not a method.

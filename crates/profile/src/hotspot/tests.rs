@@ -30,7 +30,7 @@ impl ForeignMemory for MutableMemory {
 fn machine() -> (MutableMemory, HotSpot<MutableMemory>) {
     let memory = MutableMemory(Rc::new(RefCell::new(vec![0; 0x4000])));
     let layout = Layout {
-        heaps: vec![CodeHeap { place: 0x1000..0x3000, segments: 0x3000, shift: 12 }],
+        heaps: vec![CodeHeap { range: 0x1000..0x3000, segments: 0x3000, shift: 12 }],
         block_bytes: 8,
         block_used: 4,
         frame_size: 4,
@@ -52,7 +52,7 @@ fn runs(machine: &mut HotSpot<MutableMemory>, instruction: u64) -> Option<String
     let at = StackPoint { instruction, stack: 0, frame: 0, link: 0, innermost: true, whole: true };
     let (mut made, mut frames) = (RuntimeNames::default(), Vec::new());
     machine.step(at, &|_| None, &mut made, &mut frames);
-    let [Frame::Made(frame)] = frames[..] else { return None };
+    let [Frame::Named(frame)] = frames[..] else { return None };
     made.functions(frame).next().map(|function| function.name.clone())
 }
 
@@ -66,10 +66,10 @@ fn what_is_other_code_by_now_is_forgotten() {
     memory.write(0x1000 + 24, &0x3300_u64.to_ne_bytes());
     machine.begin();
     assert_eq!(both(&mut machine), names("first", "second"), "it was looked at just now");
-    machine.due = Instant::now();
+    machine.recheck_at = Instant::now();
     machine.begin();
     assert_eq!(both(&mut machine), names("third", "second"));
-    assert!(machine.due > Instant::now(), "the next time is later");
+    assert!(machine.recheck_at > Instant::now(), "the next time is later");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn what_cannot_be_read_any_more_is_forgotten_too() {
     assert_eq!(runs(&mut machine, 0x1100).as_deref(), Some("first"));
     assert_eq!(runs(&mut machine, 0x2100).as_deref(), Some("second"));
     memory.0.borrow_mut().truncate(0x1800);
-    machine.due = Instant::now();
+    machine.recheck_at = Instant::now();
     machine.begin();
     assert_eq!(runs(&mut machine, 0x1100).as_deref(), Some("first"));
     assert_eq!(runs(&mut machine, 0x2100), None);

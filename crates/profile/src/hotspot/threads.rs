@@ -13,8 +13,8 @@ const MOST_THREADS: u64 = 20_000;
 pub struct ThreadFields {
     list: ThreadList,
     /// Of a thread: its OS thread structure, and in that the thread id.
-    system: u64,
-    number: u64,
+    os_thread: u64,
+    thread_id: u64,
     /// Of a thread: last stack pointer, frame pointer, and instruction pointer.
     stack: u64,
     frame: u64,
@@ -25,7 +25,7 @@ pub struct ThreadFields {
 #[derive(Debug, Clone, Copy)]
 enum ThreadList {
     /// Address of the list pointer; offsets of the length and of the array of threads.
-    Listed(u64, u64, u64),
+    Array(u64, u64, u64),
     /// Address of the first thread; offset of the next (until JDK 11).
     Linked(u64, u64),
 }
@@ -34,25 +34,25 @@ impl ThreadFields {
     /// From the VM's tables; none if they lack a field.
     pub fn of<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Self> {
         let listed = || {
-            let list = tables.known("ThreadsSMRSupport", "_java_thread_list")?;
+            let list = tables.static_address("ThreadsSMRSupport", "_java_thread_list")?;
             let (length, threads) =
                 (tables.offset("ThreadsList", "_length")?, tables.offset("ThreadsList", "_threads")?);
-            Some(ThreadList::Listed(list, length, threads))
+            Some(ThreadList::Array(list, length, threads))
         };
         let linked = || {
             Some(ThreadList::Linked(
-                tables.known("Threads", "_thread_list")?,
+                tables.static_address("Threads", "_thread_list")?,
                 tables.offset("JavaThread", "_next")?,
             ))
         };
-        let system =
+        let os_thread =
             tables.offset("JavaThread", "_osthread").or_else(|| tables.offset("Thread", "_osthread"));
         let anchor = tables.offset("JavaThread", "_anchor")?;
         let noted = |field: &str| Some(anchor.wrapping_add(tables.offset("JavaFrameAnchor", field)?));
         Some(Self {
             list: listed().or_else(linked)?,
-            system: system?,
-            number: tables.offset("OSThread", "_thread_id")?,
+            os_thread: os_thread?,
+            thread_id: tables.offset("OSThread", "_thread_id")?,
             stack: noted("_last_Java_sp")?,
             frame: noted("_last_Java_fp")?,
             instruction: noted("_last_Java_pc")?,
@@ -60,7 +60,7 @@ impl ThreadFields {
     }
 
     /// Where the thread described there left the VM's code.
-    pub fn left<M: ForeignMemory>(&self, memory: &M, at: u64) -> Option<StackPoint> {
+    pub fn last_frame<M: ForeignMemory>(&self, memory: &M, at: u64) -> Option<StackPoint> {
         let noted = |offset: u64| memory.word(at.wrapping_add(offset));
         let stack = noted(self.stack).filter(|stack| *stack != 0)?;
         // If not recorded, it is where the call pushed it.
@@ -81,8 +81,8 @@ impl ThreadFields {
     /// Thread structures by thread id.
     pub fn threads<M: ForeignMemory>(&self, memory: &M) -> HashMap<u32, u64> {
         let numbered = |at: u64| {
-            let system = memory.word(at.wrapping_add(self.system))?;
-            let number = memory.int(system.wrapping_add(self.number))?;
+            let os_thread = memory.word(at.wrapping_add(self.os_thread))?;
+            let number = memory.int(os_thread.wrapping_add(self.thread_id))?;
             Some((u32::try_from(number).ok()?, at))
         };
         self.all(memory).filter_map(numbered).collect()
@@ -91,7 +91,7 @@ impl ThreadFields {
     fn all<'m, M: ForeignMemory>(&self, memory: &'m M) -> Box<dyn Iterator<Item = u64> + 'm> {
         let there = |at: &u64| *at != 0;
         match self.list {
-            ThreadList::Listed(list, length, threads) => {
+            ThreadList::Array(list, length, threads) => {
                 let list = memory.word(list).filter(there);
                 let length = list.and_then(|list| memory.int(list.wrapping_add(length)));
                 let count =
@@ -113,10 +113,10 @@ impl ThreadFields {
     /// Arbitrary fields, with either kind of list.
     pub fn any(mut field: impl FnMut() -> u64) -> Self {
         let list = match field() % 2 {
-            0 => ThreadList::Listed(field(), field(), field()),
+            0 => ThreadList::Array(field(), field(), field()),
             _ => ThreadList::Linked(field(), field()),
         };
-        let (system, number, stack, frame, instruction) = (field(), field(), field(), field(), field());
-        Self { list, system, number, stack, frame, instruction }
+        let (os_thread, thread_id, stack, frame, instruction) = (field(), field(), field(), field(), field());
+        Self { list, os_thread, thread_id, stack, frame, instruction }
     }
 }

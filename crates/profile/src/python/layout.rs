@@ -12,23 +12,23 @@ pub struct Layout {
     /// Runtime: first interpreter.
     pub interpreters: u64,
     /// Interpreter: the next,
-    pub another: u64,
+    pub next_interpreter: u64,
     /// and its threads.
     pub threads: u64,
     /// Thread: the next,
-    pub next: u64,
+    pub next_thread: u64,
     /// its id,
-    pub thread: u64,
+    pub thread_id: u64,
     /// whether that is the OS thread id; otherwise the C library's `pthread_t`;
-    pub by_system: bool,
+    pub uses_native_id: bool,
     /// its current frame,
     pub frame: u64,
     /// and the frame's offset in what `frame` points to, if that is an indirection.
-    pub through: Option<u64>,
+    pub frame_indirection: Option<u64>,
     /// Frame: its code,
     pub code: u64,
     /// its caller,
-    pub back: u64,
+    pub previous_frame: u64,
     /// and its owner, a byte.
     pub owner: Option<u64>,
     /// Code: its file,
@@ -43,17 +43,17 @@ pub struct Layout {
 }
 
 /// 3.8 to 3.10.
-const OLD: Layout = Layout {
+const PYTHON_3_8: Layout = Layout {
     interpreters: 32,
-    another: 0,
+    next_interpreter: 0,
     threads: 8,
-    next: 8,
-    thread: 176,
-    by_system: false,
+    next_thread: 8,
+    thread_id: 176,
+    uses_native_id: false,
     frame: 24,
-    through: None,
+    frame_indirection: None,
     code: 32,
-    back: 24,
+    previous_frame: 24,
     owner: None,
     file: 104,
     name: 112,
@@ -63,32 +63,32 @@ const OLD: Layout = Layout {
 };
 
 /// 3.11.
-const ELEVEN: Layout = Layout {
+const PYTHON_3_11: Layout = Layout {
     interpreters: 40,
     threads: 16,
-    thread: 160,
-    by_system: true,
+    thread_id: 160,
+    uses_native_id: true,
     frame: 56,
-    through: Some(8),
-    back: 48,
+    frame_indirection: Some(8),
+    previous_frame: 48,
     file: 112,
     name: 128,
     line: 72,
-    ..OLD
+    ..PYTHON_3_8
 };
 
 /// 3.12.
-const TWELVE: Layout = Layout {
+const PYTHON_3_12: Layout = Layout {
     threads: 72,
-    thread: 144,
-    through: Some(0),
+    thread_id: 144,
+    frame_indirection: Some(0),
     code: 0,
-    back: 8,
+    previous_frame: 8,
     owner: Some(70),
     line: 68,
     ascii: 40,
     wide: 56,
-    ..ELEVEN
+    ..PYTHON_3_11
 };
 
 impl Layout {
@@ -98,9 +98,9 @@ impl Layout {
         memory.read(runtime, &mut cookie)?;
         match minor {
             _ if cookie == COOKIE => Self::described(memory, runtime),
-            Some(8..=10) => Some(OLD),
-            Some(11) => Some(ELEVEN),
-            Some(12) => Some(TWELVE),
+            Some(8..=10) => Some(PYTHON_3_8),
+            Some(11) => Some(PYTHON_3_11),
+            Some(12) => Some(PYTHON_3_12),
             _ => None,
         }
     }
@@ -116,19 +116,19 @@ impl Layout {
         }
         Some(Self {
             interpreters: word(4)?,
-            another: word(7)?,
+            next_interpreter: word(7)?,
             threads: word(8)?,
-            next: word(20)?,
+            next_thread: word(20)?,
             frame: word(22)?,
-            through: None,
-            thread: word(24)?,
-            back: word(28)?,
+            frame_indirection: None,
+            thread_id: word(24)?,
+            previous_frame: word(28)?,
             code: word(29)?,
             owner: Some(word(32)?),
             file: word(34)?,
             name: word(36)?,
             line: word(38)?,
-            ..TWELVE
+            ..PYTHON_3_12
         })
     }
 }

@@ -25,7 +25,7 @@ const MOST_CODES: usize = 50_000;
 /// Longer strings are not names.
 const LONGEST: u64 = 1_000;
 /// Owner of a frame that stands for a call from C (`FRAME_OWNED_BY_CSTACK`).
-const OF_C: u8 = 3;
+const OWNED_BY_C: u8 = 3;
 /// Offset of the TID in `pthread_t`: glibc on x86-64 and on aarch64, musl.
 const NUMBERS: [u64; 3] = [720, 208, 48];
 
@@ -55,7 +55,7 @@ struct KnownCode {
     number: u32,
     since: Instant,
     /// Addresses of its file and name strings.
-    texts: [u64; 2],
+    strings: [u64; 2],
 }
 
 impl<M: ForeignMemory> Interpreter<M> {
@@ -97,7 +97,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         let mut frames = Vec::new();
         let Some(state) = self.state(thread) else { return (frames, false) };
         let mut next = self.memory.word(state.wrapping_add(self.layout.frame));
-        if let Some(through) = self.layout.through {
+        if let Some(through) = self.layout.frame_indirection {
             next = next.and_then(|place| self.memory.word(place.wrapping_add(through)));
         }
         for _ in 0..MOST_FRAMES {
@@ -108,12 +108,12 @@ impl<M: ForeignMemory> Interpreter<M> {
             let field = |offset: u64| at.wrapping_add(offset);
             let mut owner = [0];
             let read = self.layout.owner.and_then(|offset| self.memory.read(field(offset), &mut owner));
-            if read.is_none() || owner != [OF_C] {
+            if read.is_none() || owner != [OWNED_BY_C] {
                 let code = self.memory.word(field(self.layout.code));
                 let Some(number) = code.and_then(|code| self.frame_of(code, names)) else { break };
-                frames.push(Frame::Made(number));
+                frames.push(Frame::Named(number));
             }
-            next = self.memory.word(field(self.layout.back));
+            next = self.memory.word(field(self.layout.previous_frame));
         }
         (frames, false)
     }
@@ -121,7 +121,7 @@ impl<M: ForeignMemory> Interpreter<M> {
     /// The address of a thread's state.
     fn state(&mut self, thread: u32) -> Option<u64> {
         match self.threads.get(&thread) {
-            Some((Some(state), _)) if self.is_of(*state, thread) => return Some(*state),
+            Some((Some(state), _)) if self.belongs_to(*state, thread) => return Some(*state),
             Some((None, since)) if since.elapsed() < KNOWN => return None,
             _ => {}
         }
@@ -141,20 +141,20 @@ impl<M: ForeignMemory> Interpreter<M> {
             let mut state = word(interpreter?.wrapping_add(self.layout.threads));
             while let Some(at) = state.filter(|_| left > 0) {
                 left -= 1;
-                if self.is_of(at, thread) {
+                if self.belongs_to(at, thread) {
                     return Some(at);
                 }
-                state = word(at.wrapping_add(self.layout.next));
+                state = word(at.wrapping_add(self.layout.next_thread));
             }
-            interpreter = word(interpreter?.wrapping_add(self.layout.another));
+            interpreter = word(interpreter?.wrapping_add(self.layout.next_interpreter));
         }
         None
     }
 
     /// Whether this is the thread's state.
-    fn is_of(&self, state: u64, thread: u32) -> bool {
-        let Some(number) = self.memory.word(state.wrapping_add(self.layout.thread)) else { return false };
-        if self.layout.by_system {
+    fn belongs_to(&self, state: u64, thread: u32) -> bool {
+        let Some(number) = self.memory.word(state.wrapping_add(self.layout.thread_id)) else { return false };
+        if self.layout.uses_native_id {
             return number == u64::from(thread);
         }
         let noted = |offset: &u64| self.memory.int(number.wrapping_add(*offset));
@@ -167,20 +167,21 @@ impl<M: ForeignMemory> Interpreter<M> {
             return Some(known.number);
         }
         let field = |offset: u64| code.wrapping_add(offset);
-        let texts = [self.memory.word(field(self.layout.file))?, self.memory.word(field(self.layout.name))?];
-        let known = self.codes.get(&code).filter(|known| known.texts == texts);
+        let strings =
+            [self.memory.word(field(self.layout.file))?, self.memory.word(field(self.layout.name))?];
+        let known = self.codes.get(&code).filter(|known| known.strings == strings);
         let number = match known {
             Some(known) => known.number,
             None => {
-                let (file, name) = (self.text(texts[0])?, self.text(texts[1])?);
+                let (file, name) = (self.text(strings[0])?, self.text(strings[1])?);
                 let line = self.memory.int(field(self.layout.line)).and_then(|line| u32::try_from(line).ok());
-                names.alone(function(&file, &name, line))?
+                names.single_frame(function(&file, &name, line))?
             }
         };
         if self.codes.len() >= MOST_CODES {
             self.codes.clear();
         }
-        self.codes.insert(code, KnownCode { number, since: Instant::now(), texts });
+        self.codes.insert(code, KnownCode { number, since: Instant::now(), strings });
         Some(number)
     }
 

@@ -12,7 +12,7 @@ const OPERATION: [&[u8]; 3] = [b"Handler", b"_Baseline", b"_Baseline_Compact"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum V8Code {
     /// Generated at run time: JavaScript, WebAssembly or a regular expression.
-    Made,
+    Generated,
     /// A builtin that runs interpreted or baseline-compiled JavaScript.
     Interpreter,
     /// Any other builtin.
@@ -22,7 +22,7 @@ pub enum V8Code {
 /// The addresses of a program's builtins, as its file states them.
 #[derive(Debug, Clone, Default)]
 pub struct Builtins {
-    all: Range<u64>,
+    range: Range<u64>,
     /// Sorted.
     interpreter: Vec<Range<u64>>,
 }
@@ -32,8 +32,8 @@ impl Builtins {
         let mut builtins = Self::default();
         for (at, size, name) in symbols.beginning_with(BUILTIN) {
             let Some(end) = at.checked_add(size) else { continue };
-            let start = if builtins.all.is_empty() { at } else { builtins.all.start };
-            builtins.all = start..builtins.all.end.max(end);
+            let start = if builtins.range.is_empty() { at } else { builtins.range.start };
+            builtins.range = start..builtins.range.end.max(end);
             let is_operation = OPERATION.iter().any(|end| name.ends_with(end));
             if is_operation || INTERPRETER.iter().any(|start| name.starts_with(start)) {
                 builtins.interpreter.push(at..end);
@@ -44,7 +44,7 @@ impl Builtins {
 
     /// The kind of code at an address.
     pub fn code(&self, address: u64) -> Option<V8Code> {
-        if !self.all.contains(&address) {
+        if !self.range.contains(&address) {
             return None;
         }
         let after = self.interpreter.partition_point(|place| place.start <= address);

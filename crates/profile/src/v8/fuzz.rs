@@ -18,9 +18,9 @@ pub fn heap(bytes: &[u8]) {
     let kind = |number| (word(number) % 4) as u16;
     let field = |number| word(number) % 6 * 8;
     let strings = StringLayout {
-        none: 3,
-        kept: 3,
-        pair: kind(0),
+        first_non_string: 3,
+        representation_mask: 3,
+        cons: kind(0),
         external: kind(1),
         slice: kind(2),
         thin: kind(3),
@@ -36,7 +36,7 @@ pub fn heap(bytes: &[u8]) {
     };
     let layout = Layout {
         function: -16,
-        kind: -8,
+        frame_type: -8,
         wasm: Some(word(5) % 4),
         regexp: None,
         shared: field(6),
@@ -50,14 +50,14 @@ pub fn heap(bytes: &[u8]) {
         script_name: field(14),
         source: field(15),
         scope_head: 3 + word(16) % 4,
-        has_place: word(17) % 2 == 0,
+        has_position: word(17) % 2 == 0,
         strings,
     };
     let mut v8 = V8::with(RepeatingMemory(bytes), layout);
     let code = |address: u64| match address % 4 {
         0 => Some(V8Code::Interpreter),
         1 => Some(V8Code::Builtin),
-        _ => Some(V8Code::Made),
+        _ => Some(V8Code::Generated),
     };
     let mut running = V8Runtime { v8: &mut v8, code: &code };
     let (mut made, mut frames) = (RuntimeNames::default(), Vec::new());
@@ -71,7 +71,9 @@ pub fn heap(bytes: &[u8]) {
     }
     running.end(&mut made, &mut frames);
     assert!(frames.len() <= 2 * (STEPS + 1));
-    assert!(frames.iter().all(|frame| !matches!(frame, Frame::Made(of) if made.functions(*of).count() != 1)));
+    assert!(
+        frames.iter().all(|frame| !matches!(frame, Frame::Named(of) if made.functions(*of).count() != 1))
+    );
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const MOST_LISTED: u64 = 75;
 const MOST_VARIABLES: u64 = 100_000;
 /// Scope flags: class information present; function name present, in one of three ways, and an inferred
 /// name (what the function was assigned to).
-const NOTES_CLASS: u64 = 1 << 10;
+const HAS_CLASS: u64 = 1 << 10;
 const HAS_NAME: u64 = 3 << 12;
 const HAS_INFERRED: u64 = 1 << 14;
 
@@ -36,7 +36,7 @@ pub struct FlatString {
 
 enum HeapString {
     Flat(FlatString),
-    Pair(u64, u64),
+    Cons(u64, u64),
 }
 
 /// A function's name, or what it was assigned to, and its position in the script.
@@ -44,7 +44,7 @@ enum HeapString {
 pub struct FunctionNames {
     pub name: Option<String>,
     pub inferred: Option<String>,
-    pub place: Option<u64>,
+    pub position: Option<u64>,
 }
 
 /// Whether a word is a pointer.
@@ -80,7 +80,7 @@ impl<M: ForeignMemory> Heap<M> {
         for _ in 0..MOST_PIECES {
             let Some(next) = rest.pop() else { break };
             match self.string(next, DEEPEST)? {
-                HeapString::Pair(first, second) => rest.extend([second, first]),
+                HeapString::Cons(first, second) => rest.extend([second, first]),
                 HeapString::Flat(flat) if flat.length + units.len() as u64 <= LONGEST => {
                     units.extend(self.units(flat)?);
                 }
@@ -94,7 +94,7 @@ impl<M: ForeignMemory> Heap<M> {
     pub fn flat(&self, object: u64) -> Option<FlatString> {
         match self.string(object, DEEPEST)? {
             HeapString::Flat(flat) => Some(flat),
-            HeapString::Pair(..) => None,
+            HeapString::Cons(..) => None,
         }
     }
 
@@ -110,30 +110,30 @@ impl<M: ForeignMemory> Heap<M> {
     fn string(&self, mut object: u64, depth: usize) -> Option<HeapString> {
         let strings = self.layout.strings;
         for _ in 0..depth {
-            let kind = self.kind(object).filter(|kind| *kind < strings.none)?;
+            let kind = self.kind(object).filter(|kind| *kind < strings.first_non_string)?;
             let length = self.memory.int((object - 1).wrapping_add(strings.length))?;
             let length = u64::try_from(length).ok()?;
-            let is_wide = kind & strings.width != strings.narrow;
-            let kept = kind & strings.kept;
-            if kept == strings.thin {
+            let is_wide = kind & strings.encoding_mask != strings.one_byte;
+            let representation = kind & strings.representation_mask;
+            if representation == strings.thin {
                 object = self.field(object, strings.actual)?;
-            } else if kept == strings.pair {
+            } else if representation == strings.cons {
                 let (first, second) =
                     (self.field(object, strings.first)?, self.field(object, strings.second)?);
                 // A flattened cons string has an empty second half.
                 let is_done = self.memory.int((second.checked_sub(1)?).wrapping_add(strings.length))? == 0;
                 if !is_done {
-                    return Some(HeapString::Pair(first, second));
+                    return Some(HeapString::Cons(first, second));
                 }
                 object = first;
-            } else if kept == strings.slice {
+            } else if representation == strings.slice {
                 let whole = self.field(object, strings.parent)?;
                 let HeapString::Flat(whole) = self.string(whole, depth - 1)? else { return None };
                 let from = number(self.field(object, strings.offset)?)?;
                 let at = whole.at.wrapping_add(from << u32::from(whole.is_wide));
                 return Some(HeapString::Flat(FlatString { at, length, ..whole }));
             } else {
-                let at = match kept == strings.external {
+                let at = match representation == strings.external {
                     // An external string stores the address of its characters after its owner.
                     true => self.field(object, strings.resource + 8)?,
                     false => (object - 1).wrapping_add(strings.characters),
@@ -154,7 +154,7 @@ impl<M: ForeignMemory> Heap<M> {
         let flags = entry(0).map(|flags| if flags << 32 == 0 { flags >> 32 } else { flags })?;
         let variables = number(entry(2)?).filter(|variables| *variables < MOST_VARIABLES)?;
         let names = if variables < MOST_LISTED { variables } else { 1 };
-        let mut next = self.layout.scope_head + names + variables + u64::from(flags & NOTES_CLASS != 0);
+        let mut next = self.layout.scope_head + names + variables + u64::from(flags & HAS_CLASS != 0);
         let text = |index: u64| self.text(entry(index)?).filter(|name| !name.is_empty());
         let mut called = FunctionNames::default();
         if flags & HAS_NAME != 0 {
@@ -165,8 +165,8 @@ impl<M: ForeignMemory> Heap<M> {
             called.inferred = text(next);
             next += 1;
         }
-        let place = if self.layout.has_place { 3 } else { next };
-        called.place = entry(place).and_then(number);
+        let place = if self.layout.has_position { 3 } else { next };
+        called.position = entry(place).and_then(number);
         Some(called)
     }
 }

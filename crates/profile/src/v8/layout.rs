@@ -4,7 +4,7 @@
 pub const METADATA: &[u8] = b"v8dbg_";
 
 /// Scope fields before the variable names, if these include the function's position.
-const WITH_PLACE: i64 = 5;
+const POSITION_FIELDS: i64 = 5;
 
 /// Field offsets in bytes, and the meaning of constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,7 +12,7 @@ pub struct Layout {
     /// From a frame pointer: the function,
     pub function: i64,
     /// and, in the slot of a function's context, the frame type of other frames.
-    pub kind: i64,
+    pub frame_type: i64,
     /// Types of such frames: WebAssembly and regular expressions, which some versions lack.
     pub wasm: Option<u64>,
     pub regexp: Option<u64>,
@@ -36,7 +36,7 @@ pub struct Layout {
     /// Scope fields before the variable names,
     pub scope_head: u64,
     /// and whether the function's position is among them.
-    pub has_place: bool,
+    pub has_position: bool,
     pub strings: StringLayout,
 }
 
@@ -44,16 +44,16 @@ pub struct Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StringLayout {
     /// Instance types from here on are not strings.
-    pub none: u16,
+    pub first_non_string: u16,
     /// Parts of an instance type: representation,
-    pub kept: u16,
-    pub pair: u16,
+    pub representation_mask: u16,
+    pub cons: u16,
     pub external: u16,
     pub slice: u16,
     pub thin: u16,
     /// and whether characters have one byte.
-    pub width: u16,
-    pub narrow: u16,
+    pub encoding_mask: u16,
+    pub one_byte: u16,
     /// Field offsets.
     pub length: u64,
     pub characters: u64,
@@ -89,7 +89,7 @@ impl Layout {
         is_plain.then_some(())?;
         Some(Self {
             function: find("off_fp_function")?,
-            kind: find("off_fp_context_or_frame_type")?,
+            frame_type: find("off_fp_context_or_frame_type")?,
             wasm: kind("frametype_WasmFrame"),
             regexp: kind("frametype_IrregexpFrame"),
             shared: field("JSFunction", "shared")?,
@@ -103,16 +103,16 @@ impl Layout {
             script_name: field("Script", "name")?,
             source: field("Script", "source")?,
             scope_head: u64::try_from(scope_head).ok()?,
-            has_place: scope_head >= WITH_PLACE,
+            has_position: scope_head >= POSITION_FIELDS,
             strings: StringLayout {
-                none: bits("FirstNonstringType")?,
-                kept: bits("StringRepresentationMask")?,
-                pair: bits("ConsStringTag")?,
+                first_non_string: bits("FirstNonstringType")?,
+                representation_mask: bits("StringRepresentationMask")?,
+                cons: bits("ConsStringTag")?,
                 external: bits("ExternalStringTag")?,
                 slice: bits("SlicedStringTag")?,
                 thin: bits("ThinStringTag")?,
-                width: bits("StringEncodingMask")?,
-                narrow: bits("OneByteStringTag")?,
+                encoding_mask: bits("StringEncodingMask")?,
+                one_byte: bits("OneByteStringTag")?,
                 length: field("String", "length")?,
                 characters: field("SeqOneByteString", "chars")?,
                 first: field("ConsString", "first")?,

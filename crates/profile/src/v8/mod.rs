@@ -40,9 +40,9 @@ pub struct V8<M> {
     /// Cached bytes of scripts.
     script_bytes: usize,
     /// The frame of code between two functions; none: no function named so far.
-    edge: Option<u32>,
+    generic_frame: Option<u32>,
     /// Of the current stack.
-    nameless: Vec<UnnamedFrame>,
+    unnamed: Vec<UnnamedFrame>,
 }
 
 /// Fields that identify a function.
@@ -80,8 +80,8 @@ impl<M: ForeignMemory> V8<M> {
             functions: HashMap::new(),
             scripts: HashMap::new(),
             script_bytes: 0,
-            edge: None,
-            nameless: Vec::new(),
+            generic_frame: None,
+            unnamed: Vec::new(),
         }
     }
 
@@ -91,43 +91,43 @@ impl<M: ForeignMemory> V8<M> {
         at: StackPoint,
         code: V8Code,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
-        let Layout { function, kind, wasm, regexp, .. } = self.heap.layout;
+        let Layout { function, frame_type, wasm, regexp, .. } = self.heap.layout;
         let slot = |offset: i64| {
             let place = at.frame.wrapping_add_signed(offset);
             // Not there in a frame just being made or left.
             stack(place).filter(|_| place >= at.stack)
         };
-        let kind = slot(kind).filter(|kind| !is_object(*kind));
+        let frame_type = slot(frame_type).filter(|kind| !is_object(*kind));
         let is = |known: Option<u64>| {
-            code == V8Code::Made && known.is_some() && known == kind.map(|kind| kind >> 1)
+            code == V8Code::Generated && known.is_some() && known == frame_type.map(|kind| kind >> 1)
         };
         let other =
             [(wasm, "WebAssembly"), (regexp, "regular expression")].into_iter().find(|(known, _)| is(*known));
-        let named = other.and_then(|(_, name)| made.alone(no_function(name)));
-        let function = match kind {
+        let named = other.and_then(|(_, name)| names.single_frame(pseudo_function(name)));
+        let function = match frame_type {
             None => Some(slot(function).filter(|function| is_object(*function))),
             // No frame yet, or no longer: the slot is the caller's.
-            Some(_) if code == V8Code::Made && at.innermost && named.is_none() => Some(None),
+            Some(_) if code == V8Code::Generated && at.innermost && named.is_none() => Some(None),
             Some(_) => None,
         };
         if let Some(function) = function {
-            self.nameless.push(UnnamedFrame { at: frames.len(), code, function });
+            self.unnamed.push(UnnamedFrame { at: frames.len(), code, function });
         }
         // Frames that the interpreter makes for the function it runs are part of it.
-        if kind.is_none() || code != V8Code::Interpreter {
-            frames.push(named.map_or(Frame::Address(at.within()), Frame::Made));
+        if frame_type.is_none() || code != V8Code::Interpreter {
+            frames.push(named.map_or(Frame::Address(at.within()), Frame::Named));
         }
-        at.returned(at.frame.wrapping_add(8), stack(at.frame)?, stack)
+        at.caller(at.frame.wrapping_add(8), stack(at.frame)?, stack)
     }
 
     /// Names the functions on a stack.
-    fn name(&mut self, made: &mut RuntimeNames, frames: &mut Vec<Frame>) {
-        let nameless = std::mem::take(&mut self.nameless);
+    fn name(&mut self, runtime_names: &mut RuntimeNames, frames: &mut Vec<Frame>) {
+        let unnamed = std::mem::take(&mut self.unnamed);
         let layout = self.heap.layout;
-        let functions = nameless.iter().filter_map(|frame| frame.function);
+        let functions = unnamed.iter().filter_map(|frame| frame.function);
         let places: Vec<u64> = functions.map(|function| (function - 1).wrapping_add(layout.shared)).collect();
         let shared = self.words(&places);
         let heads: Vec<u64> = shared.iter().map(|shared| shared.wrapping_sub(1)).collect();
@@ -137,15 +137,15 @@ impl<M: ForeignMemory> V8<M> {
         self.pieces(&heads, &mut bytes);
         for (at, head) in shared.iter().zip(bytes.as_chunks::<HEAD_BYTES>().0) {
             let head = is_object(*at).then(|| SharedFunction::read(&layout, head)).flatten();
-            names.push(head.and_then(|head| self.frame_of(*at, head, now, made)));
+            names.push(head.and_then(|head| self.frame_of(*at, head, now, runtime_names)));
         }
         // The first and last instructions of a function have no name; others on the stack do.
-        for UnnamedFrame { at, code, function } in nameless.iter().rev() {
+        for UnnamedFrame { at, code, function } in unnamed.iter().rev() {
             let frame = function.and_then(|_| names.pop()).flatten();
-            match (code, frame.or(self.edge.filter(|_| *code == V8Code::Made))) {
+            match (code, frame.or(self.generic_frame.filter(|_| *code == V8Code::Generated))) {
                 (_, None) => {}
-                (V8Code::Builtin, Some(frame)) => frames.insert(at + 1, Frame::Made(frame)),
-                (V8Code::Made | V8Code::Interpreter, Some(frame)) => frames[*at] = Frame::Made(frame),
+                (V8Code::Builtin, Some(frame)) => frames.insert(at + 1, Frame::Named(frame)),
+                (V8Code::Generated | V8Code::Interpreter, Some(frame)) => frames[*at] = Frame::Named(frame),
             }
         }
     }
@@ -176,7 +176,7 @@ impl<M: ForeignMemory> V8<M> {
         at: u64,
         shared: SharedFunction,
         now: Instant,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
     ) -> Option<u32> {
         let known = self.functions.get(&at);
         let known = known.filter(|known| known.shared == shared && now < known.since + KNOWN);
@@ -187,9 +187,9 @@ impl<M: ForeignMemory> V8<M> {
         if self.heap.type_of(shared.map)? != self.heap.layout.shared_type {
             return None;
         }
-        let frame = self.function(shared).and_then(|function| made.alone(function));
-        if frame.is_some() && self.edge.is_none() {
-            self.edge = made.alone(no_function("JavaScript"));
+        let frame = self.function(shared).and_then(|function| names.single_frame(function));
+        if frame.is_some() && self.generic_frame.is_none() {
+            self.generic_frame = names.single_frame(pseudo_function("JavaScript"));
         }
         if self.functions.len() >= MOST_FUNCTIONS {
             self.functions.clear();
@@ -212,9 +212,9 @@ impl<M: ForeignMemory> V8<M> {
         }
         let script = scripts.get(&shared.script)?;
         // The scope starts at the parameters.
-        let place = called.place.map(|place| place.saturating_sub(shared.before()));
+        let place = called.position.map(|place| place.saturating_sub(shared.parameters_offset()));
         let line = place.and_then(|place| script.line(place));
-        Some(name::function(&called, script.called.as_deref(), line))
+        Some(name::function(&called, script.path.as_deref(), line))
     }
 }
 
@@ -230,7 +230,7 @@ impl SharedFunction {
     }
 
     /// Distance from its first token to its parameters; unknown for one without a token.
-    fn before(self) -> u64 {
+    fn parameters_offset(self) -> u64 {
         match self.token {
             u16::MAX => 0,
             token => u64::from(token),
@@ -254,19 +254,19 @@ impl<M: ForeignMemory> Runtime for V8Runtime<'_, M> {
         &mut self,
         at: StackPoint,
         stack: &dyn Fn(u64) -> Option<u64>,
-        made: &mut RuntimeNames,
+        names: &mut RuntimeNames,
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         let code = (self.code)(at.within())?;
-        self.v8.step(at, code, stack, made, frames)
+        self.v8.step(at, code, stack, names, frames)
     }
 
-    fn end(&mut self, made: &mut RuntimeNames, frames: &mut Vec<Frame>) {
-        self.v8.name(made, frames);
+    fn end(&mut self, names: &mut RuntimeNames, frames: &mut Vec<Frame>) {
+        self.v8.name(names, frames);
     }
 }
 
 /// A frame that is not a JavaScript function.
-fn no_function(name: &str) -> RuntimeFunction {
+fn pseudo_function(name: &str) -> RuntimeFunction {
     RuntimeFunction { module: "[V8]".to_owned(), name: name.to_owned(), file: None, line: None }
 }

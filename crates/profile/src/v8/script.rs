@@ -15,9 +15,9 @@ pub struct SourceScript {
     name: u64,
     source: u64,
     /// Its name: a path, a URL, or Node.js's name of a module of its own.
-    pub called: Option<String>,
+    pub path: Option<String>,
     /// Line ends; none: unreadable.
-    ends: Option<Vec<u32>>,
+    line_ends: Option<Vec<u32>>,
 }
 
 impl SourceScript {
@@ -27,8 +27,8 @@ impl SourceScript {
             return None;
         }
         let (name, source) = (heap.field(script, layout.script_name)?, heap.field(script, layout.source)?);
-        let called = heap.text(name).filter(|called| !called.is_empty());
-        Some(Self { name, source, called, ends: ends(heap, source) })
+        let path = heap.text(name).filter(|called| !called.is_empty());
+        Some(Self { name, source, path, line_ends: ends(heap, source) })
     }
 
     /// Whether it is still the script there.
@@ -40,13 +40,13 @@ impl SourceScript {
     /// The line of a position, from 1.
     pub fn line(&self, place: u64) -> Option<u32> {
         let place = u32::try_from(place).ok()?;
-        let before = self.ends.as_ref()?.partition_point(|end| *end < place);
+        let before = self.line_ends.as_ref()?.partition_point(|end| *end < place);
         u32::try_from(before + 1).ok()
     }
 
     /// Cached bytes.
     pub fn size(&self) -> usize {
-        size_of::<Self>() + self.ends.as_ref().map_or(0, |ends| 4 * ends.len())
+        size_of::<Self>() + self.line_ends.as_ref().map_or(0, |ends| 4 * ends.len())
     }
 }
 

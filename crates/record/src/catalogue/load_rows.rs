@@ -8,9 +8,9 @@ use stats::Histogram;
 use std::collections::BTreeMap;
 
 /// No second counts as much of anything: 64 processors working for five minutes take this many nanoseconds.
-const MOST: f64 = (1_u64 << 44) as f64;
+const MAX_LIKELY: f64 = (1_u64 << 44) as f64;
 /// No plan has more steps.
-const PARTS_MOST: usize = 1_000;
+const MAX_PARTS: usize = 1_000;
 
 /// A row of the load.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ impl Slice {
     /// Whether each figure is possible for a second, or a drain, so that sums neither overflow nor exhaust memory, as those of parts
     /// would, each of which is a few bytes until merged: another process may send anything.
     pub fn is_likely(&self) -> bool {
-        let likely = |figure: f64| (0.0..MOST).contains(&figure);
+        let likely = |figure: f64| (0.0..MAX_LIKELY).contains(&figure);
         let is_likely = |row: &LoadRow| match row.read {
             LoadReader::Number(read) => likely(read(self)),
             LoadReader::Times(read) => likely(read(self).count() as f64),
@@ -215,7 +215,7 @@ impl Slice {
             LoadReader::Rate(_) | LoadReader::Longest(_) => true,
         };
         let counts = self.parts.iter().flat_map(|part| [part.sent, part.ok, part.bad, part.response.count()]);
-        self.parts.len() <= PARTS_MOST
+        self.parts.len() <= MAX_PARTS
             && LOAD.iter().all(is_likely)
             && counts.map(|count| count as f64).all(likely)
     }

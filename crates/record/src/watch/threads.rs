@@ -91,7 +91,7 @@ pub enum ThreadWait {
 }
 
 /// From here on, a deadline is only known to be this far away or further.
-const LONGEST_S: u32 = 600;
+const MAX_WAIT_S: u32 = 600;
 
 /// In words that need no knowledge of the kernel; the same everywhere.
 impl std::fmt::Display for ThreadWait {
@@ -106,7 +106,7 @@ impl std::fmt::Display for ThreadWait {
                 let together = if *shared { ", several at the same place" } else { "" };
                 let until = match within_s {
                     None => String::new(),
-                    Some(LONGEST_S..) => ", 10 min or longer".to_owned(),
+                    Some(MAX_WAIT_S..) => ", 10 min or longer".to_owned(),
                     Some(seconds) => format!(", at most {seconds} s"),
                 };
                 format!("{what}{together}{until}")

@@ -29,7 +29,7 @@ pub(crate) enum DatabaseFault {
 }
 
 /// Lock for creating the tables; another than the clinic's.
-const MAKING: &str = "SELECT pg_advisory_xact_lock(7261847)";
+const TABLES_LOCK: &str = "SELECT pg_advisory_xact_lock(7261847)";
 const TABLES: &str = "
 SET LOCAL client_min_messages = warning;
 CREATE TABLE IF NOT EXISTS fault_row (id INT PRIMARY KEY, n BIGINT NOT NULL);
@@ -45,41 +45,41 @@ const PAGES_OF_MIB: u32 = 128;
 /// Tables known to exist in a session.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PreparedTables {
-    tables: bool,
-    pages: u32,
+    has_tables: bool,
+    page_rows: u32,
 }
 
 /// Runs it; returns when the database has answered.
 pub(super) fn run_fault(
     client: &mut Client,
-    ready: &mut PreparedTables,
-    trouble: &DatabaseFault,
+    prepared: &mut PreparedTables,
+    fault: &DatabaseFault,
 ) -> Result<(), postgres::Error> {
-    if let DatabaseFault::Row { .. } | DatabaseFault::Commit | DatabaseFault::Read { .. } = trouble
-        && !ready.tables
+    if let DatabaseFault::Row { .. } | DatabaseFault::Commit | DatabaseFault::Read { .. } = fault
+        && !prepared.has_tables
     {
         make_tables(client)?;
-        ready.tables = true;
+        prepared.has_tables = true;
     }
-    match *trouble {
+    match *fault {
         DatabaseFault::Sleep { time } | DatabaseFault::Connect { time } => {
-            client.batch_execute(&sleeping(time))
+            client.batch_execute(&sleep_sql(time))
         }
         // Statements sent together are one transaction: the lock is kept until the last has ended.
         DatabaseFault::Row { time } => {
-            client.batch_execute(&format!("UPDATE fault_row SET n = n + 1 WHERE id = 1; {}", sleeping(time)))
+            client.batch_execute(&format!("UPDATE fault_row SET n = n + 1 WHERE id = 1; {}", sleep_sql(time)))
         }
         DatabaseFault::Advisory { time } => {
-            client.batch_execute(&format!("SELECT pg_advisory_xact_lock(7261848); {}", sleeping(time)))
+            client.batch_execute(&format!("SELECT pg_advisory_xact_lock(7261848); {}", sleep_sql(time)))
         }
         DatabaseFault::Cpu { rows } => {
             client.batch_execute(&format!("SELECT sum(sqrt(i)) FROM generate_series(1, {rows}) i"))
         }
         DatabaseFault::Read { pages, mib } => {
             let rows = mib * PAGES_OF_MIB;
-            if ready.pages < rows {
+            if prepared.page_rows < rows {
                 fill_table(client, rows)?;
-                ready.pages = rows;
+                prepared.page_rows = rows;
             }
             let ids: Vec<String> = (0..pages).map(|_| (1 + random() % u64::from(rows)).to_string()).collect();
             client.batch_execute(&format!(
@@ -96,13 +96,13 @@ pub(super) fn run_fault(
     }
 }
 
-fn sleeping(time: Duration) -> String {
+fn sleep_sql(time: Duration) -> String {
     format!("SELECT pg_sleep({:.6})", time.as_secs_f64())
 }
 
 fn make_tables(client: &mut Client) -> Result<(), postgres::Error> {
     let mut transaction = client.transaction()?;
-    transaction.batch_execute(MAKING)?;
+    transaction.batch_execute(TABLES_LOCK)?;
     transaction.batch_execute(TABLES)?;
     transaction.commit()
 }
@@ -111,13 +111,14 @@ fn make_tables(client: &mut Client) -> Result<(), postgres::Error> {
 /// some seconds; the others wait.
 fn fill_table(client: &mut Client, rows: u32) -> Result<(), postgres::Error> {
     let mut transaction = client.transaction()?;
-    transaction.batch_execute(MAKING)?;
-    let there: i32 = transaction.query_one("SELECT coalesce(max(id), 0) FROM fault_pages", &[])?.get(0);
-    let more = i64::from(rows) > i64::from(there);
+    transaction.batch_execute(TABLES_LOCK)?;
+    let rows_present: i32 =
+        transaction.query_one("SELECT coalesce(max(id), 0) FROM fault_pages", &[])?.get(0);
+    let more = i64::from(rows) > i64::from(rows_present);
     if more {
         transaction.batch_execute(&format!(
             "INSERT INTO fault_pages SELECT i, repeat('x', {FILLER}) FROM generate_series({}, {rows}) i",
-            there + 1
+            rows_present + 1
         ))?;
     }
     transaction.commit()?;

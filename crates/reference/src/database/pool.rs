@@ -13,7 +13,7 @@ pub(crate) struct SessionPool {
     idle: Mutex<Vec<Box<dyn Session>>>,
     returned: Condvar,
     size: usize,
-    visitors: Option<SessionFactory>,
+    session_factory: Option<SessionFactory>,
 }
 
 /// Makes sessions outside the pool.
@@ -25,12 +25,17 @@ pub(crate) struct PoolTimeout;
 
 impl SessionPool {
     pub(crate) fn new(sessions: Vec<Box<dyn Session>>) -> Self {
-        Self { size: sessions.len(), idle: Mutex::new(sessions), returned: Condvar::new(), visitors: None }
+        Self {
+            size: sessions.len(),
+            idle: Mutex::new(sessions),
+            returned: Condvar::new(),
+            session_factory: None,
+        }
     }
 
     /// Permits sessions outside the pool, too.
-    pub(super) fn with_session_factory(self, visitors: SessionFactory) -> Self {
-        Self { visitors: Some(visitors), ..self }
+    pub(super) fn with_session_factory(self, session_factory: SessionFactory) -> Self {
+        Self { session_factory: Some(session_factory), ..self }
     }
 
     /// Runs `work` in a session outside the pool, as a program without a pool would.
@@ -38,8 +43,8 @@ impl SessionPool {
         &self,
         work: impl FnOnce(&mut dyn Session) -> Result<(), DatabaseError>,
     ) -> Result<Result<(), DatabaseError>, PoolTimeout> {
-        match &self.visitors {
-            Some(visitors) => Ok(work(&mut *visitors())),
+        match &self.session_factory {
+            Some(session_factory) => Ok(work(&mut *session_factory())),
             // The pool's session returns the error instead.
             None => self.with_session(Instant::now() + WAIT_LIMIT, work),
         }

@@ -44,7 +44,7 @@ struct PreparedClient {
     insert: Statement,
     count: Statement,
     fortunes: Statement,
-    ready: fault_statement::PreparedTables,
+    prepared: fault_statement::PreparedTables,
 }
 
 /// Connects `connections` times; creates missing tables and seeds empty ones.
@@ -150,7 +150,7 @@ impl PreparedClient {
             )?,
             count: client.prepare("SELECT count(*) FROM owners")?,
             fortunes: client.prepare("SELECT id, message FROM fortunes")?,
-            ready: fault_statement::PreparedTables::default(),
+            prepared: fault_statement::PreparedTables::default(),
             client,
         })
     }
@@ -159,15 +159,15 @@ impl PreparedClient {
 impl PostgresSession {
     /// Queries once. A query is never repeated: a write whose acknowledgement was lost may have
     /// been done.
-    fn ask<R>(
+    fn with_client<R>(
         &mut self,
-        question: impl FnOnce(&mut PreparedClient) -> Result<R, postgres::Error>,
+        query: impl FnOnce(&mut PreparedClient) -> Result<R, postgres::Error>,
     ) -> Result<R, DatabaseError> {
         let connected = match &mut self.connected {
             Some(connected) if !connected.client.is_closed() => connected,
             gone => gone.insert(PreparedClient::open(&self.config)?),
         };
-        Ok(question(connected)?)
+        Ok(query(connected)?)
     }
 }
 
@@ -184,7 +184,7 @@ fn text(row: &postgres::Row, column: usize) -> String {
 
 impl Session for PostgresSession {
     fn owner(&mut self, id: i32) -> Result<Option<Owner>, DatabaseError> {
-        self.ask(|c| {
+        self.with_client(|c| {
             let Some(row) = c.client.query_opt(&c.owner, &[&id])? else {
                 return Ok(None);
             };
@@ -213,7 +213,7 @@ impl Session for PostgresSession {
     }
 
     fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, DatabaseError> {
-        self.ask(|c| {
+        self.with_client(|c| {
             let o = owner;
             let row = c
                 .client
@@ -223,26 +223,26 @@ impl Session for PostgresSession {
     }
 
     fn count_owners(&mut self) -> Result<i64, DatabaseError> {
-        self.ask(|c| Ok(c.client.query_one(&c.count, &[])?.get(0)))
+        self.with_client(|c| Ok(c.client.query_one(&c.count, &[])?.get(0)))
     }
 
     fn fortunes(&mut self) -> Result<Vec<Fortune>, DatabaseError> {
-        self.ask(|c| {
+        self.with_client(|c| {
             let rows = c.client.query(&c.fortunes, &[])?;
             Ok(rows.iter().map(|row| Fortune { id: row.get(0), message: text(row, 1) }).collect())
         })
     }
 
-    fn run_fault(&mut self, what: &DatabaseFault) -> Result<(), DatabaseError> {
-        if let DatabaseFault::Connect { .. } = what {
+    fn run_fault(&mut self, fault: &DatabaseFault) -> Result<(), DatabaseError> {
+        if let DatabaseFault::Connect { .. } = fault {
             let mut client = self.config.connect(NoTls)?;
             return Ok(fault_statement::run_fault(
                 &mut client,
                 &mut fault_statement::PreparedTables::default(),
-                what,
+                fault,
             )?);
         }
-        self.ask(|c| fault_statement::run_fault(&mut c.client, &mut c.ready, what))
+        self.with_client(|c| fault_statement::run_fault(&mut c.client, &mut c.prepared, fault))
     }
 }
 
@@ -258,8 +258,8 @@ mod tests {
             ("postgres://me@127.0.0.1:port/x", "port"),
             ("postgres:///x?user=me", "names no host"),
         ] {
-            let said = configuration(url).expect_err(url).to_string();
-            assert!(said.contains(words), "{url}: {said}");
+            let message = configuration(url).expect_err(url).to_string();
+            assert!(message.contains(words), "{url}: {message}");
         }
     }
 

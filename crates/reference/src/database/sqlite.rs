@@ -29,7 +29,7 @@ struct SqliteSession {
     connection: Connection,
     /// SQLite takes one writer at a time, and its own waiting sleeps in steps of up to 100 ms.
     /// Waiting here instead wakes the next writer at once.
-    writing: Arc<Mutex<()>>,
+    write_lock: Arc<Mutex<()>>,
 }
 
 /// Opens the file `connections` times; creates and seeds missing tables.
@@ -41,13 +41,13 @@ pub(super) fn open(path: &Path, connections: usize) -> Result<Vec<Box<dyn Sessio
     };
     let mut first = connect(path).map_err(failed)?;
     prepare_tables(&mut first).map_err(failed)?;
-    let writing = Arc::new(Mutex::new(()));
+    let write_lock = Arc::new(Mutex::new(()));
     let mut all = vec![first];
     for _ in 1..connections {
         all.push(connect(path).map_err(failed)?);
     }
     let session = |connection| -> Box<dyn Session> {
-        Box::new(SqliteSession { connection, writing: Arc::clone(&writing) })
+        Box::new(SqliteSession { connection, write_lock: Arc::clone(&write_lock) })
     };
     Ok(all.into_iter().map(session).collect())
 }
@@ -117,7 +117,7 @@ impl Session for SqliteSession {
     }
 
     fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, DatabaseError> {
-        let _one_writer = self.writing.lock().expect("a write does not panic");
+        let _one_writer = self.write_lock.lock().expect("a write does not panic");
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO owners (first_name, last_name, address, city, telephone) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;

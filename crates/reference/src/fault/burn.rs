@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 /// Maximum recursion depth before the work begins: some 100 KB of stack.
-pub(super) const DEEPEST: u32 = 2_000;
+pub(super) const MAX_DEPTH: u32 = 2_000;
 
 /// Processor time of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,29 +13,29 @@ pub(crate) struct BurnWork {
     /// Time of the first function, and of the second.
     pub times: [Duration; 2],
     /// Recursive calls that lead to them.
-    pub deep: u32,
+    pub depth: u32,
 }
 
 impl BurnWork {
-    pub fn spend(self, ending: &dyn Fn() -> bool) {
-        burn_deeper(self.deep, &|| {
-            burn_first(self.times[0], ending);
-            burn_second(self.times[1], ending);
+    pub fn spend(self, is_stopping: &dyn Fn() -> bool) {
+        burn_deeper(self.depth, &|| {
+            burn_first(self.times[0], is_stopping);
+            burn_second(self.times[1], is_stopping);
         });
     }
 }
 
 /// Never inlined, or its time would be the caller's.
 #[inline(never)]
-fn burn_first(time: Duration, ending: &dyn Fn() -> bool) {
-    burn(time, ending);
+fn burn_first(time: Duration, is_stopping: &dyn Fn() -> bool) {
+    burn(time, is_stopping);
     // Otherwise both would be merged: their code is the same but for this.
     black_box(1);
 }
 
 #[inline(never)]
-fn burn_second(time: Duration, ending: &dyn Fn() -> bool) {
-    burn(time, ending);
+fn burn_second(time: Duration, is_stopping: &dyn Fn() -> bool) {
+    burn(time, is_stopping);
     black_box(2);
 }
 
@@ -58,9 +58,9 @@ mod tests {
     #[test]
     fn the_work_is_done_once_however_deep() {
         let done = Cell::new(0);
-        burn_deeper(DEEPEST, &|| done.set(done.get() + 1));
+        burn_deeper(MAX_DEPTH, &|| done.set(done.get() + 1));
         assert_eq!(done.get(), 1);
         let times = [Duration::from_secs(3_600), Duration::from_secs(3_600)];
-        BurnWork { times, deep: 3 }.spend(&|| true);
+        BurnWork { times, depth: 3 }.spend(&|| true);
     }
 }

@@ -23,9 +23,9 @@ pub(super) struct ContendedResources {
 
 impl ContendedResources {
     /// Sleeps with the one lock held: a thread waits for it without a deadline, as for a mutex.
-    pub(super) fn lock(&self, time: Duration, ending: impl Fn() -> bool) {
+    pub(super) fn lock(&self, time: Duration, is_stopping: impl Fn() -> bool) {
         let _held = self.lock.lock().expect("nothing panics while it is held");
-        if !ending() {
+        if !is_stopping() {
             sleep(time);
         }
     }
@@ -36,7 +36,7 @@ impl ContendedResources {
         &self,
         size: usize,
         time: Duration,
-        ending: impl Fn() -> bool,
+        is_stopping: impl Fn() -> bool,
     ) -> Result<(), String> {
         let permits = {
             let mut pools = self.pools.lock().expect("nothing panics while it is held");
@@ -45,13 +45,13 @@ impl ContendedResources {
             }
             Arc::clone(pools.entry(size).or_insert_with(|| Arc::new(Permits::new(size))))
         };
-        if !permits.take(Instant::now() + WAIT_LIMIT) {
+        if !permits.acquire(Instant::now() + WAIT_LIMIT) {
             return Err("no permit came free within 30 s".to_owned());
         }
-        if !ending() {
+        if !is_stopping() {
             sleep(time);
         }
-        permits.give();
+        permits.release();
         Ok(())
     }
 }
@@ -67,7 +67,7 @@ impl Permits {
     }
 
     /// `false` if none came free before `deadline`.
-    fn take(&self, deadline: Instant) -> bool {
+    fn acquire(&self, deadline: Instant) -> bool {
         let free = self.free.lock().expect("nothing panics while it is held");
         let left = deadline.saturating_duration_since(Instant::now());
         let waited = self.returned.wait_timeout_while(free, left, |free| *free == 0);
@@ -77,7 +77,7 @@ impl Permits {
         is_free
     }
 
-    fn give(&self) {
+    fn release(&self) {
         *self.free.lock().expect("nothing panics while it is held") += 1;
         self.returned.notify_one();
     }
@@ -85,14 +85,14 @@ impl Permits {
 
 /// Uses a processor for this long, by the calling thread's own clock: waiting for a processor is not
 /// counted, so n processors do exactly n seconds of it in a second.
-pub(super) fn burn(time: Duration, ending: impl Fn() -> bool) {
-    let used = || {
+pub(super) fn burn(time: Duration, is_stopping: impl Fn() -> bool) {
+    let cpu_time = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
         Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
     };
-    let until = used() + time;
+    let until = cpu_time() + time;
     let mut number = 0x9E37_79B9_7F4A_7C15_u64;
-    while used() < until && !ending() {
+    while cpu_time() < until && !is_stopping() {
         for _ in 0..ROUNDS {
             number ^= number << 13;
             number ^= number >> 7;
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn no_more_than_the_permits_are_out_at_once() {
-        let waits = ContendedResources::default();
+        let contended = ContendedResources::default();
         let (out, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -121,13 +121,13 @@ mod tests {
                         out.fetch_sub(1, Ordering::SeqCst);
                         true
                     };
-                    waits.permit(3, Duration::ZERO, seen).expect("30 s are enough");
+                    contended.permit(3, Duration::ZERO, seen).expect("30 s are enough");
                 });
             }
         });
         assert!((1..=3).contains(&most.load(Ordering::SeqCst)), "{most:?} of 3 permits were out at once");
         let none = Permits::new(0);
-        assert!(!none.take(Instant::now() + Duration::from_millis(5)), "a permit came from nowhere");
+        assert!(!none.acquire(Instant::now() + Duration::from_millis(5)), "a permit came from nowhere");
     }
 
     #[test]

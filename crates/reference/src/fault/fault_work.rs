@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::burn::{BurnWork, DEEPEST};
+use super::burn::{BurnWork, MAX_DEPTH};
 use crate::database::DatabaseFault;
 use crate::route::Parameters;
 
@@ -32,7 +32,7 @@ pub(crate) enum FaultWork {
     /// Keeps this much memory.
     Memory { bytes: usize },
     /// Frees all of it.
-    ForgetMemory,
+    FreeMemory,
     /// Starts a thread that lives this long.
     Thread { life: Duration },
     /// Keeps a descriptor open.
@@ -54,12 +54,12 @@ impl FaultWork {
         let kib = |default| p.number("kib", default, 1, KIB_LIMIT).map(|kib| kib << 10);
         Ok(match path.trim_start_matches("/fault/") {
             "cpu" => Self::Cpu { time: us(1_000.0)? },
-            "/burn" => Self::Burn(burning(p, us(1_000.0)?)?),
+            "/burn" => Self::Burn(parse_burn(p, us(1_000.0)?)?),
             "lock" => Self::Lock { time: us(1_000.0)? },
             "permit" => Self::Permit { size: p.number("size", 10, 1, PERMITS_LIMIT)?, time: us(20_000.0)? },
-            "call" => Self::Call { to: parse_address(p)?, path: path_of(p)? },
-            "db" => Self::Database(trouble(p, us)?),
-            "memory" if p.switch("reset")? => Self::ForgetMemory,
+            "call" => Self::Call { to: parse_address(p)?, path: parse_path(p)? },
+            "db" => Self::Database(parse_database_fault(p, us)?),
+            "memory" if p.switch("reset")? => Self::FreeMemory,
             "memory" => Self::Memory { bytes: kib(256)? },
             "thread" => {
                 let ms = p.number("ms", 1_000.0, 0.0, TIME_LIMIT_US / 1e3)?;
@@ -78,14 +78,14 @@ impl FaultWork {
 }
 
 /// A time in two parts.
-fn burning(p: Parameters<'_>, time: Duration) -> Result<BurnWork, String> {
+fn parse_burn(p: Parameters<'_>, time: Duration) -> Result<BurnWork, String> {
     let part = |name, default| p.number(name, default, 0.0, 1e6);
     let (a, b): (f64, f64) = (part("a", 70.0)?, part("b", 30.0)?);
     if a + b <= 0.0 {
         return Err("a and b are both 0; one of them must be more".to_owned());
     }
     let times = [a, b].map(|part| time.mul_f64(part / (a + b)));
-    Ok(BurnWork { times, deep: p.number("deep", 0, 0, DEEPEST)? })
+    Ok(BurnWork { times, depth: p.number("deep", 0, 0, MAX_DEPTH)? })
 }
 
 /// Only this machine: the service must not be a way to load others.
@@ -99,7 +99,7 @@ fn parse_address(p: Parameters<'_>) -> Result<SocketAddr, String> {
         })
 }
 
-fn path_of(p: Parameters<'_>) -> Result<String, String> {
+fn parse_path(p: Parameters<'_>) -> Result<String, String> {
     let path = p.text("path").unwrap_or("/");
     if path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(path.to_owned());
@@ -107,7 +107,10 @@ fn path_of(p: Parameters<'_>) -> Result<String, String> {
     Err(format!("path is '{path}'; it must begin with / and hold no blanks"))
 }
 
-fn trouble(p: Parameters<'_>, us: impl Fn(f64) -> Result<Duration, String>) -> Result<DatabaseFault, String> {
+fn parse_database_fault(
+    p: Parameters<'_>,
+    us: impl Fn(f64) -> Result<Duration, String>,
+) -> Result<DatabaseFault, String> {
     Ok(match p.text("do").unwrap_or("sleep") {
         "sleep" => DatabaseFault::Sleep { time: us(20_000.0)? },
         "row" => DatabaseFault::Row { time: us(2_000.0)? },
@@ -139,7 +142,7 @@ mod tests {
             (
                 "/burn",
                 "a=30&b=10&deep=5&us=4000",
-                FaultWork::Burn(BurnWork { times: [ms(3), ms(1)], deep: 5 }),
+                FaultWork::Burn(BurnWork { times: [ms(3), ms(1)], depth: 5 }),
             ),
             ("/fault/permit", "size=3&us=1000", FaultWork::Permit { size: 3, time: ms(1) }),
             (
@@ -149,7 +152,7 @@ mod tests {
             ),
             ("/fault/db", "do=row&us=1000", FaultWork::Database(DatabaseFault::Row { time: ms(1) })),
             ("/fault/memory", "kib=1", FaultWork::Memory { bytes: 1_024 }),
-            ("/fault/memory", "reset=1", FaultWork::ForgetMemory),
+            ("/fault/memory", "reset=1", FaultWork::FreeMemory),
             ("/fault/open", "", FaultWork::Open),
         ] {
             assert_eq!(FaultWork::parse(path, query), Ok(work), "{path}?{query}");
@@ -170,8 +173,8 @@ mod tests {
             ("/fault/memory", "kib=0", "from 1 to"),
             ("/fault/other", "", "there is no fault 'other'"),
         ] {
-            let said = FaultWork::parse(path, query).expect_err(path);
-            assert!(said.contains(words), "{path}?{query}: {said}");
+            let message = FaultWork::parse(path, query).expect_err(path);
+            assert!(message.contains(words), "{path}?{query}: {message}");
         }
     }
 }

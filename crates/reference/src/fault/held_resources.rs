@@ -34,7 +34,7 @@ struct HeldThreads {
 #[derive(Default)]
 struct ThreadCount {
     count: usize,
-    ending: bool,
+    is_stopping: bool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -45,16 +45,16 @@ impl HeldResources {
     /// Keeps memory that has been written to, since a mere reservation takes no room.
     pub(super) fn memory(&self, bytes: usize) -> Result<(), String> {
         // Written outside the lock: touching pages may take long, or kill the process.
-        let piece = vec![1; bytes];
+        let block = vec![1; bytes];
         let mut all = lock(&self.memory);
         if all.iter().map(Vec::len).sum::<usize>() + bytes > MEMORY_LIMIT {
             return Err("8 GiB are kept already; /fault/memory?reset=1 gives them back".to_owned());
         }
-        all.push(piece);
+        all.push(block);
         Ok(())
     }
 
-    pub(super) fn forget_memory(&self) {
+    pub(super) fn free_memory(&self) {
         lock(&self.memory).clear();
     }
 
@@ -63,21 +63,23 @@ impl HeldResources {
         let threads = Arc::clone(&self.threads);
         {
             let mut state = lock(&threads.state);
-            if state.ending || state.count >= THREADS_LIMIT {
+            if state.is_stopping || state.count >= THREADS_LIMIT {
                 return Err("too many threads live already".to_owned());
             }
             state.count += 1;
         }
-        let live = {
+        let wait_for_end = {
             let threads = Arc::clone(&threads);
             move || {
                 let held = lock(&threads.state);
-                let waited = threads.ended.wait_timeout_while(held, life, |state| !state.ending);
+                let waited = threads.ended.wait_timeout_while(held, life, |state| !state.is_stopping);
                 let (mut state, _) = waited.expect("nothing panics while it is held");
                 state.count -= 1;
             }
         };
-        if let Err(e) = Builder::new().name("short-lived".to_owned()).stack_size(STACK_BYTES).spawn(live) {
+        if let Err(e) =
+            Builder::new().name("short-lived".to_owned()).stack_size(STACK_BYTES).spawn(wait_for_end)
+        {
             lock(&threads.state).count -= 1;
             return Err(format!("a thread cannot be started: {e}"));
         }
@@ -102,13 +104,13 @@ impl HeldResources {
     pub(super) fn append(&self, bytes: usize) -> Result<(), String> {
         let failed = |e: std::io::Error| format!("{}: {e}", std::env::temp_dir().display());
         let file = {
-            let mut made = lock(&self.file);
-            match &*made {
+            let mut file_slot = lock(&self.file);
+            match &*file_slot {
                 Some(file) => Arc::clone(file),
                 None => {
                     let mut builder = tempfile::Builder::new();
                     let file = builder.prefix("torment-fault-").append(true).tempfile().map_err(failed)?;
-                    Arc::clone(made.insert(Arc::new(file)))
+                    Arc::clone(file_slot.insert(Arc::new(file)))
                 }
             }
         };
@@ -121,8 +123,8 @@ impl HeldResources {
     }
 
     /// Wakes the sleeping threads, so that they end.
-    pub(super) fn end(&self) {
-        lock(&self.threads.state).ending = true;
+    pub(super) fn stop_threads(&self) {
+        lock(&self.threads.state).is_stopping = true;
         self.threads.ended.notify_all();
     }
 }
@@ -133,32 +135,32 @@ mod tests {
 
     #[test]
     fn threads_live_for_their_time_or_until_the_end() {
-        let kept = HeldResources::default();
-        let living = || lock(&kept.threads.state).count;
-        kept.thread(Duration::from_secs(3_600)).expect("a thread can be had");
-        kept.thread(Duration::ZERO).expect("a thread can be had");
+        let held = HeldResources::default();
+        let living = || lock(&held.threads.state).count;
+        held.thread(Duration::from_secs(3_600)).expect("a thread can be had");
+        held.thread(Duration::ZERO).expect("a thread can be had");
         while living() > 1 {
             std::thread::yield_now();
         }
-        kept.end();
+        held.stop_threads();
         while living() > 0 {
             std::thread::yield_now();
         }
-        assert!(kept.thread(Duration::ZERO).is_err(), "after the end none is started");
+        assert!(held.thread(Duration::ZERO).is_err(), "after the end none is started");
     }
 
     #[test]
     fn what_is_kept_is_given_back() {
-        let kept = HeldResources::default();
-        kept.memory(10).expect("a few bytes");
-        kept.open().expect("a descriptor");
-        kept.append(10).and_then(|()| kept.append(5)).expect("a file");
-        let path = lock(&kept.file).as_ref().expect("made").path().to_owned();
+        let held = HeldResources::default();
+        held.memory(10).expect("a few bytes");
+        held.open().expect("a descriptor");
+        held.append(10).and_then(|()| held.append(5)).expect("a file");
+        let path = lock(&held.file).as_ref().expect("made").path().to_owned();
         assert_eq!(std::fs::metadata(&path).expect("it is there").len(), 15);
-        kept.forget_memory();
-        kept.close_all();
-        assert!(lock(&kept.memory).is_empty() && lock(&kept.descriptors).is_empty());
-        drop(kept);
+        held.free_memory();
+        held.close_all();
+        assert!(lock(&held.memory).is_empty() && lock(&held.descriptors).is_empty());
+        drop(held);
         assert!(!path.exists(), "the file stays behind");
     }
 }

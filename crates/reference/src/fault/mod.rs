@@ -23,14 +23,14 @@ pub(crate) use fault_work::FaultWork;
 /// State shared by the fault pages of one service.
 #[derive(Default)]
 pub(crate) struct FaultState {
-    waits: ContendedResources,
-    kept: HeldResources,
+    contended: ContendedResources,
+    held: HeldResources,
 }
 
 impl FaultState {
     /// Ends the threads that outlive their request.
-    pub(crate) fn end(&self) {
-        self.kept.end();
+    pub(crate) fn stop(&self) {
+        self.held.stop_threads();
     }
 }
 
@@ -40,7 +40,7 @@ impl FaultWork {
     pub(crate) fn blocks(&self) -> bool {
         !matches!(
             self,
-            Self::Cpu { .. } | Self::Burn(_) | Self::Memory { .. } | Self::ForgetMemory | Self::Thread { .. }
+            Self::Cpu { .. } | Self::Burn(_) | Self::Memory { .. } | Self::FreeMemory | Self::Thread { .. }
         )
     }
 }
@@ -69,11 +69,11 @@ impl ServiceState {
                 done()
             }
             FaultWork::Lock { time } => {
-                faults.waits.lock(*time, || self.stop.is_stopping());
+                faults.contended.lock(*time, || self.stop.is_stopping());
                 done()
             }
             FaultWork::Permit { size, time } => {
-                match faults.waits.permit(*size, *time, || self.stop.is_stopping()) {
+                match faults.contended.permit(*size, *time, || self.stop.is_stopping()) {
                     Ok(()) => done(),
                     Err(why) => refused(why),
                 }
@@ -83,32 +83,30 @@ impl ServiceState {
                 Ok(status) => Answer::text(502, format!("{to} answered {status}\n")),
                 Err(e) => Answer::text(502, format!("{to} did not answer: {e}\n")),
             },
-            FaultWork::Database(trouble) => self.run_database_fault(trouble),
-            FaultWork::Memory { bytes } => faults.kept.memory(*bytes).map_or_else(refused, |()| done()),
-            FaultWork::ForgetMemory => {
-                faults.kept.forget_memory();
+            FaultWork::Database(fault) => self.run_database_fault(fault),
+            FaultWork::Memory { bytes } => faults.held.memory(*bytes).map_or_else(refused, |()| done()),
+            FaultWork::FreeMemory => {
+                faults.held.free_memory();
                 done()
             }
-            FaultWork::Thread { life } => faults.kept.thread(*life).map_or_else(refused, |()| done()),
-            FaultWork::Open => faults.kept.open().map_or_else(refused, |()| done()),
+            FaultWork::Thread { life } => faults.held.thread(*life).map_or_else(refused, |()| done()),
+            FaultWork::Open => faults.held.open().map_or_else(refused, |()| done()),
             FaultWork::CloseAll => {
-                faults.kept.close_all();
+                faults.held.close_all();
                 done()
             }
-            FaultWork::File { bytes } => faults.kept.append(*bytes).map_or_else(refused, |()| done()),
+            FaultWork::File { bytes } => faults.held.append(*bytes).map_or_else(refused, |()| done()),
         }
     }
 
-    fn run_database_fault(&self, trouble: &DatabaseFault) -> Answer {
-        let made = match trouble {
+    fn run_database_fault(&self, fault: &DatabaseFault) -> Answer {
+        let outcome = match fault {
             DatabaseFault::Connect { .. } => {
-                self.database.with_unpooled_session(|session| session.run_fault(trouble))
+                self.database.with_unpooled_session(|session| session.run_fault(fault))
             }
-            _ => {
-                self.database.with_session(Instant::now() + WAIT_LIMIT, |session| session.run_fault(trouble))
-            }
+            _ => self.database.with_session(Instant::now() + WAIT_LIMIT, |session| session.run_fault(fault)),
         };
-        match made {
+        match outcome {
             Ok(Ok(())) => Answer::text(200, "done\n"),
             Ok(Err(DatabaseError(words))) => Answer::text(503, format!("the database failed: {words}\n")),
             Err(_) => Answer::text(503, "no database connection came free within 30 s\n"),

@@ -20,71 +20,71 @@ pub(super) enum ServeMode {
     /// Serves everything, waiting as needed.
     Serve,
     /// Answers 503 at once and never waits: there is no room.
-    TurnAway,
+    Reject,
 }
 
 /// Serves the requests of a connection until nothing more can be read without waiting (`Again`),
 /// or until it is over (`Close`). `ready` is when the socket was found readable; without it, the
 /// time of a read is when it returns.
 pub(super) fn serve(
-    shared: &ServiceState,
+    state: &ServiceState,
     connection: &mut Connection,
     mut ready: Option<Instant>,
     scratch: &mut [u8],
-    manner: ServeMode,
+    mode: ServeMode,
 ) -> ConnectionReuse {
     loop {
-        let next = connection.next(&shared.log, |route, request, arrival| match manner {
-            ServeMode::Serve => shared.handle(route, request, arrival),
-            ServeMode::TurnAway => HandlerResult::Now(
+        let next = connection.next(&state.log, |route, request, arrival| match mode {
+            ServeMode::Serve => state.handle(route, request, arrival),
+            ServeMode::Reject => HandlerResult::Answer(
                 Answer::text(503, "all workers are busy and the queue is full\n").header("retry-after", "1"),
             ),
         });
         if let Some((exchange, reply)) = next {
-            if respond(shared, connection, &exchange, reply, manner) == ConnectionReuse::Close {
+            if respond(state, connection, &exchange, reply, mode) == ConnectionReuse::Close {
                 return ConnectionReuse::Close;
             }
             continue;
         }
         match connection.receive(scratch, ready.take()) {
             ReceiveResult::Bytes(_) => {}
-            ReceiveResult::Nothing => return ConnectionReuse::Again,
+            ReceiveResult::WouldBlock => return ConnectionReuse::KeepAlive,
             ReceiveResult::Closed => return ConnectionReuse::Close,
         }
     }
 }
 
 fn respond(
-    shared: &ServiceState,
+    state: &ServiceState,
     connection: &mut Connection,
     exchange: &Exchange,
-    reply: HandlerResult,
-    manner: ServeMode,
+    result: HandlerResult,
+    mode: ServeMode,
 ) -> ConnectionReuse {
-    let answer = match reply {
-        HandlerResult::Now(answer) => answer,
-        HandlerResult::Ask(query) => shared.query_database(&query, Instant::now()),
-        HandlerResult::Do(work) => shared.run_fault(&work),
+    let answer = match result {
+        HandlerResult::Answer(answer) => answer,
+        HandlerResult::Query(query) => state.query_database(&query, Instant::now()),
+        HandlerResult::Fault(work) => state.run_fault(&work),
     };
-    let in_time = answer.not_before.is_none_or(|due| shared.stop.sleep_until(due));
+    let in_time = answer.not_before.is_none_or(|due| state.stop.sleep_until(due));
     let after = connection.push(exchange, &answer);
-    let patience = match manner {
+    let patience = match mode {
         ServeMode::Serve => WRITE_PATIENCE,
-        ServeMode::TurnAway => Duration::ZERO,
+        ServeMode::Reject => Duration::ZERO,
     };
-    if !in_time || !write(shared, connection, patience) {
-        exchange.abandon(&shared.log);
+    if !in_time || !write(state, connection, patience) {
+        exchange.abandon(&state.log);
         return ConnectionReuse::Close;
     }
-    connection.finish(&shared.log, exchange, &SentAnswer::from(&answer), after)
+    connection.finish(&state.log, exchange, &SentAnswer::from(&answer), after)
 }
 
 /// Writes all; `false` when the client is gone or takes nothing for too long.
-fn write(shared: &ServiceState, connection: &mut Connection, patience: Duration) -> bool {
+fn write(state: &ServiceState, connection: &mut Connection, timeout: Duration) -> bool {
     loop {
         match connection.flush() {
             Ok(true) => return true,
-            Ok(false) if shared.stop.wait_ready(connection.socket.as_fd(), PollFlags::OUT, patience) => {}
+            Ok(false) if state.stop.wait_ready(connection.socket.as_fd(), PollFlags::OUT, timeout) => {}
             _ => return false,
         }
     }

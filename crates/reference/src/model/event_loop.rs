@@ -20,7 +20,7 @@ use crate::fault;
 use crate::stop_signal::poll_timeout;
 
 /// Keys of connections never reach this either.
-const MAIL: u64 = STOP - 1;
+const MAILBOX: u64 = STOP - 1;
 
 struct Client {
     connection: Connection,
@@ -35,39 +35,39 @@ enum ClientState {
     /// An answer waits until it is due.
     Due(Exchange, Answer),
     /// A query is pending.
-    Asking(Exchange),
+    Querying(Exchange),
     /// The socket accepts no more for now.
     Writing(Exchange, SentAnswer, ConnectionReuse),
 }
 
 /// One loop with its connections; all of its descriptors are in its own thread's table.
 pub(super) struct EventLoop<'a> {
-    common: &'a LoopsState,
+    loops: &'a LoopsState,
     number: usize,
     epoll: OwnedFd,
     clients: Slots<Client>,
     /// When each client's answer is due; keys of clients that have left open nothing.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
     /// Connections accepted since it was another loop's turn.
-    taken: usize,
-    accept_again: Option<Instant>,
+    accepted: usize,
+    accept_retry: Option<Instant>,
     scratch: Box<[u8]>,
 }
 
 impl<'a> EventLoop<'a> {
     /// Loop `number`, in the calling thread's descriptor table; it must run there, too.
-    pub(super) fn new(common: &'a LoopsState, number: usize) -> io::Result<Self> {
+    pub(super) fn new(loops: &'a LoopsState, number: usize) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, common.mailboxes[number].event(), EventData::new_u64(MAIL), EventFlags::IN)?;
-        epoll::add(&epoll, common.shared.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
+        epoll::add(&epoll, loops.mailboxes[number].event(), EventData::new_u64(MAILBOX), EventFlags::IN)?;
+        epoll::add(&epoll, loops.state.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
         let this = Self {
-            common,
+            loops,
             number,
             epoll,
             clients: Slots::new(),
             due: BinaryHeap::new(),
-            taken: 0,
-            accept_again: None,
+            accepted: 0,
+            accept_retry: None,
             scratch: vec![0; READ_BYTES].into_boxed_slice(),
         };
         this.watch_listener()?;
@@ -77,18 +77,18 @@ impl<'a> EventLoop<'a> {
     fn watch_listener(&self) -> io::Result<()> {
         // Exclusive: one new connection wakes one loop, not all.
         let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
-        Ok(epoll::add(&self.epoll, &self.common.listener.socket, EventData::new_u64(LISTENER), flags)?)
+        Ok(epoll::add(&self.epoll, &self.loops.listener.socket, EventData::new_u64(LISTENER), flags)?)
     }
 
     fn unwatch_listener(&self) {
-        epoll::delete(&self.epoll, &self.common.listener.socket)
+        epoll::delete(&self.epoll, &self.loops.listener.socket)
             .expect("the listener is watched while accepting is not paused");
     }
 
     /// When the kernel has no watch to spare (`fs.epoll.max_user_watches`), accepting pauses.
-    fn watch_again(&mut self) {
+    fn resume_accepting(&mut self) {
         if self.watch_listener().is_err() {
-            self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
+            self.accept_retry = Some(Instant::now() + ACCEPT_PAUSE);
         }
     }
 
@@ -96,7 +96,7 @@ impl<'a> EventLoop<'a> {
     pub(super) fn run(&mut self) {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
-            let next = self.due.peek().map(|Reverse((at, _))| *at).into_iter().chain(self.accept_again).min();
+            let next = self.due.peek().map(|Reverse((at, _))| *at).into_iter().chain(self.accept_retry).min();
             let timeout = next.map(|at| poll_timeout(at.saturating_duration_since(Instant::now())));
             events.clear();
             match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
@@ -108,18 +108,18 @@ impl<'a> EventLoop<'a> {
             for event in &events {
                 match event.data.u64() {
                     STOP => return,
-                    LISTENER if self.accept_again.is_none() => self.accept(),
+                    LISTENER if self.accept_retry.is_none() => self.accept(),
                     // Accepting has paused since this event.
                     LISTENER => {}
-                    MAIL => self.collect_mail(),
+                    MAILBOX => self.collect_answers(),
                     key => self.on_event(key, event.flags, now),
                 }
                 // A long list of events must not make answers late.
                 self.answer_due();
             }
-            if self.accept_again.is_some_and(|at| at <= now) {
-                self.accept_again = None;
-                self.watch_again();
+            if self.accept_retry.is_some_and(|at| at <= now) {
+                self.accept_retry = None;
+                self.resume_accepting();
             }
         }
     }
@@ -141,29 +141,29 @@ impl<'a> EventLoop<'a> {
 
     fn accept(&mut self) {
         for _ in 0..ACCEPT_BATCH {
-            match self.common.listener.accept() {
+            match self.loops.listener.accept() {
                 Ok(Some(socket)) => self.add_client(socket),
                 Ok(None) => break,
                 Err(_) => {
-                    self.common.shared.log.connections.accept_paused();
-                    self.accept_again = Some(Instant::now() + ACCEPT_PAUSE);
+                    self.loops.state.log.connections.accept_paused();
+                    self.accept_retry = Some(Instant::now() + ACCEPT_PAUSE);
                     self.unwatch_listener();
                     // The kernel may have notified only this loop.
-                    return self.common.notify_other_loops(self.number);
+                    return self.loops.notify_other_loops(self.number);
                 }
             }
         }
-        if self.taken >= ACCEPT_BATCH && self.common.mailboxes.len() > 1 {
+        if self.accepted >= ACCEPT_BATCH && self.loops.mailboxes.len() > 1 {
             // Of the sleeping loops, the kernel wakes the one that has watched longest.
-            self.taken = 0;
+            self.accepted = 0;
             self.unwatch_listener();
-            self.watch_again();
+            self.resume_accepting();
         }
     }
 
     fn add_client(&mut self, socket: Arc<OwnedFd>) {
-        self.taken += 1;
-        self.common.shared.log.connections.opened();
+        self.accepted += 1;
+        self.loops.state.log.connections.opened();
         let connection = Connection::new(Arc::clone(&socket));
         let key = self.clients.insert(Client { connection, state: ClientState::Reading, readable: false });
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
@@ -172,14 +172,14 @@ impl<'a> EventLoop<'a> {
         }
     }
 
-    fn collect_mail(&mut self) {
-        let (arrived, look) = self.common.mailboxes[self.number].collect();
-        if look && self.accept_again.is_none() {
+    fn collect_answers(&mut self) {
+        let (arrived, look) = self.loops.mailboxes[self.number].collect();
+        if look && self.accept_retry.is_none() {
             self.accept();
         }
         for (key, answer) in arrived {
             let Some(client) = self.clients.get(key) else { continue };
-            if let ClientState::Asking(exchange) = client.state {
+            if let ClientState::Querying(exchange) = client.state {
                 client.state = ClientState::Reading;
                 self.send(key, exchange, &answer);
             }
@@ -206,20 +206,20 @@ impl<'a> EventLoop<'a> {
             if !matches!(client.state, ClientState::Reading) {
                 return;
             }
-            let shared = &self.common.shared;
+            let state = &self.loops.state;
             let next = client
                 .connection
-                .next(&shared.log, |route, request, arrival| shared.handle(route, request, arrival));
+                .next(&state.log, |route, request, arrival| state.handle(route, request, arrival));
             if let Some((exchange, reply)) = next {
                 match reply {
-                    HandlerResult::Now(answer) => self.send_when_due(key, exchange, answer),
-                    HandlerResult::Ask(query) => self.submit_query(key, exchange, query),
-                    HandlerResult::Do(work) if work.blocks() => {
+                    HandlerResult::Answer(answer) => self.send_when_due(key, exchange, answer),
+                    HandlerResult::Query(query) => self.submit_query(key, exchange, query),
+                    HandlerResult::Fault(work) if work.blocks() => {
                         self.send_when_due(key, exchange, fault::blocking_refused())
                     }
                     // It blocks all connections of this loop, as such work does.
-                    HandlerResult::Do(work) => {
-                        let answer = self.common.shared.run_fault(&work);
+                    HandlerResult::Fault(work) => {
+                        let answer = self.loops.state.run_fault(&work);
                         self.send_when_due(key, exchange, answer);
                     }
                 }
@@ -231,7 +231,7 @@ impl<'a> EventLoop<'a> {
             match client.connection.receive(&mut self.scratch, ready.take()) {
                 // A short read emptied the socket; more data, or the end, will be a new event.
                 ReceiveResult::Bytes(n) => client.readable = n == self.scratch.len(),
-                ReceiveResult::Nothing => client.readable = false,
+                ReceiveResult::WouldBlock => client.readable = false,
                 ReceiveResult::Closed => return self.close(key),
             }
         }
@@ -244,20 +244,20 @@ impl<'a> EventLoop<'a> {
                 client.state = ClientState::Due(exchange, answer);
                 self.due.push(Reverse((due, key)));
             }
-            _ => self.send_only(key, exchange, &answer),
+            _ => self.queue_answer(key, exchange, &answer),
         }
     }
 
     fn submit_query(&mut self, key: u64, exchange: Exchange, query: Query) {
-        let question = PendingQuery { key, query, asked: Instant::now(), reply_to: self.number };
-        match self.common.questions.push(question) {
+        let question = PendingQuery { key, query, submitted: Instant::now(), reply_to: self.number };
+        match self.loops.queries.push(question) {
             Ok(()) => {
                 if let Some(client) = self.clients.get(key) {
-                    client.state = ClientState::Asking(exchange);
+                    client.state = ClientState::Querying(exchange);
                 }
             }
             Err(_) => {
-                self.send_only(
+                self.queue_answer(
                     key,
                     exchange,
                     &Answer::text(503, "too many requests wait for the database\n"),
@@ -268,11 +268,11 @@ impl<'a> EventLoop<'a> {
 
     /// Sends an answer that had to wait, and continues with what the client sent meanwhile.
     fn send(&mut self, key: u64, exchange: Exchange, answer: &Answer) {
-        self.send_only(key, exchange, answer);
+        self.queue_answer(key, exchange, answer);
         self.read(key, None);
     }
 
-    fn send_only(&mut self, key: u64, exchange: Exchange, answer: &Answer) {
+    fn queue_answer(&mut self, key: u64, exchange: Exchange, answer: &Answer) {
         let Some(client) = self.clients.get(key) else { return };
         let after = client.connection.push(&exchange, answer);
         client.state = ClientState::Writing(exchange, SentAnswer::from(answer), after);
@@ -291,7 +291,7 @@ impl<'a> EventLoop<'a> {
         match std::mem::replace(&mut client.state, ClientState::Reading) {
             ClientState::Writing(exchange, sent, after) => match flushed {
                 Ok(true) => {
-                    if client.connection.finish(&self.common.shared.log, &exchange, &sent, after)
+                    if client.connection.finish(&self.loops.state.log, &exchange, &sent, after)
                         == ConnectionReuse::Close
                     {
                         self.close(key);
@@ -310,12 +310,12 @@ impl<'a> EventLoop<'a> {
     fn close(&mut self, key: u64) {
         let Some(client) = self.clients.get(key) else { return };
         if let ClientState::Due(exchange, _)
-        | ClientState::Asking(exchange)
+        | ClientState::Querying(exchange)
         | ClientState::Writing(exchange, ..) = &client.state
         {
-            exchange.abandon(&self.common.shared.log);
+            exchange.abandon(&self.loops.state.log);
         }
         self.clients.remove(key);
-        self.common.shared.log.connections.closed();
+        self.loops.state.log.connections.closed();
     }
 }

@@ -16,9 +16,9 @@ use crate::listen::Listener;
 
 /// Shared by the loops and the database threads.
 pub(super) struct LoopsState {
-    pub(super) shared: Arc<ServiceState>,
+    pub(super) state: Arc<ServiceState>,
     pub(super) listener: Listener,
-    pub(super) questions: Queue<PendingQuery>,
+    pub(super) queries: Queue<PendingQuery>,
     /// One per loop.
     pub(super) mailboxes: Vec<Mailbox>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Mailbox {
     /// Answers from the database, each with its client's key.
     answers: Mutex<Vec<(u64, Answer)>>,
     /// Another loop was notified of a new connection and cannot accept it.
-    look: AtomicBool,
+    accept_requested: AtomicBool,
     /// Readable when something arrived.
     event: OwnedFd,
 }
@@ -37,7 +37,7 @@ pub(super) struct Mailbox {
 pub(super) struct PendingQuery {
     pub(super) key: u64,
     pub(super) query: Query,
-    pub(super) asked: Instant,
+    pub(super) submitted: Instant,
     /// The number of the requesting loop.
     pub(super) reply_to: usize,
 }
@@ -48,7 +48,7 @@ impl LoopsState {
     pub(super) fn notify_other_loops(&self, number: usize) {
         for (other, mailbox) in self.mailboxes.iter().enumerate() {
             if other != number {
-                mailbox.look.store(true, Ordering::Release);
+                mailbox.accept_requested.store(true, Ordering::Release);
                 mailbox.wake();
             }
         }
@@ -58,7 +58,7 @@ impl LoopsState {
 impl Mailbox {
     pub(super) fn new() -> io::Result<Self> {
         let event = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { answers: Mutex::default(), look: AtomicBool::new(false), event })
+        Ok(Self { answers: Mutex::default(), accept_requested: AtomicBool::new(false), event })
     }
 
     pub(super) fn event(&self) -> BorrowedFd<'_> {
@@ -81,6 +81,6 @@ impl Mailbox {
         // Reading only clears the event; what arrived is in the list.
         let _ = rustix::io::read(&self.event, &mut count);
         let mut answers = self.answers.lock().expect("nothing panics while the mailbox is locked");
-        (std::mem::take(&mut *answers), self.look.swap(false, Ordering::Acquire))
+        (std::mem::take(&mut *answers), self.accept_requested.swap(false, Ordering::Acquire))
     }
 }

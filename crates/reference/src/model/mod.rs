@@ -40,16 +40,16 @@ const EVENTS: usize = 256;
 const LONG: Duration = Duration::from_secs(3_600);
 
 /// The next connection, however long that takes; none once the service ends.
-fn accept_next(shared: &ServiceState, listener: &Listener) -> Option<Arc<OwnedFd>> {
-    while !shared.stop.is_stopping() {
+fn accept_next(state: &ServiceState, listener: &Listener) -> Option<Arc<OwnedFd>> {
+    while !state.stop.is_stopping() {
         match listener.accept() {
             Ok(Some(socket)) => return Some(socket),
             Ok(None) => {
-                shared.stop.wait_ready(listener.socket.as_fd(), PollFlags::IN, LONG);
+                state.stop.wait_ready(listener.socket.as_fd(), PollFlags::IN, LONG);
             }
             Err(_) => {
-                shared.log.connections.accept_paused();
-                shared.stop.sleep_until(Instant::now() + ACCEPT_PAUSE);
+                state.log.connections.accept_paused();
+                state.stop.sleep_until(Instant::now() + ACCEPT_PAUSE);
             }
         }
     }

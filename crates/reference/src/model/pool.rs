@@ -25,11 +25,11 @@ use crate::stop_signal::{minimize_timer_slack, poll_timeout};
 struct ReadableConnection {
     key: u64,
     connection: Connection,
-    at: Instant,
+    ready_at: Instant,
 }
 
 struct WorkerPool {
-    shared: Arc<ServiceState>,
+    state: Arc<ServiceState>,
     epoll: OwnedFd,
     idle: Mutex<Slots<Connection>>,
     queue: Queue<ReadableConnection>,
@@ -37,16 +37,16 @@ struct WorkerPool {
 
 /// Starts the poller and its workers; `queue` requests may wait for a worker.
 pub(crate) fn start(
-    shared: &Arc<ServiceState>,
+    state: &Arc<ServiceState>,
     listener: Listener,
     workers: usize,
     queue: usize,
 ) -> io::Result<Vec<JoinHandle<()>>> {
     let epoll = epoll::create(CreateFlags::CLOEXEC)?;
     epoll::add(&epoll, &listener.socket, EventData::new_u64(LISTENER), EventFlags::IN)?;
-    epoll::add(&epoll, shared.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
+    epoll::add(&epoll, state.stop.event(), EventData::new_u64(STOP), EventFlags::IN)?;
     let pool = Arc::new(WorkerPool {
-        shared: Arc::clone(shared),
+        state: Arc::clone(state),
         epoll,
         idle: Mutex::new(Slots::new()),
         queue: Queue::new(queue),
@@ -93,7 +93,7 @@ impl WorkerPool {
                             self.watch(listener, EventFlags::empty());
                         }
                     }
-                    key => self.hand_over(key, now, &mut scratch),
+                    key => self.enqueue(key, now, &mut scratch),
                 }
             }
             if paused_until.is_some_and(|until| until <= now) {
@@ -113,18 +113,18 @@ impl WorkerPool {
         for _ in 0..ACCEPT_BATCH {
             match listener.accept() {
                 Ok(Some(socket)) => {
-                    self.shared.log.connections.opened();
+                    self.state.log.connections.opened();
                     let key = self.idle().insert(Connection::new(Arc::clone(&socket)));
                     let added =
                         epoll::add(&self.epoll, &socket, EventData::new_u64(key), oneshot_read_events());
                     if added.is_err() {
                         self.idle().remove(key);
-                        self.shared.log.connections.closed();
+                        self.state.log.connections.closed();
                     }
                 }
                 Ok(None) => break,
                 Err(_) => {
-                    self.shared.log.connections.accept_paused();
+                    self.state.log.connections.accept_paused();
                     return false;
                 }
             }
@@ -132,10 +132,10 @@ impl WorkerPool {
         true
     }
 
-    fn hand_over(&self, key: u64, now: Instant, scratch: &mut [u8]) {
+    fn enqueue(&self, key: u64, now: Instant, scratch: &mut [u8]) {
         let Some(connection) = self.idle().take(key) else { return };
-        if let Err(refused) = self.queue.push(ReadableConnection { key, connection, at: now }) {
-            self.serve_ready(refused, scratch, ServeMode::TurnAway);
+        if let Err(refused) = self.queue.push(ReadableConnection { key, connection, ready_at: now }) {
+            self.serve_ready(refused, scratch, ServeMode::Reject);
         }
     }
 
@@ -148,9 +148,9 @@ impl WorkerPool {
     }
 
     /// Serves what can be read, and returns the connection to the poller.
-    fn serve_ready(&self, ready: ReadableConnection, scratch: &mut [u8], manner: ServeMode) {
-        let ReadableConnection { key, mut connection, at } = ready;
-        if serve(&self.shared, &mut connection, Some(at), scratch, manner) == ConnectionReuse::Again {
+    fn serve_ready(&self, ready: ReadableConnection, scratch: &mut [u8], mode: ServeMode) {
+        let ReadableConnection { key, mut connection, ready_at } = ready;
+        if serve(&self.state, &mut connection, Some(ready_at), scratch, mode) == ConnectionReuse::KeepAlive {
             let socket = Arc::clone(&connection.socket);
             self.idle().put(key, connection);
             // From here on the poller may hand the connection to another worker.
@@ -164,7 +164,7 @@ impl WorkerPool {
             drop(connection);
         }
         self.idle().remove(key);
-        self.shared.log.connections.closed();
+        self.state.log.connections.closed();
     }
 }
 

@@ -6,20 +6,20 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 pub(super) struct Queue<T> {
     state: Mutex<State<T>>,
     filled: Condvar,
-    bound: usize,
+    capacity: usize,
 }
 
 struct State<T> {
     items: VecDeque<T>,
     /// Threads in `pop`; an item for one of them does not wait.
-    takers: usize,
+    waiting: usize,
     closed: bool,
 }
 
 impl<T> Queue<T> {
-    pub(super) fn new(bound: usize) -> Self {
-        let state = State { items: VecDeque::new(), takers: 0, closed: false };
-        Self { state: Mutex::new(state), filled: Condvar::new(), bound }
+    pub(super) fn new(capacity: usize) -> Self {
+        let state = State { items: VecDeque::new(), waiting: 0, closed: false };
+        Self { state: Mutex::new(state), filled: Condvar::new(), capacity }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -29,7 +29,7 @@ impl<T> Queue<T> {
     /// Returns the item when the queue is full or closed.
     pub(super) fn push(&self, item: T) -> Result<(), T> {
         let mut state = self.lock();
-        if state.closed || state.items.len() >= self.bound.saturating_add(state.takers) {
+        if state.closed || state.items.len() >= self.capacity.saturating_add(state.waiting) {
             return Err(item);
         }
         state.items.push_back(item);
@@ -48,9 +48,9 @@ impl<T> Queue<T> {
             if let Some(item) = state.items.pop_front() {
                 return Some(item);
             }
-            state.takers += 1;
+            state.waiting += 1;
             state = self.filled.wait(state).expect("nothing panics while the queue is locked");
-            state.takers -= 1;
+            state.waiting -= 1;
         }
     }
 

@@ -21,14 +21,14 @@ use crate::stop_signal::minimize_timer_slack;
 const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn start(
-    shared: &Arc<ServiceState>,
+    state: &Arc<ServiceState>,
     listener: Listener,
     workers: usize,
 ) -> io::Result<Vec<JoinHandle<()>>> {
     let listener = Arc::new(listener);
     let mut threads = Vec::with_capacity(workers);
     for number in 0..workers {
-        let (shared, listener) = (Arc::clone(shared), Arc::clone(&listener));
+        let (shared, listener) = (Arc::clone(state), Arc::clone(&listener));
         let run = move || {
             minimize_timer_slack();
             work(&shared, &listener);
@@ -38,17 +38,17 @@ pub(crate) fn start(
     Ok(threads)
 }
 
-fn work(shared: &ServiceState, listener: &Listener) {
+fn work(state: &ServiceState, listener: &Listener) {
     let mut scratch = [0; READ_BYTES];
-    while let Some(socket) = accept_next(shared, listener) {
-        shared.log.connections.opened();
-        serve_connection(shared, Connection::new_single_use(socket), &mut scratch);
-        shared.log.connections.closed();
+    while let Some(socket) = accept_next(state, listener) {
+        state.log.connections.opened();
+        serve_connection(state, Connection::new_single_use(socket), &mut scratch);
+        state.log.connections.closed();
     }
 }
 
-fn serve_connection(shared: &ServiceState, mut connection: Connection, scratch: &mut [u8]) {
-    while serve(shared, &mut connection, None, scratch, ServeMode::Serve) == ConnectionReuse::Again
-        && shared.stop.wait_ready(connection.socket.as_fd(), PollFlags::IN, REQUEST_PATIENCE)
+fn serve_connection(state: &ServiceState, mut connection: Connection, scratch: &mut [u8]) {
+    while serve(state, &mut connection, None, scratch, ServeMode::Serve) == ConnectionReuse::KeepAlive
+        && state.stop.wait_ready(connection.socket.as_fd(), PollFlags::IN, REQUEST_PATIENCE)
     {}
 }

@@ -40,8 +40,8 @@ struct OpenSockets {
 }
 
 /// Starts the accepting thread.
-pub(crate) fn start(shared: &Arc<ServiceState>, listener: Listener) -> io::Result<Vec<JoinHandle<()>>> {
-    let shared = Arc::clone(shared);
+pub(crate) fn start(state: &Arc<ServiceState>, listener: Listener) -> io::Result<Vec<JoinHandle<()>>> {
+    let shared = Arc::clone(state);
     let run = move || {
         minimize_timer_slack();
         accept(&shared, &listener);
@@ -49,59 +49,59 @@ pub(crate) fn start(shared: &Arc<ServiceState>, listener: Listener) -> io::Resul
     Ok(vec![Builder::new().name("accept".to_owned()).spawn(run)?])
 }
 
-fn accept(shared: &Arc<ServiceState>, listener: &Listener) {
-    let open = Arc::new(OpenSockets::default());
+fn accept(state: &Arc<ServiceState>, listener: &Listener) {
+    let open_sockets = Arc::new(OpenSockets::default());
     let most = max_threads();
     for number in 0.. {
-        let Some(socket) = accept_next(shared, listener) else { break };
-        start_connection(shared, &open, number, socket, most);
+        let Some(socket) = accept_next(state, listener) else { break };
+        start_connection(state, &open_sockets, number, socket, most);
     }
-    let sockets = open.sockets.lock().expect("nothing panics while the table is locked");
+    let sockets = open_sockets.sockets.lock().expect("nothing panics while the table is locked");
     for socket in sockets.values() {
         // Wakes the thread that reads from it; one closed just now needs no waking.
         let _ = rustix::net::shutdown(socket, Shutdown::Both);
     }
-    drop(open.emptied.wait_timeout_while(sockets, END_PATIENCE, |sockets| !sockets.is_empty()));
+    drop(open_sockets.emptied.wait_timeout_while(sockets, END_PATIENCE, |sockets| !sockets.is_empty()));
 }
 
 fn start_connection(
-    shared: &Arc<ServiceState>,
-    open: &Arc<OpenSockets>,
+    state: &Arc<ServiceState>,
+    open_sockets: &Arc<OpenSockets>,
     number: u64,
     socket: Arc<OwnedFd>,
     most: u64,
 ) {
-    let table = || open.sockets.lock().expect("nothing panics while the table is locked");
+    let table = || open_sockets.sockets.lock().expect("nothing panics while the table is locked");
     let threads = {
         let mut table = table();
         table.insert(number, Arc::clone(&socket));
         table.len() as u64
     };
-    shared.log.connections.opened();
+    state.log.connections.opened();
     let run = {
-        let (shared, open) = (Arc::clone(shared), Arc::clone(open));
+        let (state, open_sockets) = (Arc::clone(state), Arc::clone(open_sockets));
         move || {
-            serve_connection(&shared, Connection::new(socket));
-            open.sockets.lock().expect("nothing panics while the table is locked").remove(&number);
-            shared.log.connections.closed();
-            open.emptied.notify_one();
+            serve_connection(&state, Connection::new(socket));
+            open_sockets.sockets.lock().expect("nothing panics while the table is locked").remove(&number);
+            state.log.connections.closed();
+            open_sockets.emptied.notify_one();
         }
     };
     let builder = Builder::new().name("connection".to_owned()).stack_size(STACK_BYTES);
     if threads > most || builder.spawn(run).is_err() {
         // The thread limit is reached: this client's connection is closed.
         table().remove(&number);
-        shared.log.connections.closed();
-        shared.log.connections.without_thread();
+        state.log.connections.closed();
+        state.log.connections.without_thread();
     }
 }
 
-fn serve_connection(shared: &ServiceState, mut connection: Connection) {
+fn serve_connection(state: &ServiceState, mut connection: Connection) {
     let blocks = rustix::io::ioctl_fionbio(&connection.socket, false);
     let gives_up = sockopt::set_socket_timeout(&connection.socket, Timeout::Send, Some(WRITE_PATIENCE));
     if blocks.is_ok() && gives_up.is_ok() {
         // The socket blocks: this returns when the connection is over, or shut by the stop.
         let mut scratch = [0; READ_BYTES];
-        serve(shared, &mut connection, None, &mut scratch, ServeMode::Serve);
+        serve(state, &mut connection, None, &mut scratch, ServeMode::Serve);
     }
 }

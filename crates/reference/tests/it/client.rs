@@ -10,7 +10,7 @@ use std::time::Duration;
 use torment_reference::{BuiltinService, ConcurrencyModel, ListenAddress, ServiceConfig};
 
 /// Nothing here takes this long; a hanging test would say nothing.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub const MODELS: [ConcurrencyModel; 4] = [
     ConcurrencyModel::POOL,
@@ -73,13 +73,13 @@ impl Client {
             ListenAddress::Tcp(address) => {
                 let stream = TcpStream::connect(address).expect("the service listens");
                 stream.set_nodelay(true).expect("a TCP socket");
-                stream.set_read_timeout(Some(PATIENCE)).expect("not zero");
-                stream.set_write_timeout(Some(PATIENCE)).expect("not zero");
+                stream.set_read_timeout(Some(TIMEOUT)).expect("not zero");
+                stream.set_write_timeout(Some(TIMEOUT)).expect("not zero");
                 Box::new(stream)
             }
             ListenAddress::Unix(path) => {
                 let stream = UnixStream::connect(path).expect("the service listens");
-                stream.set_read_timeout(Some(PATIENCE)).expect("not zero");
+                stream.set_read_timeout(Some(TIMEOUT)).expect("not zero");
                 Box::new(stream)
             }
         };

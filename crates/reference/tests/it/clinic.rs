@@ -106,9 +106,9 @@ fn postgresql() {
     assert_eq!(answer.status, 500);
     assert!(answer.text().starts_with("the database failed: "), "{}", answer.text());
     let config = ServiceConfig { database: url.parse().expect("a URL"), ..ServiceConfig::default() };
-    let said = BuiltinService::start(config).err().expect("the server is gone").to_string();
-    assert!(said.starts_with("cannot use PostgreSQL at 127.0.0.1:"), "{said}");
-    assert!(said.contains("refused") && said.contains("check that PostgreSQL runs there"), "{said}");
+    let message = BuiltinService::start(config).err().expect("the server is gone").to_string();
+    assert!(message.starts_with("cannot use PostgreSQL at 127.0.0.1:"), "{message}");
+    assert!(message.contains("refused") && message.contains("check that PostgreSQL runs there"), "{message}");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_bad_file_is_said() {
     for (path, words) in [(folder.path().to_owned(), "unable to open"), (text, "not a database")] {
         let config =
             ServiceConfig { database: ClinicDatabase::Sqlite(path.clone()), ..ServiceConfig::default() };
-        let said = BuiltinService::start(config).err().expect("it is no database").to_string();
-        assert!(said.contains(words) && said.contains(path.to_str().expect("UTF-8")), "{said}");
+        let message = BuiltinService::start(config).err().expect("it is no database").to_string();
+        assert!(message.contains(words) && message.contains(path.to_str().expect("UTF-8")), "{message}");
     }
 }

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const POOL: ConcurrencyModel = ConcurrencyModel::Pool { workers: 8, queue: 1_000 };
 
 /// Runs `clients` clients on a page until `seen` returns true; panics if it never does.
-fn under_load(service: &BuiltinService, clients: usize, page: &str, seen: impl Fn() -> bool) {
+fn under_load(service: &BuiltinService, clients: usize, page: &str, condition: impl Fn() -> bool) {
     let enough = AtomicBool::new(false);
     let found = scope(|scope| {
         for _ in 0..clients {
@@ -32,7 +32,7 @@ fn under_load(service: &BuiltinService, clients: usize, page: &str, seen: impl F
         let mut found = false;
         while !found && Instant::now() < until {
             sleep(Duration::from_millis(5));
-            found = seen();
+            found = condition();
         }
         enough.store(true, Ordering::Relaxed);
         found

@@ -142,8 +142,8 @@ fn connections_close_when_asked() {
             let mut client = Client::of(&service);
             client.send(request.as_bytes());
             let answer = client.answer();
-            let said = answer.header("connection");
-            assert_eq!(said, Some(if closes { "close" } else { "keep-alive" }), "{model:?} {request}");
+            let connection = answer.header("connection");
+            assert_eq!(connection, Some(if closes { "close" } else { "keep-alive" }), "{model:?} {request}");
             if closes {
                 assert!(client.at_end(), "{model:?} {request}");
             } else {

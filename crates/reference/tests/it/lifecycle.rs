@@ -15,17 +15,17 @@ fn a_taken_port_is_said_with_its_holder() {
     let first = service(ConcurrencyModel::ASYNC);
     let error = refusal(ServiceConfig { listen: first.address().clone(), ..ServiceConfig::default() });
     assert!(matches!(error, Error::AddressTaken { .. }));
-    let said = error.to_string();
+    let message = error.to_string();
     let address = first.address().to_string();
-    assert!(said.starts_with(&format!("{address} is taken by ")), "{said}");
-    assert!(said.contains(&format!("(process {})", std::process::id())), "{said}");
+    assert!(message.starts_with(&format!("{address} is taken by ")), "{message}");
+    assert!(message.contains(&format!("(process {})", std::process::id())), "{message}");
 }
 
 #[test]
 fn an_address_that_is_not_ours_is_said() {
     let listen = "192.0.2.1:80".parse().expect("an address");
-    let said = refusal(ServiceConfig { listen, ..ServiceConfig::default() }).to_string();
-    assert!(said.starts_with("cannot listen on 192.0.2.1:80: "), "{said}");
+    let message = refusal(ServiceConfig { listen, ..ServiceConfig::default() }).to_string();
+    assert!(message.starts_with("cannot listen on 192.0.2.1:80: "), "{message}");
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn a_dead_socket_file_is_replaced_and_a_live_one_is_not() {
     assert_eq!(Client::of(&service).get("/healthz").status, 200);
     drop(service);
     std::fs::write(&path, "precious").expect("a new file");
-    let said = refusal(config()).to_string();
-    assert!(said.contains("File exists"), "{said}");
+    let message = refusal(config()).to_string();
+    assert!(message.contains("File exists"), "{message}");
     assert_eq!(std::fs::read_to_string(&path).expect("it is kept"), "precious");
 }
 
@@ -55,8 +55,8 @@ fn absurd_counts_are_refused() {
     ] {
         assert!(matches!(refusal(ServiceConfig { model, ..ServiceConfig::default() }), Error::Count { .. }));
     }
-    let said = refusal(ServiceConfig { connections: 0, ..ServiceConfig::default() }).to_string();
-    assert_eq!(said, "0 connections were asked for; give a number from 1 to 100000");
+    let message = refusal(ServiceConfig { connections: 0, ..ServiceConfig::default() }).to_string();
+    assert_eq!(message, "0 connections were asked for; give a number from 1 to 100000");
 }
 
 #[test]

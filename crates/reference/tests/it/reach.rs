@@ -13,7 +13,7 @@ const CONNECTIONS: usize = 900;
 /// Nothing here takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn until(what: impl Fn() -> bool) {
+fn wait_until(what: impl Fn() -> bool) {
     let start = Instant::now();
     while !what() {
         assert!(start.elapsed() < PATIENCE, "it does not come");
@@ -35,24 +35,24 @@ fn the_tables_of_all_loops_add_up() {
     let ListenAddress::Tcp(address) = service.address().clone() else { panic!("a TCP address") };
     let request = b"GET /json?ms=20 HTTP/1.1\r\nHost: a\r\n\r\n";
     let crowd = ClientCrowd::new(address, CONNECTIONS, 4, request);
-    let seen = crowd.run(|crowd| {
+    let counts = crowd.run(|crowd| {
         // Full loops must leave the last ones to others.
-        until(|| service.truth()["connections"]["open"] == CONNECTIONS);
-        until(|| crowd.connected.load(Relaxed) == CONNECTIONS);
+        wait_until(|| service.truth()["connections"]["open"] == CONNECTIONS);
+        wait_until(|| crowd.connected.load(Relaxed) == CONNECTIONS);
         crowd.recording.store(true, Relaxed);
-        crowd.asking.store(true, Relaxed);
-        until(|| service.truth()["patterns"]["/json"]["answered"].as_u64() > Some(5_000));
+        crowd.sending.store(true, Relaxed);
+        wait_until(|| service.truth()["patterns"]["/json"]["answered"].as_u64() > Some(5_000));
     });
     let truth = settled(&service);
     let json = &truth["patterns"]["/json"];
-    assert_eq!(seen.failed, 0);
-    assert_eq!(json["statuses"], serde_json::json!({ "200": seen.answered }));
+    assert_eq!(counts.failed, 0);
+    assert_eq!(json["statuses"], serde_json::json!({ "200": counts.answered }));
     assert_eq!(json["abandoned"], 0);
     assert_eq!(truth["connections"]["accepted"], CONNECTIONS);
     // The service times a subset of what the client does: from arrival there to sending back. Both
     // arrival timestamps are the kernel's, so neither includes time spent on other connections.
     let p50 = json["service_us"]["p50"].as_f64().expect("a number");
-    let seen_p50 = seen.arrived.value_at_quantile(0.5) as f64 / 1e3;
+    let seen_p50 = counts.arrived.value_at_quantile(0.5) as f64 / 1e3;
     assert!((seen_p50 / p50 - 1.0).abs() < 0.1, "the service says {p50} µs, its clients {seen_p50} µs");
     service.stop();
 }

@@ -132,8 +132,9 @@ fn shedding_says_no_at_once() {
 fn a_cold_service_is_slow_at_first() {
     let warming = Some(WarmUpCurve { factor: 20.0, requests: 10 });
     for model in MODELS {
-        let service = BuiltinService::start(ServiceConfig { model, warming, ..ServiceConfig::default() })
-            .expect("a free port");
+        let service =
+            BuiltinService::start(ServiceConfig { model, warm_up: warming, ..ServiceConfig::default() })
+                .expect("a free port");
         let mut client = Client::of(&service);
         let start = Instant::now();
         for _ in 0..10 {

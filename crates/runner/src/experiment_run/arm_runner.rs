@@ -9,13 +9,13 @@ use record::{ArmStart, CaveatKind, MeasurementResult, OngoingStart, RunId, Start
 use units::{Nanos, Rate};
 
 /// Where later searches begin, as a share of the capacity found in the pilot: three doublings below it.
-const FROM: f64 = 0.125;
+const SEARCH_START: f64 = 0.125;
 /// Repetitions of a load while the hypervisor steals more than a tenth of the machine, or part of the load is missing;
 /// after that it is kept, with that caveat.
-const DISTURBED: usize = 2;
+const REPEATS_MOST: usize = 2;
 /// Longest drain as a fraction of the load (1/n), or the deadline if longer: a load tells nothing about what takes
 /// longer.
-const DRAIN: u64 = 2;
+const DRAIN_DIVISOR: u64 = 2;
 
 /// What all starts share.
 pub(super) struct ArmRunner<'a, B> {
@@ -24,26 +24,26 @@ pub(super) struct ArmRunner<'a, B> {
     pub experiment: &'a ExperimentPlan,
     pub version: &'a str,
     pub stop: &'a StopFlag,
-    pub bench: B,
+    pub testbed: B,
 }
 
 /// Why a start has no result.
 enum VoidReason {
     /// Interrupted by the user: nothing of it is kept.
     Interrupted,
-    Because(String),
+    Failed(String),
 }
 
 impl From<Error> for VoidReason {
     fn from(error: Error) -> Self {
-        Self::Because(error.to_string())
+        Self::Failed(error.to_string())
     }
 }
 
 /// Whether stolen time or a lost worker makes this useless for the arm; a search repeats its own trials.
-fn was_disturbed(probe: &Measurement, taken: &MeasurementResult) -> bool {
+fn was_disturbed(probe: &Measurement, result: &MeasurementResult) -> bool {
     probe.at != LoadLevel::Limit
-        && taken.caveats.iter().any(|caveat| caveat.doubt == CaveatKind::Steal || caveat.doubt.is_fleet())
+        && result.caveats.iter().any(|caveat| caveat.doubt == CaveatKind::Steal || caveat.doubt.is_fleet())
 }
 
 impl<B: Testbed> ArmRunner<'_, B> {
@@ -52,12 +52,12 @@ impl<B: Testbed> ArmRunner<'_, B> {
         &mut self,
         start: OngoingStart,
         probes: &[usize],
-        course: &Experiment,
+        progress: &Experiment,
         sink: &mut dyn Sink,
     ) -> Option<ArmStart> {
-        let began = self.bench.now();
+        let began = self.testbed.now();
         let OngoingStart { number, block, arm, placebo, expected: _ } = start;
-        let mut visit = ArmStart {
+        let mut arm_start = ArmStart {
             number,
             block,
             arm,
@@ -69,60 +69,60 @@ impl<B: Testbed> ArmRunner<'_, B> {
             taken: Vec::new(),
             void: None,
         };
-        let result = self.measured(probes, course, &mut visit, sink);
-        let before = self.bench.now();
-        let ended = self.bench.down(sink);
-        visit.took = self.bench.now() - began;
-        visit.spent.stop = self.bench.now() - before;
-        visit.void = match (result, ended) {
+        let result = self.measure_start(probes, progress, &mut arm_start, sink);
+        let before = self.testbed.now();
+        let ended = self.testbed.down(sink);
+        arm_start.took = self.testbed.now() - began;
+        arm_start.spent.stop = self.testbed.now() - before;
+        arm_start.void = match (result, ended) {
             (Err(VoidReason::Interrupted), _) => return None,
             // What was measured without the program says nothing about it.
             (_, Some(error)) => Some(error.to_string()),
-            (Err(VoidReason::Because(why)), None) => Some(why),
+            (Err(VoidReason::Failed(why)), None) => Some(why),
             (Ok(()), None) => None,
         };
-        Some(visit)
+        Some(arm_start)
     }
 
-    fn measured(
+    fn measure_start(
         &mut self,
         probes: &[usize],
-        course: &Experiment,
-        visit: &mut ArmStart,
+        progress: &Experiment,
+        arm_start: &mut ArmStart,
         sink: &mut dyn Sink,
     ) -> Result<(), VoidReason> {
         let (experiment, stop) = (self.experiment, self.stop);
-        let arm = &experiment.arms[visit.arm];
-        let began = self.bench.now();
-        let up = self.bench.up(&arm.setup, stop);
+        let arm = &experiment.arms[arm_start.arm];
+        let began = self.testbed.now();
+        let up = self.testbed.up(&arm.setup, stop);
         if stop.is_requested() {
             return Err(VoidReason::Interrupted);
         }
-        visit.started_in = up?;
-        visit.spent.needs = self.bench.now() - began - visit.started_in;
+        arm_start.started_in = up?;
+        arm_start.spent.needs = self.testbed.now() - began - arm_start.started_in;
         for (turn, &place) in probes.iter().enumerate() {
             let probe = &experiment.probes[place];
             if turn > 0 {
-                let began = self.bench.now();
-                self.bench.reset(&arm.setup, sink, stop)?;
-                visit.spent.reset += self.bench.now() - began;
+                let began = self.testbed.now();
+                self.testbed.reset(&arm.setup, sink, stop)?;
+                arm_start.spent.reset += self.testbed.now() - began;
             }
             let is_last = turn + 1 == probes.len();
-            let mut taken = self.probe(place, is_last, arm, visit, course, sink)?;
-            for _ in 0..DISTURBED {
-                if !was_disturbed(probe, &taken) {
+            let mut result = self.probe(place, is_last, arm, arm_start, progress, sink)?;
+            for _ in 0..REPEATS_MOST {
+                if !was_disturbed(probe, &result) {
                     break;
                 }
-                let began = self.bench.now();
-                let spent = visit.spent;
-                taken = self.probe(place, is_last, arm, visit, course, sink)?;
-                visit.spent = StartTimes { again: spent.again + (self.bench.now() - began), ..spent };
+                let began = self.testbed.now();
+                let spent = arm_start.spent;
+                result = self.probe(place, is_last, arm, arm_start, progress, sink)?;
+                arm_start.spent = StartTimes { again: spent.again + (self.testbed.now() - began), ..spent };
             }
-            let doubt = taken.caveats.iter().find(|_| taken.figures.is_empty()).map(ToString::to_string);
-            visit.taken.push(taken);
+            let doubt = result.caveats.iter().find(|_| result.figures.is_empty()).map(ToString::to_string);
+            arm_start.taken.push(result);
             if let Some(doubt) = doubt {
                 let name = &experiment.workloads[probe.workload].name;
-                return Err(VoidReason::Because(format!("{name}: {doubt}")));
+                return Err(VoidReason::Failed(format!("{name}: {doubt}")));
             }
         }
         Ok(())
@@ -134,56 +134,56 @@ impl<B: Testbed> ArmRunner<'_, B> {
         place: usize,
         is_last: bool,
         arm: &Arm,
-        visit: &mut ArmStart,
-        course: &Experiment,
+        arm_start: &mut ArmStart,
+        progress: &Experiment,
         sink: &mut dyn Sink,
     ) -> Result<MeasurementResult, VoidReason> {
         let (experiment, stop) = (self.experiment, self.stop);
         let probe = &experiment.probes[place];
         let workload = &experiment.workloads[probe.workload];
-        let rate = self.rate(probe, visit, course)?;
-        let capacity = course.capacity(&workload.name);
+        let rate = self.rate(probe, arm_start, progress)?;
+        let capacity = progress.capacity(&workload.name);
         let task = self.task(probe, rate, capacity);
         let mut part = self.plan.for_workload(workload, task);
         part.watch = setup::watch_settings(self.plan, &arm.setup);
-        if self.is_cold(probe, visit) {
-            let began = self.bench.now();
+        if self.is_cold(probe, arm_start) {
+            let began = self.testbed.now();
             self.warm_up(&part);
-            visit.spent.warm += self.bench.now() - began;
+            arm_start.spent.warm += self.testbed.now() - began;
         }
-        let limit = (experiment.hold / DRAIN).max(part.objective.deadline.unwrap_or_default());
+        let limit = (experiment.hold / DRAIN_DIVISOR).max(part.objective.deadline.unwrap_or_default());
         let drain = Some(limit).filter(|_| probe.at != LoadLevel::Limit);
-        let after = DrainPolicy { drain, leaves: is_last && probe.at != LoadLevel::Limit };
-        let began = self.bench.now();
-        let (mut account, mut reset) = (MeasurementSink::new(sink), Nanos::ZERO);
-        let outcome = record_run(
+        let drain_policy = DrainPolicy { drain, skips_recovery: is_last && probe.at != LoadLevel::Limit };
+        let began = self.testbed.now();
+        let (mut measurement, mut reset) = (MeasurementSink::new(sink), Nanos::ZERO);
+        let run_exit = record_run(
             crate::id::new_id(),
             RunHeader::from_plan(&part),
             self.version,
             Some(&self.id),
-            &mut account,
+            &mut measurement,
             |sink| {
-                let (result, spent) = self.bench.measure(&part, &arm.setup, after, sink, stop);
+                let (result, spent) = self.testbed.measure(&part, &arm.setup, drain_policy, sink, stop);
                 reset = spent;
                 result
             },
         );
-        account.add_spent(&mut visit.spent, self.bench.now() - began, reset);
+        measurement.add_spent(&mut arm_start.spent, self.testbed.now() - began, reset);
         if stop.is_requested() {
             return Err(VoidReason::Interrupted);
         }
-        if let Some(error) = outcome.error {
+        if let Some(error) = run_exit.error {
             return Err(error.into());
         }
-        Ok(account.into_figures(place, probe.at, outcome.id, rate))
+        Ok(measurement.into_figures(place, probe.at, run_exit.id, rate))
     }
 
     /// The rate of a measurement that has one. During the pilot, shares are of the capacity found at this very start.
     fn rate(
         &self,
         probe: &Measurement,
-        visit: &ArmStart,
-        course: &Experiment,
+        arm_start: &ArmStart,
+        progress: &Experiment,
     ) -> Result<Option<Rate>, VoidReason> {
         let share = match probe.at {
             LoadLevel::Limit | LoadLevel::Connections(_) => return Ok(None),
@@ -192,16 +192,16 @@ impl<B: Testbed> ArmRunner<'_, B> {
         };
         let workload = &self.experiment.workloads[probe.workload].name;
         let own = || {
-            let is_it = |taken: &&MeasurementResult| {
-                let other = &self.experiment.probes[taken.probe];
+            let is_it = |result: &&MeasurementResult| {
+                let other = &self.experiment.probes[result.probe];
                 other.workload == probe.workload && other.at == LoadLevel::Limit
             };
-            let taken = visit.taken.iter().find(is_it)?;
-            taken.figures.iter().find(|(measure, _)| *measure == plan::ArmMeasure::Capacity).map(|(_, n)| *n)
+            let result = arm_start.taken.iter().find(is_it)?;
+            result.figures.iter().find(|(measure, _)| *measure == plan::ArmMeasure::Capacity).map(|(_, n)| *n)
         };
-        match course.capacity(workload).or_else(own) {
+        match progress.capacity(workload).or_else(own) {
             Some(capacity) => Ok(Some(Rate(capacity * share.0))),
-            None => Err(VoidReason::Because(format!(
+            None => Err(VoidReason::Failed(format!(
                 "{share} of the capacity of '{workload}' is not a rate until the pilot has found the capacity"
             ))),
         }
@@ -218,17 +218,17 @@ impl<B: Testbed> ArmRunner<'_, B> {
                 arrivals: find.arrivals,
             }),
             (_, None) => {
-                let near = capacity.map_or(find.from, |capacity| Rate(capacity * FROM));
+                let near = capacity.map_or(find.from, |capacity| Rate(capacity * SEARCH_START));
                 Task::Find(SearchPlan { from: Rate(near.0.max(find.from.0)), ..find.clone() })
             }
         }
     }
 
     /// Whether nothing of this workload has been measured at this start; a search warms up by itself.
-    fn is_cold(&self, probe: &Measurement, visit: &ArmStart) -> bool {
+    fn is_cold(&self, probe: &Measurement, arm_start: &ArmStart) -> bool {
         let is_of_it =
-            |taken: &MeasurementResult| self.experiment.probes[taken.probe].workload == probe.workload;
-        probe.at != LoadLevel::Limit && !visit.taken.iter().any(is_of_it)
+            |result: &MeasurementResult| self.experiment.probes[result.probe].workload == probe.workload;
+        probe.at != LoadLevel::Limit && !arm_start.taken.iter().any(is_of_it)
     }
 
     /// The same load, not counted. Errors will show when it counts.
@@ -236,7 +236,7 @@ impl<B: Testbed> ArmRunner<'_, B> {
         if let Task::Run(load) = &part.task {
             let watch = plan::WatchPlan { on: false, ..part.watch.clone() };
             let part = Plan { watch, ..part.clone() };
-            let _ = self.bench.warm(&part, load, self.experiment.warm, self.stop);
+            let _ = self.testbed.warm(&part, load, self.experiment.warm, self.stop);
         }
     }
 }

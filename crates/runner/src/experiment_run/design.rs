@@ -5,17 +5,17 @@ use record::{Design, DesignArm, DesignMeasurement};
 use units::Nanos;
 
 /// Usual duration of a start of a service with a database, before anything is known of this one.
-const START: Nanos = Nanos::from_secs(10);
+const USUAL_START: Nanos = Nanos::from_secs(10);
 /// Approximate number of trials of a search, and the overhead of each.
-const TRIALS: u64 = 14;
-const BETWEEN: Nanos = Nanos::from_millis(700);
+const SEARCH_TRIALS: u64 = 14;
+const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(700);
 
 /// Design of a plan's experiment.
 pub fn design(plan: &Plan, experiment: &ExperimentPlan) -> Design {
     let base = &experiment.arms[0].setup;
     let arms = experiment.arms.iter().map(|arm| DesignArm {
         name: arm.name.clone(),
-        changes: arm.changes.iter().flat_map(|change| words(change, base)).collect(),
+        changes: arm.changes.iter().flat_map(|change| describe_variant(change, base)).collect(),
     });
     let probes = experiment.probes.iter().map(|probe| DesignMeasurement {
         workload: experiment.workloads[probe.workload].name.clone(),
@@ -36,25 +36,25 @@ pub fn design(plan: &Plan, experiment: &ExperimentPlan) -> Design {
 }
 
 /// Approximate duration of an arm's longest start.
-pub(super) fn one_visit(experiment: &ExperimentPlan) -> Nanos {
+pub(super) fn start_duration(experiment: &ExperimentPlan) -> Nanos {
     let find = &experiment.find;
     let of_probe = |at: LoadLevel| match at {
         LoadLevel::Limit => {
-            let search = (find.trial + BETWEEN) * TRIALS;
+            let search = (find.trial + TRIAL_OVERHEAD) * SEARCH_TRIALS;
             find.budget.map_or(search, |budget| budget.min(search))
         }
-        _ => experiment.hold + BETWEEN,
+        _ => experiment.hold + TRIAL_OVERHEAD,
     };
     let of_arm = |arm: usize| {
         let probes = experiment.probes.iter().filter(|probe| probe.arms.contains(&arm));
-        probes.fold(START, |sum, probe| sum + of_probe(probe.at))
+        probes.fold(USUAL_START, |sum, probe| sum + of_probe(probe.at))
     };
     // All alike but the baseline, which no plan measures more often than all others together.
-    (0..experiment.arms.len()).map(of_arm).min().unwrap_or(START)
+    (0..experiment.arms.len()).map(of_arm).min().unwrap_or(USUAL_START)
 }
 
 /// A variant in words: what was changed, and to what.
-fn words(change: &Variant, base: &Setup) -> Vec<String> {
+fn describe_variant(change: &Variant, base: &Setup) -> Vec<String> {
     let service = base.service.as_ref();
     let mut words = Vec::new();
     if let Some(command) = &change.command {

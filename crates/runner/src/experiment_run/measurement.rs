@@ -14,7 +14,7 @@ use units::{Nanos, Rate};
 pub(super) struct MeasurementSink<'a> {
     sink: &'a mut dyn Sink,
     trials: Vec<(u32, TrialResult, Judgement)>,
-    seen: BTreeMap<u32, ServiceUsage>,
+    usage: BTreeMap<u32, ServiceUsage>,
     /// Planned length of each trial's load, and the requests answered during it.
     loads: BTreeMap<u32, (Nanos, u64)>,
     caveats: Vec<Caveat>,
@@ -46,7 +46,7 @@ impl Sink for MeasurementSink<'_> {
             }
             Event::Observed { trial, window, .. } => {
                 if let Some(service) = window.subjects.first() {
-                    let seen = self.seen.entry(*trial).or_default();
+                    let seen = self.usage.entry(*trial).or_default();
                     seen.cpu += Nanos(service.cpu_ns);
                     seen.memory_most = seen.memory_most.max(service.rss_bytes);
                     seen.threads_most = seen.threads_most.max(service.threads);
@@ -66,7 +66,7 @@ impl<'a> MeasurementSink<'a> {
         Self {
             sink,
             trials: Vec::new(),
-            seen: BTreeMap::new(),
+            usage: BTreeMap::new(),
             loads: BTreeMap::new(),
             caveats: Vec::new(),
             diagnosis: None,
@@ -143,7 +143,7 @@ impl<'a> MeasurementSink<'a> {
         if let Some((trial, result, _)) = near {
             figures.extend(self.cpu(*trial, result));
         }
-        figures.extend(self.most(self.seen.values()));
+        figures.extend(self.most(self.usage.values()));
         (figures, at_least)
     }
 
@@ -178,14 +178,14 @@ impl<'a> MeasurementSink<'a> {
             figures.extend(time.map(|time| (measure, time.as_secs_f64())));
         }
         figures.extend(self.cpu(*trial, result));
-        figures.extend(self.most(self.seen.get(trial)));
+        figures.extend(self.most(self.usage.get(trial)));
         // In a closed loop the generator may be the limit: its throughput is then a lower bound.
         (figures, is_closed && !judgement.invalid.is_empty())
     }
 
     fn cpu(&self, trial: u32, result: &TrialResult) -> Option<(ArmMeasure, f64)> {
         let answered = result.total.outcomes.ok + result.total.outcomes.late;
-        let seen = self.seen.get(&trial)?;
+        let seen = self.usage.get(&trial)?;
         (answered > 0 && seen.cpu > Nanos::ZERO)
             .then(|| (ArmMeasure::Cpu, seen.cpu.as_secs_f64() / answered as f64))
     }
@@ -311,9 +311,9 @@ mod tests {
 
     fn taken(at: LoadLevel, events: impl IntoIterator<Item = Event>) -> MeasurementResult {
         let mut nobody = NullSink;
-        let mut account = MeasurementSink::new(&mut nobody);
-        events.into_iter().for_each(|event| account.event(&event));
-        account.into_figures(0, at, RunId("a".to_owned()), None)
+        let mut measurement = MeasurementSink::new(&mut nobody);
+        events.into_iter().for_each(|event| measurement.event(&event));
+        measurement.into_figures(0, at, RunId("a".to_owned()), None)
     }
 
     fn figure(taken: &MeasurementResult, measure: ArmMeasure) -> Option<f64> {

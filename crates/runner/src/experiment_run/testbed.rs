@@ -61,10 +61,10 @@ impl Testbed for LocalTestbed {
     fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &StopFlag) -> Result<(), Error> {
         let (_demo, target) = demo::start_if_asked(part)?;
         let Some(fleet) = &mut self.fleet else {
-            warmed(ReadyGenerator::here(part, &target)?, part, load, most, stop);
+            warm_up_arm(ReadyGenerator::here(part, &target)?, part, load, most, stop);
             return Ok(());
         };
-        let result = fleet.assign(part, &target).map(|ready| warmed(ready, part, load, most, stop));
+        let result = fleet.assign(part, &target).map(|ready| warm_up_arm(ready, part, load, most, stop));
         fleet.release_plan();
         result
     }
@@ -73,7 +73,7 @@ impl Testbed for LocalTestbed {
         &mut self,
         part: &Plan,
         arm: &Setup,
-        after: DrainPolicy,
+        drain_policy: DrainPolicy,
         sink: &mut dyn Sink,
         stop: &StopFlag,
     ) -> (Result<(Verdict, u8), Error>, Nanos) {
@@ -85,7 +85,7 @@ impl Testbed for LocalTestbed {
             result
         };
         let (reset, fleet) = (Some(Box::new(reset) as ResetFn<'_>), self.fleet.as_mut());
-        let circumstances = MeasureOptions { reset, fleet, after, ..MeasureOptions::default() };
+        let circumstances = MeasureOptions { reset, fleet, drain_policy, ..MeasureOptions::default() };
         let result = measure(part, None, sink, stop, circumstances);
         (result, spent)
     }
@@ -95,7 +95,7 @@ impl Testbed for LocalTestbed {
     }
 }
 
-fn warmed<C: LoadGenerator>(
+fn warm_up_arm<C: LoadGenerator>(
     ready: ReadyGenerator<C>,
     part: &Plan,
     load: &Load,
@@ -103,8 +103,8 @@ fn warmed<C: LoadGenerator>(
     stop: &StopFlag,
 ) {
     let mut nobody = NullSink;
-    let mut conductor = TrialRunner::prepare(part, ready, &mut nobody, stop, MeasureOptions::default());
-    load::warm_up(&mut conductor, part, load, most);
+    let mut runner = TrialRunner::prepare(part, ready, &mut nobody, stop, MeasureOptions::default());
+    load::warm_up(&mut runner, part, load, most);
 }
 
 struct NullSink;

@@ -16,21 +16,21 @@ const HOLD: Nanos = Nanos::from_secs(5);
 /// A target for each start, by whether it is a variant.
 struct VirtualTestbed<'a> {
     make: &'a dyn Fn(bool) -> SimulatedTarget,
-    is: SimulatedTarget,
+    target: SimulatedTarget,
 }
 
 impl VirtualTestbed<'_> {
-    fn passes(&mut self, time: Nanos) {
-        self.is.advance_to(self.is.now().steady + time);
+    fn advance(&mut self, time: Nanos) {
+        self.target.advance_to(self.target.now().monotonic + time);
     }
 }
 
 impl Testbed for VirtualTestbed<'_> {
     fn up(&mut self, arm: &Setup, _: &StopFlag) -> Result<Nanos, Error> {
-        self.passes(STARTS);
+        self.advance(STARTS);
         let variant = arm.service.as_ref().is_some_and(|service| !service.env.is_empty());
-        let before = std::mem::replace(&mut self.is, (self.make)(variant));
-        self.passes(before.now().steady);
+        let before = std::mem::replace(&mut self.target, (self.make)(variant));
+        self.advance(before.now().monotonic);
         Ok(STARTS)
     }
 
@@ -39,14 +39,14 @@ impl Testbed for VirtualTestbed<'_> {
     }
 
     fn down(&mut self, _: &mut dyn Sink) -> Option<Error> {
-        self.passes(STOPS);
+        self.advance(STOPS);
         None
     }
 
     fn warm(&mut self, part: &Plan, load: &Load, most: Nanos, stop: &StopFlag) -> Result<(), Error> {
-        let mut told = EventCollector::default();
-        let mut conductor = TrialRunner::unwatched(&mut self.is, &mut told, stop);
-        crate::load::warm_up(&mut conductor, part, load, most);
+        let mut collector = EventCollector::default();
+        let mut runner = TrialRunner::unwatched(&mut self.target, &mut collector, stop);
+        crate::load::warm_up(&mut runner, part, load, most);
         Ok(())
     }
 
@@ -58,11 +58,11 @@ impl Testbed for VirtualTestbed<'_> {
         sink: &mut dyn Sink,
         stop: &StopFlag,
     ) -> (Result<(Verdict, u8), Error>, Nanos) {
-        let mut conductor = TrialRunner::unwatched(&mut self.is, sink, stop).with_drain_policy(after);
+        let mut runner = TrialRunner::unwatched(&mut self.target, sink, stop).with_drain_policy(after);
         let result = match &part.task {
-            Task::Run(load) => crate::load::run(&mut conductor, part, load),
+            Task::Run(load) => crate::load::run(&mut runner, part, load),
             Task::Find(find) => crate::find::find(
-                &mut conductor,
+                &mut runner,
                 part,
                 find,
                 record::LimitUnit::Requests,
@@ -74,7 +74,7 @@ impl Testbed for VirtualTestbed<'_> {
     }
 
     fn now(&self) -> Nanos {
-        self.is.now().steady
+        self.target.now().monotonic
     }
 }
 
@@ -88,30 +88,30 @@ fn experiment(what: &str, make: &dyn Fn(bool) -> SimulatedTarget) -> (Vec<ArmSta
     let draft = Draft::from_toml("p.toml", &text).expect("well formed");
     let plan = draft.check(PlanCommand::Try, &mut |_| Err("no file".to_owned())).expect("a plan");
     let Task::Try(experiment) = &plan.task else { panic!("{:?}", plan.task) };
-    let course = Experiment::new(&design(&plan, experiment)).expect("a design");
-    let (stop, mut told) = (StopFlag::default(), EventCollector::default());
-    let bench = VirtualTestbed { make, is: make(false) };
+    let progress = Experiment::new(&design(&plan, experiment)).expect("a design");
+    let (stop, mut collector) = (StopFlag::default(), EventCollector::default());
+    let testbed = VirtualTestbed { make, target: make(false) };
     let id = id::new_id();
-    let lab = ArmRunner { id, plan: &plan, experiment, version: "", stop: &stop, bench };
-    let (verdict, _) = carry_out(lab, course, &[], &mut told);
-    let visits: Vec<ArmStart> = told.0.iter().filter_map(visited).cloned().collect();
-    let Verdict::Answers { standing } = verdict else { panic!("{verdict:?}") };
-    (visits, standing)
+    let arm_runner = ArmRunner { id, plan: &plan, experiment, version: "", stop: &stop, testbed };
+    let (verdict, _) = carry_out(arm_runner, progress, &[], &mut collector);
+    let starts: Vec<ArmStart> = collector.0.iter().filter_map(as_arm_start).cloned().collect();
+    let Verdict::Answers { standing: state } = verdict else { panic!("{verdict:?}") };
+    (starts, state)
 }
 
 /// All of a start's time is accounted for, and what is not load is bounded.
 #[track_caller]
-fn assert_short(visit: &ArmStart, warm: f64) {
-    let StartTimes { needs, reset, warm: warmed, load, again, drain, rest, stop } = visit.spent;
-    let parts = [needs, visit.started_in, reset, warmed, load, again, drain, rest, stop];
-    assert_eq!(parts.into_iter().fold(Nanos::ZERO, |sum, part| sum + part), visit.took, "{visit:?}");
-    assert!(warmed.as_secs_f64() <= warm, "{visit:?}");
+fn assert_short(arm_start: &ArmStart, warm: f64) {
+    let StartTimes { needs, reset, warm: warmed, load, again, drain, rest, stop } = arm_start.spent;
+    let parts = [needs, arm_start.started_in, reset, warmed, load, again, drain, rest, stop];
+    assert_eq!(parts.into_iter().fold(Nanos::ZERO, |sum, part| sum + part), arm_start.took, "{arm_start:?}");
+    assert!(warmed.as_secs_f64() <= warm, "{arm_start:?}");
     let bound = STARTS + warmed + STOPS + HOLD + HOLD / 2;
-    assert!(visit.took <= bound, "{} of at most {bound}: {visit:?}", visit.took);
+    assert!(arm_start.took <= bound, "{} of at most {bound}: {arm_start:?}", arm_start.took);
 }
 
-fn answer(standing: &ExperimentState) -> HypothesisAnswer {
-    let asked = standing.judged.iter().find(|judged| judged.hypothesis.is_some());
+fn answer(state: &ExperimentState) -> HypothesisAnswer {
+    let asked = state.judged.iter().find(|judged| judged.hypothesis.is_some());
     asked.expect("one was asked").answer
 }
 
@@ -124,45 +124,45 @@ fn pool(variant: bool) -> SimulatedTarget {
 
 #[test]
 fn a_start_takes_little_more_than_its_load() {
-    let (visits, standing) = experiment(CLOSED, &|_| pool(false));
-    assert_eq!((visits.len(), answer(&standing)), (14, HypothesisAnswer::NoDifference));
-    visits.iter().for_each(|visit| assert_short(visit, 8.5));
+    let (starts, state) = experiment(CLOSED, &|_| pool(false));
+    assert_eq!((starts.len(), answer(&state)), (14, HypothesisAnswer::NoDifference));
+    starts.iter().for_each(|arm_start| assert_short(arm_start, 8.5));
     assert!(
-        visits.iter().all(|visit| visit.spent.load == HOLD && visit.spent.drain < Nanos::from_millis(200))
+        starts.iter().all(|visit| visit.spent.load == HOLD && visit.spent.drain < Nanos::from_millis(200))
     );
     // A difference still shows.
-    let (visits, standing) = experiment(CLOSED, &pool);
-    assert_eq!(answer(&standing), HypothesisAnswer::Better);
-    visits.iter().for_each(|visit| assert_short(visit, 8.5));
+    let (starts, state) = experiment(CLOSED, &pool);
+    assert_eq!(answer(&state), HypothesisAnswer::Better);
+    starts.iter().for_each(|arm_start| assert_short(arm_start, 8.5));
 }
 
 #[test]
 fn a_service_that_warms_up_is_given_the_time_it_needs_and_no_more() {
-    let slow = |_| SimulatedTarget { warms: Some(Nanos::from_secs(4)), ..pool(false) };
-    let (visits, standing) = experiment(CLOSED, &slow);
-    assert_eq!(answer(&standing), HypothesisAnswer::NoDifference);
-    for visit in &visits {
-        assert_short(visit, 20.5);
-        assert!(visit.spent.warm > Nanos::from_secs(12), "{visit:?}");
+    let slow = |_| SimulatedTarget { warm_half_life: Some(Nanos::from_secs(4)), ..pool(false) };
+    let (starts, state) = experiment(CLOSED, &slow);
+    assert_eq!(answer(&state), HypothesisAnswer::NoDifference);
+    for arm_start in &starts {
+        assert_short(arm_start, 20.5);
+        assert!(arm_start.spent.warm > Nanos::from_secs(12), "{arm_start:?}");
     }
-    let (visits, _) = experiment(&format!("{CLOSED}\nwarm = '2s'"), &slow);
-    visits.iter().for_each(|visit| assert_short(visit, 2.2));
-    let (visits, _) = experiment(&format!("{CLOSED}\nwarm = '0s'"), &slow);
-    assert!(visits.iter().all(|visit| visit.spent.warm == Nanos::ZERO));
+    let (starts, _) = experiment(&format!("{CLOSED}\nwarm = '2s'"), &slow);
+    starts.iter().for_each(|arm_start| assert_short(arm_start, 2.2));
+    let (starts, _) = experiment(&format!("{CLOSED}\nwarm = '0s'"), &slow);
+    assert!(starts.iter().all(|visit| visit.spent.warm == Nanos::ZERO));
 }
 
 #[test]
 fn what_an_overloaded_service_leaves_is_not_waited_for() {
     // Twice its capacity: five seconds' backlog would take five more, and so would the warm-up.
     let at = "measure = 'p50'\nat = ['1000/s']\nwarm = '2s'";
-    let (visits, _) = experiment(at, &|_| pool(false));
-    assert_eq!(visits.len(), 14);
-    for visit in &visits {
-        assert_short(visit, 4.5);
-        assert_eq!(visit.taken[0].figures.is_empty(), visit.void.is_some());
+    let (starts, _) = experiment(at, &|_| pool(false));
+    assert_eq!(starts.len(), 14);
+    for arm_start in &starts {
+        assert_short(arm_start, 4.5);
+        assert_eq!(arm_start.taken[0].figures.is_empty(), arm_start.void.is_some());
         assert!(
-            visit.taken[0].caveats.iter().any(|caveat| caveat.doubt == CaveatKind::NotAnswered),
-            "{visit:?}"
+            arm_start.taken[0].caveats.iter().any(|caveat| caveat.doubt == CaveatKind::NotAnswered),
+            "{arm_start:?}"
         );
     }
 }

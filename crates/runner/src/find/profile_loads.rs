@@ -27,14 +27,14 @@ fn is_of_processors(cause: Cause) -> bool {
 pub(crate) fn reserved(when: Profiling) -> Nanos {
     match when {
         Profiling::Never => Nanos::ZERO,
-        Profiling::WhereItTells | Profiling::Always => LENGTH * 2,
+        Profiling::IfProcessors | Profiling::Always => LENGTH * 2,
     }
 }
 
 /// Samples the target under two short loads, if asked for or if it tells more than the verdict does. It changes no
 /// result of the search; if the target cannot be sampled, that is a caveat, and takes no time.
 pub(crate) fn profile_loads<C: LoadGenerator>(
-    conductor: &mut TrialRunner<'_, C>,
+    runner: &mut TrialRunner<'_, C>,
     plan: &Plan,
     find: &SearchPlan,
     (verdict, took): (&Verdict, Nanos),
@@ -43,9 +43,9 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
     let Verdict::Limits { limits, ended, .. } = verdict else { return };
     let wanted = match when {
         Profiling::Never => false,
-        Profiling::WhereItTells => {
+        Profiling::IfProcessors => {
             let in_time = find.budget.is_none_or(|budget| took + LENGTH * 2 + DRAIN <= budget);
-            in_time && conductor.gave_first().is_some_and(is_of_processors)
+            in_time && runner.gave_first().is_some_and(is_of_processors)
         }
         Profiling::Always => true,
     };
@@ -55,9 +55,9 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
     );
     let limit = limits.first().and_then(|limit| Some((limit.held.or(limit.lower)?, limit.upper)));
     let Some((held, upper)) = limit.filter(|_| wanted && is_known) else { return };
-    if let Err(why) = conductor.can_sample() {
+    if let Err(why) = runner.can_sample() {
         let grounds = CaveatDetails::Text(format!("the target is not profiled: {why}"));
-        return conductor
+        return runner
             .emit(&Event::Caveat { caveat: Caveat::with_details(CaveatKind::NotProfiled, grounds) });
     }
     let loads = match upper {
@@ -68,11 +68,11 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
         None => vec![(LoadSide::Well, held)],
     };
     for (side, rate) in loads {
-        if conductor.is_interrupted() {
+        if runner.is_interrupted() {
             return;
         }
         let stage = Stage { duration: LENGTH, from: Rate(rate), to: Rate(rate) };
-        let seed = plan.generator.seed.wrapping_add(u64::from(conductor.trials()));
+        let seed = plan.generator.seed.wrapping_add(u64::from(runner.trials()));
         let load = PlannedTrial {
             purpose: Purpose::Profile,
             offer: OfferedLoad::Open(Schedule::new(&[stage], find.arrivals, seed)),
@@ -80,8 +80,8 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
             duration: Some(LENGTH),
             drain: DRAIN,
         };
-        let done = conductor.trial(&load, &|_| false);
+        let done = runner.trial(&load, &|_| false);
         let judgement = judge(&done.result, &plan.objective, find.width, None);
-        conductor.emit_judgement_on(side, done, &judgement);
+        runner.emit_judgement_on(side, done, &judgement);
     }
 }

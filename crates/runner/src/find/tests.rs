@@ -14,7 +14,7 @@ struct SimulatedSearch {
     ended: SearchEnd,
     code: u8,
     generator: Option<GeneratorCapacity>,
-    told: Vec<Event>,
+    events: Vec<Event>,
     /// Duration in seconds.
     took: f64,
 }
@@ -22,7 +22,7 @@ struct SimulatedSearch {
 impl SimulatedSearch {
     fn trials(&self) -> Vec<(&TrialResult, &Judgement)> {
         let mut trials = Vec::new();
-        for event in &self.told {
+        for event in &self.events {
             if let Event::TrialDone { result, judgement, .. } = event {
                 trials.push((result.as_ref(), judgement));
             }
@@ -37,18 +37,18 @@ impl SimulatedSearch {
 }
 
 fn search(target: SimulatedTarget, change: impl Fn(&mut Plan, &mut SearchPlan)) -> SimulatedSearch {
-    let (mut plan, mut asked) = (plan(), SearchPlan::default());
-    change(&mut plan, &mut asked);
+    let (mut plan, mut search_plan) = (plan(), SearchPlan::default());
+    change(&mut plan, &mut search_plan);
     let target = SimulatedTarget { deadline: plan.objective.deadline, ..target };
-    let (mut told, stop) = (EventCollector::default(), target.stop());
-    let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
-    let (verdict, code) = find(&mut conductor, &plan, &asked, LimitUnit::Requests, (true, Nanos::ZERO));
-    let took = conductor.now().as_secs_f64();
-    drop(conductor);
+    let (mut collector, stop) = (EventCollector::default(), target.stop());
+    let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
+    let (verdict, code) = find(&mut runner, &plan, &search_plan, LimitUnit::Requests, (true, Nanos::ZERO));
+    let took = runner.now().as_secs_f64();
+    drop(runner);
     let Verdict::Limits { limits, ended, generator, .. } = verdict else {
         panic!("a search ends in limits: {verdict:?}")
     };
-    let found = SimulatedSearch { limits, ended, code, generator, told: told.0, took };
+    let found = SimulatedSearch { limits, ended, code, generator, events: collector.0, took };
     is_consistent(&found);
     found
 }
@@ -57,7 +57,7 @@ fn search(target: SimulatedTarget, change: impl Fn(&mut Plan, &mut SearchPlan)) 
 #[track_caller]
 fn is_consistent(found: &SimulatedSearch) {
     let (mut started, mut due) = (0, 0);
-    for (at, event) in found.told.iter().enumerate() {
+    for (at, event) in found.events.iter().enumerate() {
         match event {
             Event::TrialStarted { trial, .. } => {
                 assert_eq!(*trial, started + 1, "one after the other");
@@ -70,8 +70,8 @@ fn is_consistent(found: &SimulatedSearch) {
             Event::TrialDone { trial, result, judgement } => {
                 assert_eq!((*trial, due), (started, result.total.due), "trial {trial}");
                 assert_eq!(result.total.outcomes.total(), due, "each has an outcome: trial {trial}");
-                let bounds = matches!(found.told.get(at + 1), Some(Event::Bounds { .. }));
-                let cut_short = found.ended == SearchEnd::Interrupted && at + 1 == found.told.len();
+                let bounds = matches!(found.events.get(at + 1), Some(Event::Bounds { .. }));
+                let cut_short = found.ended == SearchEnd::Interrupted && at + 1 == found.events.len();
                 let untold = result.purpose == Purpose::Recovery || result.fleet_caveats().next().is_some();
                 // It is repeated with more workers.
                 let grows = judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator());
@@ -197,14 +197,15 @@ fn an_overload_is_left_before_its_time() {
 
 #[test]
 fn who_asks_for_the_end_gets_what_was_found() {
-    let asked = |target: SimulatedTarget, seconds: f64| {
-        search(SimulatedTarget { asks: Some(Nanos::from_secs_f64(seconds)), ..target }, |_, _| {})
+    let interrupted_after = |target: SimulatedTarget, seconds: f64| {
+        search(SimulatedTarget { interrupt_at: Some(Nanos::from_secs_f64(seconds)), ..target }, |_, _| {})
     };
     let before = {
         let target = SimulatedTarget::queue();
-        let (mut told, stop) = (EventCollector::default(), StopFlag::new(Arc::new(AtomicBool::new(true))));
-        let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
-        find(&mut conductor, &plan(), &SearchPlan::default(), LimitUnit::Requests, (true, Nanos::ZERO))
+        let (mut collector, stop) =
+            (EventCollector::default(), StopFlag::new(Arc::new(AtomicBool::new(true))));
+        let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
+        find(&mut runner, &plan(), &SearchPlan::default(), LimitUnit::Requests, (true, Nanos::ZERO))
     };
     assert!(
         matches!(&before.0, Verdict::Limits { ended: SearchEnd::Interrupted, trials: 0, .. }),
@@ -212,19 +213,19 @@ fn who_asks_for_the_end_gets_what_was_found() {
     );
     assert_eq!(before.1, exit::INTERRUPTED);
     for seconds in [0.4, 3.3, 9.6, 20.2] {
-        let found = asked(SimulatedTarget::queue(), seconds);
+        let found = interrupted_after(SimulatedTarget::queue(), seconds);
         assert_eq!((&found.ended, found.code), (&SearchEnd::Interrupted, exit::INTERRUPTED), "{seconds} s");
         assert!(found.took <= seconds + 2.0, "{seconds} s: {} s", found.took);
         assert_eq!(found.limits[0].lower.is_some(), seconds > 3.0, "{seconds} s: {:?}", found.limits);
     }
     // While it drains, and during recovery.
-    let breaks = Some(OverloadCollapse { beyond: 100, times: 10, lasts: Nanos::from_secs(12) });
-    let target = || SimulatedTarget { breaks, ..SimulatedTarget::queue() };
+    let collapse = Some(OverloadCollapse { threshold: 100, slowdown: 10, duration: Nanos::from_secs(12) });
+    let target = || SimulatedTarget { collapse, ..SimulatedTarget::queue() };
     let whole = search(target(), |_, _| {});
     let over = whole.trials().iter().position(|(_, judgement)| !judgement.good).expect("an overload");
     assert!(over > 0);
     for seconds in [9.0, 10.0, 11.0, 12.0, 14.0, 16.0] {
-        let found = asked(target(), seconds);
+        let found = interrupted_after(target(), seconds);
         assert_eq!((&found.ended, found.code), (&SearchEnd::Interrupted, exit::INTERRUPTED), "{seconds} s");
         assert!(found.made() <= over + 2, "{seconds} s: {} trials", found.made());
     }
@@ -233,14 +234,17 @@ fn who_asks_for_the_end_gets_what_was_found() {
 #[test]
 fn a_target_that_does_not_come_back_is_left_alone() {
     // Slow for good: each probe finds it slower than before.
-    let breaks = Some(OverloadCollapse { beyond: 200, times: 20, lasts: Nanos::from_secs(100_000) });
-    let found = search(SimulatedTarget { breaks, ..SimulatedTarget::queue() }, |_, _| {});
+    let collapse =
+        Some(OverloadCollapse { threshold: 200, slowdown: 20, duration: Nanos::from_secs(100_000) });
+    let found = search(SimulatedTarget { collapse, ..SimulatedTarget::queue() }, |_, _| {});
     assert_eq!((&found.ended, found.code), (&SearchEnd::NotRecovered, exit::NOT_RECOVERED));
     assert_eq!(found.trials().iter().filter(|(trial, _)| trial.purpose == Purpose::Recovery).count(), 60);
     assert!(lower(&found) <= 2_000.0);
     // So slow that its backlog is never answered.
-    let breaks = |lasts| Some(OverloadCollapse { beyond: 200, times: 1000, lasts: Nanos::from_secs(lasts) });
-    let found = search(SimulatedTarget { breaks: breaks(100_000), ..SimulatedTarget::queue() }, |_, _| {});
+    let collapse =
+        |lasts| Some(OverloadCollapse { threshold: 200, slowdown: 1000, duration: Nanos::from_secs(lasts) });
+    let found =
+        search(SimulatedTarget { collapse: collapse(100_000), ..SimulatedTarget::queue() }, |_, _| {});
     assert_eq!((&found.ended, found.code), (&SearchEnd::NotRecovered, exit::NOT_RECOVERED));
     let last = found.trials().into_iter().rfind(|(trial, _)| trial.purpose != Purpose::Recovery);
     assert_eq!(last.expect("a trial").0.recovery, Recovery::Not(Nanos::from_secs(30)));
@@ -250,8 +254,9 @@ fn a_target_that_does_not_come_back_is_left_alone() {
 /// a restart.
 #[test]
 fn a_target_that_lost_requests_and_answers_others_has_come_back() {
-    let breaks = Some(OverloadCollapse { beyond: 500, times: 1000, lasts: Nanos::from_millis(200) });
-    let found = search(SimulatedTarget { breaks, ..SimulatedTarget::queue() }, |_, _| {});
+    let collapse =
+        Some(OverloadCollapse { threshold: 500, slowdown: 1000, duration: Nanos::from_millis(200) });
+    let found = search(SimulatedTarget { collapse, ..SimulatedTarget::queue() }, |_, _| {});
     let lost = found.trials().iter().filter(|(trial, _)| trial.recovery.lost().is_some()).count();
     assert!(lost > 0 && found.ended != SearchEnd::NotRecovered, "{lost}, {:?}", found.ended);
     assert!((1_700.0..=2_000.0).contains(&lower(&found)), "{}", lower(&found));
@@ -261,8 +266,8 @@ fn a_target_that_lost_requests_and_answers_others_has_come_back() {
 fn what_was_the_machines_own_doing_is_not_the_targets() {
     let lacking = |what: ExhaustedResource| Some((50, Failure::Lacking(what)));
     let ours = [
-        SimulatedTarget { fails: lacking(ExhaustedResource::Port), ..SimulatedTarget::queue() },
-        SimulatedTarget { fails: lacking(ExhaustedResource::Descriptor), ..SimulatedTarget::queue() },
+        SimulatedTarget { failures: lacking(ExhaustedResource::Port), ..SimulatedTarget::queue() },
+        SimulatedTarget { failures: lacking(ExhaustedResource::Descriptor), ..SimulatedTarget::queue() },
     ];
     for target in ours {
         let found = search(target, |_, find| find.from = Rate(100.0));
@@ -282,7 +287,7 @@ fn what_was_the_machines_own_doing_is_not_the_targets() {
     }
     // Wrong answers are the target's own.
     let found = search(
-        SimulatedTarget { fails: Some((1, Failure::Status(500))), ..SimulatedTarget::queue() },
+        SimulatedTarget { failures: Some((1, Failure::Status(500))), ..SimulatedTarget::queue() },
         |_, _| {},
     );
     assert_eq!((&found.ended, found.code, found.made()), (&SearchEnd::TargetFails, exit::NOT_MET, 1));
@@ -299,18 +304,28 @@ fn loaded_after_warm_up(found: &SimulatedSearch) -> f64 {
 #[test]
 fn when_torment_is_the_limit_it_says_so_within_a_minute() {
     // The target takes 20,000/s; the generator manages this much.
-    for makes in [3_000.0, 7_000.0, 11_111.0] {
+    for generator_rates in [3_000.0, 7_000.0, 11_111.0] {
         let fast = SimulatedTarget { service: Nanos::from_micros(50), ..SimulatedTarget::queue() };
-        let found = search(SimulatedTarget { makes: vec![(Nanos::ZERO, makes)], ..fast }, |_, _| {});
+        let found = search(
+            SimulatedTarget { generator_rates: vec![(Nanos::ZERO, generator_rates)], ..fast },
+            |_, _| {},
+        );
         assert_eq!((&found.ended, found.code), (&SearchEnd::GeneratorLimit, exit::NOT_TRUSTWORTHY));
         let held = lower(&found);
-        assert!(held > 0.93 * makes && held <= makes, "{makes}: at least {held}");
+        assert!(
+            held > 0.93 * generator_rates && held <= generator_rates,
+            "{generator_rates}: at least {held}"
+        );
         let making = found.generator.expect("it was its own doing");
-        assert!((0.97..=1.03).contains(&(making.most / makes)), "{makes}: {making:?}");
-        assert!(loaded_after_warm_up(&found) <= 60.0, "{makes}: {} s", loaded_after_warm_up(&found));
+        assert!((0.97..=1.03).contains(&(making.most / generator_rates)), "{generator_rates}: {making:?}");
+        assert!(
+            loaded_after_warm_up(&found) <= 60.0,
+            "{generator_rates}: {} s",
+            loaded_after_warm_up(&found)
+        );
         assert!(found.limits.iter().all(|limit| limit.good_trials >= 3 && limit.lower_bad == 0));
         let void = found.trials().iter().filter(|(_, judgement)| !judgement.invalid.is_empty()).count();
-        assert!(void <= 12, "{makes}: {void} of {} void", found.made());
+        assert!(void <= 12, "{generator_rates}: {void} of {} void", found.made());
     }
 }
 
@@ -320,8 +335,8 @@ fn a_hiccup_of_the_generator_is_not_its_limit() {
     // The generator makes a tenth of the rate for this long, while climbing, warming up, or narrowing.
     for (from, lasts) in [(3.0, 2.0), (6.2, 6.0), (20.0, 4.0)] {
         let at = Nanos::from_secs_f64;
-        let makes = vec![(Nanos::ZERO, 1e9), (at(from), 200.0), (at(from + lasts), 1e9)];
-        let found = search(SimulatedTarget { makes, ..SimulatedTarget::queue() }, |_, _| {});
+        let generator_rates = vec![(Nanos::ZERO, 1e9), (at(from), 200.0), (at(from + lasts), 1e9)];
+        let found = search(SimulatedTarget { generator_rates, ..SimulatedTarget::queue() }, |_, _| {});
         assert_eq!((&found.ended, found.code), (&SearchEnd::Converged, exit::MET), "{from} s");
         assert!((1_960.0..=2_000.0).contains(&lower(&found)), "{from} s: at least {}", lower(&found));
         assert!(found.generator.is_none());
@@ -331,12 +346,19 @@ fn a_hiccup_of_the_generator_is_not_its_limit() {
 
 #[test]
 fn a_limit_just_below_the_generators_is_still_found() {
-    for makes in [2_060.0, 2_200.0, 2_500.0, 3_000.0] {
-        let makes = vec![(Nanos::ZERO, makes)];
-        let found = search(SimulatedTarget { makes: makes.clone(), ..SimulatedTarget::queue() }, |_, _| {});
-        assert_eq!((&found.ended, found.code), (&SearchEnd::Converged, exit::MET), "{makes:?}");
-        assert!((1_960.0..=2_000.0).contains(&lower(&found)), "{makes:?}: at least {}", lower(&found));
-        assert!(found.limits.iter().all(|limit| limit.regular), "{makes:?}: {:?}", found.limits);
+    for generator_rates in [2_060.0, 2_200.0, 2_500.0, 3_000.0] {
+        let generator_rates = vec![(Nanos::ZERO, generator_rates)];
+        let found = search(
+            SimulatedTarget { generator_rates: generator_rates.clone(), ..SimulatedTarget::queue() },
+            |_, _| {},
+        );
+        assert_eq!((&found.ended, found.code), (&SearchEnd::Converged, exit::MET), "{generator_rates:?}");
+        assert!(
+            (1_960.0..=2_000.0).contains(&lower(&found)),
+            "{generator_rates:?}: at least {}",
+            lower(&found)
+        );
+        assert!(found.limits.iter().all(|limit| limit.regular), "{generator_rates:?}: {:?}", found.limits);
     }
 }
 
@@ -344,11 +366,11 @@ fn a_limit_just_below_the_generators_is_still_found() {
 #[test]
 fn a_fleet_that_grows_finds_what_a_large_one_does() {
     let by = |least: u32, most: u32, seed| {
-        let mut makes = (least..=most).map(|workers| 600.0 * f64::from(workers));
-        let first = makes.next().expect("one at the least");
+        let mut generator_rates = (least..=most).map(|workers| 600.0 * f64::from(workers));
+        let first = generator_rates.next().expect("one at the least");
         let target = SimulatedTarget {
-            makes: vec![(Nanos::ZERO, first)],
-            more: makes.collect(),
+            generator_rates: vec![(Nanos::ZERO, first)],
+            grown_rates: generator_rates.collect(),
             ..SimulatedTarget::queue()
         };
         search(target, |plan, find| (plan.generator.seed, find.arrivals) = (seed, plan::Arrivals::Poisson))
@@ -384,7 +406,7 @@ fn careful_asks_for_more() {
 #[test]
 fn a_lost_worker_costs_its_trial() {
     let whole = search(SimulatedTarget::queue(), |_, _| ());
-    let lossy = search(SimulatedTarget { loses: vec![3, 9], ..SimulatedTarget::queue() }, |_, _| ());
+    let lossy = search(SimulatedTarget { lossy_trials: vec![3, 9], ..SimulatedTarget::queue() }, |_, _| ());
     assert_eq!((&lossy.limits, &lossy.ended, lossy.code), (&whole.limits, &whole.ended, whole.code));
     assert_eq!(lossy.made(), whole.made() + 2);
     let trials = lossy.trials();
@@ -393,13 +415,14 @@ fn a_lost_worker_costs_its_trial() {
         assert_eq!(judgement.invalid[0].doubt.name(), "worker-lost");
         assert_eq!((result.purpose, result.rate), (again.purpose, again.rate));
     }
-    let losses = lossy.told.iter().filter(|event| matches!(event, Event::WorkerLost { .. }));
+    let losses = lossy.events.iter().filter(|event| matches!(event, Event::WorkerLost { .. }));
     assert_eq!(losses.count(), 2);
 }
 
 #[test]
 fn a_fleet_that_loses_workers_again_and_again_is_given_up() {
-    let found = search(SimulatedTarget { loses: (4..40).collect(), ..SimulatedTarget::queue() }, |_, _| ());
+    let found =
+        search(SimulatedTarget { lossy_trials: (4..40).collect(), ..SimulatedTarget::queue() }, |_, _| ());
     assert_eq!((&found.ended, found.code), (&SearchEnd::FleetFailed, exit::NOT_TRUSTWORTHY));
     assert_eq!(found.made(), 3 + LOST_MOST as usize);
 }

@@ -13,7 +13,7 @@ use units::Nanos;
 #[derive(Debug, Clone)]
 pub enum FleetConfig {
     /// Workers on this machine.
-    Here {
+    Local {
         /// Initial number, at least 1.
         workers: u32,
         /// Upper limit, when fewer would be the limit.
@@ -33,7 +33,7 @@ pub enum FleetConfig {
         /// Most that may take part, whenever they join.
         most: u32,
         /// Where they join.
-        entrance: Arc<JoinListener>,
+        listener: Arc<JoinListener>,
     },
     /// Pods of a cluster.
     Pods {
@@ -42,7 +42,7 @@ pub enum FleetConfig {
         /// Upper limit, when fewer would be the limit.
         most: u32,
         /// Where they join.
-        entrance: Arc<JoinListener>,
+        listener: Arc<JoinListener>,
         /// Where they run.
         site: Arc<PodSite>,
         /// Time limit of the pods, whatever happens.
@@ -65,7 +65,7 @@ pub enum WatchersConfig {
         /// At least 1.
         watchers: u32,
         /// Where they join.
-        entrance: Arc<JoinListener>,
+        listener: Arc<JoinListener>,
     },
     /// A pod on each node of the target's pods, or a watcher in each pod, up to [`FleetPlan::WATCHERS_MOST`].
     Pods {
@@ -74,7 +74,7 @@ pub enum WatchersConfig {
         /// Watched from inside.
         inside: bool,
         /// Where they join.
-        entrance: Arc<JoinListener>,
+        listener: Arc<JoinListener>,
         /// Where they run.
         site: Arc<PodSite>,
         /// Time limit of the pods, whatever happens.
@@ -122,7 +122,7 @@ impl WatchersConfig {
 
 /// The target's pods, up to the limit on watchers.
 pub(super) fn watched_pods(pods: &[TargetPod]) -> &[TargetPod] {
-    &pods[..pods.len().min(FleetPlan::WATCHERS_MOST as usize)]
+    &pods[..pods.len().min(FleetPlan::MAX_WATCHERS as usize)]
 }
 
 /// The nodes of the target's pods, those with most pods first, up to the limit on watchers.
@@ -131,13 +131,13 @@ pub(super) fn watched_nodes(pods: &[TargetPod]) -> Vec<String> {
     pods.iter().for_each(|pod| *nodes.entry(&pod.node).or_default() += 1);
     let mut nodes: Vec<(&str, usize)> = nodes.into_iter().collect();
     nodes.sort_by_key(|(_, count)| Reverse(*count));
-    nodes.into_iter().take(FleetPlan::WATCHERS_MOST as usize).map(|(node, _)| node.to_owned()).collect()
+    nodes.into_iter().take(FleetPlan::MAX_WATCHERS as usize).map(|(node, _)| node.to_owned()).collect()
 }
 
 impl FleetConfig {
     pub(super) fn workers(&self) -> u32 {
         match self {
-            Self::Here { workers, .. } | Self::Join { workers, .. } | Self::Pods { workers, .. } => *workers,
+            Self::Local { workers, .. } | Self::Join { workers, .. } | Self::Pods { workers, .. } => *workers,
             Self::Ssh { hosts, .. } => hosts.len() as u32,
         }
     }
@@ -145,13 +145,13 @@ impl FleetConfig {
     /// The most workers there may be.
     pub(super) fn most(&self) -> u32 {
         match self {
-            Self::Here { most, .. } | Self::Join { most, .. } | Self::Pods { most, .. } => *most,
+            Self::Local { most, .. } | Self::Join { most, .. } | Self::Pods { most, .. } => *most,
             Self::Ssh { hosts, .. } => hosts.len() as u32,
         }
     }
 
     pub(super) fn is_here(&self) -> bool {
-        matches!(self, Self::Here { .. })
+        matches!(self, Self::Local { .. })
     }
 
     pub(super) fn is_joined(&self) -> bool {
@@ -160,15 +160,15 @@ impl FleetConfig {
 
     pub(super) fn entrance(&self) -> Option<&JoinListener> {
         match self {
-            Self::Join { entrance, .. } | Self::Pods { entrance, .. } => Some(entrance),
-            Self::Here { .. } | Self::Ssh { .. } => None,
+            Self::Join { listener, .. } | Self::Pods { listener, .. } => Some(listener),
+            Self::Local { .. } | Self::Ssh { .. } => None,
         }
     }
 
     /// Index of this worker among those on the same machine, and their number, of `all` workers.
     pub(super) fn among(&self, number: u32, all: u32) -> (u32, u32) {
         match self {
-            Self::Here { .. } => (number, all),
+            Self::Local { .. } => (number, all),
             Self::Ssh { hosts, .. } => {
                 let same =
                     |hosts: &[String], host| hosts.iter().filter(|other| *other == host).count() as u32;
@@ -185,7 +185,7 @@ impl FleetConfig {
     /// How this worker was asked for, as `--on` takes it; empty for one on this machine.
     pub(super) fn on_option(&self, number: u32) -> String {
         match self {
-            Self::Here { .. } => String::new(),
+            Self::Local { .. } => String::new(),
             Self::Ssh { hosts, .. } => format!("ssh:{}", hosts[number as usize]),
             Self::Join { .. } => "join".to_owned(),
             Self::Pods { site, .. } => site.on_option(),
@@ -236,6 +236,6 @@ mod tests {
     fn those_on_one_machine_are_told_apart() {
         let ssh = FleetConfig::Ssh { hosts: ["b", "c", "b", "b"].map(str::to_owned).to_vec(), binary: None };
         assert_eq!((0..4).map(|n| ssh.among(n, 4)).collect::<Vec<_>>(), [(0, 3), (0, 1), (1, 3), (2, 3)]);
-        assert_eq!((FleetConfig::Here { workers: 1, most: 8 }.among(3, 4), ssh.workers()), ((3, 4), 4));
+        assert_eq!((FleetConfig::Local { workers: 1, most: 8 }.among(3, 4), ssh.workers()), ((3, 4), 4));
     }
 }

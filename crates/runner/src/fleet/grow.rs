@@ -2,8 +2,8 @@
 
 use super::config::FleetConfig;
 use super::member_state::MemberState;
-use super::pods::REPLACED;
-use super::{ASK, Fleet};
+use super::pods::POD_LIMIT;
+use super::{Fleet, STOP_POLL};
 use record::{Caveat, CaveatDetails, CaveatKind, MemberFigures};
 use schedule::OfferedLoad;
 use std::time::Instant;
@@ -12,9 +12,9 @@ use units::Rate;
 /// Highest utilisation of a worker: beyond it, it is late now and then.
 const BUSY_MOST: f64 = 0.8;
 /// Target utilisation after growing.
-const BUSY_THEN: f64 = 0.6;
+const BUSY_TARGET: f64 = 0.6;
 /// Below this, utilisation is mostly overhead of any load, and says nothing of a higher rate.
-const BUSY_TOLD: f64 = 0.1;
+const BUSY_LEAST: f64 = 0.1;
 
 /// What a load cost the busiest worker.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,12 +33,12 @@ impl WorkerCost {
     }
 
     /// Workers needed for a rate, if more than `workers`; `None` if unknown.
-    fn wants(self, rate: Rate, workers: u32) -> Option<u32> {
-        if self.busy < BUSY_TOLD || self.rate.0 <= 0.0 {
+    fn workers_needed(self, rate: Rate, workers: u32) -> Option<u32> {
+        if self.busy < BUSY_LEAST || self.rate.0 <= 0.0 {
             return None;
         }
         let all = self.busy * f64::from(self.workers) * rate.0 / self.rate.0;
-        (all / f64::from(workers) > BUSY_MOST).then(|| (all / BUSY_THEN).ceil() as u32)
+        (all / f64::from(workers) > BUSY_MOST).then(|| (all / BUSY_TARGET).ceil() as u32)
     }
 }
 
@@ -46,38 +46,38 @@ impl Fleet {
     /// Adds workers if this load would keep one of the present ones too busy.
     pub(super) fn grow_for(&mut self, offer: &OfferedLoad) {
         let (Some(cost), OfferedLoad::Open(schedule)) = (self.cost, offer) else { return };
-        if let Some(workers) = cost.wants(schedule.max_rate(), self.hands.len() as u32) {
+        if let Some(workers) = cost.workers_needed(schedule.max_rate(), self.members.len() as u32) {
             self.grow_to(workers);
         }
     }
 
     /// The same after a load that was too much for them; false if there are no more.
     pub(super) fn grow_after(&mut self) -> bool {
-        let workers = self.hands.len() as u32;
-        let enough = self.cost.map_or(0.0, |cost| (f64::from(workers) * cost.busy / BUSY_THEN).ceil());
+        let workers = self.members.len() as u32;
+        let enough = self.cost.map_or(0.0, |cost| (f64::from(workers) * cost.busy / BUSY_TARGET).ceil());
         self.grow_to((enough as u32).max(workers + 1))
     }
 
     /// False if that is no more than there are, or none join. All get new shares, since limits are the fleet's.
     fn grow_to(&mut self, workers: u32) -> bool {
-        let (before, workers) = (self.hands.len() as u32, workers.min(self.most));
+        let (before, workers) = (self.members.len() as u32, workers.min(self.max_workers));
         if workers <= before {
             return false;
         }
-        match self.asked {
-            FleetConfig::Here { .. } => {
-                self.hands.extend((before..workers).map(|number| (number, MemberState::default())));
+        match self.config {
+            FleetConfig::Local { .. } => {
+                self.members.extend((before..workers).map(|number| (number, MemberState::default())));
             }
             FleetConfig::Pods { .. } => {
-                let grown = self.workforce.as_mut().map_or(Ok(()), |workforce| workforce.grow(workers));
+                let grown = self.pods.as_mut().map_or(Ok(()), |pods| pods.grow(workers));
                 let why = match grown {
                     Ok(()) => self.await_pods(workers),
                     Err(why) => Some(why.to_string()),
                 };
                 if let Some(why) = why {
-                    let there = self.hands.len() as u32;
+                    let there = self.members.len() as u32;
                     // Ask for it only once.
-                    self.most = there;
+                    self.max_workers = there;
                     let grounds = CaveatDetails::NoRoom { wanted: workers, there, why };
                     self.caveats.push(Caveat::with_details(CaveatKind::NoMoreWorkers, grounds));
                 }
@@ -85,27 +85,27 @@ impl Fleet {
             // Others start them, and they join whenever they do.
             FleetConfig::Join { .. } | FleetConfig::Ssh { .. } => return false,
         }
-        if self.hands.len() as u32 == before {
+        if self.members.len() as u32 == before {
             return false;
         }
-        self.are_more = false;
+        self.has_joined = false;
         self.redistribute_shares();
         // A failed start is recorded in its `MemberState`.
         let stop = self.stop.clone();
         let _ = self.start_missing(&|| stop.is_requested());
-        self.there().len() as u32 > before
+        self.present_loops().len() as u32 > before
     }
 
     /// Waits until the requested pods are ready; returns the cluster's reason if they will not come. Late ones are
     /// still admitted.
     fn await_pods(&mut self, workers: u32) -> Option<String> {
-        let until = Instant::now() + REPLACED;
+        let until = Instant::now() + POD_LIMIT;
         let are_ready = |fleet: &Self| {
-            fleet.hands.len() as u32 >= workers && !fleet.hands.values().any(MemberState::is_pending)
+            fleet.members.len() as u32 >= workers && !fleet.members.values().any(MemberState::is_pending)
         };
         while !are_ready(self) && Instant::now() < until && !self.stop.is_requested() && !self.lacks_pods() {
-            let news = self.post.next(ASK);
-            self.handle_news(news);
+            let event = self.link.next(STOP_POLL);
+            self.handle_news(event);
         }
         if are_ready(self) || self.stop.is_requested() { None } else { self.waiting_pods() }
     }
@@ -128,7 +128,7 @@ mod tests {
             (0.05, 1e6, 4, None),
             (0.2, 1e6, 4, Some(134)),
         ] {
-            assert_eq!(cost(busy).wants(Rate(rate), workers), expected, "{busy} {rate} {workers}");
+            assert_eq!(cost(busy).workers_needed(Rate(rate), workers), expected, "{busy} {rate} {workers}");
         }
     }
 }

@@ -10,22 +10,22 @@ use std::time::Duration;
 use units::Nanos;
 
 /// Lifetime of a join file: hardly any run is longer.
-const LASTS: Duration = Duration::from_secs(31 * 86_400);
+const JOIN_FILE_LIFETIME: Duration = Duration::from_secs(31 * 86_400);
 /// Timeout of a name lookup.
-const LOOK_UP: Duration = Duration::from_secs(5);
+const LOOKUP_LIMIT: Duration = Duration::from_secs(5);
 /// A documentation address (RFC 5737), to find the local address of the default route. Nothing is sent.
-const SOMEWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
+const DEFAULT_ROUTE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 9);
 
 /// Listens from the start. Members with its join file are admitted once the run begins.
 #[derive(Debug)]
 pub struct JoinListener {
     listener: TcpListener,
-    pass: Credentials,
+    credentials: Credentials,
     file: String,
     /// The address in the join file.
-    pub(crate) at: String,
+    pub(crate) address: String,
     /// How long to wait for members.
-    pub(crate) waits: Nanos,
+    pub(crate) wait: Nanos,
 }
 
 impl JoinListener {
@@ -34,36 +34,36 @@ impl JoinListener {
     ///
     /// # Errors
     /// If it cannot listen there.
-    pub fn for_workers(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
-        Self::open(FleetRole::Worker, at, target, waits)
+    pub fn for_workers(at: Option<&str>, target: &Target, wait: Nanos) -> Result<Self, Error> {
+        Self::open(FleetRole::Worker, at, target, wait)
     }
 
     /// The same for watchers.
     ///
     /// # Errors
     /// As for [`JoinListener::for_workers`].
-    pub fn for_watchers(at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
-        Self::open(FleetRole::Watcher, at, target, waits)
+    pub fn for_watchers(at: Option<&str>, target: &Target, wait: Nanos) -> Result<Self, Error> {
+        Self::open(FleetRole::Watcher, at, target, wait)
     }
 
-    fn open(role: FleetRole, at: Option<&str>, target: &Target, waits: Nanos) -> Result<Self, Error> {
+    fn open(role: FleetRole, at: Option<&str>, target: &Target, wait: Nanos) -> Result<Self, Error> {
         let failed = |why: &dyn std::fmt::Display| {
             let at = at.unwrap_or("this machine");
             Error::Fleet(format!("no {} can come in at {at}: {why}", role.name()))
         };
         let (host, port) = match at.map(host_and_port) {
-            Some(said) => {
-                let (host, port) = said.ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
+            Some(parsed) => {
+                let (host, port) = parsed.ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
                 (Some(host), port)
             }
             None => (None, 0),
         };
         let own = match &host {
-            Some(host) => sys::resolve_host(host, port, LOOK_UP).map_err(|why| failed(&why))?,
+            Some(host) => sys::resolve_host(host, port, LOOKUP_LIMIT).map_err(|why| failed(&why))?,
             None => SocketAddr::new(local_address_towards(target), port),
         };
         let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
-        Self::named(role, listener, host.as_deref(), waits).map_err(|why| failed(&why))
+        Self::with_name(role, listener, host.as_deref(), wait).map_err(|why| failed(&why))
     }
 
     /// For workers in pods: at `HOST` or `HOST:PORT`, as they reach this machine, possibly by another address; by
@@ -74,9 +74,9 @@ impl JoinListener {
     pub fn for_worker_pods(
         at: Option<&str>,
         server: Option<(&str, u16)>,
-        waits: Nanos,
+        wait: Nanos,
     ) -> Result<Self, Error> {
-        Self::of_cluster(FleetRole::Worker, at, server, waits)
+        Self::open_for_pods(FleetRole::Worker, at, server, wait)
     }
 
     /// The same for watchers.
@@ -86,57 +86,57 @@ impl JoinListener {
     pub fn for_watcher_pods(
         at: Option<&str>,
         server: Option<(&str, u16)>,
-        waits: Nanos,
+        wait: Nanos,
     ) -> Result<Self, Error> {
-        Self::of_cluster(FleetRole::Watcher, at, server, waits)
+        Self::open_for_pods(FleetRole::Watcher, at, server, wait)
     }
 
-    fn of_cluster(
+    fn open_for_pods(
         role: FleetRole,
         at: Option<&str>,
         server: Option<(&str, u16)>,
-        waits: Nanos,
+        wait: Nanos,
     ) -> Result<Self, Error> {
         let failed = |why: &dyn std::fmt::Display| {
             Error::Fleet(format!("pods cannot come in at {}: {why}", at.unwrap_or("this machine")))
         };
         let Some(at) = at else {
-            let server = server.and_then(|(host, port)| sys::resolve_host(host, port, LOOK_UP).ok());
+            let server = server.and_then(|(host, port)| sys::resolve_host(host, port, LOOKUP_LIMIT).ok());
             // An API server at a loopback address is on this machine, or at the other end of a tunnel.
-            let server = server.filter(|server| !server.ip().is_loopback()).unwrap_or(SOMEWHERE);
-            let own = SocketAddr::new(way_to(server), 0);
+            let server = server.filter(|server| !server.ip().is_loopback()).unwrap_or(DEFAULT_ROUTE);
+            let own = SocketAddr::new(local_address_to(server), 0);
             let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
-            return Self::named(role, listener, None, waits).map_err(|why| failed(&why));
+            return Self::with_name(role, listener, None, wait).map_err(|why| failed(&why));
         };
         let (host, port) = host_and_port(at).ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
-        let own = sys::resolve_host(&host, port, LOOK_UP);
+        let own = sys::resolve_host(&host, port, LOOKUP_LIMIT);
         let own = own.and_then(|own| TcpListener::bind(own).map_err(|why| engine::reason(&why).to_string()));
         let listener = own.or_else(|_| {
             // Some NAT knows this machine by that name.
             let all = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
             TcpListener::bind(all).map_err(|why| failed(&engine::reason(&why)))
         })?;
-        Self::named(role, listener, Some(&host), waits).map_err(|why| failed(&why))
+        Self::with_name(role, listener, Some(&host), wait).map_err(|why| failed(&why))
     }
 
     /// Listens there under this name.
-    fn named(
+    fn with_name(
         role: FleetRole,
         listener: TcpListener,
         host: Option<&str>,
-        waits: Nanos,
+        wait: Nanos,
     ) -> Result<Self, String> {
         let own = listener.local_addr().map_err(|why| why.to_string())?;
-        let authority = Authority::new(LASTS).map_err(|why| why.to_string())?;
-        let pass = |role| authority.issue(role).map_err(|why| why.to_string());
+        let authority = Authority::new(JOIN_FILE_LIFETIME).map_err(|why| why.to_string())?;
+        let credentials = |role| authority.issue(role).map_err(|why| why.to_string());
         let at = host.map_or_else(|| own.to_string(), |host| format!("{host}:{}", own.port()));
-        let file = JoinFile { at: at.clone(), pass: pass(role)? }.to_text();
-        Ok(Self { listener, pass: pass(FleetRole::Coordinator)?, file, at, waits })
+        let file = JoinFile { address: at.clone(), credentials: credentials(role)? }.to_text();
+        Ok(Self { listener, credentials: credentials(FleetRole::Coordinator)?, file, address: at, wait })
     }
 
     /// For a run conducted elsewhere: an open listener and its credentials.
-    pub(crate) fn from_listener(listener: TcpListener, pass: Credentials, waits: Nanos) -> Self {
-        Self { listener, pass, file: String::new(), at: String::new(), waits }
+    pub(crate) fn from_listener(listener: TcpListener, credentials: Credentials, wait: Nanos) -> Self {
+        Self { listener, credentials, file: String::new(), address: String::new(), wait }
     }
 
     /// Content of the join file.
@@ -145,9 +145,9 @@ impl JoinListener {
     }
 
     /// Admits members to this link from now on.
-    pub(super) fn admit_to(&self, post: &link::CoordinatorLink) -> Result<(), Error> {
+    pub(super) fn admit_to(&self, coordinator_link: &link::CoordinatorLink) -> Result<(), Error> {
         let listener = self.listener.try_clone().map_err(|why| Error::Fleet(why.to_string()))?;
-        post.listen(listener, &self.pass).map_err(|why| Error::Fleet(why.to_string()))
+        coordinator_link.listen(listener, &self.credentials).map_err(|why| Error::Fleet(why.to_string()))
     }
 }
 
@@ -166,18 +166,18 @@ fn local_address_towards(target: &Target) -> IpAddr {
     let to = match target {
         // The demo will be on this machine.
         Target::Demo => return loopback,
-        Target::Null => SOMEWHERE,
+        Target::Null => DEFAULT_ROUTE,
         target => match ResolvedTarget::resolve(target) {
             Ok(endpoint) if endpoint.is_local() => return loopback,
-            Ok(endpoint) => endpoint.address().unwrap_or(SOMEWHERE),
-            Err(_) => SOMEWHERE,
+            Ok(endpoint) => endpoint.address().unwrap_or(DEFAULT_ROUTE),
+            Err(_) => DEFAULT_ROUTE,
         },
     };
-    way_to(to)
+    local_address_to(to)
 }
 
 /// Local address of the route to `to`.
-fn way_to(to: SocketAddr) -> IpAddr {
+fn local_address_to(to: SocketAddr) -> IpAddr {
     let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let way = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect(to)?;
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn where_it_is_may_be_said_in_several_ways() {
-        for (said, expected) in [
+        for (parsed, expected) in [
             ("b", Some(("b", 0))),
             ("b:70", Some(("b", 70))),
             ("10.0.0.4:0", Some(("10.0.0.4", 0))),
@@ -202,7 +202,11 @@ mod tests {
             (":9", None),
             ("", None),
         ] {
-            assert_eq!(host_and_port(said), expected.map(|(host, port)| (host.to_owned(), port)), "{said}");
+            assert_eq!(
+                host_and_port(parsed),
+                expected.map(|(host, port)| (host.to_owned(), port)),
+                "{parsed}"
+            );
         }
         assert_eq!(local_address_towards(&Target::Demo), IpAddr::V4(Ipv4Addr::LOCALHOST));
         assert!(!local_address_towards(&Target::Null).is_unspecified());

@@ -15,33 +15,33 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Fleet {
     /// Without any workers yet.
-    pub fn new(asked: &FleetConfig, plan: &Plan, stop: &StopFlag) -> Result<Self, Error> {
-        let post = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Worker, &plan.generator.cores)
+    pub fn new(config: &FleetConfig, plan: &Plan, stop: &StopFlag) -> Result<Self, Error> {
+        let link = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Worker, &plan.generator.cores)
             .map_err(|why| Error::Fleet(why.to_string()))?;
         Ok(Self {
-            post,
+            link,
             plan: plan.clone(),
             authorities: None,
-            job: None,
-            hands: (0..asked.workers()).map(|number| (number, MemberState::default())).collect(),
-            workforce: None,
-            asked: asked.clone(),
-            starts: BTreeMap::new(),
-            arriving: PendingConnections::new(),
+            engine_config: None,
+            members: (0..config.workers()).map(|number| (number, MemberState::default())).collect(),
+            pods: None,
+            config: config.clone(),
+            failed_starts: BTreeMap::new(),
+            connecting: PendingConnections::new(),
             caveats: Vec::new(),
-            doubted: Vec::new(),
+            reported_caveats: Vec::new(),
             refusal: None,
             stop: stop.clone(),
             cost: None,
-            most: asked.most(),
-            are_more: false,
-            told: Vec::new(),
-            is_open: false,
+            max_workers: config.most(),
+            has_joined: false,
+            sent_members: Vec::new(),
+            is_admitting: false,
             holders: Vec::new(),
             share: 0,
-            first: None,
+            checking_worker: None,
             trial: 0,
-            called_off: BTreeSet::new(),
+            cancelled: BTreeSet::new(),
             next_number: 0,
         })
     }
@@ -52,7 +52,7 @@ impl Fleet {
     /// Fails as [`Fleet::assign`], or if they would not reach the target of this plan.
     pub fn assemble(&mut self, plan: &Plan) -> Result<Vec<FleetMember>, Error> {
         let nowhere = Plan { target: Target::Null, ..plan.clone() };
-        let members = self.assign(&nowhere, &Target::Null)?.carrier.changed_members();
+        let members = self.assign(&nowhere, &Target::Null)?.generator.changed_members();
         self.release_plan();
         match &plan.target {
             Target::Demo | Target::Null => {}
@@ -71,28 +71,30 @@ impl Fleet {
     ///
     /// Fails with what the first of them cannot do.
     pub fn assign(&mut self, plan: &Plan, target: &Target) -> Result<ReadyGenerator<&mut Self>, Error> {
-        let is_here = self.asked.is_here();
-        let job = match preflight::job(plan, target) {
+        let is_here = self.config.is_here();
+        let config = match preflight::engine_config(plan, target) {
             // It need not resolve here.
             Err(Error::Engine(engine::Error::Resolve { .. })) if !is_here => None,
-            job => Some(job?),
+            config => Some(config?),
         };
-        if let Some(job) = job.as_ref().filter(|_| is_here && *target != Target::Null) {
+        if let Some(config) = config.as_ref().filter(|_| is_here && *target != Target::Null) {
             // What this machine reaches, they reach too.
-            preflight::first_answer(job)?;
+            preflight::check_first_answer(config)?;
         }
-        let endpoint = job.as_ref().map_or_else(ResolvedTarget::null, |job| job.endpoint.clone());
+        let endpoint = config.as_ref().map_or_else(ResolvedTarget::null, |config| config.endpoint.clone());
         self.authorities = engine::ca_certificates(target)?;
         self.plan = Plan { target: target.clone(), ..plan.clone() };
-        self.job = job;
+        self.engine_config = config;
         (self.cost, self.refusal, self.next_number) = (None, None, 0);
-        (self.caveats, self.told) = (Vec::new(), Vec::new());
+        (self.caveats, self.sent_members) = (Vec::new(), Vec::new());
         self.await_reconnects();
-        if let Some(why) = self.job.as_ref().and_then(|job| self.own_address_problem(&job.endpoint)) {
+        if let Some(why) =
+            self.engine_config.as_ref().and_then(|config| self.own_address_problem(&config.endpoint))
+        {
             return Err(Error::Fleet(why));
         }
-        let there = self.hands.iter().find(|(_, hand)| hand.is_connected());
-        self.first = Some(there.map_or(0, |(number, _)| *number));
+        let there = self.members.iter().find(|(_, state)| state.is_connected());
+        self.checking_worker = Some(there.map_or(0, |(number, _)| *number));
         self.redistribute_shares();
         self.open(target)?;
         let stop = self.stop.clone();
@@ -106,31 +108,32 @@ impl Fleet {
             // What one worker lacks on a shared machine, all lack.
             caveats.truncate(1);
         }
-        self.doubted.clone_from(&caveats);
+        self.reported_caveats.clone_from(&caveats);
         let connections = self.connections_most().min(plan.generator.connections.into());
-        Ok(ReadyGenerator { carrier: self, endpoint, connections, caveats })
+        Ok(ReadyGenerator { generator: self, endpoint, connections, caveats })
     }
 
     /// Nothing more of the plan is to be sent: all connections are closed.
     pub fn release_plan(&mut self) {
         self.holders.clear();
-        for (number, hand) in self.hands.iter_mut().filter(|(_, hand)| hand.is_connected()) {
-            self.post.send(*number, Instruction::Rest);
-            (hand.loops, hand.shares) = (0, true);
+        for (number, state) in self.members.iter_mut().filter(|(_, state)| state.is_connected()) {
+            self.link.send(*number, Instruction::Rest);
+            (state.loops, state.is_preparing) = (0, true);
         }
     }
 
     /// Admits members, and creates the pods if any; once.
     fn open(&mut self, target: &Target) -> Result<(), Error> {
-        if std::mem::replace(&mut self.is_open, true) {
+        if std::mem::replace(&mut self.is_admitting, true) {
             return Ok(());
         }
-        if let Some(entrance) = self.asked.entrance() {
-            entrance.admit_to(&self.post)?;
+        if let Some(listener) = self.config.entrance() {
+            listener.admit_to(&self.link)?;
         }
-        let at_home = self.job.as_ref().map(|job| &job.endpoint).filter(|endpoint| endpoint.is_local());
+        let at_home =
+            self.engine_config.as_ref().map(|config| &config.endpoint).filter(|endpoint| endpoint.is_local());
         let at_home = at_home.filter(|_| *target != Target::Null).map(ResolvedTarget::describe);
-        self.workforce = pods::start_pods(&self.asked, target, at_home)?;
+        self.pods = pods::start_pods(&self.config, target, at_home)?;
         Ok(())
     }
 }

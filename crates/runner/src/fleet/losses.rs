@@ -10,20 +10,20 @@ use units::Nanos;
 
 impl Fleet {
     /// Workers whose reports are incomplete, or who would not have gone on.
-    pub(super) fn lost_members(&self, course: &FleetTrial, offer: &OfferedLoad) -> Vec<LostMember> {
-        let FleetTrial { muster, ledger, leaving, strays, .. } = course;
+    pub(super) fn lost_members(&self, fleet_trial: &FleetTrial, offer: &OfferedLoad) -> Vec<LostMember> {
+        let FleetTrial { coordinator, ledger, leaving, stray_arrivals, .. } = fleet_trial;
         let mut lost: BTreeMap<u32, (Nanos, String)> = leaving.clone();
-        if self.there().is_empty() && muster.has_failed() {
-            let why = |hand: &MemberState| {
-                hand.gone.clone().unwrap_or_else(|| "it was not ready in time".to_owned())
+        if self.present_loops().is_empty() && coordinator.has_failed() {
+            let why = |state: &MemberState| {
+                state.gone_reason.clone().unwrap_or_else(|| "it was not ready in time".to_owned())
             };
-            lost.extend(self.hands.iter().map(|(number, hand)| (*number, (Nanos::ZERO, why(hand)))));
+            lost.extend(self.members.iter().map(|(number, state)| (*number, (Nanos::ZERO, why(state)))));
         }
-        for (member, absence) in muster.absent() {
+        for (member, absence) in coordinator.absent() {
             let (at, why) = match absence {
                 Absence::Unready => (Nanos::ZERO, "it did not say in time that it would begin".to_owned()),
-                Absence::Behind(until) => {
-                    let cut = self.hands.get(&member).and_then(|hand| hand.cut.as_ref());
+                Absence::Overdue(until) => {
+                    let cut = self.members.get(&member).and_then(|state| state.cut.as_ref());
                     let why = match cut {
                         Some((_, why)) => format!("{why}; it was not back within {SLICE_LATE}"),
                         None => format!("it told of nothing for more than {SLICE_LATE}"),
@@ -37,17 +37,19 @@ impl Fleet {
         // A lost worker voids the trial, and the others may learn of its end late.
         if lost.is_empty() {
             let why = "it went on with its load after it was to end";
-            lost.extend(muster.overran().map(|(member, until)| (member, (until, why.to_owned()))));
+            lost.extend(coordinator.overran().map(|(member, until)| (member, (until, why.to_owned()))));
         }
         if lost.is_empty() {
             let why = "it ended its load by itself: for too long nothing reached it, or came from it";
             // A fixed number of requests is all there is.
             let counted = matches!(offer, OfferedLoad::Closed { requests: Some(_), .. });
             let ends = if counted { Nanos::ZERO } else { offer.latest_end() };
-            lost.extend(muster.fell_short(ends).map(|(member, until)| (member, (until, why.to_owned()))));
+            lost.extend(
+                coordinator.fell_short(ends).map(|(member, until)| (member, (until, why.to_owned()))),
+            );
         }
         let entry = |member: u32, at: Nanos, unaccounted: u64, why: String| {
-            let place = self.hands.get(&member).map_or(String::new(), |hand| hand.place.clone());
+            let place = self.members.get(&member).map_or(String::new(), |state| state.place.clone());
             LostMember { member, place, at, unaccounted, why }
         };
         let lost = lost.into_iter().map(|(member, (at, why))| {
@@ -57,6 +59,6 @@ impl Fleet {
             let why = "it heard too late that it was not to begin yet, and counts for nothing";
             entry(*member, Nanos::ZERO, *sent, why.to_owned())
         };
-        lost.chain(strays.iter().filter(|(_, sent)| *sent > 0).map(stray)).collect()
+        lost.chain(stray_arrivals.iter().filter(|(_, sent)| *sent > 0).map(stray)).collect()
     }
 }

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// From a worker's start until it is ready: it joins, resolves the target, and starts its loops.
 pub(super) const READY_LIMIT: Duration = Duration::from_secs(30);
 /// Time for a worker to exit by itself.
-const LEAVING: Duration = Duration::from_secs(2);
+const LEAVE_LIMIT: Duration = Duration::from_secs(2);
 /// Time for a disconnected process to be seen to have ended.
-const ENDING: Duration = Duration::from_millis(300);
-const LOOK: Duration = Duration::from_millis(5);
+const EXIT_LIMIT: Duration = Duration::from_millis(300);
+const EXIT_POLL: Duration = Duration::from_millis(5);
 
 /// A member as the coordinator sees it; the default is one not started.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct MemberState {
     /// Its process, or the ssh to it.
     process: Option<Child>,
     /// That ssh's stderr.
-    words: Option<SshStderr>,
+    stderr: Option<SshStderr>,
     /// Where it runs, for people.
     pub place: String,
     /// Its own hostname.
@@ -38,15 +38,15 @@ pub(super) struct MemberState {
     /// Its clock's offset from ours.
     pub clock: Option<ClockReading>,
     /// It is present, and preparing again, or idle.
-    pub shares: bool,
+    pub is_preparing: bool,
     /// It is present but could not do what it was told last.
     pub has_refused: bool,
     /// Its link is cut, and it may reconnect: since when, and the symptom.
     pub cut: Option<(Instant, String)>,
     /// Others asked it to leave, and it does.
-    pub leaves: Option<String>,
+    pub leaving: Option<String>,
     /// Why it is gone.
-    pub gone: Option<String>,
+    pub gone_reason: Option<String>,
 }
 
 impl MemberState {
@@ -63,7 +63,7 @@ impl MemberState {
     /// A member reached by this ssh.
     pub fn over_ssh(mut ssh: Child, host: &str) -> io::Result<Self> {
         let words = ssh.stderr.take().map(|from| SshStderr::new(host, from)).transpose()?;
-        Ok(Self { process: Some(ssh), words, place: host.to_owned(), ..Self::default() })
+        Ok(Self { process: Some(ssh), stderr: words, place: host.to_owned(), ..Self::default() })
     }
 
     /// It can take part in a trial.
@@ -73,43 +73,43 @@ impl MemberState {
 
     /// The same, or it is only out of reach for a while.
     pub fn is_ready(&self) -> bool {
-        self.loops > 0 && self.clock.is_some() && self.gone.is_none() && self.leaves.is_none()
+        self.loops > 0 && self.clock.is_some() && self.gone_reason.is_none() && self.leaving.is_none()
     }
 
     /// Messages to it arrive.
     pub fn is_connected(&self) -> bool {
-        let is_here = self.gone.is_none() || self.has_refused;
-        self.pid > 0 && is_here && self.cut.is_none() && self.leaves.is_none()
+        let is_here = self.gone_reason.is_none() || self.has_refused;
+        self.pid > 0 && is_here && self.cut.is_none() && self.leaving.is_none()
     }
 
     /// It was started, and may still get ready.
     pub fn is_pending(&self) -> bool {
-        self.loops == 0 && self.gone.is_none()
+        self.loops == 0 && self.gone_reason.is_none()
     }
 
     /// Its link is cut: what is known of its process explains more.
     pub fn mark_gone(&mut self, why: &str) {
-        let ended = self.wait_exit(ENDING);
-        let said = match (&self.words, ended) {
+        let ended = self.wait_exit(EXIT_LIMIT);
+        let reason = match (&self.stderr, ended) {
             (Some(words), Some(_)) => Some(words.explain("", ended)),
             (None, Some(status)) => Some(format!("its process ended ({status})")),
             (_, None) => None,
         };
-        self.gone.get_or_insert(self.leaves.clone().or(said).unwrap_or_else(|| why.to_owned()));
+        self.gone_reason.get_or_insert(self.leaving.clone().or(reason).unwrap_or_else(|| why.to_owned()));
         self.end();
     }
 
     /// It did not join: because of `wrong`, or else of how its process ended.
     pub fn mark_failed(&mut self, wrong: &str) {
-        let ended = if wrong.is_empty() { self.wait_exit(LEAVING) } else { None };
-        let why = self.words.as_ref().map_or_else(|| wrong.to_owned(), |words| words.explain(wrong, ended));
-        self.gone.get_or_insert(why);
+        let ended = if wrong.is_empty() { self.wait_exit(LEAVE_LIMIT) } else { None };
+        let why = self.stderr.as_ref().map_or_else(|| wrong.to_owned(), |words| words.explain(wrong, ended));
+        self.gone_reason.get_or_insert(why);
         self.end();
     }
 
     /// Kills it if it still runs.
     pub fn end(&mut self) {
-        self.gone.get_or_insert_with(|| "it was ended, because it told nothing".to_owned());
+        self.gone_reason.get_or_insert_with(|| "it was ended, because it told nothing".to_owned());
         if let Some(process) = &mut self.process {
             let _ = process.kill();
             let _ = process.wait();
@@ -118,7 +118,7 @@ impl MemberState {
 
     /// Waits for it to exit, if it was told to, and kills it if it does not.
     pub fn leave(&mut self, was_there: bool) {
-        if !was_there || self.wait_exit(LEAVING).is_none() {
+        if !was_there || self.wait_exit(LEAVE_LIMIT).is_none() {
             self.end();
         }
     }
@@ -128,7 +128,7 @@ impl MemberState {
         let (process, until) = (self.process.as_mut()?, Instant::now() + limit);
         loop {
             match process.try_wait() {
-                Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
+                Ok(None) if Instant::now() < until => std::thread::sleep(EXIT_POLL),
                 Ok(ended) => return ended,
                 Err(_) => return None,
             }

@@ -2,9 +2,9 @@
 
 use super::config::{FleetConfig, assign_cores};
 use super::member_state::{MemberState, READY_LIMIT};
-use super::pods::REPLACED;
+use super::pods::POD_LIMIT;
 use super::ssh::MemberKind;
-use super::{ASK, Fleet, now};
+use super::{Fleet, STOP_POLL, now};
 use crate::build::build_stamp;
 use crate::{Error, machine};
 use engine::ResolvedTarget;
@@ -17,20 +17,20 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// For twenty clock exchanges with each before a trial.
-pub(super) const AGREE_LIMIT: Duration = Duration::from_secs(2);
+pub(super) const CLOCKS_LIMIT: Duration = Duration::from_secs(2);
 /// Wait for a disconnected worker, as for one that does not report.
-pub(super) const CUT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
+pub(super) const RECONNECT_LIMIT: Duration = Duration::from_nanos(SLICE_LATE.0);
 /// Failed starts before a worker is given up.
-pub(super) const STARTS: u32 = 3;
+pub(super) const STARTS_MOST: u32 = 3;
 
 impl Fleet {
     /// A worker, for people.
     fn describe_worker(&self, number: u32) -> String {
-        match &self.asked {
-            FleetConfig::Here { .. } => format!("worker {number}"),
+        match &self.config {
+            FleetConfig::Local { .. } => format!("worker {number}"),
             FleetConfig::Ssh { hosts, .. } => format!("the worker on {}", hosts[number as usize]),
             FleetConfig::Join { .. } | FleetConfig::Pods { .. } => {
-                let place = self.hands.get(&number).map_or("", |hand| hand.place.as_str());
+                let place = self.members.get(&number).map_or("", |state| state.place.as_str());
                 format!("worker {number} on {place}")
             }
         }
@@ -38,12 +38,12 @@ impl Fleet {
 
     /// Starts one; its progress arrives as events.
     fn start_worker(&mut self, number: u32) -> io::Result<()> {
-        let hand = match &self.asked {
-            FleetConfig::Here { .. } => {
-                let theirs = self.post.socket_for(number).map_err(io::Error::other)?;
+        let state = match &self.config {
+            FleetConfig::Local { .. } => {
+                let theirs = self.link.socket_for(number).map_err(io::Error::other)?;
                 MemberState::start(&std::env::current_exe()?, theirs)?
             }
-            FleetConfig::Ssh { hosts, binary } => self.arriving.connect(
+            FleetConfig::Ssh { hosts, binary } => self.connecting.connect(
                 number,
                 &hosts[number as usize],
                 binary.as_deref(),
@@ -51,48 +51,50 @@ impl Fleet {
             )?,
             FleetConfig::Join { .. } | FleetConfig::Pods { .. } => {
                 // Others start them: its number is free.
-                let hand = self.hands.get_mut(&number).filter(|hand| !hand.is_connected());
-                if let Some(hand) = hand.filter(|hand| hand.gone.is_some() || hand.leaves.is_some()) {
-                    *hand = MemberState::default();
+                let state = self.members.get_mut(&number).filter(|state| !state.is_connected());
+                if let Some(state) =
+                    state.filter(|state| state.gone_reason.is_some() || state.leaving.is_some())
+                {
+                    *state = MemberState::default();
                 }
                 return Ok(());
             }
         };
-        if let Some(mut before) = self.hands.insert(number, hand) {
+        if let Some(mut before) = self.members.insert(number, state) {
             before.end();
         }
         Ok(())
     }
 
     /// Why the run does not begin.
-    fn nobody_comes(&self, there: u32, workers: u32) -> String {
-        let turned_away = self.post.take_rejected().into_iter().last();
-        let turned_away = turned_away.map_or(String::new(), |who| format!("; turned away: {who}"));
+    fn describe_missing(&self, there: u32, workers: u32) -> String {
+        let rejected = self.link.take_rejected().into_iter().last();
+        let rejected = rejected.map_or(String::new(), |who| format!("; turned away: {who}"));
         if let Some(why) = self.waiting_pods() {
-            return format!("{there} of {workers} workers came in time (--wait): {why}{turned_away}");
+            return format!("{there} of {workers} workers came in time (--wait): {why}{rejected}");
         }
         format!(
             "{there} of {workers} workers came in time: start the others (torment worker --join FILE), ask for fewer, or wait for longer \
-             (--wait){turned_away}"
+             (--wait){rejected}"
         )
     }
 
     /// Whether all are present; else who is not, and why. Later on, those present suffice, as for a trial.
     pub(super) fn check_complete(&self) -> Result<(), Error> {
-        let (there, workers) = (self.there().len() as u32, self.asked.workers());
+        let (there, workers) = (self.present_loops().len() as u32, self.config.workers());
         if self.trial > 0 && there > 0 {
             return Ok(());
         }
-        if self.asked.is_joined() {
+        if self.config.is_joined() {
             let enough = there >= workers;
-            return if enough { Ok(()) } else { Err(Error::Fleet(self.nobody_comes(there, workers))) };
+            return if enough { Ok(()) } else { Err(Error::Fleet(self.describe_missing(there, workers))) };
         }
         // A worker known to be gone explains more than one merely waited for.
-        let absent = || self.hands.iter().filter(|(_, hand)| !hand.is_there());
-        match absent().find(|(_, hand)| hand.gone.is_some()).or_else(|| absent().next()) {
+        let absent = || self.members.iter().filter(|(_, state)| !state.is_there());
+        match absent().find(|(_, state)| state.gone_reason.is_some()).or_else(|| absent().next()) {
             None => Ok(()),
-            Some((number, hand)) => {
-                let why = hand.gone.as_deref().unwrap_or("it was not ready in time");
+            Some((number, state)) => {
+                let why = state.gone_reason.as_deref().unwrap_or("it was not ready in time");
                 Err(Error::Fleet(format!("{} did not start: {why}", self.describe_worker(*number))))
             }
         }
@@ -103,66 +105,66 @@ impl Fleet {
         let is_first = self.trial == 0;
         let tried = |starts: &BTreeMap<u32, u32>, number: &u32| starts.get(number).copied().unwrap_or(0);
         let missing: Vec<u32> = self
-            .hands
+            .members
             .iter()
-            .filter(|(number, hand)| !hand.is_there() && tried(&self.starts, number) < STARTS)
+            .filter(|(number, state)| !state.is_there() && tried(&self.failed_starts, number) < STARTS_MOST)
             .map(|(number, _)| *number)
             .collect();
-        let shares = |number: &u32| self.hands[number].shares;
-        let sharing: Vec<u32> = missing.iter().copied().filter(shares).collect();
-        for number in missing.iter().filter(|number| !sharing.contains(number)) {
-            if self.workforce.is_some() || !self.asked.is_joined() {
-                *self.starts.entry(*number).or_default() += 1;
+        let shares = |number: &u32| self.members[number].is_preparing;
+        let preparing: Vec<u32> = missing.iter().copied().filter(shares).collect();
+        for number in missing.iter().filter(|number| !preparing.contains(number)) {
+            if self.pods.is_some() || !self.config.is_joined() {
+                *self.failed_starts.entry(*number).or_default() += 1;
             }
             self.start_worker(*number).map_err(|why| {
                 Error::Fleet(format!("{} does not start: {why}", self.describe_worker(*number)))
             })?;
         }
-        let is_nobody_there = missing.len() == self.hands.len() && sharing.is_empty();
+        let is_nobody_there = missing.len() == self.members.len() && preparing.is_empty();
         // Do not wait for one that others are to start; it may come for a later trial.
-        let awaited: Vec<u32> = if matches!(self.asked, FleetConfig::Join { .. }) && !is_nobody_there {
-            sharing
+        let awaited: Vec<u32> = if matches!(self.config, FleetConfig::Join { .. }) && !is_nobody_there {
+            preparing
         } else {
             missing.clone()
         };
-        let mut on_their_way = if matches!(self.asked, FleetConfig::Ssh { .. }) { missing.len() } else { 0 };
+        let mut connecting = if matches!(self.config, FleetConfig::Ssh { .. }) { missing.len() } else { 0 };
         let mut until = Instant::now()
-            + match &self.asked {
-                FleetConfig::Join { entrance, .. } | FleetConfig::Pods { entrance, .. }
+            + match &self.config {
+                FleetConfig::Join { listener, .. } | FleetConfig::Pods { listener, .. }
                     if is_nobody_there =>
                 {
-                    Duration::from_nanos(entrance.waits.0)
+                    Duration::from_nanos(listener.wait.0)
                 }
-                FleetConfig::Pods { .. } => REPLACED,
+                FleetConfig::Pods { .. } => POD_LIMIT,
                 _ => READY_LIMIT,
             };
         // Those who joined in time may finish preparing.
         let mut ready_until = until;
-        let is_in_time = |hands: &BTreeMap<u32, MemberState>, until: Instant, ready_until: Instant| {
+        let is_in_time = |members: &BTreeMap<u32, MemberState>, until: Instant, ready_until: Instant| {
             let now = Instant::now();
-            let gets_ready = |number: &u32| hands[number].pid > 0 && hands[number].is_pending();
+            let gets_ready = |number: &u32| members[number].pid > 0 && members[number].is_pending();
             now < until || now < ready_until && awaited.iter().any(gets_ready)
         };
-        let waits = |hands: &BTreeMap<u32, MemberState>| {
-            let has_failed = is_first && awaited.iter().any(|number| hands[number].gone.is_some());
-            !has_failed && awaited.iter().any(|number| hands[number].is_pending())
+        let waits = |members: &BTreeMap<u32, MemberState>| {
+            let has_failed = is_first && awaited.iter().any(|number| members[number].gone_reason.is_some());
+            !has_failed && awaited.iter().any(|number| members[number].is_pending())
         };
-        while waits(&self.hands)
-            && (on_their_way > 0 || is_in_time(&self.hands, until, ready_until))
+        while waits(&self.members)
+            && (connecting > 0 || is_in_time(&self.members, until, ready_until))
             && !interrupted()
         {
-            while let Some((number, way)) = self.arriving.next() {
-                on_their_way = on_their_way.saturating_sub(1);
+            while let Some((number, way)) = self.connecting.next() {
+                connecting = connecting.saturating_sub(1);
                 until = Instant::now() + READY_LIMIT;
-                self.has_arrived(number, way);
+                self.accept_connection(number, way);
             }
-            let news = self.post.next(ASK);
-            if let Some((_, MemberEvent::Joined(_))) = &news {
+            let event = self.link.next(STOP_POLL);
+            if let Some((_, MemberEvent::Joined(_))) = &event {
                 ready_until = Instant::now() + READY_LIMIT;
             }
-            self.handle_news(news);
+            self.handle_news(event);
             let why = self.refusal.take().or_else(|| if is_first { self.pods_obstacle() } else { None });
-            if let Some(why) = why.filter(|_| self.first.is_some()) {
+            if let Some(why) = why.filter(|_| self.checking_worker.is_some()) {
                 return Err(Error::Fleet(why));
             }
         }
@@ -172,54 +174,55 @@ impl Fleet {
 
     /// Whether only its link is cut: then it is waited for.
     pub(super) fn mark_cut(&mut self, number: u32, why: &str) -> bool {
-        let may = self.asked.is_joined() && self.trial > 0;
-        let Some(hand) = self.hands.get_mut(&number).filter(|hand| may && hand.is_ready()) else {
+        let may = self.config.is_joined() && self.trial > 0;
+        let Some(state) = self.members.get_mut(&number).filter(|state| may && state.is_ready()) else {
             return false;
         };
-        hand.cut.get_or_insert_with(|| (Instant::now(), why.to_owned()));
+        state.cut.get_or_insert_with(|| (Instant::now(), why.to_owned()));
         true
     }
 
     /// Whether the joining worker is one whose link was cut.
     pub(super) fn resume_cut(&mut self, number: u32, hello: &Hello) -> bool {
-        let hand = self.hands.get_mut(&number).filter(|hand| hand.cut.is_some() && hand.is_ready());
-        let hand = hand.filter(|hand| hello.member == Some(number) && hello.pid == hand.pid);
-        hand.is_some_and(|hand| hand.cut.take().is_some())
+        let state = self.members.get_mut(&number).filter(|state| state.cut.is_some() && state.is_ready());
+        let state = state.filter(|state| hello.member == Some(number) && hello.pid == state.pid);
+        state.is_some_and(|state| state.cut.take().is_some())
     }
 
     /// Waits for workers cut off a moment ago; those that do not return are gone.
     pub(super) fn await_reconnects(&mut self) {
-        let is_near =
-            |hand: &MemberState| hand.cut.as_ref().is_some_and(|(since, _)| since.elapsed() < CUT_LIMIT);
-        while self.hands.values().any(|hand| hand.is_ready() && is_near(hand)) {
-            let news = self.post.next(ASK);
-            self.handle_news(news);
+        let is_near = |state: &MemberState| {
+            state.cut.as_ref().is_some_and(|(since, _)| since.elapsed() < RECONNECT_LIMIT)
+        };
+        while self.members.values().any(|state| state.is_ready() && is_near(state)) {
+            let event = self.link.next(STOP_POLL);
+            self.handle_news(event);
         }
-        for hand in self.hands.values_mut() {
-            if let Some((_, why)) = hand.cut.take() {
-                hand.mark_gone(&why);
+        for state in self.members.values_mut() {
+            if let Some((_, why)) = state.cut.take() {
+                state.mark_gone(&why);
             }
         }
     }
 
     /// The connection to one is there, or has failed.
-    fn has_arrived(&mut self, number: u32, way: Result<Duplex, String>) {
-        let Some(hand) = self.hands.get_mut(&number).filter(|hand| hand.is_pending()) else { return };
-        let taken = way.and_then(|way| self.post.accept(number, way).map_err(|why| why.to_string()));
+    fn accept_connection(&mut self, number: u32, way: Result<Duplex, String>) {
+        let Some(state) = self.members.get_mut(&number).filter(|state| state.is_pending()) else { return };
+        let taken = way.and_then(|way| self.link.accept(number, way).map_err(|why| why.to_string()));
         if let Err(wrong) = taken {
-            hand.mark_failed(&wrong);
+            state.mark_failed(&wrong);
         }
     }
 
     /// Sends a newly joined worker what it needs; fails if it cannot take part.
     fn welcome(&mut self, number: u32, hello: Hello) -> Result<(), String> {
-        if self.asked.is_joined() && number < self.asked.most() && !self.hands.contains_key(&number) {
-            self.hands.insert(number, MemberState::default());
-            self.are_more = true;
+        if self.config.is_joined() && number < self.config.most() && !self.members.contains_key(&number) {
+            self.members.insert(number, MemberState::default());
+            self.has_joined = true;
         }
-        if !self.hands.contains_key(&number) {
+        if !self.members.contains_key(&number) {
             // There are enough.
-            self.post.send(number, Instruction::Leave);
+            self.link.send(number, Instruction::Leave);
             return Ok(());
         }
         let place = self.describe_place(&hello.place);
@@ -229,17 +232,17 @@ impl Fleet {
                 CaveatDetails::Unlike { place: place.clone(), arch: hello.stamp.arch, version: hello.build };
             self.caveats.push(Caveat::with_details(CaveatKind::OtherBuild, grounds));
         }
-        if let Some(hand) = self.hands.get_mut(&number) {
-            if self.asked.is_joined() {
-                *hand = MemberState::default();
+        if let Some(state) = self.members.get_mut(&number) {
+            if self.config.is_joined() {
+                *state = MemberState::default();
             }
-            (hand.place, hand.host, hand.pid) = (place, hello.place, hello.pid);
-            hand.is_elsewhere = is_elsewhere;
+            (state.place, state.host, state.pid) = (place, hello.place, hello.pid);
+            state.is_elsewhere = is_elsewhere;
         }
-        match self.job.as_ref().and_then(|job| self.own_address_problem(&job.endpoint)) {
+        match self.engine_config.as_ref().and_then(|job| self.own_address_problem(&job.endpoint)) {
             Some(why) => Err(why),
             None => {
-                self.tell_share(number);
+                self.send_share(number);
                 Ok(())
             }
         }
@@ -250,7 +253,7 @@ impl Fleet {
         if *endpoint.target() == Target::Null || !endpoint.is_local() {
             return None;
         }
-        let place = &self.hands.values().find(|hand| hand.is_connected() && hand.is_elsewhere)?.host;
+        let place = &self.members.values().find(|state| state.is_connected() && state.is_elsewhere)?.host;
         Some(format!(
             "{} is this machine's own address, at which {place} finds itself: name the target by an address that {place} \
              reaches, too",
@@ -259,12 +262,12 @@ impl Fleet {
     }
 
     /// Why a worker cannot do its part, for people.
-    fn refused(&self, number: u32, why: &str, unreached: bool) -> String {
-        if self.asked.is_here() {
+    fn describe_refusal(&self, number: u32, why: &str, unreached: bool) -> String {
+        if self.config.is_here() {
             return why.to_owned();
         }
-        let (called, place) = (self.describe_worker(number), &self.hands[&number].place);
-        let is_near = || self.job.as_ref().is_some_and(|job| engine::connect_once(job).is_ok());
+        let (worker, place) = (self.describe_worker(number), &self.members[&number].place);
+        let is_near = || self.engine_config.as_ref().is_some_and(|job| engine::connect_once(job).is_ok());
         let hint = if unreached && is_near() {
             format!(
                 "; this machine reaches it: name it by an address that {place} reaches, too, and look at firewalls"
@@ -272,12 +275,12 @@ impl Fleet {
         } else {
             String::new()
         };
-        format!("{called} cannot make the load: {why}{hint}")
+        format!("{worker} cannot make the load: {why}{hint}")
     }
 
     /// Restarts lost workers, and compares clocks; for one that fails, its [`MemberState`] says why.
     pub(super) fn restart_lost(&mut self) {
-        if self.there().len() < self.hands.len() {
+        if self.present_loops().len() < self.members.len() {
             let stop = self.stop.clone();
             let _ = self.start_missing(&|| stop.is_requested());
         } else {
@@ -286,50 +289,50 @@ impl Fleet {
     }
 
     pub(super) fn compare_clocks(&mut self) {
-        self.post.compare_clocks(AGREE_LIMIT * self.hands.len() as u32);
-        while let Some(news) = self.post.next(Duration::ZERO) {
-            self.handle_news(Some(news));
+        self.link.compare_clocks(CLOCKS_LIMIT * self.members.len() as u32);
+        while let Some(event) = self.link.next(Duration::ZERO) {
+            self.handle_news(Some(event));
         }
-        let Self { post, hands, .. } = self;
-        hands.iter_mut().for_each(|(number, hand)| hand.clock = post.clock_reading(*number, now()));
+        let Self { link, members, .. } = self;
+        members.iter_mut().for_each(|(number, state)| state.clock = link.clock_reading(*number, now()));
     }
 
     /// Handles an event between trials.
-    pub(super) fn handle_news(&mut self, news: Option<(u32, MemberEvent)>) {
-        let Some((number, news)) = news else { return };
-        if let MemberEvent::Joined(hello) = news {
+    pub(super) fn handle_news(&mut self, event: Option<(u32, MemberEvent)>) {
+        let Some((number, event)) = event else { return };
+        if let MemberEvent::Joined(hello) = event {
             if self.resume_cut(number, &hello) {
                 return;
             }
             self.refusal = self.welcome(number, hello).err().or(self.refusal.take());
             return;
         }
-        if let MemberEvent::Told(MemberReport::Ready { share, .. } | MemberReport::Refused { share, .. }) =
-            &news
+        if let MemberEvent::Reported(MemberReport::Ready { share, .. } | MemberReport::Refused { share, .. }) =
+            &event
             && *share != self.share
         {
             // It answers an outdated request.
             return;
         }
-        let refused = match &news {
-            MemberEvent::Told(MemberReport::Refused { why, unreached, .. }) => {
-                Some(self.refused(number, why, *unreached))
+        let refused = match &event {
+            MemberEvent::Reported(MemberReport::Refused { why, unreached, .. }) => {
+                Some(self.describe_refusal(number, why, *unreached))
             }
             _ => None,
         };
         self.refusal = refused.clone().or(self.refusal.take());
-        let may_come_again = self.asked.is_joined() && self.trial == 0;
-        let is_elsewhere = !self.asked.is_here();
-        let Some(hand) = self.hands.get_mut(&number) else { return };
-        match news {
-            MemberEvent::Told(MemberReport::Ready { loops, connections, caveats, beside, .. }) => {
-                self.starts.remove(&number);
-                (hand.loops, hand.connections, hand.shares) = (loops, connections, false);
-                let beside = Some(CaveatDetails::Beside { place: hand.place.clone() })
+        let may_come_again = self.config.is_joined() && self.trial == 0;
+        let is_elsewhere = !self.config.is_here();
+        let Some(state) = self.members.get_mut(&number) else { return };
+        match event {
+            MemberEvent::Reported(MemberReport::Ready { loops, connections, caveats, beside, .. }) => {
+                self.failed_starts.remove(&number);
+                (state.loops, state.connections, state.is_preparing) = (loops, connections, false);
+                let beside = Some(CaveatDetails::Beside { place: state.place.clone() })
                     .filter(|_| beside && is_elsewhere);
                 self.caveats
                     .extend(beside.map(|grounds| Caveat::with_details(CaveatKind::BesideTarget, grounds)));
-                let place = &hand.place;
+                let place = &state.place;
                 self.caveats.extend(caveats.into_iter().map(|caveat| match caveat.grounds {
                     Some(grounds) if is_elsewhere => {
                         let (place, grounds) = (place.clone(), Box::new(grounds));
@@ -341,44 +344,44 @@ impl Fleet {
                     _ => caveat,
                 }));
             }
-            MemberEvent::Told(MemberReport::Refused { .. }) => {
-                (hand.gone, hand.has_refused) = (refused, true)
+            MemberEvent::Reported(MemberReport::Refused { .. }) => {
+                (state.gone_reason, state.has_refused) = (refused, true)
             }
-            MemberEvent::Gone(_) if may_come_again => *hand = MemberState::default(),
+            MemberEvent::Gone(_) if may_come_again => *state = MemberState::default(),
             MemberEvent::Gone(why) => {
                 if !self.mark_cut(number, &why)
-                    && let Some(hand) = self.hands.get_mut(&number)
+                    && let Some(state) = self.members.get_mut(&number)
                 {
-                    hand.mark_gone(&why);
+                    state.mark_gone(&why);
                 }
             }
-            MemberEvent::Told(MemberReport::Leaving { why }) => hand.leaves = Some(why),
-            MemberEvent::Joined(_) | MemberEvent::Jumped(_) | MemberEvent::Told(_) => {}
+            MemberEvent::Reported(MemberReport::Leaving { why }) => state.leaving = Some(why),
+            MemberEvent::Joined(_) | MemberEvent::Jumped(_) | MemberEvent::Reported(_) => {}
         }
     }
 
     /// Sends a worker its share.
-    fn tell_share(&self, number: u32) {
+    fn send_share(&self, number: u32) {
         let (parcel, cores) = self.share(number);
         let tries = match number {
-            _ if self.asked.is_here() => TargetCheck::Nothing,
-            number if self.first == Some(number) => TargetCheck::Request,
+            _ if self.config.is_here() => TargetCheck::Nothing,
+            number if self.checking_worker == Some(number) => TargetCheck::Request,
             _ => TargetCheck::Connection,
         };
-        self.post
+        self.link
             .send(number, Instruction::Welcome { member: number, share: self.share, parcel, cores, tries });
     }
 
     /// Sends everybody a new share to prepare for: the members or the plan have changed.
     pub(super) fn redistribute_shares(&mut self) {
         self.share += 1;
-        let in_touch = |(number, hand): (&u32, &MemberState)| hand.is_connected().then_some(*number);
-        for number in self.hands.iter().filter_map(in_touch).collect::<Vec<u32>>() {
-            self.tell_share(number);
-            if let Some(hand) = self.hands.get_mut(&number) {
-                (hand.loops, hand.shares) = (0, true);
-                if std::mem::take(&mut hand.has_refused) {
-                    hand.gone = None;
+        let in_touch = |(number, state): (&u32, &MemberState)| state.is_connected().then_some(*number);
+        for number in self.members.iter().filter_map(in_touch).collect::<Vec<u32>>() {
+            self.send_share(number);
+            if let Some(state) = self.members.get_mut(&number) {
+                (state.loops, state.is_preparing) = (0, true);
+                if std::mem::take(&mut state.has_refused) {
+                    state.gone_reason = None;
                 }
             }
         }
@@ -386,11 +389,11 @@ impl Fleet {
 
     /// A worker's share: the plan with its part of all limits, and its processors.
     fn share(&self, number: u32) -> (Box<plan::PortablePlan>, Vec<u32>) {
-        let (count, mut plan) = (self.hands.len() as u32, self.plan.clone());
+        let (count, mut plan) = (self.members.len() as u32, self.plan.clone());
         let generator = &mut plan.generator;
         generator.connections = generator.connections.div_ceil(count);
         generator.outstanding = generator.outstanding.div_ceil(count);
-        let (place, beside) = self.asked.among(number, count);
+        let (place, beside) = self.config.among(number, count);
         let cores = assign_cores(&generator.cores, place, beside);
         if let Task::Run(Load::Closed { connections, .. }) = &mut plan.task {
             *connections = connections.div_ceil(count);

@@ -8,21 +8,21 @@ use plan::Target;
 use std::time::Duration;
 
 /// For another pod to replace a lost one, or for more to join.
-pub(super) const REPLACED: Duration = Duration::from_secs(60);
+pub(super) const POD_LIMIT: Duration = Duration::from_secs(60);
 
 /// Creates the pods, if they are to make the load. `at_home`: the target's address, if it is this machine's own.
 pub(super) fn start_pods(
-    asked: &FleetConfig,
+    config: &FleetConfig,
     target: &Target,
     at_home: Option<String>,
 ) -> Result<Option<RunPods>, Error> {
-    let FleetConfig::Pods { workers, entrance, site, deadline, .. } = asked else { return Ok(None) };
+    let FleetConfig::Pods { workers, listener, site, deadline, .. } = config else { return Ok(None) };
     if let Some(at) = at_home {
         return Err(local_address_error(&at));
     }
     let host = target.host().unwrap_or_default();
     let seconds = deadline.0 / 1_000_000_000;
-    let raised = site.start_workers(*workers, entrance.file(), host, seconds);
+    let raised = site.start_workers(*workers, listener.file(), host, seconds);
     raised.map(Some).map_err(|why| Error::Fleet(why.to_string()))
 }
 
@@ -48,36 +48,36 @@ pub(super) fn with_reach_advice(why: String, at: &str) -> String {
 impl Fleet {
     /// Why the run cannot begin, according to the cluster.
     pub(super) fn pods_obstacle(&mut self) -> Option<String> {
-        let workforce = self.workforce.as_mut()?;
-        workforce.refresh();
-        let why = workforce.obstacle()?;
+        let pods = self.pods.as_mut()?;
+        pods.refresh();
+        let why = pods.obstacle()?;
         Some(self.with_help(why))
     }
 
     /// Why pods did not come in time; `None` without pods.
     pub(super) fn waiting_pods(&self) -> Option<String> {
-        let workforce = self.workforce.as_ref()?;
-        let runs = || format!("pods run that have not come: see what they say, {}", workforce.logs());
-        Some(self.with_help(workforce.describe_waiting().unwrap_or_else(runs)))
+        let pods = self.pods.as_ref()?;
+        let runs = || format!("pods run that have not come: see what they say, {}", pods.logs());
+        Some(self.with_help(pods.describe_waiting().unwrap_or_else(runs)))
     }
 
     /// Whether the cluster has no room for more workers for now.
     pub(super) fn lacks_pods(&mut self) -> bool {
-        let there = self.hands.len();
-        self.workforce.as_mut().is_some_and(|workforce| {
-            workforce.refresh();
-            workforce.is_stuck_at(there)
+        let there = self.members.len();
+        self.pods.as_mut().is_some_and(|pods| {
+            pods.refresh();
+            pods.is_stuck_at(there)
         })
     }
 
     fn with_help(&self, why: String) -> String {
-        let at = self.asked.entrance().map_or("", |entrance| entrance.at.as_str());
+        let at = self.config.entrance().map_or("", |listener| listener.address.as_str());
         with_reach_advice(why, at)
     }
 
     /// A pod for people: its node says more than its name.
     pub(super) fn describe_place(&self, host: &str) -> String {
-        match self.workforce.as_ref().and_then(|workforce| workforce.node(host)) {
+        match self.pods.as_ref().and_then(|pods| pods.node(host)) {
             Some(node) => format!("{node} ({host})"),
             None => host.to_owned(),
         }
@@ -85,7 +85,7 @@ impl Fleet {
 
     /// Why a worker is lost: the cluster's reason, or else `seen`.
     pub(super) fn why_lost(&self, number: u32, seen: String) -> String {
-        let host = self.hands.get(&number).map_or("", |hand| hand.host.as_str());
-        self.workforce.as_ref().and_then(|workforce| workforce.why_gone(host)).unwrap_or(seen)
+        let host = self.members.get(&number).map_or("", |state| state.host.as_str());
+        self.pods.as_ref().and_then(|pods| pods.why_gone(host)).unwrap_or(seen)
     }
 }

@@ -21,16 +21,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Prefix of our shell script's lines; other output, such as a profile's, is ignored.
-const SAYS: &str = "torment-worker ";
+const LINE_PREFIX: &str = "torment-worker ";
 /// Most output to skip before that.
-const NOISE: usize = 64 << 10;
+const NOISE_MOST: usize = 64 << 10;
 /// Chunk size of the copy.
-const PIECE: usize = 64 << 10;
+const COPY_CHUNK: usize = 64 << 10;
 /// A copy that makes no progress for this long has failed.
-const COPIED_STALLS: Duration = Duration::from_secs(30);
-const LOOK: Duration = Duration::from_millis(50);
+const COPY_STALL_LIMIT: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(50);
 /// Where programs are often installed but the PATH of a shell without a terminal does not lead.
-const PLACES: &str = r#"torment "$HOME/.local/bin/torment" "$HOME/bin/torment" "$HOME/.cargo/bin/torment" /usr/local/bin/torment"#;
+const INSTALL_PATHS: &str = r#"torment "$HOME/.local/bin/torment" "$HOME/bin/torment" "$HOME/.cargo/bin/torment" /usr/local/bin/torment"#;
 
 /// This program, even if its file was renamed.
 const PROGRAM: &str = "/proc/self/exe";
@@ -58,16 +58,16 @@ pub(super) type ConnectResult = (u32, Result<Duplex, String>);
 /// Members being connected.
 #[derive(Debug)]
 pub(super) struct PendingConnections {
-    tell: Sender<ConnectResult>,
-    arrived: Receiver<ConnectResult>,
+    sender: Sender<ConnectResult>,
+    results: Receiver<ConnectResult>,
     /// Nobody waits for them any more.
-    given_up: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
 }
 
 impl PendingConnections {
     pub fn new() -> Self {
         let (tell, arrived) = channel();
-        Self { tell, arrived, given_up: Arc::default() }
+        Self { sender: tell, results: arrived, cancelled: Arc::default() }
     }
 
     /// Starts ssh to a host, for a member there; the result comes from [`Self::next`]. It ends with the calling thread.
@@ -76,30 +76,30 @@ impl PendingConnections {
         number: u32,
         host: &str,
         binary: Option<&str>,
-        part: MemberKind,
+        kind: MemberKind,
     ) -> io::Result<MemberState> {
         let program = File::open(PROGRAM)?;
-        let mut ssh = start(host, binary, program.metadata()?.len(), part)?;
-        let (passage, tell) = (SshBootstrap::of(&mut ssh, &self.given_up)?, self.tell.clone());
+        let mut ssh = start(host, binary, program.metadata()?.len(), kind)?;
+        let (passage, tell) = (SshBootstrap::of(&mut ssh, &self.cancelled)?, self.sender.clone());
         std::thread::Builder::new().name("arriving".to_owned()).spawn(move || {
-            let _ = tell.send((number, passage.board(&program)));
+            let _ = tell.send((number, passage.run(&program)));
         })?;
         MemberState::over_ssh(ssh, host)
     }
 
     /// The next connection, or failure.
     pub fn next(&self) -> Option<ConnectResult> {
-        self.arrived.try_recv().ok()
+        self.results.try_recv().ok()
     }
 
     /// Stops waiting for all.
     pub fn give_up(&self) {
-        self.given_up.store(true, Ordering::Relaxed);
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
 /// Starts ssh to this host; it dies with the calling thread.
-fn start(host: &str, binary: Option<&str>, length: u64, part: MemberKind) -> io::Result<Child> {
+fn start(host: &str, binary: Option<&str>, length: u64, kind: MemberKind) -> io::Result<Child> {
     let mut command = Command::new("ssh");
     // No prompt for a password, no forwarding, no shared connection.
     command.args([
@@ -113,7 +113,7 @@ fn start(host: &str, binary: Option<&str>, length: u64, part: MemberKind) -> io:
         "-o",
         "ControlMaster=no",
     ]);
-    command.args(["--", host, &script(binary, length, part)]);
+    command.args(["--", host, &script(binary, length, kind)]);
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     sys::configure_child(&mut command, rustix::process::Signal::KILL, &[], Vec::new())?;
     command.spawn().map_err(|why| match why.kind() {
@@ -126,20 +126,20 @@ fn start(host: &str, binary: Option<&str>, length: u64, part: MemberKind) -> io:
 
 /// The remote shell's script. Any shell takes a text in single quotes that has no quote, backslash, exclamation mark or
 /// line end.
-fn script(binary: Option<&str>, length: u64, part: MemberKind) -> String {
-    let word = part.command_name();
+fn script(binary: Option<&str>, length: u64, kind: MemberKind) -> String {
+    let command = kind.command_name();
     let (build, program) = (format!("torment {VERSION}"), crate::build::version_and_build());
     let named = binary.map(|binary| match binary.strip_prefix("~/") {
         Some(rest) => format!("\"$HOME/{rest}\""),
         None => format!("\"{binary}\""),
     });
     let lines = [
-        format!("say() {{ echo \"{SAYS}$*\"; }}"),
+        format!("say() {{ echo \"{LINE_PREFIX}$*\"; }}"),
         // A named program may be for another architecture, where builds always differ: its version is checked when it
         // joins.
         match &named {
-            Some(named) => looks_for(named, "--version", &build, word),
-            None => looks_for(PLACES, "stamp", &program, word),
+            Some(named) => find_program_line(named, "--version", &build, command),
+            None => find_program_line(INSTALL_PATHS, "stamp", &program, command),
         },
         if named.is_some() {
             "say lacks; exit 1".to_owned()
@@ -153,54 +153,59 @@ fn script(binary: Option<&str>, length: u64, part: MemberKind) -> String {
         "if [ -z \"$f\" ]; then say fails there is no folder in which a program may be run; exit 1; fi".to_owned(),
         format!("exec 3>\"$f\" 4<\"$f\"; rm -f \"$f\"; head -c {length} >&3; exec 3>&-"),
         "v=$(/proc/self/fd/4 --version 2>&1 </dev/null)".to_owned(),
-        format!("if [ \"$v\" = \"{build}\" ]; then say runs; exec /proc/self/fd/4 {word}; fi"),
+        format!("if [ \"$v\" = \"{build}\" ]; then say runs; exec /proc/self/fd/4 {command}; fi"),
         "say fails $v; exit 1".to_owned(),
     ];
     format!("exec sh -c '{}'", lines.join("; "))
 }
 
 /// Starts the first of these programs that prints `says` when asked.
-fn looks_for(places: &str, asked: &str, says: &str, word: &str) -> String {
+fn find_program_line(places: &str, asked: &str, says: &str, command: &str) -> String {
     format!(
-        "for t in {places}; do if [ \"$(\"$t\" {asked} 2>/dev/null </dev/null)\" = \"{says}\" ]; then say runs; exec \"$t\" {word}; fi; done"
+        "for t in {places}; do if [ \"$(\"$t\" {asked} 2>/dev/null </dev/null)\" = \"{says}\" ]; then say runs; exec \"$t\" {command}; fi; done"
     )
 }
 
 /// Both directions to a program at the other end of ssh.
 struct SshBootstrap {
-    from: OwnedFd,
-    to: OwnedFd,
-    given_up: Arc<AtomicBool>,
+    stdout: OwnedFd,
+    stdin: OwnedFd,
+    cancelled: Arc<AtomicBool>,
     /// Deadline, unless something happens.
-    until: Instant,
+    deadline: Instant,
 }
 
 impl SshBootstrap {
     /// Of a child from [`start`].
-    fn of(child: &mut Child, given_up: &Arc<AtomicBool>) -> io::Result<Self> {
+    fn of(child: &mut Child, cancelled: &Arc<AtomicBool>) -> io::Result<Self> {
         let ends = child.stdout.take().zip(child.stdin.take());
         let (from, to) = ends.ok_or_else(|| io::Error::other("it has no pipes"))?;
         let (from, to) = (OwnedFd::from(from), OwnedFd::from(to));
         for end in [&from, &to] {
             fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
         }
-        Ok(Self { from, to, given_up: Arc::clone(given_up), until: Instant::now() + READY_LIMIT })
+        Ok(Self {
+            stdout: from,
+            stdin: to,
+            cancelled: Arc::clone(cancelled),
+            deadline: Instant::now() + READY_LIMIT,
+        })
     }
 
     /// Waits until a member runs there, copying this program if necessary. The error says what is wrong there; it is
     /// empty if ssh itself ended.
-    fn board(mut self, program: &File) -> Result<Duplex, String> {
-        let said = self.read_line()?;
-        let (word, rest) = said.split_once(' ').unwrap_or((&said, ""));
-        let said = match word {
+    fn run(mut self, program: &File) -> Result<Duplex, String> {
+        let line = self.read_line()?;
+        let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        let line = match word {
             "wants" => {
                 self.copy(program, rest)?;
                 self.read_line()?
             }
-            _ => said,
+            _ => line,
         };
-        match said.split_once(' ').unwrap_or((&said, "")) {
-            ("runs", _) => Ok(Duplex::pipes(self.from, self.to)),
+        match line.split_once(' ').unwrap_or((&line, "")) {
+            ("runs", _) => Ok(Duplex::pipes(self.stdout, self.stdin)),
             ("lacks", _) => Err(format!("there is no torment {VERSION} where --remote-binary says")),
             (_, why) => Err(format!("torment was copied there and does not run: {}", why.trim())),
         }
@@ -213,16 +218,16 @@ impl SshBootstrap {
             self.wait(PollFlags::IN)?;
             let mut byte = [0];
             // Byte by byte: what follows is for the link.
-            match rustix::io::read(&self.from, &mut byte) {
+            match rustix::io::read(&self.stdout, &mut byte) {
                 Ok(0) => return Err(String::new()),
                 Ok(_) if byte[0] == b'\n' => {
-                    let said = String::from_utf8_lossy(&line).trim().to_owned();
-                    if let Some(said) = said.strip_prefix(SAYS.trim_end()) {
-                        return Ok(said.trim().to_owned());
+                    let output_line = String::from_utf8_lossy(&line).trim().to_owned();
+                    if let Some(output_line) = output_line.strip_prefix(LINE_PREFIX.trim_end()) {
+                        return Ok(output_line.trim().to_owned());
                     }
                     line.clear();
                 }
-                Ok(_) if noise == NOISE => return Err("whoever answers there is no shell".to_owned()),
+                Ok(_) if noise == NOISE_MOST => return Err("whoever answers there is no shell".to_owned()),
                 Ok(_) => {
                     noise += 1;
                     line.push(byte[0]);
@@ -241,7 +246,7 @@ impl SshBootstrap {
                  and say where: --remote-binary PATH"
             ));
         }
-        let (mut program, mut piece) = (program, vec![0; PIECE]);
+        let (mut program, mut piece) = (program, vec![0; COPY_CHUNK]);
         loop {
             let length =
                 program.read(&mut piece).map_err(|why| format!("torment cannot read itself: {why}"))?;
@@ -251,10 +256,10 @@ impl SshBootstrap {
             let mut left = &piece[..length];
             while !left.is_empty() {
                 self.wait(PollFlags::OUT)?;
-                match rustix::io::write(&self.to, left) {
+                match rustix::io::write(&self.stdin, left) {
                     Ok(written) => {
                         left = &left[written..];
-                        self.until = Instant::now() + COPIED_STALLS;
+                        self.deadline = Instant::now() + COPY_STALL_LIMIT;
                     }
                     Err(Errno::AGAIN | Errno::INTR) => {}
                     Err(_) => return Err(String::new()),
@@ -264,16 +269,16 @@ impl SshBootstrap {
     }
 
     fn wait(&self, what: PollFlags) -> Result<(), String> {
-        let end = if what == PollFlags::IN { self.from.as_fd() } else { self.to.as_fd() };
-        let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+        let end = if what == PollFlags::IN { self.stdout.as_fd() } else { self.stdin.as_fd() };
+        let look = Timespec { tv_sec: 0, tv_nsec: POLL.as_nanos() as i64 };
         loop {
-            if self.given_up.load(Ordering::Relaxed) {
+            if self.cancelled.load(Ordering::Relaxed) {
                 return Err("nobody waits for it any more".to_owned());
             }
             if poll(&mut [PollFd::from_borrowed_fd(end, what)], Some(&look)).is_ok_and(|ready| ready > 0) {
                 return Ok(());
             }
-            if Instant::now() > self.until {
+            if Instant::now() > self.deadline {
                 return Err(format!("nothing happened there for {} s", READY_LIMIT.as_secs()));
             }
         }

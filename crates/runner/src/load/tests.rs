@@ -22,11 +22,13 @@ fn load(target: SimulatedTarget, planned: &Planned, goal: &str) -> (u8, TrialRes
     plan.objective = goal.parse().expect("a goal");
     plan.flows[0].steps[0].timeout = target.timeout;
     let target = SimulatedTarget { deadline: plan.objective.deadline, ..target };
-    let (mut told, stop) = (EventCollector::default(), target.stop());
-    let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
-    let (verdict, code) = run(&mut conductor, &plan, planned);
-    drop(conductor);
-    let Some(Event::TrialDone { result, judgement, .. }) = told.0.pop() else { panic!("{:?}", told.0) };
+    let (mut collector, stop) = (EventCollector::default(), target.stop());
+    let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
+    let (verdict, code) = run(&mut runner, &plan, planned);
+    drop(runner);
+    let Some(Event::TrialDone { result, judgement, .. }) = collector.0.pop() else {
+        panic!("{:?}", collector.0)
+    };
     let Verdict::Goal { met, outcomes, loss, .. } = verdict else { panic!("{verdict:?}") };
     assert_eq!(met, judgement.invalid.is_empty().then_some(judgement.good));
     assert_eq!((outcomes, loss), (result.total.outcomes, judgement.loss));
@@ -54,7 +56,7 @@ fn the_goal_is_met_or_not_or_nobody_knows() {
     );
     let stolen = SimulatedTarget { stolen: 0.3, ..slow() };
     assert_eq!(load(stolen, &second, "p99<15ms").0, exit::NOT_TRUSTWORTHY);
-    let wrong = SimulatedTarget { fails: Some((1, Failure::Status(410))), ..slow() };
+    let wrong = SimulatedTarget { failures: Some((1, Failure::Status(410))), ..slow() };
     let (code, trial, _) = load(wrong, &second, "zero-drop");
     assert_eq!((code, trial.total.failures[&Failure::Status(410)]), (exit::NOT_MET, 100));
 }
@@ -92,7 +94,7 @@ fn a_step_is_no_growing_queue() {
 fn a_load_that_is_cut_short_keeps_what_it_has() {
     let at = |seconds: f64| {
         let target =
-            SimulatedTarget { asks: Some(Nanos::from_secs_f64(seconds)), ..SimulatedTarget::queue() };
+            SimulatedTarget { interrupt_at: Some(Nanos::from_secs_f64(seconds)), ..SimulatedTarget::queue() };
         load(target, &stages("4s:1000"), "zero-drop")
     };
     let (code, trial, judgement) = at(1.5);
@@ -103,9 +105,13 @@ fn a_load_that_is_cut_short_keeps_what_it_has() {
 
 #[test]
 fn a_load_is_drained_and_the_target_waited_for() {
-    let breaks = Some(OverloadCollapse { beyond: 100, times: 20_000, lasts: Nanos::from_secs(100_000) });
-    let (code, trial, _) =
-        load(SimulatedTarget { breaks, ..SimulatedTarget::queue() }, &stages("2s:4000"), "zero-drop");
+    let breaks =
+        Some(OverloadCollapse { threshold: 100, slowdown: 20_000, duration: Nanos::from_secs(100_000) });
+    let (code, trial, _) = load(
+        SimulatedTarget { collapse: breaks, ..SimulatedTarget::queue() },
+        &stages("2s:4000"),
+        "zero-drop",
+    );
     assert_eq!(code, exit::NOT_MET);
     assert_eq!(trial.recovery, Recovery::Not(Nanos::from_secs(30)));
     assert_eq!(trial.total.outcomes.total(), trial.total.due);

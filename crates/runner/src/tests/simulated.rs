@@ -20,7 +20,7 @@ use units::Nanos;
 /// An arrival later than this is unsent, as in the engine.
 const UNSENT_AFTER: Nanos = Nanos::from_millis(100);
 /// How often to check for a stop, as in the engine.
-const ASK: Nanos = Nanos::from_millis(50);
+const STOP_POLL: Nanos = Nanos::from_millis(50);
 
 /// A target, the machine that makes the load, and a user who may interrupt.
 pub(crate) struct SimulatedTarget {
@@ -35,33 +35,33 @@ pub(crate) struct SimulatedTarget {
     /// Number of connections; requests beyond them wait.
     pub connections: u64,
     /// How the target breaks under too much load.
-    pub breaks: Option<OverloadCollapse>,
+    pub collapse: Option<OverloadCollapse>,
     /// Every n-th request fails, for this reason.
-    pub fails: Option<(u64, Failure)>,
+    pub failures: Option<(u64, Failure)>,
     /// Share of the machine that the hypervisor gives to others.
     pub stolen: f64,
     /// Share of its time that the generator works.
     pub busy: f64,
     /// Requests a second the generator can make, each from a moment on; empty: unlimited.
-    pub makes: Vec<(Nanos, f64)>,
+    pub generator_rates: Vec<(Nanos, f64)>,
     /// The same with each further worker.
-    pub more: Vec<f64>,
+    pub grown_rates: Vec<f64>,
     /// Half-life of the warm-up: service starts three times as slow as in the end.
-    pub warms: Option<Nanos>,
+    pub warm_half_life: Option<Nanos>,
     /// When the user interrupts.
-    pub asks: Option<Nanos>,
+    pub interrupt_at: Option<Nanos>,
     /// Trials in which a worker is lost after a second, counted from 1.
-    pub loses: Vec<u32>,
-    pub past: SimulatedState,
+    pub lossy_trials: Vec<u32>,
+    pub state: SimulatedState,
 }
 
 /// State of a target so far.
 #[derive(Default)]
 pub(crate) struct SimulatedState {
-    key: Arc<AtomicBool>,
+    interrupted: Arc<AtomicBool>,
     now: Nanos,
     /// When the first request came.
-    born: Option<Nanos>,
+    first_request: Option<Nanos>,
     /// When each busy server is free again.
     free: BinaryHeap<Reverse<Nanos>>,
     /// When the last request is done.
@@ -75,11 +75,11 @@ pub(crate) struct SimulatedState {
 #[derive(Clone, Copy)]
 pub(crate) struct OverloadCollapse {
     /// Threshold of outstanding requests.
-    pub beyond: usize,
+    pub threshold: usize,
     /// Slowdown factor.
-    pub times: u64,
+    pub slowdown: u64,
     /// How long it stays slow.
-    pub lasts: Nanos,
+    pub duration: Nanos,
 }
 
 impl SimulatedTarget {
@@ -91,16 +91,16 @@ impl SimulatedTarget {
             timeout: Nanos::from_secs(5),
             deadline: None,
             connections: u64::MAX,
-            breaks: None,
-            fails: None,
+            collapse: None,
+            failures: None,
             stolen: 0.0,
             busy: 0.1,
-            makes: Vec::new(),
-            more: Vec::new(),
-            warms: None,
-            asks: None,
-            loses: Vec::new(),
-            past: SimulatedState::default(),
+            generator_rates: Vec::new(),
+            grown_rates: Vec::new(),
+            warm_half_life: None,
+            interrupt_at: None,
+            lossy_trials: Vec::new(),
+            state: SimulatedState::default(),
         }
     }
 
@@ -110,48 +110,48 @@ impl SimulatedTarget {
     }
 
     pub fn stop(&self) -> StopFlag {
-        StopFlag::new(Arc::clone(&self.past.key))
+        StopFlag::new(Arc::clone(&self.state.interrupted))
     }
 
     /// Time the generator takes for a request at this moment.
-    fn makes_one_in(&self, now: Nanos) -> Nanos {
-        let rate = self.makes.iter().rfind(|(from, _)| *from <= now).map(|(_, rate)| *rate);
+    fn generator_time(&self, now: Nanos) -> Nanos {
+        let rate = self.generator_rates.iter().rfind(|(from, _)| *from <= now).map(|(_, rate)| *rate);
         rate.map_or(Nanos::ZERO, |rate| Nanos::from_secs_f64(1.0 / rate))
     }
 
     /// Moves virtual time to `to`.
     pub fn advance_to(&mut self, to: Nanos) {
-        self.past.now = to;
-        if self.asks.is_some_and(|at| to >= at) {
-            self.past.key.store(true, Ordering::Relaxed);
+        self.state.now = to;
+        if self.interrupt_at.is_some_and(|at| to >= at) {
+            self.state.interrupted.store(true, Ordering::Relaxed);
         }
     }
 
     /// How much longer a request that arrives at `at` takes because the target is still cold.
-    fn cold(&mut self, at: Nanos) -> Nanos {
-        let Some(warms) = self.warms else { return Nanos::ZERO };
-        let since = at - *self.past.born.get_or_insert(at);
+    fn warm_up_delay(&mut self, at: Nanos) -> Nanos {
+        let Some(warms) = self.warm_half_life else { return Nanos::ZERO };
+        let since = at - *self.state.first_request.get_or_insert(at);
         let halvings = since.as_secs_f64() / warms.as_secs_f64();
         Nanos::from_secs_f64(2.0 * self.service.as_secs_f64() * (-halvings).exp2())
     }
 
     /// When a request that arrives at `at` will be done, with this many before it.
     fn serve(&mut self, at: Nanos, outstanding: usize) -> Nanos {
-        if let Some(breaks) = self.breaks.filter(|breaks| outstanding > breaks.beyond) {
-            self.past.slow_until = Nanos(at.0.saturating_add(breaks.lasts.0));
+        if let Some(breaks) = self.collapse.filter(|breaks| outstanding > breaks.threshold) {
+            self.state.slow_until = Nanos(at.0.saturating_add(breaks.duration.0));
         }
-        let times = self.breaks.filter(|_| at < self.past.slow_until).map_or(1, |breaks| breaks.times);
+        let times = self.collapse.filter(|_| at < self.state.slow_until).map_or(1, |breaks| breaks.slowdown);
         let idle = match self.servers {
-            Some(servers) if self.past.free.len() >= servers => {
-                self.past.free.pop().map_or(at, |Reverse(free)| free)
+            Some(servers) if self.state.free.len() >= servers => {
+                self.state.free.pop().map_or(at, |Reverse(free)| free)
             }
             _ => at,
         };
-        let done = at.max(idle) + self.service * times + self.cold(at);
+        let done = at.max(idle) + self.service * times + self.warm_up_delay(at);
         if self.servers.is_some() {
-            self.past.free.push(Reverse(done));
+            self.state.free.push(Reverse(done));
         }
-        self.past.last = self.past.last.max(done);
+        self.state.last = self.state.last.max(done);
         done
     }
 }
@@ -163,78 +163,81 @@ impl LoadGenerator for SimulatedTarget {
         drain: Nanos,
         on_begin: &mut dyn FnMut(ClockSample),
         on_slice: &mut dyn FnMut(&Slice),
-        wish: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
+        next_command: &mut dyn FnMut(&Slice, Nanos) -> LoadCommand,
     ) -> TrialCounts {
         let before = self.now();
         on_begin(before);
-        self.past.trials += 1;
-        let loses = self.loses.contains(&self.past.trials);
-        let began = self.past.now;
+        self.state.trials += 1;
+        let loses = self.lossy_trials.contains(&self.state.trials);
+        let began = self.state.now;
         let (duration, mut due) = match offer {
             OfferedLoad::Open(schedule) => (schedule.duration(), DueQueue::of(schedule)),
             OfferedLoad::Closed { connections, duration, .. } => {
-                (duration.expect("a simulated load has an end"), DueQueue::again(*connections))
+                (duration.expect("a simulated load has an end"), DueQueue::closed(*connections))
             }
         };
-        let mut account = TrialCounter::new(duration, self);
-        let mut gather = SliceMerger::new(1);
+        let mut counter = TrialCounter::new(duration, self);
+        let mut merger = SliceMerger::new(1);
         let (mut stopped, mut idle, mut crowded) = (false, Nanos::ZERO, false);
         loop {
-            let over = account.load_ends + drain;
-            let edge = if account.at < account.load_ends { account.load_ends } else { over };
-            let until = Nanos((account.at.0 / ASK.0 + 1) * ASK.0).min(account.slice_ends).min(edge);
+            let over = counter.load_ends + drain;
+            let edge = if counter.at < counter.load_ends { counter.load_ends } else { over };
+            let until =
+                Nanos((counter.at.0 / STOP_POLL.0 + 1) * STOP_POLL.0).min(counter.slice_ends).min(edge);
             loop {
-                let ends = account.open.peek().map(|Reverse((end, _))| *end).filter(|end| *end <= until);
-                let next = due.first().filter(|due| *due < until.min(account.load_ends));
+                let ends = counter.open.peek().map(|Reverse((end, _))| *end).filter(|end| *end <= until);
+                let next = due.first().filter(|due| *due < until.min(counter.load_ends));
                 match (ends, next) {
                     (Some(end), next) if next.is_none_or(|due| end <= due) => {
-                        account.decide(end);
+                        counter.decide(end);
                         due.answered(end);
                     }
                     (_, Some(at)) => {
                         due.pop();
-                        account.advance(at);
-                        account.slice.due += 1;
-                        self.past.served += 1;
-                        let failure =
-                            self.fails.as_ref().filter(|(each, _)| self.past.served.is_multiple_of(*each));
+                        counter.advance(at);
+                        counter.slice.due += 1;
+                        self.state.served += 1;
+                        let failure = self
+                            .failures
+                            .as_ref()
+                            .filter(|(each, _)| self.state.served.is_multiple_of(*each));
                         // It starts when the generator is done with the one before.
                         let taken = at.max(idle);
-                        let unsent = !due.again && taken - at > UNSENT_AFTER;
+                        let unsent = !due.is_closed && taken - at > UNSENT_AFTER;
                         if unsent {
-                            account.slice.outcomes.add(Outcome::Unsent, 1);
+                            counter.slice.outcomes.add(Outcome::Unsent, 1);
                             continue;
                         }
-                        idle = taken + self.makes_one_in(began + at);
+                        idle = taken + self.generator_time(began + at);
                         if let Some((_, why)) = failure {
-                            account.fail(why);
+                            counter.fail(why);
                             due.answered(at + self.service);
                         } else {
-                            let done = self.serve(began + taken, account.open.len()) - began;
-                            account.send(at, taken, done);
+                            let done = self.serve(began + taken, counter.open.len()) - began;
+                            counter.send(at, taken, done);
                         }
                     }
                     _ => break,
                 }
             }
-            account.advance(until);
+            counter.advance(until);
             self.advance_to(began + until);
-            let is_over = until >= account.load_ends && (account.open.is_empty() || until >= over);
+            let is_over = until >= counter.load_ends && (counter.open.is_empty() || until >= over);
             if is_over {
-                account.give_up();
+                counter.give_up();
             }
-            if is_over || until >= account.slice_ends {
-                gather.add(0, &account.cut());
+            if is_over || until >= counter.slice_ends {
+                merger.add(0, &counter.cut());
             }
             if is_over {
-                gather.finish_source(0, account.load_ends);
+                merger.finish_source(0, counter.load_ends);
             }
-            while let Some(slice) = gather.next_complete() {
+            while let Some(slice) = merger.next_complete() {
                 crowded |= slice.backlog > 0 && slice.in_flight >= self.connections;
                 on_slice(&slice);
             }
             if is_over {
-                let mut counted = gather.into_counts();
+                let mut counted = merger.into_counts();
                 let (stolen, crowded) =
                     (self.now().stolen_since(&before), crowded.then_some(self.connections));
                 counted.members.push(MemberFigures::from_slice(&counted.total, stolen, crowded));
@@ -244,53 +247,56 @@ impl LoadGenerator for SimulatedTarget {
                 }
                 return counted;
             }
-            if !stopped && (wish(gather.total(), until) > LoadCommand::GoOn || loses && until >= SLICE) {
+            if !stopped
+                && (next_command(merger.total(), until) > LoadCommand::Continue || loses && until >= SLICE)
+            {
                 stopped = true;
-                account.load_ends = account.load_ends.min(until);
+                counter.load_ends = counter.load_ends.min(until);
             }
         }
     }
 
     fn settle(&mut self, limit: Nanos, interrupted: &dyn Fn() -> bool) -> Option<Nanos> {
-        let began = self.past.now;
-        while self.past.now < self.past.last {
-            if self.past.now - began > limit || interrupted() {
-                self.past.free.clear();
-                self.past.last = self.past.now;
+        let began = self.state.now;
+        while self.state.now < self.state.last {
+            if self.state.now - began > limit || interrupted() {
+                self.state.free.clear();
+                self.state.last = self.state.now;
                 return None;
             }
-            self.advance_to((self.past.now + ASK).min(self.past.last));
+            self.advance_to((self.state.now + STOP_POLL).min(self.state.last));
         }
-        Some(self.past.now - began)
+        Some(self.state.now - began)
     }
 
     fn scale_up(&mut self) -> bool {
-        let more = self.more.drain(..self.more.len().min(1)).next();
-        self.makes = more.map_or_else(|| std::mem::take(&mut self.makes), |rate| vec![(Nanos::ZERO, rate)]);
+        let more = self.grown_rates.drain(..self.grown_rates.len().min(1)).next();
+        self.generator_rates =
+            more.map_or_else(|| std::mem::take(&mut self.generator_rates), |rate| vec![(Nanos::ZERO, rate)]);
         more.is_some()
     }
 
     fn now(&self) -> ClockSample {
-        let ms = self.past.now.as_millis_f64();
+        let ms = self.state.now.as_millis_f64();
         let stolen = (ms * self.stolen) as u64;
         let ticks = Ticks { user: 0, system: 0, idle: ms as u64 - stolen, stolen };
-        ClockSample { steady: self.past.now, unix_ms: 1_700_000_000_000 + ms as u64, ticks: Some(ticks) }
+        ClockSample { monotonic: self.state.now, unix_ms: 1_700_000_000_000 + ms as u64, ticks: Some(ticks) }
     }
 }
 
 /// When requests come due: at times known in advance, or each as soon as another is answered.
 struct DueQueue {
     at: BinaryHeap<Reverse<Nanos>>,
-    again: bool,
+    is_closed: bool,
 }
 
 impl DueQueue {
     fn of(schedule: &Schedule) -> Self {
-        Self { at: schedule.arrivals(0, 1).map(|arrival| Reverse(arrival.due)).collect(), again: false }
+        Self { at: schedule.arrivals(0, 1).map(|arrival| Reverse(arrival.due)).collect(), is_closed: false }
     }
 
-    fn again(users: u32) -> Self {
-        Self { at: (0..users).map(|_| Reverse(Nanos::ZERO)).collect(), again: true }
+    fn closed(users: u32) -> Self {
+        Self { at: (0..users).map(|_| Reverse(Nanos::ZERO)).collect(), is_closed: true }
     }
 
     fn first(&self) -> Option<Nanos> {
@@ -302,7 +308,7 @@ impl DueQueue {
     }
 
     fn answered(&mut self, at: Nanos) {
-        if self.again {
+        if self.is_closed {
             self.at.push(Reverse(at));
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn find_caveats(counted: &TrialCounts) -> Vec<Caveat> {
         }
     }
     let members = &counted.members;
-    let mut worst = |doubt: CaveatKind, of: &dyn Fn(&MemberFigures) -> Option<(f64, CaveatDetails)>| {
+    let mut worst = |kind: CaveatKind, of: &dyn Fn(&MemberFigures) -> Option<(f64, CaveatDetails)>| {
         let found = members.iter().filter_map(|worked| Some((worked.member, of(worked)?)));
         let Some((member, (_, grounds))) = found.max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b)) else {
             return;
@@ -42,7 +42,7 @@ pub(super) fn find_caveats(counted: &TrialCounts) -> Vec<Caveat> {
         } else {
             CaveatDetails::OfMember { member, place: String::new(), grounds: Box::new(grounds) }
         };
-        caveats.push(Caveat::with_details(doubt, grounds));
+        caveats.push(Caveat::with_details(kind, grounds));
     };
     worst(CaveatKind::GeneratorBusy, &|worked| {
         let (cpu, waited) = worked.busy_shares();
@@ -137,7 +137,7 @@ mod tests {
     fn places_are_those_of_all_who_know_theirs() {
         let places = |of: &[Option<u64>]| {
             let members = of.iter().map(|places| MemberFigures { places: *places, ..calm(0) }).collect();
-            fleet(members).into_iter().find(|(doubt, _)| doubt == "few-places").map(|(_, said)| said)
+            fleet(members).into_iter().find(|(kind, _)| kind == "few-places").map(|(_, said)| said)
         };
         let said = places(&[Some(2), Some(3)]).expect("both know");
         assert!(said.starts_with("the target serves 5 connections at a time"), "{said}");
@@ -152,7 +152,7 @@ mod tests {
                 .iter()
                 .map(|answers_each| MemberFigures { answers_each: *answers_each, ..calm(0) })
                 .collect();
-            fleet(members).into_iter().find(|(doubt, _)| doubt == "closes-unannounced").map(|(_, said)| said)
+            fleet(members).into_iter().find(|(kind, _)| kind == "closes-unannounced").map(|(_, said)| said)
         };
         let said = told(&[None, Some(100), Some(1)]).expect("two know");
         assert!(said.starts_with("the target closes each connection after its answer"), "{said}");

@@ -7,59 +7,62 @@ use schedule::Schedule;
 use units::{Nanos, Rate, Share};
 
 /// Rate and length of one recovery probe, at most and at least.
-const PROBE_RATE: Rate = Rate(20.0);
-const PROBE_TIME: Nanos = Nanos::from_millis(500);
+const CHECK_RATE: Rate = Rate(20.0);
+const CHECK_TIME: Nanos = Nanos::from_millis(500);
 /// For a slow target, a probe's share of the rate it held, and its number of requests: it must not be an overload
 /// itself.
-const PROBE_PART: f64 = 0.25;
-const PROBE_LEAST: f64 = 5.0;
+const CHECK_SHARE: f64 = 0.25;
+const CHECK_REQUESTS_LEAST: f64 = 5.0;
 /// A target has recovered once its median is below this many calm medians, and this much.
-const BAND: f64 = 3.0;
-const FLOOR: Nanos = Nanos::from_millis(2);
+const CALM_FACTOR: f64 = 3.0;
+const CALM_MARGIN: Nanos = Nanos::from_millis(2);
 /// Or once this many probes in a row differ by no more than this factor, and are no slower than it was, while calm, at
 /// another rate: a few requests may be slower than many, or than those on rarely used connections (the kernel delays an
 /// acknowledgement by 40 ms).
-const LEVEL: usize = 4;
+const LEVEL_CHECKS: usize = 4;
 const LEVEL_FACTOR: f64 = 1.25;
 /// Up to this share of the highest good rate a target counts as calm.
-const CALM: f64 = 0.5;
+const CALM_SHARE: f64 = 0.5;
 
 /// Response times of the target while it was well.
 #[derive(Debug, Default)]
 pub(super) struct CalmBaseline {
     /// Each rate with its median response time.
-    seen: Vec<(Rate, Nanos)>,
+    medians: Vec<(Rate, Nanos)>,
 }
 
 impl CalmBaseline {
     pub fn record(&mut self, rate: Rate, median: Nanos) {
-        self.seen.push((rate, median));
+        self.medians.push((rate, median));
     }
 
     /// The highest good rate.
     fn highest(&self) -> f64 {
-        self.seen.iter().map(|(rate, _)| rate.0).fold(0.0, f64::max)
+        self.medians.iter().map(|(rate, _)| rate.0).fold(0.0, f64::max)
     }
 
     /// Rate and length of a probe.
-    fn look(&self) -> (Rate, Nanos) {
-        let rate = PROBE_RATE.0.min(self.highest() * PROBE_PART);
-        (Rate(rate), PROBE_TIME.max(Nanos::from_secs_f64(PROBE_LEAST / rate)))
+    fn check_load(&self) -> (Rate, Nanos) {
+        let rate = CHECK_RATE.0.min(self.highest() * CHECK_SHARE);
+        (Rate(rate), CHECK_TIME.max(Nanos::from_secs_f64(CHECK_REQUESTS_LEAST / rate)))
     }
 
     /// Recovered below the first for a single median, below the second for several.
     fn bands(&self) -> Option<(Nanos, Nanos)> {
-        let band = |median: Nanos| Nanos::from_secs_f64(median.as_secs_f64() * BAND) + FLOOR;
-        let quickest = band(self.seen.iter().map(|(_, median)| *median).min()?);
-        let calm = self.seen.iter().filter(|(rate, _)| rate.0 <= CALM * self.highest());
-        Some((quickest, calm.map(|(_, median)| *median + FLOOR).max().unwrap_or_default().max(quickest)))
+        let band = |median: Nanos| Nanos::from_secs_f64(median.as_secs_f64() * CALM_FACTOR) + CALM_MARGIN;
+        let quickest = band(self.medians.iter().map(|(_, median)| *median).min()?);
+        let calm = self.medians.iter().filter(|(rate, _)| rate.0 <= CALM_SHARE * self.highest());
+        Some((
+            quickest,
+            calm.map(|(_, median)| *median + CALM_MARGIN).max().unwrap_or_default().max(quickest),
+        ))
     }
 }
 
 /// Whether the last probes were alike, and within the band.
 fn level(medians: &[Option<Nanos>], band: Nanos) -> bool {
     let last: Option<Vec<Nanos>> =
-        medians.len().checked_sub(LEVEL).and_then(|from| medians[from..].iter().copied().collect());
+        medians.len().checked_sub(LEVEL_CHECKS).and_then(|from| medians[from..].iter().copied().collect());
     let ends = |last: Vec<Nanos>| last.iter().min().copied().zip(last.iter().max().copied());
     last.and_then(ends)
         .is_some_and(|(least, most)| most <= band && most.as_secs_f64() <= least.as_secs_f64() * LEVEL_FACTOR)
@@ -68,17 +71,17 @@ fn level(medians: &[Option<Nanos>], band: Nanos) -> bool {
 impl<C: LoadGenerator> TrialRunner<'_, C> {
     /// Whether the target has been seen while calm.
     pub fn has_baseline(&self) -> bool {
-        !self.calm.seen.is_empty()
+        !self.baseline.medians.is_empty()
     }
 
     /// After an overload, probes with a few requests at a time until the target is as quick as while calm. False if it
     /// is not within the limit: the target is metastable. A probe that is slow because torment itself was late tells
     /// nothing.
     pub fn await_recovery(&mut self) -> bool {
-        let Some((band, usual)) = self.calm.bands() else { return true };
+        let Some((band, usual)) = self.baseline.bands() else { return true };
         let since = self.now();
-        let (rate, time) = self.calm.look();
-        let looks = (RECOVERY_LIMIT.0 / (time + self.pauses).0).max(LEVEL as u64);
+        let (rate, time) = self.baseline.check_load();
+        let looks = (RECOVERY_LIMIT.0 / (time + self.pauses).0).max(LEVEL_CHECKS as u64);
         let (mut slow, mut medians) = (false, Vec::new());
         for _ in 0..looks {
             let load = PlannedTrial {
@@ -88,15 +91,16 @@ impl<C: LoadGenerator> TrialRunner<'_, C> {
                 duration: Some(time),
                 drain: usual + time,
             };
-            let done = self.trial(&load, &|_| false);
-            let total = &done.result.total;
+            let finished = self.trial(&load, &|_| false);
+            let total = &finished.result.total;
             let median = total.response.quantile(0.5).filter(|_| total.outcomes.bad() == 0);
             medians.push(median);
-            let back = median.is_some_and(|median| median <= band) || level(&medians, usual);
+            let has_recovered = median.is_some_and(|median| median <= band) || level(&medians, usual);
             let own = total.pacing.quantile(0.5).unwrap_or_default();
-            let mut invalid: Vec<Caveat> = done.result.fleet_caveats().cloned().collect();
-            let in_time = back || median.is_some_and(|median| median <= band + own) || !invalid.is_empty();
-            if in_time && !back && invalid.is_empty() {
+            let mut invalid: Vec<Caveat> = finished.result.fleet_caveats().cloned().collect();
+            let in_time =
+                has_recovered || median.is_some_and(|median| median <= band + own) || !invalid.is_empty();
+            if in_time && !has_recovered && invalid.is_empty() {
                 let p99 = total.pacing.quantile(0.99).unwrap_or_default();
                 invalid.push(Caveat::with_details(
                     CaveatKind::GeneratorLate,
@@ -106,12 +110,12 @@ impl<C: LoadGenerator> TrialRunner<'_, C> {
             slow |= !in_time;
             let judgement = Judgement {
                 loss: Share::of(total.outcomes.bad(), total.due).0,
-                good: back,
+                good: has_recovered,
                 growth_per_second: None,
                 invalid,
             };
-            self.emit_judgement(done, &judgement);
-            if back || self.stop.is_requested() {
+            self.emit_judgement(finished, &judgement);
+            if has_recovered || self.stop.is_requested() {
                 return true;
             }
             // A probe's requests may stay unanswered for as long as the limit.

@@ -25,9 +25,9 @@ fn trial(
     load: &PlannedTrial,
     hopeless: &dyn Fn(&Slice) -> bool,
 ) -> (FinishedTrial, Vec<Event>) {
-    let (mut told, stop) = (EventCollector::default(), target.stop());
-    let done = TrialRunner::unwatched(target, &mut told, &stop).trial(load, hopeless);
-    (done, told.0)
+    let (mut collector, stop) = (EventCollector::default(), target.stop());
+    let done = TrialRunner::unwatched(target, &mut collector, &stop).trial(load, hopeless);
+    (done, collector.0)
 }
 
 fn codes(result: &TrialResult) -> Vec<&str> {
@@ -36,13 +36,13 @@ fn codes(result: &TrialResult) -> Vec<&str> {
 
 #[test]
 fn a_trial_is_told_second_by_second_and_nothing_is_lost() {
-    let (done, told) = trial(SimulatedTarget::queue(), &open(1000.0, 3, SHORT), &|_| false);
+    let (done, collector) = trial(SimulatedTarget::queue(), &open(1000.0, 3, SHORT), &|_| false);
     assert!(matches!(
-        told[0],
+        collector[0],
         Event::TrialStarted { trial: 1, rate: Some(Rate(1000.0)), at_unix_ms: 1_700_000_000_000, .. }
     ));
     let mut sum = Slice::default();
-    for event in &told[1..] {
+    for event in &collector[1..] {
         let Event::SliceDone { trial: 1, slice } = event else { panic!("{event:?}") };
         sum.merge_after(slice);
     }
@@ -73,23 +73,23 @@ fn a_load_of_which_much_is_left_is_waited_for() {
 #[test]
 fn what_is_hopeless_ends_at_once() {
     let long = |so_far: &Slice| so_far.elapsed >= Nanos::from_secs(3);
-    let (done, told) = trial(SimulatedTarget::queue(), &open(4000.0, 10, SHORT), &long);
+    let (done, collector) = trial(SimulatedTarget::queue(), &open(4000.0, 10, SHORT), &long);
     let result = &done.result;
     assert!(result.hopeless && !done.interrupted);
     assert_eq!((result.loaded, result.planned), (Nanos::from_secs(3), Nanos::from_secs(10)));
     assert_eq!(result.total.due, 12_000, "no arrival after it");
     assert_eq!(result.total.outstanding.len(), 30);
-    assert!(told.len() <= 6, "{} events", told.len());
+    assert!(collector.len() <= 6, "{} events", collector.len());
 }
 
 #[test]
 fn what_finds_no_connection_is_told() {
     let few = |rate| {
-        let mut told = EventCollector::default();
+        let mut collector = EventCollector::default();
         let target = SimulatedTarget { connections: 8, ..SimulatedTarget::queue() };
         let stop = target.stop();
-        let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
-        conductor.trial(&open(rate, 2, SHORT), &|_| false).result
+        let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
+        runner.trial(&open(rate, 2, SHORT), &|_| false).result
     };
     assert_eq!(codes(&few(1000.0)), Vec::<&str>::new());
     let crowded = few(3000.0);
@@ -108,7 +108,7 @@ fn what_was_the_machines_own_doing_is_told() {
     assert_eq!(of(SimulatedTarget { stolen: 0.3, ..queue() }), ["steal"]);
     assert_eq!(of(SimulatedTarget { busy: 0.7, ..queue() }), Vec::<String>::new());
     assert_eq!(of(SimulatedTarget { busy: 0.97, ..queue() }), ["generator-busy"]);
-    let fails = |why: Failure| SimulatedTarget { fails: Some((100, why)), ..queue() };
+    let fails = |why: Failure| SimulatedTarget { failures: Some((100, why)), ..queue() };
     assert_eq!(of(fails(Failure::Lacking(ExhaustedResource::Descriptor))), ["descriptors-exhausted"]);
     assert_eq!(of(fails(Failure::Lacking(ExhaustedResource::Port))), ["ports-exhausted"]);
     assert_eq!(of(fails(Failure::Lacking(ExhaustedResource::Watch))), ["watches-exhausted"]);
@@ -120,7 +120,7 @@ fn what_was_the_machines_own_doing_is_told() {
 fn who_asks_for_the_end_gets_it_and_keeps_what_was_measured() {
     let at = |seconds: f64, load: &PlannedTrial| {
         let asks = Some(Nanos::from_secs_f64(seconds));
-        trial(SimulatedTarget { asks, ..SimulatedTarget::queue() }, load, &|_| false).0
+        trial(SimulatedTarget { interrupt_at: asks, ..SimulatedTarget::queue() }, load, &|_| false).0
     };
     let calm = open(1000.0, 4, SHORT);
     let mid = at(1.5, &calm);
@@ -140,22 +140,22 @@ fn who_asks_for_the_end_gets_it_and_keeps_what_was_measured() {
 
 #[test]
 fn the_state_is_put_back_before_each_trial_or_that_is_told() {
-    let (mut told, target) = (EventCollector::default(), SimulatedTarget::queue());
+    let (mut collector, target) = (EventCollector::default(), SimulatedTarget::queue());
     let (stop, asked) = (target.stop(), Cell::new(0));
-    let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
-    conductor.reset = Some(Box::new(|_: &mut dyn Sink| {
+    let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
+    runner.reset = Some(Box::new(|_: &mut dyn Sink| {
         asked.set(asked.get() + 1);
         if asked.get() == 2 { Err(Error::Setup("it is locked".to_owned())) } else { Ok(()) }
     }));
     let load = open(100.0, 1, SHORT);
-    conductor.trial(&load, &|_| false);
+    runner.trial(&load, &|_| false);
     assert_eq!(asked.get(), 1);
-    conductor.trial(&PlannedTrial { purpose: Purpose::Recovery, ..open(100.0, 1, SHORT) }, &|_| false);
+    runner.trial(&PlannedTrial { purpose: Purpose::Recovery, ..open(100.0, 1, SHORT) }, &|_| false);
     assert_eq!(asked.get(), 1, "a look after an overload sees the target as it is");
-    let done = conductor.trial(&load, &|_| false);
+    let done = runner.trial(&load, &|_| false);
     assert_eq!((done.number, done.result.total.outcomes.ok), (3, 100), "the trial is made all the same");
-    drop(conductor);
-    let doubts: Vec<_> = told.0.iter().filter(|event| matches!(event, Event::Caveat { .. })).collect();
+    drop(runner);
+    let doubts: Vec<_> = collector.0.iter().filter(|event| matches!(event, Event::Caveat { .. })).collect();
     let [Event::Caveat { caveat }] = &doubts[..] else { panic!("{doubts:?}") };
     assert_eq!(caveat.doubt, CaveatKind::NotReset);
     assert_eq!(caveat.to_string(), "the state was not restored before trial 3: it is locked");
@@ -164,44 +164,44 @@ fn the_state_is_put_back_before_each_trial_or_that_is_told() {
 /// After a calm trial and an overload that broke the target for `lasts`: whether it recovers, the number of probes, and
 /// the time that took.
 fn recovers(lasts: Nanos, asks: Option<Nanos>) -> (bool, usize, f64) {
-    let breaks = Some(OverloadCollapse { beyond: 400, times: 10, lasts });
-    let target = SimulatedTarget { breaks, asks, ..SimulatedTarget::queue() };
-    let (mut told, stop) = (EventCollector::default(), target.stop());
-    let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
+    let breaks = Some(OverloadCollapse { threshold: 400, slowdown: 10, duration: lasts });
+    let target = SimulatedTarget { collapse: breaks, interrupt_at: asks, ..SimulatedTarget::queue() };
+    let (mut collector, stop) = (EventCollector::default(), target.stop());
+    let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
     let good = Judgement { loss: 0.0, good: true, growth_per_second: None, invalid: Vec::new() };
-    assert!(conductor.await_recovery(), "what was never calm cannot be compared");
-    let calm = conductor.trial(&open(1000.0, 2, SHORT), &|_| false);
-    conductor.emit_judgement(calm, &good);
-    let over = conductor.trial(&open(4000.0, 1, SHORT), &|_| false);
-    conductor.emit_judgement(over, &Judgement { good: false, ..good });
-    let began = conductor.now();
-    let back = conductor.await_recovery();
-    let took = (conductor.now() - began).as_secs_f64();
-    drop(conductor);
-    let looks = told.0.iter().filter(
+    assert!(runner.await_recovery(), "what was never calm cannot be compared");
+    let calm = runner.trial(&open(1000.0, 2, SHORT), &|_| false);
+    runner.emit_judgement(calm, &good);
+    let over = runner.trial(&open(4000.0, 1, SHORT), &|_| false);
+    runner.emit_judgement(over, &Judgement { good: false, ..good });
+    let began = runner.now();
+    let back = runner.await_recovery();
+    let took = (runner.now() - began).as_secs_f64();
+    drop(runner);
+    let checks = collector.0.iter().filter(
         |event| matches!(event, Event::TrialDone { result, .. } if result.purpose == Purpose::Recovery),
     );
-    (back, looks.count(), took)
+    (back, checks.count(), took)
 }
 
 #[test]
 fn a_target_is_not_blamed_for_looks_that_were_late() {
     // After the first load the generator makes half of a probe's rate.
     let makes = vec![(Nanos::from_secs(2), 10.0)];
-    let target = SimulatedTarget { makes, ..SimulatedTarget::queue() };
-    let (mut told, stop) = (EventCollector::default(), target.stop());
-    let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
+    let target = SimulatedTarget { generator_rates: makes, ..SimulatedTarget::queue() };
+    let (mut collector, stop) = (EventCollector::default(), target.stop());
+    let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
     let good = Judgement { loss: 0.0, good: true, growth_per_second: None, invalid: Vec::new() };
-    let calm = conductor.trial(&open(1000.0, 2, SHORT), &|_| false);
-    conductor.emit_judgement(calm, &good);
-    assert!(conductor.await_recovery(), "it answers as quickly as ever");
-    drop(conductor);
-    let looks = told.0.iter().filter_map(|event| match event {
+    let calm = runner.trial(&open(1000.0, 2, SHORT), &|_| false);
+    runner.emit_judgement(calm, &good);
+    assert!(runner.await_recovery(), "it answers as quickly as ever");
+    drop(runner);
+    let checks = collector.0.iter().filter_map(|event| match event {
         Event::TrialDone { result, judgement, .. } if result.purpose == Purpose::Recovery => Some(judgement),
         _ => None,
     });
-    assert!(looks.clone().count() > 1);
-    assert!(looks.into_iter().all(|look| !look.good && look.invalid[0].doubt == CaveatKind::GeneratorLate));
+    assert!(checks.clone().count() > 1);
+    assert!(checks.into_iter().all(|look| !look.good && look.invalid[0].doubt == CaveatKind::GeneratorLate));
 }
 
 /// Once its connections were used often, Django's server took 43 ms instead of 2 (Nagle's algorithm, and an
@@ -209,24 +209,25 @@ fn a_target_is_not_blamed_for_looks_that_were_late() {
 #[test]
 fn a_target_is_back_once_it_is_as_quick_as_it_was_at_other_rates() {
     let recovers = |slow_before: bool| {
-        let (mut told, target) = (EventCollector::default(), SimulatedTarget::delay(Nanos::from_millis(2)));
+        let (mut collector, target) =
+            (EventCollector::default(), SimulatedTarget::delay(Nanos::from_millis(2)));
         let stop = target.stop();
-        let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
-        let judged = |conductor: &mut TrialRunner<'_, SimulatedTarget>, rate: f64, good: bool| {
-            let done = conductor.trial(&open(rate, 1, SHORT), &|_| false);
+        let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
+        let judged = |runner: &mut TrialRunner<'_, SimulatedTarget>, rate: f64, good: bool| {
+            let done = runner.trial(&open(rate, 1, SHORT), &|_| false);
             let invalid = Vec::new();
-            conductor.emit_judgement(done, &Judgement { loss: 0.0, good, growth_per_second: None, invalid });
+            runner.emit_judgement(done, &Judgement { loss: 0.0, good, growth_per_second: None, invalid });
         };
-        judged(&mut conductor, 20.0, true);
+        judged(&mut runner, 20.0, true);
         if slow_before {
-            conductor.engine.service = Nanos::from_millis(43);
+            runner.engine.service = Nanos::from_millis(43);
         }
-        judged(&mut conductor, 100.0, true);
-        judged(&mut conductor, 300.0, true);
-        judged(&mut conductor, 1000.0, false);
-        conductor.engine.service = Nanos::from_millis(43);
-        let back = conductor.await_recovery();
-        (back, conductor.trials() - 4)
+        judged(&mut runner, 100.0, true);
+        judged(&mut runner, 300.0, true);
+        judged(&mut runner, 1000.0, false);
+        runner.engine.service = Nanos::from_millis(43);
+        let back = runner.await_recovery();
+        (back, runner.trials() - 4)
     };
     assert_eq!(recovers(true), (true, 4), "it is level, and no slower than at 100/s");
     assert_eq!(recovers(false), (false, 60), "it was never as slow before");
@@ -234,32 +235,32 @@ fn a_target_is_back_once_it_is_as_quick_as_it_was_at_other_rates() {
 
 #[test]
 fn a_target_is_back_once_it_is_as_quick_as_before() {
-    let (back, looks, _) = recovers(Nanos::ZERO, None);
-    assert_eq!((back, looks), (true, 1));
-    let (back, looks, took) = recovers(Nanos::from_secs(20), None);
-    assert!(back && looks > 2, "{looks} looks");
+    let (back, checks, _) = recovers(Nanos::ZERO, None);
+    assert_eq!((back, checks), (true, 1));
+    let (back, checks, took) = recovers(Nanos::from_secs(20), None);
+    assert!(back && checks > 2, "{checks} looks");
     assert!(took < 20.0, "{took} s");
-    let (back, looks, took) = recovers(Nanos::from_secs(1000), None);
-    assert_eq!((back, looks), (false, 60));
+    let (back, checks, took) = recovers(Nanos::from_secs(1000), None);
+    assert_eq!((back, checks), (false, 60));
     assert!(took >= RECOVERY_LIMIT.as_secs_f64(), "{took} s");
     // Without waiting, nobody says that it does not recover.
-    let (back, looks, _) = recovers(Nanos::from_secs(1000), Some(Nanos::from_secs(25)));
-    assert!(back && (2..60).contains(&looks), "{looks} looks");
+    let (back, checks, _) = recovers(Nanos::from_secs(1000), Some(Nanos::from_secs(25)));
+    assert!(back && (2..60).contains(&checks), "{checks} looks");
 }
 
 /// Its capacity is two a second: a probe of twenty a second was an overload itself, and it never recovered.
 #[test]
 fn a_look_is_no_overload() {
-    let (mut told, service) = (EventCollector::default(), Nanos::from_millis(400));
+    let (mut collector, service) = (EventCollector::default(), Nanos::from_millis(400));
     let target = SimulatedTarget { service, ..SimulatedTarget::queue() };
     let stop = target.stop();
-    let mut conductor = TrialRunner::unwatched(target, &mut told, &stop);
+    let mut runner = TrialRunner::unwatched(target, &mut collector, &stop);
     for (rate, good) in [(1.0, true), (2.0, true), (5.0, false)] {
-        let done = conductor.trial(&open(rate, 4, Nanos::from_secs(5)), &|_| false);
-        conductor.emit_judgement(
+        let done = runner.trial(&open(rate, 4, Nanos::from_secs(5)), &|_| false);
+        runner.emit_judgement(
             done,
             &Judgement { loss: 0.0, good, growth_per_second: None, invalid: Vec::new() },
         );
     }
-    assert_eq!((conductor.await_recovery(), conductor.trials() - 3), (true, 1));
+    assert_eq!((runner.await_recovery(), runner.trials() - 3), (true, 1));
 }

@@ -12,14 +12,14 @@ use units::{Bytes, Nanos};
 use workingset::{BLOCK, PostgresTable, ReadMeasurement, ReadSource, ReaderProcess, RereadTimes};
 
 /// Sizes as multiples of the limit: enough below it to measure hits, and far enough above it for misses.
-const PARTS: [f64; 11] = [0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 2.8, 4.0, 5.6, 8.0];
+const SIZE_MULTIPLES: [f64; 11] = [0.5, 0.65, 0.8, 1.0, 1.25, 1.6, 2.0, 2.8, 4.0, 5.6, 8.0];
 /// For quick runs. Two below the limit and three above it are the fewest for three parameters.
-const QUICK: [f64; 6] = [0.5, 0.75, 1.25, 2.0, 3.0, 4.0];
+const QUICK_MULTIPLES: [f64; 6] = [0.5, 0.75, 1.25, 2.0, 3.0, 4.0];
 /// Largest multiple for a table, which takes longer to create.
-const PARTS_OF_TABLE: f64 = 4.0;
+const TABLE_MULTIPLE_MOST: f64 = 4.0;
 /// Share of its memory that our own server leaves to the page cache; the rest is for its processes and its shared
 /// buffers, which duplicate that cache.
-const LEFT_BY_SERVER: f64 = 0.5;
+const PAGE_CACHE_SHARE: f64 = 0.5;
 /// Sizes are multiples of this.
 const GRAIN: u64 = 1 << 20;
 /// The smallest set in memory, which fits every processor's first cache.
@@ -29,14 +29,14 @@ const MEMORY_MOST: u64 = 512 << 20;
 /// The part of the available memory that may be taken (1/n).
 const MEMORY_PART: u64 = 4;
 /// A set this many times a cache's size is hardly in it any more.
-const BEYOND: u64 = 4;
+const BEYOND_CACHE: u64 = 4;
 /// Start timeout of our own server.
-const SERVER: Nanos = Nanos::from_secs(120);
+const SERVER_START_LIMIT: Nanos = Nanos::from_secs(120);
 
 /// The readers, and how far they can read.
 pub struct Dataset {
     /// Readers, named if there are several. The last is the one that is explained.
-    pub ways: Vec<(Option<String>, DatasetReader)>,
+    pub readers: Vec<(Option<String>, DatasetReader)>,
     pub sizes: Vec<Bytes>,
     /// Where the curve may begin: smaller sizes are shown, but are not part of it. Of several, the best fit counts.
     pub curve_from: Vec<Bytes>,
@@ -57,12 +57,12 @@ pub enum DatasetReader {
 
 impl Dataset {
     /// As requested, except a table in our own server.
-    pub fn of(asked: &WorkingSetRequest, stop: &StopFlag) -> Result<Self, Error> {
-        match &asked.cached {
-            CacheKind::Memory => memory(asked),
-            CacheKind::File { path, depth } => file(asked, path.as_deref(), Some(*depth), stop),
-            CacheKind::Direct { path } => file(asked, path.as_deref(), None, stop),
-            CacheKind::Postgres { url: Some(url) } => Self::table(asked, url, false, stop),
+    pub fn of(request: &WorkingSetRequest, stop: &StopFlag) -> Result<Self, Error> {
+        match &request.cache {
+            CacheKind::Memory => memory(request),
+            CacheKind::File { path, depth } => file(request, path.as_deref(), Some(*depth), stop),
+            CacheKind::Direct { path } => file(request, path.as_deref(), None, stop),
+            CacheKind::Postgres { url: Some(url) } => Self::table(request, url, false, stop),
             CacheKind::Postgres { url: None } => {
                 Err(Error::Machine("torment's own server is not started".to_owned()))
             }
@@ -70,10 +70,10 @@ impl Dataset {
     }
 
     /// A table in the server at this address.
-    pub fn table(asked: &WorkingSetRequest, url: &str, own: bool, stop: &StopFlag) -> Result<Self, Error> {
-        let wanted = table_sizes(asked);
-        let largest = wanted.last().copied().unwrap_or(asked.limit);
-        let table = PostgresTable::create(url, largest, own, asked.seed, &|| stop.is_requested())?;
+    pub fn table(request: &WorkingSetRequest, url: &str, own: bool, stop: &StopFlag) -> Result<Self, Error> {
+        let wanted = table_sizes(request);
+        let largest = wanted.last().copied().unwrap_or(request.limit);
+        let table = PostgresTable::create(url, largest, own, request.seed, &|| stop.is_requested())?;
         let most = Bytes(table.size().0 / GRAIN * GRAIN);
         let mut sizes: Vec<Bytes> = wanted.into_iter().map(|size| size.min(most)).collect();
         sizes.dedup();
@@ -85,16 +85,16 @@ impl Dataset {
         if own {
             notes.push(format!(
                 "The server is torment's own, in a control group with {} of memory.",
-                asked.limit
+                request.limit
             ));
         }
-        let ways = vec![(None, DatasetReader::Table(Box::new(table)))];
-        Ok(Self { most, notes, ..Self::with(ways, sizes, None) })
+        let readers = vec![(None, DatasetReader::Table(Box::new(table)))];
+        Ok(Self { most, notes, ..Self::with(readers, sizes, None) })
     }
 
-    fn with(ways: Vec<(Option<String>, DatasetReader)>, sizes: Vec<Bytes>, guard: Option<Guard>) -> Self {
+    fn with(readers: Vec<(Option<String>, DatasetReader)>, sizes: Vec<Bytes>, guard: Option<Guard>) -> Self {
         Self {
-            ways,
+            readers,
             curve_from: vec![Bytes(0)],
             most: sizes.last().copied().unwrap_or_default(),
             sizes,
@@ -106,7 +106,7 @@ impl Dataset {
     }
 
     pub fn read(&mut self, way: usize, set: Bytes, time: Nanos) -> Result<ReadMeasurement, Error> {
-        Ok(match &mut self.ways[way].1 {
+        Ok(match &mut self.readers[way].1 {
             DatasetReader::Reader(reader) => reader.read(set, time)?,
             DatasetReader::Table(table) => table.read(set, time)?,
         })
@@ -114,7 +114,7 @@ impl Dataset {
 
     /// `None` where there is nothing below.
     pub fn measure_reread(&mut self) -> Option<Result<RereadTimes, workingset::Error>> {
-        match self.ways.last_mut() {
+        match self.readers.last_mut() {
             Some((_, DatasetReader::Reader(reader))) if !self.is_memory => Some(reader.read_twice()),
             _ => None,
         }
@@ -122,18 +122,18 @@ impl Dataset {
 }
 
 /// Sizes for a table: around the memory left to cache it.
-fn table_sizes(asked: &WorkingSetRequest) -> Vec<Bytes> {
-    let own = matches!(asked.cached, CacheKind::Postgres { url: None });
-    let part = if own { LEFT_BY_SERVER } else { 1.0 };
-    let limit = Bytes((asked.limit.0 as f64 * part) as u64);
-    sizes(&WorkingSetRequest { limit, ..asked.clone() }, PARTS_OF_TABLE)
+fn table_sizes(request: &WorkingSetRequest) -> Vec<Bytes> {
+    let own = matches!(request.cache, CacheKind::Postgres { url: None });
+    let part = if own { PAGE_CACHE_SHARE } else { 1.0 };
+    let limit = Bytes((request.limit.0 as f64 * part) as u64);
+    sizes(&WorkingSetRequest { limit, ..request.clone() }, TABLE_MULTIPLE_MOST)
 }
 
 /// The sizes asked for, or multiples of the limit up to `most`; ascending.
-fn sizes(asked: &WorkingSetRequest, most: f64) -> Vec<Bytes> {
-    let whole = |part: &f64| Bytes(((asked.limit.0 as f64 * part) as u64 / GRAIN).max(1) * GRAIN);
-    let parts: &[f64] = if asked.quick { &QUICK } else { &PARTS };
-    let mut sizes = match asked.sizes.as_slice() {
+fn sizes(request: &WorkingSetRequest, most: f64) -> Vec<Bytes> {
+    let whole = |part: &f64| Bytes(((request.limit.0 as f64 * part) as u64 / GRAIN).max(1) * GRAIN);
+    let parts: &[f64] = if request.quick { &QUICK_MULTIPLES } else { &SIZE_MULTIPLES };
+    let mut sizes = match request.sizes.as_slice() {
         [] => parts.iter().filter(|part| **part <= most).map(whole).collect(),
         given => given.to_vec(),
     };
@@ -142,14 +142,14 @@ fn sizes(asked: &WorkingSetRequest, most: f64) -> Vec<Bytes> {
     sizes
 }
 
-fn memory(asked: &WorkingSetRequest) -> Result<Dataset, Error> {
+fn memory(request: &WorkingSetRequest) -> Result<Dataset, Error> {
     let caches = workingset::processor_caches();
     let last = caches.last().map_or(0, |(_, size)| size.0);
     let available = available().unwrap_or(MEMORY_MOST * MEMORY_PART);
     let most = Bytes(MEMORY_MOST.max(8 * last).min(available / MEMORY_PART).max(MEMORY_LEAST.0));
-    let sizes = match asked.sizes.as_slice() {
+    let sizes = match request.sizes.as_slice() {
         [] => workingset::size_ladder(MEMORY_LEAST, most, 1, MEMORY_LEAST),
-        _ => sizes(asked, f64::INFINITY),
+        _ => sizes(request, f64::INFINITY),
     };
     let most = sizes.last().copied().unwrap_or(most);
     if most.0 > available {
@@ -160,15 +160,19 @@ fn memory(asked: &WorkingSetRequest) -> Result<Dataset, Error> {
         return Err(Error::Machine(text));
     }
     let start = |name: &str, huge| {
-        let reader =
-            ReaderProcess::start(&asked.program, &ReadSource::Memory { most, huge }, asked.seed, Vec::new())?;
+        let reader = ReaderProcess::start(
+            &request.program,
+            &ReadSource::Memory { most, huge },
+            request.seed,
+            Vec::new(),
+        )?;
         Ok::<_, Error>((Some(name.to_owned()), DatasetReader::Reader(reader)))
     };
-    let ways = vec![start("each, small pages", false)?, start("each, huge pages", true)?];
+    let readers = vec![start("each, small pages", false)?, start("each, huge pages", true)?];
     let known: Vec<String> = caches.iter().map(|(level, size)| format!("L{level} of {size}")).collect();
     let known = if known.is_empty() { "unknown caches".to_owned() } else { known.join(", ") };
     // The curve describes one cache, and behind each but the last is another; in a virtual machine the last is shared.
-    let beyond = caches.iter().rev().skip(1).map(|(_, size)| Bytes(BEYOND * size.0));
+    let beyond = caches.iter().rev().skip(1).map(|(_, size)| Bytes(BEYOND_CACHE * size.0));
     let curve_from = beyond.chain([Bytes(0)]).collect();
     let notes = vec![format!(
         "Lines of 64 bytes, each read waiting for the one before; drawing the place is taken off. The processor has {known}; \
@@ -180,23 +184,23 @@ fn memory(asked: &WorkingSetRequest) -> Result<Dataset, Error> {
         grain: MEMORY_LEAST,
         is_memory: true,
         notes,
-        ..Dataset::with(ways, sizes, None)
+        ..Dataset::with(readers, sizes, None)
     })
 }
 
 /// A file behind the kernel's cache if a depth is given, else bypassing it behind our own.
 fn file(
-    asked: &WorkingSetRequest,
+    request: &WorkingSetRequest,
     path: Option<&Path>,
     depth: Option<u32>,
     stop: &StopFlag,
 ) -> Result<Dataset, Error> {
-    let mut guard = Guard::start(&asked.program)?;
+    let mut guard = Guard::start(&request.program)?;
     let mut notes = Vec::new();
     // Bypassing the kernel's cache needs no control group.
     let (mut depth, mut groups) = (depth, Vec::new());
     if depth.is_some() {
-        match group(&mut guard, asked.limit) {
+        match group(&mut guard, request.limit) {
             Ok(open) => groups = open,
             Err(why) => {
                 depth = None;
@@ -207,7 +211,7 @@ fn file(
             }
         }
     }
-    let mut sizes = sizes(asked, f64::INFINITY);
+    let mut sizes = sizes(request, f64::INFINITY);
     let path = match path {
         Some(path) => {
             let length = length(path)?;
@@ -216,27 +220,27 @@ fn file(
             path.to_owned()
         }
         None => {
-            let largest = sizes.last().copied().unwrap_or(asked.limit);
+            let largest = sizes.last().copied().unwrap_or(request.limit);
             let path = guard.temporary_folder(Some(workingset::find_folder(largest)?))?.join("blocks");
-            workingset::write_random_file(&path, largest, asked.seed, &|| stop.is_requested())?;
+            workingset::write_random_file(&path, largest, request.seed, &|| stop.is_requested())?;
             path
         }
     };
     let reader =
-        |behind: ReadSource, groups| ReaderProcess::start(&asked.program, &behind, asked.seed, groups);
+        |behind: ReadSource, groups| ReaderProcess::start(&request.program, &behind, request.seed, groups);
     let (reader, words) = match depth {
         None => {
-            let behind = ReadSource::Direct { path: path.clone(), cache: asked.limit };
+            let behind = ReadSource::Direct { path: path.clone(), cache: request.limit };
             (
                 reader(behind, groups)?,
-                format!("past the kernel's cache, through one of torment's own of {}", asked.limit),
+                format!("past the kernel's cache, through one of torment's own of {}", request.limit),
             )
         }
         Some(depth) => {
             let words = |depth| {
                 format!(
                     "through the kernel's cache, in a control group with {} of memory, {depth}",
-                    asked.limit
+                    request.limit
                 )
             };
             let behind = ReadSource::File { path: path.clone(), depth };
@@ -302,15 +306,15 @@ fn available() -> Option<u64> {
 }
 
 /// The server to start, and its address, if our own is needed.
-pub fn server(asked: &WorkingSetRequest) -> Result<Option<(Setup, String)>, Error> {
-    let CacheKind::Postgres { url: None } = asked.cached else { return Ok(None) };
-    let largest = table_sizes(asked).last().copied().unwrap_or(asked.limit);
+pub fn server(request: &WorkingSetRequest) -> Result<Option<(Setup, String)>, Error> {
+    let CacheKind::Postgres { url: None } = request.cache else { return Ok(None) };
+    let largest = table_sizes(request).last().copied().unwrap_or(request.limit);
     // The table, its index, and what the server writes beside them.
     let folder = workingset::find_folder(Bytes(largest.0 * 2))?;
     let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     let port = free.map_err(|why| Error::Machine(format!("no port of 127.0.0.1 is free: {why}")))?.port();
     // Small, since the kernel's cache behind it holds the same.
-    let shared = format!("{}kB", (asked.limit.0 / 8 / 1024).max(128));
+    let shared = format!("{}kB", (request.limit.0 / 8 / 1024).max(128));
     let settings = [
         ("shared_buffers", shared.as_str()),
         ("fsync", "off"),
@@ -327,8 +331,8 @@ pub fn server(asked: &WorkingSetRequest) -> Result<Option<(Setup, String)>, Erro
         reset: None,
         settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         data: Some(folder.display().to_string()),
-        within: SERVER,
-        limits: ResourceLimits { memory: Some(asked.limit), ..ResourceLimits::default() },
+        within: SERVER_START_LIMIT,
+        limits: ResourceLimits { memory: Some(request.limit), ..ResourceLimits::default() },
     };
     let url = format!("postgres://postgres@127.0.0.1:{port}/postgres");
     Ok(Some((
@@ -343,7 +347,7 @@ mod tests {
 
     fn asked() -> WorkingSetRequest {
         WorkingSetRequest {
-            cached: CacheKind::Postgres { url: None },
+            cache: CacheKind::Postgres { url: None },
             limit: Bytes(256 << 20),
             sizes: Vec::new(),
             time: Nanos::from_secs(2),
@@ -372,7 +376,7 @@ mod tests {
         let [Dependency::Postgres(postgres)] = &setup.needs[..] else { panic!("one server") };
         assert_eq!(postgres.limits.memory, Some(Bytes(256 << 20)));
         assert!(url.contains(&format!(":{}/", postgres.port)));
-        let theirs = WorkingSetRequest { cached: CacheKind::Postgres { url: Some(url) }, ..asked() };
+        let theirs = WorkingSetRequest { cache: CacheKind::Postgres { url: Some(url) }, ..asked() };
         assert!(server(&theirs).expect("nothing is looked for").is_none());
     }
 

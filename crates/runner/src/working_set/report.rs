@@ -12,15 +12,15 @@ pub const HALF: &str = "half the rate";
 /// Figures of a size where reads are timed one by one.
 pub const COLUMNS: u32 = 5;
 /// Rereading below this share of the first time means that something caches the data.
-const KEPT: f64 = 0.7;
+const CACHED_SHARE: f64 = 0.7;
 
 /// The figures of one size, the rate first. `way` names the cache where there are several.
-pub fn figures(table: &str, size: Bytes, way: Option<&str>, reading: &ReadMeasurement) -> Vec<Figure> {
+pub fn figures(table: &str, size: Bytes, cache: Option<&str>, reading: &ReadMeasurement) -> Vec<Figure> {
     let one = |column: &str, unit, values: &[f64]| figure(table, size, column, unit, values, reading);
-    if let Some(way) = way {
+    if let Some(cache) = cache {
         let each: Vec<f64> =
             reading.rates().iter().filter(|rate| **rate > 0.0).map(|rate| 1e9 / rate).collect();
-        return one(way, FigureUnit::Nanos, &each).into_iter().collect();
+        return one(cache, FigureUnit::Nanos, &each).into_iter().collect();
     }
     let rate = one("rate", FigureUnit::PerSecond, &reading.rates())
         .map(|figure| Figure { single: OperationTimes::from_histogram(&reading.times), ..figure });
@@ -149,7 +149,7 @@ pub fn half_not_found(most: Bytes) -> String {
 pub fn reread(twice: RereadTimes) -> String {
     let RereadTimes { first, again } = twice;
     let ratio = again.as_secs_f64() / first.as_secs_f64().max(1e-9);
-    if ratio < KEPT {
+    if ratio < CACHED_SHARE {
         format!(
             "Past the kernel's cache a block takes {first} for the first time and {again} again: the host, or the disk itself, \
              keeps what was read, so that a miss here is quicker than it will be with more data."

@@ -15,10 +15,10 @@ mod table;
 
 use rows::rows;
 use system::{Service, System};
-use table::{Row, SearchResult, Truth, find, held};
+use table::{Row, SearchResult, Truth, held, run_search};
 
 /// Trials at each rate that establish the truth of a random target.
-const TIMES: usize = 300;
+const REPEATS: usize = 300;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -26,11 +26,11 @@ fn main() {
     match (args.first().map(String::as_str), number(1), number(2)) {
         (Some("--seeds"), Some(seeds), only) => print_table(seeds, only),
         (Some("--show"), Some(row), Some(seed)) if (row as usize) < rows().len() => {
-            find(&rows()[row as usize], seed, true);
+            run_search(&rows()[row as usize], seed, true);
         }
         (Some("--held"), Some(row), Some(near)) => {
             let row = &rows()[row as usize];
-            let (most, half) = held(row, near as f64, TIMES);
+            let (most, half) = held(row, near as f64, REPEATS);
             println!("{}: nine of ten hold {most:.1}/s, half {half:.1}/s", row.system.name);
         }
         _ => {
@@ -46,12 +46,12 @@ fn print_table(seeds: u64, only: Option<u64>) {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for (_, row) in rows().iter().enumerate().filter(|(i, _)| only.is_none_or(|o| o == *i as u64)) {
-        let found: Vec<SearchResult> = (0..seeds).map(|seed| find(row, seed, false)).collect();
-        println!("{}", line(row, &found));
+        let found: Vec<SearchResult> = (0..seeds).map(|seed| run_search(row, seed, false)).collect();
+        println!("{}", format_row(row, &found));
     }
 }
 
-fn line(row: &Row, found: &[SearchResult]) -> String {
+fn format_row(row: &Row, found: &[SearchResult]) -> String {
     let (truth, unit) = match row.truth {
         Truth::Capacity(c) => (format!("{c}/s"), c),
         Truth::Between(low, high) => (format!("{low} to {high}/s"), capacity(&row.system).unwrap_or(high)),
@@ -103,7 +103,7 @@ fn line(row: &Row, found: &[SearchResult]) -> String {
 
 /// How narrow both limits' intervals are.
 fn widths(found: &[SearchResult]) -> String {
-    let of = |place: usize| {
+    let median_width = |place: usize| {
         let mut all: Vec<f64> = found
             .iter()
             .filter_map(|f| {
@@ -114,7 +114,7 @@ fn widths(found: &[SearchResult]) -> String {
         all.sort_by(f64::total_cmp);
         all.get(all.len() / 2).map_or("–".to_owned(), |width| format!("{:.1} %", width * 100.0))
     };
-    format!("{}, {}", of(0), of(1))
+    format!("{}, {}", median_width(0), median_width(1))
 }
 
 /// What the servers of a system can do if nothing else interferes, in requests per second; none if they are unlimited.

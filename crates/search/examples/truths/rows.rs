@@ -4,7 +4,7 @@ use crate::noise::{ASGI_READS, JVM_READS, JVM_WRITES};
 use crate::system::Arrivals::{self, Even, Poisson};
 use crate::system::Service::{self, Exponential, Fixed};
 use crate::system::{Flaw, System};
-use crate::table::{PATIENT, Row, TIMEOUT, Truth};
+use crate::table::{PATIENT_TIMEOUT, Row, TIMEOUT, Truth};
 
 const MS: f64 = 1e-3;
 
@@ -23,7 +23,7 @@ pub fn steady() -> Vec<Row> {
         row("D/M/16, 8 ms", Even, 16, Exponential(8.0 * MS), Truth::Held(1991.0, 2013.0)),
         row(behind, Poisson, 100, Fixed(2.0 * MS), Truth::Held(1976.0, 2008.0))
             .with(Flaw::Behind(10, Exponential(5.0 * MS)))
-            .asked(0.9),
+            .required(0.9),
         even("D/D/16, 8 ms, answers 503 beyond 64 waiting", Truth::Held(2001.0, 2005.0))
             .with(Flaw::Sheds(64)),
         row(
@@ -46,7 +46,7 @@ pub fn changing() -> Vec<Row> {
             .with(Flaw::Warms(5.0, 40e3)),
         random("M/M/16 warming five-fold over 400,000 requests", Truth::Warm(2000.0))
             .with(Flaw::Warms(5.0, 400e3))
-            .asked(0.85),
+            .required(0.85),
         row("D/M/16 slowing to half over an hour", Even, 16, Exponential(8.0 * MS), Truth::Fading(2000.0))
             .with(Flaw::Slows(3600.0)),
         random("M/M/16 that breaks for good beyond 400 outstanding", Truth::Broken).with(Flaw::Breaks(400)),
@@ -58,8 +58,8 @@ pub fn generator() -> Vec<Row> {
     let held_up = "M/M/16 under a generator that makes 1,500/s, and is held up every 3 s for 5 to 50 ms";
     vec![
         random("M/M/16 under a generator that makes 1,500/s", Truth::Generator(1500.0, 0.85))
-            .with(Flaw::Lags(1500.0, 0.0)),
-        random(held_up, Truth::Generator(1500.0, 0.6)).with(Flaw::Lags(1500.0, 0.3)),
+            .with(Flaw::GeneratorLags(1500.0, 0.0)),
+        random(held_up, Truth::Generator(1500.0, 0.6)).with(Flaw::GeneratorLags(1500.0, 0.3)),
     ]
 }
 
@@ -73,9 +73,9 @@ pub fn patient() -> Vec<Row> {
             .max(3000.0),
         row("delay of 8 s, no limit, `max` 300/s", Even, None, Fixed(8.0), Truth::Max).patient().max(300.0),
         // Now and then an answer takes longer than the drain, so that rate is not clean.
-        row(random, Poisson, None, Exponential(2.0), Truth::Max).patient().max(300.0).asked(0.8),
+        row(random, Poisson, None, Exponential(2.0), Truth::Max).patient().max(300.0).required(0.8),
         servers("2,000 servers of 2 s, even arrivals, trials of 40 s", Truth::Held(1004.0, 1006.0)).trial(40),
-        servers("the same, trials of 10 s: too short for the width", Truth::Capacity(1000.0)).asked(None),
+        servers("the same, trials of 10 s: too short for the width", Truth::Capacity(1000.0)).required(None),
     ]
 }
 
@@ -84,34 +84,34 @@ pub fn moving() -> Vec<Row> {
     vec![
         even("16 servers of 8 ms, as a JVM reads", Truth::Held(1588.0, 2023.0))
             .with(Flaw::Moves(JVM_READS))
-            .asked(0.9),
+            .required(0.9),
         even("16 servers of 8 ms, as a JVM writes", Truth::Held(1862.0, 1981.0))
             .with(Flaw::Moves(JVM_WRITES))
-            .asked(0.9),
+            .required(0.9),
         even(
             "16 servers of 8 ms, as a JVM writes, and does 0.85 of it once 200 wait, until none does",
             Truth::Held(1810.0, 1908.0),
         )
         .with(Flaw::MovesAndSinks(JVM_WRITES, 200, 0.85))
-        .asked(0.65),
+        .required(0.65),
         even(
             "16 servers of 8 ms, as a JVM writes, at half of it for 80 s, while it is compiled",
             Truth::Held(1862.0, 1981.0),
         )
         .with(Flaw::MovesOnceCompiled(JVM_WRITES, 80.0))
-        .asked(0.9),
+        .required(0.9),
         even("16 servers of 8 ms, as an event loop reads", Truth::Held(1711.0, 1992.0))
             .with(Flaw::Moves(ASGI_READS))
-            .asked(0.9),
+            .required(0.9),
         even("16 servers of 8 ms, twice as slow for 0.3 of the time, 3 s each", Truth::Held(1017.0, 1595.0))
             .with(Flaw::States(2.0, 0.3, 3.0))
-            .asked(0.9),
+            .required(0.9),
         even(
             "16 servers of 8 ms, a fifth slower for half of the time, 5 s each",
             Truth::Held(1612.0, 1713.0),
         )
         .with(Flaw::States(1.25, 0.5, 5.0))
-        .asked(0.9),
+        .required(0.9),
     ]
 }
 
@@ -147,13 +147,13 @@ pub fn sinking() -> Vec<Row> {
             .with(Flaw::Sinks(100, 0.92)),
         random("M/M/16, 8 ms, does 0.92 of it once 100 wait, until none does", random_sinks)
             .with(Flaw::Sinks(100, 0.92))
-            .asked(0.8),
+            .required(0.8),
         random("M/M/16, 8 ms, does 0.6 of it once 100 wait, until none does", random_sinks)
             .with(Flaw::Sinks(100, 0.6))
-            .asked(0.8),
+            .required(0.8),
         row(unequal, Even, 16, Fixed(100.0 * MS), Truth::Between(128.0, 161.0))
-            .with(Flaw::Kept(2.0))
-            .asked(0.6),
+            .with(Flaw::KeepsConnections(2.0))
+            .required(0.6),
         even("16 servers of 8 ms, slower by half after 500,000 requests", Truth::Between(1300.0, 2000.0))
             .with(Flaw::Fills(500e3)),
     ]
@@ -161,7 +161,7 @@ pub fn sinking() -> Vec<Row> {
 
 pub fn few() -> Vec<Row> {
     let name = "M/M/4, 20 ms: capacity 200/s, too few requests for the width";
-    vec![row(name, Poisson, 4, Exponential(20.0 * MS), Truth::Capacity(200.0)).asked(None)]
+    vec![row(name, Poisson, 4, Exponential(20.0 * MS), Truth::Capacity(200.0)).required(None)]
 }
 
 /// Steady targets on shared machines: how much faster or slower that makes them, for how many seconds on average, and how often per
@@ -178,7 +178,7 @@ pub fn shared() -> Vec<Row> {
         let service = Fixed(servers as f64 * 0.5 * MS);
         row(name, Even, servers, service, Truth::Between(1800.0, 2020.0))
             .with(Flaw::Shared(by, stays, often))
-            .asked(None)
+            .required(None)
     };
     machines.into_iter().map(target).collect()
 }
@@ -200,14 +200,14 @@ fn row(
     service: Service,
     truth: Truth,
 ) -> Row {
-    let system = System { name, arrivals, servers: servers.into(), service, special: None, timeout: TIMEOUT };
-    Row { system, truth, max: 1e6, trial: 10, asked: Some(0.95) }
+    let system = System { name, arrivals, servers: servers.into(), service, flaw: None, timeout: TIMEOUT };
+    Row { system, truth, max: 1e6, trial_seconds: 10, required_share: Some(0.95) }
 }
 
 impl Row {
     /// Whether chance plays a part beyond the search's own coin tosses.
     pub fn is_random(&self) -> bool {
-        let System { arrivals, service, special, .. } = self.system;
+        let System { arrivals, service, flaw: special, .. } = self.system;
         let certain = matches!(
             special,
             None | Some(Flaw::Sheds(_) | Flaw::Slows(_) | Flaw::Breaks(_) | Flaw::Sinks(..) | Flaw::Fills(_))
@@ -216,12 +216,12 @@ impl Row {
     }
 
     fn with(mut self, special: Flaw) -> Self {
-        self.system.special = Some(special);
+        self.system.flaw = Some(special);
         self
     }
 
-    fn asked(self, asked: impl Into<Option<f64>>) -> Self {
-        Self { asked: asked.into(), ..self }
+    fn required(self, share: impl Into<Option<f64>>) -> Self {
+        Self { required_share: share.into(), ..self }
     }
 
     fn max(self, max: f64) -> Self {
@@ -229,11 +229,11 @@ impl Row {
     }
 
     fn trial(self, trial: u64) -> Self {
-        Self { trial, ..self }
+        Self { trial_seconds: trial, ..self }
     }
 
     fn patient(mut self) -> Self {
-        self.system.timeout = PATIENT;
+        self.system.timeout = PATIENT_TIMEOUT;
         self
     }
 }

@@ -16,9 +16,9 @@ const BLOCK: u64 = record::BLOCK.0;
 /// Time a trial takes besides load and drain.
 const PAUSE: u64 = SECOND / 5;
 /// How long to wait for recovery.
-const RECOVERY_MOST: u64 = 60 * SECOND;
+const MAX_RECOVERY: u64 = 60 * SECOND;
 /// The in-flight cap.
-const CAP: usize = 10_000;
+const MAX_OPEN: usize = 10_000;
 /// A request this late is not sent at all.
 const UNSENT_AFTER: u64 = SECOND / 10;
 
@@ -47,15 +47,15 @@ pub struct Target {
     system: System,
     random: Dice,
     now: u64,
-    free: BinaryHeap<Reverse<u64>>,
+    free_servers: BinaryHeap<Reverse<u64>>,
     /// For a target with keep-alive connections: until when each is busy, and its worker.
     connections: Vec<(u64, usize)>,
-    behind: BinaryHeap<Reverse<u64>>,
+    second_pool: BinaryHeap<Reverse<u64>>,
     served: u64,
     broken: bool,
     offset: f64,
     slow: bool,
-    until: u64,
+    state_until: u64,
     /// Slowdown factor of a shared machine, until then.
     pace: f64,
     /// The next or current hiccup: start and end.
@@ -70,27 +70,27 @@ impl Target {
         let mut random = Dice(Random(seed));
         let offset = random.uniform();
         let idle = |n: usize| (0..n).map(|_| Reverse(0)).collect();
-        let behind = match system.special {
+        let behind = match system.flaw {
             Some(Flaw::Behind(n, _)) => idle(n),
-            Some(Flaw::Kept(_)) => idle(system.servers.unwrap_or(0) / 2),
+            Some(Flaw::KeepsConnections(_)) => idle(system.servers.unwrap_or(0) / 2),
             _ => BinaryHeap::new(),
         };
-        let free = match system.special {
-            Some(Flaw::Kept(_)) => idle(system.servers.unwrap_or(0) / 2),
+        let free = match system.flaw {
+            Some(Flaw::KeepsConnections(_)) => idle(system.servers.unwrap_or(0) / 2),
             _ => idle(system.servers.unwrap_or(0)),
         };
         Self {
             system,
             random,
             now: 0,
-            free,
+            free_servers: free,
             connections: Vec::new(),
-            behind,
+            second_pool: behind,
             served: 0,
             broken: false,
             offset,
             slow: false,
-            until: 0,
+            state_until: 0,
             pace: 1.0,
             hiccup: (0, 0),
         }
@@ -108,15 +108,15 @@ impl Target {
 
     /// Threads compiling now.
     pub fn compiling(&self) -> f64 {
-        match self.system.special {
+        match self.system.flaw {
             Some(Flaw::MovesOnceCompiled(_, cold)) if self.age() < cold => 1.0,
             _ => 0.0,
         }
     }
 
     /// Service time now, as a multiple of its mean.
-    fn factor(&mut self, at: u64) -> f64 {
-        match self.system.special {
+    fn slowdown_factor(&mut self, at: u64) -> f64 {
+        match self.system.flaw {
             Some(Flaw::Warms(times, requests)) => {
                 1.0 + (times - 1.0) * (-4.0 * self.served as f64 / requests).exp()
             }
@@ -125,7 +125,7 @@ impl Target {
             ) => {
                 let second = at as f64 / 1e9 + self.offset * series.len() as f64;
                 let mean = series.iter().map(|n| f64::from(*n)).sum::<f64>() / series.len() as f64;
-                let sunk = match self.system.special {
+                let sunk = match self.system.flaw {
                     Some(Flaw::MovesAndSinks(.., to)) if self.slow => to,
                     Some(Flaw::MovesOnceCompiled(_, cold)) if (at as f64) < cold * 1e9 => 0.5,
                     _ => 1.0,
@@ -133,16 +133,16 @@ impl Target {
                 mean / f64::from(series[second as usize % series.len()]) / sunk
             }
             Some(Flaw::States(slower, share, stays)) => {
-                while self.until <= at {
+                while self.state_until <= at {
                     self.slow = self.random.uniform() <= share;
-                    self.until += (self.random.exponential(stays) * 1e9) as u64;
+                    self.state_until += (self.random.exponential(stays) * 1e9) as u64;
                 }
                 if self.slow { slower } else { 1.0 }
             }
             Some(Flaw::Shared(by, stays, _)) => {
-                while self.until <= at {
+                while self.state_until <= at {
                     self.pace = 1.0 + by * (2.0 * self.random.uniform() - 1.0);
-                    self.until += (self.random.exponential(stays) * 1e9) as u64;
+                    self.state_until += (self.random.exponential(stays) * 1e9) as u64;
                 }
                 self.pace
             }
@@ -167,7 +167,7 @@ impl Target {
     /// When work begun at `start` is done, stalls included.
     fn finish(&self, start: u64, work: f64) -> u64 {
         let mut work = (work * 1e9) as u64;
-        let Some(Flaw::Stalls(every, length)) = self.system.special else { return start + work };
+        let Some(Flaw::Stalls(every, length)) = self.system.flaw else { return start + work };
         let (every, length) = ((every * 1e9) as u64, (length * 1e9) as u64);
         let mut at = start + (self.offset * every as f64) as u64;
         let shift = at - start;
@@ -193,7 +193,7 @@ impl Target {
             || usize::from(self.random.uniform() <= 0.5 + 0.4 * self.offset),
             |(_, worker)| *worker,
         );
-        let servers = if worker == 0 { &mut self.free } else { &mut self.behind };
+        let servers = if worker == 0 { &mut self.free_servers } else { &mut self.second_pool };
         let start = at.max(servers.pop().expect("a server for each place in the heap").0);
         let done = start + (self.random.service(self.system.service) * 1e9) as u64;
         servers.push(Reverse(done));
@@ -207,95 +207,95 @@ impl Target {
     /// When a request that arrives `at` will be done.
     fn serve(&mut self, at: u64) -> u64 {
         self.served += 1;
-        if let Some(Flaw::Kept(idle)) = self.system.special {
+        if let Some(Flaw::KeepsConnections(idle)) = self.system.flaw {
             return self.serve_kept(at, (idle * 1e9) as u64);
         }
         let mut start = at;
         if self.system.servers.is_some() {
-            start = start.max(self.free.pop().expect("a server for each place in the heap").0);
+            start = start.max(self.free_servers.pop().expect("a server for each place in the heap").0);
         }
-        if let Some(Flaw::Shared(.., often)) = self.system.special {
+        if let Some(Flaw::Shared(.., often)) = self.system.flaw {
             start = self.after_hiccup(start, often);
         }
-        let factor = self.factor(start);
+        let factor = self.slowdown_factor(start);
         let work = self.random.service(self.system.service) * factor;
         let mut done = self.finish(start, work);
-        if let Some(Flaw::Behind(_, service)) = self.system.special {
-            let begin = done.max(self.behind.pop().expect("a server for each place in the heap").0);
+        if let Some(Flaw::Behind(_, service)) = self.system.flaw {
+            let begin = done.max(self.second_pool.pop().expect("a server for each place in the heap").0);
             done = begin + (self.random.service(service) * 1e9) as u64;
-            self.behind.push(Reverse(done));
+            self.second_pool.push(Reverse(done));
         }
         if self.system.servers.is_some() {
-            self.free.push(Reverse(done));
+            self.free_servers.push(Reverse(done));
         }
         done
     }
 
     /// Runs a trial as the runner would for this search, and advances the time.
     pub fn trial(&mut self, search: &Search, p: &Proposal, deadline: Option<Nanos>) -> TrialResult {
-        if let Some(users) = p.closed {
-            return self.closed(users, p);
+        if let Some(users) = p.users {
+            return self.closed_trial(users, p);
         }
         let drain = search.drain();
         let mut total = Slice { loops: 1, ..Slice::default() };
         let mut open: BinaryHeap<Reverse<OpenRequest>> = BinaryHeap::new();
-        let mut held = OutstandingBlocks::new(p.duration.0);
-        let mut heard = AnswerGaps::default();
+        let mut outstanding = OutstandingBlocks::new(p.duration.0);
+        let mut gaps = AnswerGaps::default();
         let gap = 1e9 / p.rate.0;
         let (mut due, mut lag_free, mut second) = (self.gap(gap), 0f64, SECOND);
-        let mut stop = p.duration.0;
+        let mut end_of_load = p.duration.0;
         let mut gave_up = false;
         while due < p.duration.0 as f64 {
             let at = due as u64;
             if at >= second {
-                decide(&mut total, &mut open, second, p.duration, &mut heard);
-                total.outstanding = held.blocks(second);
-                total.silences.clone_from(&heard.silences);
+                decide(&mut total, &mut open, second, p.duration, &mut gaps);
+                total.outstanding = outstanding.blocks(second);
+                total.silences.clone_from(&gaps.silences);
                 if search.hopeless(&total) {
-                    (stop, gave_up) = (second, true);
+                    (end_of_load, gave_up) = (second, true);
                     break;
                 }
                 second += SECOND;
                 continue;
             }
-            decide(&mut total, &mut open, at, p.duration, &mut heard);
+            decide(&mut total, &mut open, at, p.duration, &mut gaps);
             total.due += 1;
             let mut taken = at;
-            if let Some(Flaw::Lags(most, often)) = self.system.special {
+            if let Some(Flaw::GeneratorLags(most, often)) = self.system.flaw {
                 let free = self.after_hiccup(self.now + lag_free.max(due) as u64, often) - self.now;
                 lag_free = free as f64 + 1e9 / most;
                 taken = taken.max((lag_free - 1e9 / most) as u64);
             }
             due += self.gap(gap);
             if taken - at > UNSENT_AFTER {
-                lag_free -= match self.system.special {
-                    Some(Flaw::Lags(most, _)) => 1e9 / most,
+                lag_free -= match self.system.flaw {
+                    Some(Flaw::GeneratorLags(most, _)) => 1e9 / most,
                     _ => 0.0,
                 };
                 total.outcomes.add(Outcome::Unsent, 1);
                 continue;
             }
-            if open.len() >= CAP {
+            if open.len() >= MAX_OPEN {
                 total.outcomes.add(Outcome::Refused, 1);
                 continue;
             }
             total.sent += 1;
             total.pacing.record(Nanos(taken - at));
-            if let Some(Flaw::Breaks(most)) = self.system.special {
+            if let Some(Flaw::Breaks(most)) = self.system.flaw {
                 self.broken |= open.len() > most;
             }
-            if let Some(Flaw::Sinks(most, _) | Flaw::MovesAndSinks(_, most, _)) = self.system.special {
+            if let Some(Flaw::Sinks(most, _) | Flaw::MovesAndSinks(_, most, _)) = self.system.flaw {
                 self.slow = open.len() > if self.slow { self.system.servers.unwrap_or(0) } else { most };
             }
             let (mut end, mut outcome) = (0, Outcome::Ok);
-            match self.system.special {
+            match self.system.flaw {
                 Some(Flaw::Sheds(room)) if open.len() >= self.system.servers.unwrap_or(0) + room => {
                     (end, outcome) = (taken + 200_000, Outcome::Failed);
                     *total.failures.entry(Failure::Status(503)).or_default() += 1;
                 }
                 _ => end = end.max(self.serve(self.now + taken) - self.now),
             }
-            if matches!(self.system.special, Some(Flaw::Fails(p)) if self.random.uniform() <= p) {
+            if matches!(self.system.flaw, Some(Flaw::Fails(p)) if self.random.uniform() <= p) {
                 outcome = Outcome::Failed;
             }
             if outcome == Outcome::Ok && deadline.is_some_and(|d| end - at > d.0) {
@@ -304,36 +304,37 @@ impl Target {
             if end - at > self.system.timeout.0 {
                 (end, outcome) = (at + self.system.timeout.0, Outcome::Timeout);
             }
-            held.add(taken, end);
+            outstanding.add(taken, end);
             open.push(Reverse((end, at, taken, index(outcome))));
         }
         // As in the engine: the drain lasts at least as long as the target was silent, with some margin, and a silence is waited out.
-        heard.second_is(stop, p.duration);
-        let drain = if gave_up { drain } else { heard.steady.drain(drain) };
-        let mut last = stop + drain.0;
+        gaps.finish_seconds(end_of_load, p.duration);
+        let drain = if gave_up { drain } else { gaps.steady.drain(drain) };
+        let mut last = end_of_load + drain.0;
         while let Some(Reverse((end, _, taken, _))) = open.peek().copied() {
-            let silent = heard.last < stop && last.saturating_sub(heard.last.max(taken)) >= record::SILENCE.0;
-            if end > last && !(silent && end <= stop + record::WAITED_FOR.0) {
+            let silent =
+                gaps.last < end_of_load && last.saturating_sub(gaps.last.max(taken)) >= record::MIN_SILENCE.0;
+            if end > last && !(silent && end <= end_of_load + record::MAX_CATCH_UP.0) {
                 break;
             }
-            decide(&mut total, &mut open, end, p.duration, &mut heard);
-            last = last.max(end).max(stop + heard.catch_up.drain(drain, Nanos(stop)).0);
+            decide(&mut total, &mut open, end, p.duration, &mut gaps);
+            last = last.max(end).max(end_of_load + gaps.catch_up.drain(drain, Nanos(end_of_load)).0);
         }
-        let drain = Nanos(last - stop);
-        let drained = if open.is_empty() { stop + PAUSE } else { last };
+        let drain = Nanos(last - end_of_load);
+        let drained = if open.is_empty() { end_of_load + PAUSE } else { last };
         for Reverse((_, at, taken, _)) in open.drain() {
             close(&mut total, last, at, taken, Outcome::Unfinished);
         }
-        total.outstanding = held.blocks(stop);
-        total.silences.clone_from(&heard.silences);
-        total.elapsed = Nanos(stop);
+        total.outstanding = outstanding.blocks(end_of_load);
+        total.silences.clone_from(&gaps.silences);
+        total.elapsed = Nanos(end_of_load);
         self.now += drained + PAUSE;
         let recovery = self.recover();
         TrialResult {
             purpose: p.purpose,
             rate: p.rate,
             planned: p.duration,
-            loaded: Nanos(stop),
+            loaded: Nanos(end_of_load),
             drain,
             hopeless: gave_up,
             total,
@@ -344,38 +345,37 @@ impl Target {
     }
 
     /// A closed loop: each user sends again as soon as it is answered.
-    fn closed(&mut self, users: u32, p: &Proposal) -> TrialResult {
+    fn closed_trial(&mut self, users: u32, p: &Proposal) -> TrialResult {
         let mut total = Slice { loops: 1, elapsed: p.duration, ..Slice::default() };
-        let mut asks: BinaryHeap<Reverse<u64>> = (0..users).map(|_| Reverse(0)).collect();
-        let (mut over, mut answers) = (p.duration.0, Vec::new());
-        while let Some(Reverse(at)) = asks.pop() {
+        let mut sends: BinaryHeap<Reverse<u64>> = (0..users).map(|_| Reverse(0)).collect();
+        let (mut last_end, mut answers) = (p.duration.0, Vec::new());
+        while let Some(Reverse(at)) = sends.pop() {
             if at >= p.duration.0 {
                 continue;
             }
             total.due += 1;
             total.sent += 1;
             let mut done = self.serve(self.now + at) - self.now;
-            if let Some(Flaw::Lags(most, _)) = self.system.special {
+            if let Some(Flaw::GeneratorLags(most, _)) = self.system.flaw {
                 done = done.max(at + (f64::from(users) / most * 1e9) as u64);
             }
-            let outcome = if matches!(self.system.special, Some(Flaw::Fails(p)) if self.random.uniform() <= p)
-            {
+            let outcome = if matches!(self.system.flaw, Some(Flaw::Fails(p)) if self.random.uniform() <= p) {
                 Outcome::Failed
             } else {
                 Outcome::Ok
             };
             close(&mut total, done, at, at, outcome);
-            over = over.max(done);
+            last_end = last_end.max(done);
             answers.push((done, at));
-            asks.push(Reverse(done));
+            sends.push(Reverse(done));
         }
         answers.sort_unstable();
-        let mut heard = AnswerGaps { is_closed: true, ..AnswerGaps::default() };
+        let mut gaps = AnswerGaps { is_closed: true, ..AnswerGaps::default() };
         for (at, sent) in answers {
-            heard.answer(at, sent);
+            gaps.answer(at, sent);
         }
-        total.silences = heard.silences;
-        self.now += over + PAUSE;
+        total.silences = gaps.silences;
+        self.now += last_end + PAUSE;
         TrialResult {
             purpose: p.purpose,
             rate: Rate::of(total.due, p.duration),
@@ -399,13 +399,13 @@ impl Target {
 
     fn recover(&mut self) -> Recovery {
         if self.broken {
-            return Recovery::Not(Nanos(RECOVERY_MOST));
+            return Recovery::Not(Nanos(MAX_RECOVERY));
         }
-        let busy = self.free.iter().map(|f| f.0).max().unwrap_or(0).saturating_sub(self.now);
+        let busy = self.free_servers.iter().map(|f| f.0).max().unwrap_or(0).saturating_sub(self.now);
         self.now += busy;
         match busy {
             0 => Recovery::NotNeeded,
-            b if b > RECOVERY_MOST => Recovery::Not(Nanos(RECOVERY_MOST)),
+            b if b > MAX_RECOVERY => Recovery::Not(Nanos(MAX_RECOVERY)),
             b => Recovery::After(Nanos(b)),
         }
     }
@@ -423,7 +423,7 @@ struct AnswerGaps {
     is_closed: bool,
     catch_up: CatchUp,
     /// Until when requests that waited in the last silence are counted.
-    until: u64,
+    freed_until: u64,
     /// Answers of this second, and how slow earlier ones were.
     second: Slice,
     steady: SteadyResponse,
@@ -431,9 +431,9 @@ struct AnswerGaps {
 
 impl AnswerGaps {
     /// Counts the seconds of a load of `load` that are over by then.
-    fn second_is(&mut self, at: u64, load: Nanos) {
+    fn finish_seconds(&mut self, at: u64, load: Nanos) {
         while u64::from(self.second.index) < at / SECOND {
-            self.steady.take(&self.second, load);
+            self.steady.add_slice(&self.second, load);
             self.second = Slice { index: self.second.index + 1, ..Slice::default() };
         }
     }
@@ -442,14 +442,14 @@ impl AnswerGaps {
     fn answer(&mut self, at: u64, sent: u64) {
         let from = self.last.max(sent);
         self.last = at;
-        if at - from >= record::SILENCE.0 {
+        if at - from >= record::MIN_SILENCE.0 {
             let silence = Silence { from: Nanos(from), to: Nanos(at), waiting: 1, freed: Some(0) };
-            self.until = at + (at - from) / record::freed_within(self.is_closed);
+            self.freed_until = at + (at - from) / record::freed_within(self.is_closed);
             self.catch_up = self.catch_up.and(CatchUp::after(&silence));
             self.silences.push(silence);
         }
         if let Some(silence) = self.silences.last_mut()
-            && at <= self.until
+            && at <= self.freed_until
             && sent < silence.to.0
         {
             silence.freed = silence.freed.map(|freed| freed + 1);
@@ -463,16 +463,16 @@ fn decide(
     open: &mut BinaryHeap<Reverse<OpenRequest>>,
     until: u64,
     load: Nanos,
-    heard: &mut AnswerGaps,
+    gaps: &mut AnswerGaps,
 ) {
     while let Some(Reverse((end, at, taken, outcome))) = open.peek().copied() {
         if end > until {
             return;
         }
         open.pop();
-        heard.answer(end, taken);
-        heard.second_is(end, load);
-        heard.second.response.record(Nanos(end - at));
+        gaps.answer(end, taken);
+        gaps.finish_seconds(end, load);
+        gaps.second.response.record(Nanos(end - at));
         close(total, end, at, taken, Outcome::ALL[usize::from(outcome)]);
     }
 }

@@ -54,9 +54,9 @@ pub enum Flaw {
     /// Two workers, each with half of the servers and a queue of its own: a request goes to the worker that accepted its connection,
     /// which is the last to have become idle; if none is idle, to a new connection. One worker takes more of them, up to nine in ten.
     /// Connections idle for so many seconds are closed.
-    Kept(f64),
+    KeepsConnections(f64),
     /// The generator sends at most so many requests a second, and is held up for 5 to 50 ms so many times a second.
-    Lags(f64, f64),
+    GeneratorLags(f64, f64),
 }
 
 /// A target under test.
@@ -68,7 +68,7 @@ pub struct System {
     pub servers: Option<usize>,
     pub service: Service,
     /// Its flaw, if any.
-    pub special: Option<Flaw>,
+    pub flaw: Option<Flaw>,
     /// When a request times out.
     pub timeout: Nanos,
 }

@@ -13,13 +13,13 @@ pub const WIDTH: f64 = 0.02;
 /// Usual timeout of a simulated request.
 pub const TIMEOUT: Nanos = Nanos::from_secs(5);
 /// Timeout for slow targets.
-pub const PATIENT: Nanos = Nanos::from_secs(30);
+pub const PATIENT_TIMEOUT: Nanos = Nanos::from_secs(30);
 
 /// Least time for which a target is probed for recovery after a bad trial.
-const RECOVERS: Nanos = Nanos::from_millis(500);
+const RECOVERY_TIME: Nanos = Nanos::from_millis(500);
 
 /// Share of trials that must be right at the held rate.
-const MOST: f64 = 0.9;
+const HELD_SHARE: f64 = 0.9;
 
 /// The result a search should give.
 #[derive(Debug, Clone, Copy)]
@@ -50,9 +50,9 @@ pub struct Row {
     pub truth: Truth,
     pub max: f64,
     /// Trial duration, in seconds.
-    pub trial: u64,
+    pub trial_seconds: u64,
     /// The share of seeds that must be right; none if the row shows a known weakness.
-    pub asked: Option<f64>,
+    pub required_share: Option<f64>,
 }
 
 /// The result of one search.
@@ -95,38 +95,38 @@ pub fn usual(max: f64, seed: u64) -> SearchConfig {
 }
 
 pub fn config(row: &Row, seed: u64) -> SearchConfig {
-    let (trial, width) = (Nanos::from_secs(row.trial), Share(WIDTH));
+    let (trial, width) = (Nanos::from_secs(row.trial_seconds), Share(WIDTH));
     let goals = Goal::default_goals(&Objective::ZERO_DROP, trial, trial * 3, width).to_vec();
     SearchConfig { goals, timeout: row.system.timeout, ..usual(row.max, seed) }
 }
 
 /// Searches `row` once; `show` prints every trial.
-pub fn find(row: &Row, seed: u64, show: bool) -> SearchResult {
+pub fn run_search(row: &Row, seed: u64, show: bool) -> SearchResult {
     let config = config(row, seed);
     let deadline = config.objective.deadline;
     let mut target = Target::new(row.system, seed);
     let mut search = Search::new(config);
     // When each rate was first tried since the last warm-up.
-    let mut tried: Vec<(f64, f64)> = Vec::new();
+    let mut attempts: Vec<(f64, f64)> = Vec::new();
     let mut loaded = None;
     loop {
         match search.next() {
             SearchStep::Try(proposal) => {
                 if proposal.purpose == Purpose::WarmUp {
                     loaded.get_or_insert(Nanos::ZERO);
-                    tried.clear();
+                    attempts.clear();
                 } else {
-                    tried.push((proposal.rate.0, target.age()));
+                    attempts.push((proposal.rate.0, target.age()));
                 }
                 search.set_compiling_threads(target.compiling());
                 let result = target.trial(&search, &proposal, deadline);
-                let judgement = search.take(&result);
+                let judgement = search.add_result(&result);
                 if let Some(loaded) = loaded.as_mut().filter(|_| proposal.purpose != Purpose::WarmUp) {
                     *loaded += result.loaded;
                 }
                 if !judgement.good && judgement.invalid.is_empty() {
-                    search.add_load_time(RECOVERS);
-                    loaded = loaded.map(|loaded| loaded + RECOVERS);
+                    search.add_load_time(RECOVERY_TIME);
+                    loaded = loaded.map(|loaded| loaded + RECOVERY_TIME);
                 }
                 if show {
                     println!(
@@ -153,10 +153,11 @@ pub fn find(row: &Row, seed: u64, show: bool) -> SearchResult {
                     unreachable!("a search ends in limits")
                 };
                 let most = limits[0].lower;
-                let first = tried.iter().find(|(rate, _)| Some(*rate) == most).map_or(target.age(), |t| t.1);
-                let fade = (1.0 + first / 3600.0, 1.0 + target.age() / 3600.0);
+                let first_time =
+                    attempts.iter().find(|(rate, _)| Some(*rate) == most).map_or(target.age(), |t| t.1);
+                let fade = (1.0 + first_time / 3600.0, 1.0 + target.age() / 3600.0);
                 return SearchResult {
-                    right: right(row, &limits, &ended, fade),
+                    right: is_right(row, &limits, &ended, fade),
                     limits: limits.clone(),
                     most,
                     moves: search.moves(),
@@ -170,7 +171,7 @@ pub fn find(row: &Row, seed: u64, show: bool) -> SearchResult {
     }
 }
 
-fn right(row: &Row, limits: &[Limit], ended: &SearchEnd, fade: (f64, f64)) -> bool {
+fn is_right(row: &Row, limits: &[Limit], ended: &SearchEnd, fade: (f64, f64)) -> bool {
     let held = |low: f64, high: f64| {
         limits.iter().all(|l| l.held.or(l.lower).is_some_and(|rate| rate >= low && rate <= high))
     };
@@ -210,14 +211,15 @@ pub fn held(row: &Row, near: f64, times: usize) -> (f64, f64) {
     let mut full = 0;
     let trial = loop {
         let SearchStep::Try(proposal) = search.next() else { unreachable!("it has not begun") };
-        if proposal.purpose == Purpose::Measure && proposal.duration.as_secs_f64() >= row.trial as f64 {
+        if proposal.purpose == Purpose::Measure && proposal.duration.as_secs_f64() >= row.trial_seconds as f64
+        {
             full += 1;
             if full > 4 {
                 break proposal;
             }
         }
         let result = target.trial(&search, &proposal, deadline);
-        search.take(&result);
+        search.add_result(&result);
     };
     let mut shares: Vec<(f64, f64)> = Vec::new();
     for step in 0..=60 {
@@ -233,17 +235,17 @@ pub fn held(row: &Row, near: f64, times: usize) -> (f64, f64) {
         }
     }
     let shares = falling(shares);
-    let at = |asked: f64| {
-        let above = shares.iter().rposition(|(_, share)| *share >= asked);
+    let at = |required: f64| {
+        let above = shares.iter().rposition(|(_, share)| *share >= required);
         above.map_or(0.0, |place| match shares.get(place + 1) {
             Some(next) => {
                 let here = shares[place];
-                here.0 + (next.0 - here.0) * (here.1 - asked) / (here.1 - next.1).max(1e-9)
+                here.0 + (next.0 - here.0) * (here.1 - required) / (here.1 - next.1).max(1e-9)
             }
             None => shares[place].0,
         })
     };
-    (at(MOST), at(0.5))
+    (at(HELD_SHARE), at(0.5))
 }
 
 /// The nearest decreasing shares: neighbours that rise by chance are pooled.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::tests::calm;
-use Observation::{AtLeast, Was};
+use Observation::{AtLeast, Measured};
 use plan::Objective;
 use units::Nanos;
 
@@ -29,7 +29,7 @@ fn wanted(trials: &CapacityTrials) -> f64 {
 #[test]
 fn what_is_known_to_be_held_is_tried_once_it_is_known() {
     let measured =
-        [11_000.0, 14_000.0, 12_000.0, 13_500.0, 11_500.0, 12_800.0].map(|did| (14_500.0, Was(did)));
+        [11_000.0, 14_000.0, 12_000.0, 13_500.0, 11_500.0, 12_800.0].map(|did| (14_500.0, Measured(did)));
     let mut said = vec![(9_100.0, AtLeast(9_100.0))];
     said.extend(&measured[..5]);
     let trials = with(&said);

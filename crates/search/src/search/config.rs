@@ -45,7 +45,7 @@ pub struct Proposal {
     /// Its duration.
     pub duration: Nanos,
     /// Closed loop: this many requests outstanding all the time, instead of arrivals at a rate.
-    pub closed: Option<u32>,
+    pub users: Option<u32>,
 }
 
 /// The next step.

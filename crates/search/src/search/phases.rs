@@ -1,82 +1,91 @@
 //! What each phase makes of a trial, and which phase follows.
 
-use super::proposal::{ABOVE, CONTRADICTED, LOOKED_MOST};
-use super::{Baseline, CALM, CHECKS_MOST, FASTER, Phase, Proposal, Search};
+use super::proposal::{CONTRADICTION_FACTOR, LOOK_ABOVE, MAX_LOOKED_CHANGES};
+use super::{Baseline, CALM_SHARE, FASTER, MAX_CHECKS, Phase, Proposal, Search};
 use crate::background::LossOrigin;
 use crate::bounds::rounded;
 use crate::capacity::Observation;
 use crate::capacity_trials::CapacityTrials;
 use crate::classify::TrialAtLevel;
-use crate::curve::point;
+use crate::curve::curve_point;
 use crate::drift::{Reference, Shift};
-use crate::judge::{STEADILY, SustainedRate, freeze, overload_threshold, sustained_rate, would_have_held};
+use crate::judge::{
+    MAX_STEADY_DOUBT, SustainedRate, longest_freeze, overload_threshold, sustained_rate, would_have_held,
+};
 use crate::trial::FullTrial;
 use crate::warm_up::{WarmUp, WindowMedian};
 use record::{Judgement, Purpose, SearchEnd, TrialResult};
 use units::Nanos;
 
 /// Change points before a target is called non-stationary.
-const CHANGES_MOST: u32 = 8;
+const MAX_CHANGES: u32 = 8;
 /// Slowdowns among them: a target that warms up comes to an end, one that tires does not.
-const SLOWER_MOST: u32 = 2;
+const MAX_SLOWDOWNS: u32 = 2;
 /// Warm-ups repeated because the target turned out faster, or the load too high.
-const REWARMS_MOST: u32 = 8;
+const MAX_REWARMS: u32 = 8;
 /// Upper bounds withdrawn because they passed when repeated.
-const ROUNDS_MOST: u32 = 2;
+const MAX_ROUNDS: u32 = 2;
 /// A shift this large (as a logarithm) needs no second opinion.
-const PLAIN: f64 = 0.15;
+const PLAIN_SHIFT: f64 = 0.15;
 /// Most repeated looks at a target that freezes in them.
-const FROZEN_MOST: u32 = 2;
+const MAX_FROZEN: u32 = 2;
 /// So is a short trial that held despite a freeze of more than this share of it,
-const FROZEN_PART: f64 = 0.1;
+const MAX_FROZEN_SHARE: f64 = 0.1;
 /// and a warm-up window that was frozen for more than this share.
-const FROZEN_WINDOW: f64 = 0.5;
+const MAX_FROZEN_WINDOW_SHARE: f64 = 0.5;
 /// A median that has fallen by this much (as a logarithm) means the target was not warm.
-const WARMER: f64 = 0.08;
+const MIN_WARMING: f64 = 0.08;
 /// First window, in seconds, after a warm-up that ended too early.
-const WARM_AGAIN: u64 = 8;
+const REWARM_SECONDS: u64 = 8;
 /// A warm-up keeps this many times the target's in-flight requests at capacity outstanding: never idle, and queueing little.
-const BUSY: f64 = 1.25;
+const BUSY_FACTOR: f64 = 1.25;
 /// At most.
-const BUSY_MOST: f64 = 10_000.0;
+const MAX_BUSY_USERS: f64 = 10_000.0;
 /// A climb step whose mean response time is this many times the previous one's was answered out of a queue.
-const QUEUED: u64 = 4;
+const MAX_QUEUE_FACTOR: u64 = 4;
 /// Overload factor of the first look at the warm target: its goodput there is the estimate.
-const PROBE: f64 = 1.1;
+const PROBE_START: f64 = 1.1;
 /// A queue of a few requests cannot grow linearly: a change of this many is none.
-const FEW: f64 = 3.0;
+const FEW_REQUESTS: f64 = 3.0;
 /// Trials with a smaller loss say little about the capacity.
-const TELLING: f64 = 0.03;
+const MIN_TELLING_LOSS: f64 = 0.03;
 
 impl Search {
     /// Whether a trial proves nothing because the target froze in it: a short one that held, having had time to catch up afterwards, or a
     /// warm-up window that was little else. It is then repeated.
-    pub(super) fn is_frozen(&mut self, asked: Proposal, stood_still: Nanos, judgement: &Judgement) -> bool {
-        let most = match asked.purpose {
-            Purpose::Climb | Purpose::Measure if judgement.good && asked.duration < self.trial_duration() => {
-                FROZEN_PART
+    pub(super) fn is_frozen(
+        &mut self,
+        proposal: Proposal,
+        frozen_time: Nanos,
+        judgement: &Judgement,
+    ) -> bool {
+        let most = match proposal.purpose {
+            Purpose::Climb | Purpose::Measure
+                if judgement.good && proposal.duration < self.trial_duration() =>
+            {
+                MAX_FROZEN_SHARE
             }
-            Purpose::WarmUp if asked.closed.is_some() => FROZEN_WINDOW,
+            Purpose::WarmUp if proposal.users.is_some() => MAX_FROZEN_WINDOW_SHARE,
             _ => f64::INFINITY,
         };
-        let part = stood_still.as_secs_f64() / asked.duration.as_secs_f64();
-        let frozen = self.frozen < FROZEN_MOST && part > most;
-        self.frozen = if frozen { self.frozen + 1 } else { 0 };
+        let part = frozen_time.as_secs_f64() / proposal.duration.as_secs_f64();
+        let frozen = self.frozen_trials < MAX_FROZEN && part > most;
+        self.frozen_trials = if frozen { self.frozen_trials + 1 } else { 0 };
         frozen
     }
 
     pub(super) fn add_to_bounds(&mut self, rate: f64, result: &TrialResult, judgement: &Judgement) {
         let seconds = if result.hopeless { result.planned } else { result.loaded };
-        let seen = TrialAtLevel {
+        let trial = TrialAtLevel {
             seconds: seconds.as_secs_f64(),
             loss: judgement.loss,
             good: judgement.good,
             due: result.total.due,
             bad: result.total.outcomes.bad(),
         };
-        self.bounds.add(rate, seen);
+        self.bounds.add(rate, trial);
         if judgement.good {
-            self.points.extend(point(0.0, result).map(|p| (rate, p)));
+            self.curve_points.extend(curve_point(0.0, result).map(|p| (rate, p)));
         }
     }
 
@@ -84,7 +93,7 @@ impl Search {
         self.add_to_bounds(rate, result, judgement);
         let range = self.range();
         if judgement.good {
-            self.climbed = Some(rate);
+            self.climbed_rate = Some(rate);
             self.note_baseline(result, true);
             if down || rate >= range.top {
                 self.warm_up(self.estimate.unwrap_or(rate).max(rate));
@@ -93,16 +102,16 @@ impl Search {
             }
             return;
         }
-        let kept = sustained_rate(result, self.calm_mean());
-        self.estimate = kept.map(|k| k.rate);
+        let sustained = sustained_rate(result, self.calm_mean());
+        self.estimate = sustained.map(|k| k.rate);
         self.refuses = 2 * result.total.outcomes.failed > result.total.outcomes.bad();
-        match self.climbed {
+        match self.climbed_rate {
             Some(passed) => {
                 self.warm_up(self.estimate.unwrap_or(passed).max(passed));
-                self.shown = kept.map_or(0.0, SustainedRate::surely);
+                self.shown_rate = sustained.map_or(0.0, SustainedRate::surely);
             }
             None if rate <= range.floor => {
-                self.over(SearchEnd::BelowMin);
+                self.finish(SearchEnd::BelowMin);
             }
             None => self.phase = Phase::Climb { rate: (rate / 2.0).max(range.floor), down: true },
         }
@@ -110,14 +119,14 @@ impl Search {
 
     /// Begins a warm-up at half of `capacity`.
     pub(super) fn warm_up(&mut self, capacity: f64) {
-        self.calm = rounded((capacity * CALM).clamp(self.range().floor, self.range().top));
+        self.calm_rate = rounded((capacity * CALM_SHARE).clamp(self.range().floor, self.range().top));
         // The more often the target has changed, the less a short look is believed.
         let first = match self.changes {
             0 => 1,
-            changes if self.estimates() => WARM_AGAIN << (changes - 1).min(3),
+            changes if self.estimates() => REWARM_SECONDS << (changes - 1).min(3),
             changes => 1 << changes.min(6),
         };
-        (self.shown, self.fell, self.checked, self.looked_above) = (0.0, None, 0, false);
+        (self.shown_rate, self.fallen_rate, self.checks_done, self.looked_above) = (0.0, None, 0, false);
         let closed = self.busy_users(capacity);
         // Without quantiles, every trial from the first on must be of a warm target.
         let warm = WarmUp::new(Nanos::from_secs(first), closed.is_none() && self.estimates());
@@ -129,7 +138,8 @@ impl Search {
     fn busy_users(&self, capacity: f64) -> Option<u32> {
         let can_loop = self.config.pauses == Nanos::ZERO && self.estimates() && !self.refuses;
         let mean = self.calm_mean().filter(|_| can_loop)?;
-        self.estimate.map(|_| (capacity * mean.as_secs_f64() * BUSY).ceil().clamp(1.0, BUSY_MOST) as u32)
+        self.estimate
+            .map(|_| (capacity * mean.as_secs_f64() * BUSY_FACTOR).ceil().clamp(1.0, MAX_BUSY_USERS) as u32)
     }
 
     pub(super) fn take_warm_up(
@@ -143,26 +153,27 @@ impl Search {
             Some(users) => WindowMedian::of_goodput(&result.total, users, result.loaded),
             None => WindowMedian::of(&result.total.response),
         };
-        let median = median.filter(|_| judgement.good || judgement.loss < TELLING);
+        let median = median.filter(|_| judgement.good || judgement.loss < MIN_TELLING_LOSS);
         let Some(median) = median else {
             self.rewarms += 1;
             self.stumbles += 1;
-            if self.rewarms > REWARMS_MOST {
-                self.over(SearchEnd::NonStationary);
+            if self.rewarms > MAX_REWARMS {
+                self.finish(SearchEnd::NonStationary);
             } else if self.stumbles > 1 {
                 // Never warm up in overload: requests that die in the queue warm nothing.
                 self.estimate = None;
-                self.warm_up(self.calm);
+                self.warm_up(self.calm_rate);
             }
             return;
         };
         self.stumbles = 0;
         let first = warm.level().is_none();
-        warm.push(result.loaded, median, std::mem::take(&mut self.compiling));
+        warm.push(result.loaded, median, std::mem::take(&mut self.compiling_threads));
         if let Some(users) = closed {
             // What was in flight at the end may have been answered after it.
             let answered = result.total.outcomes.answered() as f64 / (1.0 + median.doubt);
-            self.shown = self.shown.max((answered - f64::from(users)) / result.loaded.as_secs_f64());
+            self.shown_rate =
+                self.shown_rate.max((answered - f64::from(users)) / result.loaded.as_secs_f64());
         }
         if closed.is_none() {
             self.note_baseline(result, first);
@@ -171,15 +182,15 @@ impl Search {
             self.phase = Phase::Warm { warm, closed };
             return;
         }
-        self.warmed_up.times *= warm.speedup();
+        self.warm_up_result.times *= warm.speedup();
         match (closed, warm.level()) {
             (Some(_), Some((_, level))) => {
                 // Throughput without idle time is nearly the capacity.
                 let goodput = 1.0 / level.value;
                 let before = self.warm_goodput.replace(goodput);
-                self.as_warm = before.is_some_and(|before| goodput.ln() - before.ln() < WARMER);
+                self.is_still_warm = before.is_some_and(|before| goodput.ln() - before.ln() < MIN_WARMING);
                 self.estimate = Some(goodput);
-                self.calm = rounded((goodput * CALM).clamp(self.range().floor, self.range().top));
+                self.calm_rate = rounded((goodput * CALM_SHARE).clamp(self.range().floor, self.range().top));
                 self.phase = Phase::Calm { frozen: 0 };
             }
             (None, Some((length, median))) => self.finish_warm_up(length, median, result),
@@ -189,14 +200,14 @@ impl Search {
 
     /// Takes a look at the warm target under a gentle load.
     pub(super) fn take_calm(&mut self, frozen: u32, result: &TrialResult) {
-        if frozen < FROZEN_MOST && freeze(&result.total, result.rate.0).is_some() {
+        if frozen < MAX_FROZEN && longest_freeze(&result.total, result.rate.0).is_some() {
             self.phase = Phase::Calm { frozen: frozen + 1 };
             return;
         }
         self.note_baseline(result, true);
         match WindowMedian::of(&result.total.response) {
             Some(median) => self.finish_warm_up(result.loaded, median, result),
-            None => self.warm_up(self.calm / CALM),
+            None => self.warm_up(self.calm_rate / CALM_SHARE),
         }
     }
 
@@ -207,17 +218,17 @@ impl Search {
         self.since_sentinel = 0;
         self.expire();
         let cold = std::mem::take(&mut self.cold);
-        if self.estimate.is_some_and(|now| now.ln() - cold.highest_shown().ln() < WARMER) {
+        if self.estimate.is_some_and(|now| now.ln() - cold.highest_shown().ln() < MIN_WARMING) {
             // It was quicker for a while, but can do no more than before: it moves, and was already as warm as it gets.
-            (self.held, self.changes) = (cold, LOOKED_MOST);
+            (self.capacity_trials, self.changes) = (cold, MAX_LOOKED_CHANGES);
         }
-        self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
+        self.curve_points.extend(curve_point(0.0, result).map(|p| (self.calm_rate, p)));
         if self.is_generator_limited() {
             self.phase = Phase::Ceiling;
             return;
         }
-        let open = self.estimate.map_or(self.calm / CALM, |estimate| estimate * PROBE);
-        self.phase = Phase::Probe { rate: rounded(open).min(self.range().top), factor: FASTER };
+        let probe_rate = self.estimate.map_or(self.calm_rate / CALM_SHARE, |estimate| estimate * PROBE_START);
+        self.phase = Phase::Probe { rate: rounded(probe_rate).min(self.range().top), factor: FASTER };
     }
 
     pub(super) fn take_probe(&mut self, rate: f64, factor: f64, result: &TrialResult, judgement: &Judgement) {
@@ -236,14 +247,14 @@ impl Search {
             }
             return;
         }
-        let kept = sustained_rate(result, self.calm_mean());
-        let now = kept.map_or(self.calm, |k| k.rate.max(self.calm));
-        self.shown = self.shown.max(kept.map_or(0.0, SustainedRate::surely));
+        let sustained = sustained_rate(result, self.calm_mean());
+        let now = sustained.map_or(self.calm_rate, |k| k.rate.max(self.calm_rate));
+        self.shown_rate = self.shown_rate.max(sustained.map_or(0.0, SustainedRate::surely));
         let before = self.estimate.replace(now).unwrap_or(f64::INFINITY);
-        self.doubt = kept.map_or(0.0, |k| k.doubt);
+        self.estimate_doubt = sustained.map_or(0.0, |k| k.doubt);
         self.phase = Phase::Narrow;
         // If warming up again changed nothing, the target is not cold but faster in an open than in a closed loop.
-        if now > before * FASTER && !self.as_warm && self.rewarms < REWARMS_MOST {
+        if now > before * FASTER && !self.is_still_warm && self.rewarms < MAX_REWARMS {
             self.rewarms += 1;
             self.warm_up(now);
         }
@@ -254,20 +265,20 @@ impl Search {
         let single_bad = earlier.len() == 1 && !earlier[0].good;
         self.add_to_bounds(rate, result, judgement);
         self.since_sentinel += 1;
-        let checked = std::mem::take(&mut self.checks);
-        self.checked += u32::from(checked);
+        let was_check = std::mem::take(&mut self.is_checking);
+        self.checks_done += u32::from(was_check);
         if self.estimates() {
             self.add_full_trial(rate, result, judgement);
         }
-        if checked {
-            self.fell = None;
+        if was_check {
+            self.fallen_rate = None;
             self.conclude_checks();
         }
-        if judgement.good && single_bad && self.rounds < ROUNDS_MOST {
+        if judgement.good && single_bad && self.rounds < MAX_ROUNDS {
             self.rounds += 1;
             self.bounds.expire_bad(rate);
         }
-        if !judgement.good && judgement.loss > TELLING {
+        if !judgement.good && judgement.loss > MIN_TELLING_LOSS {
             self.estimate = sustained_rate(result, self.calm_mean()).map(|k| k.rate).or(self.estimate);
         }
     }
@@ -279,39 +290,44 @@ impl Search {
         }
         // An overload too small to be looked for is not seen: a trial that far above the capacity is held. And background loss is no
         // overload.
-        let (unseen, passed) = (1.0 + overload_threshold(self.config.width), 1.0 - self.loss.share());
-        let kept = sustained_rate(result, self.calm_mean());
-        let steadily = kept.is_some_and(|kept| kept.doubt < STEADILY * self.config.width.0);
-        let few = |kept: SustainedRate| kept.doubt * kept.rate * result.loaded.as_secs_f64() < FEW;
-        let straight = steadily || judgement.growth_per_second.is_none() || kept.is_some_and(few);
-        let kept = kept.map(|kept| kept.rate / passed);
+        let (overload_factor, kept_share) =
+            (1.0 + overload_threshold(self.config.width), 1.0 - self.loss.share());
+        let sustained = sustained_rate(result, self.calm_mean());
+        let steadily = sustained.is_some_and(|kept| kept.doubt < MAX_STEADY_DOUBT * self.config.width.0);
+        let few = |kept: SustainedRate| kept.doubt * kept.rate * result.loaded.as_secs_f64() < FEW_REQUESTS;
+        let straight = steadily || judgement.growth_per_second.is_none() || sustained.is_some_and(few);
+        let kept_rate = sustained.map(|kept| kept.rate / kept_share);
         let measured = judgement.growth_per_second.is_some()
-            || judgement.loss > TELLING
+            || judgement.loss > MIN_TELLING_LOSS
             || result.total.outcomes.unfinished > 0;
-        let said = match kept.filter(|_| measured) {
+        let observation = match kept_rate.filter(|_| measured) {
             _ if judgement.good => Observation::AtLeast(rate),
             // A few seconds of a target that moves say little of a whole trial.
             Some(_) if result.hopeless && !steadily => Observation::Below(rate),
             Some(kept) => {
                 let held = would_have_held(result, self.calm_mean(), kept);
-                Observation::Was((kept * unseen).min(held).min(rate))
+                Observation::Measured((kept * overload_factor).min(held).min(rate))
             }
             None => Observation::Below(rate),
         };
-        self.held
-            .push(FullTrial::new(rate, said, straight, result), self.shown.max(self.bounds.highest_held()));
-        let looked_enough = self.held.moves() && self.changes >= LOOKED_MOST;
+        self.capacity_trials.push(
+            FullTrial::new(rate, observation, straight, result),
+            self.shown_rate.max(self.bounds.highest_held()),
+        );
+        let looked_enough = self.capacity_trials.moves() && self.changes >= MAX_LOOKED_CHANGES;
         // Without time for another trial, what is known would be forgotten for nothing.
-        let rises =
-            self.held.speedup(self.config.width.0).filter(|_| !looked_enough && !self.is_out_of_time());
-        if let Some(faster) = rises {
-            if self.held.moves() {
+        let speedup = self
+            .capacity_trials
+            .speedup(self.config.width.0)
+            .filter(|_| !looked_enough && !self.is_out_of_time());
+        if let Some(faster) = speedup {
+            if self.capacity_trials.moves() {
                 // It may rise by chance: if it then does no more, these trials count again.
-                self.cold = std::mem::take(&mut self.held);
+                self.cold = std::mem::take(&mut self.capacity_trials);
             }
             self.changes += 1;
-            if self.changes > CHANGES_MOST {
-                self.over(SearchEnd::NonStationary);
+            if self.changes > MAX_CHANGES {
+                self.finish(SearchEnd::NonStationary);
                 return;
             }
             self.estimate = Some(faster);
@@ -319,10 +335,10 @@ impl Search {
             self.warm_up(faster);
             return;
         }
-        if self.held.drop_outdated(self.config.width.0) {
+        if self.capacity_trials.drop_outdated(self.config.width.0) {
             self.changes += 1;
-            if self.changes > CHANGES_MOST {
-                self.over(SearchEnd::NonStationary);
+            if self.changes > MAX_CHANGES {
+                self.finish(SearchEnd::NonStationary);
             }
         }
     }
@@ -331,8 +347,8 @@ impl Search {
     pub(super) fn take_background_look(&mut self, rate: f64, result: &TrialResult) {
         self.loss.add_look(rate, result);
         self.phase = Phase::Narrow;
-        if self.loss == LossOrigin::OfLoad {
-            self.held.revoke_excused(self.config.objective.loss);
+        if self.loss == LossOrigin::Overload {
+            self.capacity_trials.revoke_excused(self.config.objective.loss);
             self.bounds.revoke_excused(self.config.objective.loss);
         }
     }
@@ -346,21 +362,22 @@ impl Search {
             _ => None,
         };
         let Some(shift) = shift else {
-            self.points.extend(point(0.0, result).map(|p| (self.calm, p)));
+            self.curve_points.extend(curve_point(0.0, result).map(|p| (self.calm_rate, p)));
             return;
         };
         if self.estimates() {
             // A slowdown is part of how a target moves; one that was not warm has to be restarted.
-            let plainly = |ratio: f64| ratio.ln() < -self.held.noise().max(WARMER);
-            let all = self
+            let plainly = |ratio: f64| ratio.ln() < -self.capacity_trials.noise().max(MIN_WARMING);
+            let all_faster = self
                 .reference
                 .is_some_and(|reference| reference.is_all_faster(shift, &result.total.response));
-            if !matches!(shift, Shift::Faster(ratio) if plainly(ratio)) || !all {
+            if !matches!(shift, Shift::Faster(ratio) if plainly(ratio)) || !all_faster {
                 return;
             }
             // A target whose overloads agree may only have fallen into step with the arrivals: does it take more than before?
-            let rate = rounded(self.held.highest_shown() * shift.ratio().powf(-0.5).min(ABOVE));
-            if self.held.is_surely_steady(self.config.width.0) && rate <= self.range().top {
+            let rate =
+                rounded(self.capacity_trials.highest_shown() * shift.ratio().powf(-0.5).min(LOOK_ABOVE));
+            if self.capacity_trials.is_surely_steady(self.config.width.0) && rate <= self.range().top {
                 self.phase = Phase::Suspect { rate, shift };
             } else {
                 self.change_point(shift);
@@ -374,7 +391,7 @@ impl Search {
         };
         match bound {
             Some(rate) => self.phase = Phase::Suspect { rate, shift },
-            None if shift.ratio().ln().abs() > PLAIN => self.change_point(shift),
+            None if shift.ratio().ln().abs() > PLAIN_SHIFT => self.change_point(shift),
             None => {}
         }
     }
@@ -394,30 +411,30 @@ impl Search {
         }
         self.take_measurement(rate, result, judgement);
         if let Some(reference) = &mut self.reference {
-            reference.was_noise(shift);
+            reference.add_noise(shift);
         }
     }
 
     /// The target has changed: every bound expires and the search opens again, upwards.
     fn change_point(&mut self, shift: Shift) {
         self.changes += 1;
-        self.slower += u32::from(matches!(shift, Shift::Slower(_)));
-        if self.changes > CHANGES_MOST || self.slower > SLOWER_MOST {
-            self.over(SearchEnd::NonStationary);
+        self.slowdowns += u32::from(matches!(shift, Shift::Slower(_)));
+        if self.changes > MAX_CHANGES || self.slowdowns > MAX_SLOWDOWNS {
+            self.finish(SearchEnd::NonStationary);
             return;
         }
         let factor = (1.0 / shift.ratio()).clamp(0.25, 4.0);
-        self.cold = std::mem::take(&mut self.held);
+        self.cold = std::mem::take(&mut self.capacity_trials);
         self.estimate = self.estimate.map(|e| e * factor);
         self.expire();
-        self.warm_up(self.calm / CALM * factor);
+        self.warm_up(self.calm_rate / CALM_SHARE * factor);
     }
 
     /// All trials expire: the target has changed.
     fn expire(&mut self) {
-        self.expired.give_way(std::mem::take(&mut self.bounds));
-        self.held = CapacityTrials::default();
-        self.points.clear();
+        self.expired_bounds.give_way(std::mem::take(&mut self.bounds));
+        self.capacity_trials = CapacityTrials::default();
+        self.curve_points.clear();
     }
 
     /// Takes a look above the limit. If the target kept up that long, a whole trial decides.
@@ -425,15 +442,15 @@ impl Search {
         self.add_to_bounds(rate, result, judgement);
         self.phase = Phase::Narrow;
         if judgement.good {
-            self.shown = self.shown.max(rate);
+            self.shown_rate = self.shown_rate.max(rate);
             self.conclude_checks();
         }
     }
 
     /// The target moves if no whole trial has shown what a few seconds did, however often that was tried.
     fn conclude_checks(&mut self) {
-        if self.checked == CHECKS_MOST && self.did_more() {
-            self.held.mark_moving();
+        if self.checks_done == MAX_CHECKS && self.has_done_more() {
+            self.capacity_trials.mark_moving();
         }
     }
 
@@ -445,18 +462,19 @@ impl Search {
         result: &TrialResult,
         judgement: &Judgement,
     ) {
-        self.curve.extend(shares.first().and_then(|share| point(*share, result)));
+        self.curve.extend(shares.first().and_then(|share| curve_point(*share, result)));
         self.phase = Phase::Curve(shares[1..].to_vec());
         let width = self.config.width.0;
-        let clearly = if self.held.is_steady(width) { 1.0 + 2.0 * width } else { CONTRADICTED };
-        let fell = !judgement.good && self.estimates() && rate * clearly < self.held.highest_held();
-        if !fell || self.held.moves() || self.is_out_of_time() {
+        let factor =
+            if self.capacity_trials.is_steady(width) { 1.0 + 2.0 * width } else { CONTRADICTION_FACTOR };
+        let fell = !judgement.good && self.estimates() && rate * factor < self.capacity_trials.highest_held();
+        if !fell || self.capacity_trials.moves() || self.is_out_of_time() {
             return;
         }
-        if self.checked == CHECKS_MOST {
-            self.held.mark_moving();
+        if self.checks_done == MAX_CHECKS {
+            self.capacity_trials.mark_moving();
         } else {
-            self.fell = Some(rate);
+            self.fallen_rate = Some(rate);
         }
         self.curve.clear();
         self.phase = Phase::Narrow;
@@ -464,14 +482,14 @@ impl Search {
 
     /// Records a calm target's response time. The mean is that of the fastest warm-up window, `anew` for the first: stalls do not count.
     /// If it froze in each of them, half of its answers decide. The queue at the end of the climb does not count either.
-    fn note_baseline(&mut self, result: &TrialResult, anew: bool) {
+    fn note_baseline(&mut self, result: &TrialResult, reset: bool) {
         let times = &result.total.response;
         let Some((q, mean)) = times.quantiles().zip(times.mean()) else { return };
         let before = self.baseline;
-        let mean = freeze(&result.total, result.rate.0).map_or(mean, |_| mean.min(q.p50));
+        let mean = longest_freeze(&result.total, result.rate.0).map_or(mean, |_| mean.min(q.p50));
         let mean = match before {
-            Some(calm) if !anew => mean.min(calm.mean),
-            Some(calm) if matches!(self.phase, Phase::Climb { .. }) => mean.min(calm.mean * QUEUED),
+            Some(calm) if !reset => mean.min(calm.mean),
+            Some(calm) if matches!(self.phase, Phase::Climb { .. }) => mean.min(calm.mean * MAX_QUEUE_FACTOR),
             _ => mean,
         };
         let quicker = before.filter(|calm| {

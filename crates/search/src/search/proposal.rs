@@ -1,6 +1,6 @@
 //! Which load comes next, and for how long.
 
-use super::{CALM, CHECKS_MOST, Phase, Proposal, Search};
+use super::{CALM_SHARE, MAX_CHECKS, Phase, Proposal, Search};
 use crate::bounds::rounded;
 use crate::narrow::{NextTrial, RateRange, next_trial};
 use record::Purpose;
@@ -12,44 +12,44 @@ const SENTINEL_EVERY: u32 = 8;
 /// One more look before publishing, if the last is at least this many trials ago.
 const SENTINEL_LAST: u32 = 3;
 /// A target that has changed this often moves, and is no longer checked for change.
-pub(super) const LOOKED_MOST: u32 = 3;
+pub(super) const MAX_LOOKED_CHANGES: u32 = 3;
 /// The smallest rate tried, as a share of the first, but not below 1/s unless the first is.
-const FLOOR: f64 = 1.0 / 1024.0;
+const FLOOR_FACTOR: f64 = 1.0 / 1024.0;
 /// An estimate with a standard error above this many widths comes from a random target:
-const NOISY: f64 = 0.4;
+const NOISY_WIDTHS: f64 = 0.4;
 /// single trials near its capacity then go either way, and the bounds are closed to this share of the width.
-const NARROWER: f64 = 0.5;
+const NOISY_PART: f64 = 0.5;
 /// A short trial lasts at least this many baseline medians, or a slow target only fills up in it.
-const FILLS_UP: u64 = 10;
+const FILL_FACTOR: u64 = 10;
 /// Full trials that a target that moves is worth: three minutes with those of 10 s, including those forgotten since.
-const PATIENCE: u64 = 18;
+const PATIENCE_TRIALS: u64 = 18;
 /// One in this many of it at most is reserved for what follows the search.
-const RESERVED_MOST: u64 = 10;
+const RESERVED_DIVISOR: u64 = 10;
 /// A target that did this many times more before than any trial shows may do so again: a whole trial decides.
-pub(super) const CONTRADICTED: f64 = 1.08;
+pub(super) const CONTRADICTION_FACTOR: f64 = 1.08;
 /// It should not reach this many times the most that any did.
-pub(super) const ABOVE: f64 = 1.1;
+pub(super) const LOOK_ABOVE: f64 = 1.1;
 /// A step of the curve from this share on tests whether the limit is right, and gets more time.
-const CLOSE: f64 = 0.9;
+const CLOSE_SHARE: f64 = 0.9;
 /// Approximate duration of the curve, in seconds.
-const CURVE: f64 = 10.0;
+const CURVE_SECONDS: f64 = 10.0;
 /// A width that needs this many times the patience is far away.
-const FAR: f64 = 4.0;
+const FAR_FACTOR: f64 = 4.0;
 /// A limit known no better than this after half of the time gets all of it.
-const COARSE: f64 = 0.2;
+const COARSE_WIDTH: f64 = 0.2;
 
 impl Search {
     /// Most seconds under load of a search, without its warm-ups and its curve.
     fn patience(&self) -> f64 {
-        let usual = self.trial_duration() * PATIENCE;
-        let left = usual - self.config.reserved.min(usual / RESERVED_MOST);
+        let usual = self.trial_duration() * PATIENCE_TRIALS;
+        let left = usual - self.config.reserved.min(usual / RESERVED_DIVISOR);
         let whole = self.config.budget.unwrap_or(left).as_secs_f64();
-        (whole - CURVE).max(whole / 2.0)
+        (whole - CURVE_SECONDS).max(whole / 2.0)
     }
 
     /// The share of the curve that there is time for, after the trials.
     pub(super) fn curve_in_time(&self) -> f64 {
-        ((self.patience() - self.measured.as_secs_f64()) / CURVE + 1.0).clamp(0.0, 1.0)
+        ((self.patience() - self.measured.as_secs_f64()) / CURVE_SECONDS + 1.0).clamp(0.0, 1.0)
     }
 
     /// Whether one more full trial would exceed the patience.
@@ -70,26 +70,30 @@ impl Search {
             return true;
         }
         // A given budget is to be used up; and while it is open whether the target moves, so is which width can be reached.
-        self.config.budget.is_none() && !self.coarse && !self.held.may_sink() && self.is_half_over()
+        self.config.budget.is_none()
+            && !self.coarse
+            && !self.capacity_trials.may_sink()
+            && self.is_half_over()
     }
 
     /// Whether half of the time is over and all of it would not suffice.
     fn is_half_over(&self) -> bool {
         let (patience, trial) = (self.patience(), self.trial_duration().as_secs_f64());
         // A repeated warm-up is part of how it moves.
-        let loaded = if self.held.moves() { self.measured } else { self.spent - self.warm }.as_secs_f64();
-        let reached = self.held.width(&self.config.goals).unwrap_or(f64::INFINITY);
+        let loaded =
+            if self.capacity_trials.moves() { self.measured } else { self.spent - self.warm }.as_secs_f64();
+        let reached = self.capacity_trials.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
         // If the width is far away, that half includes the curve.
-        let half = patience / 2.0 - if needed > FAR * patience { CURVE / 2.0 } else { 0.0 };
+        let half = patience / 2.0 - if needed > FAR_FACTOR * patience { CURVE_SECONDS / 2.0 } else { 0.0 };
         loaded + trial > half && needed > patience
     }
 
     /// Whether the limit is then known so badly that it gets all of the time. Decided once: a search that ends when its interval looks
     /// narrow sometimes ends on luck.
     fn is_coarse(&self) -> bool {
-        let known_badly = |reached| reached > COARSE;
-        self.held.width(&self.config.goals).is_some_and(known_badly) && self.is_half_over()
+        let known_badly = |reached| reached > COARSE_WIDTH;
+        self.capacity_trials.width(&self.config.goals).is_some_and(known_badly) && self.is_half_over()
     }
 
     pub(super) fn propose(&mut self) -> Option<Proposal> {
@@ -107,19 +111,19 @@ impl Search {
                     (Purpose::Climb, *rate, self.short_duration(*rate, secs(1), 10.0))
                 }
                 Phase::Warm { warm, closed } => {
-                    let rate = if closed.is_some() { self.calm / CALM } else { self.calm };
+                    let rate = if closed.is_some() { self.calm_rate / CALM_SHARE } else { self.calm_rate };
                     let duration = self.short_duration(rate, warm.window(), 10.0).max(warm.window());
                     return Some(Proposal {
                         purpose: Purpose::WarmUp,
                         rate: Rate(rate),
                         duration,
-                        closed: *closed,
+                        users: *closed,
                     });
                 }
                 Phase::Calm { frozen } => {
                     // The shorter, the less likely it contains a freeze.
                     let requests = if *frozen == 0 { 2000.0 } else { 500.0 };
-                    (Purpose::WarmUp, self.calm, self.short_duration(self.calm, secs(2), requests))
+                    (Purpose::WarmUp, self.calm_rate, self.short_duration(self.calm_rate, secs(2), requests))
                 }
                 Phase::Probe { rate, .. } => {
                     (Purpose::Measure, *rate, self.short_duration(*rate, secs(2), 100.0))
@@ -128,13 +132,13 @@ impl Search {
                 Phase::Suspect { rate, .. } => (Purpose::Confirm, *rate, self.trial_duration()),
                 Phase::Narrow => match self.contradiction() {
                     Some(rate) => {
-                        self.checks = true;
+                        self.is_checking = true;
                         (Purpose::Measure, rounded(rate).min(self.range().top), self.trial_duration())
                     }
                     None => match self.narrow() {
                         Some(p) => p,
                         None => {
-                            self.once_known();
+                            self.after_narrowing();
                             continue;
                         }
                     },
@@ -160,27 +164,27 @@ impl Search {
                 },
                 Phase::Curve(shares) => {
                     let rate = rounded(self.capacity()? * shares.first()?);
-                    let least = if *shares.first()? < CLOSE { secs(1) } else { secs(2) };
+                    let least = if *shares.first()? < CLOSE_SHARE { secs(1) } else { secs(2) };
                     (Purpose::Curve, rate, self.short_duration(rate, least, 100.0))
                 }
-                Phase::Over(_) => return None,
+                Phase::Done(_) => return None,
             };
-            return Some(Proposal { purpose, rate: Rate(rate), duration, closed: None });
+            return Some(Proposal { purpose, rate: Rate(rate), duration, users: None });
         }
     }
 
     /// A whole trial to settle a contradiction: whether the target can do what a few seconds showed, or cannot do what they did not.
     fn contradiction(&self) -> Option<f64> {
-        let checks = self.checked < CHECKS_MOST && self.estimates() && self.held.is_known();
-        let more = Some(self.shown).filter(|_| self.did_more());
-        more.or(self.fell).filter(|_| checks && !self.is_out_of_time())
+        let checks = self.checks_done < MAX_CHECKS && self.estimates() && self.capacity_trials.is_known();
+        let more = Some(self.shown_rate).filter(|_| self.has_done_more());
+        more.or(self.fallen_rate).filter(|_| checks && !self.is_out_of_time())
     }
 
     /// The limit is known. Two trials stopped after a few seconds may both have met a moving target at a slow time: looks once clearly
     /// above the limit, then comes the curve.
-    fn once_known(&mut self) {
-        let rate = rounded(self.held.highest_shown() * ABOVE);
-        let looks = self.estimates() && self.held.is_straight() && !self.looked_above;
+    fn after_narrowing(&mut self) {
+        let rate = rounded(self.capacity_trials.highest_shown() * LOOK_ABOVE);
+        let looks = self.estimates() && self.capacity_trials.is_straight() && !self.looked_above;
         if looks && rate <= self.range().top && !self.is_generator_limited() && !self.is_out_of_time() {
             self.looked_above = true;
             self.phase = Phase::Above { rate };
@@ -190,13 +194,13 @@ impl Search {
     }
 
     /// Whether it clearly did more before than any trial has shown.
-    pub(super) fn did_more(&self) -> bool {
-        self.shown > self.held.highest_shown() * CONTRADICTED
+    pub(super) fn has_done_more(&self) -> bool {
+        self.shown_rate > self.capacity_trials.highest_shown() * CONTRADICTION_FACTOR
     }
 
     /// At least `least`; longer if that is few requests or short against the response time.
     fn short_duration(&self, rate: f64, least: Nanos, requests: f64) -> Nanos {
-        let fills_up = self.baseline.map_or(Nanos::ZERO, |calm| calm.p50 * FILLS_UP);
+        let fills_up = self.baseline.map_or(Nanos::ZERO, |calm| calm.p50 * FILL_FACTOR);
         least.max(Nanos::from_secs_f64(requests / rate)).max(fills_up).min(self.trial_duration().max(least))
     }
 
@@ -207,7 +211,7 @@ impl Search {
 
     pub(super) fn range(&self) -> RateRange {
         let from = self.config.from.0.min(self.config.max.0);
-        let floor = if from > 1.0 { (from * FLOOR).max(1.0) } else { from * FLOOR };
+        let floor = if from > 1.0 { (from * FLOOR_FACTOR).max(1.0) } else { from * FLOOR_FACTOR };
         RateRange { floor, top: self.config.max.0 }
     }
 
@@ -216,18 +220,21 @@ impl Search {
         let look = || {
             let seconds = self.reference.map_or(Nanos::ZERO, |r| Nanos::from_secs_f64(r.seconds().ceil()));
             let least = seconds.clamp(Nanos::from_secs(2), self.trial_duration().max(Nanos::from_secs(2)));
-            (Purpose::Sentinel, self.calm, self.short_duration(self.calm, least, 100.0))
+            (Purpose::Sentinel, self.calm_rate, self.short_duration(self.calm_rate, least, 100.0))
         };
-        if self.estimates() && self.held.is_known() {
-            let want = self.held.next_trial(&self.config.goals, self.config.width.0, self.range());
-            let wanted = want.rate().filter(|_| !self.is_late());
-            let looks = match wanted {
+        if self.estimates() && self.capacity_trials.is_known() {
+            let next = self.capacity_trials.next_trial(&self.config.goals, self.config.width.0, self.range());
+            let wanted = next.rate().filter(|_| !self.is_late());
+            let sentinel_after = match wanted {
                 Some(_) => SENTINEL_EVERY,
                 // There is no time for another warm-up.
                 None if self.is_out_of_time() => u32::MAX,
                 None => SENTINEL_LAST,
             };
-            if self.since_sentinel >= looks && self.reference.is_some() && self.changes < LOOKED_MOST {
+            if self.since_sentinel >= sentinel_after
+                && self.reference.is_some()
+                && self.changes < MAX_LOOKED_CHANGES
+            {
                 return Some(look());
             }
             return wanted.map(|rate| (Purpose::Measure, rate, self.trial_duration()));
@@ -240,17 +247,17 @@ impl Search {
             return Some(look());
         }
         let coin = coin(self.config.seed, self.trials);
-        let part = if self.doubt > self.config.width.0 * NOISY { NARROWER } else { 1.0 };
-        let wants = self
+        let part = if self.estimate_doubt > self.config.width.0 * NOISY_WIDTHS { NOISY_PART } else { 1.0 };
+        let candidates = self
             .config
             .goals
             .iter()
             .map(|g| next_trial(&self.bounds, g, g.width.0 * part, self.estimate, self.range(), coin));
-        let lowest = wants
+        let lowest = candidates
             .filter_map(|w| Some((w.rate()?, w)))
             .min_by(|(a, _), (b, _)| a.total_cmp(b))
             .map(|(_, w)| w);
-        let below = self.held.next_lower_rate(self.config.width.0).filter(|_| self.estimates());
+        let below = self.capacity_trials.next_lower_rate(self.config.width.0).filter(|_| self.estimates());
         let lowest = match (lowest.and_then(NextTrial::rate), below) {
             (Some(wanted), Some(below)) if below < wanted => {
                 Some(NextTrial::Final(below.max(self.range().floor)))

@@ -8,29 +8,30 @@ use record::{BackgroundLoss, Caveat, CaveatDetails, CaveatKind, CurvePoint, Limi
 use units::Rate;
 
 /// A trial within this share of a curve's rate serves as its point.
-const NEAR: f64 = 0.02;
+const MAX_RATE_DIFFERENCE: f64 = 0.02;
 
 impl Search {
     /// The current bounds, one for each goal.
     pub fn limits(&self) -> Vec<Limit> {
         let limit = |goal: &Goal| {
-            let estimated = self.held.limit(goal, self.range().top).filter(|_| self.estimates());
+            let estimated = self.capacity_trials.limit(goal, self.range().top).filter(|_| self.estimates());
             if let Some(limit) = estimated.filter(|limit| !self.has_shown_more(goal, limit)) {
                 return limit;
             }
             let now = self.bounds.limit(goal);
             // A rate kept for a few seconds counts only up to one kept for a whole trial.
-            let kept =
+            let kept_rate =
                 self.shown_to_keep().filter(|kept| self.proven(goal).is_none_or(|proven| proven < *kept));
-            let whole =
-                kept.map(|kept| self.bounds.only(kept).limit(goal)).filter(|whole| whole.lower.is_some());
-            let now = match whole {
+            let kept_limit = kept_rate
+                .map(|kept| self.bounds.only(kept).limit(goal))
+                .filter(|whole| whole.lower.is_some());
+            let now = match kept_limit {
                 Some(whole) => {
                     Limit { upper: now.upper, bad_trials: now.bad_trials, regular: false, ..whole }
                 }
                 None => now,
             };
-            let before = self.expired.below(now.upper.unwrap_or(f64::INFINITY)).limit(goal);
+            let before = self.expired_bounds.below(now.upper.unwrap_or(f64::INFINITY)).limit(goal);
             match before.lower.filter(|_| now.lower.is_none()) {
                 Some(_) => Limit {
                     upper: now.upper,
@@ -60,7 +61,8 @@ impl Search {
 
     /// A caveat that no limit lasts, if the target surely slowed down.
     pub fn slowing(&self) -> Option<Caveat> {
-        let (first, last, due) = self.held.slowdown(self.config.width.0).filter(|_| self.estimates())?;
+        let (first, last, due) =
+            self.capacity_trials.slowdown(self.config.width.0).filter(|_| self.estimates())?;
         Some(Caveat::with_details(
             CaveatKind::SlowsDown,
             CaveatDetails::Slowed { first: Rate(first), last: Rate(last), due },
@@ -88,7 +90,7 @@ impl Search {
             SearchEnd::MaxReached
         } else if limits.iter().all(|l| l.regular) {
             SearchEnd::Converged
-        } else if self.estimates() && self.held.is_known() {
+        } else if self.estimates() && self.capacity_trials.is_known() {
             if self.config.budget.is_some() { SearchEnd::BudgetSpent } else { SearchEnd::Noisy }
         } else if self.is_out_of_time() {
             SearchEnd::BudgetSpent
@@ -98,8 +100,10 @@ impl Search {
         let mut shares = Vec::new();
         if let Some(capacity) = self.capacity().filter(|_| self.config.curve) {
             for share in SHARES {
-                let near = |(rate, _): &&(f64, CurvePoint)| (rate / (capacity * share) - 1.0).abs() <= NEAR;
-                match self.points.iter().rfind(near) {
+                let near = |(rate, _): &&(f64, CurvePoint)| {
+                    (rate / (capacity * share) - 1.0).abs() <= MAX_RATE_DIFFERENCE
+                };
+                match self.curve_points.iter().rfind(near) {
                     Some((_, p)) => self.curve.push(CurvePoint { share, ..*p }),
                     None => shares.push(share),
                 }
@@ -110,8 +114,8 @@ impl Search {
         self.phase = Phase::Curve(shares);
     }
 
-    pub(super) fn over(&mut self, ended: SearchEnd) -> Verdict {
-        if let Phase::Over(verdict) = &self.phase {
+    pub(super) fn finish(&mut self, ended: SearchEnd) -> Verdict {
+        if let Phase::Done(verdict) = &self.phase {
             return (**verdict).clone();
         }
         self.curve.sort_by(|a, b| a.share.total_cmp(&b.share));
@@ -123,13 +127,13 @@ impl Search {
             trials: self.trials,
             loaded: self.spent,
             background: self.background(),
-            overloaded: self.held.overloaded(),
-            warmed_up: Some(self.warmed_up).filter(|warm| warm.answered > 0),
-            generator: self.ours.making.filter(|_| ended == SearchEnd::GeneratorLimit),
+            overloaded: self.capacity_trials.overloaded(),
+            warmed_up: Some(self.warm_up_result).filter(|warm| warm.answered > 0),
+            generator: self.void_trials.capacity.filter(|_| ended == SearchEnd::GeneratorLimit),
             ended,
         };
         self.pending = None;
-        self.phase = Phase::Over(Box::new(verdict.clone()));
+        self.phase = Phase::Done(Box::new(verdict.clone()));
         verdict
     }
 }

@@ -35,7 +35,7 @@ fn search(range: ThresholdRange, mut truth: impl FnMut(f64) -> LevelResult) -> (
                     ThresholdStep::Try(level),
                     "it does not change its mind by being asked"
                 );
-                threshold.take(truth(level));
+                threshold.add_result(truth(level));
             }
             ThresholdStep::Done(ended) => return (trials, ended, threshold.limit("strict")),
         }
@@ -105,11 +105,11 @@ fn what_is_not_ours_to_say_is_asked_again_three_times() {
 fn interrupted_it_tells_what_it_knows() {
     let mut threshold = ThresholdSearch::new(connections(8.0, 1e6));
     for _ in 0..3 {
-        threshold.take(good(true));
+        threshold.add_result(good(true));
     }
     threshold.interrupt(SearchEnd::Interrupted);
     assert_eq!(threshold.next(), ThresholdStep::Done(SearchEnd::Interrupted));
-    threshold.take(LevelResult::Bad);
+    threshold.add_result(LevelResult::Bad);
     let limit = threshold.limit("strict");
     assert_eq!((limit.lower, limit.upper, limit.regular), (Some(32.0), None, false));
 }

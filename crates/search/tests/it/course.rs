@@ -8,7 +8,7 @@ use plan::{Goal, Objective};
 use record::{Caveat, CaveatKind, CurvePoint, Limit, Purpose, SearchEnd, TrialResult, Verdict, WarmUpResult};
 use stats::Histogram;
 use std::cell::Cell;
-use torment_search::{Search, SearchConfig, SearchStep, TRIALS_MOST};
+use torment_search::{MAX_TRIALS, Search, SearchConfig, SearchStep};
 use units::{Nanos, Rate, Share};
 
 /// The result of a search, and its trials.
@@ -35,9 +35,9 @@ fn search(config: SearchConfig, system: System, spoil: impl Fn(&mut TrialResult)
                 let mut result = target.trial(&search, &proposal, deadline);
                 assert_eq!(result.total.outcomes.total(), result.total.due, "no arrival is lost");
                 spoil(&mut result);
-                search.take(&result);
+                search.add_result(&result);
                 trials.push(result);
-                assert!(trials.len() <= TRIALS_MOST as usize);
+                assert!(trials.len() <= MAX_TRIALS as usize);
             }
             SearchStep::Done(verdict) => {
                 assert_eq!(search.next(), SearchStep::Done(verdict.clone()), "over is over");
@@ -77,7 +77,7 @@ fn server(seconds: f64) -> System {
         arrivals: Arrivals::Even,
         servers: Some(1),
         service: Service::Fixed(seconds),
-        special: None,
+        flaw: None,
         timeout: TIMEOUT,
     }
 }
@@ -139,20 +139,20 @@ fn a_first_rate_above_the_limit_is_no_obstacle() {
 #[test]
 fn says_when_even_the_least_rate_fails() {
     // Half of all requests fail: no rate is zero-drop.
-    let c = search(usual(1e6, 1), System { special: Some(Flaw::Fails(0.5)), ..server(0.0005) }, honest);
+    let c = search(usual(1e6, 1), System { flaw: Some(Flaw::Fails(0.5)), ..server(0.0005) }, honest);
     assert_eq!(c.ended, SearchEnd::BelowMin);
     assert!(c.limits.iter().all(|l| l.lower.is_none() && !l.regular), "{:?}", c.limits);
 }
 
 #[test]
 fn says_when_only_errors_come_back() {
-    let c = search(usual(1e6, 1), System { special: Some(Flaw::Fails(1.0)), ..server(0.0005) }, honest);
+    let c = search(usual(1e6, 1), System { flaw: Some(Flaw::Fails(1.0)), ..server(0.0005) }, honest);
     assert_eq!((c.ended, c.trials.len()), (SearchEnd::TargetFails, 1));
 }
 
 #[test]
 fn stray_errors_below_the_goal_do_not_hide_the_limit() {
-    let fails = System { special: Some(Flaw::Fails(0.001)), ..server(0.0005) };
+    let fails = System { flaw: Some(Flaw::Fails(0.001)), ..server(0.0005) };
     let c = search(with_objective("loss<1%".parse().expect("a goal")), fails, honest);
     // One per cent may be lost, so one per cent more than the capacity still meets the goal.
     for limit in &c.limits {
@@ -168,7 +168,7 @@ fn a_deadline_lowers_the_limit() {
         arrivals: Arrivals::Poisson,
         servers: Some(16),
         service: Service::Exponential(0.008),
-        special: None,
+        flaw: None,
         timeout: TIMEOUT,
     };
     let c = search(with_objective("p99<60ms".parse().expect("a goal")), m_m_16, honest);
@@ -239,7 +239,7 @@ fn a_generator_at_its_end_is_named_when_the_time_runs_out_too() {
 /// Of 500 a second 552 were reported as held: for 2 s, one of which the target was frozen for, with time to catch up afterwards.
 #[test]
 fn a_short_trial_with_a_freeze_proves_nothing() {
-    let pool = System { servers: Some(10), special: Some(Flaw::Stalls(10.0, 1.0)), ..server(0.02) };
+    let pool = System { servers: Some(10), flaw: Some(Flaw::Stalls(10.0, 1.0)), ..server(0.02) };
     for budget in [60, 75, 90, 120] {
         for seed in 0..20 {
             let config = SearchConfig { budget: Some(Nanos::from_secs(budget)), ..usual(1e6, seed) };
@@ -253,7 +253,7 @@ fn a_short_trial_with_a_freeze_proves_nothing() {
 /// A target that freezes now and then was never level: its warm-up went on in windows of up to half a minute.
 #[test]
 fn a_warm_up_leaves_freezes_out() {
-    let pool = System { servers: Some(10), special: Some(Flaw::Stalls(10.0, 1.0)), ..server(0.02) };
+    let pool = System { servers: Some(10), flaw: Some(Flaw::Stalls(10.0, 1.0)), ..server(0.02) };
     for seed in 0..20 {
         let told = search(usual(1e6, seed), pool, honest).warmed_up.expect("it was warmed up");
         assert!(told.loaded <= Nanos::from_secs(30), "seed {seed}: {told:?}");
@@ -285,7 +285,7 @@ fn ctrl_c_keeps_what_was_found() {
     for _ in 0..5 {
         let SearchStep::Try(proposal) = search.next() else { panic!("not over yet") };
         let result = target.trial(&search, &proposal, None);
-        search.take(&result);
+        search.add_result(&result);
     }
     let verdict = search.interrupt(SearchEnd::Interrupted);
     let Verdict::Limits { limits, ended, trials, .. } = &verdict else { panic!("limits") };
@@ -299,7 +299,7 @@ fn ctrl_c_keeps_what_was_found() {
 #[test]
 fn a_bound_once_said_is_said_until_the_end() {
     // A target that slows down may fail where it was well before.
-    let slows = |system: &System| matches!(system.special, Some(Flaw::Slows(_) | Flaw::Breaks(_)));
+    let slows = |system: &System| matches!(system.flaw, Some(Flaw::Slows(_) | Flaw::Breaks(_)));
     let steady = rows().into_iter().filter(|row| !slows(&row.system));
     for (row, seed) in steady.flat_map(|row| [(row, 0), (row, 1)]) {
         let system = row.system;
@@ -313,7 +313,7 @@ fn a_bound_once_said_is_said_until_the_end() {
             assert!(says || !said, "{} seed {seed}: what was known is gone: {limits:?}", system.name);
             said = says;
             let result = target.trial(&search, &proposal, None);
-            search.take(&result);
+            search.add_result(&result);
         }
         assert!(said, "{}", system.name);
     }
@@ -321,7 +321,7 @@ fn a_bound_once_said_is_said_until_the_end() {
 
 #[test]
 fn what_a_warm_up_took_is_told() {
-    let warms = System { special: Some(Flaw::Warms(5.0, 40e3)), ..server(0.0005) };
+    let warms = System { flaw: Some(Flaw::Warms(5.0, 40e3)), ..server(0.0005) };
     let cold = search(usual(1e6, 1), warms, honest);
     let told = cold.warmed_up.expect("it was warmed up");
     let windows = || cold.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp);
@@ -341,7 +341,7 @@ fn what_a_target_does_under_a_queue_is_told_apart() {
         service: Service::Exponential(0.008),
         ..server(0.008)
     };
-    let course = search(usual(1e6, 1), System { special: Some(Flaw::Sinks(100, 0.6)), ..queue }, honest);
+    let course = search(usual(1e6, 1), System { flaw: Some(Flaw::Sinks(100, 0.6)), ..queue }, honest);
     let held = course.limits[0].held.expect("a limit");
     assert!((1700.0..2000.0).contains(&held), "{:?}", course.limits);
     let did = course.overloaded.expect("it does less under a queue");
@@ -351,7 +351,7 @@ fn what_a_target_does_under_a_queue_is_told_apart() {
 
 #[test]
 fn who_turns_away_what_is_too_much_is_warmed_up_below_it() {
-    let refuses = System { special: Some(Flaw::Sheds(0)), ..server(0.005) };
+    let refuses = System { flaw: Some(Flaw::Sheds(0)), ..server(0.005) };
     let course = search(usual(1e6, 1), refuses, honest);
     assert_near(&course, 200.0);
     let warming = course.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp);
@@ -426,7 +426,7 @@ fn what_is_above_the_limit_is_looked_at() {
     let steady = search(usual(1e6, 1), server(0.0005), honest);
     assert!(above(&steady.trials.iter().rfind(|r| r.purpose == Purpose::Measure).expect("it measured")));
     // Of what does 1,600/s at times, and 2,000 at others, half of the trials hold 1,713.
-    let pool = System { servers: Some(16), special: Some(Flaw::States(1.25, 0.5, 5.0)), ..server(0.008) };
+    let pool = System { servers: Some(16), flaw: Some(Flaw::States(1.25, 0.5, 5.0)), ..server(0.008) };
     for seed in [63, 71, 94, 156] {
         let c = search(usual(1e6, seed), pool, honest);
         assert!(c.limits[1].upper.is_some_and(|upper| upper > 1713.0), "seed {seed}: {:?}", c.limits[1]);

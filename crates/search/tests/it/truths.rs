@@ -4,7 +4,7 @@ use crate::rows::{
     changing, few, freezing, generator, losing, moving, patient, rows, shared, sinking, steady,
 };
 use crate::system::Flaw;
-use crate::table::{Row, Truth, find};
+use crate::table::{Row, Truth, run_search};
 
 /// Seeds per row; the table has more.
 const SEEDS: u64 = 20;
@@ -22,11 +22,11 @@ const COARSE: f64 = 0.25;
 /// The limit is found; and that it does not last is reported of a target that fills up, and of hardly any other.
 fn found(rows: &[Row]) {
     for row in rows {
-        let Some(asked) = row.asked else { continue };
+        let Some(asked) = row.required_share else { continue };
         let (name, seeds) = (row.system.name, if row.is_random() { SEEDS } else { SEEDS_CERTAIN });
-        let found: Vec<_> = (0..seeds).map(|seed| (seed, find(row, seed, false))).collect();
+        let found: Vec<_> = (0..seeds).map(|seed| (seed, run_search(row, seed, false))).collect();
         let slow = found.iter().filter(|(_, found)| found.slows).count() as u64;
-        let fills = matches!(row.system.special, Some(Flaw::Fills(_)));
+        let fills = matches!(row.system.flaw, Some(Flaw::Fills(_)));
         assert!(
             if fills { slow == seeds } else { slow * 10 <= seeds },
             "{name}: {slow} of {seeds} slow down"
@@ -51,7 +51,7 @@ fn of_those_that_change() {
 #[test]
 fn where_torment_is_the_limit_a_minute_tells() {
     for row in generator() {
-        let mut loads: Vec<f64> = (0..10).map(|seed| find(&row, seed, false).loaded).collect();
+        let mut loads: Vec<f64> = (0..10).map(|seed| run_search(&row, seed, false).loaded).collect();
         loads.sort_by(f64::total_cmp);
         assert!(loads[5] <= 50.0 && loads[9] <= 75.0, "{}: {loads:?}", row.system.name);
     }
@@ -76,7 +76,7 @@ fn of_those_that_sink() {
 fn a_noiseless_target_is_found_while_a_person_waits() {
     for row in &rows()[..3] {
         for seed in 0..10 {
-            let found = find(row, seed, false);
+            let found = run_search(row, seed, false);
             let truth = match row.truth {
                 Truth::Held(most, _) => most,
                 _ => row.max,
@@ -93,7 +93,7 @@ fn a_noiseless_target_is_found_while_a_person_waits() {
 #[test]
 fn a_steady_target_on_a_shared_machine_hardly_ever_moves() {
     for row in shared() {
-        let found: Vec<_> = (0..SEEDS).map(|seed| find(&row, seed, false)).collect();
+        let found: Vec<_> = (0..SEEDS).map(|seed| run_search(&row, seed, false)).collect();
         let moving = found.iter().filter(|found| found.moves).count() as u64;
         assert!(moving * 8 <= SEEDS, "{}: {moving} of {SEEDS}", row.system.name);
     }
@@ -106,7 +106,7 @@ fn what_rises_by_chance_is_not_forgotten() {
     let fifth = "16 servers of 8 ms, a fifth slower for half of the time, 5 s each";
     let row = rows().into_iter().find(|row| row.system.name == fifth).expect("a row of the table");
     for seed in [13, 295, 335] {
-        let found = find(&row, seed, false);
+        let found = run_search(&row, seed, false);
         assert!(found.limits.iter().all(|limit| limit.held.is_some()), "seed {seed}: {found:?}");
     }
 }
@@ -118,7 +118,7 @@ fn what_is_known_badly_has_all_of_the_time() {
     let slow = "16 servers of 8 ms, twice as slow for 0.3 of the time, 3 s each";
     let row = rows().into_iter().find(|row| row.system.name == slow).expect("a row of the table");
     for seed in 0..2 * SEEDS {
-        let found = find(&row, seed, false);
+        let found = run_search(&row, seed, false);
         let coarse = found.limits.iter().any(|limit| {
             let bounds = limit.lower.zip(limit.upper);
             bounds.is_none_or(|(lower, upper)| lower < upper * (1.0 - COARSE))
@@ -133,7 +133,7 @@ fn three_minutes_are_three_minutes() {
     let late = "M/M/16 warming five-fold over 400,000 requests";
     let row = rows().into_iter().find(|row| row.system.name == late).expect("a row of the table");
     for seed in 0..SEEDS {
-        let found = find(&row, seed, false);
+        let found = run_search(&row, seed, false);
         assert!(found.loaded <= MOST, "seed {seed}: {found:?}");
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn all() -> ResourceLimits {
+fn all_limits() -> ResourceLimits {
     ResourceLimits { cpus: Some(1.5), memory: Some(Bytes(64 << 20)), pids: Some(100), cores: Vec::new() }
 }
 
@@ -33,12 +33,12 @@ fn version_2_uses_the_nearest_group_that_gives_the_controller_on() {
     let (root, mounts) = unified();
     let own = "0::/user.slice/session-1.scope\n";
     // A process is in one group only: all controllers in one group where possible.
-    assert_eq!(one_place(places_of(Path::new("/"), &mounts, own, &all())).folder, root.path());
-    let limits = ResourceLimits { cpus: None, ..all() };
-    let place = one_place(places_of(Path::new("/"), &mounts, own, &limits));
-    assert_eq!(place.folder, root.path().join("user.slice"));
-    assert_eq!(place.controllers, ["memory", "pids"]);
-    let group = place.group("torment-x");
+    assert_eq!(one_parent(parse_parents(Path::new("/"), &mounts, own, &all_limits())).folder, root.path());
+    let limits = ResourceLimits { cpus: None, ..all_limits() };
+    let parent = one_parent(parse_parents(Path::new("/"), &mounts, own, &limits));
+    assert_eq!(parent.folder, root.path().join("user.slice"));
+    assert_eq!(parent.controllers, ["memory", "pids"]);
+    let group = parent.group("torment-x");
     // The kernel creates a group's files with it.
     let made = std::thread::spawn({
         let group = group.clone();
@@ -50,24 +50,26 @@ fn version_2_uses_the_nearest_group_that_gives_the_controller_on() {
             fs::write(group.join("memory.swap.max"), "max").expect("ours");
         }
     });
-    let _ = place.make("torment-x", &limits);
+    let _ = parent.make("torment-x", &limits);
     made.join().expect("it writes two files");
     assert_eq!(text(group.join("memory.max")), (64 << 20).to_string());
     assert_eq!(text(group.join("pids.max")), "100");
 }
 
-fn one_place(places: Result<Vec<GroupParent>, String>) -> GroupParent {
-    let places = places.expect("they can be made");
-    assert_eq!(places.len(), 1);
-    places.into_iter().next().expect("one")
+fn one_parent(parents: Result<Vec<GroupParent>, String>) -> GroupParent {
+    let parents = parents.expect("they can be made");
+    assert_eq!(parents.len(), 1);
+    parents.into_iter().next().expect("one")
 }
 
 #[test]
 fn what_is_written() {
-    let place = |unified| GroupParent { folder: PathBuf::new(), unified, controllers: Vec::new() };
+    let parent = |unified| GroupParent { folder: PathBuf::new(), unified, controllers: Vec::new() };
     let values = |unified: bool| -> Vec<(&str, String)> {
         let each = ["cpu", "memory", "pids"].into_iter();
-        each.flat_map(|c| place(unified).values(c, &all())).map(|(file, value, _)| (file, value)).collect()
+        each.flat_map(|c| parent(unified).values(c, &all_limits()))
+            .map(|(file, value, _)| (file, value))
+            .collect()
     };
     let mib = (64 << 20).to_string();
     assert_eq!(
@@ -94,12 +96,12 @@ fn what_is_written() {
 #[test]
 fn what_is_missing_is_said() {
     let (_root, mounts) = unified();
-    let error = places_of(Path::new("/"), &mounts.replace("cgroup2", "tmpfs"), "0::/\n", &all())
+    let error = parse_parents(Path::new("/"), &mounts.replace("cgroup2", "tmpfs"), "0::/\n", &all_limits())
         .expect_err("nothing is mounted");
     assert!(error.contains("'cpu, memory, pids' are mounted"), "{error}");
     let (root, mounts) = unified();
     fs::write(root.path().join("cgroup.subtree_control"), "memory").expect("ours");
-    let error = places_of(Path::new("/"), &mounts, "0::/user.slice/session-1.scope\n", &all())
+    let error = parse_parents(Path::new("/"), &mounts, "0::/user.slice/session-1.scope\n", &all_limits())
         .expect_err("cpu is not given on");
     assert!(error.contains("gives 'cpu, memory, pids' on") && error.contains("Delegate=yes"), "{error}");
 }
@@ -115,9 +117,9 @@ fn version_1_is_below_the_own_group() {
         "30 1 0:26 / {at}/memory rw - cgroup cgroup rw,memory\n31 1 0:27 /docker/a {at}/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
     );
     let own = "4:memory:/jobs/1\n2:cpu,cpuacct:/docker/a\n0::/\n";
-    let limits = ResourceLimits { pids: None, ..all() };
-    let places = places_of(Path::new("/"), &mounts, own, &limits).expect("both are there");
-    let folders: Vec<_> = places.iter().map(|p| p.folder.clone()).collect();
+    let limits = ResourceLimits { pids: None, ..all_limits() };
+    let parents = parse_parents(Path::new("/"), &mounts, own, &limits).expect("both are there");
+    let folders: Vec<_> = parents.iter().map(|p| p.folder.clone()).collect();
     assert_eq!(folders, [root.path().join("cpu,cpuacct"), memory]);
-    assert!(places.iter().all(|place| !place.unified));
+    assert!(parents.iter().all(|place| !place.unified));
 }

@@ -1,6 +1,6 @@
 //! The second process: one thread that waits for requests, output and exits, and is idle meanwhile.
 
-use super::{KILLING, random};
+use super::{KILL_TIMEOUT, random_digits};
 use crate::guard_protocol::{GuardReport, GuardRequest, LaunchError, LaunchSpec, ProgramEnd, User};
 use crate::guarded_program::{GuardedProgram, describe_status, make_groups};
 use crate::json_socket::{Incoming, JsonSocket};
@@ -24,118 +24,118 @@ use std::time::{Duration, Instant};
 /// Grace of all programs together, once torment is gone.
 const GRACE_WHEN_GONE: Duration = Duration::from_secs(2);
 /// Lines of a program's output in a message.
-const LAST: usize = 10;
+const LAST_LINES: usize = 10;
 /// Between two checks whether a process group is empty, which has no notification.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Starts and ends programs until torment says so or is gone, then undoes everything.
 pub fn run_inner(folder: &Path) -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
-    let talk = JsonSocket::from_stdin()?;
+    let socket = JsonSocket::from_stdin()?;
     let (wake, woken) = UnixStream::pair()?;
     wake.set_nonblocking(true)?;
     signal_hook::low_level::pipe::register(SIGCHLD, woken.try_clone()?)?;
-    let asked = Arc::new(AtomicBool::new(false));
+    let terminate = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&asked))?;
+        signal_hook::flag::register(signal, Arc::clone(&terminate))?;
         signal_hook::low_level::pipe::register(signal, woken.try_clone()?)?;
     }
-    let mut held = GuardState {
-        talk,
+    let mut state = GuardState {
+        socket,
         wake,
-        asked,
-        gone: None,
-        orders: VecDeque::new(),
+        terminate,
+        ending_since: None,
+        requests: VecDeque::new(),
         children: Vec::new(),
         journal: UndoJournal::new(folder),
         folder: folder.to_owned(),
-        started: 0,
+        group_count: 0,
         stopping: false,
     };
-    held.send(&GuardReport::Here { pid: std::process::id() });
-    while held.gone.is_none() {
-        held.turn(None);
-        while let Some(order) = held.orders.pop_front() {
-            held.follow(order);
+    state.send(&GuardReport::Here { pid: std::process::id() });
+    while state.ending_since.is_none() {
+        state.wait_event(None);
+        while let Some(request) = state.requests.pop_front() {
+            state.handle(request);
         }
     }
-    held.stop();
-    super::end(folder);
+    state.stop();
+    super::clean_up(folder);
     Ok(())
 }
 
 struct GuardState {
-    talk: JsonSocket,
+    socket: JsonSocket,
     wake: UnixStream,
     /// A terminating signal arrived.
-    asked: Arc<AtomicBool>,
+    terminate: Arc<AtomicBool>,
     /// Since when torment is gone or has asked to end.
-    gone: Option<Instant>,
+    ending_since: Option<Instant>,
     /// Unhandled requests of torment.
-    orders: VecDeque<GuardRequest>,
+    requests: VecDeque<GuardRequest>,
     children: Vec<GuardedProgram>,
     journal: UndoJournal,
     folder: PathBuf,
     /// How many so far: part of their groups' names.
-    started: u64,
+    group_count: u64,
     stopping: bool,
 }
 
 impl GuardState {
     /// Waits for the next event, at most for this time, and handles it.
-    fn turn(&mut self, at_most: Option<Duration>) {
+    fn wait_event(&mut self, at_most: Option<Duration>) {
         let now = Instant::now();
         let mut until = at_most.map(|time| now + time);
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
         // A socket whose other end is closed would wake poll again and again.
-        if self.gone.is_none() {
-            fds.push(PollFd::new(&self.talk, PollFlags::IN));
+        if self.ending_since.is_none() {
+            fds.push(PollFd::new(&self.socket, PollFlags::IN));
         }
         for child in &self.children {
-            let (output, rests_until) = child.output(now);
+            let (output, paused_until) = child.output(now);
             fds.extend(output.map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
-            until = [until, rests_until].into_iter().flatten().min();
+            until = [until, paused_until].into_iter().flatten().min();
         }
         let wait = until.map(|until| until.saturating_duration_since(now));
         let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
         // An interrupting signal is itself the event.
         let _ = poll(&mut fds, wait.as_ref());
         drop(fds);
-        let mut noted = [0; 256];
-        while matches!((&self.wake).read(&mut noted), Ok(1..)) {}
-        if self.asked.load(Ordering::Relaxed) {
+        let mut buffer = [0; 256];
+        while matches!((&self.wake).read(&mut buffer), Ok(1..)) {}
+        if self.terminate.load(Ordering::Relaxed) {
             self.leave();
         }
         self.read_requests();
-        self.read();
+        self.read_output();
         self.reap();
     }
 
     fn leave(&mut self) {
-        self.gone.get_or_insert_with(Instant::now);
+        self.ending_since.get_or_insert_with(Instant::now);
     }
 
     /// Reads torment's requests. An unparsable one is not from the torment that started this.
     fn read_requests(&mut self) {
-        while self.gone.is_none() {
-            match self.talk.receive(Duration::ZERO) {
-                Ok(Incoming::Said(order)) => self.orders.push_back(order),
+        while self.ending_since.is_none() {
+            match self.socket.receive(Duration::ZERO) {
+                Ok(Incoming::Message(request)) => self.requests.push_back(request),
                 Ok(Incoming::Nothing) => return,
-                Ok(Incoming::Gone) | Err(_) => self.leave(),
+                Ok(Incoming::Closed) | Err(_) => self.leave(),
             }
         }
     }
 
-    fn send(&mut self, told: &GuardReport) {
+    fn send(&mut self, report: &GuardReport) {
         // If nobody listens, the next read shows it.
-        let _ = self.talk.send(told);
+        let _ = self.socket.send(report);
     }
 
-    fn follow(&mut self, order: GuardRequest) {
-        if self.gone.is_some() {
+    fn handle(&mut self, request: GuardRequest) {
+        if self.ending_since.is_some() {
             return;
         }
-        let told = match order {
+        let report = match request {
             GuardRequest::Folder { within, user } => {
                 GuardReport::Folder(self.make_folder(within, user).map_err(|e| e.to_string()))
             }
@@ -143,21 +143,21 @@ impl GuardState {
                 let name = self.group_name();
                 GuardReport::Group(make_groups(&limits, &name, &mut self.journal).map(|(folders, _)| folders))
             }
-            GuardRequest::Start(start) => GuardReport::Started(self.start(*start)),
+            GuardRequest::Start(spec) => GuardReport::Started(self.start(*spec)),
             GuardRequest::Last(name) => {
-                self.read();
+                self.read_output();
                 let child = self.children.iter().rev().find(|child| child.name == name);
-                GuardReport::Last(child.map(|child| child.kept.last(LAST)).unwrap_or_default())
+                GuardReport::Last(child.map(|child| child.captured.last(LAST_LINES)).unwrap_or_default())
             }
             GuardRequest::Stop => GuardReport::Stopped(self.stop()),
         };
-        self.send(&told);
+        self.send(&report);
     }
 
     fn make_folder(&mut self, within: Option<PathBuf>, user: Option<User>) -> io::Result<PathBuf> {
         let folder = match within {
-            Some(within) => within.join(format!("torment-{}", random()?)),
-            None => self.folder.join(format!("data-{}", random()?)),
+            Some(within) => within.join(format!("torment-{}", random_digits()?)),
+            None => self.folder.join(format!("data-{}", random_digits()?)),
         };
         self.journal.note_folder(&folder)?;
         DirBuilder::new().mode(0o700).create(&folder)?;
@@ -169,29 +169,29 @@ impl GuardState {
 
     /// The name of the next control group.
     fn group_name(&mut self) -> String {
-        self.started += 1;
-        format!("torment-{}-{}", std::process::id(), self.started)
+        self.group_count += 1;
+        format!("torment-{}-{}", std::process::id(), self.group_count)
     }
 
-    fn start(&mut self, start: LaunchSpec) -> Result<u32, LaunchError> {
+    fn start(&mut self, spec: LaunchSpec) -> Result<u32, LaunchError> {
         self.children.retain(|child| !child.task || child.status.is_none());
         let group = self.group_name();
-        let child = GuardedProgram::start(start, &group, &mut self.journal)?;
+        let child = GuardedProgram::start(spec, &group, &mut self.journal)?;
         let pid = child.pid;
         self.children.push(child);
         Ok(pid)
     }
 
     /// Reads what was printed.
-    fn read(&mut self) {
+    fn read_output(&mut self) {
         let now = Instant::now();
-        let mut said = Vec::new();
+        let mut reports = Vec::new();
         for child in &mut self.children {
             if child.output(now).0.is_some() && child.read() {
-                said.push(GuardReport::Said(child.name.clone()));
+                reports.push(GuardReport::Said(child.name.clone()));
             }
         }
-        said.iter().for_each(|told| self.send(told));
+        reports.iter().for_each(|report| self.send(report));
     }
 
     /// Reaps children that have ended.
@@ -202,15 +202,15 @@ impl GuardState {
             let found = self.children.iter_mut().find(|child| child.pid == pid && child.status.is_none());
             let Some(child) = found else { continue };
             child.status = Some(status);
-            let said = child.read().then(|| GuardReport::Said(child.name.clone()));
-            let told = GuardReport::Ended(ProgramEnd {
+            let line_report = child.read().then(|| GuardReport::Said(child.name.clone()));
+            let end_report = GuardReport::Ended(ProgramEnd {
                 name: child.name.clone(),
                 status: describe_status(status),
                 well: status.exit_status() == Some(0),
-                last: child.kept.last(LAST),
+                last: child.captured.last(LAST_LINES),
             });
             if !self.stopping {
-                said.iter().chain([&told]).for_each(|told| self.send(told));
+                line_report.iter().chain([&end_report]).for_each(|report| self.send(report));
             }
         }
     }
@@ -222,23 +222,24 @@ impl GuardState {
             let child = &self.children[at];
             let until = Instant::now() + child.grace;
             if child.is_running() {
-                child.signal(child.stop);
+                child.signal(child.stop_signal);
             }
             while self.children[at].is_running() {
-                let until = self.gone.map_or(until, |since| until.min(since + GRACE_WHEN_GONE));
+                let until = self.ending_since.map_or(until, |since| until.min(since + GRACE_WHEN_GONE));
                 if Instant::now() >= until {
                     break;
                 }
-                self.turn(Some(PAUSE));
+                self.wait_event(Some(PAUSE));
             }
             self.children[at].kill();
         }
         let mut ends = Vec::new();
-        process_tree::kill_all(KILLING, &mut |pid, status| ends.push((pid, status)));
+        process_tree::kill_all(KILL_TIMEOUT, &mut |pid, status| ends.push((pid, status)));
         for child in &mut self.children {
             child.read();
         }
-        let logs = self.children.iter().filter(|child| !child.task).map(|child| child.kept.log(&child.name));
+        let logs =
+            self.children.iter().filter(|child| !child.task).map(|child| child.captured.log(&child.name));
         let logs = logs.collect();
         self.children.clear();
         self.journal.undo();

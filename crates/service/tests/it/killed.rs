@@ -1,7 +1,9 @@
 //! torment and its guard, killed at any moment.
 
 use crate::ends::DAEMONS;
-use crate::scene::{MARK, Scene, alone, guard, left_groups, marked_processes, on, read, wait_until};
+use crate::scene::{
+    Fixture, MARK, alone, guard, left_groups, marked_processes, never_stop, read, wait_until,
+};
 use plan::Template;
 use rustix::process::{Pid, Signal, kill_process};
 use service::Guard;
@@ -23,9 +25,9 @@ pub const CHECKS: &[NamedTest] = &[
 /// A torment that starts and stops in a loop, until it is killed.
 pub fn victim(words: &[String]) -> ExitCode {
     let [mark, folder] = words else { return ExitCode::FAILURE };
-    let scene = Scene { folder: tempfile::tempdir_in(folder).expect("ours"), mark: mark.clone() };
+    let fixture = Fixture { folder: tempfile::tempdir_in(folder).expect("ours"), mark: mark.clone() };
     let mut service =
-        scene.script("service", &format!("trap '' TERM; {DAEMONS} sleep 600 & echo ready; wait"));
+        fixture.script("service", &format!("trap '' TERM; {DAEMONS} sleep 600 & echo ready; wait"));
     // Until its grace ends, torment does not stop it, but its guard does.
     service.grace = units::Nanos::from_millis(100);
     service.folder = folder.clone();
@@ -38,7 +40,7 @@ pub fn victim(words: &[String]) -> ExitCode {
     let mut guard = guard();
     fs::write(PathBuf::from(folder).join("started"), "").expect("ours");
     loop {
-        guard.up(&setup, &on).expect("it starts");
+        guard.up(&setup, &never_stop).expect("it starts");
         std::thread::sleep(Duration::from_millis(50));
         guard.down();
     }
@@ -46,28 +48,28 @@ pub fn victim(words: &[String]) -> ExitCode {
 
 /// A killed torment, and what it leaves.
 struct KilledTorment {
-    scene: Scene,
+    fixture: Fixture,
     victim: Child,
 }
 
 impl KilledTorment {
     fn new() -> Self {
-        let scene = Scene::new();
-        fs::write(scene.path("there"), "before").expect("ours");
-        fs::create_dir(scene.path("temporary")).expect("ours");
+        let fixture = Fixture::new();
+        fs::write(fixture.path("there"), "before").expect("ours");
+        fs::create_dir(fixture.path("temporary")).expect("ours");
         let victim = Command::new(std::env::current_exe().expect("this is a program"))
-            .args(["victim", &scene.mark])
-            .arg(scene.folder.path())
-            .env(MARK, &scene.mark)
-            .env("TMPDIR", scene.path("temporary"))
+            .args(["victim", &fixture.mark])
+            .arg(fixture.folder.path())
+            .env(MARK, &fixture.mark)
+            .env("TMPDIR", fixture.path("temporary"))
             .stdout(Stdio::null())
             .spawn()
             .expect("it starts");
-        Self { scene, victim }
+        Self { fixture, victim }
     }
 
     fn wait_for(&self, name: &str) {
-        wait_until(name, || self.scene.path(name).exists());
+        wait_until(name, || self.fixture.path(name).exists());
     }
 
     /// Its guard's process ids: the outer, then the inner.
@@ -85,7 +87,7 @@ impl KilledTorment {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             line.split(|byte| *byte == 0).nth(1) == Some(b"guard")
         };
-        let mut guards: Vec<u32> = self.scene.marked_processes().into_iter().filter(is_guard).collect();
+        let mut guards: Vec<u32> = self.fixture.marked_processes().into_iter().filter(is_guard).collect();
         // The inner one gets its folder in its environment.
         let has_folder = |pid: &u32| {
             fs::read_to_string(format!("/proc/{pid}/environ"))
@@ -102,16 +104,16 @@ impl KilledTorment {
     }
 
     fn assert_nothing_left(&self) {
-        let scene = &self.scene;
-        wait_until("all processes end", || scene.marked_processes().is_empty());
+        let fixture = &self.fixture;
+        wait_until("all processes end", || fixture.marked_processes().is_empty());
         self.nothing_is_left_but_processes();
     }
 
     fn nothing_is_left_but_processes(&self) {
-        let scene = &self.scene;
-        assert_eq!(read(scene.path("there")), "before");
-        assert!(!scene.path("new").exists());
-        let temporary: Vec<_> = fs::read_dir(scene.path("temporary")).expect("ours").flatten().collect();
+        let fixture = &self.fixture;
+        assert_eq!(read(fixture.path("there")), "before");
+        assert!(!fixture.path("new").exists());
+        let temporary: Vec<_> = fs::read_dir(fixture.path("temporary")).expect("ours").flatten().collect();
         assert!(temporary.is_empty(), "{temporary:?}");
         assert_eq!(left_groups(), Vec::<PathBuf>::new());
     }
@@ -122,7 +124,7 @@ impl Drop for KilledTorment {
         // For a failed test.
         let _ = self.victim.kill();
         let _ = self.victim.wait();
-        marked_processes(&self.scene.mark).into_iter().for_each(kill);
+        marked_processes(&self.fixture.mark).into_iter().for_each(kill);
     }
 }
 
@@ -148,22 +150,22 @@ fn moments(count: u32) -> impl Iterator<Item = Duration> {
 
 fn torment_at_any_moment() {
     for moment in moments(20) {
-        let mut murder = KilledTorment::new();
+        let mut killed = KilledTorment::new();
         std::thread::sleep(moment);
-        murder.kill();
-        murder.assert_nothing_left();
+        killed.kill();
+        killed.assert_nothing_left();
     }
 }
 
 fn torment_and_either_process_of_the_guard() {
     for (number, moment) in moments(8).enumerate() {
-        let mut murder = KilledTorment::new();
-        murder.wait_for("started");
+        let mut killed = KilledTorment::new();
+        killed.wait_for("started");
         std::thread::sleep(moment);
-        let guards = murder.guards();
+        let guards = killed.guards();
         kill(guards[number % 2]);
-        murder.kill();
-        murder.assert_nothing_left();
+        killed.kill();
+        killed.assert_nothing_left();
     }
 }
 
@@ -171,40 +173,40 @@ fn torment_and_either_process_of_the_guard() {
 /// for orphans in no control group.
 fn all_of_them() {
     for moment in moments(6) {
-        let mut murder = KilledTorment::new();
-        murder.wait_for("started");
+        let mut killed = KilledTorment::new();
+        killed.wait_for("started");
         std::thread::sleep(moment);
         // The last one killed could undo what it should not live to undo.
-        let all: Vec<u32> = murder.guards().into_iter().chain([murder.victim.id()]).collect();
+        let all: Vec<u32> = killed.guards().into_iter().chain([killed.victim.id()]).collect();
         all.iter().for_each(|pid| send(*pid, Signal::STOP));
         all.iter().for_each(|pid| kill(*pid));
-        murder.kill();
-        let scene = &murder.scene;
+        killed.kill();
+        let fixture = &killed.fixture;
         wait_until("what was started directly ends", || {
             let line = |pid: u32| crate::scene::command_line(pid);
             // Also a child that was about to exec, and so still holds the guard's lock.
-            murder.guards_now().is_empty()
-                && !scene.marked_processes().into_iter().any(|pid| line(pid).contains("trap"))
+            killed.guards_now().is_empty()
+                && !fixture.marked_processes().into_iter().any(|pid| line(pid).contains("trap"))
         });
         // A guard whose only work is what others left.
         let (theirs, ours) = UnixStream::pair().expect("descriptors are free");
         drop(ours);
         let next = Command::new(std::env::current_exe().expect("this is a program"))
             .arg("guard")
-            .env("TMPDIR", scene.path("temporary"))
+            .env("TMPDIR", fixture.path("temporary"))
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .status();
         assert!(next.expect("it starts").success());
-        murder.nothing_is_left_but_processes();
+        killed.nothing_is_left_but_processes();
     }
 }
 
 fn the_guard_is_asked_to_end() {
-    let murder = KilledTorment::new();
-    murder.wait_for("started");
-    let guards = murder.guards();
+    let killed = KilledTorment::new();
+    killed.wait_for("started");
+    let guards = killed.guards();
     send(guards[1], Signal::TERM);
     // torment survives, and is told; here it gives up.
-    murder.assert_nothing_left();
+    killed.assert_nothing_left();
 }

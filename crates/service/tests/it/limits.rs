@@ -1,6 +1,6 @@
 //! Limits, as the kernel reports them.
 
-use crate::scene::{Scene, alone, guard, left_groups, on, read, wait_until};
+use crate::scene::{Fixture, alone, guard, left_groups, never_stop, read, wait_until};
 use plan::ResourceLimits;
 use service::{Error, Guard};
 use std::fs;
@@ -44,13 +44,13 @@ fn group_with(pid: u32, file: &str) -> Option<PathBuf> {
 }
 
 /// The content of this file of the process's group.
-fn says(pid: u32, file: &str) -> Option<String> {
+fn group_value(pid: u32, file: &str) -> Option<String> {
     Some(read(group_with(pid, file)?.join(file)).trim().to_owned())
 }
 
 fn by_control_group() {
-    let scene = Scene::new();
-    let mut service = scene.script("service", "sleep 600 & echo ready; wait");
+    let fixture = Fixture::new();
+    let mut service = fixture.script("service", "sleep 600 & echo ready; wait");
     service.limits =
         ResourceLimits { cpus: Some(0.5), memory: Some(Bytes(64 << 20)), pids: Some(50), cores: Vec::new() };
     let setup = alone(service);
@@ -58,38 +58,42 @@ fn by_control_group() {
         return;
     }
     let mut guard = guard();
-    guard.up(&setup, &on).expect("it starts");
+    guard.up(&setup, &never_stop).expect("it starts");
     // A process in the middle of exec has no environment to be recognised by.
-    wait_until("both can be seen", || scene.marked_processes().len() >= 2);
-    let all = scene.marked_processes();
+    wait_until("both can be seen", || fixture.marked_processes().len() >= 2);
+    let all = fixture.marked_processes();
     for pid in all {
-        let quota = says(pid, "cpu.max").or_else(|| {
-            Some(format!("{} {}", says(pid, "cpu.cfs_quota_us")?, says(pid, "cpu.cfs_period_us")?))
+        let quota = group_value(pid, "cpu.max").or_else(|| {
+            Some(format!(
+                "{} {}",
+                group_value(pid, "cpu.cfs_quota_us")?,
+                group_value(pid, "cpu.cfs_period_us")?
+            ))
         });
         assert_eq!(quota.as_deref(), Some("50000 100000"));
-        let memory = says(pid, "memory.max").or_else(|| says(pid, "memory.limit_in_bytes"));
+        let memory = group_value(pid, "memory.max").or_else(|| group_value(pid, "memory.limit_in_bytes"));
         assert_eq!(memory, Some((64 << 20).to_string()));
-        assert_eq!(says(pid, "pids.max").as_deref(), Some("50"));
+        assert_eq!(group_value(pid, "pids.max").as_deref(), Some("50"));
     }
     let group = group_with(guard.pids()[0].1, "pids.max").expect("it is in one");
     guard.down();
     assert!(!group.exists(), "{}", group.display());
-    scene.assert_empty();
+    fixture.assert_empty();
     drop(guard);
     assert_eq!(left_groups(), Vec::<PathBuf>::new());
 }
 
 fn by_affinity() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let allowed = read("/proc/self/status");
     let allowed =
         allowed.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("it is said");
     let last: u32 = allowed.trim().rsplit([',', '-']).next().and_then(|n| n.parse().ok()).expect("a number");
-    let mut service = scene.script("service", "sleep 600 & echo ready; wait");
+    let mut service = fixture.script("service", "sleep 600 & echo ready; wait");
     service.limits.cores = vec![last];
     let mut guard = guard();
-    guard.up(&alone(service.clone()), &on).expect("it starts");
-    for pid in scene.marked_processes() {
+    guard.up(&alone(service.clone()), &never_stop).expect("it starts");
+    for pid in fixture.marked_processes() {
         let status = read(format!("/proc/{pid}/status"));
         assert!(status.contains(&format!("Cpus_allowed_list:\t{last}\n")), "{status}");
     }
@@ -97,22 +101,23 @@ fn by_affinity() {
     service.limits.cores = vec![1000];
     let error = Guard::check(&alone(service.clone())).expect_err("there are fewer");
     assert!(matches!(error, Error::Limits { .. }) && error.to_string().contains("processor 1000"), "{error}");
-    let error = guard.up(&alone(service), &on).expect_err("there are fewer");
+    let error = guard.up(&alone(service), &never_stop).expect_err("there are fewer");
     assert!(matches!(error, Error::Limits { .. }), "{error:?}");
 }
 
 fn more_processes_than_allowed() {
-    let scene = Scene::new();
+    let fixture = Fixture::new();
     let script = "for i in 1 2 3 4 5 6 7 8; do sleep 600 & done; echo ready; wait";
-    let mut service = scene.script("service", script);
+    let mut service = fixture.script("service", script);
     service.limits.pids = Some(4);
     let setup = alone(service);
     if !permitted(&setup) {
         return;
     }
-    let error = guard().up(&setup, &on).expect_err("a shell gives up when it cannot fork").to_string();
+    let error =
+        guard().up(&setup, &never_stop).expect_err("a shell gives up when it cannot fork").to_string();
     assert!(error.to_lowercase().contains("fork"), "{error}");
-    scene.assert_empty();
+    fixture.assert_empty();
 }
 
 fn groups_and_folders_for_torment_itself() {

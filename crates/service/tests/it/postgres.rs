@@ -1,6 +1,6 @@
 //! A real PostgreSQL: from an empty folder to seeded, reset, and gone.
 
-use crate::scene::{Scene, free_port, guard, on};
+use crate::scene::{Fixture, free_port, guard, never_stop};
 use ::postgres::{Client, NoTls};
 use plan::{Dependency, PostgresSetup, ResetMethod, ResourceLimits, Setup};
 use service::{Error, Guard};
@@ -12,10 +12,10 @@ use units::Nanos;
 pub const CHECKS: &[NamedTest] =
     &[("postgres::seeded_reset_and_gone", seeded_reset_and_gone), ("postgres::refusals", refusals)];
 
-fn database(scene: &Scene) -> PostgresSetup {
+fn database(fixture: &Fixture) -> PostgresSetup {
     let text = |name: &str, sql: &str| {
-        fs::write(scene.path(name), sql).expect("ours");
-        scene.path(name).to_str().expect("ours").to_owned()
+        fs::write(fixture.path(name), sql).expect("ours");
+        fixture.path(name).to_str().expect("ours").to_owned()
     };
     PostgresSetup {
         port: free_port(),
@@ -49,21 +49,21 @@ fn seeded_reset_and_gone() {
     if !installed() {
         return;
     }
-    let scene = Scene::new();
-    let mut database = database(&scene);
+    let fixture = Fixture::new();
+    let mut database = database(&fixture);
     // Its user must be able to traverse the path to the folder, which is then given to it.
     use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(scene.folder.path(), fs::Permissions::from_mode(0o755)).expect("ours");
-    fs::create_dir(scene.path("disk")).expect("ours");
-    for data in [None, Some(scene.path("disk").to_str().expect("ours").to_owned())] {
+    fs::set_permissions(fixture.folder.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    fs::create_dir(fixture.path("disk")).expect("ours");
+    for data in [None, Some(fixture.path("disk").to_str().expect("ours").to_owned())] {
         database.data = data;
         let setup = setup(&database);
         Guard::check(&setup).expect("nothing is in the way");
         let mut guard = guard();
-        let took = guard.up(&setup, &on).expect("it starts");
+        let took = guard.up(&setup, &never_stop).expect("it starts");
         assert!(took > Nanos::ZERO, "no database is there at once");
         assert_eq!(
-            fs::read_dir(scene.path("disk")).expect("ours").count(),
+            fs::read_dir(fixture.path("disk")).expect("ours").count(),
             usize::from(database.data.is_some())
         );
         let [(name, pid)] = guard.pids().try_into().expect("one runs");
@@ -89,7 +89,7 @@ fn seeded_reset_and_gone() {
         assert!(logs[0].text.contains("ready to accept connections"), "{}", logs[0].text);
         assert!(!folder.exists(), "{}", folder.display());
         assert!(!Path::new(&format!("/proc/{pid}")).exists());
-        assert_eq!(fs::read_dir(scene.path("disk")).expect("ours").count(), 0);
+        assert_eq!(fs::read_dir(fixture.path("disk")).expect("ours").count(), 0);
     }
 }
 
@@ -97,14 +97,14 @@ fn refusals() {
     if !installed() {
         return;
     }
-    let scene = Scene::new();
-    let good = database(&scene);
+    let fixture = Fixture::new();
+    let good = database(&fixture);
     let mut guard = guard();
     let mut refused =
-        |database: &PostgresSetup| guard.up(&setup(database), &on).expect_err("it cannot start");
+        |database: &PostgresSetup| guard.up(&setup(database), &never_stop).expect_err("it cannot start");
 
     let mut wrong = good.clone();
-    fs::write(scene.path("2.sql"), "INSERT INTO pets VALUES ('Ünal');\n\nINSERT INTO cats VALUES (1);")
+    fs::write(fixture.path("2.sql"), "INSERT INTO pets VALUES ('Ünal');\n\nINSERT INTO cats VALUES (1);")
         .expect("ours");
     let error = refused(&wrong);
     assert!(matches!(&error, Error::Sql { line: Some(3), .. }), "{error:?}");
@@ -119,14 +119,14 @@ fn refusals() {
 
     // It takes longer than it may, and is then stopped early.
     let mut slow = good.clone();
-    fs::write(scene.path("2.sql"), "SELECT pg_sleep(600);").expect("ours");
+    fs::write(fixture.path("2.sql"), "SELECT pg_sleep(600);").expect("ours");
     slow.within = Nanos::from_secs(8);
     let error = refused(&slow).to_string();
     assert!(error.contains("takes longer than 8 s"), "{error}");
     assert!(guard.pids().is_empty());
 
     let mut absent = good.clone();
-    absent.seed.push(scene.path("absent.sql").to_str().expect("ours").to_owned());
+    absent.seed.push(fixture.path("absent.sql").to_str().expect("ours").to_owned());
     let error = Guard::check(&setup(&absent)).expect_err("it is not there").to_string();
     assert!(error.contains("absent.sql': cannot be read"), "{error}");
 

@@ -18,12 +18,12 @@ pub static BEFORE: LazyLock<Vec<PathBuf>> = LazyLock::new(all_left_groups);
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder and mark of one test's own.
-pub struct Scene {
+pub struct Fixture {
     pub folder: tempfile::TempDir,
     pub mark: String,
 }
 
-impl Scene {
+impl Fixture {
     pub fn new() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -93,13 +93,13 @@ pub fn guard() -> Guard {
     Guard::start(&std::env::current_exe().expect("this is a program")).expect("it starts")
 }
 
-pub fn on() -> bool {
+pub fn never_stop() -> bool {
     false
 }
 
 /// The error at the start.
 pub fn refused(setup: &Setup) -> Error {
-    guard().up(setup, &on).expect_err("it cannot start")
+    guard().up(setup, &never_stop).expect_err("it cannot start")
 }
 
 pub fn free_port() -> u16 {

@@ -12,7 +12,7 @@ const COOKIE: u32 = 0x1c84_9313;
 /// Payload length in the header.
 const LENGTH: Range<usize> = 4..8;
 /// The fields that are the same in all of ours: no offset, digits, least time;
-const OURS: Range<usize> = 8..24;
+const LAYOUT: Range<usize> = 8..24;
 /// the largest time there is room for;
 pub(super) const LARGEST: Range<usize> = 24..32;
 /// and the factor of all times, which is 1.
@@ -20,11 +20,11 @@ const FACTOR: Range<usize> = 32..40;
 /// Header length.
 const HEADER: usize = 40;
 /// HDR reads no header with less.
-pub(super) const LARGEST_LEAST: u64 = 2;
+pub(super) const MIN_LARGEST: u64 = 2;
 /// This many buckets are as wide as those of half their times, for three digits.
-const EQUALLY_WIDE: u64 = 1024;
+const BUCKETS_PER_OCTAVE: u64 = 1024;
 /// One for every time up to `i64::MAX`.
-const BUCKETS: u64 = 54 * EQUALLY_WIDE;
+const BUCKETS: u64 = 54 * BUCKETS_PER_OCTAVE;
 
 /// One that was read, and can be opened.
 #[derive(Debug, Clone)]
@@ -33,26 +33,26 @@ pub(super) struct PackedHistogram {
     numbers: Vec<u8>,
     count: u64,
     /// Opened once more than its buckets is needed.
-    open: OnceLock<Hdr>,
+    unpacked: OnceLock<Hdr>,
 }
 
 impl PackedHistogram {
     /// None if it is of another kind, truncated, or its counts overflow. Takes as much memory as its bytes.
     pub fn read(bytes: &[u8]) -> Option<Self> {
-        let (header, follows) = bytes.split_at_checked(HEADER)?;
-        let ours = [[0; 4], u32::from(DIGITS).to_be_bytes(), [0; 4], 1_u32.to_be_bytes()];
+        let (header, body) = bytes.split_at_checked(HEADER)?;
+        let layout = [[0; 4], u32::from(DIGITS).to_be_bytes(), [0; 4], 1_u32.to_be_bytes()];
         let is_ours = header[..LENGTH.start] == COOKIE.to_be_bytes()
-            && header[OURS] == *ours.as_flattened()
+            && header[LAYOUT] == *layout.as_flattened()
             && header[FACTOR] == 1_f64.to_be_bytes();
         let length = u32::from_be_bytes(header[LENGTH].try_into().ok()?);
-        let numbers = follows.get(..length as usize).filter(|_| is_ours)?;
+        let numbers = body.get(..length as usize).filter(|_| is_ours)?;
         let mut buckets = Buckets { rest: numbers, nth: 0 };
         let mut count = 0_u64;
         for (nth, held) in &mut buckets {
             count = count.checked_add(held).filter(|_| nth < BUCKETS)?;
         }
         let is_whole = buckets.rest.is_empty();
-        is_whole.then(|| Self { numbers: numbers.to_vec(), count, open: OnceLock::new() })
+        is_whole.then(|| Self { numbers: numbers.to_vec(), count, unpacked: OnceLock::new() })
     }
 
     /// Number of times recorded.
@@ -62,12 +62,12 @@ impl PackedHistogram {
 
     /// Adds its counts to `to`.
     pub fn add_to(&self, to: &mut Hdr) {
-        Buckets { rest: &self.numbers, nth: 0 }.for_each(|(nth, held)| add(to, least(nth), held));
+        Buckets { rest: &self.numbers, nth: 0 }.for_each(|(nth, held)| add(to, lowest_value(nth), held));
     }
 
     /// With a count for every bucket.
-    pub fn open(&self) -> &Hdr {
-        self.open.get_or_init(|| {
+    pub fn unpacked(&self) -> &Hdr {
+        self.unpacked.get_or_init(|| {
             let mut open = empty();
             self.add_to(&mut open);
             open
@@ -76,8 +76,12 @@ impl PackedHistogram {
 }
 
 /// The least time of a bucket, counted from 0.
-fn least(nth: u64) -> u64 {
-    if nth < EQUALLY_WIDE { nth } else { (nth % EQUALLY_WIDE + EQUALLY_WIDE) << (nth / EQUALLY_WIDE - 1) }
+fn lowest_value(nth: u64) -> u64 {
+    if nth < BUCKETS_PER_OCTAVE {
+        nth
+    } else {
+        (nth % BUCKETS_PER_OCTAVE + BUCKETS_PER_OCTAVE) << (nth / BUCKETS_PER_OCTAVE - 1)
+    }
 }
 
 /// The non-empty buckets: index and count. Ends before a truncated number.
@@ -92,7 +96,7 @@ impl Iterator for Buckets<'_> {
 
     fn next(&mut self) -> Option<(u64, u64)> {
         loop {
-            let (number, rest) = number(self.rest)?;
+            let (number, rest) = read_number(self.rest)?;
             let nth = self.nth;
             self.rest = rest;
             self.nth = nth.saturating_add(number.min(-1).unsigned_abs());
@@ -104,18 +108,18 @@ impl Iterator for Buckets<'_> {
 }
 
 /// The first number, and what follows it; none if truncated.
-fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
+fn read_number(bytes: &[u8]) -> Option<(i64, &[u8])> {
     // Nearly all are one or two bytes.
     let (read, rest) = match bytes {
         [first @ ..0x80, rest @ ..] => (u64::from(*first), rest),
         [first, second @ ..0x80, rest @ ..] => (u64::from(first & 0x7f) | u64::from(*second) << 7, rest),
-        _ => long(bytes)?,
+        _ => read_long_number(bytes)?,
     };
     Some(((read >> 1) as i64 ^ -((read & 1) as i64), rest))
 }
 
 /// A number of any length, its sign lowest. All bits of the ninth byte count.
-fn long(bytes: &[u8]) -> Option<(u64, &[u8])> {
+fn read_long_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut read = 0;
     for (nth, byte) in bytes.iter().enumerate() {
         let (is_last, bits) = if nth == 8 { (true, *byte) } else { (*byte < 0x80, byte & 0x7f) };
@@ -164,8 +168,8 @@ mod tests {
             let packed = PackedHistogram::read(&bytes).expect("it is one of ours");
             let theirs: Hdr = Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is one");
             prop_assert_eq!(packed.count(), theirs.len());
-            prop_assert!(*packed.open() == theirs);
-            prop_assert_eq!((packed.open().min(), packed.open().max()), (theirs.min(), theirs.max()));
+            prop_assert!(*packed.unpacked() == theirs);
+            prop_assert_eq!((packed.unpacked().min(), packed.unpacked().max()), (theirs.min(), theirs.max()));
         }
 
         #[test]
@@ -183,7 +187,7 @@ mod tests {
         #[test]
         fn any_numbers_are_buckets_or_refused(numbers in proptest::collection::vec(any::<u8>(), 0..40)) {
             if let Some(packed) = PackedHistogram::read(&bytes(&numbers)) {
-                prop_assert_eq!(packed.open().len(), packed.count());
+                prop_assert_eq!(packed.unpacked().len(), packed.count());
             }
         }
     }

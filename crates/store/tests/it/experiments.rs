@@ -77,7 +77,7 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
     }
     let summary = store.summary(&id).expect("is there");
     assert_eq!(summary.answers, Some(AnswerCounts { better: 1, undecided: 1, ..AnswerCounts::default() }));
-    assert_eq!((summary.over, summary.part_of), (None, None));
+    assert_eq!((summary.experiment_end, summary.part_of), (None, None));
 
     let mut standing = so_far;
     standing.judged[1].answer = HypothesisAnswer::NoDifference;
@@ -92,7 +92,7 @@ fn an_experiment_is_one_line_and_takes_its_measurements_along() {
     let summary = store.summary(&id).expect("is there");
     let expected = AnswerCounts { better: 1, no_difference: 1, ..AnswerCounts::default() };
     assert_eq!(summary.answers, Some(expected), "the placebo is no hypothesis");
-    assert_eq!(summary.over.as_deref(), Some("budget-spent"));
+    assert_eq!(summary.experiment_end.as_deref(), Some("budget-spent"));
     let arm = |arm: &str, answer, factor| ArmAnswer { arm: arm.to_owned(), answer, factor };
     let arms = [
         arm("400 threads", HypothesisAnswer::Better, Some(1.38)),

@@ -32,7 +32,7 @@ fn load(seconds: u32, still: &[(u64, u64)]) -> Vec<Event> {
 }
 
 fn kept(store: &Store, id: &str, still: &[(u64, u64)]) -> Option<FreezeSummary> {
-    row(store, id, &load(30, still)).stood_still
+    row(store, id, &load(30, still)).freezes
 }
 
 /// The row of a run of these events.
@@ -43,7 +43,7 @@ fn row(store: &Store, id: &str, events: &[Event]) -> RunSummary {
     }
     let id = RunId(id.to_owned());
     let row = store.summary(&id).expect("is there");
-    assert_eq!((row.stood_still, row.carried), (None, None), "it is known at the end");
+    assert_eq!((row.freezes, row.load_outcome), (None, None), "it is known at the end");
     let end = record::RunEnd { at_unix_ms: 1_030_000, verdict: None, exit_code: 0, error: None };
     recording.append(&Event::RunEnded(Box::new(end))).expect("is taken");
     recording.finish().expect("is kept");
@@ -61,7 +61,7 @@ fn store() -> (tempfile::TempDir, Store) {
 fn a_row_says_how_often_the_target_stood_still() {
     let (_folder, store) = store();
     let froze = kept(&store, "froze", &[(6_100, 900), (13_100, 880), (20_100, 900)]);
-    assert_eq!(froze, Some(FreezeSummary { times: 3, longest: Nanos::from_millis(900) }));
+    assert_eq!(froze, Some(FreezeSummary { count: 3, longest: Nanos::from_millis(900) }));
     assert_eq!(kept(&store, "steady", &[]), None);
 }
 
@@ -96,7 +96,7 @@ fn a_row_says_what_a_load_came_to() {
     events.push(Event::TrialDone { trial: 1, result: Box::new(result), judgement });
     let carried = LoadOutcome { offered: Rate(533.0), answered: Rate(400.0), response_p99: p99 };
     assert!(p99.is_some());
-    assert_eq!(row(&store, "load", &events).carried, Some(carried));
+    assert_eq!(row(&store, "load", &events).load_outcome, Some(carried));
 }
 
 /// A probe was listed as "58 figures", without any of them.

@@ -97,9 +97,9 @@ fn a_list_takes_what_was_asked_for() {
         (Filter { until_unix_ms: Some(20), ..Filter::default() }, &["a"]),
         (Filter { since_unix_ms: Some(20), until_unix_ms: Some(30), ..Filter::default() }, &["b"]),
         (Filter { until_unix_ms: Some(u64::MAX), ..Filter::default() }, &["d", "c", "b", "a"]),
-        (Filter { came_to: Some(RunStatus::Code(99)), ..Filter::default() }, &["d"]),
-        (Filter { came_to: Some(RunStatus::Running), ..Filter::default() }, &["c", "b", "a"]),
-        (Filter { came_to: Some(RunStatus::CutShort), ..Filter::default() }, &[]),
+        (Filter { status: Some(RunStatus::Code(99)), ..Filter::default() }, &["d"]),
+        (Filter { status: Some(RunStatus::Running), ..Filter::default() }, &["c", "b", "a"]),
+        (Filter { status: Some(RunStatus::CutShort), ..Filter::default() }, &[]),
     ] {
         assert_eq!(ids(&store, &filter), expected, "{filter:?}");
     }
@@ -229,7 +229,7 @@ fn ten_thousand_runs_are_listed_from_their_rows_alone() {
     let name = plan("SELECT id FROM run WHERE name = 'x' ORDER BY started_unix_ms DESC, key DESC LIMIT 1");
     assert!(name.contains("run_by_name"), "{name}");
     let latest = store.list(&Filter { limit: Some(1), ..Filter::default() }).expect("lists").remove(0);
-    assert_eq!(latest.before.expect("all are alike").id.0, "run-9998");
+    assert_eq!(latest.previous_limit.expect("all are alike").id.0, "run-9998");
     let before = plan(
         "SELECT key FROM run WHERE alike = 1 AND (started_unix_ms, key) < (5, 5) AND search_ended IS NOT NULL
          AND lower IS NOT NULL AND upper IS NOT NULL ORDER BY started_unix_ms DESC, key DESC LIMIT 1",

@@ -57,7 +57,7 @@ fn keep(store: &Store, begin: &Event, end: Option<&Event>) {
 }
 
 fn before(store: &Store, id: &str) -> Option<String> {
-    store.summary(&RunId(id.to_owned())).expect("is there").before.map(|before| before.id.0)
+    store.summary(&RunId(id.to_owned())).expect("is there").previous_limit.map(|before| before.id.0)
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_run_before_is_the_last_one_alike() {
     let run = store.list(&latest).expect("lists").remove(0);
     assert_eq!((run.id.0.as_str(), run.held), ("d", Some(965.0)));
     let c = PreviousLimit { id: RunId("c".to_owned()), held: Some(955.0), lower: 950.0, upper: 960.0 };
-    assert_eq!(run.before, Some(c), "it need not be in the list itself");
+    assert_eq!(run.previous_limit, Some(c), "it need not be in the list itself");
 
     store.remove(&RunId("c".to_owned())).expect("is removed");
     assert_eq!(before(&store, "d").as_deref(), Some("b"));
@@ -115,7 +115,7 @@ fn the_run_before_is_the_last_one_alike() {
     assert_eq!(plans.len(), 4);
     assert!(plans.values().all(|plan| plan == PLAN), "{plans:?}");
     let latest = store.list(&latest).expect("lists").remove(0);
-    assert!(plans.contains_key(&latest.alike.expect("its plan is known")));
+    assert!(plans.contains_key(&latest.comparable_key.expect("its plan is known")));
 }
 
 /// The fourth schema had plans only in the events, and no held rate.
@@ -159,7 +159,7 @@ fn a_store_of_the_fourth_schema_is_brought_up_to_date() {
     let store = Store::open(&path).expect("is brought up to date");
     let runs = store.list(&Filter::default()).expect("lists");
     let known: Vec<(&str, bool, Option<f64>)> =
-        runs.iter().map(|run| (run.id.0.as_str(), run.alike.is_some(), run.held)).collect();
+        runs.iter().map(|run| (run.id.0.as_str(), run.comparable_key.is_some(), run.held)).collect();
     assert_eq!(
         known,
         [

@@ -260,7 +260,7 @@ fn a_disk_that_stands_still_holds_no_load_up() {
     db.execute_batch("ROLLBACK").expect("unlocks");
     let end = ended(Some(limits_verdict()));
     recording.append(&end).expect("waits for its place");
-    let doubt = recording.doubt().expect("it has missed some");
+    let doubt = recording.caveat().expect("it has missed some");
     recording.finish().expect("commits");
     let events = read(&store, &RunId("a".to_owned()));
     let kept = events.iter().filter(|event| matches!(event, Event::SliceDone { .. })).count();

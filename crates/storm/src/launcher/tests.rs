@@ -25,11 +25,11 @@ fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
         timeout: Nanos::from_secs(60),
     };
     let load = OfferedLoad::Open(Schedule::constant(Rate(100.0), Nanos::from_millis(50)));
-    let part = LauncherTask {
+    let task = LauncherTask {
         index: 0,
         trial: 1,
-        most: 4,
-        outstanding: 100,
+        max_children: 4,
+        max_outstanding: 100,
         source: ArrivalSource::new(&load, 0, 1, &Arc::default()),
         run_ns: 0,
         load_ends: Nanos::from_millis(50),
@@ -38,31 +38,32 @@ fn a_process_that_cannot_be_listened_to_is_a_failure_of_ours() {
         first_number: 0,
         log: None,
     };
-    let (mut tellers, mut crew) = ReportCollector::channel(1);
-    let teller = tellers.pop().expect("there is one");
+    let (mut reporters, mut collector) = ReportCollector::channel(1);
+    let reporter = reporters.pop().expect("there is one");
     let control = Arc::new(LauncherControl::default());
     let mut launcher =
-        Launcher::new(Arc::new(setup), Arc::clone(&control), part, teller).expect("there is an epoll");
+        Launcher::new(Arc::new(setup), Arc::clone(&control), task, reporter).expect("there is an epoll");
     let null = File::options().read(true).write(true).open("/dev/null").expect("everyone has it");
     launcher.epoll = null.as_fd().try_clone_to_owned().expect("a descriptor is left");
     let start_ns = sys::monotonic_ns();
     launcher.run(start_ns);
     let (mut faults, mut ended) = (0, None);
-    let mut own = |told| match told {
+    let mut handle_report = |report| match report {
         LauncherReport::Fault(why) => {
             assert_eq!(why.raw_os_error(), Some(rustix::io::Errno::INVAL.raw_os_error()));
             faults += 1;
         }
-        LauncherReport::Tally(tally) => ended = Some(tally.ended),
+        LauncherReport::Counts(counts) => ended = Some(counts.ended),
     };
-    let counted = crew.collect_trial(
+    let counted = collector.collect_trial(
         start_ns,
         &mut |_| {},
-        &mut |_, _| LoadCommand::GoOn,
+        &mut |_, _| LoadCommand::Continue,
         |_, _| panic!("nothing is wished"),
-        &mut own,
+        &mut handle_report,
     );
-    crew.settle(Nanos::from_secs(1), &|| false, || {}, || panic!("nothing is left"), &mut own)
+    collector
+        .settle(Nanos::from_secs(1), &|| false, || {}, || panic!("nothing is left"), &mut handle_report)
         .expect("nothing runs");
     let (sent, failed) = (counted.total.sent, counted.total.outcomes.failed);
     assert!(

@@ -29,12 +29,12 @@ fn open(rate: f64, duration: Nanos) -> OfferedLoad {
 fn once(words: &[&str], options: StormOptions, offer: &OfferedLoad) -> (TrialCounts, StormStats) {
     let drain = options.timeout;
     let mut storm = Storm::new(&command(words), options).expect("it can be executed");
-    let counted = storm.run_trial(offer, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted = storm.run_trial(offer, drain, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     storm.settle(Nanos::from_secs(20), &|| false).expect("what was started ends");
     assert_eq!(storm.fault(), None);
-    let account = storm.trial_stats()[0].clone();
+    let stats = storm.trial_stats()[0].clone();
     storm.finish().expect("the log can be written");
-    (counted, account)
+    (counted, stats)
 }
 
 fn lines(path: &Path) -> Vec<Value> {
@@ -53,16 +53,16 @@ fn a_number_is_that_number() {
         output: Some(output.clone()),
         ..StormOptions::default()
     };
-    let (counted, account) = once(&["sh", "-c", "echo x; echo y >&2"], options, &closed(parallel, 300));
+    let (counted, stats) = once(&["sh", "-c", "echo x; echo y >&2"], options, &closed(parallel, 300));
     let total = &counted.total;
     assert_eq!((total.due, total.sent, total.outcomes.ok, total.outcomes.total()), (300, 300, 300, 300));
-    assert_eq!((account.started, account.ended), (300, 300));
+    assert_eq!((stats.started, stats.ended), (300, 300));
     assert_eq!(total.statuses.get(&0), Some(&300));
-    assert!(account.alive_most <= u64::from(parallel), "{} were alive", account.alive_most);
-    assert!(account.alive_most >= 2, "they took turns: {}", account.alive_most);
-    assert_eq!(account.spawn.count(), 300);
+    assert!(stats.max_alive <= u64::from(parallel), "{} were alive", stats.max_alive);
+    assert!(stats.max_alive >= 2, "they took turns: {}", stats.max_alive);
+    assert_eq!(stats.spawn_times.count(), 300);
     // Processes were once started before the trial began, at times before its start.
-    let quickest = account.spawn.quantile(0.0).expect("some were started");
+    let quickest = stats.spawn_times.quantile(0.0).expect("some were started");
     assert!(quickest > Nanos::from_micros(1), "{quickest}");
     let text = std::fs::read_to_string(output).expect("it was written");
     assert_eq!((text.matches('x').count(), text.matches('y').count()), (300, 300));
@@ -107,14 +107,14 @@ fn the_log_agrees_about_how_many_were_alive() {
 #[test]
 fn a_known_rate_is_found() {
     let options = StormOptions { parallel: 10, ..StormOptions::default() };
-    let (counted, account) = once(&["sleep", "0.05"], options, &closed(10, 200));
+    let (counted, stats) = once(&["sleep", "0.05"], options, &closed(10, 200));
     assert_eq!(counted.total.outcomes.ok, 200);
-    let rate = account.rate().0;
+    let rate = stats.rate().0;
     assert!(rate < 201.0, "{rate}/s are more than there can be");
     assert!(rate > 60.0, "{rate}/s are far too few");
     let shortest = counted.total.response.quantile(0.0).expect("some ended");
     assert!(shortest >= Nanos::from_millis(50), "{shortest}");
-    let alive = account.alive_ns as f64 / counted.loaded.0 as f64;
+    let alive = stats.alive_ns as f64 / counted.loaded.0 as f64;
     assert!(alive > 3.0 && alive <= 10.0, "{alive} were alive on average");
 }
 
@@ -146,10 +146,10 @@ fn what_takes_too_long_is_killed() {
         ..StormOptions::default()
     };
     let began = Instant::now();
-    let (counted, account) = once(&["sleep", "600"], options, &closed(10, 20));
+    let (counted, stats) = once(&["sleep", "600"], options, &closed(10, 20));
     assert!(began.elapsed() < Duration::from_secs(30));
     assert_eq!((counted.total.outcomes.timeout, counted.total.outcomes.total()), (20, 20));
-    assert_eq!(account.ended, 20);
+    assert_eq!(stats.ended, 20);
     for line in lines(&log) {
         assert_eq!((&line["signal"], &line["timed_out"]), (&9.into(), &Value::Bool(true)));
     }
@@ -167,9 +167,9 @@ fn a_rate_is_kept() {
 #[test]
 fn what_is_due_waits_for_room() {
     let options = StormOptions { parallel: 2, ..StormOptions::default() };
-    let (counted, account) = once(&["sleep", "0.1"], options, &open(40.0, Nanos::from_secs(1)));
+    let (counted, stats) = once(&["sleep", "0.1"], options, &open(40.0, Nanos::from_secs(1)));
     assert_eq!((counted.total.due, counted.total.outcomes.ok), (40, 40));
-    assert!(account.alive_most <= 2);
+    assert!(stats.max_alive <= 2);
     let slowest = counted.total.response.max().expect("some ended");
     assert!(slowest > Nanos::from_millis(800), "{slowest}: 40 of 100 ms, two at a time, take 2 s");
 }
@@ -185,7 +185,7 @@ fn a_program_that_cannot_be_executed_is_said_once() {
     let mut storm = Storm::new(&command, StormOptions::default()).expect("it is not executed yet");
     let counted =
         storm.run_trial(&closed(10, 1000), Nanos::from_secs(1), &mut |_| {}, &mut |_| {}, &mut |_, _| {
-            LoadCommand::GoOn
+            LoadCommand::Continue
         });
     assert!(counted.total.due < 1000, "it went on: {}", counted.total.due);
     assert_eq!(storm.fault().as_deref(), Some("no such file or directory"));
@@ -198,11 +198,16 @@ fn told_to_end_it_ends() {
         Storm::new(&command(&["sleep", "600"]), StormOptions { parallel: 20, ..StormOptions::default() })
             .expect("it can be executed");
     let began = Instant::now();
-    let mut wish = |_: &Slice, _| {
-        if began.elapsed() > Duration::from_millis(300) { LoadCommand::Kill } else { LoadCommand::GoOn }
+    let mut next_command = |_: &Slice, _| {
+        if began.elapsed() > Duration::from_millis(300) { LoadCommand::Kill } else { LoadCommand::Continue }
     };
-    let counted =
-        storm.run_trial(&closed(20, 1000), Nanos::from_secs(600), &mut |_| {}, &mut |_| {}, &mut wish);
+    let counted = storm.run_trial(
+        &closed(20, 1000),
+        Nanos::from_secs(600),
+        &mut |_| {},
+        &mut |_| {},
+        &mut next_command,
+    );
     storm.settle(Nanos::from_secs(10), &|| false).expect("they are killed");
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!(counted.total.outcomes.unfinished, 20);
@@ -221,7 +226,7 @@ fn one_trial_after_the_other() {
             Nanos::from_secs(10),
             &mut |_| {},
             &mut |_| seconds += 1,
-            &mut |_, _| LoadCommand::GoOn,
+            &mut |_, _| LoadCommand::Continue,
         );
         assert_eq!(counted.total.outcomes.ok, 50);
         assert!(seconds >= 1);

@@ -25,7 +25,7 @@ pub(super) const PIDFD: u64 = libc::CLONE_PIDFD as u64;
 /// points.
 const WRITE: isize = -1;
 /// Any result but an error is accepted.
-const ANY: isize = -1;
+const ANY_RESULT: isize = -1;
 
 /// One action of a child.
 #[derive(Debug, Clone, Copy)]
@@ -34,24 +34,24 @@ pub(super) struct ChildStep {
     number: isize,
     arguments: [usize; 5],
     /// Any other result ends the child with ESRCH.
-    wanted: isize,
+    expected: isize,
 }
 
 impl ChildStep {
     /// A system call, which may return anything but an error.
-    pub(super) fn call<const N: usize>(number: libc::c_long, given: [usize; N]) -> Self {
+    pub(super) fn call<const N: usize>(number: libc::c_long, values: [usize; N]) -> Self {
         let mut arguments = [0; 5];
-        arguments[..N].copy_from_slice(&given);
-        Self { number: number as isize, arguments, wanted: ANY }
+        arguments[..N].copy_from_slice(&values);
+        Self { number: number as isize, arguments, expected: ANY_RESULT }
     }
 
     /// The same call, which must return `wanted`.
-    pub(super) fn wants(self, wanted: isize) -> Self {
-        Self { wanted, ..self }
+    pub(super) fn expecting(self, expected: isize) -> Self {
+        Self { expected, ..self }
     }
 
     fn write(to: *mut usize, value: usize) -> Self {
-        Self { number: WRITE, arguments: [to.expose_provenance(), value, 0, 0, 0], wanted: ANY }
+        Self { number: WRITE, arguments: [to.expose_provenance(), value, 0, 0, 0], expected: ANY_RESULT }
     }
 
     /// The last step, unless that is an execve(2).
@@ -252,13 +252,14 @@ pub fn write_in_child(memory: ChildMemory, before: u8, written: u8) -> io::Resul
     // SAFETY: the last step is an exit, and the first writes into the array, which is alive. Shared memory
     // comes with CLONE_VFORK.
     let pid = unsafe { clone(flags, None, &raw mut failure, steps_at) }?;
-    let found = wait_for_child(pid)?.exit_status().ok_or_else(|| io::Error::other("the child was ended"))?;
+    let in_child =
+        wait_for_child(pid)?.exit_status().ok_or_else(|| io::Error::other("the child was ended"))?;
     // SAFETY: within the array; the child has ended. Volatile, as the compiler knows of no other writer.
-    let seen = unsafe { variable.read_volatile() };
+    let in_parent = unsafe { variable.read_volatile() };
     let byte = |value: usize| {
         u8::try_from(value).map_err(|_| io::Error::other(format!("{value} was never written")))
     };
-    Ok((byte(found as usize)?, byte(seen)?))
+    Ok((byte(in_child as usize)?, byte(in_parent)?))
 }
 
 #[cfg(test)]
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_or_gives_another_result_ends_the_child_and_says_why() {
-        let tried = |step: ChildStep| {
+        let run_step = |step: ChildStep| {
             let mut failure = 0;
             let steps = [step, ChildStep::exit(0)];
             // SAFETY: the last step is an exit, the first takes no memory, and shared memory comes with
@@ -292,12 +293,15 @@ mod tests {
             (status, unsafe { (&raw const failure).read_volatile() })
         };
         let parent = std::process::id() as isize;
-        assert_eq!(tried(ChildStep::call(libc::SYS_getppid, []).wants(parent)), (Some(0), 0));
+        assert_eq!(run_step(ChildStep::call(libc::SYS_getppid, []).expecting(parent)), (Some(0), 0));
         assert_eq!(
-            tried(ChildStep::call(libc::SYS_getppid, []).wants(parent + 1)),
+            run_step(ChildStep::call(libc::SYS_getppid, []).expecting(parent + 1)),
             (Some(127), -libc::ESRCH as isize)
         );
-        assert_eq!(tried(ChildStep::call(libc::SYS_close, [usize::MAX])), (Some(127), -libc::EBADF as isize));
+        assert_eq!(
+            run_step(ChildStep::call(libc::SYS_close, [usize::MAX])),
+            (Some(127), -libc::EBADF as isize)
+        );
     }
 
     #[test]

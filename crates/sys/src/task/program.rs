@@ -79,7 +79,7 @@ impl PreparedProgram {
             ChildStep::call(libc::SYS_rt_sigaction, [libc::SIGPIPE as usize, none, 0, SIGNAL_SET]),
             ChildStep::call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize]),
             // If this process ended before the call above, its signal never comes.
-            ChildStep::call(libc::SYS_getppid, []).wants(getpid().as_raw_nonzero().get() as isize),
+            ChildStep::call(libc::SYS_getppid, []).expecting(getpid().as_raw_nonzero().get() as isize),
             ChildStep::call(
                 libc::SYS_execve,
                 [
@@ -152,7 +152,7 @@ mod tests {
     use std::io::Read;
     use std::os::fd::{AsFd, AsRawFd};
 
-    const NOTHING: [(&str, &str); 0] = [];
+    const NO_ENV: [(&str, &str); 0] = [];
 
     fn shell(script: &str, env: &[(&str, &str)]) -> PreparedProgram {
         PreparedProgram::new(Path::new("/bin/sh"), ["-c", script], env.iter().copied())
@@ -176,7 +176,7 @@ mod tests {
         for (path, expected) in
             [("/proc/nowhere", libc::ENOENT), ("/etc/passwd", libc::EACCES), ("/", libc::EACCES)]
         {
-            let program = PreparedProgram::new(Path::new(path), [""; 0], NOTHING).expect("no zero bytes");
+            let program = PreparedProgram::new(Path::new(path), [""; 0], NO_ENV).expect("no zero bytes");
             for _ in 0..3 {
                 assert_eq!(program.start().expect_err("no program").raw_os_error(), Some(expected), "{path}");
             }
@@ -186,7 +186,7 @@ mod tests {
                 "{path}"
             );
         }
-        assert!(PreparedProgram::new(Path::new("/a\0b"), [""; 0], NOTHING).is_err());
+        assert!(PreparedProgram::new(Path::new("/a\0b"), [""; 0], NO_ENV).is_err());
     }
 
     #[test]
@@ -202,14 +202,14 @@ mod tests {
         let (pid, _fd) = program.start().expect("every Linux has a shell");
         drop(input);
         assert_eq!(ended(pid), Some(0));
-        let mut said = String::new();
-        output.read_to_string(&mut said).expect("a pipe");
-        let masks: Vec<u64> = said
+        let mut text = String::new();
+        output.read_to_string(&mut text).expect("a pipe");
+        let masks: Vec<u64> = text
             .lines()
             .filter_map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok())
             .collect();
-        let [blocked, ignored] = masks[..] else { panic!("{said}") };
-        assert_eq!((blocked, ignored & 1 << (libc::SIGPIPE - 1)), (0, 0), "{said}");
+        let [blocked, ignored] = masks[..] else { panic!("{text}") };
+        assert_eq!((blocked, ignored & 1 << (libc::SIGPIPE - 1)), (0, 0), "{text}");
     }
 
     #[test]

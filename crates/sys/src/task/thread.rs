@@ -7,14 +7,14 @@ use std::ptr::{null, null_mut};
 
 /// Larger than glibc's cache of unused stacks, 40 MiB (pthread_create, `nptl/allocatestack.c`). Such a stack is
 /// mapped when its thread starts, and unmapped after its end.
-const NOT_KEPT: usize = 64 << 20;
+const UNCACHED_STACK: usize = 64 << 20;
 
 /// Starts threads by pthread_create(3).
 pub struct ThreadStarter(Option<Box<libc::pthread_attr_t>>);
 
 impl ThreadStarter {
     /// With libc's default stacks: the first thread's is mapped, then cached and reused.
-    pub fn usual() -> Self {
+    pub fn with_default_stacks() -> Self {
         Self(None)
     }
 
@@ -27,7 +27,7 @@ impl ThreadStarter {
         let mut this = Self(Some(unsafe { attributes.assume_init() }));
         if let Some(attributes) = &mut this.0 {
             // SAFETY: initialised, and borrowed for writing.
-            check(unsafe { libc::pthread_attr_setstacksize(&raw mut **attributes, NOT_KEPT) })?;
+            check(unsafe { libc::pthread_attr_setstacksize(&raw mut **attributes, UNCACHED_STACK) })?;
         }
         Ok(this)
     }
@@ -38,7 +38,7 @@ impl ThreadStarter {
         let attributes = self.0.as_deref().map_or(null(), |attributes| &raw const *attributes);
         // SAFETY: room for the thread's handle, attributes that are null or initialised, and a function that
         // touches nothing.
-        check(unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, nothing, null_mut()) })?;
+        check(unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, return_argument, null_mut()) })?;
         // SAFETY: the thread was started, so its handle was written.
         Ok(RawThread(unsafe { thread.assume_init() }))
     }
@@ -66,7 +66,7 @@ impl RawThread {
     }
 }
 
-extern "C" fn nothing(argument: *mut c_void) -> *mut c_void {
+extern "C" fn return_argument(argument: *mut c_void) -> *mut c_void {
     argument
 }
 
@@ -94,7 +94,8 @@ mod tests {
         let new = faults(&ThreadStarter::with_new_stacks().expect("64 MiB is no extreme size"));
         assert!(new >= 1.0, "{new} faults for each thread: no stack was new");
         // Other tests of this process fault meanwhile, and their threads take cached stacks.
-        let kept = (0..20).map(|_| faults(&ThreadStarter::usual())).find(|kept| *kept < new / 2.0);
+        let kept =
+            (0..20).map(|_| faults(&ThreadStarter::with_default_stacks())).find(|kept| *kept < new / 2.0);
         assert!(kept.is_some(), "no kept stack was found: they fault as new ones do, {new} for each thread");
     }
 }

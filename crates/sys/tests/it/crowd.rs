@@ -26,15 +26,15 @@ fn a_crowd_comes_and_goes() {
     }
     let resident = || status("VmRSS:") * 1024;
     let before = resident();
-    let mut crowd = IdleThreads::new(Bytes(1 << 20), Bytes(400 << 10));
-    (0..100).for_each(|_| crowd.add_thread().expect("there is room for so few"));
-    wait_until("all touch their stacks", || crowd.is_settled());
+    let mut threads = IdleThreads::new(Bytes(1 << 20), Bytes(400 << 10));
+    (0..100).for_each(|_| threads.add_thread().expect("there is room for so few"));
+    wait_until("all touch their stacks", || threads.is_settled());
     let each = (resident() - before) / 100;
     assert!((400 << 10..480 << 10).contains(&each), "{each} B of 400 KiB");
-    (0..100).for_each(|_| crowd.add_stackless().expect("there is room for so few"));
-    assert_eq!(crowd.made(), 200);
+    (0..100).for_each(|_| threads.add_stackless().expect("there is room for so few"));
+    assert_eq!(threads.count(), 200);
     assert!(status("Threads:") >= 201, "they are there");
-    crowd.release();
+    threads.release();
     // The harness's own threads stay.
     wait_until("all are gone", || status("Threads:") < 50);
 }

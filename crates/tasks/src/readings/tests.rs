@@ -66,12 +66,12 @@ fn a_user_without_groups() {
     assert_eq!(now.nproc, ResourceLimit { soft: Some(4096), hard: Some(96365) });
     assert_eq!((now.stack.soft, now.data.soft, now.address_space.soft), (Some(8 << 20), None, Some(1 << 30)));
     // The real user counts, not the effective one; 9 has 19 further threads with numbers of their own.
-    assert_eq!((now.seen, now.of_user, now.numbered), (28, 23, 2 + 19 + 5));
-    assert_eq!((now.tasks, now.last_number), (Some(120), Some(7000)));
-    assert_eq!((now.max_maps, now.maps, now.top), (Some(65530), Some(3), Some(1 << 47)));
+    assert_eq!((now.visible_tasks, now.user_tasks, now.pids_in_use), (28, 23, 2 + 19 + 5));
+    assert_eq!((now.tasks, now.last_pid), (Some(120), Some(7000)));
+    assert_eq!((now.max_maps, now.maps, now.address_top), (Some(65530), Some(3), Some(1 << 47)));
     assert_eq!((now.virtual_size, now.data_size), (100_000 << 10, 20_000 << 10));
     assert_eq!((now.available, now.commit, now.kills), (Some(800_000 << 10), None, Some(3)));
-    assert_eq!((now.groups.len(), now.memories.len(), now.own_pids), (0, 0, false));
+    assert_eq!((now.task_groups.len(), now.memory_groups.len(), now.own_pid_namespace), (0, 0, false));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn namespaces_are_seen() {
     symlink("pid:[4026532002]", root.path().join("proc/7/ns/pid")).expect("ours");
     symlink("cgroup:[4026531835]", root.path().join("proc/7/ns/cgroup")).expect("ours");
     let now = take(&root);
-    assert!(now.own_pids && !now.own_groups && !now.own_users);
+    assert!(now.own_pid_namespace && !now.own_cgroup_namespace && !now.own_user_namespace);
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn groups_of_version_1_and_their_ancestors() {
         ("sys/fs/cgroup/memory/memory.usage_in_bytes", "1\n"),
     ]);
     let now = take(&root);
-    assert_eq!((now.group.as_deref(), now.refused_here), (Some("/jobs/a"), Some(4)));
-    let [group] = now.groups.as_slice() else { panic!("{:?}", now.groups) };
-    assert_eq!((group.name.as_str(), group.max, group.used, group.refused), ("/jobs", 300, 9, Some(0)));
-    let [memory] = now.memories.as_slice() else { panic!("{:?}", now.memories) };
+    assert_eq!((now.group.as_deref(), now.own_refusals), (Some("/jobs/a"), Some(4)));
+    let [group] = now.task_groups.as_slice() else { panic!("{:?}", now.task_groups) };
+    assert_eq!((group.name.as_str(), group.max, group.used, group.refusals), ("/jobs", 300, 9, Some(0)));
+    let [memory] = now.memory_groups.as_slice() else { panic!("{:?}", now.memory_groups) };
     assert_eq!((memory.max, memory.used), (64 << 20, 20_000_000 - 12_288));
-    assert_eq!((memory.failures, memory.kills, now.kills_here), (Some(17), Some(2), Some(2)));
-    assert_eq!(memory.again().as_ref(), Some(memory));
+    assert_eq!((memory.failures, memory.kills, now.own_group_kills), (Some(17), Some(2), Some(2)));
+    assert_eq!(memory.reread().as_ref(), Some(memory));
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn groups_of_version_2() {
         ("proc/sys/vm/overcommit_memory", "2\n"),
     ]);
     let now = take(&root);
-    let [group] = now.groups.as_slice() else { panic!("{:?}", now.groups) };
+    let [group] = now.task_groups.as_slice() else { panic!("{:?}", now.task_groups) };
     assert_eq!((group.name.as_str(), group.max, group.used), ("/user.slice/user-1000.slice", 10_813, 213));
-    let [memory] = now.memories.as_slice() else { panic!("{:?}", now.memories) };
+    let [memory] = now.memory_groups.as_slice() else { panic!("{:?}", now.memory_groups) };
     assert_eq!((memory.unified, memory.used), (true, 70_741_824));
     assert_eq!((memory.failures, memory.kills), (Some(6), Some(1)));
     assert_eq!(now.commit, Some((600_000 << 10, 100_000 << 10)));

@@ -11,7 +11,7 @@ use tasks::ThreadsWanted;
 use units::Bytes;
 
 /// Until something that must happen has happened; a busy machine is slow.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// The variable by which a test recognises its own processes.
 pub const MARK: &str = "TORMENT_TEST_MARK";
 
@@ -36,12 +36,12 @@ pub struct RampArgs {
 }
 
 impl RampArgs {
-    pub fn asked(&self) -> ThreadsWanted {
+    pub fn threads_wanted(&self) -> ThreadsWanted {
         ThreadsWanted {
             stack: self.stack.map(Bytes),
             touch: Bytes(self.touch),
             raw: self.raw,
-            most: self.most,
+            max: self.most,
             until_failure: self.until_failure,
             maps: self.maps,
         }
@@ -50,11 +50,11 @@ impl RampArgs {
     /// The command that runs it.
     pub fn command(&self) -> Command {
         let mut command = Command::new(own());
-        command.arg("ramp").arg(self.word());
+        command.arg("ramp").arg(self.to_json());
         command
     }
 
-    pub fn word(&self) -> String {
+    pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("it can be written")
     }
 }
@@ -66,12 +66,12 @@ pub fn own() -> PathBuf {
 /// Result of a ramp.
 #[derive(Debug)]
 pub struct RampResult {
-    pub rooms: Vec<SystemLimit>,
+    pub limits: Vec<SystemLimit>,
     /// Task counts reported, in order.
-    pub told: Vec<u64>,
+    pub reported_tasks: Vec<u64>,
     pub reached: u64,
     pub forecast: Option<u64>,
-    pub gave: RampEnd,
+    pub end: RampEnd,
 }
 
 impl RampResult {
@@ -86,39 +86,46 @@ impl RampResult {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
         let text = String::from_utf8(output.stdout).expect("it is text");
-        let (mut rooms, mut told, mut verdict) = (Vec::new(), Vec::new(), None);
+        let (mut limits, mut reported_tasks, mut verdict) = (Vec::new(), Vec::new(), None);
         for line in text.lines() {
             match serde_json::from_str(line) {
-                Ok(Event::Forecast { rooms: all }) => rooms = all,
+                Ok(Event::Forecast { rooms: all }) => limits = all,
                 Ok(Event::Ramped(record::RampProgress { tasks, free, .. })) => {
                     assert!(free.0 > 0);
-                    told.push(tasks);
+                    reported_tasks.push(tasks);
                 }
                 Ok(other) => panic!("{other:?}"),
                 Err(_) => verdict = Some(serde_json::from_str(line).expect("a verdict")),
             }
         }
-        let Some(Verdict::Tasks { reached, forecast, gave }) = verdict else { panic!("no verdict: {text}") };
-        println!("    reached {reached} of {forecast:?}: {gave:?}");
-        assert!(!rooms.is_empty());
-        assert_eq!(forecast, rooms[0].threads);
-        Ok(Self { rooms, told, reached, forecast, gave })
+        let Some(Verdict::Tasks { reached, forecast, gave: end }) = verdict else {
+            panic!("no verdict: {text}")
+        };
+        println!("    reached {reached} of {forecast:?}: {end:?}");
+        assert!(!limits.is_empty());
+        assert_eq!(forecast, limits[0].threads);
+        Ok(Self { limits, reported_tasks, reached, forecast, end })
     }
 
     /// Checks that this limit was named, and at least 99 % of what it allowed was reached.
     #[track_caller]
     pub fn is_limit(&self, name: &str, call: &str, allows: u64) -> &SystemLimit {
-        let RampEnd::Limit { room, call: said, .. } = &self.gave else { panic!("{:?}", self.gave) };
+        let RampEnd::Limit { room, call: failed_call, .. } = &self.end else { panic!("{:?}", self.end) };
         assert_eq!(room.name, name);
-        assert!(said.starts_with(call), "{said}");
+        assert!(failed_call.starts_with(call), "{failed_call}");
         assert!(self.reached as f64 >= allows as f64 * 0.99, "{} of {allows}", self.reached);
         // It was forecast: by the same name, and within the few that others start and end meanwhile.
-        assert_eq!(self.rooms[0].name, name);
+        assert_eq!(self.limits[0].name, name);
         let forecast = self.forecast.expect("it is a limit");
         assert!(self.reached as f64 >= forecast as f64 * 0.99, "{} of {forecast}", self.reached);
         // Up, and down to nothing.
-        assert_eq!((self.told.first(), self.told.last()), (Some(&0), Some(&0)), "{:?}", self.told);
-        assert!(self.told.contains(&self.reached), "{:?}", self.told);
+        assert_eq!(
+            (self.reported_tasks.first(), self.reported_tasks.last()),
+            (Some(&0), Some(&0)),
+            "{:?}",
+            self.reported_tasks
+        );
+        assert!(self.reported_tasks.contains(&self.reached), "{:?}", self.reported_tasks);
         room
     }
 }
@@ -194,7 +201,7 @@ impl TestGroup {
 
 impl Drop for TestGroup {
     fn drop(&mut self) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while fs::remove_dir(&self.0).is_err() && self.0.exists() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -214,9 +221,9 @@ pub fn marked(mark: &str) -> Vec<u32> {
 }
 
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     while !is_so() {
-        assert!(Instant::now() < until, "not within {} s: {what}", PATIENCE.as_secs());
+        assert!(Instant::now() < until, "not within {} s: {what}", TIMEOUT.as_secs());
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -34,13 +34,13 @@ fn slow() -> RampArgs {
 }
 
 /// Observes a running ramp, then kills torment. On a busy machine the ramp may be over before it is looked at: then it is repeated.
-fn killed<T>(mark: &str, wanted: impl Fn() -> RampArgs, look: impl Fn() -> Option<T>) -> Option<T> {
+fn killed<T>(mark: &str, wanted: impl Fn() -> RampArgs, observe: impl Fn() -> Option<T>) -> Option<T> {
     (0..5).find_map(|_| {
         let (mut torment, _output) = ramping(mark, wanted());
-        let seen = look();
+        let observed = observe();
         torment.kill().expect("ours");
         torment.wait().expect("ours");
-        seen
+        observed
     })
 }
 

@@ -27,9 +27,14 @@ const NOBODY: u32 = 65_534;
 
 fn as_many_as_asked() {
     let ramp = RampResult::run(&mut RampArgs { most: Some(300), ..RampArgs::default() }.command());
-    assert_eq!((ramp.reached, &ramp.gave), (300, &RampEnd::Asked));
-    assert_eq!((ramp.told.first(), ramp.told.last()), (Some(&0), Some(&0)), "{:?}", ramp.told);
-    let names: Vec<&str> = ramp.rooms.iter().map(|room| room.name.as_str()).collect();
+    assert_eq!((ramp.reached, &ramp.end), (300, &RampEnd::Asked));
+    assert_eq!(
+        (ramp.reported_tasks.first(), ramp.reported_tasks.last()),
+        (Some(&0), Some(&0)),
+        "{:?}",
+        ramp.reported_tasks
+    );
+    let names: Vec<&str> = ramp.limits.iter().map(|room| room.name.as_str()).collect();
     for name in
         ["RLIMIT_NPROC", "pids.max", "kernel.threads-max", "kernel.pid_max", "vm.max_map_count", "memory"]
     {
@@ -39,9 +44,9 @@ fn as_many_as_asked() {
 
 fn raw_threads_and_small_stacks() {
     let ramp = RampResult::run(&mut RampArgs { most: Some(300), raw: true, ..RampArgs::default() }.command());
-    assert_eq!((ramp.reached, &ramp.gave), (300, &RampEnd::Asked));
+    assert_eq!((ramp.reached, &ramp.end), (300, &RampEnd::Asked));
     assert!(
-        ramp.rooms.iter().all(|room| room.unit != SystemLimitUnit::Maps),
+        ramp.limits.iter().all(|room| room.unit != SystemLimitUnit::Maps),
         "without stacks there are no mappings"
     );
     let small = RampArgs { most: Some(300), stack: Some(128 << 10), touch: 64 << 10, ..RampArgs::default() };
@@ -58,7 +63,7 @@ fn by_a_group() {
     let room = ramp.is_limit("pids.max", "clone: EAGAIN", 298);
     assert_eq!((room.limit, room.used), (Some(300), Some(300)));
     assert!(room.place.starts_with(&group.folder().display().to_string()), "{}", room.place);
-    let RampEnd::Limit { because, .. } = &ramp.gave else { panic!() };
+    let RampEnd::Limit { because, .. } = &ramp.end else { panic!() };
     assert!(because.contains("pids.events of") && because.starts_with("300 of 300 tasks"), "{because}");
     // Without stacks it is the same limit.
     let mut command = RampArgs { raw: true, ..RampArgs::default() }.command();
@@ -90,7 +95,7 @@ fn by_the_number_of_a_users_tasks() {
     assert!(ramp.reached > 350, "{}", ramp.reached);
     // Root is exempt.
     let free = RampArgs { most: Some(600), limits: vec![LimitSetting::Tasks(400)], ..RampArgs::default() };
-    assert_eq!(RampResult::run(&mut free.command()).gave, RampEnd::Asked);
+    assert_eq!(RampResult::run(&mut free.command()).end, RampEnd::Asked);
 }
 
 /// A torment in its own PID namespace with this many numbers, so that the machine's are left alone; if
@@ -108,7 +113,7 @@ fn numbered(wanted: &RampArgs, numbers: u64) -> Option<Command> {
     let unshared = |script: &str| {
         let mut command = Command::new("unshare");
         command.args(["--pid", "--fork", "--mount", "--kill-child", "sh", "-c", script]);
-        command.arg(own()).arg(wanted.word());
+        command.arg(own()).arg(wanted.to_json());
         command
     };
     if !unshared("mount -t proc proc /proc").status().is_ok_and(|status| status.success()) {
@@ -133,7 +138,7 @@ fn by_numbers_of_processes() {
 fn the_reserve_is_left() {
     let Some(mut command) = numbered(&RampArgs::default(), 3000) else { return };
     let ramp = RampResult::run(&mut command);
-    let RampEnd::Reserve { room: Some(room) } = &ramp.gave else { panic!("{:?}", ramp.gave) };
+    let RampEnd::Reserve { room: Some(room) } = &ramp.end else { panic!("{:?}", ramp.end) };
     assert_eq!((room.name.as_str(), room.limit), ("kernel.pid_max", Some(3000)));
     // A thousand, without those that are given only once.
     let left = ramp.forecast.expect("it is a limit") - ramp.reached;
@@ -149,7 +154,7 @@ fn by_mappings() {
     assert_eq!(room.limit, Some(limit));
     // Threads without mappings are not limited by it.
     let raw = RampArgs { maps: limit - 1030, raw: true, most: Some(900), ..RampArgs::default() };
-    assert_eq!(RampResult::run(&mut raw.command()).gave, RampEnd::Asked);
+    assert_eq!(RampResult::run(&mut raw.command()).end, RampEnd::Asked);
 }
 
 fn by_address_space() {
@@ -172,7 +177,7 @@ fn by_memory_of_a_group() {
     let mut command = RampArgs::default().command();
     group.add_command(&mut command);
     let ramp = RampResult::run(&mut command);
-    let RampEnd::Killed { because, room } = &ramp.gave else { panic!("{:?}", ramp.gave) };
+    let RampEnd::Killed { because, room } = &ramp.end else { panic!("{:?}", ramp.end) };
     assert!(because.contains("oom_kill counted 1 more in"), "{because}");
     let room = room.as_ref().expect("it is this one");
     assert_eq!((room.name.as_str(), room.limit), (file, Some(64 << 20)));

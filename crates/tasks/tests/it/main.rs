@@ -38,8 +38,8 @@ fn ramp(wanted: &str) -> ExitCode {
         setrlimit(resource, Rlimit { current: Some(to), maximum: Some(to) }).expect("it is lowered");
     }
     let program = std::env::current_exe().expect("this is a program");
-    let mut tell = |event| println!("{}", serde_json::to_string(&event).expect("it can be written"));
-    match tasks::ramp(&wanted.asked(), &program, &mut tell, &|| false) {
+    let mut emit = |event| println!("{}", serde_json::to_string(&event).expect("it can be written"));
+    match tasks::ramp(&wanted.threads_wanted(), &program, &mut emit, &|| false) {
         Ok(verdict) => {
             println!("{}", serde_json::to_string(&verdict).expect("it can be written"));
             ExitCode::SUCCESS

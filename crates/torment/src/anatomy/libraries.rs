@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A script's interpreter may be a script; the kernel follows four (execve(2)).
-const SCRIPTS: usize = 4;
+const SCRIPTS_MOST: usize = 4;
 
 pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
     let mut notes = Vec::new();
@@ -27,7 +27,7 @@ pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
         let names = binary.build_id.as_deref().and_then(names_for);
         found.all.push(Library { soname, path: found.program.clone(), bytes, names, binary: binary.clone() });
     }
-    let places = LibraryPaths::read(&binary);
+    let library_paths = LibraryPaths::read(&binary);
     let mut known: BTreeSet<String> = binary.needed.iter().cloned().collect();
     let mut waiting: Vec<(String, PathBuf, Binary)> = Vec::new();
     let needs = |from: &Path, binary: &Binary| {
@@ -39,7 +39,7 @@ pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
     // In the loader's order: the program's libraries, then theirs.
     while let Some((name, from, by)) = waiting.get(next).cloned() {
         next += 1;
-        match places.find(&name, &from, &by) {
+        match library_paths.find(&name, &from, &by) {
             Some(library) => {
                 let new = needs(&library.path, &library.binary);
                 waiting.extend(new.into_iter().filter(|(name, ..)| known.insert(name.clone())));
@@ -96,7 +96,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, CommandError> {
 /// The program itself, or a script's interpreter.
 fn program_of(program: &Path, notes: &mut Vec<String>) -> Result<(PathBuf, Vec<u8>, Binary), CommandError> {
     let mut path = locate(program);
-    for _ in 0..=SCRIPTS {
+    for _ in 0..=SCRIPTS_MOST {
         let bytes = read_file(&path)?;
         let named = |why: Error| usage_error(anyhow!("'{}' is {why}", path.display()));
         match ::anatomy::read_executable(&bytes).map_err(named)? {
@@ -149,7 +149,7 @@ impl LibraryPaths {
     pub fn find(&self, name: &str, from: &Path, by: &Binary) -> Option<Library> {
         let origin = from.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
         let at = LibrarySearch {
-            needs: by,
+            binary: by,
             origin: &origin,
             interpreter: self.interpreter.as_deref(),
             library_path: self.library_path.as_deref(),

@@ -49,28 +49,28 @@ fn candidates(call: CreationFunction) -> &'static [Candidate] {
 }
 
 /// Programs that start threads only for much work.
-const BUSY: [&str; 3] = ["sort", "xz", "zstd"];
+const FED_PROGRAMS: [&str; 3] = ["sort", "xz", "zstd"];
 /// Limits per candidate: each needs some 1,000 stops and a tenth of a second.
 const LIMITS: TraceLimits = TraceLimits { time: Duration::from_secs(10), stops: 400_000 };
 /// Below 131,072 lines, sort takes one thread.
-const LINES: usize = 1 << 18;
+const INPUT_LINES: usize = 1 << 18;
 
 /// Runs one candidate after another until one makes the call from this very C library.
 pub fn observe_call(
     call: CreationFunction,
-    walk: &SyscallPaths,
+    paths: &SyscallPaths,
     libraries: &Libraries,
     images: &[Image<'_>],
 ) -> LiveObservation {
     let mut live = LiveObservation::default();
-    if walk.machine != ::anatomy::Architecture::native().unwrap_or(::anatomy::Architecture(0)) {
-        live.impossible = Some(format!("code for {} cannot run here", walk.machine));
+    if paths.machine != ::anatomy::Architecture::native().unwrap_or(::anatomy::Architecture(0)) {
+        live.unavailable = Some(format!("code for {} cannot run here", paths.machine));
         return live;
     }
     for candidate in candidates(call) {
         match run(candidate, call, libraries) {
-            Ok((made, library)) => {
-                live.seen = Some(compare(candidate, made, library, walk, images));
+            Ok((creation_call, library)) => {
+                live.call = Some(compare(candidate, creation_call, library, paths, images));
                 return live;
             }
             Err(why) => live.others.push((candidate.0.to_owned(), why)),
@@ -88,7 +88,7 @@ fn command_of((program, arguments, _): &Candidate) -> Result<Command, String> {
     command.args(*arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // No other library may replace the one that was read.
     command.env("LC_ALL", "C").env_remove("LD_PRELOAD").env_remove("LD_AUDIT").env_remove("MAKEFLAGS");
-    if BUSY.contains(program) {
+    if FED_PROGRAMS.contains(program) {
         command.stdin(lines().map_err(|why| format!("no memory for its input: {why}"))?);
     }
     Ok(command)
@@ -96,7 +96,7 @@ fn command_of((program, arguments, _): &Candidate) -> Result<Command, String> {
 
 fn lines() -> std::io::Result<File> {
     let mut file = File::from(memfd_create("lines", MemfdFlags::CLOEXEC)?);
-    file.write_all(&b"b\na\n".repeat(LINES / 2))?;
+    file.write_all(&b"b\na\n".repeat(INPUT_LINES / 2))?;
     file.rewind()?;
     Ok(file)
 }
@@ -114,25 +114,25 @@ fn run(
         CreationFunction::Thread => CloneKind::Thread,
     };
     let (mut found, mut otherwise) = (None, None);
-    let followed = trace_creations(command, LIMITS, |made| {
-        let at = made.mapping.as_ref().and_then(|mapping| {
+    let followed = trace_creations(command, LIMITS, |creation_call| {
+        let at = creation_call.mapping.as_ref().and_then(|mapping| {
             let path = canonicalize(&mapping.path).ok()?;
             libraries.all.iter().position(|library| library.path == path && !mapping.deleted)
         });
         match at {
-            Some(library) if made.clone_kind() == Some(wanted) && is_meant(call, made) => {
-                found = Some((made.clone(), library));
+            Some(library) if creation_call.clone_kind() == Some(wanted) && is_meant(call, creation_call) => {
+                found = Some((creation_call.clone(), library));
                 ControlFlow::Break(())
             }
             Some(_) => {
                 otherwise.get_or_insert_with(|| {
-                    let flags = made.flags.map(|flags| format!(" with {}", flags.names()));
-                    format!("calls {}{} instead", made.creation.name(), flags.unwrap_or_default())
+                    let flags = creation_call.flags.map(|flags| format!(" with {}", flags.names()));
+                    format!("calls {}{} instead", creation_call.creation.name(), flags.unwrap_or_default())
                 });
                 ControlFlow::Continue(())
             }
             None => {
-                otherwise.get_or_insert_with(|| match &made.mapping {
+                otherwise.get_or_insert_with(|| match &creation_call.mapping {
                     Some(mapping) if mapping.deleted => {
                         format!("has {} of before it was replaced", mapping.path.display())
                     }
@@ -151,59 +151,59 @@ fn run(
 }
 
 /// vfork and posix_spawn pass the same flags; only the latter's child gets a stack of its own.
-fn is_meant(call: CreationFunction, made: &CreationCall) -> bool {
+fn is_meant(call: CreationFunction, creation_call: &CreationCall) -> bool {
     match call {
-        CreationFunction::Vfork => !made.new_stack,
-        CreationFunction::Spawn => made.new_stack,
+        CreationFunction::Vfork => !creation_call.new_stack,
+        CreationFunction::Spawn => creation_call.new_stack,
         CreationFunction::Fork | CreationFunction::Thread => true,
     }
 }
 
 fn compare(
     candidate: &Candidate,
-    made: CreationCall,
+    creation_call: CreationCall,
     library: usize,
-    walk: &SyscallPaths,
+    paths: &SyscallPaths,
     images: &[Image<'_>],
 ) -> LiveCall {
-    let offset = made.mapping.as_ref().map(|mapping| mapping.offset);
+    let offset = creation_call.mapping.as_ref().map(|mapping| mapping.offset);
     let after = offset.and_then(|offset| images.get(library)?.address_of(offset));
     let ends_here = |chain: &CallPath| {
         let last = chain.steps.last().map(|step| step.library);
-        last == Some(library) && Some(chain.site.after) == after
+        last == Some(library) && Some(chain.site.next_address) == after
     };
-    let chain = walk.chains.iter().position(ends_here);
+    let chain = paths.paths.iter().position(ends_here);
     // If it matches none, it is compared with the first.
-    let read = walk.chains.get(chain.unwrap_or(0));
-    let length = read.map_or(0, |chain| chain.site.after - chain.site.address);
+    let read = paths.paths.get(chain.unwrap_or(0));
+    let length = read.map_or(0, |chain| chain.site.next_address - chain.site.address);
     let address = after.map(|after| after.saturating_sub(length));
     let mut checks = Vec::new();
     if let Some(chain) = read {
         let hexadecimal = |address: u64| format!("{address:#x}");
         checks.push(CallCheck {
-            of: "address",
-            read: Some(hexadecimal(chain.site.address)),
-            seen: address.map_or_else(|| "outside of the file".to_owned(), hexadecimal),
+            item: "address",
+            predicted: Some(hexadecimal(chain.site.address)),
+            observed: address.map_or_else(|| "outside of the file".to_owned(), hexadecimal),
             agrees: address == Some(chain.site.address),
         });
         let number =
             |number: u64, creation: ::anatomy::CreationSyscall| format!("{number} ({})", creation.name());
         checks.push(CallCheck {
-            of: "number",
-            read: Some(number(chain.site.number, chain.site.creation)),
-            seen: number(made.number, made.creation),
-            agrees: made.number == chain.site.number,
+            item: "number",
+            predicted: Some(number(chain.site.number, chain.site.creation)),
+            observed: number(creation_call.number, creation_call.creation),
+            agrees: creation_call.number == chain.site.number,
         });
-        if let Some(flags) = made.flags {
+        if let Some(flags) = creation_call.flags {
             checks.push(CallCheck {
-                of: "flags",
-                read: chain.site.flags.map(|flags| hexadecimal(flags.bits | flags.signal)),
-                seen: hexadecimal(flags.bits | flags.signal),
+                item: "flags",
+                predicted: chain.site.flags.map(|flags| hexadecimal(flags.bits | flags.signal)),
+                observed: hexadecimal(flags.bits | flags.signal),
                 agrees: chain.site.flags.is_none_or(|read| read == flags),
             });
         }
     }
-    let returns = read.filter(|_| chain.is_some()).and_then(|chain| returns(chain, &made));
+    let returns = read.filter(|_| chain.is_some()).and_then(|chain| returns(chain, &creation_call));
     let (program, arguments, why) = *candidate;
     let shown = std::iter::once(program).chain(arguments.iter().copied());
     let quoted = |word: &str| {
@@ -213,13 +213,13 @@ fn compare(
     LiveCall {
         command: shown.map(quoted).collect::<Vec<_>>().join(" "),
         why,
-        program: made.program.unwrap_or_else(|| program.into()),
-        process: made.pid.as_raw_nonzero().get(),
-        number: made.number,
-        creation: made.creation,
-        flags: made.flags,
+        program: creation_call.program.unwrap_or_else(|| program.into()),
+        process: creation_call.pid.as_raw_nonzero().get(),
+        number: creation_call.number,
+        creation: creation_call.creation,
+        flags: creation_call.flags,
         address,
-        chain,
+        path_index: chain,
         checks,
         returns,
     }
@@ -227,12 +227,13 @@ fn compare(
 
 /// Return addresses found on the stack, of all functions on the path. Those outside the system call's library are left
 /// out: its location in memory is not read.
-fn returns(chain: &CallPath, made: &CreationCall) -> Option<(usize, usize)> {
+fn returns(chain: &CallPath, creation_call: &CreationCall) -> Option<(usize, usize)> {
     let library = chain.steps.last()?.library;
-    let base = made.instruction.checked_sub(chain.site.after)?;
+    let base = creation_call.instruction.checked_sub(chain.site.next_address)?;
     let there = |step: &::anatomy::PathStep| {
         let mut addresses = step.calls.iter().filter_map(|call| call.returns);
-        addresses.any(|address| address.checked_add(base).is_some_and(|address| made.returns_to(address)))
+        addresses
+            .any(|address| address.checked_add(base).is_some_and(|address| creation_call.returns_to(address)))
     };
     let calling = chain.steps.iter().filter(|step| step.library == library);
     let calling: Vec<_> =

@@ -103,5 +103,5 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(
 }
 
 fn option_error(option: &'static str, message: String) -> Error {
-    Error { place: Some(SourceLocation::Option(option)), message }
+    Error { location: Some(SourceLocation::Option(option)), message }
 }

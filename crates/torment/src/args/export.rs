@@ -63,8 +63,9 @@ fn what() -> impl TypedValueParser<Value = TableChoice> {
 impl ExportArgs {
     /// The tables asked for, each once.
     pub fn tables(&self) -> Vec<ExportTable> {
-        let is_asked =
-            |table: &ExportTable| self.what.iter().any(|what| what.0.is_none_or(|asked| asked == *table));
+        let is_asked = |table: &ExportTable| {
+            self.what.iter().any(|what| what.0.is_none_or(|requested| requested == *table))
+        };
         ExportTable::ALL.into_iter().filter(|table| self.what.is_empty() || is_asked(table)).collect()
     }
 }

@@ -206,40 +206,40 @@ impl PodArgs {
 /// If nobody can be let in there, kubectl does not know the cluster, or what was said of pods is for nobody.
 pub fn fleet_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetConfig>> {
     let fleet = &plan.fleet;
-    let (workers, most) = fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
+    let (workers, most) = fleet.workers.unwrap_or((FleetPlan::DEFAULT_WORKERS, FleetPlan::DEFAULT_WORKERS));
     let is_of_pods =
         |place: &Option<FleetPlace>| matches!(place, Some(FleetPlace::Pods(_) | FleetPlace::Inside(_)));
     if let Some(option) =
         pods.first_given().filter(|_| !is_of_pods(&fleet.on) && !is_of_pods(&fleet.watch_on))
     {
         let message = "it is for pods (--on k8s, --watch-on k8s or inside): leave it out".to_owned();
-        return Err(Error { place: Some(SourceLocation::Option(option)), message }.into());
+        return Err(Error { location: Some(SourceLocation::Option(option)), message }.into());
     }
     if pods.print_manifests && !is_of_pods(&fleet.on) {
         let message = "it prints what makes the load: say --on k8s, too, or leave it out".to_owned();
-        return Err(Error { place: Some(SourceLocation::Option("--print-manifests")), message }.into());
+        return Err(Error { location: Some(SourceLocation::Option("--print-manifests")), message }.into());
     }
     if pods.conduct_there {
         let message = "it is for find and run of requests, with --on k8s: leave it out".to_owned();
-        return Err(Error { place: Some(SourceLocation::Option("--conduct-there")), message }.into());
+        return Err(Error { location: Some(SourceLocation::Option("--conduct-there")), message }.into());
     }
     let Some(on) = &fleet.on else { return Ok(None) };
     Ok(Some(match on {
         // Nobody works there: the plan takes it for watchers alone.
         FleetPlace::Inside(_) => return Ok(None),
-        FleetPlace::Here => FleetConfig::Here { workers, most },
+        FleetPlace::Here => FleetConfig::Local { workers, most },
         FleetPlace::Ssh(hosts) => {
             FleetConfig::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() }
         }
         FleetPlace::Join(at) => {
-            let entrance = JoinListener::for_workers(at.as_deref(), &plan.target, fleet.wait_time())?;
-            FleetConfig::Join { workers, most, entrance: Arc::new(entrance) }
+            let listener = JoinListener::for_workers(at.as_deref(), &plan.target, fleet.wait_time())?;
+            FleetConfig::Join { workers, most, listener: Arc::new(listener) }
         }
         FleetPlace::Pods(place) => {
             let site = Arc::new(pods.site(place.as_deref(), fleet.worker_cpus)?);
-            let entrance =
+            let listener =
                 JoinListener::for_worker_pods(pods.reach.as_deref(), site.server(), fleet.wait_time())?;
-            FleetConfig::Pods { workers, most, entrance: Arc::new(entrance), site, deadline: deadline(plan) }
+            FleetConfig::Pods { workers, most, listener: Arc::new(listener), site, deadline: deadline(plan) }
         }
     }))
 }
@@ -252,7 +252,7 @@ pub fn render_manifests(plan: &Plan, pods: &PodArgs) -> Result<Option<String>, c
     let (Some(FleetPlace::Pods(place)), true) = (&plan.fleet.on, pods.print_manifests) else {
         return Ok(None);
     };
-    let (workers, _) = plan.fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
+    let (workers, _) = plan.fleet.workers.unwrap_or((FleetPlan::DEFAULT_WORKERS, FleetPlan::DEFAULT_WORKERS));
     let seconds = deadline(plan).0 / Nanos::from_secs(1).0;
     Ok(Some(pods.site(place.as_deref(), plan.fleet.worker_cpus)?.manifests(workers, seconds)))
 }
@@ -265,7 +265,8 @@ pub fn remote_run_request(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<
     let (Some(FleetPlace::Pods(place)), true) = (&plan.fleet.on, pods.conduct_there) else {
         return Ok(None);
     };
-    let (workers, most) = plan.fleet.workers.unwrap_or((FleetPlan::WORKERS, FleetPlan::WORKERS));
+    let (workers, most) =
+        plan.fleet.workers.unwrap_or((FleetPlan::DEFAULT_WORKERS, FleetPlan::DEFAULT_WORKERS));
     for (is_wanted, what) in [
         (workers < most, "more workers are asked for from here: say how many (--workers)"),
         (plan.fleet.watch_on.is_some(), "watchers come to this machine: leave --watch-on out"),
@@ -273,14 +274,14 @@ pub fn remote_run_request(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<
     ] {
         if is_wanted {
             let message = format!("a run that is conducted there needs nothing of this machine, but {what}");
-            return Err(Error { place: Some(SourceLocation::Option("--conduct-there")), message }.into());
+            return Err(Error { location: Some(SourceLocation::Option("--conduct-there")), message }.into());
         }
     }
     Ok(Some(RemoteRunRequest {
         site: Arc::new(pods.site(place.as_deref(), plan.fleet.worker_cpus)?),
         id: cluster::new_id(),
         workers,
-        waits: plan.fleet.wait_time(),
+        wait: plan.fleet.wait_time(),
         deadline: deadline(plan),
     }))
 }
@@ -306,9 +307,9 @@ pub fn watchers_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Wat
         // Watched anyway.
         None | Some(FleetPlace::Here) => None,
         Some(FleetPlace::Join(at)) => {
-            let entrance = JoinListener::for_watchers(at.as_deref(), &plan.target, fleet.wait_time())?;
+            let listener = JoinListener::for_watchers(at.as_deref(), &plan.target, fleet.wait_time())?;
             let watchers = fleet.watchers.unwrap_or(1);
-            Some(WatchersConfig::Join { watchers, entrance: Arc::new(entrance) })
+            Some(WatchersConfig::Join { watchers, listener: Arc::new(listener) })
         }
         Some(FleetPlace::Ssh(hosts)) => {
             Some(WatchersConfig::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() })
@@ -319,10 +320,10 @@ pub fn watchers_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Wat
             let pods_there = site.target_pods(plan.target.host().unwrap_or_default())?;
             // Where workers come in is one port, where watchers do another.
             let reach = pods.reach_of_watchers(fleet.on.as_ref());
-            let entrance =
+            let listener =
                 JoinListener::for_watcher_pods(reach.as_deref(), site.server(), fleet.wait_time())?;
-            let (entrance, deadline) = (Arc::new(entrance), deadline(plan));
-            Some(WatchersConfig::Pods { pods: pods_there, inside, entrance, site, deadline })
+            let (listener, deadline) = (Arc::new(listener), deadline(plan));
+            Some(WatchersConfig::Pods { pods: pods_there, inside, listener, site, deadline })
         }
     })
 }

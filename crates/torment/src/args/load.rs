@@ -132,7 +132,7 @@ impl FindArgs {
     /// Whether the target is sampled.
     pub fn profiling(&self) -> Profiling {
         match self.profile {
-            AutoMode::Auto => Profiling::WhereItTells,
+            AutoMode::Auto => Profiling::IfProcessors,
             AutoMode::Always => Profiling::Always,
             AutoMode::Never => Profiling::Never,
         }
@@ -220,7 +220,7 @@ pub(super) fn plan_from(
     let is_file = target.ends_with(".toml") && !target.contains("://");
     let draft = if is_file {
         let toml = text(read(target), target)
-            .map_err(|message| Error { place: Some(SourceLocation::Option("TARGET")), message })?;
+            .map_err(|message| Error { location: Some(SourceLocation::Option("TARGET")), message })?;
         Draft::from_toml(target, &toml)?.overlaid_by(options)
     } else {
         options.set(Key::Url, "TARGET", target);

@@ -57,7 +57,7 @@ impl ListArgs {
             name: self.name.clone(),
             tags: self.tags.clone(),
             machine: self.machine.clone(),
-            came_to: self.verdict,
+            status: self.verdict,
             since_unix_ms: self.since.map(Moment::unix_ms),
             until_unix_ms: self.until.map(Moment::unix_ms),
             limit: self.limit,

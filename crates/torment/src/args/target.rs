@@ -105,7 +105,7 @@ impl TargetArgs {
             database: self.database.clone().unwrap_or_default(),
             connections: self.connections,
             backlog: self.backlog.unwrap_or(ServiceConfig::default().backlog),
-            warming: self.warming,
+            warm_up: self.warming,
         })
     }
 }

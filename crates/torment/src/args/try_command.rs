@@ -60,7 +60,7 @@ impl TryArgs {
     /// With one message about the first thing that is wrong.
     pub fn plan(&self, file: &str, read: ReadFile<'_>) -> Result<Plan, Error> {
         let toml = text(read(file), file)
-            .map_err(|message| Error { place: Some(SourceLocation::Option("PLAN")), message })?;
+            .map_err(|message| Error { location: Some(SourceLocation::Option("PLAN")), message })?;
         let mut draft = Draft::from_toml(file, &toml)?;
         if let Some(budget) = &self.budget {
             draft.set(plan::Key::TryBudget, "--budget", budget);

@@ -90,13 +90,13 @@ impl WatchCommand {
     /// # Errors
     /// With one message about the first thing that is wrong.
     pub fn request(&self, read: ReadFile<'_>) -> Result<WatchRequest, Error> {
-        let whom = match &self.whom {
+        let target = match &self.whom {
             Some(text) => parse_watch_target(text, started)?,
             None => WatchTarget::Program(self.program.clone()),
         };
         let interval = self.interval.as_deref().map(|text| parse_time("--interval", text)).transpose()?;
         Ok(WatchRequest {
-            whom,
+            whom: target,
             time: self.time()?,
             interval: interval.unwrap_or(Nanos::from_secs(1)),
             asked: self.asked(read)?,
@@ -113,9 +113,9 @@ impl WatchCommand {
     /// # Errors
     /// As [`WatchCommand::request`].
     pub fn join_request(&self, read: ReadFile<'_>) -> Result<JoinWatchRequest, Error> {
-        let whom = self.whom.as_deref().map(|text| parse_watch_target(text, started)).transpose()?;
+        let target = self.whom.as_deref().map(|text| parse_watch_target(text, started)).transpose()?;
         let file = self.join.clone().unwrap_or_default();
-        Ok(JoinWatchRequest { file, whom, time: self.time()?, asked: self.asked(read)? })
+        Ok(JoinWatchRequest { file, whom: target, time: self.time()?, asked: self.asked(read)? })
     }
 
     fn time(&self) -> Result<Option<Nanos>, Error> {
@@ -149,7 +149,7 @@ pub(super) fn parse_time(option: &'static str, text: &str) -> Result<Nanos, Erro
 }
 
 fn option_error(option: &'static str, message: String) -> Error {
-    Error { place: Some(plan::SourceLocation::Option(option)), message }
+    Error { location: Some(plan::SourceLocation::Option(option)), message }
 }
 
 fn started(program: &str) -> String {

@@ -83,7 +83,7 @@ impl WorkingSetArgs {
             (None, false, false) => CacheKind::File { path, depth: self.depth },
         };
         Ok(WorkingSetRequest {
-            cached,
+            cache: cached,
             limit: self.limit,
             sizes: self.sizes.clone(),
             time: if self.quick { QUICK } else { TIME },

@@ -11,12 +11,12 @@ use units::Nanos;
 /// Row for the workers found.
 pub const WORKERS: &str = "workers";
 /// Clock offset beyond which arrivals are no longer where they should be relative to each other.
-const APART: Nanos = Nanos(1_000_000);
+const CLOCK_TOLERANCE: Nanos = Nanos(1_000_000);
 
 #[derive(Default)]
 struct TryRunSink {
     members: Vec<FleetMember>,
-    joined: Option<Duration>,
+    joined_after: Option<Duration>,
     began: Option<Instant>,
     result: Option<TrialResult>,
 }
@@ -26,7 +26,7 @@ impl Sink for TryRunSink {
         match event {
             Event::FleetStands { members } => {
                 self.members.clone_from(members);
-                self.joined = self.began.map(|began| began.elapsed());
+                self.joined_after = self.began.map(|began| began.elapsed());
             }
             Event::TrialDone { result, .. } => self.result = Some((**result).clone()),
             _ => {}
@@ -38,16 +38,16 @@ impl Sink for TryRunSink {
 pub fn try_workers(place: Option<&str>, pods: &PodArgs) -> Result<Vec<Prerequisite>, CommandError> {
     let on = place.map_or("k8s".to_owned(), |place| format!("k8s:{place}"));
     let plan = null_plan(&on)?;
-    let asked = fleet_config(&plan, pods)?;
+    let config = fleet_config(&plan, pods)?;
     let stop = StopFlag::new(interrupt::stop_flag_or_exit()?);
-    let mut heard = TryRunSink { began: Some(Instant::now()), ..TryRunSink::default() };
-    let around = RunOptions { fleet: asked.as_ref(), ..RunOptions::default() };
-    let outcome = runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), &mut heard, &stop);
+    let mut sink = TryRunSink { began: Some(Instant::now()), ..TryRunSink::default() };
+    let around = RunOptions { fleet: config.as_ref(), ..RunOptions::default() };
+    let outcome = runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), &mut sink, &stop);
     if let Some(why) = outcome.error {
         let found = why.to_string();
         return Ok(vec![row(WORKERS, Severity::Hinders, found, Some("no run can be made there"))]);
     }
-    Ok(judged(&heard))
+    Ok(judge(&sink))
 }
 
 fn row(name: &str, bearing: Severity, found: String, means: Option<&str>) -> Prerequisite {
@@ -62,11 +62,11 @@ fn row(name: &str, bearing: Severity, found: String, means: Option<&str>) -> Pre
     }
 }
 
-fn judged(heard: &TryRunSink) -> Vec<Prerequisite> {
-    let places: Vec<&str> = heard.members.iter().map(|member| member.place.as_str()).collect();
-    let joined = heard.joined.unwrap_or_default().as_secs_f64();
-    let apart = heard.members.iter().map(|member| member.clock).max().unwrap_or_default();
-    let clocks = match apart > APART {
+fn judge(sink: &TryRunSink) -> Vec<Prerequisite> {
+    let places: Vec<&str> = sink.members.iter().map(|member| member.place.as_str()).collect();
+    let joined = sink.joined_after.unwrap_or_default().as_secs_f64();
+    let apart = sink.members.iter().map(|member| member.clock).max().unwrap_or_default();
+    let clocks = match apart > CLOCK_TOLERANCE {
         true => (
             Severity::Less,
             Some("the order of arrivals of different workers is not known so well; their rate is"),
@@ -79,14 +79,14 @@ fn judged(heard: &TryRunSink) -> Vec<Prerequisite> {
         row("clocks", clocks.0, format!("they agree within {apart}"), clocks.1),
     ];
     let late =
-        heard.result.iter().flat_map(|result| &result.members).filter_map(|member| member.lateness_p99).max();
-    let doubts: Vec<String> =
-        heard.result.iter().flat_map(|result| &result.caveats).map(ToString::to_string).collect();
+        sink.result.iter().flat_map(|result| &result.members).filter_map(|member| member.lateness_p99).max();
+    let caveats: Vec<String> =
+        sink.result.iter().flat_map(|result| &result.caveats).map(ToString::to_string).collect();
     if let Some(late) = late {
         let found = format!("99 % of what was due was sent within {late}");
-        rows.push(match doubts.as_slice() {
+        rows.push(match caveats.as_slice() {
             [] => row("lateness", Severity::Fine, found, None),
-            doubts => row("lateness", Severity::Hinders, found, Some(&doubts.join("; "))),
+            caveats => row("lateness", Severity::Hinders, found, Some(&caveats.join("; "))),
         });
     }
     rows
@@ -106,9 +106,9 @@ mod tests {
             loops: 1,
             clock: Nanos(clock),
         };
-        let heard =
+        let sink =
             TryRunSink { members: vec![member(0, 90_000), member(1, 2_000_000)], ..TryRunSink::default() };
-        let rows = judged(&heard);
+        let rows = judge(&sink);
         assert_eq!(
             rows.iter().map(|row| row.bearing.clone()).collect::<Vec<_>>(),
             [Severity::Fine, Severity::Less]

@@ -80,7 +80,7 @@ fn field(column: &ExportColumn) -> Result<Arc<Type>, ParquetError> {
 
 /// A column's present values, and for every row 1 if it has one, else 0.
 struct ColumnBuffer {
-    is_there: Vec<i16>,
+    definition_levels: Vec<i16>,
     values: ColumnValues,
 }
 
@@ -99,11 +99,11 @@ impl ColumnBuffer {
             ColumnType::Flag => ColumnValues::Flag(Vec::new()),
             ColumnType::Text => ColumnValues::Text(Vec::new()),
         };
-        Self { is_there: Vec::new(), values }
+        Self { definition_levels: Vec::new(), values }
     }
 
     fn push(&mut self, cell: CellValue) {
-        let is_there = match (&mut self.values, cell) {
+        let is_present = match (&mut self.values, cell) {
             // The bits of an unsigned number: the schema says so.
             (
                 ColumnValues::Whole(values),
@@ -129,17 +129,17 @@ impl ColumnBuffer {
                 false
             }
         };
-        self.is_there.push(i16::from(is_there));
+        self.definition_levels.push(i16::from(is_present));
     }
 
     /// Writes and clears it.
     fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
-        let is_there = std::mem::take(&mut self.is_there);
+        let definition_levels = std::mem::take(&mut self.definition_levels);
         match &mut self.values {
-            ColumnValues::Whole(values) => batch::<Int64Type>(writer, values, &is_there),
-            ColumnValues::Number(values) => batch::<DoubleType>(writer, values, &is_there),
-            ColumnValues::Flag(values) => batch::<BoolType>(writer, values, &is_there),
-            ColumnValues::Text(values) => batch::<ByteArrayType>(writer, values, &is_there),
+            ColumnValues::Whole(values) => batch::<Int64Type>(writer, values, &definition_levels),
+            ColumnValues::Number(values) => batch::<DoubleType>(writer, values, &definition_levels),
+            ColumnValues::Flag(values) => batch::<BoolType>(writer, values, &definition_levels),
+            ColumnValues::Text(values) => batch::<ByteArrayType>(writer, values, &definition_levels),
         }
     }
 }
@@ -147,9 +147,9 @@ impl ColumnBuffer {
 fn batch<T: DataType>(
     writer: &mut SerializedColumnWriter<'_>,
     values: &mut Vec<T::T>,
-    is_there: &[i16],
+    definition_levels: &[i16],
 ) -> Result<(), ParquetError> {
-    writer.typed::<T>().write_batch(&std::mem::take(values), Some(is_there), None).map(|_| ())
+    writer.typed::<T>().write_batch(&std::mem::take(values), Some(definition_levels), None).map(|_| ())
 }
 
 /// The error of the underlying writer, if it was one.

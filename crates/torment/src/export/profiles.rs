@@ -25,7 +25,7 @@ pub fn export(
 ) -> Result<u8, CommandError> {
     let profile = last(store, id)?
         .ok_or_else(|| usage_error(anyhow!("run {id} has no profile; torment profile PID makes one")))?;
-    let bytes = written(form, &profile)?;
+    let bytes = encode(form, &profile)?;
     let named = || PathBuf::from(format!("run-{id}.{}", ending(form)));
     let path = output.map_or_else(named, Path::to_path_buf);
     if path == Path::new("-") {
@@ -62,7 +62,7 @@ fn ending(form: ProfileForm) -> &'static str {
     }
 }
 
-fn written(form: ProfileForm, profile: &Profile) -> io::Result<Vec<u8>> {
+fn encode(form: ProfileForm, profile: &Profile) -> io::Result<Vec<u8>> {
     Ok(match form {
         ProfileForm::Folded => stacks::format_folded(profile).into_bytes(),
         ProfileForm::Speedscope => stacks::to_speedscope(profile).to_string().into_bytes(),

@@ -13,16 +13,16 @@ pub fn join(
     watching: impl FnOnce(ReadFile<'_>) -> Result<JoinWatchRequest, Error>,
     common: &CommonArgs,
 ) -> Result<u8, CommandError> {
-    let JoinWatchRequest { file, whom, time, asked } =
+    let JoinWatchRequest { file, whom: target, time, asked: settings } =
         watching(&mut crate::read_plan_file).map_err(usage_error)?;
     let text = join_file(&file)?;
-    let own = match whom {
-        None if asked.has_database_or_metrics() => Some(WatchOverride { asked, place: None }),
+    let watch_override = match target {
+        None if settings.has_database_or_metrics() => Some(WatchOverride { settings, place: None }),
         None => None,
-        Some(whom) => Some(own(&whom, asked)?),
+        Some(target) => Some(own(&target, settings)?),
     };
     let stop = interrupt::stop_flag()?;
-    runner::watch_joined(&text, own, time, &stop, &mut |at| {
+    runner::watch_joined(&text, watch_override, time, &stop, &mut |at| {
         if !common.quiet {
             eprintln!("watches for the run at {at}; Ctrl-C leaves it");
         }
@@ -32,18 +32,18 @@ pub fn join(
 }
 
 /// What the user named here, overriding the run.
-fn own(whom: &WatchTarget, asked: plan::WatchPlan) -> Result<WatchOverride, CommandError> {
-    Ok(match whom {
+fn own(target: &WatchTarget, settings: plan::WatchPlan) -> Result<WatchOverride, CommandError> {
+    Ok(match target {
         WatchTarget::Process(pid) => {
             super::check_running(*pid)?;
-            let asked = plan::WatchPlan { pids: vec![*pid], ..asked };
-            WatchOverride { asked, place: Some(TargetLocation::Nowhere) }
+            let settings = plan::WatchPlan { pids: vec![*pid], ..settings };
+            WatchOverride { settings, place: Some(TargetLocation::Unknown) }
         }
         WatchTarget::Port(port) => {
-            WatchOverride { asked, place: Some(TargetLocation::Tcp(super::port::listening(*port)?)) }
+            WatchOverride { settings, place: Some(TargetLocation::Tcp(super::port::listening(*port)?)) }
         }
         WatchTarget::At(addresses) => {
-            WatchOverride { asked, place: Some(TargetLocation::Tcp(addresses.clone())) }
+            WatchOverride { settings, place: Some(TargetLocation::Tcp(addresses.clone())) }
         }
         WatchTarget::Program(_) => {
             return Err(usage_error(anyhow!("--join watches what runs already: name it, or its port")));

@@ -8,7 +8,7 @@ use std::process::{self, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Wait between the termination signal and the kill.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TERMINATION_LIMIT: Duration = Duration::from_secs(5);
 
 /// The running program, in its own process group; it ends on drop.
 pub(super) struct WatchedProgram(process::Child);
@@ -43,7 +43,7 @@ impl WatchedProgram {
 impl Drop for WatchedProgram {
     fn drop(&mut self) {
         self.signal(Signal::TERM);
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TERMINATION_LIMIT;
         while Instant::now() < until && matches!(self.0.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// Explains the call; the report, after checking that the exit code matches its verdict.
-fn explain(place: &Sandbox, what: &str) -> Value {
-    let (ended, report) = place.json(["explain", what]);
+fn explain(sandbox: &Sandbox, what: &str) -> Value {
+    let (ended, report) = sandbox.json(["explain", what]);
     let expected = match report["verdict"].as_str() {
         Some("pass") => 0,
         Some("differs") => 1,
@@ -21,8 +21,8 @@ fn explain(place: &Sandbox, what: &str) -> Value {
 }
 
 fn is_dynamic(program: &str) -> bool {
-    let place = Sandbox::new();
-    place.json(["explain", "binary", program]).1["kind"] == "dynamic"
+    let sandbox = Sandbox::new();
+    sandbox.json(["explain", "binary", program]).1["kind"] == "dynamic"
 }
 
 #[test]
@@ -31,8 +31,8 @@ fn fork_read_and_seen() {
         eprintln!("SKIPPED: the shell is static");
         return;
     }
-    let place = Sandbox::new();
-    let report = explain(&place, "fork");
+    let sandbox = Sandbox::new();
+    let report = explain(&sandbox, "fork");
     // Every shell forks for a background job.
     assert_eq!(report["verdict"], "pass", "{report:#}");
     let (chain, live) = (&report["chains"][0], &report["live"]);
@@ -46,7 +46,7 @@ fn fork_read_and_seen() {
         assert_eq!(live["flags"]["value"], "0x1200011");
         assert_eq!(chain["steps"][1]["names"][0]["symbol"], "_Fork");
     }
-    let text = place.torment(["explain", "fork"]);
+    let text = sandbox.torment(["explain", "fork"]);
     assert_eq!(text.code(), 0, "{text}");
     assert!(text.stdout.contains("pass: what was read is what happens"), "{text}");
     assert!(text.stdout.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -58,9 +58,9 @@ fn the_others_are_read_and_never_differ() {
         eprintln!("SKIPPED: the shell is static");
         return;
     }
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for what in ["vfork", "spawn", "thread"] {
-        let report = explain(&place, what);
+        let report = explain(&sandbox, what);
         assert_ne!(report["verdict"], "differs", "{report:#}");
         if report["verdict"] != "pass" {
             eprintln!("{what}: {}: {}", report["verdict"], report["not_shown_by"]);
@@ -75,15 +75,15 @@ fn the_others_are_read_and_never_differ() {
 
 #[test]
 fn torment_itself_is_static_and_the_shell_is_what_it_is() {
-    let place = Sandbox::new();
-    let (ended, own) = place.json(["explain", "binary", binary()]);
+    let sandbox = Sandbox::new();
+    let (ended, own) = sandbox.json(["explain", "binary", binary()]);
     assert_eq!(ended.code(), 0, "{ended}");
     assert_eq!((&own["kind"], &own["interpreter"]), (&"static_pie".into(), &Value::Null), "{own:#}");
     assert_eq!((&own["needed"], &own["why_dynamic"]), (&Value::Array(vec![]), &Value::Array(vec![])));
-    let text = place.torment(["explain", "binary", binary()]);
+    let text = sandbox.torment(["explain", "binary", binary()]);
     assert!(text.stdout.contains("nothing: no loader, no library"), "{text}");
     // A name without a slash is looked up in the search path.
-    let (_, shell) = place.json(["explain", "binary", "sh"]);
+    let (_, shell) = sandbox.json(["explain", "binary", "sh"]);
     if shell["kind"] == "dynamic" {
         assert!(shell["interpreter"].as_str().is_some_and(|loader| Path::new(loader).exists()), "{shell:#}");
         let needed = shell["needed"].as_array().expect("a list");
@@ -97,14 +97,14 @@ fn torment_itself_is_static_and_the_shell_is_what_it_is() {
 /// Compiled here, so that everything about it is known.
 #[test]
 fn programs_made_for_it() {
-    let place = Sandbox::new();
-    let source = place.write(
+    let sandbox = Sandbox::new();
+    let source = sandbox.write(
         "main.c",
         "#include <netdb.h>\nint main(void) { struct addrinfo *a; return getaddrinfo(\"h\", 0, 0, &a); }\n",
     );
-    let plain = place.write("plain.c", "int main(void) { return 0; }\n");
+    let plain = sandbox.write("plain.c", "int main(void) { return 0; }\n");
     let compile = |source: &Path, name: &str, options: &[&str]| {
-        let made = Command::new("cc").arg(source).arg("-o").arg(place.path(name)).args(options).output();
+        let made = Command::new("cc").arg(source).arg("-o").arg(sandbox.path(name)).args(options).output();
         let well = made.is_ok_and(|output| output.status.success());
         if !well {
             eprintln!("SKIPPED: {name}: no compiler, or none for {options:?}");
@@ -112,8 +112,8 @@ fn programs_made_for_it() {
         well
     };
     let kind = |name: &str| {
-        let path = place.path(name);
-        place.json(["explain", "binary", path.to_str().expect("text")]).1
+        let path = sandbox.path(name);
+        sandbox.json(["explain", "binary", path.to_str().expect("text")]).1
     };
     if compile(&plain, "static", &["-static"]) {
         assert_eq!(kind("static")["kind"], "static");
@@ -139,33 +139,33 @@ fn programs_made_for_it() {
 
 #[test]
 fn what_is_no_program() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let complains = |path: &Path, words: &[&str]| {
-        place.torment(["explain", "binary", path.to_str().expect("text")]).expect_error(2, words);
+        sandbox.torment(["explain", "binary", path.to_str().expect("text")]).expect_error(2, words);
     };
-    complains(&place.path("nothing"), &["nothing", "No such file"]);
-    complains(&place.write("empty", ""), &["an empty file", "expected an ELF program"]);
-    complains(&place.write("text", "hello, world\n"), &["a text file"]);
+    complains(&sandbox.path("nothing"), &["nothing", "No such file"]);
+    complains(&sandbox.write("empty", ""), &["an empty file", "expected an ELF program"]);
+    complains(&sandbox.write("text", "hello, world\n"), &["a text file"]);
     complains(Path::new("/"), &["a folder"]);
     complains(Path::new("/dev/null"), &["no regular file"]);
     let bytes = std::fs::read(binary()).expect("cargo has built it");
-    let cut = place.path("cut");
+    let cut = sandbox.path("cut");
     std::fs::write(&cut, &bytes[..100]).expect("the folder is ours");
     complains(&cut, &["a damaged ELF file"]);
-    let script = place.write("script", "#!/bin/sh -e\nexit 3\n");
+    let script = sandbox.write("script", "#!/bin/sh -e\nexit 3\n");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
-    let (ended, report) = place.json(["explain", "binary", script.to_str().expect("text")]);
+    let (ended, report) = sandbox.json(["explain", "binary", script.to_str().expect("text")]);
     assert_eq!(ended.code(), 0, "{ended}");
     assert_eq!((&report["kind"], &report["interpreter"]), (&"script".into(), &"/bin/sh".into()));
-    let text = place.write("text.txt", "hello, world\n");
+    let text = sandbox.write("text.txt", "hello, world\n");
     let program = text.to_str().expect("text");
-    place.torment(["explain", "fork", "--program", program]).expect_error(2, &["a text file"]);
+    sandbox.torment(["explain", "fork", "--program", program]).expect_error(2, &["a text file"]);
 }
 
 #[test]
 fn a_word_that_is_nearly_one_of_them_is_answered_with_all() {
-    let place = Sandbox::new();
-    place
+    let sandbox = Sandbox::new();
+    sandbox
         .torment(["explain", "forkk"])
         .expect_error(1, &["no run 'forkk'", "of the machine itself: fork, vfork, spawn"]);
 }

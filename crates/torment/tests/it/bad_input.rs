@@ -9,17 +9,17 @@ use std::process::Command;
 
 /// `run` and `find` fail alike, and each run that began is stored with its error.
 #[track_caller]
-fn both_complain(place: &Sandbox, url: &str, further: &[&str], words: &[&str]) {
+fn both_complain(sandbox: &Sandbox, url: &str, further: &[&str], words: &[&str]) {
     for command in [&["run", url, "-r", "10", "-d", "1s"][..], &["find", url]] {
         let arguments = [command, further].concat();
-        let message = place.torment(arguments.iter().copied()).expect_error(1, words);
+        let message = sandbox.torment(arguments.iter().copied()).expect_error(1, words);
         println!("{message}");
-        let (_, kept) = place.json(["show"]);
+        let (_, kept) = sandbox.json(["show"]);
         assert_eq!((&kept["state"], &kept["exit_code"]), (&"ended".into(), &1.into()), "{kept:#}");
         let error = kept["error"].as_str().expect("an error");
         assert_eq!(message.trim_end(), format!("torment: {error}"));
         // With --quiet it prints nothing else at all.
-        let quiet = place.torment(arguments.iter().copied().chain(["--quiet"]));
+        let quiet = sandbox.torment(arguments.iter().copied().chain(["--quiet"]));
         quiet.expect_error(1, words);
         assert!(quiet.stderr.starts_with("torment: ") && quiet.stderr.lines().count() == 1, "{quiet}");
     }
@@ -27,19 +27,24 @@ fn both_complain(place: &Sandbox, url: &str, further: &[&str], words: &[&str]) {
 
 #[test]
 fn targets_that_cannot_be_reached() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let nobody = format!("http://127.0.0.1:{}/", free_port());
-    both_complain(&place, &nobody, &[], &["refuses connections", "start the service", "check host and port"]);
+    both_complain(
+        &sandbox,
+        &nobody,
+        &[],
+        &["refuses connections", "start the service", "check host and port"],
+    );
     // The resolver's internal errors used to be shown here. Without any name service, that is reported instead; the
     // name is shown either way.
     both_complain(
-        &place,
+        &sandbox,
         "http://no-such-host.invalid/",
         &[],
         &["no-such-host.invalid", "check the spelling"],
     );
     both_complain(
-        &place,
+        &sandbox,
         "http://localhost/",
         &["--unix-socket", "/no/such.sock"],
         &["/no/such.sock", "no such socket"],
@@ -48,46 +53,46 @@ fn targets_that_cannot_be_reached() {
 
 #[test]
 fn targets_that_do_not_speak_http() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let http = |address| format!("http://{address}/");
-    both_complain(&place, &http(closing()), &[], &["does not speak HTTP", "check the port"]);
+    both_complain(&sandbox, &http(closing()), &[], &["does not speak HTTP", "check the port"]);
     both_complain(
-        &place,
+        &sandbox,
         &http(saying(b"SSH-2.0-OpenSSH_9.2\r\n")),
         &[],
         &["does not speak HTTP", "check the port"],
     );
-    both_complain(&place, &http(saying(&[0, 159, 146, 150])), &[], &["does not speak HTTP"]);
+    both_complain(&sandbox, &http(saying(&[0, 159, 146, 150])), &[], &["does not speak HTTP"]);
     both_complain(
-        &place,
+        &sandbox,
         &http(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal")),
         &[],
         &["in the middle"],
     );
     let slow = ["--timeout", "500ms"];
-    both_complain(&place, &http(silent()), &slow, &["did not answer within 500 ms", "raise --timeout"]);
+    both_complain(&sandbox, &http(silent()), &slow, &["did not answer within 500 ms", "raise --timeout"]);
 }
 
 #[test]
 fn http_and_https_taken_for_one_another() {
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &[]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &[]);
     let https = target.url("/").replace("http:", "https:");
-    both_complain(&place, &https, &[], &["no TLS session"]);
+    both_complain(&sandbox, &https, &[], &["no TLS session"]);
     both_complain(
-        &place,
+        &sandbox,
         &format!("http://{}/", tls().address),
         &[],
         &["does not speak HTTP", "http or https"],
     );
     // A server that would have to speak first does not answer a TLS greeting either.
-    both_complain(&place, &format!("https://{}/", closing()), &[], &["no TLS session"]);
-    both_complain(&place, &format!("https://{}/", silent()), &[], &["does not answer within"]);
+    both_complain(&sandbox, &format!("https://{}/", closing()), &[], &["no TLS session"]);
+    both_complain(&sandbox, &format!("https://{}/", silent()), &[], &["does not answer within"]);
 }
 
 #[test]
 fn plans_that_cannot_be_meant() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for (content, words) in [
         ("[target\nurl = \"demo\"\n", &["plan.toml:1:8:", " 1 | [target", "^"][..]),
         (
@@ -104,18 +109,18 @@ fn plans_that_cannot_be_meant() {
         ("[find]\ntrial = \"10s\"\n", &["url"]),
         ("", &["url"]),
     ] {
-        place.write("plan.toml", content);
-        println!("{}", place.torment(["find", "plan.toml"]).expect_error(2, words));
+        sandbox.write("plan.toml", content);
+        println!("{}", sandbox.torment(["find", "plan.toml"]).expect_error(2, words));
     }
-    std::fs::write(place.path("plan.toml"), [0xff, 0xfe]).expect("the folder is ours");
-    place.torment(["find", "plan.toml"]).expect_error(2, &["plan.toml", "UTF-8"]);
-    place.torment(["run", "missing.toml"]).expect_error(2, &["missing.toml", "No such file"]);
-    assert!(!place.store().exists(), "nothing began, so nothing is kept");
+    std::fs::write(sandbox.path("plan.toml"), [0xff, 0xfe]).expect("the folder is ours");
+    sandbox.torment(["find", "plan.toml"]).expect_error(2, &["plan.toml", "UTF-8"]);
+    sandbox.torment(["run", "missing.toml"]).expect_error(2, &["missing.toml", "No such file"]);
+    assert!(!sandbox.store().exists(), "nothing began, so nothing is kept");
 }
 
 #[test]
 fn arguments_that_cannot_be_meant() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for (arguments, words) in [
         (&["run", "demo"][..], &["--rate", "--connections"][..]),
         (&["run", "demo", "-r", "fast"], &["--rate", "'fast'", "1000/s"]),
@@ -160,8 +165,8 @@ fn arguments_that_cannot_be_meant() {
         (&["find", "demo", "--workers", "4"], &["--workers", "--on"]),
         (&["run", "demo", "-r", "9", "--on", "here", "--workers", "0"], &["--workers", "4..16"]),
     ] {
-        place.write("names.csv", "id,name\n1,Ada\n");
-        let ended = place.torment(arguments.iter().copied());
+        sandbox.write("names.csv", "id,name\n1,Ada\n");
+        let ended = sandbox.torment(arguments.iter().copied());
         // Only the engine looks for a processor.
         let code = if arguments.contains(&"--cores") { ended.code() } else { 2 };
         println!("{}", ended.expect_error(code, words));
@@ -171,25 +176,25 @@ fn arguments_that_cannot_be_meant() {
 /// clap explains unknown words; help always works.
 #[test]
 fn words_that_are_none_of_ours() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for (arguments, words) in [
         (&["frobnicate"][..], &["unrecognized subcommand 'frobnicate'", "--help"][..]),
         (&["find", "demo", "--gaol", "x"], &["unexpected argument '--gaol'", "--goal"]),
         (&["find"], &["TARGET"]),
         (&["show", "--format", "xml"], &["xml", "json"]),
     ] {
-        let ended = place.torment(arguments.iter().copied()).expect(2);
+        let ended = sandbox.torment(arguments.iter().copied()).expect(2);
         assert_eq!(ended.stdout, "", "{ended}");
         assert_eq!(ended.stderr.matches("error: ").count(), 1, "{ended}");
         for word in words {
             assert!(ended.stderr.contains(word), "'{word}' is missing: {ended}");
         }
     }
-    let bare = RunningProcess::start(place.homed(Command::new(binary()))).end().expect(2);
+    let bare = RunningProcess::start(sandbox.homed(Command::new(binary()))).end().expect(2);
     for word in ["Usage: torment", "find", "torment find demo", "Exit codes"] {
         assert!(bare.stderr.contains(word), "'{word}' is missing: {bare}");
     }
-    assert!(place.torment(["--help"]).expect(0).stdout.contains("Usage: torment"));
+    assert!(sandbox.torment(["--help"]).expect(0).stdout.contains("Usage: torment"));
 }
 
 mod load {
@@ -198,10 +203,10 @@ mod load {
     #[test]
     fn certificates_that_do_not_verify() {
         let _turn = LoadTurn::shared();
-        let place = Sandbox::new();
+        let sandbox = Sandbox::new();
         let server = tls();
         let url = format!("https://localhost:{}/", server.address.port());
-        both_complain(&place, &url, &[], &["certificate", "SSL_CERT_FILE", "--insecure"]);
+        both_complain(&sandbox, &url, &[], &["certificate", "SSL_CERT_FILE", "--insecure"]);
 
         let load = ["run", &url, "-r", "50", "-d", "1s", "--format", "json"];
         let all_ok = |ended: ProcessOutput| {
@@ -209,10 +214,10 @@ mod load {
             adds_up(&run["trial"]);
             assert_eq!(outcome(&run["trial"], "ok"), 50, "{run:#}");
         };
-        all_ok(place.torment(load.into_iter().chain(["-k"])));
-        let authority = place.write("authority.pem", &server.authority);
+        all_ok(sandbox.torment(load.into_iter().chain(["-k"])));
+        let authority = sandbox.write("authority.pem", &server.authority);
         let trusting = |url: &str| {
-            let mut command = place.command(["run", url, "-r", "50", "-d", "1s", "--format", "json"]);
+            let mut command = sandbox.command(["run", url, "-r", "50", "-d", "1s", "--format", "json"]);
             command.env("SSL_CERT_FILE", &authority);
             RunningProcess::start(command).end()
         };
@@ -225,10 +230,10 @@ mod load {
         // A file without a certificate used to be accepted silently, and then every server rejected.
         for (file, content) in [("missing.pem", None), ("empty.pem", Some("no certificate\n"))] {
             if let Some(content) = content {
-                place.write(file, content);
+                sandbox.write(file, content);
             }
-            let mut command = place.command(load);
-            command.env("SSL_CERT_FILE", place.path(file));
+            let mut command = sandbox.command(load);
+            command.env("SSL_CERT_FILE", sandbox.path(file));
             RunningProcess::start(command).end().expect_error(1, &["SSL_CERT_FILE", file]);
         }
     }
@@ -236,12 +241,12 @@ mod load {
     #[test]
     fn targets_that_answer_only_errors() {
         let _turn = LoadTurn::shared();
-        let place = Sandbox::new();
-        let target = TargetProcess::start(&place, &[]);
+        let sandbox = Sandbox::new();
+        let target = TargetProcess::start(&sandbox, &[]);
         let gone = target.url("/status/404");
         // Safe to request once before any load.
         both_complain(
-            &place,
+            &sandbox,
             &gone,
             &[],
             &["GET /status/404", "answered 404", "--once", "--expect-status 404"],
@@ -249,11 +254,11 @@ mod load {
         assert_eq!(target.truth("/status/{code}")["received"], 4, "one look each, no load");
 
         // Not safe: the first second tells.
-        let (run, _) = place.load(["run", &gone, "-m", "POST", "-r", "20", "-d", "1s"]);
+        let (run, _) = sandbox.load(["run", &gone, "-m", "POST", "-r", "20", "-d", "1s"]);
         run.expect(99);
-        let text = place.torment(["show"]).expect(0).stdout;
+        let text = sandbox.torment(["show"]).expect(0).stdout;
         assert!(text.contains("goal not met") && text.contains("20 × status 404"), "{text}");
-        let (ended, find) = place.json(["find", &gone, "-m", "POST"]);
+        let (ended, find) = sandbox.json(["find", &gone, "-m", "POST"]);
         let ended = ended.expect(99);
         assert_eq!(
             (&find["ended"], &find["limits"][0]["lower"]),
@@ -265,15 +270,15 @@ mod load {
             received < 4 + 3 * 20 + 100,
             "a target that only fails is not beaten further: {received} requests"
         );
-        let text = place.torment(["show"]).expect(0).stdout;
+        let text = sandbox.torment(["show"]).expect(0).stdout;
         assert!(text.contains("status 404") && text.contains("check the path"), "{text}");
     }
 
     #[test]
     fn a_rate_that_no_machine_makes() {
         let _turn = LoadTurn::alone();
-        let place = Sandbox::new();
-        let (ended, run) = place.json(["run", "null", "-r", "50000k", "-d", "2s"]);
+        let sandbox = Sandbox::new();
+        let (ended, run) = sandbox.json(["run", "null", "-r", "50000k", "-d", "2s"]);
         println!("{ended}");
         let ended = ended.expect(92);
         let trial = &run["trial"];
@@ -281,7 +286,7 @@ mod load {
         assert_eq!((&trial["due"], &run["goal_met"]), (&100_000_000.into(), &Value::Null), "{ended}");
         assert!(outcome(trial, "unsent") > 1_000_000, "{ended}");
         assert_eq!((&trial["valid"], &trial["good"]), (&false.into(), &Value::Null), "{ended}");
-        let text = place.torment(["show"]).expect(0).stdout;
+        let text = sandbox.torment(["show"]).expect(0).stdout;
         assert!(
             text.contains("not trustworthy") && text.contains("unsent") && text.contains("--on ssh:HOST"),
             "{text}"
@@ -291,12 +296,12 @@ mod load {
     #[test]
     fn too_few_descriptors() {
         let _turn = LoadTurn::shared();
-        let place = Sandbox::new();
+        let sandbox = Sandbox::new();
         let limited = |limit: u32, arguments: &[&str]| {
             let mut shell = Command::new("sh");
             shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\""), binary()]).args(arguments);
-            shell.arg("--store").arg(place.store());
-            RunningProcess::start(place.homed(shell)).end()
+            shell.arg("--store").arg(sandbox.store());
+            RunningProcess::start(sandbox.homed(shell)).end()
         };
         let load = ["run", "null", "-r", "100", "-d", "1s"];
         limited(70, &load).expect_error(1, &["70 files", "ulimit -n"]);
@@ -322,28 +327,28 @@ mod load {
             .args(["-c", "ulimit -Sn 70; exec \"$0\" \"$@\"", binary()])
             .args(load)
             .arg("--store")
-            .arg(place.store());
-        let raised = RunningProcess::start(place.homed(shell)).end().measured();
+            .arg(sandbox.store());
+        let raised = RunningProcess::start(sandbox.homed(shell)).end().measured();
         assert!(!raised.stdout.contains("ulimit"), "{raised}");
     }
 
     #[test]
     fn a_target_that_stops_answering_under_load() {
         let _turn = LoadTurn::shared();
-        let place = Sandbox::new();
+        let sandbox = Sandbox::new();
         // No check precedes a POST, so the load itself meets the silence.
         let silence = format!("http://{}/", silent());
         let (ended, run) =
-            place.load(["run", &silence, "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "500ms"]);
+            sandbox.load(["run", &silence, "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "500ms"]);
         let ended = ended.expect(99);
         assert_eq!(outcome(&run["trial"], "timeout"), 50, "{ended}");
         let closed = format!("http://{}/", closing());
-        let (ended, run) = place.load(["run", &closed, "-m", "POST", "-r", "50", "-d", "1s"]);
+        let (ended, run) = sandbox.load(["run", &closed, "-m", "POST", "-r", "50", "-d", "1s"]);
         let ended = ended.expect(99);
         adds_up(&run["trial"]);
         assert_eq!(outcome(&run["trial"], "failed"), 50, "{ended}");
         let garbage = format!("http://{}/", saying(b"hello\n"));
-        let (ended, run) = place.load(["run", &garbage, "-m", "POST", "-r", "50", "-d", "1s"]);
+        let (ended, run) = sandbox.load(["run", &garbage, "-m", "POST", "-r", "50", "-d", "1s"]);
         let ended = ended.expect(99);
         adds_up(&run["trial"]);
         assert_eq!(outcome(&run["trial"], "failed"), 50, "{ended}");
@@ -354,21 +359,21 @@ mod load {
     #[test]
     fn stores_that_cannot_be_used() {
         let _turn = LoadTurn::shared();
-        let place = Sandbox::new();
+        let sandbox = Sandbox::new();
         let load = ["run", "null", "-r", "100", "-d", "100ms"];
         let with_store = |store: &str, arguments: &[&str]| {
-            let mut command = place.homed(Command::new(binary()));
+            let mut command = sandbox.homed(Command::new(binary()));
             command.args(arguments).args(["--store", store]);
             RunningProcess::start(command).end()
         };
-        place.write(
+        sandbox.write(
             "text.db",
             "This is a text, and no database at all; it is long enough to look like one.\n",
         );
-        rusqlite::Connection::open(place.path("other.db"))
+        rusqlite::Connection::open(sandbox.path("other.db"))
             .and_then(|db| db.execute_batch("CREATE TABLE mine (x); PRAGMA user_version = 1"))
             .expect("the folder is ours");
-        place.write("file", "in the way of a folder");
+        sandbox.write("file", "in the way of a folder");
         for (store, words) in [
             ("/proc/no.db", &["/proc/no.db", "--store"][..]),
             ("file/no.db", &["file/no.db", "--store"]),
@@ -386,43 +391,43 @@ mod load {
         let listed = with_store("not/here.db", &["list"]).expect(0);
         assert!(listed.stdout.contains("there is no store not/here.db yet"), "{listed}");
         with_store("not/here.db", &["show"]).expect_error(1, &["the store is empty", "torment find"]);
-        assert!(!place.path("not").exists(), "who only reads makes nothing");
-        let mut own = place.homed(Command::new(binary()));
+        assert!(!sandbox.path("not").exists(), "who only reads makes nothing");
+        let mut own = sandbox.homed(Command::new(binary()));
         own.arg("show");
         RunningProcess::start(own).end().expect_error(1, &["the store is empty", "torment find"]);
-        place.torment(load).measured();
-        place.torment(["show", "nonsense"]).expect_error(1, &["nonsense", "torment list"]);
-        place.torment(["rm", "nonsense"]).expect_error(1, &["nonsense", "torment list"]);
+        sandbox.torment(load).measured();
+        sandbox.torment(["show", "nonsense"]).expect_error(1, &["nonsense", "torment list"]);
+        sandbox.torment(["rm", "nonsense"]).expect_error(1, &["nonsense", "torment list"]);
 
         if rustix::process::geteuid().is_root() {
             eprintln!("SKIPPED: root may write everywhere, so a store without rights cannot be tried");
         } else {
-            let folder = place.path("closed");
+            let folder = sandbox.path("closed");
             std::fs::create_dir(&folder).expect("the folder is ours");
             std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o500)).expect("it is ours");
             with_store("closed/no.db", &load).expect_error(1, &["closed/no.db", "--store"]);
         }
         // Without a home there is no place for a store.
         let mut homeless = Command::new(binary());
-        homeless.args(load).env_clear().current_dir(place.path("."));
+        homeless.args(load).env_clear().current_dir(sandbox.path("."));
         RunningProcess::start(homeless).end().expect_error(1, &["HOME", "--store"]);
     }
 
     #[test]
     fn colour_is_for_those_who_want_it() {
         let _turn = LoadTurn::shared();
-        let place = Sandbox::new();
+        let sandbox = Sandbox::new();
         let load = ["run", "null", "-r", "100", "-d", "100ms"];
         let escapes = |ended: &ProcessOutput| (ended.stdout.contains('\x1b'), ended.stderr.contains('\x1b'));
-        let plain = place.torment(load).measured();
+        let plain = sandbox.torment(load).measured();
         assert_eq!(escapes(&plain), (false, false), "a pipe is no terminal: {plain}");
-        let asked = place.torment(load.into_iter().chain(["--color", "always"])).measured();
+        let asked = sandbox.torment(load.into_iter().chain(["--color", "always"])).measured();
         assert_eq!(escapes(&asked), (true, true), "{asked}");
         // An explicit option overrides the environment.
-        let mut command = place.command(load.into_iter().chain(["--color", "always"]));
+        let mut command = sandbox.command(load.into_iter().chain(["--color", "always"]));
         command.env("NO_COLOR", "1");
         assert_eq!(escapes(&RunningProcess::start(command).end().measured()), (true, true));
-        let refused = place.torment(["show", "nonsense", "--color", "always"]);
+        let refused = sandbox.torment(["show", "nonsense", "--color", "always"]);
         assert!(refused.stderr.contains("\x1b[") && refused.code() == 1, "{refused}");
     }
 }

@@ -122,17 +122,18 @@ fn is_running(pods: &[Value]) -> bool {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn pods_make_the_load_and_leave_nothing() {
-    let lab = TestCluster::new();
-    let before = lab.received();
-    let mut command = lab.command(["run", URL, "-r", "300", "-d", "5s", "--on", "k8s", "--format", "json"]);
+    let cluster = TestCluster::new();
+    let before = cluster.received();
+    let mut command =
+        cluster.command(["run", URL, "-r", "300", "-d", "5s", "--on", "k8s", "--format", "json"]);
     command.args(["-H", "X-Key: {env:TORMENT_TEST_KEY}"]).env("TORMENT_TEST_KEY", "open-sesame");
     let running = RunningProcess::start(command);
-    lab.until("they run", is_running);
+    cluster.until("they run", is_running);
     // None of the plan's secrets are in the cluster, nor the plan outside the workers; the join file is in a Secret
     // alone.
     let shown = ["get", "jobs,pods,networkpolicies,events", "-A", "-o", "json"];
-    let shown = lab.kubectl(&shown) + &lab.kubectl(&["-n", "load", "logs", "-l", RUNS, "--prefix"]);
-    let secrets = lab.kubectl(&["get", "secrets", "-A", "-o", "json"]);
+    let shown = cluster.kubectl(&shown) + &cluster.kubectl(&["-n", "load", "logs", "-l", RUNS, "--prefix"]);
+    let secrets = cluster.kubectl(&["get", "secrets", "-A", "-o", "json"]);
     for hidden in ["open-sesame", "b3Blbi1zZXNhbW", "X-Key"] {
         assert!(!shown.contains(hidden) && !secrets.contains(hidden), "{hidden} is in the cluster");
     }
@@ -154,50 +155,50 @@ fn pods_make_the_load_and_leave_nothing() {
         workers[0]["place"].as_str().map(|place| &place[..1]),
         workers[1]["place"].as_str().map(|place| &place[..1])
     );
-    assert_eq!(number(&run, "/trial/sent") as u64, lab.received() - before - 1, "{ended}");
-    lab.assert_swept();
+    assert_eq!(number(&run, "/trial/sent") as u64, cluster.received() - before - 1, "{ended}");
+    cluster.assert_swept();
 }
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn whoever_ends_torment_ends_all_of_it() {
-    let lab = TestCluster::new();
+    let cluster = TestCluster::new();
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::TERM, Some(130)), (Signal::KILL, None)] {
         let running =
-            RunningProcess::start(lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
-        lab.until("they run", is_running);
-        lab.until_loaded();
+            RunningProcess::start(cluster.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
+        cluster.until("they run", is_running);
+        cluster.until_loaded();
         running.signal(signal);
         let ended = running.end();
         match code {
             Some(code) => drop(ended.expect(code)),
             None => assert_eq!(ended.signal(), Some(9)),
         }
-        lab.assert_swept();
-        let after = lab.received();
+        cluster.assert_swept();
+        let after = cluster.received();
         sleep(Duration::from_secs(1));
-        assert_eq!(lab.received(), after, "somebody still sends");
+        assert_eq!(cluster.received(), after, "somebody still sends");
     }
     // Before anybody has joined.
     let running = RunningProcess::start(
-        lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--image", "none:1"]),
+        cluster.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--image", "none:1"]),
     );
-    lab.until("there are pods", |pods| !pods.is_empty());
+    cluster.until("there are pods", |pods| !pods.is_empty());
     running.signal(Signal::KILL);
     running.end();
-    lab.assert_swept();
+    cluster.assert_swept();
 }
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn what_is_wrong_is_said_before_any_load() {
-    let lab = TestCluster::new();
-    let before = lab.received();
+    let cluster = TestCluster::new();
+    let before = cluster.received();
     let wrong = |arguments: &[&str], code: i32, words: &[&str]| {
         let all = [&["run", URL, "-r", "9", "-d", "1s"], arguments].concat();
-        let ended = lab.torment(all.iter().copied());
+        let ended = cluster.torment(all.iter().copied());
         println!("{}", ended.expect_last_error(code, words));
-        lab.assert_swept();
+        cluster.assert_swept();
     };
     wrong(
         &["--on", "k8s:nowhere"],
@@ -228,20 +229,21 @@ fn what_is_wrong_is_said_before_any_load() {
     let home = "http://127.0.0.1:9/";
     println!(
         "{}",
-        lab.torment(["run", home, "-r", "9", "--on", "k8s"])
+        cluster
+            .torment(["run", home, "-r", "9", "--on", "k8s"])
             .expect_error(1, &["this machine's own address", "SERVICE"])
     );
-    let mut command = lab.place.command(["run", URL, "-r", "9", "--on", "k8s"]);
+    let mut command = cluster.place.command(["run", URL, "-r", "9", "--on", "k8s"]);
     command.env("PATH", "/nowhere");
     println!(
         "{}",
         RunningProcess::start(command).end().expect_error(2, &["there is no kubectl on this machine"])
     );
-    let mut command = lab.command(["run", URL, "-r", "9", "--on", "k8s"]);
+    let mut command = cluster.command(["run", URL, "-r", "9", "--on", "k8s"]);
     command.env("KUBECONFIG", "/dev/null");
     println!("{}", RunningProcess::start(command).end().expect_error(2, &["kubectl has no context"]));
     // If some of the workers had joined, the first of them made the first request.
-    assert!(lab.received() <= before + 2, "something was sent");
+    assert!(cluster.received() <= before + 2, "something was sent");
 }
 
 /// The process that acts as a worker's pod.
@@ -264,7 +266,7 @@ fn worker_of(pod: &str) -> u32 {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn a_lost_worker_is_replaced_and_the_search_goes_on() {
-    let lab = TestCluster::new();
+    let cluster = TestCluster::new();
     let arguments = [
         "find",
         "http://clinic.shop:8080/queue?us=5000",
@@ -277,11 +279,11 @@ fn a_lost_worker_is_replaced_and_the_search_goes_on() {
         "--format",
         "json",
     ];
-    let running = RunningProcess::start(lab.command(arguments));
-    lab.until("they run", is_running);
+    let running = RunningProcess::start(cluster.command(arguments));
+    cluster.until("they run", is_running);
     sleep(Duration::from_secs(12));
-    lab.until_loaded();
-    let pod = lab.pods()[0]["metadata"]["name"].as_str().expect("a name").to_owned();
+    cluster.until_loaded();
+    let pod = cluster.pods()[0]["metadata"]["name"].as_str().expect("a name").to_owned();
     let pid = Pid::from_raw(worker_of(&pod) as i32).expect("a process has an id");
     kill_process(pid, Signal::KILL).expect("root may");
     let ended = running.end();
@@ -296,13 +298,13 @@ fn a_lost_worker_is_replaced_and_the_search_goes_on() {
     assert_eq!(workers.len(), 2, "{ended}");
     let lower = number(held(&run), "/lower");
     assert!((150.0..=204.0).contains(&lower), "{lower}: the truth is 200/s; {ended}");
-    lab.assert_swept();
+    cluster.assert_swept();
 }
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn a_fleet_of_pods_grows_before_it_is_the_limit() {
-    let lab = TestCluster::new();
+    let cluster = TestCluster::new();
     let grow = |on: &str| {
         let arguments = [
             "find",
@@ -318,11 +320,11 @@ fn a_fleet_of_pods_grows_before_it_is_the_limit() {
             "--workers",
             "1..2",
         ];
-        let ended = lab.torment(arguments.into_iter().chain(["--format", "json", "--on", on]));
+        let ended = cluster.torment(arguments.into_iter().chain(["--format", "json", "--on", on]));
         let run = ended.json();
         let workers = run["fleet"]["workers"].as_array().expect("a list").len();
         assert_eq!(run["fleet"]["lost"].as_array().map(Vec::len), Some(0), "{ended}");
-        lab.assert_swept();
+        cluster.assert_swept();
         (workers, ended)
     };
     let (workers, ended) = grow("k8s");
@@ -353,19 +355,20 @@ fn sweeper_of(torment: u32) -> Pid {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn workers_end_without_anybody() {
-    let lab = TestCluster::new();
-    let running = RunningProcess::start(lab.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
-    lab.until("they run", is_running);
-    lab.until_loaded();
+    let cluster = TestCluster::new();
+    let running =
+        RunningProcess::start(cluster.command(["run", URL, "-r", "100", "-d", "2m", "--on", "k8s"]));
+    cluster.until("they run", is_running);
+    cluster.until_loaded();
     kill_process(sweeper_of(running.pid()), Signal::KILL).expect("root may");
     running.signal(Signal::KILL);
     running.end();
     sleep(Duration::from_secs(7));
-    let after = lab.received();
+    let after = cluster.received();
     sleep(Duration::from_secs(1));
-    assert_eq!(lab.received(), after, "somebody still sends");
+    assert_eq!(cluster.received(), after, "somebody still sends");
     let job: Value =
-        serde_json::from_str(&lab.kubectl(&["-n", "load", "get", "job", "-l", RUNS, "-o", "json"]))
+        serde_json::from_str(&cluster.kubectl(&["-n", "load", "get", "job", "-l", RUNS, "-o", "json"]))
             .expect("it is JSON");
     let spec = &job["items"][0]["spec"];
     // The run's two minutes and half an hour, and an hour more.
@@ -373,36 +376,37 @@ fn workers_end_without_anybody() {
     // The cluster honours both: patched to a time that is over, it does not take that long.
     let over = r#"{"spec": {"activeDeadlineSeconds": 1, "ttlSecondsAfterFinished": 1}}"#;
     let name = job["items"][0]["metadata"]["name"].as_str().expect("a name");
-    lab.kubectl(&["-n", "load", "patch", "job", name, "--type=merge", "-p", over]);
-    lab.assert_swept();
+    cluster.kubectl(&["-n", "load", "patch", "job", name, "--type=merge", "-p", over]);
+    cluster.assert_swept();
 }
 
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn by_hand_it_is_the_same() {
-    let lab = TestCluster::new();
+    let cluster = TestCluster::new();
     let manifests =
-        lab.torment(["run", URL, "-r", "100", "-d", "3s", "--on", "k8s", "--print-manifests"]).expect(0);
-    lab.place.write("fleet.yaml", &manifests.stdout);
+        cluster.torment(["run", URL, "-r", "100", "-d", "3s", "--on", "k8s", "--print-manifests"]).expect(0);
+    cluster.place.write("fleet.yaml", &manifests.stdout);
     let at = "join:10.99.0.1";
     let running = RunningProcess::start(
-        lab.command(["run", URL, "-r", "100", "-d", "3s", "--on", at, "--format", "json"]),
+        cluster.command(["run", URL, "-r", "100", "-d", "3s", "--on", at, "--format", "json"]),
     );
     let began = Instant::now();
-    while !std::fs::read_to_string(lab.place.path("run.join")).is_ok_and(|text| text.ends_with("KEY-----\n"))
+    while !std::fs::read_to_string(cluster.place.path("run.join"))
+        .is_ok_and(|text| text.ends_with("KEY-----\n"))
     {
         assert!(began.elapsed() < SOON, "there is no join file");
         sleep(Duration::from_millis(20));
     }
-    let path = |name: &str| lab.place.path(name).display().to_string();
+    let path = |name: &str| cluster.place.path(name).display().to_string();
     let secret = format!("--from-file=run.join={}", path("run.join"));
-    lab.kubectl(&["-n", "load", "create", "secret", "generic", "torment-by-hand", &secret]);
-    lab.kubectl(&["-n", "load", "apply", "-f", &path("fleet.yaml")]);
+    cluster.kubectl(&["-n", "load", "create", "secret", "generic", "torment-by-hand", &secret]);
+    cluster.kubectl(&["-n", "load", "apply", "-f", &path("fleet.yaml")]);
     let ended = running.end().measured();
     adds_up(&ended.json()["trial"]);
-    lab.kubectl(&["-n", "load", "delete", "job,networkpolicy", "-l", "torment/run=by-hand"]);
-    lab.kubectl(&["-n", "load", "delete", "secret", "torment-by-hand"]);
-    lab.assert_swept();
+    cluster.kubectl(&["-n", "load", "delete", "job,networkpolicy", "-l", "torment/run=by-hand"]);
+    cluster.kubectl(&["-n", "load", "delete", "secret", "torment-by-hand"]);
+    cluster.assert_swept();
 }
 
 /// ID of the run's objects, from the messages at its start.
@@ -414,10 +418,10 @@ fn id(said: &str) -> String {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn a_run_conducted_there_needs_nobody_here() {
-    let lab = TestCluster::new();
-    let before = lab.received();
+    let cluster = TestCluster::new();
+    let before = cluster.received();
     let there = ["run", URL, "-r", "300", "-d", "5s", "--on", "k8s", "--conduct-there", "--format", "json"];
-    let ended = lab.torment(there).measured();
+    let ended = cluster.torment(there).measured();
     let run = ended.json();
     adds_up(&run["trial"]);
     let workers = run["fleet"]["workers"].as_array().expect("a list");
@@ -428,47 +432,47 @@ fn a_run_conducted_there_needs_nobody_here() {
             .all(|worker| worker["place"].as_str().is_some_and(|place| place.contains(" (torment-"))),
         "{workers:?}"
     );
-    assert_eq!(number(&run, "/trial/sent") as u64, lab.received() - before - 1, "{ended}");
-    lab.assert_swept();
+    assert_eq!(number(&run, "/trial/sent") as u64, cluster.received() - before - 1, "{ended}");
+    cluster.assert_swept();
     // Killed in the middle, it goes on, and attaching follows it to its end.
-    let before = lab.received();
+    let before = cluster.received();
     let there = ["run", URL, "-r", "100", "-d", "20s", "--on", "k8s", "--conduct-there"];
-    let running = RunningProcess::start(lab.command(there));
+    let running = RunningProcess::start(cluster.command(there));
     let began = Instant::now();
-    while lab.received() < before + 200 {
+    while cluster.received() < before + 200 {
         assert!(began.elapsed() < STARTS, "the load does not come");
         sleep(Duration::from_millis(100));
     }
     running.signal(Signal::KILL);
     let id = id(&running.end().stderr);
-    let now = lab.received();
+    let now = cluster.received();
     sleep(Duration::from_secs(2));
-    assert!(lab.received() > now + 100, "it does not go on");
-    let ended = lab.torment(["attach", &id, "--format", "json"]).measured();
+    assert!(cluster.received() > now + 100, "it does not go on");
+    let ended = cluster.torment(["attach", &id, "--format", "json"]).measured();
     let run = ended.json();
     adds_up(&run["trial"]);
     assert_eq!(number(&run, "/trial/sent") as u64, 2_000, "{ended}");
-    assert_eq!(lab.received() - before - 1, 2_000);
+    assert_eq!(cluster.received() - before - 1, 2_000);
     // It is stored once, and complete.
-    assert_eq!(lab.torment(["show", "last", "--format", "json"]).json()["id"], run["id"]);
-    lab.assert_swept();
+    assert_eq!(cluster.torment(["show", "last", "--format", "json"]).json()["id"], run["id"]);
+    cluster.assert_swept();
     println!(
         "{}",
-        lab.torment(["attach", &id]).expect_last_error(1, &["there is no run", "removed after an hour"])
+        cluster.torment(["attach", &id]).expect_last_error(1, &["there is no run", "removed after an hour"])
     );
     // An interrupt ends it, and everything is removed.
     let there = ["run", URL, "-r", "100", "-d", "2m", "--on", "k8s", "--conduct-there"];
-    let running = RunningProcess::start(lab.command(there));
-    let before = lab.received();
+    let running = RunningProcess::start(cluster.command(there));
+    let before = cluster.received();
     let began = Instant::now();
-    while lab.received() < before + 100 {
+    while cluster.received() < before + 100 {
         assert!(began.elapsed() < STARTS, "the load does not come");
         sleep(Duration::from_millis(100));
     }
     running.signal(Signal::INT);
     running.end().expect(130);
-    lab.assert_swept();
+    cluster.assert_swept();
     let none = ["run", URL, "-r", "9", "--on", "k8s", "--conduct-there", "--image", "none:1"];
-    println!("{}", lab.torment(none).expect_last_error(1, &["cannot start: ImagePullBackOff"]));
-    lab.assert_swept();
+    println!("{}", cluster.torment(none).expect_last_error(1, &["cannot start: ImagePullBackOff"]));
+    cluster.assert_swept();
 }

@@ -29,15 +29,15 @@ fn mute(svg: &str) -> String {
 
 #[test]
 fn a_picture_in_pixels_is_the_one_for_browsers() {
-    let place = Sandbox::new();
-    recorded_runs::put(&place.store());
+    let sandbox = Sandbox::new();
+    recorded_runs::put(&sandbox.store());
     // A search, an experiment, and a load.
     for run in ["demo", "workers", "crowd"] {
-        place.torment(["report", run, "-o", "it.svg"]).expect(0);
-        let said = place.torment(["report", run, "-o", "it.png"]).expect(0);
+        sandbox.torment(["report", run, "-o", "it.svg"]).expect(0);
+        let said = sandbox.torment(["report", run, "-o", "it.png"]).expect(0);
         assert!(said.stdout.contains("wrote it.png (") && said.stdout.contains("images do"), "{said}");
-        let svg = fs::read_to_string(place.path("it.svg")).expect("it was written");
-        let png = fs::read(place.path("it.png")).expect("it was written");
+        let svg = fs::read_to_string(sandbox.path("it.svg")).expect("it was written");
+        let png = fs::read(sandbox.path("it.png")).expect("it was written");
         assert_eq!(size(&png), [1_920, 2 * number(&svg, "height")], "{run}");
         assert!(png == picture::png(&svg).expect("it is an SVG"), "{run} is drawn otherwise here");
         let mute = mute(&svg);
@@ -45,11 +45,11 @@ fn a_picture_in_pixels_is_the_one_for_browsers() {
         let mute = picture::png(&mute).expect("it is an SVG");
         assert!(png.len() > mute.len() * 3 / 2, "{} bytes, {} without letters", png.len(), mute.len());
 
-        let (_, written) = place.json(["report", run, "-o", "again.PNG"]);
+        let (_, written) = sandbox.json(["report", run, "-o", "again.PNG"]);
         assert_eq!(written["bytes"], png.len(), "{written}");
-        assert!(fs::read(place.path("again.PNG")).expect("it was written") == png, "{run}");
+        assert!(fs::read(sandbox.path("again.PNG")).expect("it was written") == png, "{run}");
     }
-    place
+    sandbox
         .torment(["report", "demo", "-o", "none/it.png"])
         .expect_error(1, &["'none/it.png' cannot be written"]);
 }

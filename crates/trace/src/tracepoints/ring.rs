@@ -15,7 +15,7 @@ const WORD: usize = 4;
 /// The ring of one processor.
 pub struct TraceRing {
     pages: File,
-    size: usize,
+    page_bytes: usize,
 }
 
 pub struct Record<'a> {
@@ -42,12 +42,12 @@ impl TraceRing {
         // Kernels before 6.8 use the machine's page size.
         let size = fs::read_to_string(instance.join("buffer_subbuf_size_kb")).ok();
         let size = size.and_then(|kib| kib.trim().parse::<usize>().ok()).map(|kib| kib << 10);
-        Ok(Self { pages: File::from(pages), size: size.unwrap_or_else(rustix::param::page_size) })
+        Ok(Self { pages: File::from(pages), page_bytes: size.unwrap_or_else(rustix::param::page_size) })
     }
 
     /// Reads all records.
     pub fn read(mut self, mut on_record: impl FnMut(&Record<'_>)) -> io::Result<()> {
-        let mut page = vec![0; self.size];
+        let mut page = vec![0; self.page_bytes];
         loop {
             match self.pages.read(&mut page) {
                 Ok(length) if length > DATA => records(&page[..length], &mut on_record),

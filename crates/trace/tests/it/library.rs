@@ -33,7 +33,7 @@ fn fork_ends_in_a_system_call_without_shared_memory() {
     let Some(path) = libc() else { return };
     let bytes = std::fs::read(&path).expect("it is in use");
     let walk = walk(&bytes, "fork");
-    let chain = walk.chains.first().expect("fork makes a process");
+    let chain = walk.paths.first().expect("fork makes a process");
     assert_eq!(chain.steps[0].names[0].symbol, "fork");
     let site = &chain.site;
     if let Some(flags) = site.flags {
@@ -42,7 +42,7 @@ fn fork_ends_in_a_system_call_without_shared_memory() {
     }
     let last = site.lines.last().expect("the call itself");
     assert_eq!(last.address, site.address);
-    assert_eq!(site.address + last.bytes.len() as u64, site.after);
+    assert_eq!(site.address + last.bytes.len() as u64, site.next_address);
     // Every call on the path targets the next function and lies in the previous one.
     for pair in chain.steps.windows(2) {
         assert!(!pair[0].calls.is_empty(), "{pair:?}");
@@ -56,7 +56,7 @@ fn fork_ends_in_a_system_call_without_shared_memory() {
         assert_eq!(flags.bits | flags.signal, 0x120_0011);
         assert_eq!(last.bytes, [0x0f, 0x05]);
         assert!(site.lines.iter().any(|line| line.bytes == [0xb8, 0x38, 0, 0, 0]), "{:?}", site.lines);
-        assert_eq!(walk.beside, ["clone@@GLIBC_2.2.5"]);
+        assert_eq!(walk.bypassed, ["clone@@GLIBC_2.2.5"]);
     }
 }
 
@@ -71,7 +71,7 @@ fn the_others_end_in_one_too() {
             Err(Error::NoSymbol { .. }) if symbol == "pthread_create" => continue,
             walk => walk.expect("every C library has it"),
         };
-        let chain = walk.chains.first().unwrap_or_else(|| panic!("{symbol}: {walk:?}"));
+        let chain = walk.paths.first().unwrap_or_else(|| panic!("{symbol}: {walk:?}"));
         assert!(chain.steps.len() <= 6, "{symbol}: {:?}", chain.steps);
         if let Some(flags) = chain.site.flags {
             let expected = if symbol == "pthread_create" { CloneKind::Thread } else { CloneKind::Vfork };
@@ -83,7 +83,7 @@ fn the_others_end_in_one_too() {
     }
     let image = Image::read(&bytes).expect("a library of this machine");
     let getpid = anatomy::find_syscall_paths(&[image], "getpid").expect("every C library has it");
-    assert!(getpid.chains.is_empty(), "{:?}", getpid.chains);
+    assert!(getpid.paths.is_empty(), "{:?}", getpid.paths);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn both_ways_count_the_same() {
     });
     std::fs::remove_dir(&place).expect("an instance goes with all that is in it");
     let recorded = recorded.expect("the kernel has what it offers");
-    assert_eq!((recorded.programs, recorded.cut), (3, 0), "{recorded:?}");
+    assert_eq!((recorded.programs, recorded.truncated), (3, 0), "{recorded:?}");
     let limits = TraceLimits { time: Duration::from_secs(30), stops: 100_000 };
     let traced = trace_syscalls(program(), limits).expect("it may be traced");
     let each: BTreeMap<_, _> =

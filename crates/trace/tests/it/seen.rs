@@ -29,14 +29,14 @@ fn with_pipe(command: &mut Command) -> std::io::PipeReader {
 #[test]
 fn the_calls_of_a_program_and_what_it_starts() {
     let seen = trace_syscalls(shell("/bin/sleep 0.2 & wait; exit 3"), ENOUGH).expect("it can be traced");
-    assert_eq!((seen.followed.over, seen.followed.code, seen.followed.traced), (TraceEnd::Ended, Some(3), 2));
+    assert_eq!((seen.trace.end, seen.trace.code, seen.trace.traced), (TraceEnd::Ended, Some(3), 2));
     let cost = |name: &str| seen.costs.iter().find(|cost| cost.name == Some(name));
     assert_eq!(cost("exit_group").map(|cost| cost.count), Some(2), "of both: {:?}", seen.costs);
     assert_eq!(cost("execve").map(|cost| cost.count), Some(1), "sleep's; the shell's was before");
     let sleep = cost("clock_nanosleep").or(cost("nanosleep")).expect("sleep sleeps");
     assert!(sleep.time.as_millis_f64() >= 200.0, "{sleep:?}");
     assert_eq!(seen.costs.iter().filter(|cost| cost.count == 0).count(), 0);
-    let marks = seen.marks;
+    let marks = seen.milestones;
     let exit = marks.exit.expect("it called exit_group");
     assert!(marks.exec < exit && exit <= marks.ended, "{marks:?}");
     assert!(exit.as_millis_f64() >= 200.0, "it waited for sleep: {marks:?}");
@@ -47,7 +47,7 @@ fn who_is_new_is_told_before_anything_of_it() {
     let mut known = Vec::new();
     let mut ended = Vec::new();
     let followed = follow(shell("(exit 4); (kill -9 $$)"), ENOUGH, |stop| {
-        match stop.what {
+        match stop.reason {
             StopReason::Exec if known.is_empty() => known.push(stop.pid),
             StopReason::Started(new) => known.push(new),
             StopReason::Ended(code) => ended.push((stop.pid, code)),
@@ -69,7 +69,7 @@ fn a_job_in_the_background_is_a_fork() {
         ControlFlow::Break(())
     })
     .expect("it can be traced");
-    assert_eq!(followed.over, TraceEnd::Enough);
+    assert_eq!(followed.end, TraceEnd::Stopped);
     let (how, flags, mapping) = found.expect("the shell forks");
     assert_eq!(how, Some(CloneKind::Fork));
     if let Some(flags) = flags {
@@ -86,7 +86,7 @@ fn when_the_time_is_up_nobody_is_left() {
     let since = Instant::now();
     let limits = TraceLimits { time: Duration::from_secs(1), ..ENOUGH };
     let followed = follow(command, limits, |_| ControlFlow::Continue(())).expect("it can be traced");
-    assert_eq!((followed.over, followed.code), (TraceEnd::Time, None));
+    assert_eq!((followed.end, followed.code), (TraceEnd::TimeLimit, None));
     assert!(since.elapsed() < Duration::from_secs(300));
     let mut rest = Vec::new();
     pipe.read_to_end(&mut rest).expect("it ends when the last of them has");
@@ -97,7 +97,7 @@ fn when_the_time_is_up_nobody_is_left() {
 fn not_more_stops_than_allowed() {
     let limits = TraceLimits { stops: 500, ..ENOUGH };
     let followed = follow(shell("while :; do (:); done"), limits, |_| ControlFlow::Continue(()));
-    assert_eq!(followed.expect("it can be traced").over, TraceEnd::Stops);
+    assert_eq!(followed.expect("it can be traced").end, TraceEnd::StopLimit);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn every_instruction_is_counted() {
     }
     let steps = steps.expect("it can be traced");
     assert!(steps.complete);
-    assert!(steps.calls >= 2 && steps.calls < 200, "{steps:?}");
+    assert!(steps.syscalls >= 2 && steps.syscalls < 200, "{steps:?}");
     assert!(steps.instructions > 1000 && steps.instructions < 3_000_000, "{steps:?}");
     // A loader checks the processor's features; how often depends on its version.
     assert!(steps.cpuid >= 1 && steps.cpuid < 500, "{steps:?}");
@@ -151,9 +151,13 @@ fn a_program_of_which_every_instruction_is_known() {
         return;
     }
     let steps = count_instructions(Command::new(&program), ENOUGH).expect("it can be traced");
-    assert_eq!((steps.instructions, steps.cpuid, steps.calls, steps.complete), (9, 3, 1, true));
+    assert_eq!((steps.instructions, steps.cpuid, steps.syscalls, steps.complete), (9, 3, 1, true));
     let seen = trace_syscalls(Command::new(&program), ENOUGH).expect("it can be traced");
     let costs: Vec<_> = seen.costs.iter().map(|cost| (cost.name, cost.count)).collect();
     assert_eq!(costs, [(Some("exit"), 1)]);
-    assert_eq!((seen.marks.exit, seen.followed.traced, seen.foreign), (None, 1, 0), "exit is not exit_group");
+    assert_eq!(
+        (seen.milestones.exit, seen.trace.traced, seen.foreign),
+        (None, 1, 0),
+        "exit is not exit_group"
+    );
 }

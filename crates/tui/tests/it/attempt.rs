@@ -44,7 +44,7 @@ fn begun() -> Vec<Event> {
 
 /// The pilot.
 fn made() -> Event {
-    let taken = MeasurementResult {
+    let measurement = MeasurementResult {
         probe: 0,
         run: RunId("20261120-161510-aaa".to_owned()),
         rate: None,
@@ -54,7 +54,7 @@ fn made() -> Event {
         says: String::new(),
         caveats: Vec::new(),
     };
-    let visit = ArmStart {
+    let start = ArmStart {
         number: 1,
         block: 0,
         arm: 0,
@@ -63,14 +63,14 @@ fn made() -> Event {
         took: Nanos::from_secs(60),
         started_in: Nanos::from_secs(6),
         spent: record::StartTimes::default(),
-        taken: vec![taken],
+        taken: vec![measurement],
         void: None,
     };
-    Event::Visited { visit: Box::new(visit) }
+    Event::Visited { visit: Box::new(start) }
 }
 
 fn stands() -> Event {
-    let judged = HypothesisResult {
+    let result = HypothesisResult {
         hypothesis: Some(0),
         name: "more threads help".to_owned(),
         answer: HypothesisAnswer::NoDifference,
@@ -82,8 +82,8 @@ fn stands() -> Event {
         says: String::new(),
         caveats: Vec::new(),
     };
-    let standing = ExperimentState { blocks: 2, judged: vec![judged], ..ExperimentState::default() };
-    Event::Stands { standing: Box::new(standing) }
+    let state = ExperimentState { blocks: 2, judged: vec![result], ..ExperimentState::default() };
+    Event::Stands { standing: Box::new(state) }
 }
 
 #[test]

@@ -56,8 +56,8 @@ pub fn binary_lines(parts: &FileDependencies) -> Vec<Text> {
     for (n, needed) in parts.needed.iter().enumerate() {
         lines.extend(library(if n == 0 { "needs" } else { "" }, needed));
     }
-    if !parts.elsewhere.is_empty() && matches!(binary.kind, Linkage::Dynamic { .. } | Linkage::Library) {
-        lines.extend(wrap("            ", &format!("elsewhere: {}", some(&parts.elsewhere)), Tone::Faint));
+    if !parts.unresolved.is_empty() && matches!(binary.kind, Linkage::Dynamic { .. } | Linkage::Library) {
+        lines.extend(wrap("            ", &format!("elsewhere: {}", some(&parts.unresolved)), Tone::Faint));
     }
     lines.extend(unneeded(parts));
     lines.extend(why(binary));
@@ -93,9 +93,9 @@ fn library(head: &str, needed: &NeededLibrary) -> Vec<Text> {
         Some(path) => line.with_span(Tone::Faint, format!("  {}", path.display())),
         None => line.with_span(Tone::Bad, "  not found here: the program would not start"),
     };
-    let gives = match needed.gives.len() {
+    let gives = match needed.provides.len() {
         0 => "nothing of it by name".to_owned(),
-        n => format!("{n} of its symbols: {}", some(&needed.gives)),
+        n => format!("{n} of its symbols: {}", some(&needed.provides)),
     };
     let mut lines = vec![line];
     lines.extend(wrap("            ", &gives, Tone::Plain));
@@ -136,16 +136,16 @@ fn why(binary: &Binary) -> Vec<Text> {
 
 fn reason_text(reason: &DynamicReason) -> String {
     match reason {
-        DynamicReason::Library { soname, what: Some(what) } => format!("{soname}: {what}"),
-        DynamicReason::Library { soname, what: None } => {
+        DynamicReason::Library { soname, description: Some(what) } => format!("{soname}: {what}"),
+        DynamicReason::Library { soname, description: None } => {
             format!("{soname}: a library beside the C library; it would have to be linked in as well")
         }
-        DynamicReason::Names { functions } => format!(
+        DynamicReason::NameServices { functions } => format!(
             "{}: glibc looks up names, and converts texts, by libraries that it loads while the program runs; \
              linked statically it would still need them, of the very same version",
             functions.join(", ")
         ),
-        DynamicReason::Loads { functions } => format!(
+        DynamicReason::LoadsAtRuntime { functions } => format!(
             "{}: it loads libraries itself, which a static program can hardly do",
             functions.join(", ")
         ),
@@ -157,11 +157,11 @@ fn reason_text(reason: &DynamicReason) -> String {
 
 fn reason_json(reason: &DynamicReason) -> Value {
     match reason {
-        DynamicReason::Library { soname, what } => {
+        DynamicReason::Library { soname, description: what } => {
             json!({ "kind": "library", "library": soname, "what": what })
         }
-        DynamicReason::Names { functions } => json!({ "kind": "names", "functions": functions }),
-        DynamicReason::Loads { functions } => json!({ "kind": "loads", "functions": functions }),
+        DynamicReason::NameServices { functions } => json!({ "kind": "names", "functions": functions }),
+        DynamicReason::LoadsAtRuntime { functions } => json!({ "kind": "loads", "functions": functions }),
         DynamicReason::OnlyLibc => json!({ "kind": "only_libc" }),
     }
 }
@@ -181,7 +181,7 @@ pub fn binary_json(parts: &FileDependencies) -> Value {
         all.iter().map(one).collect::<Vec<_>>()
     });
     let needed = parts.needed.iter().map(|needed| {
-        json!({ "name": needed.soname, "path": needed.path.as_ref().map(|p| p.display().to_string()), "gives": needed.gives })
+        json!({ "name": needed.soname, "path": needed.path.as_ref().map(|p| p.display().to_string()), "gives": needed.provides })
     });
     json!({
         "schema": record::SCHEMA,
@@ -197,7 +197,7 @@ pub fn binary_json(parts: &FileDependencies) -> Value {
         "rpath": binary.rpath,
         "needed": needed.collect::<Vec<_>>(),
         "undefined": undefined,
-        "elsewhere": parts.elsewhere,
+        "elsewhere": parts.unresolved,
         "why_dynamic": dynamic_reasons(binary).iter().map(reason_json).collect::<Vec<_>>(),
         "has_symbols": binary.has_symbols,
         "has_debug": binary.has_debug,
@@ -206,11 +206,11 @@ pub fn binary_json(parts: &FileDependencies) -> Value {
     })
 }
 
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 fn some(names: &[String]) -> String {
-    let mut text = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if names.len() > NAMED {
+    let mut text = names.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_NAMED {
         text.push_str(", …");
     }
     text

@@ -7,18 +7,18 @@ use ::anatomy::{
 };
 
 /// Columns before the instruction's text.
-const BYTES: usize = 30;
+const BYTES_WIDTH: usize = 30;
 /// Of paths after the first, only this many of the last functions are named.
-const PARTED: usize = 2;
+const TAIL_STEPS: usize = 2;
 
 /// Formats everything known of one function.
 pub fn call_lines(report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = head(report);
-    match report.walk.chains.first() {
+    match report.paths.paths.first() {
         Some(chain) => {
             lines.push(Text::empty());
             lines.push(Text::new(Tone::Faint, "  the path, read from its machine code"));
-            lines.extend(way(chain, report));
+            lines.extend(path_lines(chain, report));
             lines.extend(kernel(chain, report));
             lines.extend(notes(report));
         }
@@ -32,7 +32,7 @@ pub fn call_lines(report: &FunctionReport<'_>) -> Vec<Text> {
 
 fn head(report: &FunctionReport<'_>) -> Vec<Text> {
     let libraries = report.libraries;
-    let first = report.walk.chains.first().and_then(|chain| chain.steps.first());
+    let first = report.paths.paths.first().and_then(|chain| chain.steps.first());
     let library = libraries.all.get(first.map_or(0, |step| step.library));
     let program = libraries.program.display();
     let path = library.map(|library| library.path.display().to_string()).unwrap_or_default();
@@ -42,7 +42,7 @@ fn head(report: &FunctionReport<'_>) -> Vec<Text> {
         Text::plain("  ")
             .with_span(Tone::Strong, report.function.name())
             .with_plain(format!(" in {path}"))
-            .with_span(Tone::Faint, format!("  {what}{}", report.walk.machine)),
+            .with_span(Tone::Faint, format!("  {what}{}", report.paths.machine)),
     ];
     let how = if libraries.is_static {
         format!("{program} is static and carries its C library in itself")
@@ -57,7 +57,7 @@ fn head(report: &FunctionReport<'_>) -> Vec<Text> {
 }
 
 /// Each function with the call that leads on, then the straight-line code up to the system call.
-fn way(chain: &CallPath, report: &FunctionReport<'_>) -> Vec<Text> {
+fn path_lines(chain: &CallPath, report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
     for (n, step) in chain.steps.iter().enumerate() {
         lines.push(function(step, chain, report));
@@ -119,7 +119,7 @@ fn function(step: &PathStep, chain: &CallPath, report: &FunctionReport<'_>) -> T
 fn instruction(from: Option<u64>, line: &::anatomy::DisassembledLine, text: &str, tone: Tone) -> Text {
     let at = from.map_or_else(|| format!("{:#x}", line.address), |from| format!("+{from:#x}"));
     let bytes: Vec<String> = line.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Text::new(Tone::Faint, format!("    {at:<8} {:<BYTES$} ", bytes.join(" ")))
+    Text::new(Tone::Faint, format!("    {at:<8} {:<BYTES_WIDTH$} ", bytes.join(" ")))
         .with_span(tone, text.to_owned())
 }
 
@@ -135,7 +135,7 @@ fn spaced(text: &str) -> String {
 fn kernel(chain: &CallPath, report: &FunctionReport<'_>) -> Vec<Text> {
     let site = &chain.site;
     let number = format!("number {} ({:#x})", site.number, site.number);
-    let seen = report.live.seen.as_ref().and_then(|seen| seen.flags);
+    let seen = report.observation.call.as_ref().and_then(|seen| seen.flags);
     let (flags, from) = match (site.flags, site.creation) {
         (Some(flags), _) => (Some(flags), format!("flags {:#x}", flags.bits | flags.signal)),
         (None, CreationSyscall::Clone3) => (seen, "flags in a structure in memory; as seen below".to_owned()),
@@ -185,14 +185,14 @@ fn meaning(name: &str, meaning: &str) -> Text {
 
 fn notes(report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
-    for name in &report.walk.beside {
+    for name in &report.paths.bypassed {
         let text = format!("The exported {name} is not on the path: the system call is made in place.");
         lines.extend(wrap("  ", &text, Tone::Plain));
     }
-    for other in report.walk.chains.iter().skip(1) {
+    for other in report.paths.paths.iter().skip(1) {
         let names: Vec<String> = other.steps.iter().map(called).collect();
         // Mostly the same: show only where they diverge.
-        let from = names.len().saturating_sub(PARTED);
+        let from = names.len().saturating_sub(TAIL_STEPS);
         let text = format!(
             "Also reachable: {}, number {}, by {} at {:#x}, in case the kernel refuses the first.",
             other.site.creation.name(),
@@ -210,14 +210,14 @@ fn notes(report: &FunctionReport<'_>) -> Vec<Text> {
 
 /// The debug symbol file, if a shown name comes from it.
 fn names_from(report: &FunctionReport<'_>) -> Option<String> {
-    let steps = report.walk.chains.iter().flat_map(|chain| &chain.steps);
+    let steps = report.paths.paths.iter().flat_map(|chain| &chain.steps);
     let hidden = steps.filter(|step| step.names.first().is_some_and(|name| !name.exported));
     let mut files = hidden.filter_map(|step| report.libraries.all.get(step.library)?.names.as_ref());
     files.next().map(|(path, _)| path.display().to_string())
 }
 
 fn lost(report: &FunctionReport<'_>) -> Vec<Text> {
-    let walk = &report.walk;
+    let walk = &report.paths;
     let text = format!(
         "No system call that makes a process or a thread was found on its paths: {} functions with {} instructions \
          were read, {} calls deep. {} calls go to places that only the running program knows.",
@@ -235,7 +235,7 @@ fn lost(report: &FunctionReport<'_>) -> Vec<Text> {
 
 fn live(report: &FunctionReport<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
-    match &report.live.seen {
+    match &report.observation.call {
         Some(seen) => {
             let program = seen.program.display();
             let pid = seen.process;
@@ -250,7 +250,7 @@ fn live(report: &FunctionReport<'_>) -> Vec<Text> {
             lines.extend(stack(seen));
         }
         None => {
-            let text = match &report.live.impossible {
+            let text = match &report.observation.unavailable {
                 Some(why) => format!("not seen live: {why}"),
                 None => "not seen live: none of these programs, if installed, makes it from this library"
                     .to_owned(),
@@ -259,25 +259,25 @@ fn live(report: &FunctionReport<'_>) -> Vec<Text> {
         }
     }
     // Once it was seen, runs that did not show it do not matter.
-    if report.live.seen.is_none() {
+    if report.observation.call.is_none() {
         let other =
             |(program, why): &(String, String)| wrap("    ", &format!("{program}: {why}"), Tone::Faint);
-        lines.extend(report.live.others.iter().flat_map(other));
+        lines.extend(report.observation.others.iter().flat_map(other));
     }
     lines
 }
 
 fn check(check: &CallCheck) -> Text {
-    let line = Text::plain(format!("    {:<10} {:<22} ", check.of, check.seen));
-    match (&check.read, check.agrees) {
+    let line = Text::plain(format!("    {:<10} {:<22} ", check.item, check.observed));
+    match (&check.predicted, check.agrees) {
         (Some(_), true) => line.with_span(Tone::Good, "as read"),
         (None, _) => line.with_span(Tone::Faint, "the code does not tell"),
         (Some(read), false) => line.with_span(Tone::Bad, format!("read: {read}")),
     }
 }
 
-fn stack(seen: &LiveCall) -> Option<Text> {
-    let (found, of) = seen.returns?;
+fn stack(call: &LiveCall) -> Option<Text> {
+    let (found, of) = call.returns?;
     let what = if of == 1 { "address".to_owned() } else { format!("{of} addresses") };
     let line = Text::plain(format!("    {:<10} ", "the way"));
     Some(if found == of {
@@ -295,14 +295,14 @@ fn verdict(report: &FunctionReport<'_>) -> Vec<Text> {
         Agreement::Pass => (
             Tone::Good,
             "pass",
-            match report.live.seen.as_ref().and_then(|seen| seen.chain) {
+            match report.observation.call.as_ref().and_then(|seen| seen.path_index) {
                 Some(1..) => "the same, by a path that is not the shortest",
                 _ => "what was read is what happens",
             },
         ),
         Agreement::Differs => (Tone::Bad, "differs", "what happens is not what was read"),
-        Agreement::NotSeen => (Tone::Warn, "not seen", "nothing to hold what was read against"),
-        Agreement::NotRead => (Tone::Warn, "not read", "nothing to hold what was seen against"),
+        Agreement::NotObserved => (Tone::Warn, "not seen", "nothing to hold what was read against"),
+        Agreement::NoPath => (Tone::Warn, "not read", "nothing to hold what was seen against"),
     };
     let line = Text::plain("  ").with_span(tone, word).with_plain(format!(": {text}"));
     let own = "torment's own C library is static, another build, and not on trial.";

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Encodes everything known of one function.
 pub fn call_json(report: &FunctionReport<'_>) -> Value {
-    let (walk, libraries) = (&report.walk, report.libraries);
+    let (walk, libraries) = (&report.paths, report.libraries);
     let library = |library: &Library| {
         json!({
             "name": library.soname,
@@ -28,8 +28,8 @@ pub fn call_json(report: &FunctionReport<'_>) -> Value {
         "libraries": libraries.all.iter().map(library).collect::<Vec<_>>(),
         "libraries_missing": libraries.missing,
         "notes": libraries.notes,
-        "chains": walk.chains.iter().map(chain).collect::<Vec<_>>(),
-        "not_on_the_way": walk.beside,
+        "chains": walk.paths.iter().map(chain).collect::<Vec<_>>(),
+        "not_on_the_way": walk.bypassed,
         "read": {
             "functions": walk.functions,
             "instructions": walk.instructions,
@@ -37,11 +37,11 @@ pub fn call_json(report: &FunctionReport<'_>) -> Value {
             "unknown_calls": walk.unknown_calls,
             "cut_short": walk.cut_short,
         },
-        "live": report.live.seen.as_ref().map(seen),
-        "not_shown_by": report.live.others.iter()
+        "live": report.observation.call.as_ref().map(live_call),
+        "not_shown_by": report.observation.others.iter()
             .map(|(program, why)| json!({ "program": program, "why": why }))
             .collect::<Vec<_>>(),
-        "live_impossible": report.live.impossible,
+        "live_impossible": report.observation.unavailable,
         "verdict": verdict(report.verdict),
     })
 }
@@ -50,8 +50,8 @@ fn verdict(verdict: Agreement) -> &'static str {
     match verdict {
         Agreement::Pass => "pass",
         Agreement::Differs => "differs",
-        Agreement::NotSeen => "not_seen",
-        Agreement::NotRead => "not_read",
+        Agreement::NotObserved => "not_seen",
+        Agreement::NoPath => "not_read",
     }
 }
 
@@ -106,20 +106,20 @@ fn flags(flags: &CloneFlags) -> Value {
     })
 }
 
-fn seen(seen: &LiveCall) -> Value {
+fn live_call(call: &LiveCall) -> Value {
     json!({
-        "command": seen.command,
-        "program": seen.program.display().to_string(),
-        "process": seen.process,
-        "address": seen.address.map(address),
-        "number": seen.number,
-        "name": seen.creation.name(),
-        "flags": seen.flags.as_ref().map(flags),
-        "chain": seen.chain,
-        "returns_found": seen.returns.map(|(found, _)| found),
-        "returns": seen.returns.map(|(_, of)| of),
-        "checks": seen.checks.iter()
-            .map(|check| json!({ "of": check.of, "read": check.read, "seen": check.seen, "agrees": check.agrees }))
+        "command": call.command,
+        "program": call.program.display().to_string(),
+        "process": call.process,
+        "address": call.address.map(address),
+        "number": call.number,
+        "name": call.creation.name(),
+        "flags": call.flags.as_ref().map(flags),
+        "chain": call.path_index,
+        "returns_found": call.returns.map(|(found, _)| found),
+        "returns": call.returns.map(|(_, of)| of),
+        "checks": call.checks.iter()
+            .map(|check| json!({ "of": check.item, "read": check.predicted, "seen": check.observed, "agrees": check.agrees }))
             .collect::<Vec<_>>(),
     })
 }

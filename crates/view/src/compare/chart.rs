@@ -6,7 +6,7 @@ use super::measure::ComparedMeasure;
 use super::run_comparison::RunComparison;
 use crate::Tone;
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
-use crate::page::{DOWN, UP};
+use crate::page::{BETTER_LEFT, BETTER_RIGHT};
 use record::CaveatKind;
 
 impl RunComparison {
@@ -44,8 +44,8 @@ impl RunComparison {
         };
         let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
         // At another load nothing is better or worse, and no mark may lie in a zone that says so.
-        let judged = !self.doubts.iter().any(|doubt| doubt.doubt == CaveatKind::OtherLoad);
-        let better = if less_is_better { DOWN } else { UP };
+        let judged = !self.all_caveats.iter().any(|caveat| caveat.doubt == CaveatKind::OtherLoad);
+        let better = if less_is_better { BETTER_LEFT } else { BETTER_RIGHT };
         let (x, note) = match judged {
             true => (format!("times as much{better}"), "the zone that contains all of it is the answer"),
             false => ("times as much".to_owned(), "their loads differ, so none is called better or worse"),
@@ -87,7 +87,7 @@ fn point(measure: &ComparedMeasure, difference: &Difference) -> Option<ChartPoin
 fn word(measure: &ComparedMeasure, difference: &Difference, is_drawn: bool) -> TextSpan {
     let by = if is_drawn { String::new() } else { measure.difference_words(difference) };
     let (means, tone) = measure.significance_words(difference);
-    let said = match difference.standing {
+    let said = match difference.significance {
         _ if measure.id == "goal" && !by.is_empty() => "",
         Significance::Unknown if is_drawn && difference.interval.is_some() => "other load",
         Significance::Unknown if is_drawn && measure.id == "response_max" => "one request each: no interval",
@@ -95,7 +95,7 @@ fn word(measure: &ComparedMeasure, difference: &Difference, is_drawn: bool) -> T
         _ => means,
     };
     // That neither lost more than the other is no figure.
-    let is_judged = difference.standing != Significance::Unknown;
+    let is_judged = difference.significance != Significance::Unknown;
     let alike = by.strip_prefix("0 % ").filter(|_| measure.unit == record::FigureUnit::Share && is_judged);
     if let Some(interval) = alike {
         let text = format!("no difference {}", interval.replace('–', " to "));
@@ -121,14 +121,17 @@ mod tests {
             started_unix_ms: 1,
             machine: record::Machine::default(),
             label: record::Label::default(),
-            gave: None,
+            first_cause: None,
         };
         RunComparison {
             runs: names.iter().map(run).collect(),
-            doubts: Vec::new(),
+            all_caveats: Vec::new(),
             measures,
             code: names.iter().map(|_| None).collect(),
-            verdicts: vec![RunVerdict { standing: Significance::Worse, words: "after is slower".to_owned() }],
+            verdicts: vec![RunVerdict {
+                significance: Significance::Worse,
+                sentence: "after is slower".to_owned(),
+            }],
             noise: 0.05,
         }
     }
@@ -152,8 +155,8 @@ mod tests {
         }
     }
 
-    fn difference(by: f64, ends: Option<(f64, f64)>, standing: Significance) -> Difference {
-        Difference { by, interval: ends.map(|(low, high)| Estimate { value: by, low, high }), standing }
+    fn difference(by: f64, ends: Option<(f64, f64)>, significance: Significance) -> Difference {
+        Difference { by, interval: ends.map(|(low, high)| Estimate { value: by, low, high }), significance }
     }
 
     #[test]
@@ -227,7 +230,7 @@ mod tests {
             measure("goodput", record::FigureUnit::PerSecond, false, &[goodput]),
         ];
         let mut compared = compared(&["before", "after"], measures);
-        compared.doubts.push(record::Caveat::new(CaveatKind::OtherLoad, "rate 1500 → 1900"));
+        compared.all_caveats.push(record::Caveat::new(CaveatKind::OtherLoad, "rate 1500 → 1900"));
         let pictures = compared.charts();
         let [chart] = pictures.as_slice() else { panic!("{pictures:?}") };
         let names: Vec<&str> = chart.bands.iter().map(|band| band.name.as_str()).collect();

@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 use stacks::CodeChange;
 use units::Nanos;
 
-const SHOWN: usize = 10;
+const MAX_SHOWN: usize = 10;
 
 /// Changes beyond chance, largest first.
 fn sure(changes: &[CodeChange]) -> Vec<&CodeChange> {
-    let mut sure: Vec<&CodeChange> = changes.iter().filter(|change| change.is_sure()).collect();
-    sure.sort_by(|a, b| b.by.value.abs().total_cmp(&a.by.value.abs()));
-    sure
+    let mut significant: Vec<&CodeChange> = changes.iter().filter(|change| change.is_sure()).collect();
+    significant.sort_by(|a, b| b.difference.value.abs().total_cmp(&a.difference.value.abs()));
+    significant
 }
 
 /// A table of the significant changes; `None` if there are none.
-fn table(spent: &str, sure: &[&CodeChange]) -> Option<TextTable> {
-    let mut table = TextTable::new(&[spent, "first", "here", "more", "95 %, all together"]);
-    for change in sure.iter().take(SHOWN) {
+fn table(resource: &str, significant: &[&CodeChange]) -> Option<TextTable> {
+    let mut table = TextTable::new(&[resource, "first", "here", "more", "95 %, all together"]);
+    for change in significant.iter().take(MAX_SHOWN) {
         let tone = if change.grew() { Tone::Bad } else { Tone::Good };
-        let by = change.by;
+        let by = change.difference;
         table.push_row([
             (symbol::short(&change.name), Tone::Plain),
             (time(change.before), Tone::Plain),
@@ -32,7 +32,7 @@ fn table(spent: &str, sure: &[&CodeChange]) -> Option<TextTable> {
             (format!("{} to {}", signed(by.low), signed(by.high)), Tone::Faint),
         ]);
     }
-    (!sure.is_empty()).then_some(table)
+    (!significant.is_empty()).then_some(table)
 }
 
 /// Seconds per request, signed if a difference.
@@ -85,9 +85,9 @@ impl RunComparison {
                 "spent": spent,
                 "first_ns": ns(change.before),
                 "ns": ns(change.after),
-                "more_ns": ns(change.by.value),
-                "low": ns(change.by.low),
-                "high": ns(change.by.high),
+                "more_ns": ns(change.difference.value),
+                "low": ns(change.difference.low),
+                "high": ns(change.difference.high),
             })
         };
         let of = |(run, changes): (&ComparedRun, &Option<CodeChanges>)| {
@@ -106,7 +106,7 @@ impl RunComparison {
         let of = |(run, changes): (&ComparedRun, &Option<CodeChanges>)| {
             let CodeChanges { itself, with_callees } = changes.as_ref()?;
             let change = *sure(itself).first().or(sure(with_callees).first())?;
-            let (more, which) = (time(change.by.value), if change.grew() { "more" } else { "less" });
+            let (more, which) = (time(change.difference.value), if change.grew() { "more" } else { "less" });
             Some(format!("{} spends {more} {which} of each request in {}", run.title, change.name))
         };
         self.runs.iter().zip(&self.code).filter_map(of).collect()
@@ -139,7 +139,10 @@ mod tests {
         assert_eq!(sure(&changes.itself), sure(&changes.with_callees), "nobody calls another");
         let sure = sure(&changes.itself);
         assert_eq!(sure.iter().map(|change| change.name.as_str()).collect::<Vec<_>>(), ["render"]);
-        assert_eq!((signed(sure[0].by.value), time(sure[0].before)), ("+4 ms".to_owned(), "5 ms".to_owned()));
+        assert_eq!(
+            (signed(sure[0].difference.value), time(sure[0].before)),
+            ("+4 ms".to_owned(), "5 ms".to_owned())
+        );
         assert!(CodeChanges::between(&run([500, 300]), &RunView::default()).is_none());
     }
 }

@@ -11,7 +11,7 @@ use units::Bytes;
 /// Everything the runs should have in common but do not, and their own caveats: what makes them incomparable first.
 pub(super) fn comparability_caveats(runs: &[RunInput<'_>], compared: &[ComparedRun]) -> Vec<Caveat> {
     let mut all = Vec::new();
-    let mut note = |doubt: CaveatKind, text: String| all.push(Caveat::new(doubt, text));
+    let mut note = |kind: CaveatKind, text: String| all.push(Caveat::new(kind, text));
     let views: Vec<&RunView> = runs.iter().map(|(view, _)| *view).collect();
     let started = |view: &RunView| view.started.clone().expect("it was looked at before");
     let first = started(views[0]);
@@ -92,13 +92,13 @@ pub fn strip_common_prefix(first: &str, other: &str) -> (String, String) {
     let same = first.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     let from = first.as_bytes()[..same].iter().rposition(|byte| matches!(byte, b'/' | b'?' | b'&'));
     match from {
-        Some(from) if from > WORTH => (format!("…{}", &first[from..]), format!("…{}", &other[from..])),
+        Some(from) if from > MIN_PREFIX => (format!("…{}", &first[from..]), format!("…{}", &other[from..])),
         _ => (first.to_owned(), other.to_owned()),
     }
 }
 
 /// The least number of characters worth stripping.
-const WORTH: usize = 12;
+const MIN_PREFIX: usize = 12;
 
 /// How two machines differ; `None` if they do not.
 fn machines(first: &Machine, other: &Machine) -> Option<String> {

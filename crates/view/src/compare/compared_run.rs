@@ -21,7 +21,7 @@ pub struct ComparedRun {
     /// Its user-given label.
     pub label: Label,
     /// What gave first, in one sentence; `None` if nothing did, or nothing was watched.
-    pub gave: Option<String>,
+    pub first_cause: Option<String>,
 }
 
 impl ComparedRun {

@@ -6,7 +6,7 @@ use stats::Estimate;
 /// Default noise: a smaller relative difference counts as the same.
 pub const NOISE: f64 = 0.05;
 /// Smaller differences in loss do not matter.
-const LOST_FLOOR: f64 = 0.001;
+const LOSS_FLOOR: f64 = 0.001;
 
 /// How a run differs from the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Difference {
     /// Its interval, if known.
     pub interval: Option<Estimate>,
     /// Its significance.
-    pub standing: Significance,
+    pub significance: Significance,
 }
 
 units::named! {
@@ -62,9 +62,9 @@ impl Significance {
     /// From a difference of loss. If the loss is about equal, the interval's width only reflects the number of requests.
     pub(super) fn from_loss_difference(more: Estimate) -> Self {
         match more {
-            _ if more.low > LOST_FLOOR => Self::Worse,
-            _ if more.high < -LOST_FLOOR => Self::Better,
-            _ if more.value.abs() <= LOST_FLOOR => Self::Same,
+            _ if more.low > LOSS_FLOOR => Self::Worse,
+            _ if more.high < -LOSS_FLOOR => Self::Better,
+            _ if more.value.abs() <= LOSS_FLOOR => Self::Same,
             _ => Self::Undecided,
         }
     }

@@ -40,7 +40,7 @@ impl Difference {
     /// Encodes as JSON; `by` is the key of the number.
     pub(crate) fn json(&self, by: &str) -> Value {
         let [low, high] = interval(self.interval);
-        json!({ (by): number(self.by), "low": low, "high": high, "standing": self.standing.name() })
+        json!({ (by): number(self.by), "low": low, "high": high, "standing": self.significance.name() })
     }
 }
 
@@ -58,7 +58,7 @@ impl RunComparison {
                 "target": run.target,
                 "started_unix_ms": run.started_unix_ms,
                 "machine": run.machine,
-                "gave_first": run.gave,
+                "gave_first": run.first_cause,
             })
         });
         let measures = self.measures.iter().map(|measure| {
@@ -83,19 +83,19 @@ impl RunComparison {
             })
         });
         let verdicts = self.verdicts.iter().zip(self.runs.iter().skip(1)).map(|(verdict, run)| {
-            json!({ "run": run.id, "standing": verdict.standing.name(), "words": verdict.words })
+            json!({ "run": run.id, "standing": verdict.significance.name(), "words": verdict.sentence })
         });
-        let mut said = json!({
+        let mut object = json!({
             "schema": record::SCHEMA,
             "tolerance": self.noise,
             "standing": self.overall().name(),
             "verdicts": verdicts.collect::<Vec<_>>(),
-            "doubts": self.doubts.iter().map(caveat).collect::<Vec<_>>(),
+            "doubts": self.all_caveats.iter().map(caveat).collect::<Vec<_>>(),
             "runs": runs.collect::<Vec<_>>(),
             "measures": measures.collect::<Vec<_>>(),
         });
-        self.code_json().into_iter().for_each(|code| said["code"] = code);
-        said
+        self.code_json().into_iter().for_each(|code| object["code"] = code);
+        object
     }
 
     /// One row for each figure of each run.
@@ -120,7 +120,7 @@ impl RunComparison {
                     Some(difference) => {
                         let [low, high] = interval(difference.interval);
                         row.extend([json!(measure.difference_name()), number(difference.by), low, high]);
-                        row.push(json!(difference.standing.name()));
+                        row.push(json!(difference.significance.name()));
                     }
                     None => row.extend(vec![Value::Null; 5]),
                 }
@@ -135,8 +135,8 @@ impl RunComparison {
     pub fn markdown(&self) -> String {
         let mut text = String::new();
         for verdict in &self.verdicts {
-            let words = escape(&verdict.words);
-            let marked = match verdict.standing {
+            let words = escape(&verdict.sentence);
+            let marked = match verdict.significance {
                 Significance::Worse | Significance::Better => format!("**{words}**"),
                 _ => words,
             };
@@ -159,8 +159,8 @@ impl RunComparison {
         for changed in self.changes() {
             text += &format!("\n- changed {}", escape(&changed.to_string()));
         }
-        for doubt in self.caveats() {
-            text += &format!("\n- caveat: {}", escape(&doubt.to_string()));
+        for caveat in self.caveats() {
+            text += &format!("\n- caveat: {}", escape(&caveat.to_string()));
         }
         if !text.ends_with('\n') {
             text.push('\n');

@@ -24,7 +24,7 @@ impl RunComparison {
                     let difference = measure.differences[index];
                     let by = difference.map_or_else(String::new, |d| measure.difference_words(&d));
                     let skipped = |why: &str| format!("<skipped message=\"{}\"/>", escape_xml(why.trim()));
-                    let body = match difference.map(|difference| difference.standing) {
+                    let body = match difference.map(|difference| difference.significance) {
                         Some(Significance::Worse) => {
                             let message = escape_xml(format!("worse: {} {by}", measure.title).trim());
                             format!("<failure message=\"{message}\">{}</failure>", escape_xml(&numbers))

@@ -9,9 +9,9 @@ use units::Nanos;
 /// The quantiles that get an interval.
 pub(super) const QUANTILES: [f64; 3] = [0.5, 0.9, 0.99];
 /// A search is compared at this share of its own limit: near it, but below.
-pub(super) const SHARE: f64 = 0.8;
+pub(super) const LIMIT_SHARE: f64 = 0.8;
 /// A window that ends this much after the load still belongs to it.
-const LATE: Nanos = Nanos::from_millis(250);
+const WINDOW_GRACE: Nanos = Nanos::from_millis(250);
 
 /// One load of a run, second by second. Needs a second pass over the events: only the complete view tells which load it is, and which
 /// times exceeded its quantiles.
@@ -40,7 +40,7 @@ pub(super) fn compared_load(view: &RunView) -> Option<Trial> {
         return view.load();
     }
     let Some(Verdict::Limits { curve, .. }) = &view.end.as_ref()?.verdict else { return None };
-    let point = curve.iter().find(|point| (point.share - SHARE).abs() < 1e-6)?;
+    let point = curve.iter().find(|point| (point.share - LIMIT_SHARE).abs() < 1e-6)?;
     let at_it = |trial: &&Trial| trial.purpose == Purpose::Curve && trial.is_at(point.rate.0);
     view.trials.iter().rev().find(at_it).cloned()
 }
@@ -69,10 +69,10 @@ impl LoadSamples {
         match event {
             Event::SliceDone { trial, slice } if Some(*trial) == self.trial => self.second(slice),
             Event::Observed { trial, place, window }
-                if Some(*trial) == self.trial && window.to <= self.loaded + LATE =>
+                if Some(*trial) == self.trial && window.to <= self.loaded + WINDOW_GRACE =>
             {
                 let main = view.main_place().filter(|main| main.name == *place);
-                let watched = main.is_some_and(|main| main.watched.has_processes());
+                let watched = main.is_some_and(|main| main.coverage.has_processes());
                 if let Some(service) = window.subjects.first().filter(|_| watched) {
                     let length = window.length();
                     self.cpu.push((cpu_of(service, length) * length.0 as f64, length.0 as f64));

@@ -48,7 +48,7 @@ impl RunFigure {
 
 impl ComparedMeasure {
     /// Formats a figure.
-    pub fn words(&self, figure: f64) -> String {
+    pub fn format_value(&self, figure: f64) -> String {
         match self.id {
             "goal" => (if figure > 0.5 { "met" } else { "not met" }).to_owned(),
             _ if figure.is_infinite() => "?".to_owned(),
@@ -60,7 +60,7 @@ impl ComparedMeasure {
     pub fn interval_words(&self, figure: &RunFigure) -> String {
         match figure.interval {
             Some(interval) if interval.low < interval.high => {
-                format!("{}–{}", self.words(interval.low), self.words(interval.high))
+                format!("{}–{}", self.format_value(interval.low), self.format_value(interval.high))
             }
             _ => String::new(),
         }
@@ -70,8 +70,8 @@ impl ComparedMeasure {
     pub(super) fn figure_words(&self, run: usize) -> String {
         let Some(figure) = self.figures[run] else { return "not measured".to_owned() };
         match self.interval_words(&figure) {
-            interval if interval.is_empty() => self.words(figure.value),
-            interval => format!("{} ({interval})", self.words(figure.value)),
+            interval if interval.is_empty() => self.format_value(figure.value),
+            interval => format!("{} ({interval})", self.format_value(figure.value)),
         }
     }
 
@@ -83,20 +83,20 @@ impl ComparedMeasure {
         }
         let both = first.interval.zip(other.interval);
         if self.id == "goal" {
-            let standing = match other.value - first.value {
+            let significance = match other.value - first.value {
                 0.0 => Significance::Same,
                 more if more > 0.0 => Significance::Better,
                 _ => Significance::Worse,
             };
-            return Some(Difference { by: other.value - first.value, interval: None, standing });
+            return Some(Difference { by: other.value - first.value, interval: None, significance });
         }
         if self.unit == FigureUnit::Share {
             let interval = both.map(|(first, other)| other.minus(first));
-            let standing = interval.map_or(Significance::Unknown, Significance::from_loss_difference);
-            return Some(Difference { by: other.value - first.value, interval, standing });
+            let significance = interval.map_or(Significance::Unknown, Significance::from_loss_difference);
+            return Some(Difference { by: other.value - first.value, interval, significance });
         }
         if first.value <= 0.0 || other.value <= 0.0 {
-            return Some(Difference { by: f64::NAN, interval: None, standing: Significance::Unknown });
+            return Some(Difference { by: f64::NAN, interval: None, significance: Significance::Unknown });
         }
         let interval = both.and_then(|(first, other)| match self.id {
             // Bounds never miss, unlike intervals: the true limits lie between them, so every quotient is possible.
@@ -111,9 +111,9 @@ impl ComparedMeasure {
             let inverse = Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low };
             if self.less_is_better { ratio } else { inverse }
         };
-        let standing =
+        let significance =
             interval.map_or(Significance::Unknown, |ratio| Significance::from_ratio(harm(ratio), noise));
-        Some(Difference { by: other.value / first.value, interval, standing })
+        Some(Difference { by: other.value / first.value, interval, significance })
     }
 
     /// Whether its differences are ratios.
@@ -144,7 +144,7 @@ impl ComparedMeasure {
         if self.id == "goal" {
             return format!("{title} {}", self.difference_words(&difference)).trim().to_owned();
         }
-        let [other, first] = [other, first].map(|figure| self.words(figure.value));
+        let [other, first] = [other, first].map(|figure| self.format_value(figure.value));
         let against = format!("{title} {other} against {first}");
         let Difference { by, interval, .. } = difference;
         if !by.is_finite() {
@@ -167,7 +167,7 @@ impl ComparedMeasure {
 
     /// What a difference means to a reader: empty where nothing follows; no judgement for measures that only explain.
     pub(super) fn significance_words(&self, difference: &Difference) -> (&'static str, Tone) {
-        match difference.standing {
+        match difference.significance {
             Significance::Unknown => ("", Tone::Faint),
             _ if !self.decides => ("not judged", Tone::Faint),
             standing => (standing.name(), standing.tone()),

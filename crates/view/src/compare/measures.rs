@@ -1,7 +1,7 @@
 //! The measures that runs are compared by.
 
 use super::difference::{Difference, NOISE, Significance};
-use super::load_samples::{LoadSamples, SHARE, compared_load};
+use super::load_samples::{LIMIT_SHARE, LoadSamples, compared_load};
 use super::measure::{ComparedMeasure, RunFigure};
 use super::settings::rate_differences;
 use crate::{ReportKind, RunView};
@@ -16,7 +16,7 @@ pub(super) type RunInput<'a> = (&'a RunView, &'a LoadSamples);
 pub(super) fn compare_measures(runs: &[RunInput<'_>], noise: f64) -> Vec<ComparedMeasure> {
     let other_loads: Vec<bool> = runs.iter().map(|run| load_difference(runs[0], *run).is_some()).collect();
     let is_search = runs.iter().any(|(view, _)| view.kind() == ReportKind::Search);
-    let of = if is_search { format!(" at {} of its limit", Share(SHARE)) } else { String::new() };
+    let of = if is_search { format!(" at {} of its limit", Share(LIMIT_SHARE)) } else { String::new() };
     let mut all = Vec::new();
     let mut add = |id,
                    title: String,
@@ -38,7 +38,7 @@ pub(super) fn compare_measures(runs: &[RunInput<'_>], noise: f64) -> Vec<Compare
             let difference = |run: usize| {
                 let found = measure.difference(run, noise)?;
                 Some(if other_loads[run] {
-                    Difference { standing: Significance::Unknown, ..found }
+                    Difference { significance: Significance::Unknown, ..found }
                 } else {
                     found
                 })

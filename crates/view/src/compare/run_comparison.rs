@@ -11,7 +11,7 @@ use crate::{ReportKind, RunView, Text};
 use record::{Caveat, CaveatKind};
 
 /// The most runs that can be compared at a glance.
-pub const MOST_COMPARED: usize = 8;
+pub const MAX_COMPARED: usize = 8;
 
 /// Several runs, compared with the first.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct RunComparison {
     /// The runs; the baseline first.
     pub runs: Vec<ComparedRun>,
     /// Intended differences, and why runs may be incomparable; gravest first.
-    pub doubts: Vec<Caveat>,
+    pub all_caveats: Vec<Caveat>,
     /// Every measure that at least one run has.
     pub measures: Vec<ComparedMeasure>,
     /// Per run, how its functions differ from the first's; `None` for the first, and without profiles.
@@ -34,9 +34,9 @@ pub struct RunComparison {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunVerdict {
     /// Over all deciding measures: worse if any is, else undecided if any is, else better if any is.
-    pub standing: Significance,
+    pub significance: Significance,
     /// In one sentence, with the run's title.
-    pub words: String,
+    pub sentence: String,
 }
 
 /// Compares runs with the first, each with its [`LoadSamples`]; relative differences below `noise` count as the same. A single run has
@@ -45,8 +45,8 @@ pub struct RunVerdict {
 /// # Errors
 /// A message, if the runs are not of one kind, or of one that has nothing to compare.
 pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<RunComparison, String> {
-    if runs.is_empty() || runs.len() > MOST_COMPARED {
-        return Err(format!("{} runs; expected at most {MOST_COMPARED}, and one at least", runs.len()));
+    if runs.is_empty() || runs.len() > MAX_COMPARED {
+        return Err(format!("{} runs; expected at most {MAX_COMPARED}, and one at least", runs.len()));
     }
     let titles = titles(runs);
     let mut compared = Vec::new();
@@ -68,7 +68,7 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
             started_unix_ms: started.at_unix_ms,
             machine: started.machine.clone(),
             label: started.label.clone(),
-            gave: view
+            first_cause: view
                 .diagnosis
                 .as_ref()
                 .and_then(|diagnosis| diagnosis.cause().and(diagnosis.sentences.first().cloned())),
@@ -85,10 +85,10 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
     let void = |run: usize| (!is_trustworthy(runs[run].0)).then(|| compared[run].display_name());
     let verdicts = (1..runs.len())
         .map(|run| {
-            let called = compared[run].display_name();
+            let run_name = compared[run].display_name();
             let undecided = |why: String| RunVerdict {
-                standing: Significance::Undecided,
-                words: format!("{called}{why}"),
+                significance: Significance::Undecided,
+                sentence: format!("{run_name}{why}"),
             };
             match (void(run).or_else(|| void(0)), load_difference(runs[0], runs[run])) {
                 (Some(void), _) => undecided(format!(
@@ -98,7 +98,7 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
                     " ran at another load ({load}), so neither can be called better{}",
                     beside(run, &measures)
                 )),
-                (None, None) => verdict(&called, run, &measures, noise),
+                (None, None) => verdict(&run_name, run, &measures, noise),
             }
         })
         .collect();
@@ -106,7 +106,7 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
         (0..runs.len()).map(|run| (run > 0).then(|| CodeChanges::between(runs[0].0, runs[run].0)).flatten());
     let code = code.collect();
     Ok(RunComparison {
-        doubts: comparability_caveats(runs, &compared),
+        all_caveats: comparability_caveats(runs, &compared),
         runs: compared,
         measures,
         code,
@@ -134,9 +134,9 @@ fn titles(runs: &[RunInput<'_>]) -> Vec<String> {
 }
 
 /// How many differences a sentence names, the first with its confidence.
-const SAID: usize = 3;
+const MAX_NAMED: usize = 3;
 /// The same for measures that do not decide.
-const ASIDE: usize = 1;
+const MAX_SECONDARY: usize = 1;
 
 /// What to show first where nothing is significant.
 fn beside(run: usize, measures: &[ComparedMeasure]) -> String {
@@ -145,16 +145,17 @@ fn beside(run: usize, measures: &[ComparedMeasure]) -> String {
             || (measure.id == "goal"
                 && measure.differences[run].is_some_and(|difference| difference.by != 0.0))
     };
-    let said =
+    let changes =
         measures.iter().filter(changed).map(|measure| measure.change_words(run, false, measure.is_near(run)));
-    let said = said.collect::<Vec<_>>().join(", ");
-    if said.is_empty() { said } else { format!(": {said}") }
+    let changes = changes.collect::<Vec<_>>().join(", ");
+    if changes.is_empty() { changes } else { format!(": {changes}") }
 }
 
 fn verdict(title: &str, run: usize, measures: &[ComparedMeasure], noise: f64) -> RunVerdict {
-    let found = |standing: Significance| -> Vec<&ComparedMeasure> {
-        let differs =
-            |measure: &&ComparedMeasure| measure.differences[run].is_some_and(|d| d.standing == standing);
+    let found = |significance: Significance| -> Vec<&ComparedMeasure> {
+        let differs = |measure: &&ComparedMeasure| {
+            measure.differences[run].is_some_and(|d| d.significance == significance)
+        };
         measures.iter().filter(|measure| measure.decides).filter(differs).collect()
     };
     let (worse, better) = (found(Significance::Worse), found(Significance::Better));
@@ -172,7 +173,7 @@ fn verdict(title: &str, run: usize, measures: &[ComparedMeasure], noise: f64) ->
         if more > 0 { format!("{shown} and {more} more") } else { shown }
     };
     let also = |word: &str, of: &[&ComparedMeasure]| {
-        if of.is_empty() { String::new() } else { format!("; {word}: {}", list(of, ASIDE, false)) }
+        if of.is_empty() { String::new() } else { format!("; {word}: {}", list(of, MAX_SECONDARY, false)) }
     };
     let beyond = units::Share(noise);
     let same = found(Significance::Same);
@@ -181,18 +182,21 @@ fn verdict(title: &str, run: usize, measures: &[ComparedMeasure], noise: f64) ->
         .iter()
         .find(|measure| measure.id == "capacity")
         .map(|measure| measure.change_words(run, true, percents));
-    let (standing, words) = if let Some(leading) = worse.first() {
+    let (significance, words) = if let Some(leading) = worse.first() {
         let word = adjective(leading.id, true);
-        let words = format!("{word}: {}{}", list(&worse, SAID, true), also("but better", &better));
+        let words = format!("{word}: {}{}", list(&worse, MAX_NAMED, true), also("but better", &better));
         (Significance::Worse, words + &also("undecided", &undecided))
     } else if !undecided.is_empty() {
         let words = match limit {
             Some(limit) => format!("{limit}, no difference{}", also("undecided", &undecided)),
-            None => format!("undecided: {}", list(&undecided, SAID, true)),
+            None => format!("undecided: {}", list(&undecided, MAX_NAMED, true)),
         };
         (Significance::Undecided, words + &also("better", &better))
     } else if let Some(leading) = better.first() {
-        (Significance::Better, format!("{}: {}", adjective(leading.id, false), list(&better, SAID, true)))
+        (
+            Significance::Better,
+            format!("{}: {}", adjective(leading.id, false), list(&better, MAX_NAMED, true)),
+        )
     } else if let Some(limit) = limit {
         (Significance::Same, format!("{limit}, no difference beyond the noise of {beyond}"))
     } else if !same.is_empty() {
@@ -200,8 +204,8 @@ fn verdict(title: &str, run: usize, measures: &[ComparedMeasure], noise: f64) ->
     } else {
         (Significance::Unknown, "nothing to compare it by".to_owned())
     };
-    let verb = if matches!(standing, Significance::Worse | Significance::Better) { " is" } else { ":" };
-    RunVerdict { standing, words: format!("{title}{verb} {words}") }
+    let verb = if matches!(significance, Significance::Worse | Significance::Better) { " is" } else { ":" };
+    RunVerdict { significance, sentence: format!("{title}{verb} {words}") }
 }
 
 /// The adjective for a run that differs most in this measure.
@@ -215,21 +219,23 @@ fn adjective(measure: &str, worse: bool) -> &'static str {
 }
 
 /// Advice before a difference of two single runs is believed.
-const REPEAT: &str = "before you rely on it, repeat both with torment try, which alternates them";
+const REPEAT_ADVICE: &str = "before you rely on it, repeat both with torment try, which alternates them";
 /// The caveat that a verdict begins with.
-const TOLD: CaveatKind = CaveatKind::OtherLoad;
+const VERDICT_CAVEAT: CaveatKind = CaveatKind::OtherLoad;
 /// Caveats for what was changed on purpose.
-const WANTED: [CaveatKind; 2] = [CaveatKind::OtherTarget, CaveatKind::OtherPlan];
+const INTENDED_CAVEATS: [CaveatKind; 2] = [CaveatKind::OtherTarget, CaveatKind::OtherPlan];
 
 impl RunComparison {
     /// What was changed on purpose, usually the reason to compare.
     pub fn changes(&self) -> impl Iterator<Item = &Caveat> {
-        self.doubts.iter().filter(|doubt| WANTED.contains(&doubt.doubt))
+        self.all_caveats.iter().filter(|caveat| INTENDED_CAVEATS.contains(&caveat.doubt))
     }
 
     /// Why runs may be incomparable; gravest first.
     pub fn caveats(&self) -> impl Iterator<Item = &Caveat> {
-        self.doubts.iter().filter(|doubt| doubt.doubt != TOLD && !WANTED.contains(&doubt.doubt))
+        self.all_caveats
+            .iter()
+            .filter(|caveat| caveat.doubt != VERDICT_CAVEAT && !INTENDED_CAVEATS.contains(&caveat.doubt))
     }
 
     /// What to do next given the outcome, and what to expect from it; empty where nothing is compared.
@@ -239,7 +245,7 @@ impl RunComparison {
         if self.verdicts.is_empty() {
             return Vec::new();
         }
-        if self.doubts.iter().any(|doubt| doubt.doubt == TOLD) {
+        if self.all_caveats.iter().any(|caveat| caveat.doubt == VERDICT_CAVEAT) {
             return next(
                 "repeat one of them at the load of the other, and compare again",
                 "at the same load, what differs by more than chance is the target's own doing",
@@ -251,11 +257,11 @@ impl RunComparison {
                 "four times as long halves an interval",
             ),
             Significance::Same => next(
-                REPEAT,
+                REPEAT_ADVICE,
                 "no difference again, with an interval that covers how much runs differ by themselves",
             ),
             Significance::Better | Significance::Worse => next(
-                REPEAT,
+                REPEAT_ADVICE,
                 "the same difference again, unless it is chance, with an interval that covers how much runs differ by themselves",
             ),
         }
@@ -263,7 +269,7 @@ impl RunComparison {
 
     /// Over all runs but the first: worse if any is, else undecided if any is, else the same, or better.
     pub fn overall(&self) -> Significance {
-        let any = |standing| self.verdicts.iter().any(|verdict| verdict.standing == standing);
+        let any = |significance| self.verdicts.iter().any(|verdict| verdict.significance == significance);
         if any(Significance::Worse) {
             Significance::Worse
         } else if any(Significance::Undecided) || any(Significance::Unknown) {

@@ -1,24 +1,24 @@
 //! The settings by which the plans of runs differ.
 
 /// How many differing settings of two plans are named.
-const SETTINGS: usize = 4;
+const MAX_SETTINGS: usize = 4;
 /// The target's setting, and those of the request rate.
-const TARGET: &str = "target.url";
-const RATES: [&str; 2] = ["load.rate", "load.stages"];
+const TARGET_KEY: &str = "target.url";
+const RATE_KEYS: [&str; 2] = ["load.rate", "load.stages"];
 
 /// The settings by which two plans differ: `seed 1 → 2`; without the rates, which a verdict begins with, and without the target's address
 /// if already told.
 pub(super) fn plan_differences(first: &str, other: &str, target_is_told: bool) -> Option<String> {
     let all = differing(first, other);
-    let is_told = |key: &str| RATES.contains(&key) || (target_is_told && key == TARGET);
+    let is_told = |key: &str| RATE_KEYS.contains(&key) || (target_is_told && key == TARGET_KEY);
     let all: Vec<&SettingChange> = all.iter().filter(|(key, _)| !is_told(key)).collect();
     let name = |key: &str| key.rsplit_once('.').map_or(key, |(_, name)| name).to_owned();
     let alone = |key: &str| all.iter().filter(|(other, _)| name(other) == name(key)).count() == 1;
     let said = all
         .iter()
         .map(|(key, words)| format!("{} {words}", if alone(key) { name(key) } else { key.clone() }));
-    let shown = said.take(SETTINGS).collect::<Vec<_>>().join(", ");
-    let more = all.len().saturating_sub(SETTINGS);
+    let shown = said.take(MAX_SETTINGS).collect::<Vec<_>>().join(", ");
+    let more = all.len().saturating_sub(MAX_SETTINGS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!all.is_empty()).then(|| shown + &more)
 }
@@ -43,7 +43,7 @@ fn differing(first: &str, other: &str) -> Vec<SettingChange> {
 /// How the rates of two plans differ, if they do, which may explain a difference of the results. `rate 1500 → 1900`.
 pub(super) fn rate_differences(first: &str, other: &str) -> Option<String> {
     let all = differing(first, other);
-    let rates = all.iter().filter(|(key, _)| RATES.contains(&key.as_str()));
+    let rates = all.iter().filter(|(key, _)| RATE_KEYS.contains(&key.as_str()));
     let said = rates.map(|(key, words)| format!("{} {words}", key.trim_start_matches("load.")));
     let said = said.collect::<Vec<_>>().join(", ");
     (!said.is_empty()).then_some(said)

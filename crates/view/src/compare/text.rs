@@ -9,22 +9,23 @@ use crate::{Text, Tone};
 use record::CaveatKind;
 
 /// The caveat of every comparison of single runs: last, and no warning.
-const ALWAYS: CaveatKind = CaveatKind::SingleRuns;
+const FINAL_CAVEAT: CaveatKind = CaveatKind::SingleRuns;
 
 impl RunComparison {
     /// Changes and caveats first, then the verdicts, then the figures.
     pub fn lines(&self) -> Vec<Text> {
         let mut lines = self.names();
-        let (always, doubts): (Vec<_>, Vec<_>) = self.caveats().partition(|doubt| doubt.doubt == ALWAYS);
+        let (always, caveats): (Vec<_>, Vec<_>) =
+            self.caveats().partition(|caveat| caveat.doubt == FINAL_CAVEAT);
         for changed in self.changes() {
             lines.extend(wrap("  changed ", &changed.to_string(), Tone::Plain));
         }
-        for doubt in doubts {
-            lines.extend(wrap("  caveat: ", &doubt.to_string(), Tone::Warn));
+        for caveat in caveats {
+            lines.extend(wrap("  caveat: ", &caveat.to_string(), Tone::Warn));
         }
         lines.push(Text::empty());
         for verdict in &self.verdicts {
-            lines.push(Text::plain("  ").with_span(verdict.standing.tone(), &verdict.words));
+            lines.push(Text::plain("  ").with_span(verdict.significance.tone(), &verdict.sentence));
         }
         lines.extend(indent_all(self.next_steps()));
         if !self.verdicts.is_empty() {
@@ -41,9 +42,9 @@ impl RunComparison {
                 lines.extend(wrap(&format!("    {:width$}  ", run.title), said, Tone::Plain));
             }
         }
-        for doubt in always {
+        for caveat in always {
             lines.push(Text::empty());
-            lines.extend(wrap("  ", &doubt.to_string(), Tone::Faint));
+            lines.extend(wrap("  ", &caveat.to_string(), Tone::Faint));
         }
         lines
     }
@@ -75,7 +76,7 @@ impl RunComparison {
 
     /// What gave first in each run where that is known.
     pub(super) fn causes(&self) -> Vec<(&ComparedRun, &str)> {
-        self.runs.iter().filter_map(|run| Some((run, run.gave.as_deref()?))).collect()
+        self.runs.iter().filter_map(|run| Some((run, run.first_cause.as_deref()?))).collect()
     }
 
     fn table(&self) -> Vec<Text> {
@@ -100,7 +101,7 @@ impl RunComparison {
 
 fn cells(measure: &ComparedMeasure, index: usize, run: &ComparedRun) -> Vec<(String, Tone)> {
     let (measured, interval) = match &measure.figures[index] {
-        Some(figure) => (measure.words(figure.value), measure.interval_words(figure)),
+        Some(figure) => (measure.format_value(figure.value), measure.interval_words(figure)),
         None => ("not measured".to_owned(), String::new()),
     };
     let (difference, word, tone) = match &measure.differences[index] {

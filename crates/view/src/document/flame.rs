@@ -4,7 +4,7 @@ use serde::Serialize;
 use stacks::{FlameCall, FlameGraph};
 
 /// Maximum length of a name.
-const LETTERS: usize = 90;
+const MAX_NAME_LEN: usize = 90;
 
 /// A flame graph of one load, or comparing two.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,14 +41,15 @@ impl FlameChart {
                 Some(modules.len() - 1)
             });
             let at = at.filter(|_| !module.is_empty()).map_or(-1, |at| at as i64);
-            (crate::symbol::cut(name, LETTERS), at)
+            (crate::symbol::cut(name, MAX_NAME_LEN), at)
         });
         let names = names.collect();
-        let call =
-            |FlameCall { depth, name, samples, beside }: &FlameCall| (*depth, *name, *samples, *beside);
+        let call = |FlameCall { depth, name, samples, other_samples: beside }: &FlameCall| {
+            (*depth, *name, *samples, *beside)
+        };
         let note = format!(
             "wider: more processor time, including what it calls below it; anything with less than {} % is left out",
-            flames.least * 100.0
+            flames.min_share * 100.0
         );
         Self {
             id: "flame".to_owned(),
@@ -57,7 +58,7 @@ impl FlameChart {
             name: name.to_owned(),
             beside_name: beside_name.map(str::to_owned),
             samples: flames.samples,
-            beside: flames.beside.unwrap_or(0),
+            beside: flames.other_samples.unwrap_or(0),
             modules,
             names,
             calls: flames.calls.iter().map(call).collect(),

@@ -1,6 +1,6 @@
 //! Each arm's results as tables: per workload its limit and rates, then its closed loops.
 
-use super::causes::{NAME, first_cause, probed_arms};
+use super::causes::{NAME_WIDTH, first_cause, probed_arms};
 use super::design_lookup::figure;
 use super::words::{head, measure_words, median, number_of, range, value};
 use super::{DesignLookup, WIDTH, connections};
@@ -9,42 +9,42 @@ use crate::wording::shortened;
 use crate::{Text, Tone};
 use plan::{ArmMeasure, LoadLevel};
 
-pub(crate) fn lines(names: &DesignLookup<'_>) -> Vec<Text> {
+pub(crate) fn lines(lookup: &DesignLookup<'_>) -> Vec<Text> {
     let mut lines = Vec::new();
-    for workload in workloads(names) {
-        let (closed, open) = of_workload(names, workload);
-        for group in groups(names, &open) {
-            lines.extend(table(names, &group));
+    for workload in workloads(lookup) {
+        let (closed, open) = of_workload(lookup, workload);
+        for group in groups(lookup, &open) {
+            lines.extend(table(lookup, &group));
         }
-        lines.extend(connections::lines(names, &closed));
+        lines.extend(connections::lines(lookup, &closed));
     }
     lines
 }
 
 /// Every table with all columns, however wide.
-pub(crate) fn all(names: &DesignLookup<'_>) -> Vec<TextTable> {
+pub(crate) fn all(lookup: &DesignLookup<'_>) -> Vec<TextTable> {
     let mut tables = Vec::new();
-    for workload in workloads(names) {
-        let (closed, open) = of_workload(names, workload);
-        for group in groups(names, &open) {
-            tables.push(drawn(names, &group, &columns(names, &group)));
+    for workload in workloads(lookup) {
+        let (closed, open) = of_workload(lookup, workload);
+        for group in groups(lookup, &open) {
+            tables.push(drawn(lookup, &group, &columns(lookup, &group)));
         }
-        tables.extend(connections::tables(names, &closed).into_iter().map(|(with_spread, _)| with_spread));
+        tables.extend(connections::tables(lookup, &closed).into_iter().map(|(with_spread, _)| with_spread));
     }
     tables
 }
 
 /// A workload's probes: closed loops, and the others.
-fn of_workload(names: &DesignLookup<'_>, workload: &str) -> (Vec<usize>, Vec<usize>) {
-    let probes = names.design.probes.iter().enumerate();
+fn of_workload(lookup: &DesignLookup<'_>, workload: &str) -> (Vec<usize>, Vec<usize>) {
+    let probes = lookup.design.probes.iter().enumerate();
     let of_it = probes.filter(|(_, probe)| probe.workload == workload).map(|(index, _)| index);
-    of_it.partition(|probe| matches!(names.design.probes[*probe].at, LoadLevel::Connections(_)))
+    of_it.partition(|probe| matches!(lookup.design.probes[*probe].at, LoadLevel::Connections(_)))
 }
 
 /// In measuring order.
-fn workloads<'a>(names: &DesignLookup<'a>) -> Vec<&'a str> {
+fn workloads<'a>(lookup: &DesignLookup<'a>) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
-    for probe in &names.design.probes {
+    for probe in &lookup.design.probes {
         if !found.contains(&probe.workload.as_str()) {
             found.push(&probe.workload);
         }
@@ -53,8 +53,8 @@ fn workloads<'a>(names: &DesignLookup<'a>) -> Vec<&'a str> {
 }
 
 /// The limit and the first rate share a table; each further rate has its own.
-fn groups(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Vec<usize>> {
-    let is_limit = |probe: &usize| names.design.probes[*probe].at == LoadLevel::Limit;
+fn groups(lookup: &DesignLookup<'_>, probes: &[usize]) -> Vec<Vec<usize>> {
+    let is_limit = |probe: &usize| lookup.design.probes[*probe].at == LoadLevel::Limit;
     let (mut first, rates): (Vec<usize>, Vec<usize>) = probes.iter().partition(|probe| is_limit(probe));
     let mut rates = rates.into_iter();
     first.extend(rates.next());
@@ -65,17 +65,17 @@ fn groups(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Vec<usize>> {
 /// A column: a probe's measure.
 type ProbeMeasure = (usize, ArmMeasure);
 
-fn table(names: &DesignLookup<'_>, group: &[usize]) -> Vec<Text> {
-    let mut columns = columns(names, group);
+fn table(lookup: &DesignLookup<'_>, group: &[usize]) -> Vec<Text> {
+    let mut columns = columns(lookup, group);
     let mut left_out: Vec<&str> = Vec::new();
     loop {
-        let mut lines = drawn(names, group, &columns).lines();
+        let mut lines = drawn(lookup, group, &columns).lines();
         let width = lines.iter().map(Text::width).max().unwrap_or(0);
         // If space is short, drop first what no hypothesis asks for.
         let spare =
             [ArmMeasure::P50, ArmMeasure::Threads, ArmMeasure::Memory, ArmMeasure::Cpu, ArmMeasure::Max];
         let least = spare.into_iter().find_map(|measure| {
-            columns.iter().position(|(probe, m)| *m == measure && !names.is_asked(*probe, measure))
+            columns.iter().position(|(probe, m)| *m == measure && !lookup.has_hypothesis(*probe, measure))
         });
         match least {
             Some(least) if width > WIDTH => left_out.push(measure_words(columns.remove(least).1)),
@@ -91,25 +91,26 @@ fn table(names: &DesignLookup<'_>, group: &[usize]) -> Vec<Text> {
     }
 }
 
-fn columns(names: &DesignLookup<'_>, group: &[usize]) -> Vec<ProbeMeasure> {
+fn columns(lookup: &DesignLookup<'_>, group: &[usize]) -> Vec<ProbeMeasure> {
     let any = |probe: usize, measure| {
-        (0..names.design.arms.len())
-            .any(|arm| names.taken(arm, probe).any(|taken| figure(taken, measure).is_some()))
+        (0..lookup.design.arms.len()).any(|arm| {
+            lookup.measurements(arm, probe).any(|measurement| figure(measurement, measure).is_some())
+        })
     };
-    let shown = |probe: usize, measure: ArmMeasure| match names.design.probes[probe].at {
+    let shown = |probe: usize, measure: ArmMeasure| match lookup.design.probes[probe].at {
         LoadLevel::Limit => {
-            measure == ArmMeasure::Capacity || names.is_asked(probe, measure) || group.len() == 1
+            measure == ArmMeasure::Capacity || lookup.has_hypothesis(probe, measure) || group.len() == 1
         }
-        _ => measure != ArmMeasure::Throughput || names.is_asked(probe, measure),
+        _ => measure != ArmMeasure::Throughput || lookup.has_hypothesis(probe, measure),
     };
     let all =
         group.iter().flat_map(|probe| ArmMeasure::ALL.into_iter().map(move |measure| (*probe, measure)));
     all.filter(|(probe, measure)| shown(*probe, *measure) && any(*probe, *measure)).collect()
 }
 
-fn drawn(names: &DesignLookup<'_>, group: &[usize], columns: &[ProbeMeasure]) -> TextTable {
-    let mut heads = vec![title(names, group)];
-    let limit = |probe: usize| names.design.probes[probe].at == LoadLevel::Limit;
+fn drawn(lookup: &DesignLookup<'_>, group: &[usize], columns: &[ProbeMeasure]) -> TextTable {
+    let mut heads = vec![title(lookup, group)];
+    let limit = |probe: usize| lookup.design.probes[probe].at == LoadLevel::Limit;
     heads.extend(columns.iter().map(|(probe, measure)| match measure {
         ArmMeasure::Capacity => head(*measure).to_owned(),
         _ if limit(*probe) && group.len() > 1 => format!("{}, limit", head(*measure)),
@@ -117,20 +118,23 @@ fn drawn(names: &DesignLookup<'_>, group: &[usize], columns: &[ProbeMeasure]) ->
     }));
     heads.push("gave first".to_owned());
     let mut table = TextTable::with_text_last(&heads.iter().map(String::as_str).collect::<Vec<_>>());
-    for arm in probed_arms(names, group) {
-        let starts = group.iter().map(|probe| names.taken(arm, *probe).count()).max().unwrap_or(0);
+    for arm in probed_arms(lookup, group) {
+        let starts = group.iter().map(|probe| lookup.measurements(arm, *probe).count()).max().unwrap_or(0);
         let figures = |column: &ProbeMeasure| -> Vec<f64> {
-            names.taken(arm, column.0).filter_map(|taken| figure(taken, column.1)).collect()
+            lookup
+                .measurements(arm, column.0)
+                .filter_map(|measurement| figure(measurement, column.1))
+                .collect()
         };
         let middle = |column: &ProbeMeasure| {
-            let least = names.taken(arm, column.0).any(|taken| taken.at_least);
+            let least = lookup.measurements(arm, column.0).any(|measurement| measurement.at_least);
             let sign = if least && column.1 == ArmMeasure::Capacity { "≥ " } else { "" };
             let text = median(&mut figures(column)).map_or("–".to_owned(), |m| value(column.1, m));
             (format!("{sign}{text}"), Tone::Plain)
         };
-        let gave = (first_cause(names, arm, group), Tone::Plain);
-        let name = (shortened(names.arm(arm), NAME), Tone::Strong);
-        table.push_row(std::iter::once(name).chain(columns.iter().map(middle)).chain([gave]));
+        let cause = (first_cause(lookup, arm, group), Tone::Plain);
+        let name = (shortened(lookup.arm(arm), NAME_WIDTH), Tone::Strong);
+        table.push_row(std::iter::once(name).chain(columns.iter().map(middle)).chain([cause]));
         if starts > 1 {
             let spread = |column: &ProbeMeasure| {
                 let figures = figures(column);
@@ -147,9 +151,9 @@ fn drawn(names: &DesignLookup<'_>, group: &[usize], columns: &[ProbeMeasure]) ->
 }
 
 /// `writes, at 106/s`: applies to all columns but the capacity.
-fn title(names: &DesignLookup<'_>, group: &[usize]) -> String {
-    let load = group.iter().map(|probe| names.load(*probe)).find(|load| !load.is_empty());
-    let workload = names.workload(group[0]);
+fn title(lookup: &DesignLookup<'_>, group: &[usize]) -> String {
+    let load = group.iter().map(|probe| lookup.load(*probe)).find(|load| !load.is_empty());
+    let workload = lookup.workload(group[0]);
     match (workload, load) {
         ("", Some(load)) => load,
         (workload, Some(load)) => format!("{workload}, {load}"),

@@ -5,13 +5,13 @@ use crate::{Text, Tone};
 use record::Interval;
 
 /// Characters on each side of the middle.
-const HALF: i32 = 14;
+const HALF_WIDTH: i32 = 14;
 /// Total width.
-pub(super) const BAR: usize = 2 * HALF as usize + 1;
+pub(super) const BAR_WIDTH: usize = 2 * HALF_WIDTH as usize + 1;
 
 /// Characters per smallest effect, so that most of these intervals fit.
 pub(super) fn unit(widest: f64) -> i32 {
-    ((f64::from(HALF) / widest.max(1.0)) as i32).clamp(2, 4)
+    ((f64::from(HALF_WIDTH) / widest.max(1.0)) as i32).clamp(2, 4)
 }
 
 /// A ratio's distance from no effect, in smallest effects; positive is better.
@@ -38,15 +38,15 @@ pub(super) fn draw(
     let (left, right) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
     let (value, marks) = (place(interval.value), [-unit, 0, unit]);
     let letter = |at: i32| match at {
-        _ if at == -HALF && left < at => Some('◀'),
-        _ if at == HALF && right > at => Some('▶'),
+        _ if at == -HALF_WIDTH && left < at => Some('◀'),
+        _ if at == HALF_WIDTH && right > at => Some('▶'),
         _ if at == value => Some('●'),
         _ if at == left => Some('├'),
         _ if at == right => Some('┤'),
         _ if at > left && at < right => Some(if marks.contains(&at) { '┼' } else { '─' }),
         _ => None,
     };
-    (-HALF..=HALF).fold(line, |line, at| match letter(at) {
+    (-HALF_WIDTH..=HALF_WIDTH).fold(line, |line, at| match letter(at) {
         Some(letter) => line.with_span(tone, letter.to_string()),
         None => line.with_span(Tone::Faint, mark(at, unit).to_string()),
     })
@@ -54,9 +54,9 @@ pub(super) fn draw(
 
 /// The scale alone, with labels for its sides.
 pub(super) fn scale(line: Text, unit: i32) -> Text {
-    let words = "worse".chars().zip(-HALF..).chain("better".chars().zip(HALF - 5..));
+    let words = "worse".chars().zip(-HALF_WIDTH..).chain("better".chars().zip(HALF_WIDTH - 5..));
     let words: Vec<(char, i32)> = words.collect();
-    (-HALF..=HALF).fold(line, |line, at| {
+    (-HALF_WIDTH..=HALF_WIDTH).fold(line, |line, at| {
         let word = words.iter().find(|(_, place)| *place == at).map(|(letter, _)| *letter);
         line.with_span(Tone::Faint, word.unwrap_or_else(|| mark(at, unit)).to_string())
     })
@@ -91,7 +91,7 @@ mod tests {
             (drawn(f64::NAN, f64::NAN, f64::NAN, true), "          ┊   ●   ┊          "),
         ] {
             assert_eq!(text, expected);
-            assert_eq!(text.chars().count(), BAR);
+            assert_eq!(text.chars().count(), BAR_WIDTH);
         }
         let scale = scale(Text::empty(), 2).to_string();
         assert_eq!(scale, "worse       ┊ │ ┊      better");

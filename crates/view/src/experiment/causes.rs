@@ -5,33 +5,33 @@ use record::{Cause, MeasurementResult};
 use std::collections::BTreeMap;
 
 /// Width of an arm's name.
-pub(super) const NAME: usize = 26;
+pub(super) const NAME_WIDTH: usize = 26;
 
 /// The arms that these probes measure.
-pub(super) fn probed_arms(names: &DesignLookup<'_>, group: &[usize]) -> Vec<usize> {
-    let for_it = |arm: &usize| group.iter().any(|probe| names.design.probes[*probe].arms.contains(arm));
-    (0..names.design.arms.len()).filter(for_it).collect()
+pub(super) fn probed_arms(lookup: &DesignLookup<'_>, group: &[usize]) -> Vec<usize> {
+    let for_it = |arm: &usize| group.iter().any(|probe| lookup.design.probes[*probe].arms.contains(arm));
+    (0..lookup.design.arms.len()).filter(for_it).collect()
 }
 
 /// What gave first at most of an arm's starts: at the limit, else at any load where something gave. If no start is valid, why nothing is
 /// known.
-pub(super) fn first_cause(names: &DesignLookup<'_>, arm: usize, group: &[usize]) -> String {
-    if names.valid_starts(arm).next().is_none() {
-        let void = names.visits.iter().rev().find(|visit| visit.arm == arm && visit.void.is_some());
+pub(super) fn first_cause(lookup: &DesignLookup<'_>, arm: usize, group: &[usize]) -> String {
+    if lookup.valid_starts(arm).next().is_none() {
+        let void = lookup.all_starts.iter().rev().find(|start| start.arm == arm && start.void.is_some());
         return if void.is_some() { "no valid start".to_owned() } else { "not started yet".to_owned() };
     }
-    group.iter().find_map(|probe| cause_under_load(names, arm, *probe)).unwrap_or_default()
+    group.iter().find_map(|probe| cause_under_load(lookup, arm, *probe)).unwrap_or_default()
 }
 
 /// What gave first at most of an arm's starts, under one probe's load.
-pub(crate) fn cause_under_load(names: &DesignLookup<'_>, arm: usize, probe: usize) -> Option<String> {
-    most(names.taken(arm, probe))
+pub(crate) fn cause_under_load(lookup: &DesignLookup<'_>, arm: usize, probe: usize) -> Option<String> {
+    most(lookup.measurements(arm, probe))
 }
 
 /// The most frequent cause, with its count unless it is every time.
-fn most<'a>(taken: impl Iterator<Item = &'a MeasurementResult>) -> Option<String> {
+fn most<'a>(measurements: impl Iterator<Item = &'a MeasurementResult>) -> Option<String> {
     let (mut counts, mut all) = (BTreeMap::<Cause, usize>::new(), 0);
-    for cause in taken.map(|taken| taken.cause) {
+    for cause in measurements.map(|measurements| measurements.cause) {
         all += 1;
         if let Some(cause) = cause {
             *counts.entry(cause).or_default() += 1;

@@ -7,18 +7,18 @@ use record::{ArmStart, ExperimentState, HypothesisResult, Noise};
 use std::collections::BTreeMap;
 
 /// How sure the answers are: noise, placebo, and void starts.
-pub(crate) fn lines(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
-    let placebo: Vec<&HypothesisResult> = standing.judged.iter().filter(|j| j.hypothesis.is_none()).collect();
+pub(crate) fn lines(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<Text> {
+    let placebo: Vec<&HypothesisResult> = state.judged.iter().filter(|j| j.hypothesis.is_none()).collect();
     let mut lines = Vec::new();
     // One per measure, like the noise: they share a table.
-    let together = placebo.len() == standing.noise.len();
-    if !standing.noise.is_empty() {
-        lines.extend(noise(names, &standing.noise, if together { &placebo } else { &[] }).lines());
+    let together = placebo.len() == state.noise.len();
+    if !state.noise.is_empty() {
+        lines.extend(noise(lookup, &state.noise, if together { &placebo } else { &[] }).lines());
     }
-    if !together || standing.noise.is_empty() {
-        lines.extend(placebo.iter().map(|judged| {
-            let (text, tone) = placebo_answer(judged);
-            let name = judged.name.trim_start_matches("placebo").trim_start_matches([':', ' ']);
+    if !together || state.noise.is_empty() {
+        lines.extend(placebo.iter().map(|result| {
+            let (text, tone) = placebo_answer(result);
+            let name = result.name.trim_start_matches("placebo").trim_start_matches([':', ' ']);
             let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
             Text::labelled("placebo", name).with_span(tone, text).indented()
         }));
@@ -27,11 +27,11 @@ pub(crate) fn lines(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec
 }
 
 /// The spread between identical starts, and the smallest effect that would show.
-pub(crate) fn noise_table(names: &DesignLookup<'_>, standing: &ExperimentState) -> TextTable {
-    noise(names, &standing.noise, &[])
+pub(crate) fn noise_table(lookup: &DesignLookup<'_>, state: &ExperimentState) -> TextTable {
+    noise(lookup, &state.noise, &[])
 }
 
-fn noise(names: &DesignLookup<'_>, noise: &[Noise], placebo: &[&HypothesisResult]) -> TextTable {
+fn noise(lookup: &DesignLookup<'_>, noise: &[Noise], placebo: &[&HypothesisResult]) -> TextTable {
     let heads = ["starts of the same arm", "differ by", "detectable", "placebo"];
     let mut table = match placebo {
         [] => TextTable::new(&heads[..3]),
@@ -39,19 +39,19 @@ fn noise(names: &DesignLookup<'_>, noise: &[Noise], placebo: &[&HypothesisResult
     };
     for (index, noise) in noise.iter().enumerate() {
         let cells = [
-            (names.comparison_label(noise.probe, noise.measure), Tone::Plain),
+            (lookup.comparison_label(noise.probe, noise.measure), Tone::Plain),
             (deviation_words(noise), Tone::Plain),
             (visible_effect_words(noise), Tone::Plain),
         ];
-        table.push_row(cells.into_iter().chain(placebo.get(index).map(|judged| placebo_answer(judged))));
+        table.push_row(cells.into_iter().chain(placebo.get(index).map(|result| placebo_answer(result))));
     }
     table
 }
 
 /// The placebo's answer: anything but no difference is a warning.
-pub(crate) fn placebo_answer(judged: &HypothesisResult) -> (String, Tone) {
-    let (word, tone) = answer_word(judged.answer);
-    let text = judged.ratio.as_ref().map_or_else(|| word.to_owned(), |r| format!("{word}, {}", ratio(r)));
+pub(crate) fn placebo_answer(result: &HypothesisResult) -> (String, Tone) {
+    let (word, tone) = answer_word(result.answer);
+    let text = result.ratio.as_ref().map_or_else(|| word.to_owned(), |r| format!("{word}, {}", ratio(r)));
     match tone {
         Tone::Good | Tone::Bad => {
             (format!("{word}, though nothing was changed: do not trust this measure"), Tone::Bad)
@@ -72,28 +72,28 @@ pub(super) fn visible_effect_words(noise: &Noise) -> String {
 }
 
 /// Noise in one line, for the log.
-pub(super) fn in_words(names: &DesignLookup<'_>, noise: &Noise) -> String {
+pub(super) fn noise_words(lookup: &DesignLookup<'_>, noise: &Noise) -> String {
     format!(
         "{}: starts of the same arm differ by {}; an effect of {} would be seen in {}",
-        names.comparison_label(noise.probe, noise.measure),
+        lookup.comparison_label(noise.probe, noise.measure),
         deviation_words(noise),
         visible_effect_words(noise),
-        number_of(names.design.most as usize, "block"),
+        number_of(lookup.design.most as usize, "block"),
     )
 }
 
 /// The void starts, grouped by arm and reason.
-pub(crate) fn void_starts(names: &DesignLookup<'_>) -> Vec<Text> {
+pub(crate) fn void_starts(lookup: &DesignLookup<'_>) -> Vec<Text> {
     let mut found: BTreeMap<(usize, &str), Vec<&ArmStart>> = BTreeMap::new();
-    for visit in names.visits {
-        if let Some(why) = &visit.void {
-            found.entry((visit.arm, without_log_tail(why))).or_default().push(visit);
+    for start in lookup.all_starts {
+        if let Some(why) = &start.void {
+            found.entry((start.arm, without_log_tail(why))).or_default().push(start);
         }
     }
-    let line = |((arm, why), visits): ((usize, &str), Vec<&ArmStart>)| {
-        let count = number_of(visits.len(), "start");
-        let does = if visits.len() == 1 { "does" } else { "do" };
-        Text::new(Tone::Warn, format!("void: {count} of {} {does} not count", quoted(names.arm(arm))))
+    let line = |((arm, why), starts): ((usize, &str), Vec<&ArmStart>)| {
+        let count = number_of(starts.len(), "start");
+        let does = if starts.len() == 1 { "does" } else { "do" };
+        Text::new(Tone::Warn, format!("void: {count} of {} {does} not count", quoted(lookup.arm(arm))))
             .with_plain(format!(": {why}"))
     };
     found.into_iter().map(line).collect()

@@ -1,6 +1,6 @@
 //! Closed loops: a small table for each measure, with arms as rows and numbers of connections as columns.
 
-use super::causes::{NAME, first_cause, probed_arms};
+use super::causes::{NAME_WIDTH, first_cause, probed_arms};
 use super::design_lookup::figure;
 use super::words::{measure_words, median, value};
 use super::{DesignLookup, WIDTH};
@@ -11,9 +11,9 @@ use plan::{ArmMeasure, LoadLevel};
 use units::{Bytes, grouped};
 
 /// The results of a workload's closed-loop probes.
-pub(super) fn lines(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Text> {
+pub(super) fn lines(lookup: &DesignLookup<'_>, probes: &[usize]) -> Vec<Text> {
     let mut lines = Vec::new();
-    for (with_spread, without) in tables(names, probes) {
+    for (with_spread, without) in tables(lookup, probes) {
         let with_spread = with_spread.lines();
         let fits = with_spread.iter().all(|line| line.width() <= WIDTH);
         lines.extend(if fits { with_spread } else { without.lines() });
@@ -23,16 +23,16 @@ pub(super) fn lines(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<Text> {
 }
 
 /// A table for each measure, with and without the spread between starts.
-pub(super) fn tables(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<(TextTable, TextTable)> {
-    let mut probes: Vec<(u32, usize)> = probes.iter().map(|probe| (count(names, *probe), *probe)).collect();
+pub(super) fn tables(lookup: &DesignLookup<'_>, probes: &[usize]) -> Vec<(TextTable, TextTable)> {
+    let mut probes: Vec<(u32, usize)> = probes.iter().map(|probe| (count(lookup, *probe), *probe)).collect();
     probes.sort_unstable();
     let Some((most, last)) = probes.last().copied() else { return Vec::new() };
-    let workload = names.workload(last);
+    let workload = lookup.workload(last);
     let colon = if workload.is_empty() { "" } else { ": " };
     let counts = probes.iter().map(|(count, _)| grouped(u64::from(*count)));
     let places: Vec<usize> = probes.iter().map(|(_, probe)| *probe).collect();
-    let arms = probed_arms(names, &places);
-    let asked = |measure| places.iter().any(|probe| names.is_asked(*probe, measure));
+    let arms = probed_arms(lookup, &places);
+    let asked = |measure| places.iter().any(|probe| lookup.has_hypothesis(*probe, measure));
     let mut shown: Vec<ArmMeasure> = Vec::new();
     for measure in
         [ArmMeasure::Throughput, ArmMeasure::Memory, ArmMeasure::Threads, ArmMeasure::P50, ArmMeasure::P99]
@@ -40,7 +40,7 @@ pub(super) fn tables(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<(TextTab
             .chain([ArmMeasure::Max, ArmMeasure::Cpu])
     {
         let usual = matches!(measure, ArmMeasure::Throughput | ArmMeasure::Memory | ArmMeasure::Threads);
-        if !(usual || asked(measure)) || !any(names, &arms, &places, measure) {
+        if !(usual || asked(measure)) || !any(lookup, &arms, &places, measure) {
             continue;
         }
         shown.push(measure);
@@ -66,13 +66,13 @@ pub(super) fn tables(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<(TextTab
             let mut table = if causes { TextTable::with_text_last(&heads) } else { TextTable::new(&heads) };
             for arm in &arms {
                 let cell = |place: usize| match measure {
-                    ArmMeasure::Memory => memory(names, *arm, &probes, place),
-                    measure => plain(names, *arm, places[place], *measure, spread),
+                    ArmMeasure::Memory => memory(lookup, *arm, &probes, place),
+                    measure => plain(lookup, *arm, places[place], *measure, spread),
                 };
-                let name = (shortened(names.arm(*arm), NAME), Tone::Strong);
+                let name = (shortened(lookup.arm(*arm), NAME_WIDTH), Tone::Strong);
                 let cells = (0..places.len()).map(|place| (cell(place), Tone::Plain));
-                let gave = causes.then(|| (first_cause(names, *arm, &[last]), Tone::Plain));
-                table.push_row(std::iter::once(name).chain(cells).chain(gave));
+                let cause = causes.then(|| (first_cause(lookup, *arm, &[last]), Tone::Plain));
+                table.push_row(std::iter::once(name).chain(cells).chain(cause));
             }
             table
         };
@@ -81,21 +81,21 @@ pub(super) fn tables(names: &DesignLookup<'_>, probes: &[usize]) -> Vec<(TextTab
     tables
 }
 
-fn count(names: &DesignLookup<'_>, probe: usize) -> u32 {
-    match names.design.probes[probe].at {
+fn count(lookup: &DesignLookup<'_>, probe: usize) -> u32 {
+    match lookup.design.probes[probe].at {
         LoadLevel::Connections(count) => count,
         LoadLevel::Limit | LoadLevel::Rate(_) | LoadLevel::Share(_) => 0,
     }
 }
 
-fn any(names: &DesignLookup<'_>, arms: &[usize], probes: &[usize], measure: ArmMeasure) -> bool {
-    let at = |arm: usize, probe: usize| names.taken(arm, probe).any(|t| figure(t, measure).is_some());
+fn any(lookup: &DesignLookup<'_>, arms: &[usize], probes: &[usize], measure: ArmMeasure) -> bool {
+    let at = |arm: usize, probe: usize| lookup.measurements(arm, probe).any(|t| figure(t, measure).is_some());
     arms.iter().any(|arm| probes.iter().any(|probe| at(*arm, *probe)))
 }
 
 /// The median, and where there is room the largest deviation among several starts.
-fn plain(names: &DesignLookup<'_>, arm: usize, probe: usize, measure: ArmMeasure, spread: bool) -> String {
-    let mut figures: Vec<f64> = names.taken(arm, probe).filter_map(|t| figure(t, measure)).collect();
+fn plain(lookup: &DesignLookup<'_>, arm: usize, probe: usize, measure: ArmMeasure, spread: bool) -> String {
+    let mut figures: Vec<f64> = lookup.measurements(arm, probe).filter_map(|t| figure(t, measure)).collect();
     let Some(middle) = median(&mut figures) else { return "–".to_owned() };
     let farthest = figures.iter().map(|figure| (figure / middle - 1.0).abs()).fold(0.0, f64::max);
     if spread && figures.len() > 1 && measure != ArmMeasure::Threads {
@@ -106,25 +106,25 @@ fn plain(names: &DesignLookup<'_>, arm: usize, probe: usize, measure: ArmMeasure
 
 /// At the arm's fewest connections its total memory; above, the memory added per further connection. Both from the same start, as another
 /// begins with different memory.
-fn memory(names: &DesignLookup<'_>, arm: usize, probes: &[(u32, usize)], place: usize) -> String {
-    let memory = |visit: &record::ArmStart, probe: usize| {
-        visit
+fn memory(lookup: &DesignLookup<'_>, arm: usize, probes: &[(u32, usize)], place: usize) -> String {
+    let memory = |start: &record::ArmStart, probe: usize| {
+        start
             .taken
             .iter()
-            .find(|taken| taken.probe == probe)
-            .and_then(|taken| figure(taken, ArmMeasure::Memory))
+            .find(|measurement| measurement.probe == probe)
+            .and_then(|measurement| figure(measurement, ArmMeasure::Memory))
     };
     let (connections, probe) = probes[place];
     let fewest =
-        probes.iter().find(|(_, probe)| names.starts(arm, *probe).any(|v| memory(v, *probe).is_some()));
+        probes.iter().find(|(_, probe)| lookup.starts(arm, *probe).any(|v| memory(v, *probe).is_some()));
     let Some((fewest, first)) = fewest.copied() else { return "–".to_owned() };
     if fewest == connections {
-        let mut all: Vec<f64> = names.starts(arm, probe).filter_map(|visit| memory(visit, probe)).collect();
+        let mut all: Vec<f64> = lookup.starts(arm, probe).filter_map(|start| memory(start, probe)).collect();
         return median(&mut all).map_or("–".to_owned(), |bytes| value(ArmMeasure::Memory, bytes));
     }
     let more = f64::from(connections) - f64::from(fewest);
-    let growth = |visit| Some((memory(visit, probe)? - memory(visit, first)?) / more);
-    match median(&mut names.starts(arm, probe).filter_map(growth).collect::<Vec<_>>()) {
+    let growth = |start| Some((memory(start, probe)? - memory(start, first)?) / more);
+    match median(&mut lookup.starts(arm, probe).filter_map(growth).collect::<Vec<_>>()) {
         None => "–".to_owned(),
         Some(each) if each < 1.0 => "+0 B".to_owned(),
         Some(each) => format!("+{}", Bytes(each as u64)),

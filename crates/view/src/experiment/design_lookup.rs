@@ -9,7 +9,7 @@ use units::{Rate, grouped};
 /// Resolves the indices in an experiment's events.
 pub(crate) struct DesignLookup<'a> {
     pub design: &'a Design,
-    pub visits: &'a [ArmStart],
+    pub all_starts: &'a [ArmStart],
     /// By probe index, the rate that a share of the capacity comes to in all blocks. During the pilot the capacity is an early estimate.
     rates: BTreeMap<usize, Rate>,
     plan: &'a str,
@@ -18,10 +18,10 @@ pub(crate) struct DesignLookup<'a> {
 impl<'a> DesignLookup<'a> {
     /// `None` before the design is known.
     pub fn of(view: &'a RunView) -> Option<Self> {
-        let held = view.visits.iter().filter(|visit| visit.block > 0).flat_map(|visit| &visit.taken);
-        let rates = held.filter_map(|taken| Some((taken.probe, taken.rate?))).collect();
+        let held = view.starts.iter().filter(|start| start.block > 0).flat_map(|start| &start.taken);
+        let rates = held.filter_map(|measurement| Some((measurement.probe, measurement.rate?))).collect();
         let plan = view.started.as_ref().map_or("", |started| started.plan.as_str());
-        Some(Self { design: view.design.as_ref()?, visits: &view.visits, rates, plan })
+        Some(Self { design: view.design.as_ref()?, all_starts: &view.starts, rates, plan })
     }
 
     /// An arm's name.
@@ -49,13 +49,13 @@ impl<'a> DesignLookup<'a> {
     }
 
     /// The load of this measurement.
-    pub fn load_of(&self, taken: &MeasurementResult) -> String {
-        self.load_at(taken.probe, taken.rate)
+    pub fn load_of(&self, measurement: &MeasurementResult) -> String {
+        self.load_at(measurement.probe, measurement.rate)
     }
 
     /// Whether it was measured under the blocks' load.
-    pub fn is_at_load(&self, taken: &MeasurementResult) -> bool {
-        self.rates.get(&taken.probe).is_none_or(|rate| taken.rate == Some(*rate))
+    pub fn is_at_load(&self, measurement: &MeasurementResult) -> bool {
+        self.rates.get(&measurement.probe).is_none_or(|rate| measurement.rate == Some(*rate))
     }
 
     fn load_at(&self, probe: usize, held: Option<Rate>) -> String {
@@ -98,41 +98,47 @@ impl<'a> DesignLookup<'a> {
     /// The measures that hypotheses ask for, without duplicates.
     pub fn hypothesis_measures(&self) -> Vec<(usize, ArmMeasure)> {
         crate::figure_tables::distinct(
-            self.design.hypotheses.iter().map(|asked| (asked.probe, asked.measure)),
+            self.design.hypotheses.iter().map(|hypothesis| (hypothesis.probe, hypothesis.measure)),
         )
     }
 
     /// Whether a hypothesis asks for this measure.
-    pub fn is_asked(&self, probe: usize, measure: ArmMeasure) -> bool {
+    pub fn has_hypothesis(&self, probe: usize, measure: ArmMeasure) -> bool {
         self.design.hypotheses.iter().any(|h| h.probe == probe && h.measure == measure)
     }
 
     /// The valid starts of an arm: of blocks, or of the pilot while there are no others.
     pub fn valid_starts(&self, arm: usize) -> impl Iterator<Item = &'a ArmStart> + Clone {
-        let visits = self.visits;
-        let counts = move |visit: &&ArmStart| visit.arm == arm && visit.void.is_none();
-        let in_blocks = visits.iter().filter(counts).any(|visit| visit.block > 0);
-        visits.iter().filter(counts).filter(move |visit| visit.block > 0 || !in_blocks)
+        let starts = self.all_starts;
+        let counts = move |start: &&ArmStart| start.arm == arm && start.void.is_none();
+        let in_blocks = starts.iter().filter(counts).any(|start| start.block > 0);
+        starts.iter().filter(counts).filter(move |start| start.block > 0 || !in_blocks)
     }
 
     /// An arm's valid starts that measured this probe: of blocks, or only of the pilot.
     pub fn starts(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a ArmStart> + Clone {
-        let of = move |visit: &&ArmStart| {
-            visit.arm == arm && visit.void.is_none() && visit.taken.iter().any(|taken| taken.probe == probe)
+        let of = move |start: &&ArmStart| {
+            start.arm == arm
+                && start.void.is_none()
+                && start.taken.iter().any(|measurement| measurement.probe == probe)
         };
-        let visits = self.visits;
-        let in_blocks = visits.iter().filter(of).any(|visit| visit.block > 0);
-        visits.iter().filter(of).filter(move |visit| visit.block > 0 || !in_blocks)
+        let visits = self.all_starts;
+        let in_blocks = visits.iter().filter(of).any(|start| start.block > 0);
+        visits.iter().filter(of).filter(move |start| start.block > 0 || !in_blocks)
     }
 
     /// A probe's result at each of them.
-    pub fn taken(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a MeasurementResult> + Clone {
-        self.starts(arm, probe).flat_map(move |visit| visit.taken.iter().filter(move |t| t.probe == probe))
+    pub fn measurements(
+        &self,
+        arm: usize,
+        probe: usize,
+    ) -> impl Iterator<Item = &'a MeasurementResult> + Clone {
+        self.starts(arm, probe).flat_map(move |start| start.taken.iter().filter(move |t| t.probe == probe))
     }
 }
 
-pub(crate) fn figure(taken: &MeasurementResult, measure: ArmMeasure) -> Option<f64> {
-    taken.figures.iter().find(|(found, _)| *found == measure).map(|(_, figure)| *figure)
+pub(crate) fn figure(measurement: &MeasurementResult, measure: ArmMeasure) -> Option<f64> {
+    measurement.figures.iter().find(|(found, _)| *found == measure).map(|(_, figure)| *figure)
 }
 
 /// The most telling measure of a load.

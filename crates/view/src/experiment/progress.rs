@@ -1,8 +1,8 @@
 //! A running experiment.
 
 use super::DesignLookup;
-use super::causes::NAME;
-use super::certainty::in_words;
+use super::causes::NAME_WIDTH;
+use super::certainty::noise_words;
 use super::design_lookup::{figure, main_measure};
 use super::words::{answer_word, measure_words, number_of, ratio, value, without_log_tail};
 use crate::wording::shortened;
@@ -36,17 +36,17 @@ pub(crate) fn design_line(design: &Design) -> Text {
     )
 }
 
-pub(crate) fn start_begun_line(names: &DesignLookup<'_>, visiting: &OngoingStart) -> Text {
+pub(crate) fn start_begun_line(lookup: &DesignLookup<'_>, visiting: &OngoingStart) -> Text {
     let about = visiting.expected.map(|time| format!(", about {}", whole(time))).unwrap_or_default();
     let again = if visiting.placebo { " again, as placebo" } else { "" };
-    Text::plain(format!("{} · ", block(names, visiting.block)))
-        .with_span(Tone::Strong, names.arm(visiting.arm))
+    Text::plain(format!("{} · ", block(lookup, visiting.block)))
+        .with_span(Tone::Strong, lookup.arm(visiting.arm))
         .with_plain(again)
         .with_span(Tone::Faint, format!(" (start {}{about})", visiting.number))
 }
 
-fn block(names: &DesignLookup<'_>, block: u32) -> String {
-    let Design { least, most, .. } = names.design;
+fn block(lookup: &DesignLookup<'_>, block: u32) -> String {
+    let Design { least, most, .. } = lookup.design;
     match block {
         0 => "pilot".to_owned(),
         block if least == most => format!("block {block} of {most}"),
@@ -55,8 +55,8 @@ fn block(names: &DesignLookup<'_>, block: u32) -> String {
 }
 
 /// The block of a completed start.
-pub(crate) fn block_of(visit: &ArmStart) -> String {
-    if visit.block == 0 { "pilot".to_owned() } else { format!("block {}", visit.block) }
+pub(crate) fn block_of(start: &ArmStart) -> String {
+    if start.block == 0 { "pilot".to_owned() } else { format!("block {}", start.block) }
 }
 
 /// Rounded to seconds; above two minutes to minutes.
@@ -64,11 +64,11 @@ fn whole(time: Nanos) -> Nanos {
     Nanos::from_secs(time.as_secs_f64().round().max(1.0) as u64)
 }
 
-pub(crate) fn start_done_line(names: &DesignLookup<'_>, visit: &ArmStart) -> Text {
-    if let Some(why) = &visit.void {
+pub(crate) fn start_done_line(lookup: &DesignLookup<'_>, start: &ArmStart) -> Text {
+    if let Some(why) = &start.void {
         return Text::new(Tone::Warn, "void").with_plain(format!(": {}", without_log_tail(why)));
     }
-    Text::plain(format!("ready in {}{}", tenths(visit.started_in), figures(names, visit)))
+    Text::plain(format!("ready in {}{}", tenths(start.started_in), figures(lookup, start)))
 }
 
 fn tenths(time: Nanos) -> Nanos {
@@ -80,12 +80,12 @@ fn tenths(time: Nanos) -> Nanos {
 }
 
 /// ` · writes: capacity 212/s (gave first: a pool), p99 14 ms at 100/s`.
-fn figures(names: &DesignLookup<'_>, visit: &ArmStart) -> String {
+fn figures(lookup: &DesignLookup<'_>, start: &ArmStart) -> String {
     let mut text = String::new();
     let mut last = None;
-    for taken in &visit.taken {
-        let Some(found) = of(names, taken) else { continue };
-        let workload = names.workload(taken.probe);
+    for measurement in &start.taken {
+        let Some(found) = of(lookup, measurement) else { continue };
+        let workload = lookup.workload(measurement.probe);
         match last {
             Some(last) if last == workload => text += ", ",
             _ if workload.is_empty() => text += " · ",
@@ -97,34 +97,37 @@ fn figures(names: &DesignLookup<'_>, visit: &ArmStart) -> String {
     text
 }
 
-fn of(names: &DesignLookup<'_>, taken: &MeasurementResult) -> Option<String> {
-    let at = names.design.probes.get(taken.probe)?.at;
-    let shown = |measure: &ArmMeasure| *measure == main_measure(at) || names.is_asked(taken.probe, *measure);
-    let sign = |measure| if taken.at_least && measure == ArmMeasure::Capacity { "≥ " } else { "" };
+fn of(lookup: &DesignLookup<'_>, measurement: &MeasurementResult) -> Option<String> {
+    let at = lookup.design.probes.get(measurement.probe)?.at;
+    let shown = |measure: &ArmMeasure| {
+        *measure == main_measure(at) || lookup.has_hypothesis(measurement.probe, *measure)
+    };
+    let sign = |measure| if measurement.at_least && measure == ArmMeasure::Capacity { "≥ " } else { "" };
     let found: Vec<String> = ArmMeasure::ALL
         .into_iter()
         .filter(shown)
-        .filter_map(|m| Some((m, figure(taken, m)?)))
+        .filter_map(|m| Some((m, figure(measurement, m)?)))
         .map(|(m, figure)| format!("{} {}{}", measure_words(m), sign(m), value(m, figure)))
         .collect();
-    let cause = taken.cause.map(|cause| format!(" (gave first: {})", cause.words())).unwrap_or_default();
-    let text = format!("{} {}", found.join(", "), names.load_of(taken));
+    let cause =
+        measurement.cause.map(|cause| format!(" (gave first: {})", cause.words())).unwrap_or_default();
+    let text = format!("{} {}", found.join(", "), lookup.load_of(measurement));
     (!found.is_empty()).then(|| format!("{}{cause}", text.trim_end()))
 }
 
 /// The state: noise after the pilot, answers after a block.
-pub(crate) fn standing_lines(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
+pub(crate) fn standing_lines(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<Text> {
     let arrow = || Text::plain("  → ");
-    if standing.blocks == 0 {
-        return standing.noise.iter().map(|noise| arrow().with_plain(in_words(names, noise))).collect();
+    if state.blocks == 0 {
+        return state.noise.iter().map(|noise| arrow().with_plain(noise_words(lookup, noise))).collect();
     }
-    let asked = standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
-    let width = asked.clone().map(|judged| judged.name.chars().count()).max().unwrap_or(0).min(40);
+    let asked = state.judged.iter().filter(|result| result.hypothesis.is_some());
+    let width = asked.clone().map(|result| result.name.chars().count()).max().unwrap_or(0).min(40);
     asked
-        .map(|judged| {
-            let (word, tone) = answer_word(judged.answer);
-            let ratio = judged.ratio.as_ref().map(ratio).unwrap_or_default();
-            let name = shortened(&judged.name, width);
+        .map(|result| {
+            let (word, tone) = answer_word(result.answer);
+            let ratio = result.ratio.as_ref().map(ratio).unwrap_or_default();
+            let name = shortened(&result.name, width);
             arrow()
                 .with_span(tone, format!("{word:13}"))
                 .with_plain(format!("  {name:width$}  {ratio}").trim_end())
@@ -134,10 +137,10 @@ pub(crate) fn standing_lines(names: &DesignLookup<'_>, standing: &ExperimentStat
 
 /// The current start, or what happens between two.
 pub fn current_start_line(view: &RunView) -> Text {
-    match (DesignLookup::of(view), &view.visiting) {
+    match (DesignLookup::of(view), &view.ongoing_start) {
         (Some(names), Some(visiting)) => start_begun_line(&names, visiting),
         (Some(names), None) => {
-            let made = number_of(names.visits.len(), "start");
+            let made = number_of(names.all_starts.len(), "start");
             let words = if view.end.is_some() { "done" } else { "between two starts" };
             Text::new(Tone::Faint, format!("{words}; {made} made"))
         }
@@ -147,15 +150,15 @@ pub fn current_start_line(view: &RunView) -> Text {
 
 /// One line per arm, with the results of its last start.
 pub fn arm_lines(view: &RunView) -> Vec<Text> {
-    let Some(names) = DesignLookup::of(view) else { return Vec::new() };
-    let widest = names.design.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
-    let width = widest.min(NAME);
-    let each = (0..names.design.arms.len()).map(|arm| {
-        let mut visits = names.visits.iter().filter(|visit| visit.arm == arm);
-        let (last, all) = (visits.next_back(), visits.count());
-        let goes_on = view.visiting.is_some_and(|visiting| visiting.arm == arm);
+    let Some(lookup) = DesignLookup::of(view) else { return Vec::new() };
+    let widest = lookup.design.arms.iter().map(|arm| arm.name.chars().count()).max().unwrap_or(0);
+    let width = widest.min(NAME_WIDTH);
+    let each = (0..lookup.design.arms.len()).map(|arm| {
+        let mut starts = lookup.all_starts.iter().filter(|start| start.arm == arm);
+        let (last, all) = (starts.next_back(), starts.count());
+        let goes_on = view.ongoing_start.is_some_and(|visiting| visiting.arm == arm);
         let tone = if goes_on { Tone::Strong } else { Tone::Plain };
-        let name = shortened(names.arm(arm), width);
+        let name = shortened(lookup.arm(arm), width);
         let count = last.map_or(0, |_| all + 1);
         let line = Text::plain(if goes_on { "▶ " } else { "  " })
             .with_span(tone, format!("{name:width$}"))
@@ -165,7 +168,7 @@ pub fn arm_lines(view: &RunView) -> Vec<Text> {
             Some(ArmStart { void: Some(why), .. }) => {
                 line.with_span(Tone::Warn, "void").with_plain(format!(": {}", without_log_tail(why)))
             }
-            Some(visit) => line.with_plain(figures(&names, visit).trim_start_matches(" · ")),
+            Some(visit) => line.with_plain(figures(&lookup, visit).trim_start_matches(" · ")),
         }
     });
     each.collect()

@@ -21,7 +21,7 @@ pub(crate) fn answer_in_full(answer: HypothesisAnswer) -> &'static str {
 }
 
 /// The number of hypotheses per answer: `2 better, 1 undecided`.
-pub(crate) fn answer_counts<'a>(judged: impl Iterator<Item = &'a HypothesisResult> + Clone) -> String {
+pub(crate) fn answer_counts<'a>(result: impl Iterator<Item = &'a HypothesisResult> + Clone) -> String {
     let all = [
         HypothesisAnswer::Better,
         HypothesisAnswer::Worse,
@@ -29,7 +29,7 @@ pub(crate) fn answer_counts<'a>(judged: impl Iterator<Item = &'a HypothesisResul
         HypothesisAnswer::Undecided,
         HypothesisAnswer::NotMeasured,
     ];
-    let each = all.into_iter().map(|answer| (judged.clone().filter(|j| j.answer == answer).count(), answer));
+    let each = all.into_iter().map(|answer| (result.clone().filter(|j| j.answer == answer).count(), answer));
     let said = each
         .filter(|(count, _)| *count > 0)
         .map(|(count, answer)| format!("{count} {}", answer_in_full(answer)));

@@ -11,11 +11,11 @@ use units::Nanos;
 pub(super) fn experiment(view: &RunView) -> Value {
     let Some(design) = &view.design else { return Value::Null };
     let nothing = ExperimentState::default();
-    let standing = view.standing.as_ref().unwrap_or(&nothing);
+    let state = view.experiment_state.as_ref().unwrap_or(&nothing);
     let arm = |place: usize| design.arms.get(place).map(|arm| arm.name.as_str());
     let hypotheses: Vec<Value> =
-        (0..design.hypotheses.len()).map(|place| hypothesis(design, standing, place)).collect();
-    let placebo = standing.judged.iter().filter(|judged| judged.hypothesis.is_none());
+        (0..design.hypotheses.len()).map(|place| hypothesis(design, state, place)).collect();
+    let placebo = state.judged.iter().filter(|result| result.hypothesis.is_none());
     json!({
         "design": {
             "pilot": design.pilot,
@@ -31,21 +31,21 @@ pub(super) fn experiment(view: &RunView) -> Value {
             })).collect::<Vec<_>>(),
         },
         "arms": design.arms.iter().enumerate().map(|(place, arm)| {
-            let visits = || view.visits.iter().filter(|visit| visit.arm == place);
+            let starts = || view.starts.iter().filter(|start| start.arm == place);
             json!({
                 "name": arm.name,
                 "changes": arm.changes,
-                "starts": visits().count(),
-                "void_starts": visits().filter(|visit| visit.void.is_some()).count(),
+                "starts": starts().count(),
+                "void_starts": starts().filter(|start| start.void.is_some()).count(),
             })
         }).collect::<Vec<_>>(),
-        "blocks": standing.blocks,
-        "over": standing.over,
+        "blocks": state.blocks,
+        "over": state.over,
         "hypotheses": hypotheses,
-        "placebo": placebo.map(judged).collect::<Vec<_>>(),
-        "noise": standing.noise.iter().map(noise).collect::<Vec<_>>(),
-        "caveats": standing.caveats.iter().map(caveat).collect::<Vec<_>>(),
-        "visits": view.visits.iter().map(|made| visit(made, arm(made.arm))).collect::<Vec<_>>(),
+        "placebo": placebo.map(hypothesis_result).collect::<Vec<_>>(),
+        "noise": state.noise.iter().map(noise).collect::<Vec<_>>(),
+        "caveats": state.caveats.iter().map(caveat).collect::<Vec<_>>(),
+        "visits": view.starts.iter().map(|made| arm_start(made, arm(made.arm))).collect::<Vec<_>>(),
     })
 }
 
@@ -59,10 +59,10 @@ fn load(at: LoadLevel) -> Value {
 }
 
 /// A hypothesis with its answer; null while there is none.
-fn hypothesis(design: &Design, standing: &ExperimentState, place: usize) -> Value {
+fn hypothesis(design: &Design, state: &ExperimentState, place: usize) -> Value {
     let asked = &design.hypotheses[place];
     let arm = |arm: usize| design.arms.get(arm).map(|arm| arm.name.as_str());
-    let found = standing.judged.iter().find(|judged| judged.hypothesis == Some(place));
+    let found = state.judged.iter().find(|result| result.hypothesis == Some(place));
     json!({
         "name": asked.name,
         "contrast": asked.contrast.iter().map(|(place, weight)| json!({
@@ -73,21 +73,21 @@ fn hypothesis(design: &Design, standing: &ExperimentState, place: usize) -> Valu
         "measure": asked.measure,
         "smallest_effect": count(asked.effect.0),
         "relieves": asked.relieves,
-        "judged": found.map(judged),
+        "judged": found.map(hypothesis_result),
     })
 }
 
-fn judged(judged: &HypothesisResult) -> Value {
+fn hypothesis_result(result: &HypothesisResult) -> Value {
     json!({
-        "name": judged.name,
-        "answer": judged.answer,
-        "ratio": judged.ratio.map(interval),
-        "some_effect": judged.some_effect,
-        "blocks": judged.blocks,
-        "expected": judged.expected,
-        "held": judged.held,
-        "says": judged.says,
-        "caveats": judged.caveats.iter().map(caveat).collect::<Vec<_>>(),
+        "name": result.name,
+        "answer": result.answer,
+        "ratio": result.ratio.map(interval),
+        "some_effect": result.some_effect,
+        "blocks": result.blocks,
+        "expected": result.expected,
+        "held": result.held,
+        "says": result.says,
+        "caveats": result.caveats.iter().map(caveat).collect::<Vec<_>>(),
     })
 }
 
@@ -107,23 +107,23 @@ fn noise(noise: &Noise) -> Value {
     })
 }
 
-fn visit(visit: &ArmStart, arm: Option<&str>) -> Value {
+fn arm_start(start: &ArmStart, arm: Option<&str>) -> Value {
     json!({
-        "number": visit.number,
+        "number": start.number,
         "arm": arm,
-        "block": visit.block,
-        "placebo": visit.placebo,
-        "started_unix_ms": visit.at_unix_ms,
-        "took_seconds": seconds(visit.took),
-        "ready_in_seconds": seconds(visit.started_in),
-        "spent": spent(&visit.spent),
-        "void": visit.void,
-        "taken": visit.taken.iter().map(taken).collect::<Vec<_>>(),
+        "block": start.block,
+        "placebo": start.placebo,
+        "started_unix_ms": start.at_unix_ms,
+        "took_seconds": seconds(start.took),
+        "ready_in_seconds": seconds(start.started_in),
+        "spent": start_times(&start.spent),
+        "void": start.void,
+        "taken": start.taken.iter().map(measurement).collect::<Vec<_>>(),
     })
 }
 
 /// Where the rest of its time went.
-fn spent(spent: &StartTimes) -> Value {
+fn start_times(spent: &StartTimes) -> Value {
     let StartTimes { needs, reset, warm, load, again, drain, rest, stop } = *spent;
     json!({
         "needs_seconds": seconds(needs),
@@ -137,17 +137,18 @@ fn spent(spent: &StartTimes) -> Value {
     })
 }
 
-fn taken(taken: &MeasurementResult) -> Value {
-    let figures: Map<String, Value> = taken.figures.iter().map(|(measure, f)| figure(*measure, *f)).collect();
+fn measurement(measurement: &MeasurementResult) -> Value {
+    let figures: Map<String, Value> =
+        measurement.figures.iter().map(|(measure, f)| figure(*measure, *f)).collect();
     json!({
-        "probe": taken.probe,
-        "run": taken.run,
-        "rate_per_second": taken.rate.map(|rate| rate_value(rate.0)),
+        "probe": measurement.probe,
+        "run": measurement.run,
+        "rate_per_second": measurement.rate.map(|rate| rate_value(rate.0)),
         "figures": figures,
-        "at_least": taken.at_least,
-        "cause": taken.cause,
-        "says": taken.says,
-        "caveats": taken.caveats.iter().map(caveat).collect::<Vec<_>>(),
+        "at_least": measurement.at_least,
+        "cause": measurement.cause,
+        "says": measurement.says,
+        "caveats": measurement.caveats.iter().map(caveat).collect::<Vec<_>>(),
     })
 }
 

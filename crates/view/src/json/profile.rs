@@ -20,7 +20,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
             "high": share.map(|share| share.high),
         })
     };
-    let functions = tally.by_own().into_iter().filter_map(|SampleCount { of, own, total, .. }| {
+    let functions = tally.by_own().into_iter().filter_map(|SampleCount { index: of, own, total, .. }| {
         let function = profile.functions.get(of as usize)?;
         Some(json!({
             "name": function.name,
@@ -31,7 +31,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
             "total": share(total),
         }))
     });
-    let modules = tally.modules_by_own().into_iter().filter_map(|SampleCount { of, own, total, .. }| {
+    let modules = tally.modules_by_own().into_iter().filter_map(|SampleCount { index: of, own, total, .. }| {
         let module = module(of)?;
         let nameless = &module.nameless;
         Some(json!({ "name": module.name, "nameless": nameless, "own": share(own), "total": share(total) }))
@@ -58,7 +58,7 @@ pub(super) fn profile(profile: &Profile) -> Value {
 
 /// Where threads waited, most first.
 pub(super) fn waiting(view: &RunView) -> Value {
-    let at = view.places.iter().flat_map(|place| &place.looks).filter_map(|look| match look {
+    let at = view.places.iter().flat_map(|place| &place.closer_looks).filter_map(|look| match look {
         CloserLook::Stacks { at, .. } => Some(at),
         _ => None,
     });

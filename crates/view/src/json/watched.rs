@@ -18,7 +18,7 @@ pub(super) fn also_watched(view: &RunView) -> Value {
 }
 
 fn of_place(place: &WatchedPlace) -> Value {
-    let watched = &place.watched;
+    let watched = &place.coverage;
     json!({
         "place": place.name,
         "on": watched.on,
@@ -54,7 +54,7 @@ fn of_place(place: &WatchedPlace) -> Value {
 fn trials(place: &WatchedPlace) -> Vec<Value> {
     let average = |(what, number): &(String, f64)| json!({ "what": what, "average": rate_value(*number) });
     let of = |(trial, window): (&u32, &record::watch::Window)| {
-        let figure = window_figures(window, &place.watched)?;
+        let figure = window_figures(window, &place.coverage)?;
         Some(json!({
             "trial": trial,
             "seen_seconds": rate_value(window.length().as_secs_f64()),

@@ -10,7 +10,7 @@ pub(super) fn add_samples(view: &RunView, samples: &mut Samples) {
     if let Some((number, purpose, rate)) = now.or(last) {
         samples.count(&family::TRIAL, &[purpose.name()], u64::from(number));
         // A search for connections raises no rate.
-        if let Some(rate) = rate.filter(|_| view.words() != ArrivalKind::Connections) {
+        if let Some(rate) = rate.filter(|_| view.arrival_kind() != ArrivalKind::Connections) {
             samples.number(&family::TRIAL_RATE, &[], rate.0);
         }
     }
@@ -28,9 +28,9 @@ pub(super) fn add_samples(view: &RunView, samples: &mut Samples) {
         samples.count(&family::CAVEATS, &[caveat.doubt.name()], trials.max(1) as u64);
     }
     let arm = |arm: usize| view.design.as_ref().and_then(|design| Some(design.arms.get(arm)?.name.as_str()));
-    let starts = view.visits.iter().map(|visit| [arm(visit.arm).unwrap_or_default()]);
+    let starts = view.starts.iter().map(|start| [arm(start.arm).unwrap_or_default()]);
     count_each(starts, |labels, count| samples.count(&family::STARTS, labels, count));
-    let tables = view.measured.iter().map(|figure| [figure.table.as_str()]);
+    let tables = view.figures.iter().map(|figure| [figure.table.as_str()]);
     count_each(tables, |labels, count| samples.count(&family::FIGURES, labels, count));
     if let Some(ramped) = view.ramp.last() {
         samples.count(&family::TASKS, &[], ramped.tasks);

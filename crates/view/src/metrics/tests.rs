@@ -264,7 +264,7 @@ fn everything() -> Snapshot {
         confidence: Share(0.95),
         seed: 1,
     };
-    let visit = ArmStart {
+    let start = ArmStart {
         number: 1,
         block: 0,
         arm: 0,
@@ -290,7 +290,7 @@ fn everything() -> Snapshot {
         done(1, Purpose::Measure, slice(0, 200, 3), true),
         Event::Bounds { limits: vec![limit], making: None },
         Event::Designed { design: Box::new(design) },
-        Event::Visited { visit: Box::new(visit) },
+        Event::Visited { visit: Box::new(start) },
         Event::Measured { figure: Box::new(figure) },
         Event::Ramped(record::RampProgress { tasks: 1000, free: Bytes(1), after: Nanos::ZERO }),
     ] {

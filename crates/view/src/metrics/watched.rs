@@ -8,7 +8,7 @@ use record::watch::{TreeRole, WatchCoverage, Window};
 use std::collections::BTreeMap;
 
 /// Values of one family that differ only in the last label; the rest is summed.
-const MOST: usize = 32;
+const MAX_ITEMS: usize = 32;
 /// Label of that sum.
 const OTHERS: &str = "others";
 
@@ -20,14 +20,14 @@ type LabelledValues = BTreeMap<(&'static str, Vec<String>), (&'static Measure, f
 pub(super) struct TargetMetrics {
     trees: TreeRegistry,
     /// Processors that each tree may use, by machine.
-    allowed: BTreeMap<String, Vec<f64>>,
+    allowed_cpus: BTreeMap<String, Vec<f64>>,
     sums: LabelledValues,
     /// Of programs under load, which may be gone a window later; by machine.
     programs: BTreeMap<String, LabelledValues>,
     /// The first machine to report: what surrounds programs is reported only from there.
     machine: Option<String>,
     /// Of the surroundings, by source: sources not seen now keep their values.
-    around: BTreeMap<&'static str, LabelledValues>,
+    surroundings: BTreeMap<&'static str, LabelledValues>,
 }
 
 struct LabelledValue {
@@ -37,7 +37,7 @@ struct LabelledValue {
     is_named: bool,
     labels: Vec<String>,
     measure: &'static Measure,
-    counted: f64,
+    value: f64,
 }
 
 impl TargetMetrics {
@@ -45,7 +45,7 @@ impl TargetMetrics {
     pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
         self.trees.set_watched(machine, watched);
         let allowed = watched.subjects.iter().map(|subject| subject.cpus).collect();
-        self.allowed.insert(machine.to_owned(), allowed);
+        self.allowed_cpus.insert(machine.to_owned(), allowed);
         self.programs.remove(machine);
     }
 
@@ -53,7 +53,7 @@ impl TargetMetrics {
         let is_first = self.machine.get_or_insert_with(|| machine.to_owned()) == machine;
         let mut programs = LabelledValues::new();
         let mut around: BTreeMap<&'static str, LabelledValues> = BTreeMap::new();
-        for LabelledValue { source, of_program, is_named, mut labels, measure, counted } in
+        for LabelledValue { source, of_program, is_named, mut labels, measure, value: counted } in
             self.labelled_values(machine, window)
         {
             let Some(family) = measure.metric.map(|metric| metric.family) else { continue };
@@ -71,7 +71,7 @@ impl TargetMetrics {
                 let (name, of) = labels.split_last_mut().expect("it has a name");
                 let alike =
                     values.keys().filter(|(other, labels)| *other == family && labels.starts_with(of));
-                if alike.count() >= MOST {
+                if alike.count() >= MAX_ITEMS {
                     OTHERS.clone_into(name);
                 }
             }
@@ -80,13 +80,13 @@ impl TargetMetrics {
         self.programs.insert(machine.to_owned(), programs);
         // If the database was seen, drop sessions that are gone.
         if window.postgres.is_some() {
-            self.around.remove("sessions");
+            self.surroundings.remove("sessions");
         }
-        self.around.extend(around);
+        self.surroundings.extend(around);
     }
 
     fn labelled_values(&self, machine: &str, window: &Window) -> Vec<LabelledValue> {
-        let mut told = Vec::new();
+        let mut values = Vec::new();
         window.visit(&mut |of, measure, counted| {
             let Some(metric) = measure.metric else { return };
             let program = match of.subject {
@@ -98,16 +98,16 @@ impl TargetMetrics {
             };
             let names = of.names.iter().map(|(_, name)| name.to_string());
             let label = metric.label.map(|(_, label)| label.to_owned());
-            told.push(LabelledValue {
+            values.push(LabelledValue {
                 source: of.source,
                 of_program: of.subject.is_some(),
                 is_named: !of.names.is_empty(),
                 labels: program.into_iter().chain(names).chain(label).collect(),
                 measure,
-                counted,
+                value: counted,
             });
         });
-        told
+        values
     }
 
     pub fn add_samples(&self, samples: &mut Samples) {
@@ -115,7 +115,8 @@ impl TargetMetrics {
             let of = |(index, cpus): (usize, &f64)| (machine.clone(), index, *cpus);
             all.iter().enumerate().map(of).collect::<Vec<_>>()
         };
-        for (machine, index, cpus) in self.allowed.iter().flat_map(each).filter(|(.., cpus)| *cpus > 0.0) {
+        for (machine, index, cpus) in self.allowed_cpus.iter().flat_map(each).filter(|(.., cpus)| *cpus > 0.0)
+        {
             // Only programs still there.
             let tree = self.trees.at(&machine, index).map(|tree| words(&self.trees.known()[tree]));
             if let Some(labels) = tree.filter(|labels| self.is_seen(labels)) {
@@ -129,7 +130,7 @@ impl TargetMetrics {
             }
         };
         say(&self.sums, samples);
-        for values in self.programs.values().chain(self.around.values()) {
+        for values in self.programs.values().chain(self.surroundings.values()) {
             say(&largest(values), samples);
         }
     }
@@ -172,7 +173,7 @@ fn largest(values: &LabelledValues) -> LabelledValues {
         all.sort_by(|a, b| b.2.total_cmp(&a.2));
         for (place, (name, measure, counted)) in all.into_iter().enumerate() {
             let Some(metric) = measure.metric else { continue };
-            let name = if place < MOST { name } else { OTHERS };
+            let name = if place < MAX_ITEMS { name } else { OTHERS };
             let labels = [of, &[name.to_owned()]].concat();
             kept.entry((metric.family, labels)).or_insert((measure, 0.0)).1 += counted;
         }

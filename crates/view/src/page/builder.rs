@@ -20,23 +20,23 @@ pub struct PageBuilder {
     /// The run's state; its `seconds` stay empty, as the rows have them.
     pub run: RunView,
     pub(super) rows: TimelineRows,
-    pub(super) seen: TargetColumns,
-    pub(super) answers: ResponseHeatmap,
+    pub(super) target: TargetColumns,
+    pub(super) heatmap: ResponseHeatmap,
     /// How the bounds converged.
     pub(super) bounds: Vec<GoalBounds>,
     /// The most telling load's distribution, with its rank.
     pub(super) main: Option<((u8, f64), Distribution)>,
-    pub(super) wanted: Vec<PageColumn>,
+    pub(super) page_columns: Vec<PageColumn>,
     /// The number of columns when they were last chosen.
-    chosen_of: usize,
+    chosen_count: usize,
 }
 
 impl PageBuilder {
     /// Folds all events.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
-        let mut pages = Self::default();
-        events.into_iter().for_each(|event| pages.fold(event));
-        pages
+        let mut page = Self::default();
+        events.into_iter().for_each(|event| page.fold(event));
+        page
     }
 
     /// Folds the next event.
@@ -46,38 +46,38 @@ impl PageBuilder {
         let mut chosen_anew = false;
         match event {
             Event::SliceDone { trial, slice } => {
-                let stretch = self.run.stretches.get(trial).copied().unwrap_or_default();
+                let stretch = self.run.trial_spans.get(trial).copied().unwrap_or_default();
                 let [from, to] =
-                    [stretch.passed - slice.elapsed, stretch.passed].map(|time| stretch.after(time));
+                    [stretch.length - slice.elapsed, stretch.length].map(|time| stretch.after(time));
                 let cells = load_columns::cells(&mut self.rows, slice);
                 self.rows.push(from, to, cells);
-                self.answers.add(from, &slice.response);
+                self.heatmap.add(from, &slice.response);
             }
             Event::TrialDone { result, .. } => self.judge(result),
             Event::Bounds { limits, .. } => {
-                let strict = limits.first();
-                let of = |bound: fn(&record::Limit) -> Option<f64>| strict.and_then(bound);
+                let strict_limit = limits.first();
+                let of = |bound: fn(&record::Limit) -> Option<f64>| strict_limit.and_then(bound);
                 self.bounds.push((self.run.trials.len(), of(|l| l.lower), of(|l| l.upper)));
             }
-            Event::WatchStarted { place, watched } => self.seen.set_watched(place, watched),
+            Event::WatchStarted { place, watched } => self.target.set_watched(place, watched),
             Event::Observed { trial, place, window } => {
-                let since = self.run.stretches.get(trial).map_or(0.0, |stretch| stretch.from);
+                let since = self.run.trial_spans.get(trial).map_or(0.0, |stretch| stretch.from);
                 let expected = self.run.current.as_ref().is_some_and(|current| current.number == *trial);
-                let cells = self.seen.cells(&mut self.rows, place, window);
+                let cells = self.target.cells(&mut self.rows, place, window);
                 let [from, to] = [window.from, window.to].map(|time| since + time.as_secs_f64());
                 if to > from && !cells.is_empty() {
                     self.rows.push_observed(from, to, cells, expected);
                 }
-                chosen_anew = self.seen.choose_shown();
+                chosen_anew = self.target.choose_shown();
             }
             Event::RunEnded { .. } => self.rows.flush(),
             _ => {}
         }
-        if chosen_anew || self.rows.column_count() != self.chosen_of {
-            self.chosen_of = self.rows.column_count();
-            let wanted = self.wanted();
-            if wanted != self.wanted {
-                self.wanted = wanted;
+        if chosen_anew || self.rows.column_count() != self.chosen_count {
+            self.chosen_count = self.rows.column_count();
+            let page_columns = self.wanted();
+            if page_columns != self.page_columns {
+                self.page_columns = page_columns;
                 self.rows.renew();
             }
         }
@@ -111,15 +111,15 @@ impl PageBuilder {
 
     /// Every shown column with measurements.
     fn wanted(&self) -> Vec<PageColumn> {
-        let load = load_columns::columns().map(|(id, _)| PageColumn { of: vec![id.clone()], id });
-        let has = |wanted: &PageColumn| wanted.of.iter().any(|id| self.rows.has_column(id));
-        load.chain(self.seen.wanted()).filter(has).collect()
+        let load = load_columns::columns().map(|(id, _)| PageColumn { sources: vec![id.clone()], id });
+        let has = |column: &PageColumn| column.sources.iter().any(|id| self.rows.has_column(id));
+        load.chain(self.target.wanted()).filter(has).collect()
     }
 
     /// The stored columns behind a shown one.
     pub(super) fn parts(&self, column: &str) -> impl Iterator<Item = &str> {
-        let found = self.wanted.iter().find(|wanted| wanted.id == column);
-        found.into_iter().flat_map(|wanted| &wanted.of).map(String::as_str)
+        let found = self.page_columns.iter().find(|wanted| wanted.id == column);
+        found.into_iter().flat_map(|wanted| &wanted.sources).map(String::as_str)
     }
 
     /// Number of settled rows: a page with that many needs only later ones while [`PageBuilder::generation`] is unchanged.
@@ -134,7 +134,7 @@ impl PageBuilder {
 
     /// The settled rows from index `first` on.
     pub fn rows_from(&self, first: usize) -> Timeline {
-        self.rows.timeline(first, &self.wanted)
+        self.rows.timeline(first, &self.page_columns)
     }
 }
 

@@ -5,8 +5,8 @@ use crate::document::{Chart, Section};
 
 impl Section {
     /// Adds a chart, unless empty.
-    pub(super) fn chart(mut self, pages: &PageBuilder, chart: Chart) -> Self {
-        self.charts.extend(pages.without_empty_series(chart));
+    pub(super) fn chart(mut self, page: &PageBuilder, chart: Chart) -> Self {
+        self.charts.extend(page.without_empty_series(chart));
         self
     }
 }

@@ -5,13 +5,14 @@ use crate::document::ChartPoint;
 use stats::Histogram;
 
 /// Points per decade of 1 ÷ (1 − quantile).
-const IN_TEN: i32 = 6;
+const POINTS_PER_DECADE: i32 = 6;
 /// Ends at the 99.999th percentile.
-const TENS: i32 = 5;
+const DECADES: i32 = 5;
 
 /// Points at 1 ÷ (1 − quantile), from the median as far as there are enough times.
 pub(super) fn points(times: &Histogram) -> Vec<ChartPoint> {
-    let steps = (2..=TENS * IN_TEN).map(|step| 10f64.powf(f64::from(step) / f64::from(IN_TEN)));
+    let steps = (2..=DECADES * POINTS_PER_DECADE)
+        .map(|step| 10f64.powf(f64::from(step) / f64::from(POINTS_PER_DECADE)));
     let known = std::iter::once(2.0).chain(steps).filter(|x| *x <= times.count() as f64);
     let point = |x: f64| {
         let y = times.quantile(1.0 - 1.0 / x)?.as_secs_f64();

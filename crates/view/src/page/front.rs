@@ -5,8 +5,8 @@ use super::{conclusions, pictures, request_path, rerun, response_advice, section
 use crate::document::{PageCaveat, PageFront, PageHeader, PageState, Phase, Text, Tone};
 use crate::experiment::DesignLookup;
 use crate::summary::{
-    failures_below_line, full_too, generator_next_steps, headline, machine_words, no_events_line,
-    raise_advice, raise_gain, sheet_usage_line, why_no_more_line,
+    failures_below_line, generator_next_steps, headline, machine_words, no_events_line, raise_advice,
+    raise_gain, sheet_usage_line, target_near_limit, why_no_more_line,
 };
 use crate::trial_state::TrialState;
 use crate::wording::{quoted, whole_seconds};
@@ -18,10 +18,10 @@ use record::{Cause, ExperimentState, Purpose, SearchEnd};
 use units::{Nanos, grouped};
 
 /// Only the last phases: more would be indistinguishable.
-const PHASES: usize = 1_000;
+const MAX_PHASES: usize = 1_000;
 
-pub(super) fn build(pages: &PageBuilder) -> PageFront {
-    let run = &pages.run;
+pub(super) fn build(page: &PageBuilder) -> PageFront {
+    let run = &page.run;
     let mut verdict = front_headline(run);
     // Nothing from above is repeated below.
     let mut chain = request_path::stations(run);
@@ -41,16 +41,17 @@ pub(super) fn build(pages: &PageBuilder) -> PageFront {
     verdict.extend(response_advice::line(run));
     let drawn = run.diagnosis.as_ref().filter(|_| !chain.is_empty()).map(verdict::chain);
     // That torment is the limit is stated with its capacity; the diagnosis need not repeat it.
-    let ours = run
+    let generator_sentences = run
         .diagnosis
         .as_ref()
         .filter(|_| run.is_generator_limited())
         .map(verdict::sentences)
         .unwrap_or_default();
     // The arithmetic follows what gave first.
-    let reckoned = run.diagnosis.iter().flat_map(verdict::arithmetic_sentences);
-    let said: Vec<Text> = verdict.iter().cloned().chain(drawn).chain(ours).chain(reckoned).collect();
-    let sections = sections::all(pages).into_iter().filter_map(|section| section.without_repeated(&said));
+    let arithmetic = run.diagnosis.iter().flat_map(verdict::arithmetic_sentences);
+    let shown: Vec<Text> =
+        verdict.iter().cloned().chain(drawn).chain(generator_sentences).chain(arithmetic).collect();
+    let sections = sections::all(page).into_iter().filter_map(|section| section.without_repeated(&shown));
     let sections: Vec<_> = sections.collect();
     hedge(run, &mut verdict);
     let there = |id: &str| sections.iter().any(|section| section.id == id);
@@ -59,9 +60,9 @@ pub(super) fn build(pages: &PageBuilder) -> PageFront {
         head: head(run),
         verdict,
         chain,
-        pictures: sections::picture(pages).into_iter().chain(pictures::charts(run)).collect(),
+        pictures: sections::picture(page).into_iter().chain(pictures::charts(run)).collect(),
         doubts: page_caveats(run, there),
-        phases: phases(run, PHASES),
+        phases: phases(run, MAX_PHASES),
         sections,
     }
 }
@@ -100,7 +101,7 @@ fn goal(view: &RunView, goal: &str) -> String {
         _ => ("", ""),
     };
     match goal.strip_prefix(&name) {
-        Some(rest) => format!("{name} ({of}no {} fails{queue}){rest}", view.words().arrival()),
+        Some(rest) => format!("{name} ({of}no {} fails{queue}){rest}", view.arrival_kind().arrival()),
         None => goal.to_owned(),
     }
 }
@@ -122,7 +123,7 @@ fn now(view: &RunView) -> Option<String> {
         return Some(format!("{} threads", grouped(ramped.tasks)));
     }
     let figure =
-        view.measured.last().map(|figure| format!("{}: {}, {}", figure.table, figure.row, figure.column));
+        view.figures.last().map(|figure| format!("{}: {}, {}", figure.table, figure.row, figure.column));
     figure.or_else(|| Some(if view.trials.is_empty() { "starting" } else { "between trials" }.to_owned()))
 }
 
@@ -165,7 +166,13 @@ fn front_headline(view: &RunView) -> Vec<Text> {
             let none = || verdict::why_no_cause(view.diagnosis.as_ref()?);
             if held_all { None } else { lines.next().or_else(none) }
         });
-    first.into_iter().chain(why).chain(second).chain(full_too(view)).chain(cost_beside(view)).collect()
+    first
+        .into_iter()
+        .chain(why)
+        .chain(second)
+        .chain(target_near_limit(view))
+        .chain(cost_beside(view))
+        .collect()
 }
 
 /// The cost of freezes that do not affect the limit, to follow what sets it.
@@ -199,20 +206,20 @@ fn next_steps(view: &RunView) -> Vec<Text> {
     if view.is_generator_limited() {
         return generator_next_steps(view);
     }
-    if let Some(brings) = raise_gain(view) {
-        return raise_advice(view).into_iter().chain([brings]).collect();
+    if let Some(gain) = raise_gain(view) {
+        return raise_advice(view).into_iter().chain([gain]).collect();
     }
     match view.kind() {
         ReportKind::Experiment => {
             let way = conclusions::next_step(view).into_iter().chain(conclusions::expected_gain(view));
-            return way.chain(conclusions::quick(view)).collect();
+            return way.chain(conclusions::response_time_line(view)).collect();
         }
-        ReportKind::Sheet => return sheet_usage_line(view).into_iter().collect(),
+        ReportKind::Probe => return sheet_usage_line(view).into_iter().collect(),
         _ => {}
     }
-    let froze = freezes::next_steps(view);
-    if !froze.is_empty() {
-        return froze;
+    let steps = freezes::next_steps(view);
+    if !steps.is_empty() {
+        return steps;
     }
     let Some(found) = view.diagnosis.as_ref().filter(|found| !found.findings.is_empty()) else {
         let next = view.diagnosis.as_ref().and_then(|found| explain::recommendations(found).next());
@@ -224,12 +231,12 @@ fn next_steps(view: &RunView) -> Vec<Text> {
         Some(froze) => next.with_plain(format!("; then, for the freezes, {}", froze.advice())),
         None => next,
     });
-    let brings = verdict::expected_gain(view, found);
-    let brings = match beside.and_then(|_| freezes::sustained_rate(view)) {
-        Some(_) => brings.with_plain("; without the freezes it holds as much for longer than a trial"),
-        None => brings,
+    let gain = verdict::expected_gain(view, found);
+    let gain = match beside.and_then(|_| freezes::sustained_rate(view)) {
+        Some(_) => gain.with_plain("; without the freezes it holds as much for longer than a trial"),
+        None => gain,
     };
-    next.into_iter().chain([brings]).collect()
+    next.into_iter().chain([gain]).collect()
 }
 
 /// Adds to what gave first its arithmetic and confidence.
@@ -268,53 +275,53 @@ fn hedge(view: &RunView, said: &mut [Text]) {
 /// All caveats, each with its section.
 pub(super) fn page_caveats(view: &RunView, there: impl Fn(&str) -> bool) -> Vec<PageCaveat> {
     let about =
-        |doubt: &record::CaveatKind| section(doubt, view.kind()).filter(|id| there(id)).map(str::to_owned);
-    let mut doubts: Vec<PageCaveat> = caveats::in_words(view)
+        |kind: &record::CaveatKind| section(kind, view.kind()).filter(|id| there(id)).map(str::to_owned);
+    let mut caveats: Vec<PageCaveat> = caveats::caveat_texts(view)
         .into_iter()
         .map(|(caveat, text)| PageCaveat { text: text.trim().to_owned(), section: about(&caveat.doubt) })
         .collect();
     let mut add = |text: String, section: &str| {
-        if !doubts.iter().any(|known| known.text == text) {
+        if !caveats.iter().any(|known| known.text == text) {
             let section = there(section).then(|| section.to_owned());
-            doubts.push(PageCaveat { text, section });
+            caveats.push(PageCaveat { text, section });
         }
     };
-    if let Some(standing) = &view.standing {
-        for judged in &standing.judged {
-            let own = judged.caveats.iter().filter(|caveat| !experiment::is_of_several(standing, caveat));
-            own.for_each(|caveat| add(format!("{}: {caveat}", quoted(&judged.name)), "experiment"));
+    if let Some(state) = &view.experiment_state {
+        for result in &state.judged {
+            let own = result.caveats.iter().filter(|caveat| !experiment::is_of_several(state, caveat));
+            own.for_each(|caveat| add(format!("{}: {caveat}", quoted(&result.name)), "experiment"));
         }
-        placebo(standing).for_each(|text| add(text, "experiment"));
+        placebo(state).for_each(|text| add(text, "experiment"));
     }
     for caveat in view.conditions.iter().flat_map(|conditions| &conditions.caveats) {
         add(caveat.to_string(), "figures");
     }
-    let figures: Vec<&record::Figure> = view.measured.iter().collect();
+    let figures: Vec<&record::Figure> = view.figures.iter().collect();
     figure_tables::caveats(&figures).into_iter().for_each(|text| add(text, "figures"));
     if let Some(text) = caveats::skipped(view) {
-        doubts.push(PageCaveat { text, section: None });
+        caveats.push(PageCaveat { text, section: None });
     }
-    doubts
+    caveats
 }
 
 /// Placebos found to differ from the identical plan.
-fn placebo(standing: &ExperimentState) -> impl Iterator<Item = String> {
-    let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none());
-    placebos.filter_map(|judged| {
-        let (text, tone) = experiment::placebo_answer(judged);
-        (tone == Tone::Bad).then(|| format!("{}: {text}", quoted(&judged.name)))
+fn placebo(state: &ExperimentState) -> impl Iterator<Item = String> {
+    let placebos = state.judged.iter().filter(|result| result.hypothesis.is_none());
+    placebos.filter_map(|result| {
+        let (text, tone) = experiment::placebo_answer(result);
+        (tone == Tone::Bad).then(|| format!("{}: {text}", quoted(&result.name)))
     })
 }
 
 /// A caveat's section, by its kind.
-fn section(doubt: &record::CaveatKind, kind: ReportKind) -> Option<&'static str> {
+fn section(caveat_kind: &record::CaveatKind, kind: ReportKind) -> Option<&'static str> {
     use record::CaveatKind::*;
-    match doubt {
+    match caveat_kind {
         GeneratorLate | GeneratorBusy => Some("load"),
         NotAnswered | TooShort | LooksDisagree => Some("evidence"),
         PlaceboDiffers | Drift | UnequalNoise | NoNoise | FewFreedom | BeforeFirstLook | ArmDropped
         | AtLeast => Some("experiment"),
-        Disturbed if matches!(kind, ReportKind::Sheet | ReportKind::WorkingSet) => Some("figures"),
+        Disturbed if matches!(kind, ReportKind::Probe | ReportKind::WorkingSet) => Some("figures"),
         _ => None,
     }
 }
@@ -328,20 +335,20 @@ pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
     let early = run.trials.len().saturating_sub(most);
     let mut phases: Vec<Phase> = run.trials[early..].iter().filter_map(|trial| phase(run, trial)).collect();
     if let Some(current) = &run.current {
-        let stretch = run.stretches.get(&current.number).copied().unwrap_or_default();
+        let stretch = run.trial_spans.get(&current.number).copied().unwrap_or_default();
         let label = name(current.number, current.purpose, current.rate);
         let label = if run.running { label } else { format!("{label}, cut short") };
         let tone = TrialState::Unjudged.tone();
         phases.push(Phase { from: stretch.from, to: stretch.to(), label, tone });
     }
-    if let Some(names) = DesignLookup::of(run) {
+    if let Some(lookup) = DesignLookup::of(run) {
         let since = run.started.as_ref().map_or(0, |started| started.at_unix_ms);
-        phases.extend(run.visits.iter().map(|visit| {
-            let from = visit.at_unix_ms.saturating_sub(since) as f64 / 1000.0;
-            let placebo = if visit.placebo { ", placebo" } else { "" };
-            let (void, tone) = if visit.void.is_some() { (", void", Tone::Warn) } else { ("", Tone::Plain) };
-            let label = format!("start {}: {}{placebo}{void}", visit.number, names.arm(visit.arm));
-            Phase { from, to: from + visit.took.as_secs_f64(), label, tone }
+        phases.extend(run.starts.iter().map(|start| {
+            let from = start.at_unix_ms.saturating_sub(since) as f64 / 1000.0;
+            let placebo = if start.placebo { ", placebo" } else { "" };
+            let (void, tone) = if start.void.is_some() { (", void", Tone::Warn) } else { ("", Tone::Plain) };
+            let label = format!("start {}: {}{placebo}{void}", start.number, lookup.arm(start.arm));
+            Phase { from, to: from + start.took.as_secs_f64(), label, tone }
         }));
     }
     let early = phases.len().saturating_sub(most);
@@ -349,7 +356,7 @@ pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
 }
 
 fn phase(run: &RunView, trial: &Trial) -> Option<Phase> {
-    let stretch = run.stretches.get(&trial.number)?;
+    let stretch = run.trial_spans.get(&trial.number)?;
     let state = TrialState::from_trial(trial);
     let word = match state {
         TrialState::Unjudged => trial.purpose.name(),

@@ -4,21 +4,21 @@ use crate::document::Heatmap;
 use stats::Histogram;
 
 /// Maximum columns: narrow screens cannot show more.
-const COLUMNS: usize = 240;
+const MAX_COLUMNS: usize = 240;
 /// Maximum rows.
-const ROWS: usize = 48;
+const MAX_ROWS: usize = 48;
 /// Stored rows per decade; pairs are joined where times spread widely.
-const IN_TEN: f64 = 12.0;
+const ROWS_PER_DECADE: f64 = 12.0;
 /// From a microsecond to a hundred seconds; outliers count in the outermost rows.
-const KEPT: usize = 96;
-const LEAST_S: f64 = 1e-6;
+const STORED_ROWS: usize = 96;
+const MIN_TIME_S: f64 = 1e-6;
 
 /// Counts over the whole run, in columns as wide as necessary.
 #[derive(Debug, Clone)]
 pub(super) struct ResponseHeatmap {
     /// Seconds.
     width: f64,
-    columns: Vec<[u32; KEPT]>,
+    columns: Vec<[u32; STORED_ROWS]>,
 }
 
 impl Default for ResponseHeatmap {
@@ -33,10 +33,10 @@ impl ResponseHeatmap {
         if response.is_empty() || !(0.0..1e12).contains(&at) {
             return;
         }
-        while at / self.width >= COLUMNS as f64 {
+        while at / self.width >= MAX_COLUMNS as f64 {
             self.width *= 2.0;
             let pairs = self.columns.chunks(2);
-            let sum = |pair: &[[u32; KEPT]]| {
+            let sum = |pair: &[[u32; STORED_ROWS]]| {
                 let mut sum = pair[0];
                 for other in &pair[1..] {
                     sum.iter_mut().zip(other).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
@@ -47,10 +47,12 @@ impl ResponseHeatmap {
         }
         let place = (at / self.width) as usize;
         if place >= self.columns.len() {
-            self.columns.resize(place + 1, [0; KEPT]);
+            self.columns.resize(place + 1, [0; STORED_ROWS]);
         }
         for (time, count) in response.counts() {
-            let row = ((time.as_secs_f64() / LEAST_S).log10() * IN_TEN).floor().clamp(0.0, KEPT as f64 - 1.0);
+            let row = ((time.as_secs_f64() / MIN_TIME_S).log10() * ROWS_PER_DECADE)
+                .floor()
+                .clamp(0.0, STORED_ROWS as f64 - 1.0);
             let cell = &mut self.columns[place][row as usize];
             *cell = cell.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
         }
@@ -59,17 +61,19 @@ impl ResponseHeatmap {
     /// The filled part of the grid; `None` if nothing was answered.
     pub fn grid(&self) -> Option<Heatmap> {
         let used = |row: &usize| self.columns.iter().any(|column| column[*row] > 0);
-        let low = (0..KEPT).find(used)?;
-        let high = (0..KEPT).rfind(used)?;
-        let joined = if high - low < ROWS { 1 } else { 2 };
+        let low = (0..STORED_ROWS).find(used)?;
+        let high = (0..STORED_ROWS).rfind(used)?;
+        let joined = if high - low < MAX_ROWS { 1 } else { 2 };
         let low = low / joined * joined;
         let rows = (high - low) / joined + 1;
         let first = self.columns.iter().position(|column| column.iter().any(|count| *count > 0))?;
-        let edge = |row: usize| LEAST_S * 10f64.powf(row as f64 / IN_TEN);
+        let edge = |row: usize| MIN_TIME_S * 10f64.powf(row as f64 / ROWS_PER_DECADE);
         let counts = self.columns[first..].iter().flat_map(|column| {
             (0..rows).map(move |row| {
                 let from = low + row * joined;
-                column[from..(from + joined).min(KEPT)].iter().fold(0u32, |sum, c| sum.saturating_add(*c))
+                column[from..(from + joined).min(STORED_ROWS)]
+                    .iter()
+                    .fold(0u32, |sum, c| sum.saturating_add(*c))
             })
         });
         Some(Heatmap {
@@ -113,8 +117,8 @@ mod tests {
             answers.add(f64::from(second), &of(&[(10, 3), (90_000_000, 1), (500_000_000, 1)]));
         }
         let grid = answers.grid().expect("something was answered");
-        assert!(grid.x.len() <= COLUMNS + 1 && grid.x.len() > COLUMNS / 2, "{}", grid.x.len());
-        assert!(grid.y.len() <= ROWS + 1, "{}", grid.y.len());
+        assert!(grid.x.len() <= MAX_COLUMNS + 1 && grid.x.len() > MAX_COLUMNS / 2, "{}", grid.x.len());
+        assert!(grid.y.len() <= MAX_ROWS + 1, "{}", grid.y.len());
         assert_eq!(grid.counts.iter().map(|c| u64::from(*c)).sum::<u64>(), 50_000);
         answers.add(f64::INFINITY, &of(&[(1, 1)]));
     }

@@ -7,7 +7,7 @@ mod limit;
 mod threads;
 mod working_set;
 
-pub(crate) use effects::{DOWN, UP};
+pub(crate) use effects::{BETTER_LEFT, BETTER_RIGHT};
 pub(crate) use limit::knee;
 
 use crate::document::Chart;
@@ -19,7 +19,7 @@ pub(crate) fn charts(view: &RunView) -> Vec<Chart> {
     match view.kind() {
         ReportKind::Search => [limit::charts(view), bars::process_charts(view)].concat(),
         ReportKind::Experiment => effects::charts(view),
-        ReportKind::Sheet => bars::charts(view),
+        ReportKind::Probe => bars::charts(view),
         ReportKind::Tasks => threads::charts(view),
         ReportKind::WorkingSet => working_set::charts(view),
         ReportKind::Profile => Vec::new(),

@@ -7,18 +7,18 @@ use crate::{RunView, Tone};
 use record::{Cause, Diagnosis, Finding, StationKind, StationUse};
 
 /// Facts shown for the station that gave first; the evidence has more.
-const FACTS: usize = 2;
+const MAX_FACTS: usize = 2;
 /// Links that merely say that requests arrive.
-const ARRIVALS: &str = "requests";
+const ARRIVALS_LINK: &str = "requests";
 /// The section with everything a verdict rests on.
-const EVIDENCE: &str = "evidence";
+const EVIDENCE_SECTION: &str = "evidence";
 
 /// Empty if nothing is known to have given. Linked sections may not exist.
 pub(super) fn stations(run: &RunView) -> Vec<StationBox> {
     let Some(diagnosis) = &run.diagnosis else { return Vec::new() };
     let Some(first) = diagnosis.findings.first() else { return Vec::new() };
     let arrivals = StationBox {
-        name: run.words().arrivals().to_owned(),
+        name: run.arrival_kind().arrivals().to_owned(),
         facts: arrivals(diagnosis),
         section: Some("load".to_owned()),
         ..StationBox::default()
@@ -34,14 +34,14 @@ pub(super) fn stations(run: &RunView) -> Vec<StationBox> {
 /// Removes links to missing sections; what gave first links to its evidence if nothing else shows it.
 pub(super) fn link_sections(stations: &mut [StationBox], there: impl Fn(&str) -> bool) {
     for station in stations {
-        let evidence = (station.tone == Tone::Bad).then(|| EVIDENCE.to_owned());
+        let evidence = (station.tone == Tone::Bad).then(|| EVIDENCE_SECTION.to_owned());
         let charts = station.section.take().filter(|id| there(id));
         station.section = charts.or(evidence.filter(|id| there(id)));
     }
 }
 
 fn shown(station: &record::Station, first: &Finding, diagnosis: &Diagnosis) -> StationBox {
-    let facts = first.evidence.iter().take(if station.gave { FACTS } else { 0 });
+    let facts = first.evidence.iter().take(if station.gave { MAX_FACTS } else { 0 });
     let side = |there: Option<StationUse>| there.map(|there| full(there, station.size));
     StationBox {
         name: station.name.clone(),
@@ -82,7 +82,7 @@ fn arrivals(diagnosis: &Diagnosis) -> Vec<Text> {
 
 /// Earlier versions stored only the names.
 fn named(diagnosis: &Diagnosis, cause: Cause) -> Vec<record::Station> {
-    let links = diagnosis.chain.iter().filter(|link| *link != ARRIVALS).cloned();
+    let links = diagnosis.chain.iter().filter(|link| *link != ARRIVALS_LINK).cloned();
     let mut stations: Vec<record::Station> = links.map(record::Station::from).collect();
     if stations.is_empty() {
         stations.push(cause.words().to_owned().into());
@@ -128,6 +128,6 @@ fn charts(cause: Cause) -> &'static str {
         | PostgresConnections
         | PostgresIdleInTransaction
         | PostgresCheckpoints => "database",
-        Descriptors => EVIDENCE,
+        Descriptors => EVIDENCE_SECTION,
     }
 }

@@ -4,7 +4,7 @@ use crate::{WatchedPlace, fleet};
 use record::{FleetMember, RunKind, RunStart};
 
 /// Heredoc delimiter for a plan.
-const END: &str = "TORMENT";
+const HEREDOC_DELIMITER: &str = "TORMENT";
 
 /// The command that repeats the run, with this fleet and these watchers; `None` if the stored data do not tell, or a shell would misread
 /// it.
@@ -16,7 +16,7 @@ pub(super) fn rerun_command(
     let plan = started.plan.trim_end();
     match &started.command {
         RunKind::Find | RunKind::Run | RunKind::Try => {
-            let ends = plan.lines().any(|line| line == END);
+            let ends = plan.lines().any(|line| line == HEREDOC_DELIMITER);
             let is_text = plan.chars().all(|c| c == '\n' || c == '\t' || !c.is_control());
             let file = format!("{}.toml", started.id);
             // Earlier versions did not store it in the plan.
@@ -27,7 +27,7 @@ pub(super) fn rerun_command(
             // A cluster's context may have any name.
             let is_typed = fleet.split(' ').all(|word| is_plain(&word.replace(['[', ']'], "")));
             (!plan.is_empty() && !ends && is_text && is_typed && is_plain(&started.id.0)).then(|| {
-                format!("cat > {file} <<'{END}'\n{plan}\n{END}\ntorment {} {file}{fleet}", started.command)
+                format!("cat > {file} <<'{HEREDOC_DELIMITER}'\n{plan}\n{HEREDOC_DELIMITER}\ntorment {} {file}{fleet}", started.command)
             })
         }
         // Their plan is the command line, without its quotes.

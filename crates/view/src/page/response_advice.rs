@@ -1,7 +1,7 @@
 //! How quick answers are, if the goal does not ask for that.
 
 use super::pictures::knee;
-use crate::contrary_trials::PLACE;
+use crate::contrary_trials::SAME_MARK;
 use crate::document::{Text, Tone};
 use crate::wording::{format_rate, rounded};
 use crate::{ArrivalKind, ReportKind, RunView, TimeSummary, Trial, TrialState, freezes, hiccups};
@@ -10,21 +10,21 @@ use std::ops::RangeInclusive;
 use units::{Nanos, Rate};
 
 /// Trials near a limit, and near the planned load, as shares of it.
-const NEAR: RangeInclusive<f64> = 0.97..=1.03;
-const EASY: RangeInclusive<f64> = 0.78..=0.82;
+const NEAR_LIMIT: RangeInclusive<f64> = 0.97..=1.03;
+const NEAR_PLANNED: RangeInclusive<f64> = 0.78..=0.82;
 /// The planned load, as a share of what holds, whether or not that is the limit: the rest is for what a search does not see.
-const EASILY: f64 = 0.8;
+const PLANNED_SHARE: f64 = 0.8;
 /// A rate that differs from the share by more is called about that share.
-const ROUNDED: f64 = 0.01;
+const SHARE_TOLERANCE: f64 = 0.01;
 /// A figure measured at a rate this much lower is given with that rate.
-const THERE: f64 = 0.98;
+const SAME_RATE_SHARE: f64 = 0.98;
 
 /// What to plan for, the response time at that load, and how to ask for quick answers.
 pub(super) fn line(view: &RunView) -> Option<Text> {
     let goal = &view.started.as_ref()?.goal;
     let objective: Objective = goal.parse().ok()?;
     view.end.as_ref()?.verdict.as_ref()?;
-    if view.words() != ArrivalKind::Requests {
+    if view.arrival_kind() != ArrivalKind::Requests {
         return None;
     }
     let (label, plan) = match view.kind() {
@@ -53,7 +53,7 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
     let load = view.load()?;
     // In a closed loop nothing is late, and the rate is its throughput.
     let is_late = |late: &TimeSummary| late.quantiles.max > Nanos(1);
-    let is_open = load.figures.times().nth(LATENESS).flatten().as_ref().is_none_or(is_late);
+    let is_open = load.figures.times().nth(LATENESS_INDEX).flatten().as_ref().is_none_or(is_late);
     let rate = load.rate.filter(|_| is_open);
     match (view.goal_met()?, rate) {
         (false, rate) => {
@@ -92,7 +92,7 @@ impl PlanningRate {
             None => (held, ""),
         };
         let why = format!("80 % of what holds{longer}, to have room");
-        let mut plan = Self { rate: holds * EASILY, why, is_share: true };
+        let mut plan = Self { rate: holds * PLANNED_SHARE, why, is_share: true };
         let lower = view.limits.first().and_then(|limit| limit.lower).filter(|lower| *lower < plan.rate);
         if let Some(lower) = lower {
             plan = Self { rate: lower, why: "the lower end of the interval".to_owned(), is_share: false };
@@ -116,7 +116,7 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
     let plan = PlanningRate::of(view, held);
     if view.is_generator_limited() {
         let rate = rounded(Rate(plan.rate));
-        let tried = good(view).any(|(at, _)| (at / plan.rate - 1.0).abs() <= ROUNDED);
+        let tried = good(view).any(|(at, _)| (at / plan.rate - 1.0).abs() <= SHARE_TOLERANCE);
         let tried = if tried { "" } else { " (that was not tried)" };
         return Some(format!(
             "{rate}{tried}, {}, until the target's own limit is known; response times here are partly torment's own",
@@ -128,37 +128,39 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
         view.trials.iter().filter(move |trial| TrialState::from_trial(trial) == state).filter(there)
     };
     // At four fifths a trial was made on purpose.
-    let is_easy = |at: f64| EASY.contains(&(plan.rate / held)) && EASY.contains(&(at / held));
+    let is_easy = |at: f64| NEAR_PLANNED.contains(&(plan.rate / held)) && NEAR_PLANNED.contains(&(at / held));
     let easy = good(view).filter(|(at, _)| is_easy(*at)).max_by_key(|(_, trial)| p99(trial));
     let below = || {
-        let below = good(view).filter(|(at, _)| *at <= plan.rate * (1.0 + PLACE));
+        let below = good(view).filter(|(at, _)| *at <= plan.rate * (1.0 + SAME_MARK));
         below.max_by(|a, b| a.0.total_cmp(&b.0))
     };
     let measured =
         easy.or_else(below).and_then(|(at, trial)| Some((at, trial.figures.response()?.quantiles)));
     let there = measured.map(|(at, _)| at).filter(|at| is_easy(*at) || *at == plan.rate);
     let rate = there.map_or_else(|| rounded(Rate(plan.rate)), Rate);
-    let near = within(NEAR, TrialState::Good).filter_map(p99).max();
+    let near = within(NEAR_LIMIT, TrialState::Good).filter_map(p99).max();
     // A bad mark there would seem to contradict the figure.
-    let bad =
-        |near: Nanos| within(NEAR, TrialState::Bad).filter_map(p99).max().filter(|bad| bad.0 > 2 * near.0);
+    let bad = |near: Nanos| {
+        within(NEAR_LIMIT, TrialState::Bad).filter_map(p99).max().filter(|bad| bad.0 > 2 * near.0)
+    };
     let in_bad =
         near.and_then(bad).map(|bad| format!(" in good trials, {bad} in bad ones")).unwrap_or_default();
     let quick = measured.map(|(at, times)| {
-        let is_hiccup = |near: &Nanos| times.p99.as_secs_f64() > hiccups::ABOVE * near.as_secs_f64();
+        let is_hiccup = |near: &Nanos| times.p99.as_secs_f64() > hiccups::HICCUP_RATIO * near.as_secs_f64();
         let why = near.filter(is_hiccup).map(|_| format!(" ({})", hiccups::why(view, at, true)));
         let held_up = freezes::wait_words(view, times.p99);
         let (p50, p99, why) = (times.p50, times.p99, why.unwrap_or_default());
-        if at < rate.0 * THERE {
+        if at < rate.0 * SAME_RATE_SHARE {
             format!("; that was not tried: at {} p50 is {p50} and p99 {p99}{why}{held_up}", Rate(at))
         } else {
             format!(": p50 is {p50} and p99 {p99} there{why}{held_up}")
         }
     });
     let near = near.map(|near| format!("; p99 up to {near} near {}/s{in_bad}", format_rate(held)));
-    let about = if plan.is_share && (rate.0 / plan.rate - 1.0).abs() > ROUNDED { "about " } else { "" };
+    let about =
+        if plan.is_share && (rate.0 / plan.rate - 1.0).abs() > SHARE_TOLERANCE { "about " } else { "" };
     Some(format!("{rate}, {about}{}{}{}", plan.why, quick.unwrap_or_default(), near.unwrap_or_default()))
 }
 
 /// Index of lateness among a load's times.
-const LATENESS: usize = 2;
+const LATENESS_INDEX: usize = 2;

@@ -12,10 +12,10 @@ use crate::document::{Timeline, TimelineColumn};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Maximum rows: an hour of load by the second, and four times the pixel columns of a wide screen.
-pub(super) const KEPT: usize = 4_000;
-const OPEN: usize = 2;
+pub(super) const MAX_ROWS: usize = 4_000;
+const OPEN_ROWS: usize = 2;
 /// Observations waiting for their second.
-const WAITING: usize = 16;
+const MAX_PENDING: usize = 16;
 /// Shorter rows, the rest of a load or its drain, make no rates: the second before extends to their beginning, so that even a one-second
 /// load has a visible length.
 const WHOLE_S: f64 = 0.75;
@@ -37,9 +37,9 @@ struct StoredColumn {
     /// One value per settled row; NaN where nothing was measured. Seven digits suffice.
     values: Vec<f32>,
     /// Has a value somewhere.
-    used: bool,
+    has_value: bool,
     /// Has a nonzero value somewhere.
-    moved: bool,
+    has_nonzero: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -48,13 +48,13 @@ struct Row {
     to: f64,
     cells: Cells,
     /// Missing values are those of the row before.
-    closes: bool,
+    carries_forward: bool,
 }
 
 impl Row {
     fn new(from: f64, to: f64, cells: Cells) -> Self {
         let to = to.max(from + AFTER_S);
-        Self { from, to, cells, closes: to - from < WHOLE_S }
+        Self { from, to, cells, carries_forward: to - from < WHOLE_S }
     }
 }
 
@@ -63,11 +63,11 @@ impl Row {
 pub(super) struct TimelineRows {
     at: Vec<f64>,
     columns: Vec<StoredColumn>,
-    places: BTreeMap<String, usize>,
+    column_index: BTreeMap<String, usize>,
     open: VecDeque<Row>,
     /// Values set by the last settled row itself.
     last: Vec<f32>,
-    waiting: VecDeque<Row>,
+    pending: VecDeque<Row>,
     /// Width of joined stretches, in seconds; zero while there are none.
     width: f64,
     generation: u32,
@@ -76,7 +76,7 @@ pub(super) struct TimelineRows {
 impl TimelineRows {
     /// A column's index; created if missing. `whole` is the index of an earlier column.
     pub fn column(&mut self, id: &str, adds: bool, whole: Option<usize>) -> usize {
-        if let Some(place) = self.places.get(id) {
+        if let Some(place) = self.column_index.get(id) {
             return *place;
         }
         let zero = |row: usize| match whole {
@@ -85,8 +85,8 @@ impl TimelineRows {
         };
         let values: Vec<f32> = (0..self.at.len()).map(zero).collect();
         let used = values.iter().any(|value| !value.is_nan());
-        self.columns.push(StoredColumn { adds, whole, values, used, moved: false });
-        self.places.insert(id.to_owned(), self.columns.len() - 1);
+        self.columns.push(StoredColumn { adds, whole, values, has_value: used, has_nonzero: false });
+        self.column_index.insert(id.to_owned(), self.columns.len() - 1);
         self.columns.len() - 1
     }
 
@@ -115,21 +115,21 @@ impl TimelineRows {
     }
 
     pub fn has_column(&self, id: &str) -> bool {
-        self.places.contains_key(id)
+        self.column_index.contains_key(id)
     }
 
     /// Whether a column has any value.
     pub fn has_values(&self, id: &str) -> bool {
-        let Some(place) = self.places.get(id) else { return false };
+        let Some(place) = self.column_index.get(id) else { return false };
         let mut open = self.open.iter().flat_map(|row| &row.cells);
-        self.columns[*place].used || open.any(|(column, _)| column == place)
+        self.columns[*place].has_value || open.any(|(column, _)| column == place)
     }
 
     /// Whether it has a nonzero value.
     pub fn has_nonzero(&self, id: &str) -> bool {
-        let Some(place) = self.places.get(id) else { return false };
+        let Some(place) = self.column_index.get(id) else { return false };
         let mut open = self.open.iter().flat_map(|row| &row.cells);
-        self.columns[*place].moved || open.any(|(column, value)| column == place && *value != 0.0)
+        self.columns[*place].has_nonzero || open.any(|(column, value)| column == place && *value != 0.0)
     }
 
     /// Adds a second of load.
@@ -139,20 +139,20 @@ impl TimelineRows {
         let last = self.open.back().map(|row| row.to);
         if let Some(end) = last.filter(|end| from - end > GAP_S) {
             self.open.push_back(Row::new(end, end, Cells::new()));
-            let nothing = Row { closes: false, ..Row::new(end + AFTER_S, from, Cells::new()) };
+            let nothing = Row { carries_forward: false, ..Row::new(end + AFTER_S, from, Cells::new()) };
             self.open.push_back(nothing);
         }
         self.open.push_back(Row::new(from, to, cells));
-        while let Some(sight) = self.waiting.front() {
-            let middle = (sight.from + sight.to) / 2.0;
+        while let Some(observed) = self.pending.front() {
+            let middle = (observed.from + observed.to) / 2.0;
             let row = self.open.back_mut().expect("one was just pushed");
             if middle >= row.to {
                 break;
             }
-            let sight = self.waiting.pop_front().expect("there is a first");
-            row.cells.extend(sight.cells);
+            let observed = self.pending.pop_front().expect("there is a first");
+            row.cells.extend(observed.cells);
         }
-        self.settle(OPEN);
+        self.settle(OPEN_ROWS);
     }
 
     /// Adds an observation: it belongs to the second that covers its middle. `expected`: that second is not over yet, and its row will
@@ -164,8 +164,8 @@ impl TimelineRows {
             row.cells.extend(cells);
         } else if middle < self.end() {
             self.late(middle, cells);
-        } else if expected && self.waiting.len() < WAITING {
-            self.waiting.push_back(Row::new(from, to, cells));
+        } else if expected && self.pending.len() < MAX_PENDING {
+            self.pending.push_back(Row::new(from, to, cells));
         } else {
             self.push(from, to, cells);
         }
@@ -179,10 +179,10 @@ impl TimelineRows {
 
     /// Observations whose second never came become their own rows.
     fn early(&mut self, before: f64) {
-        while self.waiting.front().is_some_and(|sight| (sight.from + sight.to) / 2.0 < before) {
-            let sight = self.waiting.pop_front().expect("there is a first");
-            let from = sight.from.max(self.end());
-            self.open.push_back(Row::new(from, sight.to, sight.cells));
+        while self.pending.front().is_some_and(|observed| (observed.from + observed.to) / 2.0 < before) {
+            let observed = self.pending.pop_front().expect("there is a first");
+            let from = observed.from.max(self.end());
+            self.open.push_back(Row::new(from, observed.to, observed.cells));
         }
     }
 
@@ -192,8 +192,8 @@ impl TimelineRows {
         for (place, value) in &cells {
             let column = &mut self.columns[*place];
             column.values[row] = *value;
-            column.used = true;
-            column.moved |= *value != 0.0;
+            column.has_value = true;
+            column.has_nonzero |= *value != 0.0;
         }
         let seen = |place: usize| cells.iter().any(|(column, _)| *column == place);
         for column in &mut self.columns {
@@ -213,7 +213,7 @@ impl TimelineRows {
             }
             let rows: Vec<Row> = self.open.drain(..count).collect();
             self.append(&rows);
-            if self.at.len() > KEPT {
+            if self.at.len() > MAX_ROWS {
                 self.join();
             }
         }
@@ -245,7 +245,7 @@ impl TimelineRows {
                 }
             }
             let own = of_row.to_vec();
-            if row.closes {
+            if row.carries_forward {
                 let before = of_row.iter_mut().zip(&self.last).filter(|(value, _)| value.is_nan());
                 before.for_each(|(value, last)| *value = *last);
             }
@@ -253,8 +253,8 @@ impl TimelineRows {
         }
         for (place, column) in self.columns.iter_mut().enumerate() {
             let of_column = (0..rows.len()).map(|row| values[row * all + place]);
-            column.used |= of_column.clone().any(|value| !value.is_nan());
-            column.moved |= of_column.clone().any(|value| !value.is_nan() && value != 0.0);
+            column.has_value |= of_column.clone().any(|value| !value.is_nan());
+            column.has_nonzero |= of_column.clone().any(|value| !value.is_nan() && value != 0.0);
             if moments.len() == 1 {
                 column.values.extend(of_column);
             } else {
@@ -267,7 +267,7 @@ impl TimelineRows {
 
     /// Doubles the joined width until about half of the rows suffice.
     fn join(&mut self) {
-        while self.at.len() > KEPT / 4 * 3 {
+        while self.at.len() > MAX_ROWS / 4 * 3 {
             self.width = if self.width > 0.0 { self.width * 2.0 } else { FIRST_WIDTH_S };
             if !self.width.is_finite() {
                 return;
@@ -304,11 +304,14 @@ impl TimelineRows {
     }
 
     /// These columns of the settled rows from index `first` on. Summed columns add up their parts; missing columns are left out.
-    pub fn timeline(&self, first: usize, wanted: &[PageColumn]) -> Timeline {
+    pub fn timeline(&self, first: usize, page_columns: &[PageColumn]) -> Timeline {
         let first = first.min(self.at.len());
         let column = |wanted: &PageColumn| {
-            let parts: Vec<&StoredColumn> =
-                wanted.of.iter().filter_map(|id| Some(&self.columns[*self.places.get(id)?])).collect();
+            let parts: Vec<&StoredColumn> = wanted
+                .sources
+                .iter()
+                .filter_map(|id| Some(&self.columns[*self.column_index.get(id)?]))
+                .collect();
             let whole = parts.first()?;
             let value = |row: usize| {
                 let values = parts.iter().filter_map(|part| measured(part.values[row]));
@@ -318,7 +321,7 @@ impl TimelineRows {
             let values = (first..self.at.len()).map(value).collect();
             Some(TimelineColumn { id: wanted.id.clone(), values, adds: whole.adds })
         };
-        Timeline { at: self.at[first..].to_vec(), columns: wanted.iter().filter_map(column).collect() }
+        Timeline { at: self.at[first..].to_vec(), columns: page_columns.iter().filter_map(column).collect() }
     }
 }
 
@@ -326,7 +329,7 @@ impl TimelineRows {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageColumn {
     pub id: String,
-    pub of: Vec<String>,
+    pub sources: Vec<String>,
 }
 
 fn measured(value: f32) -> Option<f64> {

@@ -19,23 +19,23 @@ use crate::document::Section;
 pub(super) use load::picture;
 
 /// All sections that are not empty.
-pub(super) fn all(pages: &PageBuilder) -> Vec<Section> {
+pub(super) fn all(page: &PageBuilder) -> Vec<Section> {
     let all = [
-        evidence::section(&pages.run),
-        profile::section(pages),
-        search::section(pages),
-        experiment::section(pages),
-        load::section(pages),
-        response::section(pages),
-        threads::section(pages),
-        machine::memory(pages),
-        machine::jvm(pages),
-        database::section(pages),
-        machine::sockets(pages),
-        machine::section(pages),
-        figures::section(pages),
-        tasks::section(pages),
-        run::section(&pages.run),
+        evidence::section(&page.run),
+        profile::section(page),
+        search::section(page),
+        experiment::section(page),
+        load::section(page),
+        response::section(page),
+        threads::section(page),
+        machine::memory(page),
+        machine::jvm(page),
+        database::section(page),
+        machine::sockets(page),
+        machine::section(page),
+        figures::section(page),
+        tasks::section(page),
+        run::section(&page.run),
     ];
     all.into_iter().filter_map(Section::non_empty).collect()
 }

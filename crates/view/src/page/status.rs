@@ -8,7 +8,7 @@ use crate::document::{PageCaveat, Phase, SeriesRole, Timeline};
 use record::watch::ThreadWait;
 
 /// Smaller averages are not mentioned.
-const FEW: f64 = 0.05;
+const MIN_SHOWN: f64 = 0.05;
 
 /// A watched process tree.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -46,7 +46,7 @@ pub struct ThreadGroupStatus {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackPart {
     /// What they do or wait for.
-    pub words: String,
+    pub name: String,
     /// Determines the colour, as on the page.
     pub role: SeriesRole,
     /// Average number.
@@ -56,23 +56,23 @@ pub struct StackPart {
 impl PageBuilder {
     /// Who is watched, as last observed; omits who never was.
     pub fn trees(&self) -> Vec<TreeStatus> {
-        let trees = self.seen.subjects.iter().enumerate();
+        let trees = self.target.tree_columns.iter().enumerate();
         trees.filter_map(|(place, tree)| self.tree(place, tree)).collect()
     }
 
     fn tree(&self, place: usize, tree: &TreeColumns) -> Option<TreeStatus> {
-        let sight = self.rows.latest_row(&format!("cpu.{place}"))?;
-        let of = |id: &str| sight.of(&format!("{id}.{place}"));
-        let allowed = (tree.allowed > 0.0).then_some(tree.allowed);
+        let latest = self.rows.latest_row(&format!("cpu.{place}"))?;
+        let of = |id: &str| latest.of(&format!("{id}.{place}"));
+        let allowed = (tree.allowed_cpus > 0.0).then_some(tree.allowed_cpus);
         let quota = tree.limit("cgroup.cpu_quota").into_iter().chain(allowed).reduce(f64::min);
         // Threads are observed less often than processors.
         let threads = self.rows.latest_row(&format!("threads.{place}"));
-        let group = |sight: &LatestRow<'_>| {
+        let group = |latest: &LatestRow<'_>| {
             let groups = tree.groups.by_amount().into_iter();
-            groups.filter_map(|group| self.group(sight, place, tree, group)).collect()
+            groups.filter_map(|group| self.group(latest, place, tree, group)).collect()
         };
         Some(TreeStatus {
-            role: tree.who.role,
+            role: tree.identity.role,
             name: tree.title(),
             cpus: of("cpu")?,
             allowed: quota,
@@ -84,35 +84,35 @@ impl PageBuilder {
 
     fn group(
         &self,
-        sight: &LatestRow<'_>,
+        latest: &LatestRow<'_>,
         place: usize,
         tree: &TreeColumns,
         (group, name): (usize, &str),
     ) -> Option<ThreadGroupStatus> {
         let running = ThreadWait::Running.to_string();
         let states = &tree.states[group];
-        let count = |state: usize| sight.of(&format!("threads.{place}.{group}.{state}"));
+        let count = |state: usize| latest.of(&format!("threads.{place}.{group}.{state}"));
         let part = |(state, words): (usize, &str)| {
             let role =
-                if words == running { SeriesRole::Busy } else { SeriesRole::Nth(self.seen.word(words)) };
-            Some(StackPart { words: words.to_owned(), role, count: count(state)? })
+                if words == running { SeriesRole::Busy } else { SeriesRole::Nth(self.target.word(words)) };
+            Some(StackPart { name: words.to_owned(), role, count: count(state)? })
         };
         let other: f64 = states.hidden().filter_map(count).sum();
-        let other = StackPart { words: "other".to_owned(), role: SeriesRole::Idle, count: other };
+        let other = StackPart { name: "other".to_owned(), role: SeriesRole::Idle, count: other };
         let states = largest(states.shown().filter_map(part).chain([other]));
         let threads: f64 = states.iter().map(|state| state.count).sum();
-        let cpus = sight.of(&format!("cpu.{place}.{group}")).unwrap_or(0.0);
-        (threads >= FEW).then(|| ThreadGroupStatus { name: name.to_owned(), threads, cpus, states })
+        let cpus = latest.of(&format!("cpu.{place}.{group}")).unwrap_or(0.0);
+        (threads >= MIN_SHOWN).then(|| ThreadGroupStatus { name: name.to_owned(), threads, cpus, states })
     }
 
     /// Activity of the database's sessions except idling, most first.
     pub fn sessions(&self) -> Vec<StackPart> {
-        let Some(sight) = self.rows.latest_row("postgres.connections") else { return Vec::new() };
+        let Some(latest) = self.rows.latest_row("postgres.connections") else { return Vec::new() };
         let part = |(nth, words): (usize, &str)| {
-            let count = sight.of(&format!("sessions.{nth}"))?;
-            Some(StackPart { words: words.to_owned(), role: SeriesRole::Nth(nth as u8), count })
+            let count = latest.of(&format!("sessions.{nth}"))?;
+            Some(StackPart { name: words.to_owned(), role: SeriesRole::Nth(nth as u8), count })
         };
-        largest(self.seen.sessions.shown().filter_map(part))
+        largest(self.target.sessions.shown().filter_map(part))
     }
 
     /// The last `seconds` of some columns, up to now.
@@ -132,7 +132,7 @@ impl PageBuilder {
 }
 
 fn largest(parts: impl Iterator<Item = StackPart>) -> Vec<StackPart> {
-    let mut parts: Vec<StackPart> = parts.filter(|part| part.count >= FEW).collect();
+    let mut parts: Vec<StackPart> = parts.filter(|part| part.count >= MIN_SHOWN).collect();
     parts.sort_by(|a, b| b.count.total_cmp(&a.count));
     parts
 }

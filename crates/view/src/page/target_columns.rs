@@ -14,11 +14,11 @@ const STATES: (usize, usize) = (16, 8);
 /// Session states: stored, and shown.
 const SESSIONS: (usize, usize) = (24, 7);
 /// Remote ends of connections, listening sockets and disks: stored, and shown.
-const FEW: (usize, usize) = (16, 4);
+const PEERS: (usize, usize) = (16, 4);
 /// State names over the whole run, so that a state keeps its colour everywhere.
-const WORDS: usize = 64;
+const MAX_STATE_NAMES: usize = 64;
 /// Weight of a running thread over a sleeping one when ranking groups.
-const BUSY: f64 = 10.0;
+const RUNNING_WEIGHT: f64 = 10.0;
 
 /// Charted catalogue measures that exist once.
 const CHARTED: [&str; 26] = units::texts![
@@ -39,11 +39,11 @@ const STACKED: [&str; 4] = ["host.user", "host.system", "host.iowait", "host.ste
 /// Everything known of what is watched, except the values.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TargetColumns {
-    pub subjects: Vec<TreeColumns>,
+    pub tree_columns: Vec<TreeColumns>,
     pub sessions: TopNames,
     pub disks: TopNames,
     /// Thread states, in the order first seen.
-    pub words: Vec<String>,
+    pub state_names: Vec<String>,
     /// Watched machines, in the order first reported.
     pub machines: Vec<WatchedMachine>,
     trees: TreeRegistry,
@@ -57,18 +57,18 @@ pub(super) struct WatchedMachine {
     /// Its processors, once counted.
     pub cpus: Option<f64>,
     /// Suffix of its column ids; empty for the first.
-    pub behind: String,
+    pub suffix: String,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct TreeColumns {
-    pub who: watched::TreeIdentity,
+    pub identity: watched::TreeIdentity,
     pub groups: TopNames,
     pub states: Vec<TopNames>,
     pub peers: TopNames,
     pub listeners: TopNames,
     /// Processors allowed.
-    pub allowed: f64,
+    pub allowed_cpus: f64,
     /// The last seen values, by name.
     limits: BTreeMap<String, f64>,
     pub backlog: Option<f64>,
@@ -77,7 +77,7 @@ pub(super) struct TreeColumns {
 impl WatchedMachine {
     /// The id of this machine's column or chart.
     pub fn id(&self, of: &str) -> String {
-        format!("{of}{}", self.behind)
+        format!("{of}{}", self.suffix)
     }
 }
 
@@ -86,12 +86,12 @@ impl TargetColumns {
     pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
         self.machine(machine);
         self.trees.set_watched(machine, watched);
-        let new = &self.trees.known()[self.subjects.len()..];
-        self.subjects
-            .extend(new.iter().map(|who| TreeColumns { who: who.clone(), ..TreeColumns::default() }));
+        let new = &self.trees.known()[self.tree_columns.len()..];
+        self.tree_columns
+            .extend(new.iter().map(|who| TreeColumns { identity: who.clone(), ..TreeColumns::default() }));
         for (index, subject) in watched.subjects.iter().enumerate() {
             if let Some(tree) = self.trees.at(machine, index) {
-                self.subjects[tree].allowed = subject.cpus;
+                self.tree_columns[tree].allowed_cpus = subject.cpus;
             }
         }
     }
@@ -104,7 +104,7 @@ impl TargetColumns {
                 0 => String::new(),
                 nth => format!("@{nth}"),
             };
-            self.machines.push(WatchedMachine { name: name.to_owned(), cpus: None, behind });
+            self.machines.push(WatchedMachine { name: name.to_owned(), cpus: None, suffix: behind });
             self.machines.len() - 1
         })
     }
@@ -112,51 +112,51 @@ impl TargetColumns {
     /// The values of a machine's window.
     pub fn cells(&mut self, rows: &mut TimelineRows, machine: &str, window: &Window) -> Cells {
         let length = window.length();
-        let mut put = CellWriter { rows, cells: Cells::new(), seconds: length.as_secs_f64() };
-        if put.seconds <= 0.0 {
-            return put.cells;
+        let mut writer = CellWriter { rows, cells: Cells::new(), seconds: length.as_secs_f64() };
+        if writer.seconds <= 0.0 {
+            return writer.cells;
         }
         let number = self.machine(machine);
         if let Some(host) = &window.host {
             self.machines[number].cpus = Some(f64::from(host.cpus)).filter(|cpus| *cpus > 0.0);
         }
-        self.singles(&mut put, number, window);
+        self.singles(&mut writer, number, window);
         for (index, subject) in window.subjects.iter().enumerate() {
             let Some(tree) = self.trees.at(machine, index).filter(|_| subject.is_there()) else { continue };
-            self.subject(&mut put, tree, subject, length);
+            self.subject(&mut writer, tree, subject, length);
         }
         for disk in window.host.iter().flat_map(|host| &host.disks) {
             let name = if number == 0 { disk.name.clone() } else { format!("{} on {machine}", disk.name) };
-            if let Some(nth) = self.disks.add(&name, disk.busy_ms as f64 + 1e-3, FEW.0) {
-                let busy = disk.busy_ms as f64 / 1000.0 / put.seconds;
-                put.one(&format!("disk.{nth}"), busy.min(1.0));
+            if let Some(nth) = self.disks.add(&name, disk.busy_ms as f64 + 1e-3, PEERS.0) {
+                let busy = disk.busy_ms as f64 / 1000.0 / writer.seconds;
+                writer.one(&format!("disk.{nth}"), busy.min(1.0));
             }
         }
         if let Some(postgres) = window.postgres.as_ref().filter(|postgres| postgres.looks > 0) {
-            let all = put.rows.column("postgres.connections", false, None);
+            let all = writer.rows.column("postgres.connections", false, None);
             for sessions in postgres.sessions.iter().filter(|sessions| sessions.state != "idle") {
                 if let Some(nth) = self.sessions.add(&sessions_words(sessions), sessions.count, SESSIONS.0) {
-                    put.part(&format!("sessions.{nth}"), all, sessions.count);
+                    writer.part(&format!("sessions.{nth}"), all, sessions.count);
                 }
             }
         }
-        put.cells
+        writer.cells
     }
 
     /// Measures that exist once, per process tree or at all: counters per second, and so times as shares.
-    fn singles(&mut self, put: &mut CellWriter<'_>, machine: usize, window: &Window) {
-        let WatchedMachine { name, behind, .. } = &self.machines[machine];
+    fn singles(&mut self, writer: &mut CellWriter<'_>, machine: usize, window: &Window) {
+        let WatchedMachine { name, suffix: behind, .. } = &self.machines[machine];
         let (name, behind) = (name.clone(), behind.clone());
         window.visit(&mut |of, measure, counted| {
             if !of.names.is_empty() {
                 return;
             }
             let mut id = format!("{}.{}", of.source, measure.name);
-            let value = measure.quantity.of(counted) / if measure.grows { put.seconds } else { 1.0 };
+            let value = measure.quantity.of(counted) / if measure.grows { writer.seconds } else { 1.0 };
             let tree = of.subject.and_then(|index| self.trees.at(&name, index));
             let is_one_too_many = of.subject.is_some() && tree.is_none();
             if let Some(tree) = tree.filter(|_| LIMITS.contains(&id.as_str())) {
-                self.subjects[tree].limits.insert(id, value);
+                self.tree_columns[tree].limits.insert(id, value);
                 return;
             }
             if !CHARTED.contains(&id.as_str()) || is_one_too_many {
@@ -168,33 +168,34 @@ impl TargetColumns {
             } else if MACHINE.contains(&of.source) {
                 id += &behind;
             }
-            let column = put.rows.column(&id, is_stacked, None);
-            put.cells.push((column, value as f32));
+            let column = writer.rows.column(&id, is_stacked, None);
+            writer.cells.push((column, value as f32));
         });
     }
 
-    fn subject(&mut self, put: &mut CellWriter<'_>, place: usize, seen: &TreeWindow, length: Nanos) {
-        let tree = &mut self.subjects[place];
-        let cpu = put.one(&format!("cpu.{place}"), cpu_of(seen, length));
-        if !seen.groups.is_empty() {
-            let threads: f64 = seen.groups.iter().map(|group| group.threads).sum();
-            let whole = put.one(&format!("threads.{place}"), threads);
-            let delay: u64 = seen.groups.iter().map(|group| group.run_delay_ns).sum();
-            put.one(&format!("ready.{place}"), delay as f64 / 1e9 / put.seconds);
-            for group in &seen.groups {
-                tree.group(put, place, group, (cpu, whole), &mut self.words);
+    fn subject(&mut self, writer: &mut CellWriter<'_>, place: usize, window: &TreeWindow, length: Nanos) {
+        let tree = &mut self.tree_columns[place];
+        let cpu = writer.one(&format!("cpu.{place}"), cpu_of(window, length));
+        if !window.groups.is_empty() {
+            let threads: f64 = window.groups.iter().map(|group| group.threads).sum();
+            let whole = writer.one(&format!("threads.{place}"), threads);
+            let delay: u64 = window.groups.iter().map(|group| group.run_delay_ns).sum();
+            writer.one(&format!("ready.{place}"), delay as f64 / 1e9 / writer.seconds);
+            for group in &window.groups {
+                tree.group(writer, place, group, (cpu, whole), &mut self.state_names);
             }
         }
-        for peer in &seen.peers {
-            if let Some(nth) = tree.peers.add(&peer.address, peer.established, FEW.0) {
-                put.one(&format!("peers.{place}.{nth}"), peer.established);
+        for peer in &window.peers {
+            if let Some(nth) = tree.peers.add(&peer.address, peer.established, PEERS.0) {
+                writer.one(&format!("peers.{place}.{nth}"), peer.established);
             }
         }
-        for listener in &seen.listeners {
+        for listener in &window.listeners {
             // One that never queues needs an amount too, or it would not be shown.
-            if let Some(nth) = tree.listeners.add(&listener.address, f64::from(listener.queued) + 1e-3, FEW.0)
+            if let Some(nth) =
+                tree.listeners.add(&listener.address, f64::from(listener.queued) + 1e-3, PEERS.0)
             {
-                put.one(&format!("queue.{place}.{nth}"), f64::from(listener.queued));
+                writer.one(&format!("queue.{place}.{nth}"), f64::from(listener.queued));
                 tree.backlog = Some(tree.backlog.unwrap_or(0.0).max(f64::from(listener.backlog)));
             }
         }
@@ -202,9 +203,10 @@ impl TargetColumns {
 
     /// Chooses again what is shown; true if that changed.
     pub fn choose_shown(&mut self) -> bool {
-        let mut changed = self.sessions.choose(SESSIONS.1) | self.disks.choose(FEW.1);
-        for tree in &mut self.subjects {
-            changed |= tree.groups.choose(GROUPS.1) | tree.peers.choose(FEW.1) | tree.listeners.choose(FEW.1);
+        let mut changed = self.sessions.choose(SESSIONS.1) | self.disks.choose(PEERS.1);
+        for tree in &mut self.tree_columns {
+            changed |=
+                tree.groups.choose(GROUPS.1) | tree.peers.choose(PEERS.1) | tree.listeners.choose(PEERS.1);
             for states in &mut tree.states {
                 changed |= states.choose(STATES.1);
             }
@@ -214,38 +216,39 @@ impl TargetColumns {
 
     /// All shown columns.
     pub fn wanted(&self) -> Vec<PageColumn> {
-        let mut wanted = PageColumns::default();
-        for (place, tree) in self.subjects.iter().enumerate() {
+        let mut page_columns = PageColumns::default();
+        for (place, tree) in self.tree_columns.iter().enumerate() {
             for id in ["cpu", "threads", "ready"].iter().chain(&CHARTED) {
-                wanted.one(format!("{id}.{place}"));
+                page_columns.one(format!("{id}.{place}"));
             }
             for (group, _) in tree.groups.shown() {
-                wanted.one(format!("cpu.{place}.{group}"));
+                page_columns.one(format!("cpu.{place}.{group}"));
                 let states = &tree.states[group];
                 let id = |state: usize| format!("threads.{place}.{group}.{state}");
-                states.shown().for_each(|(state, _)| wanted.one(id(state)));
-                wanted.sum(format!("threads.{place}.{group}.other"), states.hidden().map(id));
+                states.shown().for_each(|(state, _)| page_columns.one(id(state)));
+                page_columns.sum(format!("threads.{place}.{group}.other"), states.hidden().map(id));
             }
             let cpu = |group: usize| format!("cpu.{place}.{group}");
-            wanted.sum(format!("cpu.{place}.other"), tree.groups.hidden().map(cpu));
-            tree.peers.shown().for_each(|(nth, _)| wanted.one(format!("peers.{place}.{nth}")));
-            tree.listeners.shown().for_each(|(nth, _)| wanted.one(format!("queue.{place}.{nth}")));
+            page_columns.sum(format!("cpu.{place}.other"), tree.groups.hidden().map(cpu));
+            tree.peers.shown().for_each(|(nth, _)| page_columns.one(format!("peers.{place}.{nth}")));
+            tree.listeners.shown().for_each(|(nth, _)| page_columns.one(format!("queue.{place}.{nth}")));
         }
-        self.sessions.shown().for_each(|(nth, _)| wanted.one(format!("sessions.{nth}")));
-        wanted.sum("sessions.other".to_owned(), self.sessions.hidden().map(|nth| format!("sessions.{nth}")));
-        self.disks.shown().for_each(|(nth, _)| wanted.one(format!("disk.{nth}")));
+        self.sessions.shown().for_each(|(nth, _)| page_columns.one(format!("sessions.{nth}")));
+        page_columns
+            .sum("sessions.other".to_owned(), self.sessions.hidden().map(|nth| format!("sessions.{nth}")));
+        self.disks.shown().for_each(|(nth, _)| page_columns.one(format!("disk.{nth}")));
         for id in CHARTED {
             let source = id.split('.').next().unwrap_or_default();
             let machines = self.machines.iter().skip(1).filter(|_| MACHINE.contains(&source));
-            wanted.one(id.to_owned());
-            machines.for_each(|machine| wanted.one(format!("{id}{}", machine.behind)));
+            page_columns.one(id.to_owned());
+            machines.for_each(|machine| page_columns.one(format!("{id}{}", machine.suffix)));
         }
-        wanted.0
+        page_columns.0
     }
 
     /// A state's index, for its colour.
     pub fn word(&self, word: &str) -> u8 {
-        self.words.iter().position(|known| known == word).unwrap_or(WORDS) as u8
+        self.state_names.iter().position(|known| known == word).unwrap_or(MAX_STATE_NAMES) as u8
     }
 }
 
@@ -254,13 +257,13 @@ struct PageColumns(Vec<PageColumn>);
 
 impl PageColumns {
     fn one(&mut self, id: String) {
-        self.0.push(PageColumn { of: vec![id.clone()], id });
+        self.0.push(PageColumn { sources: vec![id.clone()], id });
     }
 
     fn sum(&mut self, id: String, of: impl Iterator<Item = String>) {
         let of: Vec<String> = of.collect();
         if !of.is_empty() {
-            self.0.push(PageColumn { id, of });
+            self.0.push(PageColumn { id, sources: of });
         }
     }
 }
@@ -294,31 +297,31 @@ impl TreeColumns {
     }
 
     pub fn title(&self) -> String {
-        self.who.title()
+        self.identity.title()
     }
 
     fn group(
         &mut self,
-        put: &mut CellWriter<'_>,
+        writer: &mut CellWriter<'_>,
         place: usize,
         group: &ThreadGroup,
         (cpu, whole): (usize, usize),
         words: &mut Vec<String>,
     ) {
         let busy = group.on_cpu_ns as f64 / 1e9;
-        let amount = group.threads * put.seconds + BUSY * busy;
+        let amount = group.threads * writer.seconds + RUNNING_WEIGHT * busy;
         let Some(nth) = self.groups.add(&group.name, amount, GROUPS.0) else { return };
         if nth >= self.states.len() {
             self.states.resize_with(nth + 1, TopNames::default);
         }
-        put.part(&format!("cpu.{place}.{nth}"), cpu, busy / put.seconds);
+        writer.part(&format!("cpu.{place}.{nth}"), cpu, busy / writer.seconds);
         for state in &group.states {
             let word = state.wait.to_string();
-            if !words.contains(&word) && words.len() < WORDS && state.wait != ThreadWait::Running {
+            if !words.contains(&word) && words.len() < MAX_STATE_NAMES && state.wait != ThreadWait::Running {
                 words.push(word.clone());
             }
-            if let Some(state_nth) = self.states[nth].add(&word, state.threads * put.seconds, STATES.0) {
-                put.part(&format!("threads.{place}.{nth}.{state_nth}"), whole, state.threads);
+            if let Some(state_nth) = self.states[nth].add(&word, state.threads * writer.seconds, STATES.0) {
+                writer.part(&format!("threads.{place}.{nth}.{state_nth}"), whole, state.threads);
             }
         }
     }

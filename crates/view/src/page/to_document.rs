@@ -25,9 +25,9 @@ impl PageBuilder {
             .flat_map(|chart| &chart.series)
             .filter_map(|series| series.column.as_deref())
             .collect();
-        let wanted: Vec<PageColumn> =
-            self.wanted.iter().filter(|wanted| drawn.contains(wanted.id.as_str())).cloned().collect();
-        let timeline = rows.timeline(0, &wanted).downsampled(rows_at_most);
+        let page_columns: Vec<PageColumn> =
+            self.page_columns.iter().filter(|wanted| drawn.contains(wanted.id.as_str())).cloned().collect();
+        let timeline = rows.timeline(0, &page_columns).downsampled(rows_at_most);
         Document { schema: SCHEMA, front, timeline }
     }
 }

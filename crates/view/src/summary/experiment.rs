@@ -9,70 +9,70 @@ use record::{ArmStart, ExperimentEnd, ExperimentState, HypothesisAnswer, RunId, 
 use units::Nanos;
 
 /// Shorter parts of a start are left out.
-const SHOWN: Nanos = Nanos::from_millis(50);
+const MIN_SHOWN: Nanos = Nanos::from_millis(50);
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
-    let Some(names) = DesignLookup::of(view) else { return indent_all(headline_lines(view)) };
+    let Some(lookup) = DesignLookup::of(view) else { return indent_all(headline_lines(view)) };
     let nothing = ExperimentState::default();
-    let standing = view.standing.as_ref().unwrap_or(&nothing);
-    let head = unfinished(view).into_iter().chain(headline(view, &names, standing));
+    let state = view.experiment_state.as_ref().unwrap_or(&nothing);
+    let head = unfinished(view).into_iter().chain(headline(view, &lookup, state));
     let mut lines = indent_all(head.chain([Text::empty()]));
-    lines.extend(sentences(&names, standing));
-    if names.visits.is_empty() {
-        lines.extend(indent_all(resume(view, standing)));
+    lines.extend(sentences(&lookup, state));
+    if lookup.all_starts.is_empty() {
+        lines.extend(indent_all(resume(view, state)));
         return lines;
     }
-    lines.extend(tables(&names));
-    let sure = certainty(&names, standing);
+    lines.extend(tables(&lookup));
+    let sure = certainty(&lookup, state);
     if !sure.is_empty() {
         lines.extend(sure);
         lines.push(Text::empty());
     }
-    let mut rest = void_starts(&names);
-    rest.push(spent(&names, standing));
-    rest.extend(a_start(&names));
+    let mut rest = void_starts(&lookup);
+    rest.push(spent(&lookup, state));
+    rest.extend(start_time_line(&lookup));
     rest.extend(fleet::lines(view, "fleet: "));
-    rest.extend(kept(&names));
+    rest.extend(kept(&lookup));
     if !view.logs.is_empty() {
         rest.extend(view.started.as_ref().map(|started| logs(&started.id)));
     }
-    rest.extend(resume(view, standing));
+    rest.extend(resume(view, state));
     lines.extend(indent_all(rest));
     lines
 }
 
 /// The answers and why it ended, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
-    let Some(names) = DesignLookup::of(view) else {
+    let Some(lookup) = DesignLookup::of(view) else {
         let none = view.end.as_ref().map(|_| Text::new(Tone::Bad, "no verdict"));
         return unfinished(view).into_iter().chain(none).collect();
     };
     let nothing = ExperimentState::default();
-    let standing = view.standing.as_ref().unwrap_or(&nothing);
-    headline(view, &names, standing).into_iter().chain(unfinished(view)).collect()
+    let state = view.experiment_state.as_ref().unwrap_or(&nothing);
+    headline(view, &lookup, state).into_iter().chain(unfinished(view)).collect()
 }
 
 /// The answers, and why it ended.
-fn headline(view: &RunView, names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
-    let asked = standing.judged.iter().filter(|judged| judged.hypothesis.is_some());
+fn headline(view: &RunView, lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<Text> {
+    let asked = state.judged.iter().filter(|result| result.hypothesis.is_some());
     let mut lines = Vec::new();
     if asked.clone().next().is_some() {
         lines.push(Text::new(Tone::Strong, answer_counts(asked.clone())).with_plain(format!(
             " · {} of at most {}",
-            standing.blocks,
-            number_of(names.design.most as usize, "block")
+            state.blocks,
+            number_of(lookup.design.most as usize, "block")
         )));
     } else if view.end.is_none() {
-        lines.push(Text::plain(design_line(names.design).to_string()));
+        lines.push(Text::plain(design_line(lookup.design).to_string()));
     }
-    let over = match standing.over {
+    let over = match state.over {
         Some(ExperimentEnd::BudgetSpent) => Some((
             Tone::Warn,
             "time ran out",
             ": the next block would not have fit; more blocks need a larger budget",
         )),
         Some(ExperimentEnd::BlocksMade)
-            if asked.clone().any(|judged| judged.answer == HypothesisAnswer::Undecided) =>
+            if asked.clone().any(|result| result.answer == HypothesisAnswer::Undecided) =>
         {
             Some((Tone::Warn, "all planned blocks are done", ": more blocks would narrow the intervals"))
         }
@@ -91,35 +91,35 @@ fn headline(view: &RunView, names: &DesignLookup<'_>, standing: &ExperimentState
 }
 
 /// Number of starts, time taken, and order.
-fn spent(names: &DesignLookup<'_>, standing: &ExperimentState) -> Text {
-    let time = names.visits.iter().fold(Nanos::ZERO, |sum, visit| sum + visit.took);
+fn spent(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Text {
+    let time = lookup.all_starts.iter().fold(Nanos::ZERO, |sum, start| sum + start.took);
     let time = whole_seconds(time);
-    let pilot = names.visits.iter().filter(|visit| visit.block == 0).count();
-    let made = number_of(names.visits.len(), "start");
-    let alone = if standing.blocks == 0 || pilot == 0 {
+    let pilot = lookup.all_starts.iter().filter(|start| start.block == 0).count();
+    let made = number_of(lookup.all_starts.len(), "start");
+    let alone = if state.blocks == 0 || pilot == 0 {
         String::new()
     } else {
         format!(", the first {pilot} of the plan as it stands")
     };
-    let sure = names.design.confidence;
+    let sure = lookup.design.confidence;
     Text::labelled(
         "time",
         format!(
             "{made}{alone}; {time}; seed {}; {sure} confidence in all answers together",
-            names.design.seed
+            lookup.design.seed
         ),
     )
 }
 
 /// Where a start's time goes, on average; `None` if the run did not store it.
-fn a_start(names: &DesignLookup<'_>) -> Option<Text> {
-    let visits: Vec<&ArmStart> = names.visits.iter().filter(|visit| visit.void.is_none()).collect();
-    let count = u64::try_from(visits.len()).ok().filter(|count| *count > 0)?;
+fn start_time_line(lookup: &DesignLookup<'_>) -> Option<Text> {
+    let starts: Vec<&ArmStart> = lookup.all_starts.iter().filter(|start| start.void.is_none()).collect();
+    let count = u64::try_from(starts.len()).ok().filter(|count| *count > 0)?;
     let (mut sum, mut took, mut ready) = (StartTimes::default(), Nanos::ZERO, Nanos::ZERO);
-    for visit in &visits {
-        sum.add(&visit.spent);
-        took += visit.took;
-        ready += visit.started_in;
+    for start in &starts {
+        sum.add(&start.spent);
+        took += start.took;
+        ready += start.started_in;
     }
     if sum == StartTimes::default() {
         return None;
@@ -137,29 +137,29 @@ fn a_start(names: &DesignLookup<'_>) -> Option<Text> {
         (stop, "shutdown"),
     ];
     let seconds = |time: Nanos| format!("{:.1} s", (time / count).as_secs_f64());
-    let parts = parts.into_iter().filter(|(time, _)| *time / count >= SHOWN);
+    let parts = parts.into_iter().filter(|(time, _)| *time / count >= MIN_SHOWN);
     let parts: Vec<String> = parts.map(|(time, what)| format!("{} {what}", seconds(time))).collect();
     let text = format!("{} on average: {}", seconds(took), parts.join(", "));
     Some(Text::labelled("a start", text))
 }
 
 /// Every measurement is its own run. Names each arm's middle one.
-fn kept(names: &DesignLookup<'_>) -> Vec<Text> {
-    let count: usize = names.visits.iter().map(|visit| visit.taken.len()).sum();
+fn kept(lookup: &DesignLookup<'_>) -> Vec<Text> {
+    let count: usize = lookup.all_starts.iter().map(|start| start.taken.len()).sum();
     if count == 0 {
         return Vec::new();
     }
     let middle = |arm: usize| -> Option<(&str, &RunId)> {
-        let visits: Vec<&ArmStart> = names.valid_starts(arm).collect();
-        let taken = &visits.get(visits.len() / 2)?.taken;
-        Some((names.arm(arm), &taken.first()?.run))
+        let starts: Vec<&ArmStart> = lookup.valid_starts(arm).collect();
+        let measurements = &starts.get(starts.len() / 2)?.taken;
+        Some((lookup.arm(arm), &measurements.first()?.run))
     };
     let head = format!(
         "{}; torment explain RUN says of one what gave first, such as",
         number_of(count, "measurement")
     );
     let mut lines = vec![Text::labelled("kept", head)];
-    let each = (0..names.design.arms.len()).filter_map(middle);
+    let each = (0..lookup.design.arms.len()).filter_map(middle);
     lines.extend(each.map(|(arm, run)| {
         Text::empty_at_depth(3).with_plain(run.to_string()).with_span(Tone::Faint, format!("  {arm}"))
     }));
@@ -171,9 +171,9 @@ fn logs(id: &RunId) -> Text {
 }
 
 /// How to resume it, if unfinished.
-fn resume(view: &RunView, standing: &ExperimentState) -> Option<Text> {
+fn resume(view: &RunView, state: &ExperimentState) -> Option<Text> {
     let id = &view.started.as_ref()?.id;
-    let cut = view.end.is_none() && !view.running || standing.over == Some(ExperimentEnd::Interrupted);
+    let cut = view.end.is_none() && !view.running || state.over == Some(ExperimentEnd::Interrupted);
     cut.then(|| {
         Text::new(Tone::Faint, "resume: ")
             .with_span(Tone::Strong, format!("torment try --resume {id}"))

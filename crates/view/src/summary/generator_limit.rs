@@ -10,10 +10,10 @@ use record::GeneratorCapacity;
 use units::{Rate, Share};
 
 /// Where it fell behind, its cost per request, what helps, and the expected gain.
-pub(super) fn lines(view: &RunView, making: &GeneratorCapacity, held: Option<f64>) -> Vec<Text> {
-    let GeneratorCapacity { most, user, kernel, worked, waited, .. } = *making;
-    let each = view.words().arrival();
-    let unit = view.words().unit();
+pub(super) fn lines(view: &RunView, capacity: &GeneratorCapacity, held: Option<f64>) -> Vec<Text> {
+    let GeneratorCapacity { most, user, kernel, worked, waited, .. } = *capacity;
+    let each = view.arrival_kind().arrival();
+    let unit = view.arrival_kind().unit();
     let strays = ContraryTrials::from_view(view);
     let behind = strays.void + strays.void_above;
     let rates = |(least, highest): (f64, f64)| {
@@ -23,9 +23,9 @@ pub(super) fn lines(view: &RunView, making: &GeneratorCapacity, held: Option<f64
             format_rate(highest)
         }
     };
-    let (count, asked) = match strays.asked {
+    let (count, asked) = match strays.void_rates {
         Some(asked) => (number_of(behind, "trial"), Some(asked)),
-        None => ("the warm-up".to_owned(), strays.warm),
+        None => ("the warm-up".to_owned(), strays.warm_up_rates),
     };
     let fell = match asked {
         // If it once sent more than in the trials it fell behind in, that figure would contradict what holds.
@@ -41,39 +41,42 @@ pub(super) fn lines(view: &RunView, making: &GeneratorCapacity, held: Option<f64
         Share(worked),
         Share(waited)
     ));
-    let way_on = [next_step(view, Some(making)), expected_gain(view, Some(making))];
-    [limit, spends].into_iter().chain(full_too(view)).chain(way_on).collect()
+    let way_on = [next_step(view, Some(capacity)), expected_gain(view, Some(capacity))];
+    [limit, spends].into_iter().chain(target_near_limit(view)).chain(way_on).collect()
 }
 
 /// The same during the search, after `lead`.
-pub(crate) fn so_far(lead: Text, view: &RunView, making: &GeneratorCapacity) -> Text {
-    let (most, unit) = (format_rate(making.most), view.words().unit());
+pub(crate) fn capacity_line(lead: Text, view: &RunView, capacity: &GeneratorCapacity) -> Text {
+    let (most, unit) = (format_rate(capacity.most), view.arrival_kind().unit());
     lead.with_span(Tone::Warn, "so far torment is the limit").with_plain(format!(
         ": it fell behind again and again, and sends at most {most} {unit} to this target"
     ))
 }
 
 /// What the target had nearly exhausted although torment was the limit: its own limit is near.
-pub(crate) fn full_too(view: &RunView) -> Option<Text> {
+pub(crate) fn target_near_limit(view: &RunView) -> Option<Text> {
     let full = view.diagnosis.as_ref().filter(|_| view.is_generator_limited())?.also_saturated()?;
     let is = if full.confidence.word() == "high" { "is" } else { "may be" };
     let said = Text::new(Tone::Strong, format!("the target {is} near its own limit, too"));
     Some(said.with_plain(format!(": {}", full.sentence)))
 }
 
-pub(super) fn next_step(view: &RunView, making: Option<&GeneratorCapacity>) -> Text {
-    let relieve = if full_too(view).is_some() { "; and relieve the target, as said above" } else { "" };
-    Text::labelled("next", format!("{}{relieve}", remedy(view, making)))
+pub(super) fn next_step(view: &RunView, capacity: Option<&GeneratorCapacity>) -> Text {
+    let relieve =
+        if target_near_limit(view).is_some() { "; and relieve the target, as said above" } else { "" };
+    Text::labelled("next", format!("{}{relieve}", remedy(view, capacity)))
 }
 
 /// The expected gain: requests per processor, from the cost of one.
-pub(super) fn expected_gain(view: &RunView, making: Option<&GeneratorCapacity>) -> Text {
-    let each = making.filter(|making| !is_of_connections(making)).map(|making| making.user + making.kernel);
+pub(super) fn expected_gain(view: &RunView, capacity: Option<&GeneratorCapacity>) -> Text {
+    let each = capacity
+        .filter(|capacity| !is_of_connections(capacity))
+        .map(|capacity| capacity.user + capacity.kernel);
     let Some(each) = each.filter(|each| each.0 > 0) else { return how_to_measure(view) };
     let rate = format_rate(rounded(Rate(1.0 / each.as_secs_f64())).0);
-    let (unit, one) = (view.words().unit(), view.words().arrival());
+    let (unit, one) = (view.arrival_kind().unit(), view.arrival_kind().arrival());
     let more = processors(view);
-    let saturates = match full_too(view) {
+    let saturates = match target_near_limit(view) {
         Some(_) => "; what relieving the target brings is not known: run this again then",
         None => ", unless the target saturates first",
     };

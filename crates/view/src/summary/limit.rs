@@ -1,16 +1,16 @@
 //! How to present a limit: the number alone must not be taken for more than it is.
 
-use super::LITTLE;
-use crate::contrary_trials::{BRIEF, SupportingTrials, good_at, good_trials};
+use super::FEW_REQUESTS;
+use crate::contrary_trials::{BRIEF_TRIAL, SupportingTrials, good_at, good_trials};
 use crate::wording::{format_rate, whole_seconds};
 use crate::{ArrivalKind, RunView, Text, Tone, Trial, freezes};
 use record::{Limit, SearchEnd};
 use units::{Nanos, grouped};
 
 /// Two rates with a lower quotient look the same to a reader.
-const ALIKE: f64 = 1.01;
+const SAME_RATE_RATIO: f64 = 1.01;
 /// A wider interval, relative to its upper end, is not worth quoting.
-const WIDE: f64 = 0.1;
+const WIDE_INTERVAL: f64 = 0.1;
 
 /// What holds, given how the search ended.
 pub(super) fn limit_line(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd, tone: Tone) -> Text {
@@ -26,8 +26,12 @@ pub(super) fn limit_line(view: &RunView, limit: &Limit, held: f64, ended: &Searc
     let behind = |mark: &str| open.as_ref().map(|open| format!("{mark} {open}")).unwrap_or_default();
     let line = match weight(view, limit) {
         EvidenceWeight::Little(due) => {
-            let only =
-                format!(": only {} at {} {unit}{}", view.words().count(due), format_rate(held), behind(";"));
+            let only = format!(
+                ": only {} at {} {unit}{}",
+                view.arrival_kind().count(due),
+                format_rate(held),
+                behind(";")
+            );
             return Text::new(Tone::Warn, "too little to say").with_plain(only);
         }
         EvidenceWeight::Weak(longest) => {
@@ -57,8 +61,8 @@ pub(crate) fn holds(
         (SearchEnd::NonStationary, ..) => "holds about",
         (SearchEnd::Converged, ..) | (_, None, _) | (_, _, None) => "holds",
         (_, Some(lower), Some(upper)) => match held {
-            _ if upper - lower <= WIDE * upper => "holds",
-            Some(held) if held > lower * ALIKE => "holds about",
+            _ if upper - lower <= WIDE_INTERVAL * upper => "holds",
+            Some(held) if held > lower * SAME_RATE_RATIO => "holds about",
             _ => "holds at least",
         },
     }
@@ -95,7 +99,7 @@ pub(crate) fn open_limit_words(
     ended: &SearchEnd,
     held: Option<f64>,
     upper: Option<f64>,
-    ours: Option<bool>,
+    generator_limited: Option<bool>,
 ) -> Option<String> {
     let fails = upper.map(|upper| format!("fails at {}", format_rate(upper)));
     Some(match (ended, fails) {
@@ -103,13 +107,13 @@ pub(crate) fn open_limit_words(
             Some(max) => format!("no limit found up to --max {max}"),
             None => "no limit found up to --max".to_owned(),
         },
-        (SearchEnd::GeneratorLimit, Some(fails)) => match ours {
-            Some(false) => format!("{fails}, in between {HELD_UP}"),
+        (SearchEnd::GeneratorLimit, Some(fails)) => match generator_limited {
+            Some(false) => format!("{fails}, in between {HELD_UP_BY_FREEZES}"),
             _ => format!("{fails}, torment fell behind in between"),
         },
-        (SearchEnd::GeneratorLimit, None) => match ours {
+        (SearchEnd::GeneratorLimit, None) => match generator_limited {
             Some(true) => "torment was the limit, and the target's is not known".to_owned(),
-            Some(false) => format!("above that {HELD_UP}"),
+            Some(false) => format!("above that {HELD_UP_BY_FREEZES}"),
             None => "above that torment fell behind".to_owned(),
         },
         (SearchEnd::FleetFailed, _) => "workers were lost before a limit was found".to_owned(),
@@ -118,7 +122,7 @@ pub(crate) fn open_limit_words(
 }
 
 /// If it was not torment's own fault.
-const HELD_UP: &str = "torment fell behind whenever the target froze";
+const HELD_UP_BY_FREEZES: &str = "torment fell behind whenever the target froze";
 
 /// The evidence for what holds.
 enum EvidenceWeight {
@@ -134,11 +138,11 @@ fn weight(view: &RunView, limit: &Limit) -> EvidenceWeight {
     let short = || {
         let good =
             limit.lower.into_iter().flat_map(|lower| good_trials(view).filter(move |t| t.is_at(lower)));
-        good.map(|trial| trial.loaded).max().filter(|longest| *longest < BRIEF)
+        good.map(|trial| trial.loaded).max().filter(|longest| *longest < BRIEF_TRIAL)
     };
     match trials {
         0 => EvidenceWeight::Full,
-        _ if due < LITTLE => EvidenceWeight::Little(due),
+        _ if due < FEW_REQUESTS => EvidenceWeight::Little(due),
         1 if limit.held.is_none() => {
             short().map_or(EvidenceWeight::Full, |longest| EvidenceWeight::Weak(whole_seconds(longest)))
         }
@@ -171,7 +175,7 @@ fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd) -> Stri
             Some(format!("{hold}{} of {all}{length} {at} did", stood.good))
         }
         Some(stood) => Some(counted(
-            view.words(),
+            view.arrival_kind(),
             stood.good as u64,
             &length,
             &format!(" {}", stood.at(held)),
@@ -180,7 +184,7 @@ fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd) -> Stri
         None if limit.good_trials > 0 => {
             let at = if limit.held.is_some() { " near it" } else { "" };
             let (trials, requests) = at_bound(view, limit);
-            Some(counted(view.words(), trials, &length, at, requests))
+            Some(counted(view.arrival_kind(), trials, &length, at, requests))
         }
         None => None,
     };
@@ -197,19 +201,19 @@ pub(super) fn at_bound(view: &RunView, limit: &Limit) -> (u64, (u64, u64)) {
 }
 
 /// Good trials in words, with their requests due, and how many of those were bad.
-fn counted(words: ArrivalKind, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
+fn counted(arrivals: ArrivalKind, trials: u64, length: &str, at: &str, (due, lost): (u64, u64)) -> String {
     let s = if trials == 1 { "" } else { "s" };
     let (good, bad) = match lost {
         0 => ("", "none bad".to_owned()),
         n => ("good ", format!("{} bad", grouped(n))),
     };
-    format!("{trials} {good}trial{s}{length}{at}, {}, {bad}", words.count(due))
+    format!("{trials} {good}trial{s}{length}{at}, {}, {bad}", arrivals.count(due))
 }
 
 /// What half of the trials hold, if that differs from what nine in ten hold.
 pub(super) fn median_limit(limits: &[Limit]) -> Option<&Limit> {
     let (most, half) = (limits.first()?.held?, limits.get(1)?.held?);
-    (half > most * ALIKE).then(|| &limits[1])
+    (half > most * SAME_RATE_RATIO).then(|| &limits[1])
 }
 
 /// The good trials' length at a rate, if equal to the second. For an estimated limit, at any rate.

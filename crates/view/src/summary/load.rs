@@ -1,4 +1,4 @@
-use super::{LITTLE, loss_bound_words, unfinished};
+use super::{FEW_REQUESTS, loss_bound_words, unfinished};
 use crate::document::{Section, TextTable, indent_all};
 use crate::trial_state::why_bad_without_rate;
 use crate::wording::format_rate;
@@ -9,12 +9,12 @@ use units::{Bytes, Nanos, Rate, Share, grouped};
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let load = view.load();
-    let mut said = headline(view, load.as_ref());
-    let Some(load) = load else { return indent_all(said) };
-    said.push(Text::empty());
-    said.extend(verdict::lines(view));
+    let mut texts = headline(view, load.as_ref());
+    let Some(load) = load else { return indent_all(texts) };
+    texts.push(Text::empty());
+    texts.extend(verdict::lines(view));
     let figures = figures(view, &load);
-    let mut lines = indent_all(said.into_iter().chain(figures.texts));
+    let mut lines = indent_all(texts.into_iter().chain(figures.texts));
     for table in &figures.tables {
         lines.push(Text::empty());
         lines.extend(table.lines());
@@ -23,14 +23,15 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let (bad, due) = (load.figures.outcomes.bad(), load.figures.due);
     let void = load.judgement.as_ref().is_some_and(|j| !j.invalid.is_empty());
     if due > 0 && bad < due && !void {
-        let sure = format!("{}.", loss_bound_words(view.words(), bad, due));
+        let sure = format!("{}.", loss_bound_words(view.arrival_kind(), bad, due));
         lines.extend(indent_all([Text::labelled("how sure", sure)]));
     }
     lines
 }
 
 pub(crate) fn figures(view: &RunView, load: &Trial) -> Section {
-    let texts = counts(view.words(), &load.figures).into_iter().chain([rates(load)]).chain(outstanding(load));
+    let texts =
+        counts(view.arrival_kind(), &load.figures).into_iter().chain([rates(load)]).chain(outstanding(load));
     let texts = texts.chain(fleet::lines(view, "fleet      "));
     let times = times(&load.figures);
     let parts = parts(view, load).titled("each step");
@@ -61,14 +62,16 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         line = line.with_span(Tone::Faint, format!("   ({at}{}{})", whole(load.loaded), shortened(load)));
     }
     let due = outcomes.total();
-    if due < LITTLE && *met == Some(true) {
-        line =
-            line.with_span(Tone::Warn, format!("; only {}: too little to rely on", view.words().count(due)));
+    if due < FEW_REQUESTS && *met == Some(true) {
+        line = line.with_span(
+            Tone::Warn,
+            format!("; only {}: too little to rely on", view.arrival_kind().count(due)),
+        );
     }
     let mut lines = vec![line];
     if *loss > 0.0 || outcomes.bad() > 0 {
         let why = load.and_then(why_bad_without_rate);
-        let (bad, all) = (outcomes.bad(), view.words().count(due));
+        let (bad, all) = (outcomes.bad(), view.arrival_kind().count(due));
         let counted = match why {
             // The loss is that implied by a growing queue.
             Some(why) if bad == 0 => {
@@ -101,8 +104,8 @@ fn whole(time: Nanos) -> Nanos {
 }
 
 /// The arrivals: every outcome that happened, the failures by reason, and how many were resent.
-fn counts(words: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
-    let mut line = Text::new(Tone::Faint, format!("{:<9}  ", words.arrivals()))
+fn counts(arrivals: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
+    let mut line = Text::new(Tone::Faint, format!("{:<9}  ", arrivals.arrivals()))
         .with_plain(format!("{} due", grouped(figures.due)));
     let mut ended = 0;
     for outcome in Outcome::ALL {
@@ -125,12 +128,12 @@ fn counts(words: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
     failures.sort_by(|a, b| b.1.cmp(a.1));
     let mut lines = vec![line];
     /// The JSON has more.
-    const SHOWN: usize = 5;
-    for (failure, count) in failures.iter().take(SHOWN) {
+    const MAX_SHOWN: usize = 5;
+    for (failure, count) in failures.iter().take(MAX_SHOWN) {
         lines.push(Text::plain(format!("{:11}{} × {failure}", "", grouped(**count))));
     }
-    if failures.len() > SHOWN {
-        lines.push(Text::plain(format!("{:11}and {} other reasons", "", failures.len() - SHOWN)));
+    if failures.len() > MAX_SHOWN {
+        lines.push(Text::plain(format!("{:11}and {} other reasons", "", failures.len() - MAX_SHOWN)));
     }
     if figures.resent > 0 {
         let text =

@@ -12,7 +12,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     lines.extend(machine(view));
     let how = "each the median of its blocks; ± is the farther end of its 95 % interval";
     lines.push(headline(view, how).indented());
-    lines.extend(tables(&view.measured, &view.notes));
+    lines.extend(tables(&view.figures, &view.notes));
     lines.push(Text::empty());
     lines
 }
@@ -30,7 +30,7 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
 /// Basic costs for a design, as far as measured: thread, process, context switch.
 fn blocks(view: &RunView) -> Option<Text> {
     let find = |row: &str, column: &str| {
-        view.measured.iter().find(|figure| figure.row == row && figure.column == column)
+        view.figures.iter().find(|figure| figure.row == row && figure.column == column)
     };
     let launched = |name: &str, row: &str| {
         let [alone, joined] = ["0 MiB, launch", JOINED_EMPTY].map(|column| find(row, column));
@@ -41,11 +41,11 @@ fn blocks(view: &RunView) -> Option<Text> {
         let switch = figure.parts.iter().find(|part| part.name == "wake-up and switch")?;
         Some(format!("a context switch {}", value(figure.unit, switch.amount)))
     });
-    let said = [launched("a thread", "pthread_create"), launched("a process", "fork"), switched];
-    let said: Vec<String> = said.into_iter().flatten().collect();
-    let is_doubtful = view.measured.iter().all(|figure| !figure.caveats.is_empty());
+    let costs = [launched("a thread", "pthread_create"), launched("a process", "fork"), switched];
+    let costs: Vec<String> = costs.into_iter().flatten().collect();
+    let is_doubtful = view.figures.iter().all(|figure| !figure.caveats.is_empty());
     let (cost, tone) = if is_doubtful { ("cost, in doubt", Tone::Warn) } else { ("cost", Tone::Strong) };
-    (!said.is_empty()).then(|| Text::new(tone, format!("{cost}: {}", said.join(", "))))
+    (!costs.is_empty()).then(|| Text::new(tone, format!("{cost}: {}", costs.join(", "))))
 }
 
 /// How launches are measured, here including the join.
@@ -55,7 +55,7 @@ const JOINED_EMPTY: &str = "0 MiB, launch and join";
 /// The least and greatest cost of what each table measures first; launches without join.
 fn ranges(view: &RunView) -> Option<Text> {
     let range = |range: &CostRange| {
-        let joined = view.measured.iter().find(|figure| {
+        let joined = view.figures.iter().find(|figure| {
             let (at, what) = figure.circumstances();
             let is_it = figure.table == range.table && figure.row == range.most && what == JOINED;
             is_it && range.most_at.as_ref().is_none_or(|most_at| most_at == at)
@@ -63,7 +63,7 @@ fn ranges(view: &RunView) -> Option<Text> {
         let joined = joined.map(|joined| format!(", {} until joined", value(joined.unit, joined.median)));
         format!("{}{}", range_words(range), joined.unwrap_or_default())
     };
-    let ranges: Vec<String> = CostRange::from_figures(&view.measured).iter().map(range).collect();
+    let ranges: Vec<String> = CostRange::from_figures(&view.figures).iter().map(range).collect();
     (!ranges.is_empty()).then(|| Text::plain(ranges.join("; ")))
 }
 
@@ -71,13 +71,13 @@ fn ranges(view: &RunView) -> Option<Text> {
 pub(crate) fn usage_line(view: &RunView) -> Option<Text> {
     let text = "estimate a design before you build it (a thread for each request costs a launch and two switches), see how near a \
                 service comes to what its machine can do, compare machines: torment compare A B";
-    (!view.measured.is_empty()).then(|| Text::labelled("use it to", text))
+    (!view.figures.is_empty()).then(|| Text::labelled("use it to", text))
 }
 
 /// `how`: how the figures are read, which differs between table and picture.
 fn headline(view: &RunView, how: &str) -> Text {
-    let all = view.measured.len() as u64;
-    let doubtful = view.measured.iter().filter(|figure| !figure.caveats.is_empty()).count() as u64;
+    let all = view.figures.len() as u64;
+    let doubtful = view.figures.iter().filter(|figure| !figure.caveats.is_empty()).count() as u64;
     let headline = Text::new(Tone::Strong, format!("{} figures", grouped(all)));
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Sheet { cut_short: true, .. }) => {
@@ -98,8 +98,8 @@ pub(super) fn machine(view: &RunView) -> Vec<Text> {
     }
     if let Some(conditions) = &view.conditions {
         lines.extend(wrap("  ", &conditions_words(conditions), Tone::Faint));
-        let doubts = conditions.caveats.iter();
-        lines.extend(doubts.flat_map(|caveat| wrap("  caveat: ", &caveat.to_string(), Tone::Warn)));
+        let caveats = conditions.caveats.iter();
+        lines.extend(caveats.flat_map(|caveat| wrap("  caveat: ", &caveat.to_string(), Tone::Warn)));
     }
     if !lines.is_empty() {
         lines.push(Text::empty());

@@ -7,7 +7,7 @@ use record::Verdict;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let first = indent_all(headline_lines(view));
-    let waiting = indent_all(looks::looks(view));
+    let waiting = indent_all(looks::closer_look_lines(view));
     let apart = (!waiting.is_empty()).then(Text::empty);
     first
         .into_iter()

@@ -15,21 +15,21 @@ use record::{BackgroundLoss, CurvePoint, Limit, SearchEnd, Verdict, WarmUpResult
 use units::{Nanos, Share, grouped};
 
 /// A smaller speed-up by the warm-up is not mentioned.
-const QUICKER: f64 = 1.2;
+const MIN_SPEEDUP: f64 = 1.2;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
-    let strict = view.limits.first();
+    let strict_limit = view.limits.first();
     if let Some(Verdict::Limits { ended, curve, background, warmed_up, overloaded, .. }) = verdict {
-        let mut head = headline(view, strict, ended).into_iter();
-        lines.extend(background.as_ref().map(|lost| lost_anyway(view.words(), lost)));
+        let mut head = headline(view, strict_limit, ended).into_iter();
+        lines.extend(background.as_ref().map(|lost| background_loss_line(view.arrival_kind(), lost)));
         lines.extend(head.next());
         lines.extend(why_no_more_line(view));
         lines.extend(failures_below_line(view));
-        lines.extend(sinks(strict, *overloaded));
-        lines.extend(second(view.words().arrivals(), &view.limits));
-        lines.extend(warm(view.words(), *warmed_up));
+        lines.extend(overload_line(strict_limit, *overloaded));
+        lines.extend(typical_limit_line(view.arrival_kind().arrivals(), &view.limits));
+        lines.extend(warm_up_line(view.arrival_kind(), *warmed_up));
         lines.extend(head);
         lines.extend(freezes::line(view));
         lines.push(Text::empty());
@@ -40,7 +40,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines
     } else {
         lines.extend(unfinished(view).or_else(|| Some(Text::new(Tone::Bad, "no verdict"))));
-        lines.extend(known(view.words().raised(), strict, Tone::Strong));
+        lines.extend(known(view.arrival_kind().raised(), strict_limit, Tone::Strong));
         lines.extend(generator_limited_line(view));
         lines.extend(why_no_more_line(view));
         lines.extend(freezes::line(view));
@@ -52,25 +52,25 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 
 /// What holds so far or in the end, why no more, and other findings.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
-    let strict = view.limits.first();
+    let strict_limit = view.limits.first();
     let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
     match verdict {
         Some(Verdict::Limits { ended, background, warmed_up, overloaded, .. }) => {
-            let lost = background.as_ref().map(|lost| lost_anyway(view.words(), lost));
-            let head = lost.into_iter().chain(headline(view, strict, ended));
+            let lost = background.as_ref().map(|lost| background_loss_line(view.arrival_kind(), lost));
+            let head = lost.into_iter().chain(headline(view, strict_limit, ended));
             let above = why_no_more_line(view);
-            let half = second(view.words().arrivals(), &view.limits);
-            let rest = warm(view.words(), *warmed_up).into_iter().chain(freezes::line(view));
+            let half = typical_limit_line(view.arrival_kind().arrivals(), &view.limits);
+            let rest = warm_up_line(view.arrival_kind(), *warmed_up).into_iter().chain(freezes::line(view));
             head.chain(above)
                 .chain(failures_below_line(view))
-                .chain(sinks(strict, *overloaded))
+                .chain(overload_line(strict_limit, *overloaded))
                 .chain(half)
                 .chain(rest)
                 .collect()
         }
         _ if view.end.is_some() => vec![Text::new(Tone::Bad, "no verdict")],
         _ => {
-            let known = known(view.words().raised(), strict, Tone::Strong)
+            let known = known(view.arrival_kind().raised(), strict_limit, Tone::Strong)
                 .into_iter()
                 .chain(generator_limited_line(view));
             let above = unfinished(view).into_iter().chain(why_no_more_line(view));
@@ -81,10 +81,10 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
 
 /// A search's certainty and cost.
 pub(crate) fn certainty_lines(view: &RunView) -> Vec<Text> {
-    let strict = view.limits.first();
+    let strict_limit = view.limits.first();
     match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
-            let sure = doubt(view, strict, *detection_limit).into_iter();
+            let sure = certainty_line(view, strict_limit, *detection_limit).into_iter();
             sure.chain(resent(view))
                 .chain(spent(u64::from(*trials), *loaded))
                 .chain(fleet::lines(view, "fleet: "))
@@ -99,7 +99,9 @@ pub(crate) fn certainty_lines(view: &RunView) -> Vec<Text> {
 
 /// Says that torment is the limit, while a search has no end yet.
 pub(super) fn generator_limited_line(view: &RunView) -> Option<Text> {
-    view.making.as_ref().map(|making| super::generator_limit::so_far(Text::empty(), view, making))
+    view.generator_capacity
+        .as_ref()
+        .map(|capacity| super::generator_limit::capacity_line(Text::empty(), view, capacity))
 }
 
 /// The verdict, if any, preceded by an empty line.
@@ -112,10 +114,10 @@ fn verdict_apart(view: &RunView) -> Vec<Text> {
 }
 
 /// The background loss.
-fn lost_anyway(words: ArrivalKind, lost: &BackgroundLoss) -> Text {
+fn background_loss_line(arrivals: ArrivalKind, lost: &BackgroundLoss) -> Text {
     let each = (lost.due as f64 / lost.bad.max(1) as f64).round() as u64;
     let how = lost.failure.as_ref().map(|failure| format!(" ({failure})")).unwrap_or_default();
-    let (one, unit) = (words.count(each), words.unit());
+    let (one, unit) = (arrivals.count(each), arrivals.unit());
     let text = format!("1 of {one} fails{how}");
     let rest = if lost.seen {
         format!(
@@ -142,8 +144,8 @@ pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
     if view.search_ended() == Some(&SearchEnd::TargetFails) {
         return None;
     }
-    let strict = view.limits.first()?;
-    let upper = strict.held.or(strict.upper)?;
+    let strict_limit = view.limits.first()?;
+    let upper = strict_limit.held.or(strict_limit.upper)?;
     if let Some(froze) = freezes::why_trials_bad(view) {
         return Some(froze);
     }
@@ -156,7 +158,7 @@ pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
 /// If no limit was found, what failed at or below what is said to hold: a reader of the picture should know whether it was the target.
 pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
     let failed = bad_below_limit(view);
-    let loss = |trial: &&&Trial| trial.judgement.as_ref().map_or(0.0, |judged| judged.loss);
+    let loss = |trial: &&&Trial| trial.judgement.as_ref().map_or(0.0, |judgement| judgement.loss);
     let worst = failed.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
     let limit = view.limits.first()?;
     let held = limit.held.or(limit.lower)?;
@@ -172,8 +174,8 @@ pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
 }
 
 /// The target's throughput once a queue has formed, if below what it holds.
-fn sinks(strict: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
-    let (limit, did) = strict.zip(overloaded)?;
+fn overload_line(strict_limit: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
+    let (limit, did) = strict_limit.zip(overloaded)?;
     // Earlier versions stored it even if not below.
     let share = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005).map(percent)?;
     let sinks = format!(
@@ -187,19 +189,19 @@ fn sinks(strict: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
 }
 
 /// The warm-up, if it made a difference.
-fn warm(words: ArrivalKind, warmed_up: Option<WarmUpResult>) -> Option<Text> {
-    let WarmUpResult { loaded, answered, times } = warmed_up.filter(|warm| warm.times >= QUICKER)?;
+fn warm_up_line(arrivals: ArrivalKind, warmed_up: Option<WarmUpResult>) -> Option<Text> {
+    let WarmUpResult { loaded, answered, times } = warmed_up.filter(|warm| warm.times >= MIN_SPEEDUP)?;
     let times = if times < 10.0 { format!("{times:.1}") } else { format!("{times:.0}") };
     Some(Text::plain(format!(
         "{times} times quicker after a warm-up of {loaded} and {}",
-        words.count(answered)
+        arrivals.count(answered)
     )))
 }
 
 /// The second goal, if it adds anything to the first.
-fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
-    let (strict, typical) = (limits.first()?, limits.get(1)?);
-    if strict.held.is_some() {
+fn typical_limit_line(arrivals: &str, limits: &[Limit]) -> Option<Text> {
+    let (strict_limit, typical) = (limits.first()?, limits.get(1)?);
+    if strict_limit.held.is_some() {
         let half = median_limit(limits)?;
         let between = half.lower.zip(half.upper);
         let between = between
@@ -212,14 +214,14 @@ fn second(arrivals: &str, limits: &[Limit]) -> Option<Text> {
         )));
     }
     let lower = typical.lower?;
-    if strict.lower.is_some_and(|s| lower <= s * 1.005) {
+    if strict_limit.lower.is_some_and(|s| lower <= s * 1.005) {
         return None;
     }
     let upper = typical
         .upper
         .map(|u| format!(" (between {} and {})", format_rate(lower), format_rate(u)))
         .unwrap_or_default();
-    let gap = match strict.lower {
+    let gap = match strict_limit.lower {
         Some(s) => {
             format!(
                 "; the gap of {} is hiccups: single trials that lose {arrivals}",
@@ -263,15 +265,15 @@ pub(crate) fn curve_table(curve: &[CurvePoint]) -> TextTable {
     table
 }
 
-fn doubt(view: &RunView, strict: Option<&Limit>, detection_limit: f64) -> Option<Text> {
-    let limit = strict?;
+fn certainty_line(view: &RunView, strict_limit: Option<&Limit>, detection_limit: f64) -> Option<Text> {
+    let limit = strict_limit?;
     limit.lower?;
     let mut text = Vec::new();
     let stood = SupportingTrials::from_limit(view, limit);
     let (due, bad) = stood.map_or_else(|| at_bound(view, limit).1, |stood| (stood.due, stood.lost));
     if due > 0 {
         let of = if stood.is_some_and(|stood| stood.bad > 0) { "in the good trials " } else { "" };
-        text.push(format!("{of}{}", loss_bound_words(view.words(), bad, due)));
+        text.push(format!("{of}{}", loss_bound_words(view.arrival_kind(), bad, due)));
     }
     if detection_limit > 0.0 {
         text.push(format!("an overload below {} of the rate would not be seen", Share(detection_limit)));
@@ -289,7 +291,7 @@ fn resent(view: &RunView) -> Option<Text> {
         .iter()
         .fold((0, 0), |(resent, due), trial| (resent + trial.figures.resent, due + trial.figures.due));
     let text = || {
-        let of = view.words().count(due);
+        let of = view.arrival_kind().count(due);
         let often = match resent as f64 >= OFTEN_RESENT * due as f64 {
             true => ": it often closes one right after an answer, without announcing it (Connection: close)",
             false => "",

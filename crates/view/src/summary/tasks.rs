@@ -8,7 +8,7 @@ use record::{RampEnd, SystemLimit, SystemLimitUnit, Verdict};
 use units::{Bytes, grouped};
 
 /// Rows shown of a ramp.
-const MOMENTS: usize = 8;
+const MAX_RAMP_ROWS: usize = 8;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = indent_all(unfinished(view));
@@ -22,7 +22,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.extend(ramp_table(view).lines());
         lines.push(Text::empty());
     }
-    lines.extend(thread_limit_lines(&view.rooms));
+    lines.extend(thread_limit_lines(&view.system_limits));
     lines.push(Text::empty());
     lines
 }
@@ -33,15 +33,15 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let Some(Verdict::Tasks { reached, gave, .. }) = verdict else {
         return unfinished(view).into_iter().collect();
     };
-    let (head, why) = told(*reached, gave);
+    let (head, why) = end_words(*reached, gave);
     let why = why.into_iter().map(|(label, text, tone)| Text::labelled(label, "").with_span(tone, text));
     std::iter::once(head).chain(why).collect()
 }
 
 /// The number of threads, then why there were no more, as labelled facts.
-fn told(reached: u64, gave: &RampEnd) -> (Text, Vec<(&'static str, String, Tone)>) {
+fn end_words(reached: u64, end: &RampEnd) -> (Text, Vec<(&'static str, String, Tone)>) {
     let head = |text: &str| Text::new(Tone::Strong, format!("{} threads", grouped(reached))).with_plain(text);
-    match gave {
+    match end {
         RampEnd::Limit { room, call, because, close } => {
             let near = format!("{} would have given within 5 % of it: raise both", close.join(", "));
             let near = (!close.is_empty()).then_some(("close by", near, Tone::Warn));
@@ -54,7 +54,7 @@ fn told(reached: u64, gave: &RampEnd) -> (Text, Vec<(&'static str, String, Tone)
             (head(", then the kernel killed the process: out of memory"), why)
         }
         RampEnd::Reserve { room } => {
-            let next = room.iter().map(|room| ("next", allows(room), Tone::Plain));
+            let next = room.iter().map(|system_limit| ("next", allows(system_limit), Tone::Plain));
             let text = ", and no limit gave: the rest is left to others (--until-failure continues)";
             (head(text), next.collect())
         }
@@ -68,16 +68,16 @@ fn told(reached: u64, gave: &RampEnd) -> (Text, Vec<(&'static str, String, Tone)
     }
 }
 
-fn verdict(reached: u64, forecast: Option<u64>, gave: &RampEnd) -> Vec<Text> {
-    let (head, why) = told(reached, gave);
+fn verdict(reached: u64, forecast: Option<u64>, end: &RampEnd) -> Vec<Text> {
+    let (head, why) = end_words(reached, end);
     let mut lines = indent_all([head]);
     lines.extend(why.iter().flat_map(|(label, text, tone)| wrap(&format!("  {label:<9}"), text, *tone)));
-    let room = match gave {
+    let room = match end {
         RampEnd::Limit { room, .. } => Some(room),
         RampEnd::Killed { room, .. } | RampEnd::Reserve { room } => room.as_ref(),
         RampEnd::Asked | RampEnd::Interrupted | RampEnd::Unknown { .. } => None,
     };
-    lines.extend(room.iter().flat_map(|room| raise(room)));
+    lines.extend(room.iter().flat_map(|limit| raise(limit)));
     if let Some(forecast) = forecast {
         let share = if forecast == 0 {
             String::new()
@@ -90,23 +90,23 @@ fn verdict(reached: u64, forecast: Option<u64>, gave: &RampEnd) -> Vec<Text> {
     lines
 }
 
-fn raise(room: &SystemLimit) -> Vec<Text> {
-    let mut lines = wrap("  now      ", &room.now, Tone::Plain);
-    lines.extend(wrap("  for good ", &room.for_good, Tone::Plain));
+fn raise(limit: &SystemLimit) -> Vec<Text> {
+    let mut lines = wrap("  now      ", &limit.now, Tone::Plain);
+    lines.extend(wrap("  for good ", &limit.for_good, Tone::Plain));
     lines
 }
 
-fn allows(room: &SystemLimit) -> String {
-    match room.threads {
-        Some(threads) => format!("{} allows {} more threads", room.name, grouped(threads)),
-        None => format!("{} allows any number", room.name),
+fn allows(limit: &SystemLimit) -> String {
+    match limit.threads {
+        Some(threads) => format!("{} allows {} more threads", limit.name, grouped(threads)),
+        None => format!("{} allows any number", limit.name),
     }
 }
 
 /// Threads and free memory on the way up and down.
 pub(crate) fn ramp_table(view: &RunView) -> TextTable {
     let mut table = TextTable::new(&["after", "threads", "free memory"]);
-    let step = view.ramp.len().div_ceil(MOMENTS).max(1);
+    let step = view.ramp.len().div_ceil(MAX_RAMP_ROWS).max(1);
     let last = view.ramp.len().saturating_sub(1);
     let most = view.ramp.iter().enumerate().max_by_key(|(_, moment)| moment.tasks).map_or(0, |(at, _)| at);
     let shown = view.ramp.iter().enumerate().filter(|(at, _)| at % step == 0 || *at == last || *at == most);
@@ -121,47 +121,47 @@ pub(crate) fn ramp_table(view: &RunView) -> TextTable {
 }
 
 /// Limits within this factor of the first are worth raising with it.
-const NEAR: u64 = 2;
+const NEAR_FACTOR: u64 = 2;
 
 /// The limits as a table, then how to raise those that bind first.
 pub fn thread_limit_lines(all: &[SystemLimit]) -> Vec<Text> {
     let mut lines = limit_table(all).lines();
-    for room in all {
-        if let Some(note) = &room.note {
-            lines.extend(wrap("  · ", &format!("{}: {note}", room.name), Tone::Faint));
+    for limit in all {
+        if let Some(note) = &limit.note {
+            lines.extend(wrap("  · ", &format!("{}: {note}", limit.name), Tone::Faint));
         }
     }
-    for (room, _) in near(all) {
-        lines.extend([Text::empty(), Text::plain("  to raise ").with_span(Tone::Strong, &room.name)]);
-        lines.extend(raise(room));
+    for (limit, _) in near(all) {
+        lines.extend([Text::empty(), Text::plain("  to raise ").with_span(Tone::Strong, &limit.name)]);
+        lines.extend(raise(limit));
     }
     lines
 }
 
 /// The limits that bind first, each with how many more threads it allows.
 pub(crate) fn near(all: &[SystemLimit]) -> impl Iterator<Item = (&SystemLimit, u64)> {
-    let first = all.iter().find_map(|room| room.threads);
+    let first = all.iter().find_map(|limit| limit.threads);
     all.iter().filter_map(move |room| {
         let threads = room.threads?;
-        (threads <= first?.saturating_mul(NEAR)).then_some((room, threads))
+        (threads <= first?.saturating_mul(NEAR_FACTOR)).then_some((room, threads))
     })
 }
 
 /// All limits, the first to bind on top.
 pub(crate) fn limit_table(rooms: &[SystemLimit]) -> TextTable {
     let mut table = TextTable::with_text_last(&["limit", "allows", "in use", "threads more", "set in"]);
-    let amount = |room: &SystemLimit, amount: u64| match room.unit {
+    let amount = |system_limit: &SystemLimit, amount: u64| match system_limit.unit {
         SystemLimitUnit::Bytes => Bytes(amount).to_string(),
         _ => grouped(amount),
     };
-    for (at, room) in rooms.iter().enumerate() {
-        let tone = if at == 0 && room.threads.is_some() { Tone::Strong } else { Tone::Plain };
+    for (at, system_limit) in rooms.iter().enumerate() {
+        let tone = if at == 0 && system_limit.threads.is_some() { Tone::Strong } else { Tone::Plain };
         table.push_row([
-            (room.name.clone(), tone),
-            (room.limit.map_or("any".to_owned(), |limit| amount(room, limit)), Tone::Plain),
-            (room.used.map_or("?".to_owned(), |used| amount(room, used)), Tone::Plain),
-            (room.threads.map_or("any".to_owned(), grouped), tone),
-            (room.place.clone(), Tone::Faint),
+            (system_limit.name.clone(), tone),
+            (system_limit.limit.map_or("any".to_owned(), |limit| amount(system_limit, limit)), Tone::Plain),
+            (system_limit.used.map_or("?".to_owned(), |used| amount(system_limit, used)), Tone::Plain),
+            (system_limit.threads.map_or("any".to_owned(), grouped), tone),
+            (system_limit.place.clone(), Tone::Faint),
         ]);
     }
     table

@@ -16,7 +16,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
         lines.push(Text::empty());
     }
     lines.extend(machine(view));
-    lines.extend(tables(&view.measured, &view.notes));
+    lines.extend(tables(&view.figures, &view.notes));
     lines.push(Text::empty());
     lines
 }

@@ -15,19 +15,19 @@ const HEAD: f64 = 26.0;
 /// Heights of a group's name, a bar, the thin bar below it, and a note.
 const NAME: f64 = 22.0;
 const BAR: f64 = 17.0;
-const THIN: f64 = 6.0;
+const THIN_BAR: f64 = 6.0;
 const NOTE: f64 = 15.0;
 /// Space above and below a bar, and below a thin one.
-const AIR: f64 = 2.0;
+const GAP: f64 = 2.0;
 /// Width of bar labels, and of values.
-const LABELS: f64 = 130.0;
-const VALUES: f64 = 210.0;
+const LABEL_WIDTH: f64 = 130.0;
+const VALUE_WIDTH: f64 = 210.0;
 /// Maximum characters of a name, a bar label, and a note.
-const LETTERS: (usize, usize, usize) = (110, 18, 140);
+const MAX_CHARS: (usize, usize, usize) = (110, 18, 140);
 /// From a line's upper edge to its baseline.
 const LINE: f64 = 12.0;
 /// Minimum visible length of a bar.
-const LEAST: f64 = 1.0;
+const MIN_BAR: f64 = 1.0;
 
 /// A row with its contents.
 struct PlacedRow<'a> {
@@ -44,7 +44,7 @@ struct PlacedRow<'a> {
 impl PlacedRow<'_> {
     fn height(&self) -> f64 {
         let name = if self.is_named { NAME } else { 0.0 };
-        let thin = if self.parts.is_empty() { 0.0 } else { THIN };
+        let thin = if self.parts.is_empty() { 0.0 } else { THIN_BAR };
         let note = if self.row.note.is_empty() { 0.0 } else { NOTE };
         name + BAR + thin + note
     }
@@ -63,14 +63,14 @@ fn placed(chart: &Chart) -> Vec<PlacedRow<'_>> {
     let mut all: Vec<PlacedRow<'_>> = Vec::new();
     for (place, row) in chart.rows.iter().enumerate() {
         let above = all.last();
-        let placed = PlacedRow {
+        let placed_row = PlacedRow {
             row,
             is_named: above.is_none_or(|above| above.row.name != row.name),
             value: of(0, place).next(),
             parts: of(1, place).collect(),
             top: above.map_or(0.0, |above| above.top + above.height()),
         };
-        all.push(placed);
+        all.push(placed_row);
     }
     all
 }
@@ -83,12 +83,12 @@ pub(super) fn height(chart: &Chart) -> f64 {
 pub(super) fn panel(out: &mut String, chart: &Chart, frame: Rect) {
     let rows = placed(chart);
     let frame = Rect {
-        left: frame.left + LABELS,
-        right: frame.right - VALUES,
+        left: frame.left + LABEL_WIDTH,
+        right: frame.right - VALUE_WIDTH,
         top: frame.top + HEAD,
         bottom: frame.bottom - BOTTOM,
     };
-    text(out, "strong", (frame.left - LABELS + MARGIN, frame.top - HEAD + 14.0), &chart.title);
+    text(out, "strong", (frame.left - LABEL_WIDTH + MARGIN, frame.top - HEAD + 14.0), &chart.title);
     let area = PlotArea { chart, x: reach(chart, &rows), y: Scale::downwards(1.0), frame };
     area.axes(out);
     rows.iter().for_each(|row| area.bar(out, row));
@@ -101,7 +101,7 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Rect) {
         (rows.iter().any(is_doubtful), "hollow: doubtful"),
     ];
     let key: Vec<&str> = key.into_iter().filter(|(is_so, _)| *is_so).map(|(_, said)| said).collect();
-    text(out, "faint", (frame.left - LABELS + MARGIN, frame.bottom + 32.0), &key.join(", "));
+    text(out, "faint", (frame.left - LABEL_WIDTH + MARGIN, frame.bottom + 32.0), &key.join(", "));
 }
 
 /// From zero; on a logarithmic axis from half the minimum, so that its bar is visible.
@@ -114,52 +114,52 @@ fn reach(chart: &Chart, rows: &[PlacedRow<'_>]) -> Scale {
 }
 
 impl PlotArea<'_> {
-    fn bar(&self, out: &mut String, placed: &PlacedRow<'_>) {
+    fn bar(&self, out: &mut String, row: &PlacedRow<'_>) {
         let Rect { left, right, top, .. } = self.frame;
-        let ChartRow { name, note, word } = placed.row;
-        let mut y = top + placed.top;
-        if placed.is_named {
-            text(out, "strong", (left - LABELS + MARGIN, y + NAME - 6.0), &cut(name, LETTERS.0));
+        let ChartRow { name, note, word } = row.row;
+        let mut y = top + row.top;
+        if row.is_named {
+            text(out, "strong", (left - LABEL_WIDTH + MARGIN, y + NAME - 6.0), &cut(name, MAX_CHARS.0));
             y += NAME;
         }
-        let label = placed.value.map_or("", |point| point.label.as_str());
+        let label = row.value.map_or("", |point| point.label.as_str());
         if !label.is_empty() {
-            let (x, y, label) = (left - 8.0, y + LINE, escape_xml(&cut(label, LETTERS.1)));
+            let (x, y, label) = (left - 8.0, y + LINE, escape_xml(&cut(label, MAX_CHARS.1)));
             let _ = writeln!(
                 out,
                 "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{label}</text>"
             );
         }
-        let value = placed.value.map(|point| self.value(point));
-        let said = filled(&[value.as_deref().unwrap_or_default(), word.text.as_str()]);
-        text(out, "tick", (right + 12.0, y + LINE), &said.join(" · "));
+        let value = row.value.map(|point| self.value(point));
+        let texts = non_empty(&[value.as_deref().unwrap_or_default(), word.text.as_str()]);
+        text(out, "tick", (right + 12.0, y + LINE), &texts.join(" · "));
         let zero = if self.chart.x.log { left } else { self.at_x(0.0) };
-        if let Some(point) = placed.value {
-            let said: Vec<&str> = [name.as_str(), label].into_iter().chain(said).collect();
+        if let Some(point) = row.value {
+            let texts: Vec<&str> = [name.as_str(), label].into_iter().chain(texts).collect();
             let class = if point.tone == Tone::Warn { "warn" } else { "measured" };
             let across = (zero, self.at_x(point.x));
-            titled(out, &said, |out| {
-                rect(out, class, across, (y + AIR, BAR - 2.0 * AIR));
+            with_title(out, &texts, |out| {
+                rect(out, class, across, (y + GAP, BAR - 2.0 * GAP));
                 self.whisker(out, point, y + BAR / 2.0);
             });
         }
         y += BAR;
         let mut from = 0.0;
-        for (nth, part) in placed.parts.iter().enumerate() {
+        for (nth, part) in row.parts.iter().enumerate() {
             let to = from + part.x;
             let across = (if nth == 0 { zero } else { self.at_x(from) }, self.at_x(to));
             // Alternately filled and hollow: distinguishable without colour.
             let class = if nth % 2 == 0 { "start" } else { "plain" };
             let amount = self.value(part);
-            titled(out, &[name.as_str(), part.label.as_str(), amount.as_str()], |out| {
-                rect(out, class, across, (y - AIR / 2.0, THIN - AIR));
+            with_title(out, &[name.as_str(), part.label.as_str(), amount.as_str()], |out| {
+                rect(out, class, across, (y - GAP / 2.0, THIN_BAR - GAP));
             });
             from = to;
         }
-        if !placed.parts.is_empty() {
-            y += THIN;
+        if !row.parts.is_empty() {
+            y += THIN_BAR;
         }
-        text(out, "tick", (left, y + LINE - 1.0), &cut(note, LETTERS.2));
+        text(out, "tick", (left, y + LINE - 1.0), &cut(note, MAX_CHARS.2));
     }
 
     fn whisker(&self, out: &mut String, point: &ChartPoint, y: f64) {
@@ -173,20 +173,20 @@ impl PlotArea<'_> {
     }
 }
 
-fn filled<'a>(said: &[&'a str]) -> Vec<&'a str> {
-    said.iter().copied().filter(|said| !said.is_empty()).collect()
+fn non_empty<'a>(texts: &[&'a str]) -> Vec<&'a str> {
+    texts.iter().copied().filter(|text| !text.is_empty()).collect()
 }
 
 /// Adds a tooltip.
-fn titled(out: &mut String, said: &[&str], draw: impl FnOnce(&mut String)) {
-    let _ = writeln!(out, "<g><title>{}</title>", escape_xml(&filled(said).join(", ")));
+fn with_title(out: &mut String, texts: &[&str], draw: impl FnOnce(&mut String)) {
+    let _ = writeln!(out, "<g><title>{}</title>", escape_xml(&non_empty(texts).join(", ")));
     draw(out);
     let _ = writeln!(out, "</g>");
 }
 
 /// A rectangle between two x positions in either order; y is the upper edge.
 fn rect(out: &mut String, class: &str, (from, to): (f64, f64), (y, height): (f64, f64)) {
-    let (x, width) = (from.min(to), (to - from).abs().max(LEAST));
+    let (x, width) = (from.min(to), (to - from).abs().max(MIN_BAR));
     let _ = writeln!(
         out,
         "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"

@@ -6,11 +6,11 @@ use crate::wording::escape_xml;
 use std::fmt::Write;
 
 /// Width of a character, and heights above and below the baseline.
-const LETTER: f64 = 6.3;
-const UP: f64 = 10.0;
-const DOWN: f64 = 3.0;
+const CHAR_WIDTH: f64 = 6.3;
+const ASCENT: f64 = 10.0;
+const DESCENT: f64 = 3.0;
 /// Gap between a label and its object.
-const AIR: f64 = 5.0;
+const GAP: f64 = 5.0;
 /// From the upper edge to the first line of labels, the line spacing, and the number of lines.
 const FIRST: f64 = 14.0;
 const LINE: f64 = 15.0;
@@ -19,10 +19,10 @@ const LINES: u32 = 4;
 const MARK: f64 = 4.5;
 const STROKE: f64 = 1.0;
 /// Penalties for covering a line, a mark, another label, or leaving the axes; a slightly worse place costs one.
-const ON_LINE: u32 = 3;
-const ON_MARK: u32 = 4;
-const ON_NAME: u32 = 90;
-const BEYOND: u32 = 100;
+const LINE_PENALTY: u32 = 3;
+const MARK_PENALTY: u32 = 4;
+const LABEL_PENALTY: u32 = 90;
+const OUTSIDE_PENALTY: u32 = 100;
 
 units::named! {
     /// Which part of a label is at its position.
@@ -57,11 +57,11 @@ impl PlotArea<'_> {
         }
         for band in self.chart.bands.iter().filter(|band| !band.name.is_empty()) {
             let (from, to) = self.across(band);
-            if to - from <= text_width(&band.name) + 2.0 * AIR {
+            if to - from <= text_width(&band.name) + 2.0 * GAP {
                 continue;
             }
             let places = if has_rows {
-                vec![(from + AIR, self.frame.bottom - AIR, Anchor::Start, 0)]
+                vec![(from + GAP, self.frame.bottom - GAP, Anchor::Start, 0)]
             } else {
                 self.within(from, to)
             };
@@ -74,7 +74,7 @@ impl PlotArea<'_> {
         let Rect { top, bottom, .. } = self.frame;
         let upright = self.chart.bounds.iter().filter(|bound| bound.along_x).map(|bound| {
             let x = self.at_x(bound.at);
-            (Rect { left: x - STROKE, right: x + STROKE, top, bottom }, ON_LINE)
+            (Rect { left: x - STROKE, right: x + STROKE, top, bottom }, LINE_PENALTY)
         });
         let marks = self.chart.series.iter().flat_map(|series| &series.points).flat_map(|point| {
             let (x, y) = (self.at_x(point.x), self.at_y(point.y));
@@ -83,7 +83,7 @@ impl PlotArea<'_> {
                 let (top, bottom) = (self.at_y(high), self.at_y(low));
                 Rect { left: x - STROKE, right: x + STROKE, top, bottom }
             });
-            [Some(mark), interval].into_iter().flatten().map(|area| (area, ON_MARK))
+            [Some(mark), interval].into_iter().flatten().map(|area| (area, MARK_PENALTY))
         });
         upright.chain(marks).collect()
     }
@@ -91,7 +91,7 @@ impl PlotArea<'_> {
     /// Candidates for a vertical line's label: beside its upper end, preferably towards the middle.
     fn beside(&self, x: f64) -> Vec<LabelPlace> {
         let Rect { left, right, top, .. } = self.frame;
-        let sides = [(x + AIR, Anchor::Start), (x - AIR, Anchor::End)];
+        let sides = [(x + GAP, Anchor::Start), (x - GAP, Anchor::End)];
         let sides = if x > f64::midpoint(left, right) { [sides[1], sides[0]] } else { sides };
         let lines = (0..LINES).map(|line| (top + FIRST + LINE * f64::from(line), line));
         lines
@@ -104,20 +104,20 @@ impl PlotArea<'_> {
     /// Candidates for a horizontal line's label: at either end, above or below.
     fn along(&self, y: f64) -> Vec<LabelPlace> {
         let Rect { left, right, .. } = self.frame;
-        let (above, below) = (y - AIR, y + UP + AIR);
+        let (above, below) = (y - GAP, y + ASCENT + GAP);
         vec![
-            (right - AIR, above, Anchor::End, 0),
-            (right - AIR, below, Anchor::End, 1),
-            (left + AIR, above, Anchor::Start, 2),
-            (left + AIR, below, Anchor::Start, 3),
+            (right - GAP, above, Anchor::End, 0),
+            (right - GAP, below, Anchor::End, 1),
+            (left + GAP, above, Anchor::Start, 2),
+            (left + GAP, below, Anchor::Start, 3),
         ]
     }
 
     /// Candidates for a band's label: bottom, top or middle, at its start or end.
     fn within(&self, from: f64, to: f64) -> Vec<LabelPlace> {
         let Rect { top, bottom, .. } = self.frame;
-        let heights = [bottom - AIR, top + FIRST, f64::midpoint(top, bottom)];
-        let ends = [(from + AIR, Anchor::Start), (to - AIR, Anchor::End)];
+        let heights = [bottom - GAP, top + FIRST, f64::midpoint(top, bottom)];
+        let ends = [(from + GAP, Anchor::Start), (to - GAP, Anchor::End)];
         let heights = (0..).zip(heights);
         heights
             .flat_map(|(worse, y)| {
@@ -137,13 +137,13 @@ impl PlotArea<'_> {
     ) {
         let has_rows = !self.chart.rows.is_empty();
         let bad = |place: &&LabelPlace| {
-            let area = covered(**place, words);
+            let area = label_rect(**place, words);
             let on: u32 = taken.iter().filter(|(other, _)| overlap(&area, other)).map(|(_, bad)| bad).sum();
             let is_beyond = !has_rows && (area.left < self.frame.left || area.right > self.frame.right);
-            place.3 + on + if is_beyond { BEYOND } else { 0 }
+            place.3 + on + if is_beyond { OUTSIDE_PENALTY } else { 0 }
         };
         let Some(best) = places.iter().min_by_key(bad) else { return };
-        taken.push((covered(*best, words), ON_NAME));
+        taken.push((label_rect(*best, words), LABEL_PENALTY));
         let (x, y, anchor, _) = *best;
         let anchor = anchor.name();
         let class = format!("named {}", text_class(tone));
@@ -157,18 +157,18 @@ impl PlotArea<'_> {
 }
 
 pub(super) fn text_width(words: &str) -> f64 {
-    LETTER * words.chars().count() as f64
+    CHAR_WIDTH * words.chars().count() as f64
 }
 
 /// The area a label would cover.
-fn covered((x, y, anchor, _): LabelPlace, words: &str) -> Rect {
+fn label_rect((x, y, anchor, _): LabelPlace, words: &str) -> Rect {
     let wide = text_width(words);
     let left = match anchor {
         Anchor::Start => x,
         Anchor::Middle => x - wide / 2.0,
         Anchor::End => x - wide,
     };
-    Rect { left, right: left + wide, top: y - UP, bottom: y + DOWN }
+    Rect { left, right: left + wide, top: y - ASCENT, bottom: y + DESCENT }
 }
 
 fn overlap(one: &Rect, other: &Rect) -> bool {
@@ -229,7 +229,7 @@ mod tests {
     fn a_stretch_is_named_where_no_mark_is() {
         let of = |points: &[(f64, f64)]| names(&chart(points).band("too much", Some(50.0), None, Tone::Bad));
         let free = of(&[(0.0, 1.0), (100.0, 1.0)]);
-        assert_eq!(free[0].2, 300.0 - 42.0 - AIR, "below: {free:?}");
+        assert_eq!(free[0].2, 300.0 - 42.0 - GAP, "below: {free:?}");
         let taken = of(&[(0.0, 1.0), (55.0, 0.0), (100.0, 1.0)]);
         assert_eq!(taken[0].2, 22.0 + FIRST, "above: {taken:?}");
     }

@@ -3,7 +3,7 @@
 use super::bars;
 use super::labels::text_width;
 use super::plot_area::{BOTTOM, CROSS, OUTLINES, PlotArea, Rect, class};
-use super::rows::{HEAD, LANE, NAMES, WORDS, height as height_of_rows};
+use super::rows::{HEAD, LANE, NAMES_WIDTH, OUTCOME_WIDTH, height as height_of_rows};
 use super::time_chart;
 use crate::Tone;
 use crate::document::{AxisUnit, Band, Chart, ChartForm, ChartPoint, ChartSeries};
@@ -16,9 +16,9 @@ const LEFT: f64 = 74.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 22.0;
 /// What is open to the right gets at least this share of the axis.
-const BEYOND: f64 = 0.12;
+const MIN_OPEN_SHARE: f64 = 0.12;
 /// In a legend, widths of a mark, and of a mark with a short name.
-const KEY: (f64, f64) = (24.0, 60.0);
+const LEGEND_WIDTHS: (f64, f64) = (24.0, 60.0);
 /// Minimum height of a panel of rows or bars.
 pub(super) fn height(chart: &Chart) -> f64 {
     BOTTOM + if chart.form == ChartForm::Bars { bars::height(chart) } else { height_of_rows(chart) }
@@ -33,15 +33,16 @@ pub(super) fn panel(out: &mut String, chart: &Chart, frame: Rect) {
     let across = chart.bounds.iter().filter(|bound| !bound.along_x).map(|bound| bound.at);
     let open = chart.bands.iter().filter(|band| band.to.is_none()).filter_map(|band| band.from);
     let least = points().map(|point| point.x).fold(f64::INFINITY, f64::min);
-    let beyond =
-        open.map(|from| if chart.x.log { from * (from / least).powf(BEYOND) } else { from * (1.0 + BEYOND) });
+    let beyond = open.map(|from| {
+        if chart.x.log { from * (from / least).powf(MIN_OPEN_SHARE) } else { from * (1.0 + MIN_OPEN_SHARE) }
+    });
     let places = points().map(|point| point.x).chain(upright);
     let ends = points().flat_map(|point| [point.low, point.high]).flatten();
     let has_rows = !chart.rows.is_empty();
     let (x, y, left, right) = if has_rows {
         let edges = chart.bands.iter().flat_map(|band| [band.from, band.to]).flatten();
         let x = Scale::of(&chart.x, places.chain(ends).chain(edges));
-        (x, Scale::downwards(chart.rows.len() as f64 + LANE), NAMES, WORDS)
+        (x, Scale::downwards(chart.rows.len() as f64 + LANE), NAMES_WIDTH, OUTCOME_WIDTH)
     } else {
         // Charts over time include zero for scale.
         let nothing = (time_chart::is_over_time(chart) && !chart.y.log).then_some(0.0);
@@ -98,7 +99,7 @@ impl PlotArea<'_> {
         let Rect { left, right, bottom, .. } = self.frame;
         let unnamed = |band: &&Band| band.name.is_empty() && !band.means.is_empty();
         let Some(band) = self.chart.bands.iter().find(unnamed) else { return };
-        let room = (right - left) / 2.0 - text_width(&self.chart.x.name) - KEY.0;
+        let room = (right - left) / 2.0 - text_width(&self.chart.x.name) - LEGEND_WIDTHS.0;
         if text_width(&band.means) < room {
             let (class, y, x) = (shade(band.tone), bottom + 22.0, left + 24.0);
             let (base, means) = (bottom + 32.0, escape_xml(&band.means));
@@ -123,7 +124,7 @@ impl PlotArea<'_> {
         if self.chart.series.len() < 2 {
             return;
         }
-        let room = |series: &ChartSeries| (text_width(&series.name) + KEY.0).max(KEY.1);
+        let room = |series: &ChartSeries| (text_width(&series.name) + LEGEND_WIDTHS.0).max(LEGEND_WIDTHS.1);
         let mut points = self.chart.series.iter().flat_map(|series| &series.points);
         let is_judged = points.any(|point| matches!(point.tone, Tone::Good | Tone::Bad | Tone::Warn));
         let judged = if is_judged { self.judged() } else { String::new() };

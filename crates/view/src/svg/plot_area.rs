@@ -9,10 +9,10 @@ use std::fmt::Write;
 /// Height below the axes for tick labels.
 pub(super) const BOTTOM: f64 = 42.0;
 /// Units per tick label.
-const EACH_X: f64 = 80.0;
-const EACH_Y: f64 = 34.0;
+const TICK_WIDTH: f64 = 80.0;
+const TICK_HEIGHT: f64 = 34.0;
 /// Minimum width of a band: a limit may be known more sharply than can be drawn.
-const LEAST: f64 = 2.0;
+const MIN_BAND: f64 = 2.0;
 /// Mark outlines around the origin, one per series in turn: circle, square, diamond.
 pub(super) const OUTLINES: [&str; 3] =
     ["M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z", "M-3.5-3.5H3.5V3.5H-3.5Z", "M0-5 5 0 0 5-5 0Z"];
@@ -51,12 +51,12 @@ impl PlotArea<'_> {
     pub(super) fn across(&self, band: &Band) -> (f64, f64) {
         let Rect { left, right, .. } = self.frame;
         let from = band.from.map_or(left, |at| self.at_x(at));
-        (from, band.to.map_or(right, |at| self.at_x(at)).max((from + LEAST).min(right)))
+        (from, band.to.map_or(right, |at| self.at_x(at)).max((from + MIN_BAND).min(right)))
     }
 
     pub(super) fn axes(&self, out: &mut String) {
         let Rect { left, right, top, bottom } = self.frame;
-        for tick in self.x.ticks(((right - left) / EACH_X) as usize) {
+        for tick in self.x.ticks(((right - left) / TICK_WIDTH) as usize) {
             let (x, words) = (self.at_x(tick), escape_xml(&self.x.words(tick)));
             let _ = writeln!(out, "<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/>");
             let y = bottom + 16.0;
@@ -65,7 +65,7 @@ impl PlotArea<'_> {
                 "<text class=\"tick\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{words}</text>"
             );
         }
-        let most = ((bottom - top) / EACH_Y) as usize;
+        let most = ((bottom - top) / TICK_HEIGHT) as usize;
         let heights = if self.chart.rows.is_empty() { self.y.ticks(most) } else { Vec::new() };
         for tick in heights {
             let (y, words) = (self.at_y(tick), escape_xml(&self.y.words(tick)));

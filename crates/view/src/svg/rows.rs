@@ -13,16 +13,16 @@ pub(super) const LANE: f64 = 0.5;
 /// Space above the first row: the heading, and the names of bounds.
 pub(super) const HEAD: f64 = 40.0;
 /// Widths of names and of outcomes.
-pub(super) const NAMES: f64 = 262.0;
-pub(super) const WORDS: f64 = 200.0;
+pub(super) const NAMES_WIDTH: f64 = 262.0;
+pub(super) const OUTCOME_WIDTH: f64 = 200.0;
 /// Margin beside texts.
 pub(super) const MARGIN: f64 = 20.0;
 /// Maximum characters of a name, and of a note.
-const LETTERS: (usize, usize) = (34, 41);
+const MAX_CHARS: (usize, usize) = (34, 41);
 /// From a row's middle to its two baselines.
 const LINES: (f64, f64) = (-3.0, 12.0);
 const TRIANGLE: &str = "M0-5 4.5 4H-4.5Z";
-const SMALL: &str = "M3 0A3 3 0 1 1-3 0A3 3 0 1 1 3 0Z";
+const SMALL_CIRCLE: &str = "M3 0A3 3 0 1 1-3 0A3 3 0 1 1 3 0Z";
 
 /// Draws text, unless empty.
 pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &str) {
@@ -33,14 +33,14 @@ pub(super) fn text(out: &mut String, class: &str, (x, y): (f64, f64), words: &st
 }
 
 /// Separates parts of a note.
-const BETWEEN: &str = " · ";
+const SEPARATOR: &str = " · ";
 
 /// As many whole parts of a note as fit; a single part that is too long is cut.
 fn fitting(note: &str, letters: usize) -> String {
-    let parts: Vec<&str> = note.split(BETWEEN).collect();
-    let fits = |count: &usize| parts[..*count].join(BETWEEN).chars().count() <= letters;
+    let parts: Vec<&str> = note.split(SEPARATOR).collect();
+    let fits = |count: &usize| parts[..*count].join(SEPARATOR).chars().count() <= letters;
     match (1..=parts.len()).rev().find(fits) {
-        Some(count) => parts[..count].join(BETWEEN),
+        Some(count) => parts[..count].join(SEPARATOR),
         None => cut(parts[0], letters),
     }
 }
@@ -54,16 +54,16 @@ impl PlotArea<'_> {
     /// The heading, each row's texts, and a legend for small marks.
     pub fn rows(&self, out: &mut String) {
         let Rect { left, right, top, bottom } = self.frame;
-        let (names, words) = (left - NAMES + MARGIN, right + 12.0);
+        let (names, words) = (left - NAMES_WIDTH + MARGIN, right + 12.0);
         text(out, "strong", (names, top - HEAD + 14.0), &self.chart.title);
         for (place, row) in self.chart.rows.iter().enumerate() {
             let y = self.at_y(place as f64);
             if place > 0 {
-                let (y, end) = (self.at_y(place as f64 - 0.5), right + WORDS - MARGIN);
+                let (y, end) = (self.at_y(place as f64 - 0.5), right + OUTCOME_WIDTH - MARGIN);
                 let _ = writeln!(out, "<path class=\"grid\" d=\"M{names} {y:.1}H{end}\"/>");
             }
-            text(out, "strong", (names, y + LINES.0), &cut(&row.name, LETTERS.0));
-            text(out, "tick", (names, y + LINES.1), &fitting(&row.note, LETTERS.1));
+            text(out, "strong", (names, y + LINES.0), &cut(&row.name, MAX_CHARS.0));
+            text(out, "tick", (names, y + LINES.1), &fitting(&row.note, MAX_CHARS.1));
             let word = format!("strong {}", text_class(row.word.tone));
             text(out, word.trim_end(), (words, y + LINES.0), &row.word.text);
             let values = self.chart.series.first().into_iter().flat_map(|series| &series.points);
@@ -111,8 +111,8 @@ impl PlotArea<'_> {
             (true, Tone::Bad) => (toned, CROSS),
             (true, Tone::Warn) => (toned, TRIANGLE),
             (true, _) => (toned, OUTLINES[1]),
-            (false, Tone::Warn) => (toned, SMALL),
-            (false, _) => ("start", SMALL),
+            (false, Tone::Warn) => (toned, SMALL_CIRCLE),
+            (false, _) => ("start", SMALL_CIRCLE),
         };
         let _ = writeln!(
             out,

@@ -6,18 +6,18 @@ use crate::wording::escape_xml;
 use std::fmt::Write;
 
 /// Maximum rows: about one per unit of a panel's width.
-const ROWS: usize = 400;
+const MAX_ROWS: usize = 400;
 /// Maximum lines per panel; a chart begins with the most telling.
-const LINES: usize = 4;
+const MAX_LINES: usize = 4;
 /// Height of the strip of marks, and minimum width of a mark.
-const STRIP: f64 = 7.0;
-const LEAST: f64 = 3.0;
+const STRIP_HEIGHT: f64 = 7.0;
+const MIN_MARK: f64 = 3.0;
 
 /// Replaces a chart's columns by points; where nothing was measured, one without a y value.
 pub(super) fn drawn(chart: &Chart, timeline: &Timeline) -> Chart {
-    let timeline = timeline.downsampled(ROWS);
+    let timeline = timeline.downsampled(MAX_ROWS);
     let has_place = |value: &f64| !chart.y.log || *value > 0.0;
-    let series = chart.series.iter().take(LINES).filter_map(|series| {
+    let series = chart.series.iter().take(MAX_LINES).filter_map(|series| {
         let id = series.column.as_ref()?;
         let column = timeline.columns.iter().find(|column| column.id == *id)?;
         let height = |value: &Option<f64>| value.filter(has_place).unwrap_or(f64::NAN);
@@ -63,21 +63,21 @@ impl PlotArea<'_> {
         let Rect { left, right, top, bottom } = self.frame;
         for mark in &self.chart.marks {
             let from = self.at_x(mark.from);
-            let width = (self.at_x(mark.to) - from).max(LEAST).min(right - from);
-            let (height, strip) = (bottom - top, bottom - STRIP);
+            let width = (self.at_x(mark.to) - from).max(MIN_MARK).min(right - from);
+            let (height, strip) = (bottom - top, bottom - STRIP_HEIGHT);
             let _ = writeln!(
                 out,
                 "<rect class=\"beyond\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\"/>\
-                 <rect class=\"still\" x=\"{from:.1}\" y=\"{strip}\" width=\"{width:.1}\" height=\"{STRIP}\"/>"
+                 <rect class=\"still\" x=\"{from:.1}\" y=\"{strip}\" width=\"{width:.1}\" height=\"{STRIP_HEIGHT}\"/>"
             );
         }
         if let Some(mark) = self.chart.marks.first() {
             let (y, label) = (bottom + 32.0, escape_xml(&mark.label));
             let _ = writeln!(
                 out,
-                "<rect class=\"still\" x=\"{left}\" y=\"{}\" width=\"12\" height=\"{STRIP}\"/>\
+                "<rect class=\"still\" x=\"{left}\" y=\"{}\" width=\"12\" height=\"{STRIP_HEIGHT}\"/>\
                  <text class=\"faint\" x=\"{}\" y=\"{y}\">{label}</text>",
-                y - STRIP,
+                y - STRIP_HEIGHT,
                 left + 18.0
             );
         }

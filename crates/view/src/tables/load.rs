@@ -140,7 +140,7 @@ pub(super) fn trials() -> Columns<TrialRow> {
 }
 
 /// Fixed column positions; columns not listed follow these.
-const PLACES: &str = "due sent ok late failed timeout refused unsent unfinished response service lateness pacing statuses \
+const COLUMN_ORDER: &str = "due sent ok late failed timeout refused unsent unfinished response service lateness pacing statuses \
                       failures outstanding connections connects resent received generator_cpu generator_wait \
                       generator_loops in_flight backlog";
 
@@ -151,7 +151,7 @@ fn counted<R: 'static>(
     is_told: fn(&LoadRow) -> bool,
 ) -> Columns<R> {
     let mut rows: Vec<(usize, &LoadRow)> = LOAD.iter().enumerate().filter(|(_, row)| is_told(row)).collect();
-    let place = |row: &LoadRow| PLACES.split(' ').position(|name| name == row.measure.name);
+    let place = |row: &LoadRow| COLUMN_ORDER.split(' ').position(|name| name == row.measure.name);
     rows.sort_by_key(|(_, row)| place(row).unwrap_or(usize::MAX));
     rows.into_iter().fold(columns, |columns, (nth, row)| {
         let Measure { name, help, quantity, .. } = row.measure;

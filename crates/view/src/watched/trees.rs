@@ -12,7 +12,7 @@ const MOST: usize = 6;
 pub(crate) struct TreeRegistry {
     known: Vec<TreeIdentity>,
     /// Per machine, the tree that each subject index refers to; `None` beyond the maximum.
-    meant: BTreeMap<String, Vec<Option<usize>>>,
+    by_subject: BTreeMap<String, Vec<Option<usize>>>,
 }
 
 /// Same name and role mean the same tree, even after a restart.
@@ -23,14 +23,14 @@ pub(crate) struct TreeIdentity {
     /// Its machine; empty: torment's own.
     pub machine: String,
     /// Index among trees of one name.
-    nth: usize,
+    index: usize,
 }
 
 impl TreeIdentity {
     pub fn title(&self) -> String {
         let name = if self.name.is_empty() { "process" } else { &self.name };
         let on = place_suffix(&self.machine);
-        match self.nth {
+        match self.index {
             0 => format!("{name}{on}"),
             nth => format!("{name} ({}){on}", nth + 1),
         }
@@ -42,14 +42,14 @@ impl TreeRegistry {
     pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
         let subjects = &watched.subjects;
         let meant = (0..subjects.len()).map(|index| self.tree(machine, subjects, index)).collect();
-        self.meant.insert(machine.to_owned(), meant);
+        self.by_subject.insert(machine.to_owned(), meant);
     }
 
     fn tree(&mut self, machine: &str, subjects: &[WatchedProcesses], index: usize) -> Option<usize> {
         let WatchedProcesses { role, name, .. } = &subjects[index];
         let same = |other: &&WatchedProcesses| (&other.role, &other.name) == (role, name);
         let nth = subjects[..index].iter().filter(same).count();
-        let tree = TreeIdentity { role: *role, name: name.clone(), machine: machine.to_owned(), nth };
+        let tree = TreeIdentity { role: *role, name: name.clone(), machine: machine.to_owned(), index: nth };
         let known = self.known.iter().position(|known| *known == tree);
         let there = self.known.iter().filter(|known| known.machine == machine).count();
         known.or_else(|| {
@@ -62,7 +62,7 @@ impl TreeRegistry {
 
     /// The tree index for a machine's subject.
     pub fn at(&self, machine: &str, index: usize) -> Option<usize> {
-        self.meant.get(machine)?.get(index).copied().flatten()
+        self.by_subject.get(machine)?.get(index).copied().flatten()
     }
 
     /// All trees ever watched, by index.

@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use units::{Bytes, Nanos, Rate, Share, grouped};
 
 /// Thread groups shown in full; beyond, only those that use a processor.
-const GROUPS: usize = 8;
+const MAX_GROUPS: usize = 8;
 /// Groups that use this much of a processor are shown.
 const BUSY: f64 = 0.05;
 /// Waits shown per group.
-const WAITS: usize = 4;
+const MAX_WAITS: usize = 4;
 /// Fewer threads on average are not mentioned.
 const FEW: f64 = 0.05;
 /// From this share on a limit is nearly exhausted.
@@ -30,8 +30,8 @@ pub fn who_waits(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     let mut lines = Vec::new();
     let nobody = (TreeWindow::default(), merged.length());
     for (index, subject) in watched.subjects.iter().enumerate().filter(|(_, subject)| subject.pid > 0) {
-        let seen = merged.subjects.get(index).unwrap_or(&nobody.0);
-        lines.extend(subject_lines(subject, seen, nobody.1));
+        let window = merged.subjects.get(index).unwrap_or(&nobody.0);
+        lines.extend(subject_lines(subject, window, nobody.1));
         lines.push(Text::empty());
     }
     if !watched.has_processes() {
@@ -94,16 +94,16 @@ fn fact(label: &str, text: String, tone: Tone) -> Text {
     Text::new(Tone::Faint, format!("  {label:<15}")).with_span(tone, text)
 }
 
-fn subject_lines(subject: &WatchedProcesses, seen: &TreeWindow, length: Nanos) -> Vec<Text> {
-    let mut lines = vec![header(subject, seen, length)];
+fn subject_lines(subject: &WatchedProcesses, window: &TreeWindow, length: Nanos) -> Vec<Text> {
+    let mut lines = vec![header(subject, window, length)];
     let mut about = vec![subject.command.clone()];
     about.extend(subject.java.as_ref().map(|version| format!("Java {version}")));
     about.retain(|text| !text.is_empty());
     lines.extend((!about.is_empty()).then(|| Text::new(Tone::Faint, format!("    {}", about.join(" · ")))));
-    lines.extend(groups(seen, length));
-    lines.extend(coverage(seen));
-    lines.extend(limits(seen));
-    for listener in seen.listeners.iter().filter(|l| l.queued > 0) {
+    lines.extend(groups(window, length));
+    lines.extend(coverage(window));
+    lines.extend(limits(window));
+    for listener in window.listeners.iter().filter(|l| l.queued > 0) {
         let full = listener.queued >= listener.backlog;
         let text = format!(
             "{}: up to {} of {} connections waiting to be accepted",
@@ -113,38 +113,38 @@ fn subject_lines(subject: &WatchedProcesses, seen: &TreeWindow, length: Nanos) -
         );
         lines.push(fact("  queue", text, if full { Tone::Bad } else { Tone::Plain }));
     }
-    lines.extend(seen.jvm.as_ref().map(|jvm| jvm_line(jvm, length)));
+    lines.extend(window.jvm.as_ref().map(|jvm| jvm_line(jvm, length)));
     lines
 }
 
 /// `java 4711 · the service · 0.09 of 2 processors · 612 MiB · 226 threads · 400 connections from clients`.
-fn header(subject: &WatchedProcesses, seen: &TreeWindow, length: Nanos) -> Text {
+fn header(subject: &WatchedProcesses, window: &TreeWindow, length: Nanos) -> Text {
     let role = match subject.role {
         TreeRole::Service => "the service",
         TreeRole::Downstream => "downstream",
     };
-    let cpu = cpu_of(seen, length);
+    let cpu = cpu_of(window, length);
     let mut parts = vec![role.to_owned()];
     parts.push(match subject.cpus {
         0.0 => format!("{cpu:.2} processors"),
         cpus => format!("{cpu:.2} of {} processors", trimmed(cpus)),
     });
-    if seen.processes > 1 {
-        parts.push(format!("{} processes", grouped(seen.processes.into())));
+    if window.processes > 1 {
+        parts.push(format!("{} processes", grouped(window.processes.into())));
     }
     parts.push(format!(
         "{} thread{}",
-        grouped(seen.threads.into()),
-        if seen.threads == 1 { "" } else { "s" }
+        grouped(window.threads.into()),
+        if window.threads == 1 { "" } else { "s" }
     ));
-    parts.push(Bytes(seen.rss_bytes).to_string());
-    if seen.clients > 0 {
-        parts.push(format!("{} connections from clients", grouped(seen.clients.into())));
+    parts.push(Bytes(window.rss_bytes).to_string());
+    if window.clients > 0 {
+        parts.push(format!("{} connections from clients", grouped(window.clients.into())));
     }
-    for peer in seen.peers.iter().filter(|peer| peer.established >= FEW).take(3) {
+    for peer in window.peers.iter().filter(|peer| peer.established >= FEW).take(3) {
         parts.push(format!("{} to {}", average(peer.established), peer.address));
     }
-    if seen.processes == 0 {
+    if window.processes == 0 {
         parts = vec![role.to_owned(), "no process of it is left".to_owned()];
     }
     Text::plain("  ")
@@ -158,8 +158,8 @@ fn trimmed(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn groups(seen: &TreeWindow, length: Nanos) -> Vec<Text> {
-    if seen.groups.is_empty() {
+fn groups(window: &TreeWindow, length: Nanos) -> Vec<Text> {
+    if window.groups.is_empty() {
         return Vec::new();
     }
     let mut table = TextTable::with_text_last(&[
@@ -171,8 +171,8 @@ fn groups(seen: &TreeWindow, length: Nanos) -> Vec<Text> {
     ]);
     let mut rest = ThreadGroup::default();
     let mut left_out = 0;
-    for (index, group) in seen.groups.iter().enumerate() {
-        if index >= GROUPS && average_over(group.on_cpu_ns + group.run_delay_ns, length) < BUSY {
+    for (index, group) in window.groups.iter().enumerate() {
+        if index >= MAX_GROUPS && average_over(group.on_cpu_ns + group.run_delay_ns, length) < BUSY {
             rest.threads += group.threads;
             rest.on_cpu_ns += group.on_cpu_ns;
             rest.run_delay_ns += group.run_delay_ns;
@@ -205,8 +205,8 @@ fn row(name: &str, group: &ThreadGroup, length: Nanos, at: String) -> [(String, 
 fn where_they_are(group: &ThreadGroup) -> String {
     let shown = group.states.iter().filter(|state| state.threads >= FEW);
     let mut parts: Vec<String> =
-        shown.clone().take(WAITS).map(|s| format!("{}: {:.1}", s.wait, s.threads)).collect();
-    let others: f64 = shown.skip(WAITS).map(|state| state.threads).sum();
+        shown.clone().take(MAX_WAITS).map(|s| format!("{}: {:.1}", s.wait, s.threads)).collect();
+    let others: f64 = shown.skip(MAX_WAITS).map(|state| state.threads).sum();
     if others > 0.0 {
         parts.push(format!("other: {others:.1}"));
     }
@@ -214,8 +214,8 @@ fn where_they_are(group: &ThreadGroup) -> String {
 }
 
 /// Inspections that failed, and threads not inspected.
-fn coverage(seen: &TreeWindow) -> Option<Text> {
-    let sweep = seen.sweep?;
+fn coverage(window: &TreeWindow) -> Option<Text> {
+    let sweep = window.sweep?;
     let mut parts = Vec::new();
     if f64::from(sweep.done) < 0.9 * f64::from(sweep.due) {
         parts.push(format!("{} of {} looks made: the machine is busy", sweep.done, sweep.due));
@@ -233,7 +233,7 @@ fn coverage(seen: &TreeWindow) -> Option<Text> {
 }
 
 /// Limits nearly exhausted, or hit.
-fn limits(seen: &TreeWindow) -> Option<Text> {
+fn limits(window: &TreeWindow) -> Option<Text> {
     let mut parts: Vec<(String, bool)> = Vec::new();
     let mut near = |name: &str, usage: Option<LimitUsage>| {
         if let Some(usage) = usage.filter(|usage| usage.share() >= NEAR) {
@@ -241,9 +241,9 @@ fn limits(seen: &TreeWindow) -> Option<Text> {
             parts.push((text, usage.share() >= 0.98));
         }
     };
-    near("descriptors", seen.descriptors);
-    near("threads of the user", seen.user_tasks);
-    let cgroup = seen.cgroup.as_ref();
+    near("descriptors", window.descriptors);
+    near("threads of the user", window.user_tasks);
+    let cgroup = window.cgroup.as_ref();
     let tasks = cgroup.and_then(|cgroup| cgroup.tasks.as_ref());
     near(
         "tasks of the control group",
@@ -304,7 +304,7 @@ fn jvm_line(jvm: &Jvm, length: Nanos) -> Text {
     fact("  GC", text, tone)
 }
 
-fn postgres_lines(seen: &PostgresWindow, about: Option<&PostgresServer>, length: Nanos) -> Vec<Text> {
+fn postgres_lines(window: &PostgresWindow, about: Option<&PostgresServer>, length: Nanos) -> Vec<Text> {
     let mut name = "PostgreSQL".to_owned();
     if let Some(about) = about {
         let version = if about.version > 0 {
@@ -316,27 +316,27 @@ fn postgres_lines(seen: &PostgresWindow, about: Option<&PostgresServer>, length:
     }
     let mut parts = vec![format!(
         "{} commits and {} rollbacks a second",
-        format_rate(Rate::of(seen.commits, length).0),
-        format_rate(Rate::of(seen.rollbacks, length).0)
+        format_rate(Rate::of(window.commits, length).0),
+        format_rate(Rate::of(window.rollbacks, length).0)
     )];
     let most = about.and_then(|about| about.setting("max_connections"));
     parts.push(match most {
-        Some(most) => format!("{} of {most} connections", grouped(seen.connections.into())),
-        None => format!("{} connections", grouped(seen.connections.into())),
+        Some(most) => format!("{} of {most} connections", grouped(window.connections.into())),
+        None => format!("{} connections", grouped(window.connections.into())),
     });
-    if seen.oldest_transaction_s >= 1.0 {
-        parts.push(format!("oldest transaction {:.0} s", seen.oldest_transaction_s));
+    if window.oldest_transaction_s >= 1.0 {
+        parts.push(format!("oldest transaction {:.0} s", window.oldest_transaction_s));
     }
-    if seen.deadlocks > 0 {
-        parts.push(format!("{} deadlocks", seen.deadlocks));
+    if window.deadlocks > 0 {
+        parts.push(format!("{} deadlocks", window.deadlocks));
     }
     let mut lines =
         vec![Text::plain("  ").with_span(Tone::Strong, name).with_plain(format!(" · {}", parts.join(" · ")))];
-    if let Some(error) = seen.error.as_ref().filter(|_| seen.failed > 0) {
-        let text = format!("{} of {} questions failed: {error}", seen.failed, seen.failed + seen.looks);
+    if let Some(error) = window.error.as_ref().filter(|_| window.failed > 0) {
+        let text = format!("{} of {} questions failed: {error}", window.failed, window.failed + window.looks);
         lines.push(Text::plain("    ").with_span(Tone::Warn, text));
     }
-    let shown = seen.sessions.iter().filter(|sessions| sessions.count >= FEW);
+    let shown = window.sessions.iter().filter(|sessions| sessions.count >= FEW);
     let texts: Vec<String> = shown.map(|s| format!("{}: {:.1}", sessions_words(s), s.count)).collect();
     if !texts.is_empty() {
         lines.push(Text::plain(format!("    sessions  {}", texts.join(" · "))));

@@ -154,11 +154,11 @@ fn slower() -> LoadSpec {
 #[test]
 fn a_slower_run_is_said_to_be_slower_in_every_form() {
     let found = compared(&[events(&USUAL), events(&slower())]).expect("they can be compared");
-    assert_eq!((found.overall(), found.verdicts[0].standing), (Significance::Worse, Significance::Worse));
+    assert_eq!((found.overall(), found.verdicts[0].significance), (Significance::Worse, Significance::Worse));
     assert!(
-        found.verdicts[0].words.contains("is slower: p50 1.05 ms against 582 µs (+80 %; 95 % interval +7"),
+        found.verdicts[0].sentence.contains("is slower: p50 1.05 ms against 582 µs (+80 %; 95 % interval +7"),
         "{}",
-        found.verdicts[0].words
+        found.verdicts[0].sentence
     );
     check("compare-slower.txt", &text(&found));
     check("compare-slower.json", &format!("{:#}\n", found.json()));
@@ -168,9 +168,9 @@ fn a_slower_run_is_said_to_be_slower_in_every_form() {
     let back = compared(&[events(&slower()), events(&USUAL)]).expect("they can be compared");
     assert_eq!(back.overall(), Significance::Better);
     assert!(
-        back.verdicts[0].words.contains("is faster: p50 582 µs against 1.05 ms (−44 %; 95 % interval −4"),
+        back.verdicts[0].sentence.contains("is faster: p50 582 µs against 1.05 ms (−44 %; 95 % interval −4"),
         "{}",
-        back.verdicts[0].words
+        back.verdicts[0].sentence
     );
 }
 
@@ -217,13 +217,17 @@ fn what_is_the_same_is_said_to_be() {
     let found = compared(&[events(&USUAL), events(&again)]).expect("they can be compared");
     assert_eq!(found.overall(), Significance::Same, "{}", text(&found));
     assert!(
-        found.verdicts[0].words.ends_with("no difference beyond the noise of 5 %"),
+        found.verdicts[0].sentence.ends_with("no difference beyond the noise of 5 %"),
         "{}",
-        found.verdicts[0].words
+        found.verdicts[0].sentence
     );
     // Ids tell runs of one name apart.
     assert_eq!(found.runs[0].title, USUAL.id);
-    assert!(found.doubts.iter().all(|doubt| doubt.doubt == CaveatKind::SingleRuns), "{:?}", found.doubts);
+    assert!(
+        found.all_caveats.iter().all(|doubt| doubt.doubt == CaveatKind::SingleRuns),
+        "{:?}",
+        found.all_caveats
+    );
 }
 
 #[test]
@@ -233,7 +237,7 @@ fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
     let found = compared(&[events(&USUAL), events(&failing)]).expect("they can be compared");
     let standing = |id: &str| {
         let measure = found.measures.iter().find(|measure| measure.id == id).expect("it was measured");
-        measure.differences[1].expect("both have it").standing
+        measure.differences[1].expect("both have it").significance
     };
     assert_eq!(
         (standing("goal"), standing("lost"), standing("goodput")),
@@ -241,10 +245,10 @@ fn what_fails_more_often_is_worse_and_a_goal_missed_too() {
     );
     assert!(
         found.verdicts[0]
-            .words
+            .sentence
             .starts_with("“after” is worse: goal no longer met, lost 4 % against 0 %, +4 % ("),
         "{}",
-        found.verdicts[0].words
+        found.verdicts[0].sentence
     );
 }
 
@@ -273,7 +277,7 @@ fn a_run_that_is_not_trustworthy_decides_nothing() {
     }
     let found = compared(&[events(&USUAL), void]).expect("they can be compared");
     assert_eq!(found.overall(), Significance::Undecided, "{}", text(&found));
-    assert!(found.verdicts[0].words.contains("not trustworthy"), "{}", found.verdicts[0].words);
+    assert!(found.verdicts[0].sentence.contains("not trustworthy"), "{}", found.verdicts[0].sentence);
 }
 
 fn search(id: &str, name: &str, lower: f64, upper: Option<f64>) -> Vec<Event> {
@@ -307,14 +311,16 @@ fn searches_are_compared_by_their_bounds() {
     let found = compared(&runs).expect("they can be compared");
     let standings: Vec<Significance> = {
         let capacity = found.measures.iter().find(|measure| measure.id == "capacity").expect("all have it");
-        capacity.differences.iter().flatten().map(|difference| difference.standing).collect()
+        capacity.differences.iter().flatten().map(|difference| difference.significance).collect()
     };
     assert_eq!(standings, [Significance::Worse, Significance::Same, Significance::Undecided]);
     assert_eq!(found.overall(), Significance::Worse);
     assert!(
-        found.verdicts[0].words.contains("limit 990/s against 1,984/s (×0.5; 95 % interval ×0.49 to ×0.51)"),
+        found.verdicts[0]
+            .sentence
+            .contains("limit 990/s against 1,984/s (×0.5; 95 % interval ×0.49 to ×0.51)"),
         "{}",
-        found.verdicts[0].words
+        found.verdicts[0].sentence
     );
     check("compare-search.txt", &text(&found));
     check("compare-search.md", &found.markdown());
@@ -330,7 +336,7 @@ fn what_makes_runs_incomparable_is_said_first() {
     started.version = "0.0.9".to_owned();
     let cut = events(&USUAL).into_iter().take(20).collect::<Vec<_>>();
     let found = compared(&[events(&USUAL), other, cut]).expect("they can be compared");
-    let codes: Vec<&str> = found.doubts.iter().map(|doubt| doubt.doubt.name()).collect();
+    let codes: Vec<&str> = found.all_caveats.iter().map(|doubt| doubt.doubt.name()).collect();
     assert_eq!(codes, ["other-machine", "other-method", "other-plan", "cut-short", "single-runs"]);
     check("compare-doubts.txt", &text(&found));
 }
@@ -341,16 +347,16 @@ fn who_made_the_load_is_said_where_that_differs() {
     let member =
         |number, place: &str| record::FleetMember { number, place: place.to_owned(), ..Default::default() };
     by_two.insert(1, Event::FleetStands { members: vec![member(0, "b"), member(1, "c")] });
-    let doubts = |runs: &[Vec<Event>]| {
+    let caveats = |runs: &[Vec<Event>]| {
         let found = compared(runs).expect("they can be compared");
-        found.doubts.iter().map(ToString::to_string).collect::<Vec<_>>()
+        found.all_caveats.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let said = doubts(&[events(&USUAL), by_two.clone()]);
+    let said = caveats(&[events(&USUAL), by_two.clone()]);
     assert!(
         said[0].contains("was generated by 2 workers on b, c") && said[0].contains("by one process"),
         "{said:?}"
     );
-    assert!(doubts(&[by_two.clone(), by_two]).iter().all(|said| !said.contains("workers")));
+    assert!(caveats(&[by_two.clone(), by_two]).iter().all(|said| !said.contains("workers")));
 }
 
 #[test]
@@ -365,7 +371,7 @@ fn what_cannot_be_compared_is_refused() {
     assert!(refused(&vec![load.clone(); 9]).contains("9 runs"));
     assert!(refused(&[load.clone(), Vec::new()]).contains("first event"));
     let alone = compared(&[load]).expect("a run has figures of its own");
-    assert!(alone.verdicts.is_empty() && alone.doubts.is_empty());
+    assert!(alone.verdicts.is_empty() && alone.all_caveats.is_empty());
     assert!(alone.markdown().contains("| response p99 |"), "{}", alone.markdown());
 }
 
@@ -398,8 +404,8 @@ fn a_load_whose_queue_grows_has_lost_what_its_verdict_says() {
     let found = compared(&[events(&USUAL), growing]).expect("they can be compared");
     let measure = |id| found.measures.iter().find(|measure| measure.id == id).expect("both have it");
     let lost = measure("lost");
-    assert_eq!(lost.differences[1].expect("both have it").standing, Significance::Worse);
-    assert_eq!(lost.figures[1].map(|figure| lost.words(figure.value)).as_deref(), Some("9 %"));
+    assert_eq!(lost.differences[1].expect("both have it").significance, Significance::Worse);
+    assert_eq!(lost.figures[1].map(|figure| lost.format_value(figure.value)).as_deref(), Some("9 %"));
     let goodput = measure("goodput").figures[1].expect("it is measured").value;
     assert!((goodput - 500.0).abs() < 1.0, "{goodput}: of the load, not of what came after it");
 }
@@ -415,21 +421,21 @@ fn what_was_changed_on_purpose_is_no_doubt_and_more_asked_no_merit() {
     };
     let more = LoadSpec { id: "20261121-090000-bbb", name: Some("after"), rate: 800, ..USUAL };
     let found = compared(&[with(&USUAL, 500), with(&more, 800)]).expect("they can be compared");
-    assert_eq!(found.changes().count(), 0, "the verdict begins with it: {:?}", found.doubts);
-    assert!(found.caveats().all(|doubt| doubt.doubt == CaveatKind::SingleRuns), "{:?}", found.doubts);
+    assert_eq!(found.changes().count(), 0, "the verdict begins with it: {:?}", found.all_caveats);
+    assert!(found.caveats().all(|doubt| doubt.doubt == CaveatKind::SingleRuns), "{:?}", found.all_caveats);
     assert!(
-        found.doubts.iter().any(|doubt| doubt.doubt == CaveatKind::OtherLoad),
+        found.all_caveats.iter().any(|doubt| doubt.doubt == CaveatKind::OtherLoad),
         "for programs: {:?}",
-        found.doubts
+        found.all_caveats
     );
     assert_eq!(found.overall(), Significance::Undecided, "{}", text(&found));
-    let words = &found.verdicts[0].words;
+    let words = &found.verdicts[0].sentence;
     let load = "“after” ran at another load (rate 500 → 800), so neither can be called better: p99 ";
     assert!(words.starts_with(load), "{words}");
     assert!(text(&found).contains("next: repeat one of them at the load of the other"), "{}", text(&found));
-    let judged = found.measures.iter().filter_map(|measure| measure.differences[1]);
+    let result = found.measures.iter().filter_map(|measure| measure.differences[1]);
     assert!(
-        judged.clone().count() > 5 && judged.clone().all(|d| d.standing == Significance::Unknown),
+        result.clone().count() > 5 && result.clone().all(|d| d.significance == Significance::Unknown),
         "{:?}",
         found.measures
     );

@@ -93,8 +93,8 @@ fn homelab() -> ExperimentBuilder {
 }
 
 fn answers() -> ExperimentState {
-    let expected = |judged: record::HypothesisResult, answer, held| {
-        judged.expected(Some(answer), Some(held), "the baseline waits for workers")
+    let expected = |result: record::HypothesisResult, answer, held| {
+        result.expected(Some(answer), Some(held), "the baseline waits for workers")
     };
     ExperimentState {
         blocks: 4,
@@ -158,7 +158,7 @@ fn course() -> ExperimentBuilder {
     pilot.blocks = 0;
     let mut early = answers();
     early.blocks = 1;
-    early.judged.iter_mut().for_each(|judged| judged.answer = HypothesisAnswer::Undecided);
+    early.judged.iter_mut().for_each(|result| result.answer = HypothesisAnswer::Undecided);
     early.judged[5] = answers().judged[5].clone();
     homelab().pilot().stands(&pilot).block(1, &[(5, NEVER_READY)]).stands(&early)
 }
@@ -228,7 +228,7 @@ fn a_factorial_experiment() {
         asks("pool=50", &half([2, 3], [0, 1]), 0, ArmMeasure::Capacity),
         asks("threads=400 with pool=50", &half([0, 3], [1, 2]), 0, ArmMeasure::Capacity),
     ];
-    let mut standing = ExperimentState {
+    let mut state = ExperimentState {
         blocks: 4,
         judged: vec![
             judged(Some(0), "threads=400", HypothesisAnswer::Better, Some((1.35, 1.28, 1.42))),
@@ -244,13 +244,13 @@ fn a_factorial_experiment() {
         CaveatKind::Other("one-machine".to_owned()),
         "target and generator share 2 processors, so each slows the other",
     );
-    standing.judged.iter_mut().for_each(|judged| judged.caveats.push(once.clone()));
+    state.judged.iter_mut().for_each(|result| result.caveats.push(once.clone()));
     let probes = vec![probe("all", LoadLevel::Limit, &all), probe("all", LoadLevel::Rate(Rate(100.0)), &all)];
     let mut course = ExperimentBuilder::of(arms, probes, hypotheses).pilot();
     for block in 1..=4 {
         course = course.block(block, &[]);
     }
-    let run = course.over(standing, ExperimentEnd::Decided, 0);
+    let run = course.over(state, ExperimentEnd::Decided, 0);
     check_summary("try-factorial", &RunView::from_events(&run.events));
 }
 
@@ -258,7 +258,7 @@ fn a_factorial_experiment() {
 #[test]
 fn a_table_by_connections() {
     let counts = [1_000, 5_000, 10_000, 20_000, 40_000];
-    let taken = |answers: [f64; 5], base: f64, each: f64, threads: fn(f64) -> f64, cause| {
+    let measurement = |answers: [f64; 5], base: f64, each: f64, threads: fn(f64) -> f64, cause| {
         let at = |(place, answers): (usize, f64)| {
             let connections = f64::from(counts[place]);
             let memory = base * 1_048_576.0 + each * 1024.0 * connections;
@@ -275,12 +275,18 @@ fn a_table_by_connections() {
         ArmSpec {
             name: "pool of 200",
             change: "",
-            probes: taken([1990.0, 1994.0, 1989.0, 1971.0, 1930.0], 61.0, 9.4, |_| 204.0, Cause::Workers),
+            probes: measurement(
+                [1990.0, 1994.0, 1989.0, 1971.0, 1930.0],
+                61.0,
+                9.4,
+                |_| 204.0,
+                Cause::Workers,
+            ),
         },
         ArmSpec {
             name: "thread per connection",
             change: "MODE pool → threads",
-            probes: taken(
+            probes: measurement(
                 [8900.0, 9600.0, 7500.0, 5300.0, 4600.0],
                 61.0,
                 42.0,
@@ -291,7 +297,13 @@ fn a_table_by_connections() {
         ArmSpec {
             name: "async",
             change: "MODE pool → async",
-            probes: taken([9800.0, 16_900.0, 17_200.0, 17_000.0, 21_600.0], 58.0, 4.1, |_| 6.0, Cause::Cpu),
+            probes: measurement(
+                [9800.0, 16_900.0, 17_200.0, 17_000.0, 21_600.0],
+                58.0,
+                4.1,
+                |_| 6.0,
+                Cause::Cpu,
+            ),
         },
     ];
     let probes = counts.map(|count| probe("json", LoadLevel::Connections(count), &[0, 1, 2])).to_vec();
@@ -299,7 +311,7 @@ fn a_table_by_connections() {
         asks("a thread for each connection", &[(1, 1.0), (0, -1.0)], 3, ArmMeasure::Throughput),
         asks("async takes less memory", &[(2, 1.0), (1, -1.0)], 3, ArmMeasure::Memory),
     ];
-    let standing = ExperimentState {
+    let state = ExperimentState {
         blocks: 2,
         judged: vec![
             judged(
@@ -317,6 +329,6 @@ fn a_table_by_connections() {
     let course = ExperimentBuilder::of(arms, probes, hypotheses)
         .block(1, &[])
         .block(2, &[(1, "the port was taken by nginx 812")]);
-    let run = course.over(standing, ExperimentEnd::BudgetSpent, 91);
+    let run = course.over(state, ExperimentEnd::BudgetSpent, 91);
     check_summary("try-connections", &RunView::from_events(&run.events));
 }

@@ -101,7 +101,7 @@ fn find_ends_of_every_kind() {
     );
 
     let us = |text: &str| text.parse().expect("a duration");
-    let making = GeneratorCapacity {
+    let capacity = GeneratorCapacity {
         most: 94_310.0,
         user: us("2.1us"),
         kernel: us("6.3us"),
@@ -109,13 +109,13 @@ fn find_ends_of_every_kind() {
         waited: 0.02,
         connects: 0.001,
     };
-    let ours = |making| {
+    let ours = |capacity| {
         let run = climbed().trial(good(4000.0).void("generator-late", late));
-        run.made(SearchEnd::GeneratorLimit, pair(Some(1984.0), None), Vec::new(), Some(making))
+        run.made(SearchEnd::GeneratorLimit, pair(Some(1984.0), None), Vec::new(), Some(capacity))
     };
-    check_summary("find-generator-makes", &ours(making));
-    check_summary("find-generator-waits", &ours(GeneratorCapacity { waited: 0.3, worked: 0.7, ..making }));
-    check_summary("find-generator-connects", &ours(GeneratorCapacity { connects: 1.0, ..making }));
+    check_summary("find-generator-makes", &ours(capacity));
+    check_summary("find-generator-waits", &ours(GeneratorCapacity { waited: 0.3, worked: 0.7, ..capacity }));
+    check_summary("find-generator-connects", &ours(GeneratorCapacity { connects: 1.0, ..capacity }));
 
     let drift = climbed().found(SearchEnd::NonStationary, pair(Some(1500.0), None), Vec::new());
     check_summary("find-non-stationary", &drift);
@@ -321,20 +321,20 @@ fn list_of_every_kind() {
         search_ended: Some("converged".to_owned()),
         goal_met: None,
         loss: None,
-        stood_still: None,
-        carried: None,
+        freezes: None,
+        load_outcome: None,
         costs: Vec::new(),
         part_of: None,
         answers: None,
         arms: Vec::new(),
-        over: None,
+        experiment_end: None,
         verdict: None,
         label: record::Label::default(),
         host: None,
         processor: None,
         cpus: None,
-        alike: None,
-        before: None,
+        comparable_key: None,
+        previous_limit: None,
     };
     let search = |word: &str| RunSummary { search_ended: Some(word.to_owned()), ..ended.clone() };
     let open = |state| RunSummary {
@@ -359,7 +359,7 @@ fn list_of_every_kind() {
     let experiment = |answers, over: Option<&str>| RunSummary {
         command: "try".to_owned(),
         answers: Some(answers),
-        over: over.map(str::to_owned),
+        experiment_end: over.map(str::to_owned),
         ..load(None, None)
     };
     let named = |name: &str, tags: &[&str]| record::Label {
@@ -369,8 +369,8 @@ fn list_of_every_kind() {
     };
     let after = |held, lower, upper| RunSummary {
         held: Some(2000.0),
-        alike: Some(3),
-        before: Some(PreviousLimit {
+        comparable_key: Some(3),
+        previous_limit: Some(PreviousLimit {
             id: record::RunId("20261113-161502-p2d".to_owned()),
             held,
             lower,
@@ -378,9 +378,9 @@ fn list_of_every_kind() {
         }),
         ..ended.clone()
     };
-    let still = |times, ms| FreezeSummary { times, longest: Nanos::from_millis(ms) };
+    let still = |times, ms| FreezeSummary { count: times, longest: Nanos::from_millis(ms) };
     let carried = |offered, answered, run| RunSummary {
-        carried: Some(LoadOutcome {
+        load_outcome: Some(LoadOutcome {
             offered: Rate(offered),
             answered: Rate(answered),
             response_p99: Some(Nanos::from_micros(790)),
@@ -420,13 +420,10 @@ fn list_of_every_kind() {
         open(RunState::Running),
         RunSummary { lower: None, upper: None, ..open(RunState::CutShort) },
         load(Some(true), Some(0.0)),
-        RunSummary { stood_still: Some(still(7, 904)), ..load(Some(true), Some(0.0)) },
-        RunSummary { stood_still: Some(still(1, 450)), ..load(Some(false), Some(0.0117)) },
+        RunSummary { freezes: Some(still(7, 904)), ..load(Some(true), Some(0.0)) },
+        RunSummary { freezes: Some(still(1, 450)), ..load(Some(false), Some(0.0117)) },
         carried(1500.0, 1499.8, load(Some(true), Some(0.0))),
-        RunSummary {
-            stood_still: Some(still(7, 904)),
-            ..carried(1500.0, 1499.8, load(Some(true), Some(0.0)))
-        },
+        RunSummary { freezes: Some(still(7, 904)), ..carried(1500.0, 1499.8, load(Some(true), Some(0.0))) },
         carried(196.0, 99.4, load(Some(false), Some(0.512))),
         RunSummary {
             command: "run processes".to_owned(),
@@ -434,7 +431,7 @@ fn list_of_every_kind() {
         },
         probe(0, Vec::new()),
         probe(2, costs),
-        RunSummary { stood_still: Some(still(1, 450)), ..ended.clone() },
+        RunSummary { freezes: Some(still(1, 450)), ..ended.clone() },
         load(Some(false), Some(0.0117)),
         load(None, Some(0.0)),
         RunSummary { error: Some("127.0.0.1:8080: connection refused".to_owned()), ..load(None, None) },
@@ -457,8 +454,7 @@ fn list_of_every_kind() {
         RunSummary { arms, ..experiment(AnswerCounts { worse: 1, ..answers }, Some("blocks-made")) },
     ];
     check("list.txt", &text(&list_lines(&runs, None)));
-    let froze =
-        text(&list_lines(&[RunSummary { stood_still: Some(still(12, 3_210)), ..search("noisy") }], None));
+    let froze = text(&list_lines(&[RunSummary { freezes: Some(still(12, 3_210)), ..search("noisy") }], None));
     assert!(froze.contains("2,017; its capacity varies; the target froze 12 times, up to 3.2 s)"), "{froze}");
     check("list-empty.txt", &text(&list_lines(&[], None)));
     let lines = list_lines(&runs, None);

@@ -92,13 +92,13 @@ fn the_dashboard_s_legends_name_labels_that_there_are() {
 fn panels_do_not_lie_on_each_other() {
     let board: serde_json::Value = serde_json::from_str(&read("dashboards/grafana.json")).expect("JSON");
     let panels = board["panels"].as_array().expect("panels");
-    let mut taken = BTreeSet::new();
+    let mut measurement = BTreeSet::new();
     let mut ids = BTreeSet::new();
     for panel in panels {
         let [x, y, w, h] = ["x", "y", "w", "h"].map(|side| panel["gridPos"][side].as_u64().expect("a place"));
         assert!(ids.insert(panel["id"].as_u64()) && x + w <= 24, "{panel}");
         for cell in (x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))) {
-            assert!(taken.insert(cell), "{} lies on another", panel["title"]);
+            assert!(measurement.insert(cell), "{} lies on another", panel["title"]);
         }
     }
 }

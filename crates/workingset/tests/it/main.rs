@@ -20,8 +20,8 @@ fn main() -> ExitCode {
     ])
 }
 
-fn start(behind: &ReadSource) -> Result<ReaderProcess, Error> {
-    ReaderProcess::start(&std::env::current_exe().expect("this runs"), behind, 1, Vec::new())
+fn start(source: &ReadSource) -> Result<ReaderProcess, Error> {
+    ReaderProcess::start(&std::env::current_exe().expect("this runs"), source, 1, Vec::new())
 }
 
 fn memory() {

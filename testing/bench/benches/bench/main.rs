@@ -69,38 +69,43 @@ fn main() -> anyhow::Result<()> {
     let text = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
     // Fails now, rather than after all measurements.
     page::with_section(&text, "").map_err(anyhow::Error::msg).with_context(|| page.display().to_string())?;
-    let ours = built_torment(args.torment)?;
+    let current = built_torment(args.torment)?;
     let before = args.before.map(|path| built_tool(&BEFORE, &path)).transpose()?;
     // 10,000 connections, and what a program opens besides; children inherit the limit.
     sys::raise_nofile();
 
     let scratch = tempfile::tempdir().context("no temporary folder")?;
-    let bench = ProcessRunner::new(for_generator, scratch.path());
+    let runner = ProcessRunner::new(for_generator, scratch.path());
     for signal in [SIGINT, SIGTERM] {
         // Servers are stopped when dropped, which a signal alone would not do.
-        signal_hook::flag::register(signal, bench.stop.clone()).context("cannot wait for signals")?;
+        signal_hook::flag::register(signal, runner.stop.clone()).context("cannot wait for signals")?;
     }
-    let measured = RoundSettings { rounds: args.rounds, seconds: args.seconds, seed: args.seed };
-    let mut story = BenchReport::begin(measured, &ours);
+    let settings = RoundSettings { rounds: args.rounds, seconds: args.seconds, seed: args.seed };
+    let mut report = BenchReport::begin(settings, &current);
     for case in CASES.iter().filter(|case| args.only.is_empty() || args.only.contains(&case.id)) {
-        let entries = entries(case, &ours, before.as_ref(), &mut story);
+        let entries = entries(case, &current, before.as_ref(), &mut report);
         if !entries.iter().any(|entry| entry.contestant.is_ours()) {
             continue;
         }
-        let Some(servers) = CaseServer::start(case.service, for_server, &ours.path)? else {
-            story.add_missing(format!("“{}”: {}", case.title, servers::install_hint(case.service)));
+        let Some(servers) = CaseServer::start(case.service, for_server, &current.path)? else {
+            report.add_missing(format!("“{}”: {}", case.title, servers::install_hint(case.service)));
             continue;
         };
-        let told = measure(case, &entries, &servers, &bench, measured, &mut print_progress);
-        if bench.stopped() {
+        let runs = measure(case, &entries, &servers, &runner, settings, &mut print_progress);
+        if runner.stopped() {
             bail!("interrupted while measuring “{}”; {} is left as it is", case.title, page.display());
         }
-        let table = table::markdown(case, &told);
+        let table = table::markdown(case, &runs);
         println!("\n{}. {}\n\n{table}\n", case.id, case.title);
-        write(&root.join(format!("target/bench/{}.json", case.id)), &story.json(case, &told)?)?;
-        story.add_section(CaseSection { title: case.title, words: case.words, table, doubts: told.doubts });
+        write(&root.join(format!("target/bench/{}.json", case.id)), &report.json(case, &runs)?)?;
+        report.add_section(CaseSection {
+            title: case.title,
+            words: case.description,
+            table,
+            doubts: runs.doubts,
+        });
     }
-    let section = story.render();
+    let section = report.render();
     if !args.only.is_empty() || before.is_some() {
         print_progress(format!("measured in part: {} is left as it is", page.display()));
         return Ok(());
@@ -133,45 +138,45 @@ fn built_torment(given: Option<PathBuf>) -> anyhow::Result<InstalledGenerator> {
     built_tool(&TORMENT, &path)
 }
 
-fn built_tool(peer: &'static GeneratorProgram, path: &Path) -> anyhow::Result<InstalledGenerator> {
+fn built_tool(program: &'static GeneratorProgram, path: &Path) -> anyhow::Result<InstalledGenerator> {
     if !path.is_file() {
         bail!("{}: expected a built torment; run `make build`, or name another file", path.display());
     }
-    Ok(InstalledGenerator::at(peer, fs::canonicalize(path).with_context(|| path.display().to_string())?))
+    Ok(InstalledGenerator::at(program, fs::canonicalize(path).with_context(|| path.display().to_string())?))
 }
 
 /// The installed contestants that can make the loads of the case; prints which are missing.
 fn entries(
     case: &BenchCase,
-    ours: &InstalledGenerator,
+    current: &InstalledGenerator,
     before: Option<&InstalledGenerator>,
-    story: &mut BenchReport,
+    report: &mut BenchReport,
 ) -> Vec<InstalledContestant> {
     let mut entries = Vec::new();
-    let mut enter = |contestant: Contestant, tool: Result<InstalledGenerator, String>| match tool {
+    let mut add_entry = |contestant: Contestant, tool: Result<InstalledGenerator, String>| match tool {
         Ok(tool) => {
-            story.add_tool(&tool);
+            report.add_tool(&tool);
             entries.push(InstalledContestant { contestant, tool });
         }
-        Err(why) => story.add_missing(why),
+        Err(why) => report.add_missing(why),
     };
     for &contestant in case.contestants {
         if !contestant.is_ours() {
-            let peer = contestant.peer;
-            let missing = || format!("{} is not installed (`{}`)", peer.name, peer.get);
-            enter(contestant, InstalledGenerator::find(peer).ok_or_else(missing));
+            let program = contestant.program;
+            let missing = || format!("{} is not installed (`{}`)", program.name, program.install);
+            add_entry(contestant, InstalledGenerator::find(program).ok_or_else(missing));
             continue;
         }
-        for tool in [Some(ours), before].into_iter().flatten() {
-            let contestant = Contestant { peer: tool.peer, ..contestant };
-            enter(contestant, able(case, &contestant, tool));
+        for tool in [Some(current), before].into_iter().flatten() {
+            let contestant = Contestant { program: tool.program, ..contestant };
+            add_entry(contestant, with_required_options(case, &contestant, tool));
         }
     }
     entries
 }
 
 /// A torment that can make the loads of the case.
-fn able(
+fn with_required_options(
     case: &BenchCase,
     contestant: &Contestant,
     tool: &InstalledGenerator,

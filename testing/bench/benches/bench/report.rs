@@ -20,7 +20,7 @@ pub struct CaseSection {
 
 /// The report of a bench.
 pub struct BenchReport {
-    measure: RoundSettings,
+    settings: RoundSettings,
     machine: String,
     date: String,
     load_average: Option<f64>,
@@ -28,14 +28,14 @@ pub struct BenchReport {
     began: Option<CpuTicks>,
     versions: Vec<(&'static str, String)>,
     missing: Vec<String>,
-    told: Vec<CaseSection>,
+    sections: Vec<CaseSection>,
 }
 
 impl BenchReport {
     /// Checks whether the machine is quiet, and waits a little until it is.
-    pub fn begin(measure: RoundSettings, ours: &InstalledGenerator) -> Self {
-        let mut story = Self {
-            measure,
+    pub fn begin(settings: RoundSettings, current: &InstalledGenerator) -> Self {
+        let mut report = Self {
+            settings,
             machine: machine::describe(),
             date: machine::date(),
             load_average: machine::load_average(),
@@ -43,25 +43,25 @@ impl BenchReport {
             began: CpuTicks::of_all(),
             versions: Vec::new(),
             missing: Vec::new(),
-            told: Vec::new(),
+            sections: Vec::new(),
         };
-        story.add_tool(ours);
+        report.add_tool(current);
         for (name, argument) in [("nginx", "-v"), ("postgres", "--version")] {
             let version =
                 find_program(name).and_then(|program| first_number(&output_of(&program, &[argument])));
             if let Some(version) = version {
-                story.versions.push((name, version));
+                report.versions.push((name, version));
             }
         }
-        super::print_progress(story.describe_machine());
-        super::print_progress(story.describe_method());
-        story
+        super::print_progress(report.describe_machine());
+        super::print_progress(report.describe_method());
+        report
     }
 
     /// Adds a program that takes part.
     pub fn add_tool(&mut self, tool: &InstalledGenerator) {
-        if !self.versions.iter().any(|(name, _)| *name == tool.peer.name) {
-            self.versions.push((tool.peer.name, tool.version.clone()));
+        if !self.versions.iter().any(|(name, _)| *name == tool.program.name) {
+            self.versions.push((tool.program.name, tool.version.clone()));
         }
     }
 
@@ -74,8 +74,8 @@ impl BenchReport {
     }
 
     /// Adds a measured case.
-    pub fn add_section(&mut self, told: CaseSection) {
-        self.told.push(told);
+    pub fn add_section(&mut self, section: CaseSection) {
+        self.sections.push(section);
     }
 
     fn describe_machine(&self) -> String {
@@ -89,7 +89,7 @@ impl BenchReport {
     }
 
     fn describe_method(&self) -> String {
-        let RoundSettings { rounds, seconds, seed } = self.measure;
+        let RoundSettings { rounds, seconds, seed } = self.settings;
         let confidence = estimate_median(&vec![0.0; rounds as usize]).map_or(0.0, |e| e.confidence);
         format!(
             "{rounds} rounds of {seconds} s for each program in an order drawn anew (seed {seed}), once more if others used its processor; medians, and ratios of the \
@@ -105,7 +105,7 @@ impl BenchReport {
         let json = json!({
             "case": case.id.to_string(), "title": case.title, "date": self.date, "machine": self.machine,
             "load_average_before": self.load_average, "used_by_others_before": self.used_by_others,
-            "versions": versions, "measure": self.measure, "measured": measured,
+            "versions": versions, "measure": self.settings, "measured": measured,
         });
         serde_json::to_string_pretty(&json)
     }
@@ -127,12 +127,12 @@ impl BenchReport {
         if !self.missing.is_empty() {
             page += &format!("\nLeft out: {}.\n", self.missing.join("; "));
         }
-        for told in &self.told {
-            page += &format!("\n### {}\n\n{}\n\n{}\n", told.title, told.words, told.table);
-            if !told.doubts.is_empty() {
-                let more = told.doubts.len().saturating_sub(DOUBTS);
+        for section in &self.sections {
+            page += &format!("\n### {}\n\n{}\n\n{}\n", section.title, section.words, section.table);
+            if !section.doubts.is_empty() {
+                let more = section.doubts.len().saturating_sub(DOUBTS);
                 let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-                let first: Vec<&str> = told.doubts.iter().take(DOUBTS).map(String::as_str).collect();
+                let first: Vec<&str> = section.doubts.iter().take(DOUBTS).map(String::as_str).collect();
                 page += &format!("\nDoubtful: {}{more}.\n", first.join("; "));
             }
         }

@@ -62,7 +62,7 @@ impl CaseServer {
     }
 
     /// The record that `torment target` keeps of the page under load.
-    fn record(&self) -> Option<Value> {
+    fn truth_record(&self) -> Option<Value> {
         let Self::Target { address, .. } = self else { return None };
         let truth: Value = serde_json::from_str(&get(address, "/truth").ok()?).ok()?;
         Some(truth["patterns"]["/json"].clone())
@@ -92,7 +92,7 @@ impl ServerUnderLoad for CaseServer {
         match self {
             // The query itself is counted after it was answered: one more.
             Self::Nginx { nginx, before, .. } => Some(nginx.requests().saturating_sub(before.get().1 + 1)),
-            Self::Target { .. } => self.record()?["answered"].as_u64(),
+            Self::Target { .. } => self.truth_record()?["answered"].as_u64(),
             Self::Postgres(_) => None,
         }
     }
@@ -106,7 +106,7 @@ impl ServerUnderLoad for CaseServer {
     }
 
     fn p50_us(&self) -> Option<f64> {
-        self.record()?["service_us"]["p50"].as_f64()
+        self.truth_record()?["service_us"]["p50"].as_f64()
     }
 }
 

@@ -13,14 +13,14 @@ const MORE_PER_SECOND: u32 = 300_000;
 pub const AB: GeneratorProgram = GeneratorProgram {
     name: "ab",
     program: "ab",
-    get: "apt-get install apache2-utils",
+    install: "apt-get install apache2-utils",
     version: "-V",
     arguments: |load| {
         let LoadShape::Closed { connections } = load.shape else { return None };
         let more = load.seconds * MORE_PER_SECOND;
         Some(split(&format!("-q -k -c{connections} -t{} -n{more} {}", load.seconds, load.url)))
     },
-    said: parse_report,
+    parse: parse_report,
 };
 
 fn parse_report(_: &GeneratorLoad, _: &InstalledGenerator, ended: &ProcessResult) -> Option<GeneratorReport> {
@@ -61,7 +61,7 @@ Percentage of the requests served within a certain time (ms)
     #[test]
     fn its_report_is_read() {
         let load = load(LoadShape::Closed { connections: 64 });
-        let tool = InstalledGenerator { peer: &AB, path: "ab".into(), version: String::new() };
+        let tool = InstalledGenerator { program: &AB, path: "ab".into(), version: String::new() };
         let expected = GeneratorReport {
             answered: 105_230,
             failed: 5,

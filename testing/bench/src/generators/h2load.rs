@@ -8,15 +8,18 @@ use std::path::PathBuf;
 pub const H2LOAD: GeneratorProgram = GeneratorProgram {
     name: "h2load",
     program: "h2load",
-    get: "apt-get install nghttp2-client",
+    install: "apt-get install nghttp2-client",
     version: "--version",
     arguments: |load| {
         let shape = match load.shape {
             LoadShape::Closed { connections } => format!("--h1 -c{connections}"),
             LoadShape::Constant { rate, connections, every_answer } => {
                 let each = rate / connections;
-                let log =
-                    if every_answer { format!("--log-file={}", log(load).display()) } else { String::new() };
+                let log = if every_answer {
+                    format!("--log-file={}", log_file(load).display())
+                } else {
+                    String::new()
+                };
                 format!("--h1 -c{connections} --rps={each} {log}")
             }
             LoadShape::Streams { connections, streams } => format!("-c{connections} -m{streams}"),
@@ -24,16 +27,16 @@ pub const H2LOAD: GeneratorProgram = GeneratorProgram {
         };
         Some(split(&format!("-t1 {shape} -D{} {}", load.seconds, load.url)))
     },
-    said: |load, _: &InstalledGenerator, ended| {
+    parse: |load, _: &InstalledGenerator, ended| {
         let times = match load.shape {
-            LoadShape::Constant { every_answer: true, .. } => times(&read_output(&log(load)).ok()?),
+            LoadShape::Constant { every_answer: true, .. } => times(&read_output(&log_file(load)).ok()?),
             _ => Vec::new(),
         };
         parse_report(ended, &times)
     },
 };
 
-fn log(load: &GeneratorLoad) -> PathBuf {
+fn log_file(load: &GeneratorLoad) -> PathBuf {
     load.scratch.join("h2load.log")
 }
 

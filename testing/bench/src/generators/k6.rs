@@ -20,7 +20,7 @@ export function handleSummary(data) { return { stdout: JSON.stringify(data.metri
 pub const K6: GeneratorProgram = GeneratorProgram {
     name: "k6",
     program: "k6",
-    get: "go install go.k6.io/k6@latest",
+    install: "go install go.k6.io/k6@latest",
     version: "version",
     arguments: |load| {
         let duration = format!("{}s", load.seconds);
@@ -41,7 +41,7 @@ pub const K6: GeneratorProgram = GeneratorProgram {
         let words = words.into_iter().chain(["-e".to_owned(), target, "-e".to_owned(), scenario]);
         Some(words.chain([script.display().to_string()]).collect())
     },
-    said: parse_report,
+    parse: parse_report,
 };
 
 fn parse_report(_: &GeneratorLoad, _: &InstalledGenerator, ended: &ProcessResult) -> Option<GeneratorReport> {
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn its_summary_is_read() {
         let load = load(LoadShape::Constant { rate: 30_000, connections: 50, every_answer: false });
-        let tool = InstalledGenerator { peer: &K6, path: "k6".into(), version: String::new() };
+        let tool = InstalledGenerator { program: &K6, path: "k6".into(), version: String::new() };
         let expected = GeneratorReport {
             answered: 34_600,
             failed: 16,

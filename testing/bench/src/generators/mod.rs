@@ -94,20 +94,20 @@ pub struct GeneratorProgram {
     /// Its file name.
     pub program: &'static str,
     /// How to get it.
-    pub get: &'static str,
+    pub install: &'static str,
     /// The option that prints its version.
     pub version: &'static str,
     /// Its arguments for a load; none for an unsupported shape. May write to the scratch folder.
     pub arguments: fn(&GeneratorLoad) -> Option<Vec<String>>,
     /// Parses its report after a load.
-    pub said: fn(&GeneratorLoad, &InstalledGenerator, &ProcessResult) -> Option<GeneratorReport>,
+    pub parse: fn(&GeneratorLoad, &InstalledGenerator, &ProcessResult) -> Option<GeneratorReport>,
 }
 
 /// An installed program.
 #[derive(Debug, Clone)]
 pub struct InstalledGenerator {
     /// Which.
-    pub peer: &'static GeneratorProgram,
+    pub program: &'static GeneratorProgram,
     /// Its file.
     pub path: PathBuf,
     /// Its version, such as `4.1.0`.
@@ -116,14 +116,14 @@ pub struct InstalledGenerator {
 
 impl InstalledGenerator {
     /// Searches the usual folders. `None` if it is not installed.
-    pub fn find(peer: &'static GeneratorProgram) -> Option<Self> {
-        Some(Self::at(peer, find_program(peer.program)?))
+    pub fn find(program: &'static GeneratorProgram) -> Option<Self> {
+        Some(Self::at(program, find_program(program.program)?))
     }
 
     /// This file, whatever its name.
-    pub fn at(peer: &'static GeneratorProgram, path: PathBuf) -> Self {
-        let version = first_number(&output_of(&path, &[peer.version])).unwrap_or_default();
-        Self { peer, path, version }
+    pub fn at(program: &'static GeneratorProgram, path: PathBuf) -> Self {
+        let version = first_number(&output_of(&path, &[program.version])).unwrap_or_default();
+        Self { program, path, version }
     }
 
     /// Whether `torment run` knows an option; other programs are assumed to.
@@ -240,7 +240,7 @@ mod tests {
             let sql = makes(LoadShape::Select { connections: 16 });
             assert_eq!(sql, ["torment", "pgbench"].contains(&peer.name), "{}", peer.name);
             assert_eq!(makes(LoadShape::Closed { connections: 64 }), peer.name != "pgbench", "{}", peer.name);
-            assert!(!peer.get.is_empty());
+            assert!(!peer.install.is_empty());
         }
     }
 }

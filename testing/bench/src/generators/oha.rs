@@ -8,7 +8,7 @@ use serde_json::Value;
 pub const OHA: GeneratorProgram = GeneratorProgram {
     name: "oha",
     program: "oha",
-    get: "cargo install --locked oha",
+    install: "cargo install --locked oha",
     version: "--version",
     arguments: |load| {
         let shape = match load.shape {
@@ -20,7 +20,7 @@ pub const OHA: GeneratorProgram = GeneratorProgram {
         let fixed = "--no-tui --output-format json";
         Some(split(&format!("{fixed} {shape} -z {}s {}", load.seconds, load.url)))
     },
-    said: parse_report,
+    parse: parse_report,
 };
 
 /// Its name for the requests that it aborted itself.
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn its_report_is_read() {
         let load = load(LoadShape::Closed { connections: 64 });
-        let tool = InstalledGenerator { peer: &OHA, path: "oha".into(), version: String::new() };
+        let tool = InstalledGenerator { program: &OHA, path: "oha".into(), version: String::new() };
         let expected = GeneratorReport {
             answered: 128_000,
             failed: 5,

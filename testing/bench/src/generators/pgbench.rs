@@ -10,14 +10,14 @@ use crate::child::ProcessResult;
 pub const PGBENCH: GeneratorProgram = GeneratorProgram {
     name: "pgbench",
     program: "pgbench",
-    get: "apt-get install postgresql",
+    install: "apt-get install postgresql",
     version: "--version",
     arguments: |load| {
         let LoadShape::Select { connections } = load.shape else { return None };
         let words = format!("-n -M prepared -S -j 1 -c {connections} -T {} {}", load.seconds, load.url);
         Some(split(&words))
     },
-    said: parse_report,
+    parse: parse_report,
 };
 
 fn parse_report(_: &GeneratorLoad, _: &InstalledGenerator, ended: &ProcessResult) -> Option<GeneratorReport> {
@@ -57,7 +57,7 @@ tps = 30000.000000 (without initial connection time)
     #[test]
     fn its_report_is_read() {
         let load = load(LoadShape::Select { connections: 16 });
-        let tool = InstalledGenerator { peer: &PGBENCH, path: "pgbench".into(), version: String::new() };
+        let tool = InstalledGenerator { program: &PGBENCH, path: "pgbench".into(), version: String::new() };
         let ended = ProcessResult { stdout: SELECT.to_owned(), ..ProcessResult::default() };
         let expected = GeneratorReport { answered: 60_000, seconds: Some(2.0), ..GeneratorReport::default() };
         assert_eq!(parse_report(&load, &tool, &ended), Some(expected));

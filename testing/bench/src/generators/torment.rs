@@ -8,7 +8,7 @@ use serde_json::Value;
 pub const TORMENT: GeneratorProgram = GeneratorProgram {
     name: "torment",
     program: "torment",
-    get: "make build",
+    install: "make build",
     version: "--version",
     arguments: |load| {
         let shape = match load.shape {
@@ -29,7 +29,7 @@ pub const TORMENT: GeneratorProgram = GeneratorProgram {
         }
         Some(words)
     },
-    said: parse_report,
+    parse: parse_report,
 };
 
 /// An earlier build, to detect regressions.
@@ -83,7 +83,7 @@ pub(super) mod tests {
         let json = r#"{"exit_code": 0, "trial": {"valid": true, "loaded_seconds": 2, "outcomes":
             {"ok": 1990, "late": 0, "failed": 3, "unsent": 7},
             "response": {"p50_us": 79, "p99_us": 3369}, "service": {"p50_us": 78}}}"#;
-        let tool = InstalledGenerator { peer: &TORMENT, path: "torment".into(), version: String::new() };
+        let tool = InstalledGenerator { program: &TORMENT, path: "torment".into(), version: String::new() };
         let ended = ProcessResult { stdout: json.to_owned(), ..ProcessResult::default() };
         let expected = GeneratorReport {
             answered: 1990,

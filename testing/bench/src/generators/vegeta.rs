@@ -11,7 +11,7 @@ use std::process::Command;
 pub const VEGETA: GeneratorProgram = GeneratorProgram {
     name: "vegeta",
     program: "vegeta",
-    get: "go install github.com/tsenart/vegeta/v12@latest",
+    install: "go install github.com/tsenart/vegeta/v12@latest",
     version: "-version",
     arguments: |load| {
         let shape = match load.shape {
@@ -27,18 +27,18 @@ pub const VEGETA: GeneratorProgram = GeneratorProgram {
         let targets = load.scratch.join("vegeta.targets");
         fs::write(&targets, format!("GET {}\n", load.url)).ok()?;
         let files =
-            [format!("-targets={}", targets.display()), format!("-output={}", answers(load).display())];
+            [format!("-targets={}", targets.display()), format!("-output={}", answers_file(load).display())];
         let words = format!("attack -duration={}s {shape}", load.seconds);
         Some(super::split(&words).into_iter().chain(files).collect())
     },
-    said: |load, tool, _: &ProcessResult| {
+    parse: |load, tool, _: &ProcessResult| {
         let output =
-            Command::new(&tool.path).args(["report", "-type=json"]).arg(answers(load)).output().ok()?;
+            Command::new(&tool.path).args(["report", "-type=json"]).arg(answers_file(load)).output().ok()?;
         parse_report(&String::from_utf8_lossy(&output.stdout))
     },
 };
 
-fn answers(load: &GeneratorLoad) -> PathBuf {
+fn answers_file(load: &GeneratorLoad) -> PathBuf {
     load.scratch.join("vegeta.bin")
 }
 
@@ -69,10 +69,10 @@ mod tests {
 
     #[test]
     fn its_report_is_read() {
-        let said = parse_report(REPORT).expect("a result");
-        assert_eq!((said.answered, said.failed), (99, 1));
-        assert_eq!((said.p50_us, said.p99_us), (Some(2854.306), Some(3530.0)));
-        assert_eq!(said.seconds, Some(0.989_999_944));
+        let report = parse_report(REPORT).expect("a result");
+        assert_eq!((report.answered, report.failed), (99, 1));
+        assert_eq!((report.p50_us, report.p99_us), (Some(2854.306), Some(3530.0)));
+        assert_eq!(report.seconds, Some(0.989_999_944));
         assert_eq!(super::parse_report(""), None);
     }
 }

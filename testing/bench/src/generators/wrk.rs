@@ -10,13 +10,13 @@ use crate::child::ProcessResult;
 pub const WRK: GeneratorProgram = GeneratorProgram {
     name: "wrk",
     program: "wrk",
-    get: "apt-get install wrk",
+    install: "apt-get install wrk",
     version: "-v",
     arguments: |load| {
         let LoadShape::Closed { connections } = load.shape else { return None };
         Some(split(&format!("-t1 -c{connections} -d{}s --latency {}", load.seconds, load.url)))
     },
-    said: parse_report,
+    parse: parse_report,
 };
 
 /// More than any server here answers: it makes wrk2 as closed a loop as wrk.
@@ -26,7 +26,7 @@ const UNREACHED_RATE: u32 = 1_000_000;
 pub const WRK2: GeneratorProgram = GeneratorProgram {
     name: "wrk2",
     program: "wrk2",
-    get: "git clone https://github.com/giltene/wrk2, make, and install its wrk as wrk2",
+    install: "git clone https://github.com/giltene/wrk2, make, and install its wrk as wrk2",
     version: "-v",
     arguments: |load| {
         let (rate, connections) = match load.shape {
@@ -36,7 +36,7 @@ pub const WRK2: GeneratorProgram = GeneratorProgram {
         };
         Some(split(&format!("-t1 -c{connections} -d{}s -R{rate} --latency {}", load.seconds, load.url)))
     },
-    said: parse_report,
+    parse: parse_report,
 };
 
 fn parse_report(_: &GeneratorLoad, _: &InstalledGenerator, ended: &ProcessResult) -> Option<GeneratorReport> {
@@ -101,9 +101,9 @@ Transfer/sec:     43.35MB
 Requests/sec:  28145.98
 ";
 
-    fn said(stdout: &str) -> Option<GeneratorReport> {
+    fn parsed(stdout: &str) -> Option<GeneratorReport> {
         let load = load(LoadShape::Closed { connections: 64 });
-        let tool = InstalledGenerator { peer: &WRK, path: "wrk".into(), version: String::new() };
+        let tool = InstalledGenerator { program: &WRK, path: "wrk".into(), version: String::new() };
         parse_report(&load, &tool, &ProcessResult { stdout: stdout.to_owned(), ..ProcessResult::default() })
     }
 
@@ -116,7 +116,7 @@ Requests/sec:  28145.98
             p50_us: Some(1180.0),
             p99_us: Some(2960.0),
         };
-        assert_eq!(said(CLOSED), Some(expected));
+        assert_eq!(parsed(CLOSED), Some(expected));
         let expected = GeneratorReport {
             answered: 56_300,
             failed: 28,
@@ -124,7 +124,7 @@ Requests/sec:  28145.98
             p50_us: Some(1390.0),
             p99_us: Some(5110.0),
         };
-        assert_eq!(said(CONSTANT), Some(expected));
-        assert_eq!(said("unable to connect to 127.0.0.1:1 Connection refused\n"), None);
+        assert_eq!(parsed(CONSTANT), Some(expected));
+        assert_eq!(parsed("unable to connect to 127.0.0.1:1 Connection refused\n"), None);
     }
 }

@@ -16,7 +16,7 @@ pub(super) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/reference
 #[derive(Debug, Clone)]
 pub enum BlockSource {
     /// torment's own prober.
-    Worker(AnyProbe),
+    Prober(AnyProbe),
     /// A C program of the folder `reference/`, compiled on demand. In its arguments `{first}` and `{last}` are the first and last
     /// processor, `{pages}` and `{mappings}` those of the paired prober.
     Program {
@@ -32,7 +32,7 @@ pub enum BlockSource {
         /// Its arguments.
         arguments: Vec<String>,
         /// How to get it.
-        get: &'static str,
+        install: &'static str,
         /// Parses its output, with the time that it took.
         read: fn(&Output, Duration) -> Option<Vec<f64>>,
     },
@@ -73,13 +73,13 @@ fn compile(source: &str, into: &Path) -> Result<(), String> {
         return Ok(());
     }
     let made = cc(&[])?;
-    let said = || String::from_utf8_lossy(&made.stderr).into_owned();
-    if made.status.success() { Ok(()) } else { Err(format!("{source} does not compile: {}", said())) }
+    let stderr = || String::from_utf8_lossy(&made.stderr).into_owned();
+    if made.status.success() { Ok(()) } else { Err(format!("{source} does not compile: {}", stderr())) }
 }
 
 /// A side ready to measure.
 pub(super) enum RunningSource {
-    Worker(Box<Prober>, AnyProbe),
+    Prober(Box<Prober>, AnyProbe),
     Program(ReferenceProcess),
     Command(PathBuf, Vec<String>, fn(&Output, Duration) -> Option<Vec<f64>>),
 }
@@ -102,30 +102,34 @@ impl RunningSource {
     /// Makes a side ready; `own` is the number of pages and mappings of the prober on the other side, if there is one.
     pub(super) fn new(
         side: &BlockSource,
-        here: &mut BuildContext,
-        own: Option<(u64, u64)>,
+        context: &mut BuildContext,
+        prober_size: Option<(u64, u64)>,
     ) -> Result<Self, String> {
         match side {
-            BlockSource::Worker(what) => {
+            BlockSource::Prober(what) => {
                 let worker =
-                    Prober::start(&here.torment, what.prober_kind()).map_err(|why| why.to_string())?;
-                Ok(Self::Worker(Box::new(worker), what.clone()))
+                    Prober::start(&context.torment, what.prober_kind()).map_err(|why| why.to_string())?;
+                Ok(Self::Prober(Box::new(worker), what.clone()))
             }
             BlockSource::Program { source, arguments } => {
-                let path = here.program(source)?;
+                let path = context.program(source)?;
                 let failed = |why: std::io::Error| format!("{}: {why}", path.display());
                 let mut command = Command::new(&path);
-                command.args(filled(arguments, here, own)?).stdin(Stdio::piped()).stdout(Stdio::piped());
+                command
+                    .args(fill_arguments(arguments, context, prober_size)?)
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped());
                 sys::configure_child(&mut command, Signal::KILL, &[], Vec::new()).map_err(failed)?;
                 let mut process = command.spawn().map_err(failed)?;
                 let input = process.stdin.take().expect("it was asked to be piped");
                 let output = BufReader::new(process.stdout.take().expect("it was asked to be piped"));
                 Ok(Self::Program(ReferenceProcess { process, input, output }))
             }
-            BlockSource::Command { program, arguments, get, read } => {
-                let path = if *program == "{torment}" { Some(here.torment.clone()) } else { which(program) };
+            BlockSource::Command { program, arguments, install: get, read } => {
+                let path =
+                    if *program == "{torment}" { Some(context.torment.clone()) } else { which(program) };
                 let path = path.ok_or_else(|| format!("{program} is not installed: `{get}` has it"))?;
-                Ok(Self::Command(path, filled(arguments, here, own)?, *read))
+                Ok(Self::Command(path, fill_arguments(arguments, context, prober_size)?, *read))
             }
         }
     }
@@ -133,7 +137,7 @@ impl RunningSource {
     /// Minimum operations per block.
     pub(super) fn min_operations(&self) -> u64 {
         match self {
-            Self::Worker(_, what) => what.min_operations(),
+            Self::Prober(_, what) => what.min_operations(),
             Self::Program(_) | Self::Command(..) => 1,
         }
     }
@@ -144,8 +148,8 @@ impl RunningSource {
     }
 
     /// Pages that the prober touched beyond those requested, and its mappings.
-    pub(super) fn own(&mut self) -> Option<(u64, u64)> {
-        let Self::Worker(worker, _) = self else { return None };
+    pub(super) fn prober_size(&mut self) -> Option<(u64, u64)> {
+        let Self::Prober(worker, _) = self else { return None };
         let block = worker
             .measure_block(&AnyProbe::Launch(LaunchProbe::new(LaunchMethod::Itself, 0)), 1)
             .ok()?
@@ -160,16 +164,16 @@ impl RunningSource {
     pub(super) fn run_block(&mut self, operations: u64) -> Result<(Vec<f64>, Duration), String> {
         let began = Instant::now();
         let values = match self {
-            Self::Worker(worker, what) => {
+            Self::Prober(worker, what) => {
                 worker.measure_block(what, operations).map_err(|why| why.to_string())??.values
             }
             Self::Program(program) => {
-                let asked = writeln!(program.input, "{operations}").and_then(|()| program.input.flush());
+                let written = writeln!(program.input, "{operations}").and_then(|()| program.input.flush());
                 let mut line = String::new();
-                let heard = asked.and_then(|()| program.output.read_line(&mut line));
+                let received = written.and_then(|()| program.output.read_line(&mut line));
                 let values: Option<Vec<f64>> =
                     line.split_whitespace().map(|word| word.parse().ok()).collect();
-                match (heard, values) {
+                match (received, values) {
                     (Ok(heard), Some(values)) if heard > 0 => values,
                     _ => {
                         return Err(format!(
@@ -184,8 +188,8 @@ impl RunningSource {
                 command.args(&*arguments).stdin(Stdio::null());
                 let output = command.output().map_err(|why| format!("{}: {why}", path.display()))?;
                 read(&output, began.elapsed()).ok_or_else(|| {
-                    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-                    format!("{} gave no figure ({}): {}", path.display(), output.status, said.trim())
+                    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+                    format!("{} gave no figure ({}): {}", path.display(), output.status, stderr.trim())
                 })?
             }
         };
@@ -194,15 +198,19 @@ impl RunningSource {
 }
 
 /// Fills in the placeholders of arguments.
-fn filled(arguments: &[String], here: &BuildContext, own: Option<(u64, u64)>) -> Result<Vec<String>, String> {
+fn fill_arguments(
+    arguments: &[String],
+    context: &BuildContext,
+    prober_size: Option<(u64, u64)>,
+) -> Result<Vec<String>, String> {
     let processors = crate::machine::processors();
     let [first, .., last] = match processors.as_slice() {
         [only] => [*only, *only],
         [first, .., last] => [*first, *last],
         [] => return Err("the kernel names no processor to run on".to_owned()),
     };
-    let (pages, mappings) = own.unwrap_or_default();
-    let torment = here.torment.display().to_string();
+    let (pages, mappings) = prober_size.unwrap_or_default();
+    let torment = context.torment.display().to_string();
     let fill = |argument: &String| {
         argument
             .replace("{first}", &first.to_string())
@@ -223,7 +231,7 @@ fn which(program: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn here(folder: &Path) -> BuildContext {
+    fn context(folder: &Path) -> BuildContext {
         BuildContext::new(PathBuf::from("/the/torment"), folder.to_owned())
     }
 
@@ -231,7 +239,8 @@ mod tests {
     fn names_in_arguments_are_filled_in() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let arguments = ["{torment}", "{pages}/{mappings}", "{last}"].map(str::to_owned);
-        let filled = filled(&arguments, &here(folder.path()), Some((7, 9))).expect("this runs somewhere");
+        let filled =
+            fill_arguments(&arguments, &context(folder.path()), Some((7, 9))).expect("this runs somewhere");
         let last = crate::machine::processors().last().expect("this runs somewhere").to_string();
         assert_eq!(filled, ["/the/torment", "7/9", &last]);
     }
@@ -245,16 +254,16 @@ mod tests {
         let side = |program: &'static str, word: &str| BlockSource::Command {
             program,
             arguments: vec!["-c".to_owned(), format!("echo {word}")],
-            get: "apt install it",
+            install: "apt install it",
             read,
         };
-        let mut ready =
-            RunningSource::new(&side("sh", "7.5"), &mut here(folder.path()), None).expect("there is a shell");
+        let mut ready = RunningSource::new(&side("sh", "7.5"), &mut context(folder.path()), None)
+            .expect("there is a shell");
         assert_eq!(ready.run_block(1).expect("it says a number").0, [7.5]);
-        let mut ready = RunningSource::new(&side("sh", "none"), &mut here(folder.path()), None)
+        let mut ready = RunningSource::new(&side("sh", "none"), &mut context(folder.path()), None)
             .expect("there is a shell");
         assert!(ready.run_block(1).expect_err("no number").contains("gave no figure"));
-        let missing = RunningSource::new(&side("no-such-program", "1"), &mut here(folder.path()), None);
+        let missing = RunningSource::new(&side("no-such-program", "1"), &mut context(folder.path()), None);
         assert!(missing.err().expect("it is nowhere").contains("apt install it"));
     }
 
@@ -263,7 +272,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let arguments = ["fork", "0", "0", "{last}", "{pages}", "{mappings}"].map(str::to_owned).to_vec();
         let side = BlockSource::Program { source: "launch.c", arguments };
-        match RunningSource::new(&side, &mut here(folder.path()), Some((300, 20))) {
+        match RunningSource::new(&side, &mut context(folder.path()), Some((300, 20))) {
             Ok(mut ready) => {
                 for _ in 0..2 {
                     let (values, _) = ready.run_block(20).expect("it answers");

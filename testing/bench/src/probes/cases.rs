@@ -85,12 +85,12 @@ pub fn cases() -> Vec<ReferenceComparison> {
 }
 
 /// A token that goes back and forth on the last processor.
-fn switch(medium: &str, word: &str, kind: &str, goal: RatioGoal) -> ReferenceComparison {
+fn switch(mechanism: &str, word: &str, kind: &str, goal: RatioGoal) -> ReferenceComparison {
     ReferenceComparison {
         table: "switch",
-        name: format!("{medium}, {kind}"),
+        name: format!("{mechanism}, {kind}"),
         figures: &["handover"],
-        ours: BlockSource::Worker(find_probe("switch", &format!("{medium}, {kind}"), "one processor")),
+        ours: BlockSource::Prober(find_probe("switch", &format!("{mechanism}, {kind}"), "one processor")),
         reference: BlockSource::Program {
             source: "switch.c",
             arguments: [word, kind, "{last}", "{last}"].map(str::to_owned).to_vec(),
@@ -109,11 +109,12 @@ fn perf(kind: &'static str) -> ReferenceComparison {
         reference: BlockSource::Command {
             program: "taskset",
             arguments,
-            get: "apt install util-linux linux-perf",
+            install: "apt install util-linux linux-perf",
             read: |output, _| {
-                let said = String::from_utf8_lossy(&output.stdout).into_owned();
-                let line =
-                    said.lines().find_map(|line| line.trim().strip_suffix("usecs/op").map(str::to_owned))?;
+                let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+                let line = stdout
+                    .lines()
+                    .find_map(|line| line.trim().strip_suffix("usecs/op").map(str::to_owned))?;
                 Some(vec![line.trim().parse::<f64>().ok()? * 1000.0 / 2.0])
             },
         },
@@ -123,12 +124,16 @@ fn perf(kind: &'static str) -> ReferenceComparison {
 }
 
 /// A small message between two processes on the last processor.
-fn ipc(medium: &str, word: &str) -> ReferenceComparison {
+fn ipc(mechanism: &str, word: &str) -> ReferenceComparison {
     ReferenceComparison {
         table: "ipc",
-        name: format!("{medium}, 128 B"),
+        name: format!("{mechanism}, 128 B"),
         figures: &["one way"],
-        ours: BlockSource::Worker(find_probe("ipc", &format!("{medium}, one way"), "128 B, one processor")),
+        ours: BlockSource::Prober(find_probe(
+            "ipc",
+            &format!("{mechanism}, one way"),
+            "128 B, one processor",
+        )),
         reference: BlockSource::Program {
             source: "ipc.c",
             arguments: ["latency", word, "128", "{last}", "{last}"].map(str::to_owned).to_vec(),
@@ -143,10 +148,10 @@ fn find_probe(table: &str, row: &str, column: &str) -> AnyProbe {
         .into_iter()
         .find(|known| known.name() == table)
         .expect("it is a table");
-    let mut cells = table.cells().into_iter();
+    let mut probes = table.cells().into_iter();
     let named =
         |what: &AnyProbe| what.figures().iter().any(|named| named.row == row && named.column == column);
-    cells.find(named).expect("the table has this row and column wherever there is a processor")
+    probes.find(named).expect("the table has this row and column wherever there is a processor")
 }
 
 /// Short programs by the thousand, a hundred at once.
@@ -171,7 +176,7 @@ fn storms() -> [ReferenceComparison; 3] {
                 words(&["--no-store", "--quiet", "--format", "json", "--", "true"]),
             ]
             .concat(),
-            get: "make",
+            install: "make",
             read: |output, _| {
                 let run: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
                 Some(vec![run.pointer("/trial/answered_per_second")?.as_f64()?])
@@ -183,7 +188,7 @@ fn storms() -> [ReferenceComparison; 3] {
     let script = |text: &str, get, read| BlockSource::Command {
         program: "sh",
         arguments: words(&["-c", text]),
-        get,
+        install: get,
         read,
     };
     let parallel = "command -v parallel >/dev/null || { echo 'GNU parallel is not installed' >&2; exit 1; }
@@ -215,14 +220,14 @@ fn storms() -> [ReferenceComparison; 3] {
 }
 
 fn launch(method: LaunchMethod, name: &str, mib: u64) -> ReferenceComparison {
-    let cell = LaunchProbe::new(method, mib << 20);
+    let probe = LaunchProbe::new(method, mib << 20);
     let arguments =
         [name, &mib.to_string(), "0", "{last}", "{pages}", "{mappings}"].map(str::to_owned).to_vec();
     ReferenceComparison {
         table: "launch",
         name: format!("{name}, {mib} MiB"),
         figures: &["launch", "launch and join"],
-        ours: BlockSource::Worker(AnyProbe::Launch(cell)),
+        ours: BlockSource::Prober(AnyProbe::Launch(probe)),
         reference: BlockSource::Program { source: "launch.c", arguments },
         goal: SAME,
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Warm-up blocks of each side, once their size is known.
 const WARM: u32 = 2;
 /// Steps to find the number of operations per block.
-const LOOKS: u32 = 8;
+const MAX_CALIBRATIONS: u32 = 8;
 /// Maximum growth of the operations from one step to the next.
 const GROWTH: f64 = 10.0;
 /// With a larger share of the machine stolen by the hypervisor the pairs are doubtful.
@@ -40,15 +40,15 @@ pub struct PairedResult {
 /// Fails, saying why, if a side is unavailable or does not answer.
 pub fn measure(
     case: &ReferenceComparison,
-    here: &mut BuildContext,
+    context: &mut BuildContext,
     pairs: u32,
     block: Duration,
 ) -> Result<PairedResult, String> {
-    let mut ours = RunningSource::new(&case.ours, here, None)?;
-    let operations = if ours.takes_operations() { operations(&mut ours, block)? } else { 1 };
+    let mut ours = RunningSource::new(&case.ours, context, None)?;
+    let operations = if ours.takes_operations() { calibrate(&mut ours, block)? } else { 1 };
     // Its own pages and mappings once it is warm.
-    let own = ours.own();
-    let mut reference = RunningSource::new(&case.reference, here, own)?;
+    let own = ours.prober_size();
+    let mut reference = RunningSource::new(&case.reference, context, own)?;
     if ours.takes_operations() && reference.takes_operations() {
         for _ in 0..WARM {
             ours.run_block(operations)?;
@@ -66,10 +66,9 @@ pub fn measure(
         values.push(if pair % 2 == 1 { (b, a) } else { (a, b) });
     }
     let stolen = before.zip(CpuTicks::of_all()).map_or(0.0, |(before, now)| now.since(&before).stolen);
-    let figures =
-        case.figures.iter().enumerate().map(|(at, name)| {
-            figure(&values, at).ok_or_else(|| format!("{}: no figures of {name}", case.name))
-        });
+    let figures = case.figures.iter().enumerate().map(|(at, name)| {
+        figure_ratio(&values, at).ok_or_else(|| format!("{}: no figures of {name}", case.name))
+    });
     Ok(PairedResult {
         figures: figures.collect::<Result<_, _>>()?,
         stolen: Some(stolen).filter(|share| *share > STOLEN),
@@ -77,9 +76,9 @@ pub fn measure(
 }
 
 /// Operations per block.
-fn operations(side: &mut RunningSource, block: Duration) -> Result<u64, String> {
+fn calibrate(side: &mut RunningSource, block: Duration) -> Result<u64, String> {
     let mut operations = side.min_operations();
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_CALIBRATIONS {
         let (_, took) = side.run_block(operations)?;
         let factor = block.as_secs_f64() / took.as_secs_f64().max(1e-9);
         operations = ((operations as f64 * factor.min(GROWTH)) as u64).max(side.min_operations());
@@ -90,17 +89,17 @@ fn operations(side: &mut RunningSource, block: Duration) -> Result<u64, String> 
     Ok(operations)
 }
 
-fn figure(values: &[(Vec<f64>, Vec<f64>)], at: usize) -> Option<FigureRatio> {
+fn figure_ratio(values: &[(Vec<f64>, Vec<f64>)], at: usize) -> Option<FigureRatio> {
     let pairs: Vec<(f64, f64)> =
         values.iter().filter_map(|(ours, reference)| Some((*ours.get(at)?, *reference.get(at)?))).collect();
-    let middle = |side: fn(&(f64, f64)) -> f64| {
+    let median_of = |side: fn(&(f64, f64)) -> f64| {
         Some(estimate_median(&pairs.iter().map(side).collect::<Vec<f64>>())?.median)
     };
     let ratios: Vec<f64> =
         pairs.iter().filter(|(_, reference)| *reference > 0.0).map(|(ours, r)| ours / r).collect();
     Some(FigureRatio {
-        ours: middle(|pair| pair.0)?,
-        reference: middle(|pair| pair.1)?,
+        ours: median_of(|pair| pair.0)?,
+        reference: median_of(|pair| pair.1)?,
         ratio: estimate_median(&ratios)?,
     })
 }
@@ -116,9 +115,9 @@ mod tests {
     fn ratios_are_of_pairs() {
         // A machine that slows down by half affects both.
         let values = [(vec![8.0], vec![10.0]), (vec![16.0], vec![20.0]), (vec![8.0], vec![10.0])];
-        let found = figure(&values, 0).expect("three pairs");
+        let found = figure_ratio(&values, 0).expect("three pairs");
         assert_eq!((found.ours, found.reference, found.ratio.median, found.ratio.low), (8.0, 10.0, 0.8, 0.8));
-        assert_eq!(figure(&values, 1), None);
+        assert_eq!(figure_ratio(&values, 1), None);
     }
 
     #[test]
@@ -130,7 +129,7 @@ mod tests {
         let side = |word: &str| BlockSource::Command {
             program: "sh",
             arguments: vec!["-c".to_owned(), format!("echo {word}")],
-            get: "apt install dash",
+            install: "apt install dash",
             read,
         };
         let case = ReferenceComparison {

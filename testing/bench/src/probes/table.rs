@@ -66,19 +66,19 @@ mod tests {
     #[test]
     fn a_row_says_whether_it_is_as_expected() {
         let mut case = cases().into_iter().next().expect("there are cases");
-        let told = |case: &ReferenceComparison, ratios: &[f64]| {
+        let row_of = |case: &ReferenceComparison, ratios: &[f64]| {
             let ratio = estimate_median(ratios).expect("there are some");
             let figures = vec![FigureRatio { ours: 40_000.0, reference: 41_000.0, ratio }];
             table_rows(case, &PairedResult { figures, stolen: None })
         };
         assert_eq!(
-            told(&case, &[0.98]),
+            row_of(&case, &[0.98]),
             "| fork, 0 MiB | launch | 40 µs | 41 µs | 0.980 (0.980 … 0.980) | 1 ± 0.05 | yes |"
         );
-        assert!(told(&case, &[1.2]).ends_with("**no** |"));
-        assert!(told(&case, &[1.04, 1.06, 1.07]).ends_with("not sure |"));
+        assert!(row_of(&case, &[1.2]).ends_with("**no** |"));
+        assert!(row_of(&case, &[1.04, 1.06, 1.07]).ends_with("not sure |"));
         case.goal = RatioGoal::AtLeast(1.5);
-        assert!(told(&case, &[1.6]).contains("| 40,000/s | 41,000/s | 1.600"));
+        assert!(row_of(&case, &[1.6]).contains("| 40,000/s | 41,000/s | 1.600"));
         assert_eq!(table_header().lines().next().map(|line| line.matches('|').count()), Some(8));
     }
 }

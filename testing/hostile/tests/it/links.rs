@@ -1,7 +1,7 @@
 //! A link whose peer sends almost what a member or a coordinator sends, from its first byte on.
 
-use crate::memory;
 use crate::mutants::mutant;
+use crate::peak_memory;
 use fleet::{BuildStamp, FleetRole, Hello, Instruction, MemberReport, PROTOCOL};
 use link::{CoordinatorLink, MemberEvent, MemberLink};
 use std::io::{Read, Write};
@@ -13,10 +13,10 @@ use std::time::Duration;
 use units::Nanos;
 use units::random::Random;
 
-const SOON: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const MUTANTS: u64 = 150;
 /// More than all of them take, whatever lengths they name.
-const ROOM: u64 = 256 << 20;
+const MAX_GROWTH: u64 = 256 << 20;
 
 fn hello() -> Hello {
     let (build, place, machine) = ("1.0".to_owned(), "here".to_owned(), "1f-2".to_owned());
@@ -24,7 +24,7 @@ fn hello() -> Hello {
     Hello { protocol: PROTOCOL, build, stamp, role, member, place, machine, pid: 9 }
 }
 
-fn post() -> CoordinatorLink {
+fn open_link() -> CoordinatorLink {
     CoordinatorLink::open("1.0", &BuildStamp::default(), FleetRole::Worker, &[])
         .expect("there is room for a thread")
 }
@@ -33,10 +33,10 @@ fn post() -> CoordinatorLink {
 type Transcript = Arc<Mutex<Vec<u8>>>;
 
 /// Forwards and records the bytes.
-fn pass(mut from: UnixStream, mut to: UnixStream, said: Transcript) {
+fn relay(mut from: UnixStream, mut to: UnixStream, transcript: Transcript) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
-        said.lock().expect("nobody panics here").extend_from_slice(&buffer[..length]);
+        transcript.lock().expect("nobody panics here").extend_from_slice(&buffer[..length]);
         if to.write_all(&buffer[..length]).is_err() {
             break;
         }
@@ -46,17 +46,17 @@ fn pass(mut from: UnixStream, mut to: UnixStream, said: Transcript) {
 
 /// Everything a member sends its coordinator in a short trial, and the replies.
 fn conversation() -> [Vec<u8>; 2] {
-    let mut post = post();
+    let mut post = open_link();
     let near = UnixStream::from(post.socket_for(0).expect("a descriptor is free"));
     let (far, theirs) = UnixStream::pair().expect("a descriptor is free");
-    let said = [Transcript::default(), Transcript::default()];
-    let passing = [(&far, &near, &said[0]), (&near, &far, &said[1])].map(|(from, to, said)| {
+    let transcript = [Transcript::default(), Transcript::default()];
+    let passing = [(&far, &near, &transcript[0]), (&near, &far, &transcript[1])].map(|(from, to, said)| {
         let twin = |socket: &UnixStream| socket.try_clone().expect("a descriptor is free");
-        let (from, to, said) = (twin(from), twin(to), Arc::clone(said));
-        std::thread::spawn(move || pass(from, to, said))
+        let (from, to, transcript) = (twin(from), twin(to), Arc::clone(said));
+        std::thread::spawn(move || relay(from, to, transcript))
     });
     let mut wire = MemberLink::connect(theirs, hello(), &[]).expect("it is let in");
-    assert_eq!(post.next(SOON), Some((0, MemberEvent::Joined(hello()))));
+    assert_eq!(post.next(TIMEOUT), Some((0, MemberEvent::Joined(hello()))));
     let mut slice = record::Slice { due: 100, loops: 1, elapsed: record::SLICE, ..record::Slice::default() };
     (0..100).for_each(|step| slice.response.record(Nanos(step * 10_000)));
     let worked = Box::new(record::MemberFigures::default());
@@ -65,18 +65,18 @@ fn conversation() -> [Vec<u8>; 2] {
         MemberReport::Slice { trial: 1, slice: Box::new(slice) },
         MemberReport::Over { trial: 1, at: record::SLICE, slices: 1, worked },
     ];
-    for told in tidings {
-        assert!(wire.send(told.clone()));
-        assert_eq!(post.next(SOON), Some((0, MemberEvent::Told(told))));
+    for report in tidings {
+        assert!(wire.send(report.clone()));
+        assert_eq!(post.next(TIMEOUT), Some((0, MemberEvent::Reported(report))));
     }
-    post.compare_clocks(SOON);
-    for said in [Instruction::Heard { trial: 1, second: 0 }, Instruction::Leave] {
-        assert!(post.send(0, said.clone()));
-        assert_eq!(wire.next(SOON).expect("it is there"), Some(said));
+    post.compare_clocks(TIMEOUT);
+    for instruction in [Instruction::Heard { trial: 1, second: 0 }, Instruction::Leave] {
+        assert!(post.send(0, instruction.clone()));
+        assert_eq!(wire.next(TIMEOUT).expect("it is there"), Some(instruction));
     }
     drop((wire, post));
     passing.into_iter().for_each(|passing| passing.join().expect("it does not panic"));
-    said.map(|said| said.lock().expect("nobody panics here").clone())
+    transcript.map(|said| said.lock().expect("nobody panics here").clone())
 }
 
 /// A socket whose peer sends exactly these bytes.
@@ -106,13 +106,13 @@ fn whoever_nearly_speaks_as_the_other_side_is_gone_and_harms_nobody() {
     let panics = panics();
     let [to_coordinator, from_coordinator] = conversation();
     assert!(to_coordinator.len() > 500 && from_coordinator.len() > 500, "it was a conversation");
-    let before = memory();
-    let mut post = post();
+    let before = peak_memory();
+    let mut post = open_link();
     for seed in 0..MUTANTS {
         post.accept(7, socket_with(mutant(&to_coordinator, &mut Random(seed))))
             .expect("it can be waited for");
         loop {
-            match post.next(SOON) {
+            match post.next(TIMEOUT) {
                 Some((_, MemberEvent::Gone(_))) => break,
                 Some((member, _)) => assert_eq!(member, 7),
                 None => panic!("mutant {seed} of a member is still there"),
@@ -125,14 +125,14 @@ fn whoever_nearly_speaks_as_the_other_side_is_gone_and_harms_nobody() {
         else {
             continue;
         };
-        while wire.next(SOON).is_ok_and(|said| said.is_some()) {}
+        while wire.next(TIMEOUT).is_ok_and(|said| said.is_some()) {}
     }
     // The coordinator still works.
     let theirs = post.socket_for(8).expect("a descriptor is free");
     let wire = std::thread::spawn(|| MemberLink::connect(theirs, hello(), &[]));
-    assert_eq!(post.next(SOON), Some((8, MemberEvent::Joined(hello()))));
+    assert_eq!(post.next(TIMEOUT), Some((8, MemberEvent::Joined(hello()))));
     drop(wire.join().expect("it does not panic").expect("it is let in"));
     assert_eq!(panics.load(Ordering::Relaxed), 0, "something panicked");
-    let grown = memory().saturating_sub(before);
-    assert!(grown < ROOM, "{grown} bytes more");
+    let grown = peak_memory().saturating_sub(before);
+    assert!(grown < MAX_GROWTH, "{grown} bytes more");
 }

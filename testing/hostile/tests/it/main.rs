@@ -30,7 +30,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
 }
 
 /// Peak memory of this process so far, in bytes.
-fn memory() -> u64 {
+fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("it is there");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it is told");
     peak.trim().trim_end_matches(" kB").parse::<u64>().expect("it is a number") << 10

@@ -1,7 +1,7 @@
 //! Mutations of real fleet messages and join files: of all invalid bytes, those
 //! nearest to valid ones. The same every time; the fuzzers find others.
 
-use crate::{corpus, memory};
+use crate::{corpus, peak_memory};
 use torment_hostile::{READERS, reader};
 use units::random::{Random, one_of};
 
@@ -10,12 +10,12 @@ const EACH: u64 = 400;
 /// and of each corpus file, for any reader.
 const EACH_READER: u64 = 100;
 /// More than all of it takes, whatever lengths are named.
-const ROOM: u64 = 256 << 20;
+const MAX_GROWTH: u64 = 256 << 20;
 /// Prefixes of long values, followed by a length: bytes, strings, arrays and maps of MessagePack; and numbers of histograms.
 const LONG: [u8; 6] = [0xc6, 0xdb, 0xdd, 0xdf, 0xff, 0x7f];
 
 /// An index below `count`.
-fn one(random: &mut Random, count: usize) -> usize {
+fn random_below(random: &mut Random, count: usize) -> usize {
     one_of(random.draw(), count as u128) as usize
 }
 
@@ -23,14 +23,14 @@ fn one(random: &mut Random, count: usize) -> usize {
 /// early end.
 pub fn mutant(real: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = real.to_vec();
-    for _ in 0..=one(random, 4) {
-        let at = one(random, bytes.len() + 1);
-        let end = (at + one(random, 64)).min(bytes.len());
+    for _ in 0..=random_below(random, 4) {
+        let at = random_below(random, bytes.len() + 1);
+        let end = (at + random_below(random, 64)).min(bytes.len());
         match random.draw() % 6 {
             0 => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << (random.draw() % 8)),
             1 => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte = random.draw() as u8),
             2 => {
-                let kind = LONG[one(random, LONG.len())];
+                let kind = LONG[random_below(random, LONG.len())];
                 let length = bytes.len().min(at + 5);
                 bytes.splice(at..length, [kind, 0xff, 0xff, 0xff, 0xff]);
             }
@@ -55,7 +55,7 @@ impl Drop for NamesSeedOnPanic {
 
 #[test]
 fn what_is_nearly_said_breaks_no_promise_and_takes_no_room() {
-    let before = memory();
+    let before = peak_memory();
     for name in ["told", "join"] {
         for (nth, real) in corpus(name).iter().enumerate() {
             for seed in (0..EACH).map(|seed| seed + EACH * nth as u64) {
@@ -64,8 +64,8 @@ fn what_is_nearly_said_breaks_no_promise_and_takes_no_room() {
             }
         }
     }
-    let grown = memory().saturating_sub(before);
-    assert!(grown < ROOM, "{grown} bytes more");
+    let grown = peak_memory().saturating_sub(before);
+    assert!(grown < MAX_GROWTH, "{grown} bytes more");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn what_is_like_what_the_fuzzers_kept_breaks_no_promise() {
         let kept = corpus(name);
         for seed in 0..EACH_READER {
             let (_fed, mut random) = (NamesSeedOnPanic(name, seed), Random(seed));
-            let real = &kept[one(&mut random, kept.len())];
+            let real = &kept[random_below(&mut random, kept.len())];
             read(&mutant(real, &mut random));
         }
     }

@@ -24,38 +24,38 @@ struct AnswerHead {
     status: Option<u16>,
     length: Option<u64>,
     is_grpc: bool,
-    call: GrpcStatus,
+    grpc_status: GrpcStatus,
     /// What is wrong with it, though it can be decoded.
-    wrong: Option<String>,
+    error: Option<String>,
 }
 
 impl Http2 {
     pub(super) fn headers(
         &mut self,
         frame: Frame<'_>,
-        teller: &mut CompletionSink<'_>,
+        sink: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
         let mut payload = frame.unpadded()?;
         if frame.has(flag::PRIORITY) {
             payload = payload.get(5..).ok_or_else(|| ConnectionError::size("HEADERS", payload.len()))?;
         }
-        let ends = frame.has(flag::END_STREAM);
+        let end_stream = frame.has(flag::END_STREAM);
         if frame.has(flag::END_HEADERS) {
-            return self.handle_header_block(frame.stream, ends, payload, teller);
+            return self.handle_header_block(frame.stream, end_stream, payload, sink);
         }
         if let Some(open) = self.open.get(frame.stream) {
-            open.heard = true;
+            open.answer_begun = true;
         }
-        self.block = Some(Block { stream: frame.stream, ends, bytes: payload.to_vec() });
+        self.header_block = Some(Block { stream: frame.stream, end_stream, bytes: payload.to_vec() });
         Ok(())
     }
 
     pub(super) fn continuation(
         &mut self,
         frame: Frame<'_>,
-        teller: &mut CompletionSink<'_>,
+        sink: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
-        let begun = self.block.take().filter(|block| block.stream == frame.stream);
+        let begun = self.header_block.take().filter(|block| block.stream == frame.stream);
         let mut block = begun
             .ok_or_else(|| ConnectionError::protocol("a header block that goes on without a beginning"))?;
         block.bytes.extend_from_slice(frame.payload);
@@ -64,9 +64,9 @@ impl Http2 {
             return Err(ConnectionError::new(ErrorCode::ENHANCE_YOUR_CALM, why));
         }
         if frame.has(flag::END_HEADERS) {
-            return self.handle_header_block(block.stream, block.ends, &block.bytes, teller);
+            return self.handle_header_block(block.stream, block.end_stream, &block.bytes, sink);
         }
-        self.block = Some(block);
+        self.header_block = Some(block);
         Ok(())
     }
 
@@ -74,9 +74,9 @@ impl Http2 {
     fn handle_header_block(
         &mut self,
         stream: u32,
-        ends: bool,
+        end_stream: bool,
         block: &[u8],
-        teller: &mut CompletionSink<'_>,
+        sink: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
         let mut open = self.open.get(stream);
         // Of several blocks only the head is wanted: neither interim answers nor trailers.
@@ -86,80 +86,85 @@ impl Http2 {
         if let Some(fields) = &mut fields {
             fields.clear();
         }
-        let (mut head, room) = (AnswerHead::default(), &mut self.room);
-        let read = self.decoder.decode(block, |name, value| {
+        let (mut head, scratch) = (AnswerHead::default(), &mut self.scratch);
+        let outcome = self.decoder.decode(block, |name, value| {
             if name.matches(b":status", STATUS) {
-                head.set_status(value.decode(room)?);
+                head.set_status(value.decode(scratch)?);
             } else if name.matches(b"content-length", CONTENT_LENGTH) {
-                head.set_length(value.decode(room)?);
+                head.set_length(value.decode(scratch)?);
             } else if name.matches(b"content-type", CONTENT_TYPE) {
-                head.is_grpc = grpc::is_grpc(value.decode(room)?);
+                head.is_grpc = grpc::is_grpc(value.decode(scratch)?);
             } else if name.matches(b"grpc-status", GRPC_STATUS) {
-                head.call.set_status(value.decode(room)?);
+                head.grpc_status.set_status(value.decode(scratch)?);
             } else if name.matches(b"grpc-message", GRPC_MESSAGE) {
-                head.call.set_message(value.decode(room)?);
+                head.grpc_status.set_message(value.decode(scratch)?);
             }
             match &mut fields {
-                Some(fields) => push_field(fields, name, value, room),
+                Some(fields) => push_field(fields, name, value, scratch),
                 None => Ok(()),
             }
         });
-        read.map_err(|why| ConnectionError::new(ErrorCode::COMPRESSION_ERROR, why))?;
+        outcome.map_err(|why| ConnectionError::new(ErrorCode::COMPRESSION_ERROR, why))?;
         let Some(open) = self.open.get(stream) else { return Ok(()) };
-        open.heard = true;
-        let result = open.apply_head(head).and_then(|()| open.status_if_complete(ends));
-        self.end(stream, result, teller);
+        open.answer_begun = true;
+        let result = open.apply_head(head).and_then(|()| open.status_if_complete(end_stream));
+        self.finish_stream(stream, result, sink);
         Ok(())
     }
 
     pub(super) fn data(
         &mut self,
         frame: Frame<'_>,
-        teller: &mut CompletionSink<'_>,
+        sink: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
         let taken = frame.payload.len() as u32;
-        self.taken += taken;
-        if self.taken >= WINDOW / 2 {
-            frame::put_number(kind::WINDOW_UPDATE, 0, self.taken, &mut self.out.bytes);
-            (self.taken, self.urgent) = (0, true);
+        self.unacknowledged += taken;
+        if self.unacknowledged >= WINDOW / 2 {
+            frame::put_number(kind::WINDOW_UPDATE, 0, self.unacknowledged, &mut self.out.bytes);
+            (self.unacknowledged, self.flush_now) = (0, true);
         }
         let data = frame.unpadded()?;
         let Some(open) = self.open.get(frame.stream) else { return Ok(()) };
         if let Some(content) = &mut open.content {
             content.append(data);
         }
-        open.heard = true;
+        open.answer_begun = true;
         open.received += data.len() as u64;
-        open.taken += taken;
+        open.unacknowledged += taken;
         let result = open.status_if_complete(frame.has(flag::END_STREAM));
-        if open.taken >= WINDOW / 2 {
-            frame::put_number(kind::WINDOW_UPDATE, frame.stream, open.taken, &mut self.out.bytes);
-            (open.taken, self.urgent) = (0, true);
+        if open.unacknowledged >= WINDOW / 2 {
+            frame::put_number(kind::WINDOW_UPDATE, frame.stream, open.unacknowledged, &mut self.out.bytes);
+            (open.unacknowledged, self.flush_now) = (0, true);
         }
-        self.end(frame.stream, result, teller);
+        self.finish_stream(frame.stream, result, sink);
         Ok(())
     }
 
     pub(super) fn handle_reset(
         &mut self,
         frame: Frame<'_>,
-        teller: &mut CompletionSink<'_>,
+        sink: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
         let code = ErrorCode(frame.number("RST_STREAM")?);
         if let Some(open) = self.open.remove(frame.stream) {
-            let touch = if code == ErrorCode::REFUSED_STREAM {
+            let handling = if code == ErrorCode::REFUSED_STREAM {
                 ServerHandling::Refused
             } else {
                 ServerHandling::Answered
             };
-            teller.fail(open.exchange, Failure::Reset(code.to_string()), touch);
+            sink.fail(open.exchange, Failure::Reset(code.to_string()), handling);
         }
         Ok(())
     }
 
     /// Ends a stream whose answer is complete, or malformed.
-    fn end(&mut self, stream: u32, result: Result<Option<u16>, Malformed>, teller: &mut CompletionSink<'_>) {
-        let (result, rest) = match result {
+    fn finish_stream(
+        &mut self,
+        stream: u32,
+        result: Result<Option<u16>, Malformed>,
+        sink: &mut CompletionSink<'_>,
+    ) {
+        let (result, code) = match result {
             Ok(None) => return,
             // A server that has answered does not want the rest of the request.
             Ok(status) => (Ok(status), ErrorCode::CANCEL),
@@ -167,25 +172,25 @@ impl Http2 {
         };
         let Some(open) = self.open.remove(stream) else { return };
         if result.is_err() || open.body.is_some() {
-            frame::put_number(kind::RST_STREAM, stream, rest.0, &mut self.out.bytes);
-            self.urgent = true;
+            frame::put_number(kind::RST_STREAM, stream, code.0, &mut self.out.bytes);
+            self.flush_now = true;
         }
-        let failure = open.call.and_then(GrpcStatus::failure);
+        let failure = open.grpc_status.and_then(GrpcStatus::failure);
         let answer = |status| Answer { status, failure, content: open.content };
-        teller.complete(open.exchange, result.map(answer).map_err(Failure::Protocol));
+        sink.complete(open.exchange, result.map(answer).map_err(Failure::Protocol));
     }
 }
 
 impl OpenStream {
     fn apply_head(&mut self, head: AnswerHead) -> Result<(), Malformed> {
-        if let Some(wrong) = head.wrong {
-            return Err(wrong);
+        if let Some(error) = head.error {
+            return Err(error);
         }
         match (self.status, head.status) {
             // Trailers.
             (Some(_), None) => {
-                if let Some(call) = &mut self.call {
-                    *call = head.call;
+                if let Some(grpc_status) = &mut self.grpc_status {
+                    *grpc_status = head.grpc_status;
                 }
             }
             (Some(_), Some(_)) => return Err("two heads of one answer".to_owned()),
@@ -194,24 +199,26 @@ impl OpenStream {
             (None, Some(100..=199)) => {}
             (None, Some(status)) => {
                 self.status = Some(status);
-                self.call = head.is_grpc.then_some(head.call);
-                let none = self.head_only || status == 204 || status == 304;
-                self.expected = if none { Some(0) } else { head.length };
+                self.grpc_status = head.is_grpc.then_some(head.grpc_status);
+                let no_body = self.head_only || status == 204 || status == 304;
+                self.expected = if no_body { Some(0) } else { head.length };
             }
         }
         Ok(())
     }
 
     /// The status, if the stream ends here and the answer is complete.
-    fn status_if_complete(&self, ends: bool) -> Result<Option<u16>, Malformed> {
+    fn status_if_complete(&self, end_stream: bool) -> Result<Option<u16>, Malformed> {
         match (self.status, self.expected) {
-            (None, _) if ends || self.received > 0 => {
+            (None, _) if end_stream || self.received > 0 => {
                 Err("a body or an end before the head of the answer".to_owned())
             }
-            (Some(_), Some(expected)) if self.received > expected || ends && self.received < expected => {
+            (Some(_), Some(expected))
+                if self.received > expected || end_stream && self.received < expected =>
+            {
                 Err(format!("a body of {} bytes where {expected} are to come", self.received))
             }
-            (status, _) => Ok(status.filter(|_| ends)),
+            (status, _) => Ok(status.filter(|_| end_stream)),
         }
     }
 }
@@ -223,14 +230,14 @@ impl AnswerHead {
                 let digit = |digit: &u8| u16::from(digit - b'0');
                 self.status = Some(digit(a) * 100 + digit(b) * 10 + digit(c));
             }
-            other => self.wrong = Some(format!(":status '{}'", shown(other))),
+            other => self.error = Some(format!(":status '{}'", shown(other))),
         }
     }
 
     fn set_length(&mut self, digits: &[u8]) {
         let value = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
         if value.is_none() || self.length.is_some() && self.length != value {
-            self.wrong = Some(format!("content-length '{}'", shown(digits)));
+            self.error = Some(format!("content-length '{}'", shown(digits)));
         }
         self.length = value;
     }
@@ -245,10 +252,10 @@ fn push_field(
     fields: &mut Vec<(String, Vec<u8>)>,
     name: &HeaderText<'_>,
     value: &HeaderText<'_>,
-    room: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
 ) -> Result<(), Malformed> {
-    let name = String::from_utf8_lossy(name.decode(room)?).into_owned();
-    let value = value.decode(room)?.to_vec();
+    let name = String::from_utf8_lossy(name.decode(scratch)?).into_owned();
+    let value = value.decode(scratch)?.to_vec();
     if !name.starts_with(':') {
         fields.push((name, value));
     }

@@ -8,22 +8,27 @@ use record::Failure;
 
 /// Collects completed exchanges.
 pub(super) struct CompletionSink<'a> {
-    pub told: &'a mut Vec<Completion>,
+    pub completions: &'a mut Vec<Completion>,
     pub received_ns: u64,
 }
 
 impl CompletionSink<'_> {
     pub fn complete(&mut self, exchange: u32, result: Result<Answer, Failure>) {
-        self.told.push(Completion {
+        self.completions.push(Completion {
             exchange,
             result,
             received_ns: self.received_ns,
-            touch: ServerHandling::Answered,
+            handling: ServerHandling::Answered,
         });
     }
 
-    pub fn fail(&mut self, exchange: u32, why: Failure, touch: ServerHandling) {
-        self.told.push(Completion { exchange, result: Err(why), received_ns: self.received_ns, touch });
+    pub fn fail(&mut self, exchange: u32, why: Failure, handling: ServerHandling) {
+        self.completions.push(Completion {
+            exchange,
+            result: Err(why),
+            received_ns: self.received_ns,
+            handling,
+        });
     }
 }
 
@@ -31,32 +36,32 @@ impl Http2 {
     pub(super) fn handle_bytes(
         &mut self,
         mut bytes: &[u8],
-        mut teller: CompletionSink<'_>,
+        mut sink: CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
-        let mut pieces = std::mem::take(&mut self.pieces);
-        while let Some(frame) = frame::next_frame(&mut pieces, &mut bytes)? {
-            self.handle_frame(frame, &mut teller)?;
+        let mut framer = std::mem::take(&mut self.framer);
+        while let Some(frame) = frame::next_frame(&mut framer, &mut bytes)? {
+            self.handle_frame(frame, &mut sink)?;
         }
-        self.pieces = pieces;
+        self.framer = framer;
         Ok(())
     }
 
     fn handle_frame(
         &mut self,
         frame: Frame<'_>,
-        teller: &mut CompletionSink<'_>,
+        sink: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
-        if self.phase == Phase::Greeted && frame.kind != kind::SETTINGS {
+        if self.phase == Phase::PrefaceSent && frame.kind != kind::SETTINGS {
             return Err(ConnectionError::protocol("no settings first"));
         }
-        if self.block.is_some() && frame.kind != kind::CONTINUATION {
+        if self.header_block.is_some() && frame.kind != kind::CONTINUATION {
             return Err(ConnectionError::protocol("another frame within a header block"));
         }
-        let unknown = frame.stream >= self.next || frame.stream.is_multiple_of(2);
+        let unknown = frame.stream >= self.next_stream || frame.stream.is_multiple_of(2);
         match (frame.kind, frame.stream) {
             (kind::SETTINGS, 0) => self.settings(frame),
             (kind::PING, 0) => self.ping(frame),
-            (kind::GOAWAY, 0) => self.go_away(frame, teller),
+            (kind::GOAWAY, 0) => self.go_away(frame, sink),
             (kind::WINDOW_UPDATE, 0) => self.handle_window_update(frame),
             (kind::SETTINGS | kind::PING | kind::GOAWAY, stream) => {
                 Err(ConnectionError::protocol(format!("a frame of the connection on stream {stream}")))
@@ -68,10 +73,10 @@ impl Http2 {
             ) if unknown => {
                 Err(ConnectionError::protocol(format!("a frame on stream {stream}, which is not begun")))
             }
-            (kind::DATA, _) => self.data(frame, teller),
-            (kind::HEADERS, _) => self.headers(frame, teller),
-            (kind::CONTINUATION, _) => self.continuation(frame, teller),
-            (kind::RST_STREAM, _) => self.handle_reset(frame, teller),
+            (kind::DATA, _) => self.data(frame, sink),
+            (kind::HEADERS, _) => self.headers(frame, sink),
+            (kind::CONTINUATION, _) => self.continuation(frame, sink),
+            (kind::RST_STREAM, _) => self.handle_reset(frame, sink),
             (kind::WINDOW_UPDATE, _) => self.handle_window_update(frame),
             // Priorities, and additions of later standards.
             _ => Ok(()),
@@ -89,18 +94,20 @@ impl Http2 {
         for [a, b, c, d, e, f] in settings {
             let value = u32::from_be_bytes([*c, *d, *e, *f]);
             match u16::from_be_bytes([*a, *b]) {
-                setting::HEADER_TABLE_SIZE => self.memory.set_limit(value),
-                setting::MAX_CONCURRENT_STREAMS => self.peer.streams = value,
+                setting::HEADER_TABLE_SIZE => self.encoder_table.set_limit(value),
+                setting::MAX_CONCURRENT_STREAMS => self.peer.max_streams = value,
                 setting::INITIAL_WINDOW_SIZE => self.set_initial_window(value)?,
-                setting::MAX_FRAME_SIZE if (value as usize) < frame::PAYLOAD => {
+                setting::MAX_FRAME_SIZE if (value as usize) < frame::MAX_PAYLOAD => {
                     return Err(ConnectionError::protocol(format!("frames of {value} bytes at most")));
                 }
-                setting::MAX_FRAME_SIZE => self.peer.payload = (value as usize).min(frame::PAYLOAD_SENT),
+                setting::MAX_FRAME_SIZE => {
+                    self.peer.max_payload = (value as usize).min(frame::MAX_PAYLOAD_SENT)
+                }
                 _ => {}
             }
         }
-        if self.phase == Phase::Greeted {
-            self.phase = Phase::Talking;
+        if self.phase == Phase::PrefaceSent {
+            self.phase = Phase::Ready;
         }
         self.reply(kind::SETTINGS, &[])
     }
@@ -120,29 +127,29 @@ impl Http2 {
                 "more PING and SETTINGS than it reads answers",
             ));
         }
-        frame::put_head(payload.len(), kind, flag::ACK, 0, &mut self.out.bytes);
+        frame::put_header(payload.len(), kind, flag::ACK, 0, &mut self.out.bytes);
         self.out.bytes.extend_from_slice(payload);
-        self.urgent = true;
+        self.flush_now = true;
         Ok(())
     }
 
     /// No more streams; those above the last one named were not processed, and never will be.
-    fn go_away(&mut self, frame: Frame<'_>, teller: &mut CompletionSink<'_>) -> Result<(), ConnectionError> {
+    fn go_away(&mut self, frame: Frame<'_>, sink: &mut CompletionSink<'_>) -> Result<(), ConnectionError> {
         let Some(([a, b, c, d, e, f, g, h], _)) = frame.payload.split_first_chunk() else {
             return Err(ConnectionError::size("GOAWAY", frame.payload.len()));
         };
-        let last = u32::from_be_bytes([*a, *b, *c, *d]) & frame::MOST;
+        let last = u32::from_be_bytes([*a, *b, *c, *d]) & frame::MAX_U31;
         let code = ErrorCode(u32::from_be_bytes([*e, *f, *g, *h]));
-        self.phase = Phase::Leaving(code);
+        self.phase = Phase::GoingAway(code);
         for OpenStream { exchange, .. } in self.open.above(last) {
             // nginx, for one, leaves after every thousand requests, with others in flight. A server that leaves
             // with an error, or before it has processed any, says what is wrong: that counts as failure.
-            let touch = match code {
-                ErrorCode::NO_ERROR if last > 0 => ServerHandling::Left,
+            let handling = match code {
+                ErrorCode::NO_ERROR if last > 0 => ServerHandling::GoingAway,
                 ErrorCode::NO_ERROR => ServerHandling::Refused,
                 _ => ServerHandling::Answered,
             };
-            teller.fail(exchange, Failure::Reset(format!("GOAWAY {code}")), touch);
+            sink.fail(exchange, Failure::Reset(format!("GOAWAY {code}")), handling);
         }
         Ok(())
     }

@@ -6,13 +6,13 @@ use std::fmt;
 /// What a client sends first.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Bytes before the payload of a frame.
-pub(super) const HEAD: usize = 9;
+pub(super) const HEADER_SIZE: usize = 9;
 /// Largest payload of a frame, both ways, unless the other side allows more.
-pub(super) const PAYLOAD: usize = 16_384;
+pub(super) const MAX_PAYLOAD: usize = 16_384;
 /// Largest payload that we send, whatever the server allows.
-pub(super) const PAYLOAD_SENT: usize = 256 * 1024;
+pub(super) const MAX_PAYLOAD_SENT: usize = 256 * 1024;
 /// Highest stream number, and largest window.
-pub(super) const MOST: u32 = (1 << 31) - 1;
+pub(super) const MAX_U31: u32 = (1 << 31) - 1;
 
 /// Frame types; others are ignored.
 pub(super) mod kind {
@@ -126,34 +126,34 @@ impl<'a> Frame<'a> {
     }
 
     fn parse(whole: &'a [u8]) -> Self {
-        let stream = u32::from_be_bytes([whole[5], whole[6], whole[7], whole[8]]) & MOST;
-        Self { kind: whole[3], flags: whole[4], stream, payload: &whole[HEAD..] }
+        let stream = u32::from_be_bytes([whole[5], whole[6], whole[7], whole[8]]) & MAX_U31;
+        Self { kind: whole[3], flags: whole[4], stream, payload: &whole[HEADER_SIZE..] }
     }
 }
 
 /// The next whole frame; `bytes` is what is left after it.
 pub(super) fn next_frame<'a, 'b: 'a>(
-    pieces: &'a mut Framer,
+    framer: &'a mut Framer,
     bytes: &mut &'b [u8],
 ) -> Result<Option<Frame<'a>>, ConnectionError> {
-    Ok(pieces.next(bytes, needed)?.map(Frame::parse))
+    Ok(framer.next(bytes, needed)?.map(Frame::parse))
 }
 
 /// The length of the frame that begins like this, as far as is known.
 fn needed(bytes: &[u8]) -> Result<usize, ConnectionError> {
-    let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
+    let Some(head) = bytes.first_chunk::<HEADER_SIZE>() else { return Ok(HEADER_SIZE) };
     let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
-    if length > PAYLOAD {
+    if length > MAX_PAYLOAD {
         return Err(ConnectionError::size("a frame", length));
     }
-    Ok(HEAD + length)
+    Ok(HEADER_SIZE + length)
 }
 
-pub(super) fn put_head(length: usize, kind: u8, flags: u8, stream: u32, out: &mut Vec<u8>) {
+pub(super) fn put_header(length: usize, kind: u8, flags: u8, stream: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&head(length, kind, flags, stream));
 }
 
-pub(super) fn head(length: usize, kind: u8, flags: u8, stream: u32) -> [u8; HEAD] {
+pub(super) fn head(length: usize, kind: u8, flags: u8, stream: u32) -> [u8; HEADER_SIZE] {
     let [_, a, b, c] = (length as u32).to_be_bytes();
     let [d, e, f, g] = stream.to_be_bytes();
     [a, b, c, kind, flags, d, e, f, g]
@@ -161,27 +161,33 @@ pub(super) fn head(length: usize, kind: u8, flags: u8, stream: u32) -> [u8; HEAD
 
 /// Appends a frame whose payload is one number.
 pub(super) fn put_number(kind: u8, stream: u32, number: u32, out: &mut Vec<u8>) {
-    put_head(4, kind, 0, stream, out);
+    put_header(4, kind, 0, stream, out);
     out.extend_from_slice(&number.to_be_bytes());
 }
 
 /// Completes a header block, written after room for a frame's head at `start`, into the frame that opens a
 /// stream, or several if it is longer than a frame may be.
-pub(super) fn finish_headers(out: &mut Vec<u8>, start: usize, stream: u32, ends: bool, most: usize) {
-    let flags = if ends { flag::END_STREAM } else { 0 };
-    let length = out.len() - start - HEAD;
-    if length <= most {
+pub(super) fn finish_headers(
+    out: &mut Vec<u8>,
+    start: usize,
+    stream: u32,
+    end_stream: bool,
+    max_payload: usize,
+) {
+    let flags = if end_stream { flag::END_STREAM } else { 0 };
+    let length = out.len() - start - HEADER_SIZE;
+    if length <= max_payload {
         let head = head(length, kind::HEADERS, flags | flag::END_HEADERS, stream);
-        out[start..start + HEAD].copy_from_slice(&head);
+        out[start..start + HEADER_SIZE].copy_from_slice(&head);
         return;
     }
-    let block = out.split_off(start + HEAD);
+    let block = out.split_off(start + HEADER_SIZE);
     out.truncate(start);
-    let mut pieces = block.chunks(most).peekable();
+    let mut pieces = block.chunks(max_payload).peekable();
     let (mut kind, mut flags) = (kind::HEADERS, flags);
     while let Some(piece) = pieces.next() {
         let end = if pieces.peek().is_none() { flag::END_HEADERS } else { 0 };
-        put_head(piece.len(), kind, flags | end, stream, out);
+        put_header(piece.len(), kind, flags | end, stream, out);
         out.extend_from_slice(piece);
         (kind, flags) = (kind::CONTINUATION, 0);
     }
@@ -194,28 +200,33 @@ mod tests {
     #[test]
     fn frames_come_in_pieces_of_any_size() {
         let mut bytes = Vec::new();
-        for (kind, length) in [(kind::DATA, 0), (kind::PING, 8), (kind::HEADERS, 300), (kind::DATA, PAYLOAD)]
+        for (kind, length) in
+            [(kind::DATA, 0), (kind::PING, 8), (kind::HEADERS, 300), (kind::DATA, MAX_PAYLOAD)]
         {
-            put_head(length, kind, 5, 7, &mut bytes);
+            put_header(length, kind, 5, 7, &mut bytes);
             bytes.extend(std::iter::repeat_n(kind, length));
         }
         for step in [1, 2, 8, 9, 10, 17, 18, 100, bytes.len()] {
-            let (mut pieces, mut seen) = (Framer::default(), Vec::new());
+            let (mut framer, mut frames) = (Framer::default(), Vec::new());
             for mut piece in bytes.chunks(step) {
-                while let Some(frame) = next_frame(&mut pieces, &mut piece).expect("valid") {
+                while let Some(frame) = next_frame(&mut framer, &mut piece).expect("valid") {
                     assert!(frame.payload.iter().all(|b| *b == frame.kind));
-                    seen.push((frame.kind, frame.flags, frame.stream, frame.payload.len()));
+                    frames.push((frame.kind, frame.flags, frame.stream, frame.payload.len()));
                 }
                 assert!(piece.is_empty());
             }
-            assert_eq!(seen, [(0, 5, 7, 0), (6, 5, 7, 8), (1, 5, 7, 300), (0, 5, 7, PAYLOAD)], "by {step}");
+            assert_eq!(
+                frames,
+                [(0, 5, 7, 0), (6, 5, 7, 8), (1, 5, 7, 300), (0, 5, 7, MAX_PAYLOAD)],
+                "by {step}"
+            );
         }
     }
 
     #[test]
     fn a_frame_larger_than_we_take_is_said() {
         let mut bytes = Vec::new();
-        put_head(PAYLOAD + 1, kind::DATA, 0, 1, &mut bytes);
+        put_header(MAX_PAYLOAD + 1, kind::DATA, 0, 1, &mut bytes);
         let broken = next_frame(&mut Framer::default(), &mut bytes.as_slice()).expect_err("too large");
         assert_eq!(
             (broken.code, broken.why.as_str()),

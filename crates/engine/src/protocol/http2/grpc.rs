@@ -13,7 +13,7 @@ const NAMES: [&str; 17] = units::texts![
 /// The code that a client assumes if there is none.
 const UNKNOWN: u32 = 2;
 /// Bytes of a message that are kept: far more than is shown of it.
-const KEPT: usize = 1024;
+const MAX_MESSAGE: usize = 1024;
 
 /// The status of a call, from its last header block.
 #[derive(Default)]
@@ -36,13 +36,13 @@ impl GrpcStatus {
     }
 
     pub fn set_message(&mut self, encoded: &[u8]) {
-        self.message = encoded[..encoded.len().min(KEPT)].to_vec();
+        self.message = encoded[..encoded.len().min(MAX_MESSAGE)].to_vec();
     }
 
     pub fn failure(self) -> Option<Failure> {
         let (code, message) = match self.code {
             Some(0) => return None,
-            Some(code) => (code, without_details(&decoded(&self.message))),
+            Some(code) => (code, without_details(&percent_decode(&self.message))),
             None => (UNKNOWN, "the answer ends without a grpc-status".to_owned()),
         };
         let name = NAMES.get(code as usize).unwrap_or(&"an unknown code");
@@ -52,7 +52,7 @@ impl GrpcStatus {
 }
 
 /// Decodes percent-encoded text.
-fn decoded(mut encoded: &[u8]) -> String {
+fn percent_decode(mut encoded: &[u8]) -> String {
     let mut out = Vec::with_capacity(encoded.len());
     while let Some((first, rest)) = encoded.split_first() {
         let digit = |place: usize| rest.get(place).and_then(|digit| char::from(*digit).to_digit(16));
@@ -84,10 +84,10 @@ mod tests {
     use super::*;
 
     fn failure(status: Option<&str>, message: &str) -> Option<String> {
-        let mut call = GrpcStatus::default();
-        status.iter().for_each(|status| call.set_status(status.as_bytes()));
-        call.set_message(message.as_bytes());
-        call.failure().map(|failure| failure.to_string())
+        let mut grpc_status = GrpcStatus::default();
+        status.iter().for_each(|status| grpc_status.set_status(status.as_bytes()));
+        grpc_status.set_message(message.as_bytes());
+        grpc_status.failure().map(|failure| failure.to_string())
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) struct Decoder {
     /// The entries' text, oldest first, after some of removed entries.
     text: Vec<u8>,
     /// Bytes already removed from `text`.
-    dropped: usize,
+    dropped_bytes: usize,
     /// The size of all entries.
     size: usize,
     limit: usize,
@@ -50,7 +50,7 @@ pub(super) struct Decoder {
 
 impl Decoder {
     pub fn new() -> Self {
-        Self { entries: VecDeque::new(), text: Vec::new(), dropped: 0, size: 0, limit: TABLE_SIZE }
+        Self { entries: VecDeque::new(), text: Vec::new(), dropped_bytes: 0, size: 0, limit: TABLE_SIZE }
     }
 
     /// Calls `each` with the name and value of every field. Fails if there is more text than [`FIELDS_LIMIT`]:
@@ -60,10 +60,10 @@ impl Decoder {
         mut block: &[u8],
         mut each: impl FnMut(&HeaderText<'_>, &HeaderText<'_>) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
-        let mut room = FIELDS_LIMIT;
+        let mut remaining = FIELDS_LIMIT;
         let mut each = |name: &HeaderText<'_>, value: &HeaderText<'_>| {
-            let left = room.checked_sub(name.bytes.len() + value.bytes.len());
-            room = left.ok_or_else(|| format!("headers of more than {FIELDS_LIMIT} bytes"))?;
+            let left = remaining.checked_sub(name.bytes.len() + value.bytes.len());
+            remaining = left.ok_or_else(|| format!("headers of more than {FIELDS_LIMIT} bytes"))?;
             each(name, value)
         };
         while let Some(first) = block.first().copied() {
@@ -75,7 +75,7 @@ impl Decoder {
                 0x40.. => {
                     let (name, value) = (self.name(&mut block, 6)?, read_string(&mut block)?);
                     each(&self.name_text(&name), &value)?;
-                    self.remember(&name, &value);
+                    self.insert(&name, &value);
                 }
                 0x20.. => {
                     self.limit = read_integer(&mut block, 5)?;
@@ -96,20 +96,20 @@ impl Decoder {
     /// The name of a field whose value follows.
     fn name<'a>(&self, block: &mut &'a [u8], bits: u32) -> Result<FieldName<'a>, Malformed> {
         let index = match read_integer(block, bits)? {
-            0 => return Ok(FieldName::Said(read_string(block)?)),
+            0 => return Ok(FieldName::Literal(read_string(block)?)),
             index => index - 1,
         };
         match FIELDS.get(index) {
-            Some((name, _)) => Ok(FieldName::Said(HeaderText::plain(name.as_bytes()))),
-            None if index - FIELDS.len() < self.entries.len() => Ok(FieldName::Kept(index - FIELDS.len())),
+            Some((name, _)) => Ok(FieldName::Literal(HeaderText::plain(name.as_bytes()))),
+            None if index - FIELDS.len() < self.entries.len() => Ok(FieldName::Indexed(index - FIELDS.len())),
             None => Err(unknown_index(index + 1)),
         }
     }
 
     fn name_text<'a>(&'a self, name: &FieldName<'a>) -> HeaderText<'a> {
         match *name {
-            FieldName::Said(text) => text,
-            FieldName::Kept(place) => self.kept(&self.entries[place]).0,
+            FieldName::Literal(text) => text,
+            FieldName::Indexed(index) => self.entry_text(&self.entries[index]).0,
         }
     }
 
@@ -120,11 +120,11 @@ impl Decoder {
             return Ok((HeaderText::plain(name.as_bytes()), HeaderText::plain(value.as_bytes())));
         }
         let entry = self.entries.get(place - FIELDS.len()).ok_or_else(|| unknown_index(index))?;
-        Ok(self.kept(entry))
+        Ok(self.entry_text(entry))
     }
 
-    fn kept(&self, entry: &Entry) -> (HeaderText<'_>, HeaderText<'_>) {
-        let (name, rest) = self.text[entry.start - self.dropped..].split_at(entry.name);
+    fn entry_text(&self, entry: &Entry) -> (HeaderText<'_>, HeaderText<'_>) {
+        let (name, rest) = self.text[entry.start - self.dropped_bytes..].split_at(entry.name);
         (
             HeaderText { bytes: name, huffman: entry.huffman.0 },
             HeaderText { bytes: &rest[..entry.value], huffman: entry.huffman.1 },
@@ -132,10 +132,10 @@ impl Decoder {
     }
 
     /// An entry larger than the table empties it, which is no error.
-    fn remember(&mut self, name: &FieldName<'_>, value: &HeaderText<'_>) {
+    fn insert(&mut self, name: &FieldName<'_>, value: &HeaderText<'_>) {
         let text = self.name_text(name);
         let entry = Entry {
-            start: self.dropped + self.text.len(),
+            start: self.dropped_bytes + self.text.len(),
             name: text.bytes.len(),
             value: value.bytes.len(),
             huffman: (text.huffman, value.huffman),
@@ -144,9 +144,9 @@ impl Decoder {
             return self.make_room(entry.size());
         }
         match *name {
-            FieldName::Said(text) => self.text.extend_from_slice(text.bytes),
-            FieldName::Kept(place) => {
-                let start = self.entries[place].start - self.dropped;
+            FieldName::Literal(text) => self.text.extend_from_slice(text.bytes),
+            FieldName::Indexed(index) => {
+                let start = self.entries[index].start - self.dropped_bytes;
                 self.text.extend_from_within(start..start + entry.name);
             }
         }
@@ -161,10 +161,10 @@ impl Decoder {
             && let Some(oldest) = self.entries.pop_back()
         {
             self.size -= oldest.size();
-            let useless = oldest.start + oldest.name + oldest.value - self.dropped;
+            let useless = oldest.start + oldest.name + oldest.value - self.dropped_bytes;
             if useless >= TABLE_SIZE || self.entries.is_empty() && size > self.limit {
                 self.text.drain(..useless);
-                self.dropped += useless;
+                self.dropped_bytes += useless;
             }
         }
     }
@@ -180,9 +180,9 @@ impl Decoder {
 
 /// A field name in a block: literal, or by reference.
 enum FieldName<'a> {
-    Said(HeaderText<'a>),
+    Literal(HeaderText<'a>),
     /// The name of this entry of the dynamic table.
-    Kept(usize),
+    Indexed(usize),
 }
 
 fn unknown_index(index: usize) -> Malformed {
@@ -276,9 +276,9 @@ mod tests {
             put_string(format!("value {number}").as_bytes(), &mut block);
             // The newest, and a new one with its name.
             block.extend_from_slice(b"\xbe\x7e\x01y\xbf");
-            let said = decoded(&mut decoder, &block).expect("valid");
+            let text = decoded(&mut decoder, &block).expect("valid");
             assert_eq!(
-                said,
+                text,
                 format!(
                     "x-name: value {number}\nx-name: value {number}\nx-name: y\nx-name: value {number}\n"
                 )

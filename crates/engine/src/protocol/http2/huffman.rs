@@ -30,24 +30,24 @@ struct CodeTable {
 static CODE: CodeTable = code();
 
 const fn code() -> CodeTable {
-    let mut made = CodeTable { symbols: [0; 257], below: [0; LONGEST + 1], offset: [0; LONGEST + 1] };
-    let (mut place, mut next, mut length) = (0, 0_u64, 1);
+    let mut table = CodeTable { symbols: [0; 257], below: [0; LONGEST + 1], offset: [0; LONGEST + 1] };
+    let (mut index, mut next, mut length) = (0, 0_u64, 1);
     while length <= LONGEST {
         next <<= 1;
-        made.offset[length] = place as i64 - next as i64;
+        table.offset[length] = index as i64 - next as i64;
         let mut symbol = 0;
         while symbol < LENGTHS.len() {
             if LENGTHS[symbol] as usize == length {
-                made.symbols[place] = symbol as u16;
-                place += 1;
+                table.symbols[index] = symbol as u16;
+                index += 1;
                 next += 1;
             }
             symbol += 1;
         }
-        made.below[length] = next << (32 - length);
+        table.below[length] = next << (32 - length);
         length += 1;
     }
-    made
+    table
 }
 
 /// Appends the decoded string.
@@ -69,8 +69,8 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str
             let filled = count < 8 && bits == !(u64::MAX >> count);
             return if filled { Ok(()) } else { Err("a Huffman string that ends within a symbol") };
         }
-        let place = (window >> (32 - length)) as i64 + CODE.offset[length];
-        let symbol = CODE.symbols[place as usize];
+        let index = (window >> (32 - length)) as i64 + CODE.offset[length];
+        let symbol = CODE.symbols[index as usize];
         if symbol == END {
             return Err("a Huffman string that holds its end");
         }
@@ -89,8 +89,8 @@ mod tests {
         let (mut bits, mut count, mut out) = (0_u64, 0, Vec::new());
         for symbol in text {
             let length = usize::from(LENGTHS[usize::from(*symbol)]);
-            let place = CODE.symbols.iter().position(|s| *s == u16::from(*symbol)).expect("all are there");
-            bits = bits << length | (place as i64 - CODE.offset[length]) as u64;
+            let index = CODE.symbols.iter().position(|s| *s == u16::from(*symbol)).expect("all are there");
+            bits = bits << length | (index as i64 - CODE.offset[length]) as u64;
             count += length;
             while count >= 8 {
                 count -= 8;

@@ -14,22 +14,22 @@ pub(super) struct OpenStream {
     /// Keeps headers and body, if they are wanted.
     pub content: Option<Box<Content>>,
     /// Whether any part of the answer has arrived.
-    pub heard: bool,
+    pub answer_begun: bool,
     /// The answer's status, once its head has arrived.
     pub status: Option<u16>,
     /// How the call ended, if it is gRPC.
-    pub call: Option<GrpcStatus>,
+    pub grpc_status: Option<GrpcStatus>,
     /// The length of the answer's body, if its head says so.
     pub expected: Option<u64>,
     pub received: u64,
     /// Bytes received but not yet returned to the stream's window.
-    pub taken: u32,
+    pub unacknowledged: u32,
     /// Bytes of the body that may be sent; negative after the server has reduced its window.
     pub window: i64,
     /// The request's body, and how much of it is sent, while there is more.
     pub body: Option<(Arc<Vec<u8>>, usize)>,
     /// Whether the stream is queued for upload.
-    pub queued: bool,
+    pub upload_queued: bool,
 }
 
 impl OpenStream {

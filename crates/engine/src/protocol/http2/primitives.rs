@@ -18,16 +18,16 @@ impl<'a> HeaderText<'a> {
     }
 
     /// Its characters; decoded into `room` if compressed.
-    pub fn decode<'b>(&self, room: &'b mut Vec<u8>) -> Result<&'b [u8], Malformed>
+    pub fn decode<'b>(&self, scratch: &'b mut Vec<u8>) -> Result<&'b [u8], Malformed>
     where
         'a: 'b,
     {
         if !self.huffman {
             return Ok(self.bytes);
         }
-        room.clear();
-        huffman::decode(self.bytes, room)?;
-        Ok(room)
+        scratch.clear();
+        huffman::decode(self.bytes, scratch)?;
+        Ok(scratch)
     }
 
     /// Whether it equals this name; `compressed` is the name's Huffman code.

@@ -14,7 +14,7 @@ const BODY: usize = 100_000;
 /// The results of exchanges in order, and how the connection ended, if it did.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Http2Replay {
-    told: Vec<(u32, ReplayedEnd)>,
+    answers: Vec<(u32, ReplayedEnd)>,
     end: Option<String>,
     /// Exchanges that wait for more.
     open: Vec<(u32, ServerHandling)>,
@@ -22,34 +22,36 @@ pub(crate) struct Http2Replay {
 
 impl Http2Replay {
     /// Replays these bytes in pieces of this size, either from the start or once all requests are sent.
-    pub fn of(said: &[u8], size: usize, sent: bool) -> Self {
-        let mut talk = Http2::new(8);
-        talk.phase = Phase::Greeted;
-        let (mut told, mut end) = (Vec::new(), None);
+    pub fn of(bytes: &[u8], size: usize, sent: bool) -> Self {
+        let mut connection = Http2::new(8);
+        connection.phase = Phase::PrefaceSent;
+        let (mut completions, mut end) = (Vec::new(), None);
         if sent {
             let mut settings = Vec::new();
-            frame::put_head(0, kind::SETTINGS, 0, 0, &mut settings);
-            talk.handle_bytes(&settings, teller(&mut told)).expect("it is what servers begin with");
+            frame::put_header(0, kind::SETTINGS, 0, 0, &mut settings);
+            connection
+                .handle_bytes(&settings, sink(&mut completions))
+                .expect("it is what servers begin with");
             for (exchange, (method, body, content)) in
                 (0..).zip([("GET", 0, true), ("HEAD", 0, false), ("POST", BODY, true), ("GET", 0, false)])
             {
-                let who = RenderContext { number: exchange.into(), seed: 1, taken: &[] };
-                talk.send(&mut request(method, body), &who, b"", exchange, content);
+                let context = RenderContext { number: exchange.into(), seed: 1, extracted: &[] };
+                connection.send(&mut request(method, body), &context, b"", exchange, content);
             }
         }
-        for piece in said.chunks(size) {
-            if let Err(broken) = talk.handle_bytes(piece, teller(&mut told)) {
+        for piece in bytes.chunks(size) {
+            if let Err(broken) = connection.handle_bytes(piece, sink(&mut completions)) {
                 end = Some(broken.why);
                 break;
             }
             // A server that reads everything sent to it.
-            talk.flush(&mut Stream::Null { answered: true }).expect("nobody is there to refuse it");
-            talk.assert_bounded();
+            connection.flush(&mut Stream::Null { answered: true }).expect("nobody is there to refuse it");
+            connection.assert_bounded();
         }
         let mut open = Vec::new();
-        talk.each_open(&mut |exchange, touch| open.push((exchange, touch)));
+        connection.each_open(&mut |exchange, handling| open.push((exchange, handling)));
         open.sort_unstable_by_key(|(exchange, _)| *exchange);
-        Self { told: told.into_iter().map(result).collect(), end, open }
+        Self { answers: completions.into_iter().map(result).collect(), end, open }
     }
 
     /// Whether it ended because the server overflowed a window.
@@ -61,16 +63,16 @@ impl Http2Replay {
 /// Status and content or failure, and how the server handled it.
 type ReplayedEnd = (Result<(u16, Option<Box<Content>>), String>, ServerHandling);
 
-fn teller(told: &mut Vec<Completion>) -> CompletionSink<'_> {
-    CompletionSink { told, received_ns: 0 }
+fn sink(completions: &mut Vec<Completion>) -> CompletionSink<'_> {
+    CompletionSink { completions, received_ns: 0 }
 }
 
-fn result(told: Completion) -> (u32, ReplayedEnd) {
-    let answer = told.result.map(|answer| {
+fn result(completion: Completion) -> (u32, ReplayedEnd) {
+    let answer = completion.result.map(|answer| {
         let status = answer.status.expect("HTTP has a status");
         (status, answer.content)
     });
-    (told.exchange, (answer.map_err(|why| why.to_string()), told.touch))
+    (completion.exchange, (answer.map_err(|why| why.to_string()), completion.handling))
 }
 
 fn request(method: &str, body: usize) -> RequestWriter {
@@ -88,8 +90,8 @@ fn request(method: &str, body: usize) -> RequestWriter {
 impl Http2 {
     /// Memory that the server controls stays small.
     fn assert_bounded(&self) {
-        assert!(self.pieces.held() <= frame::HEAD + frame::PAYLOAD);
-        assert!(self.block.as_ref().is_none_or(|block| block.bytes.len() <= answers::BLOCK_LIMIT));
+        assert!(self.framer.held() <= frame::HEADER_SIZE + frame::MAX_PAYLOAD);
+        assert!(self.header_block.as_ref().is_none_or(|block| block.bytes.len() <= answers::BLOCK_LIMIT));
         assert!(self.decoder.held() <= 8 * hpack::TABLE_SIZE, "{}", self.decoder.held());
         assert!(self.uploads.len() <= self.open.len() + 4, "{}", self.uploads.len());
         assert!(self.out.is_empty() && !self.blocked);

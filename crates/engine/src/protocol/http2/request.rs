@@ -10,7 +10,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// Fields about an HTTP/1.1 connection, meaningless here (RFC 9113 section 8.2.2).
-const OF_CONNECTIONS: [&str; 6] =
+const CONNECTION_HEADERS: [&str; 6] =
     ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings"];
 /// How `cookie` and `content-length` begin when not added to the table.
 const COOKIE: &[u8] = &[0x0f, 0x11];
@@ -22,14 +22,14 @@ pub(crate) struct RequestWriter {
     fields: Vec<Field>,
     body: Arc<Vec<u8>>,
     /// Whether every arrival sends the same body.
-    body_fixed: bool,
-    says_length: bool,
-    room: Vec<u8>,
+    body_constant: bool,
+    sends_length: bool,
+    scratch: Vec<u8>,
 }
 
 enum Field {
     /// These bytes, for every arrival.
-    Ready(Vec<u8>),
+    Encoded(Vec<u8>),
     /// The same for every arrival, and worth adding to the peer's table.
     Constant(ConstantField),
     /// The path follows this prefix.
@@ -41,13 +41,14 @@ enum Field {
 impl RequestWriter {
     /// For requests to `authority`, with or without TLS.
     pub fn new(request: &Request, authority: &str, tls: bool) -> Self {
-        let given = |name: &str| request.headers.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
+        let header_index =
+            |name: &str| request.headers.iter().position(|(n, _)| n.eq_ignore_ascii_case(name));
         let scheme = if tls { "https" } else { "http" };
         let mut fields = vec![
             Field::plain(":method", request.method.as_bytes()),
             Field::plain(":scheme", scheme.as_bytes()),
         ];
-        fields.push(match given("host") {
+        fields.push(match header_index("host") {
             Some(index) => Field::header(":authority", request, index),
             None => Field::constant(":authority", authority.as_bytes()),
         });
@@ -56,23 +57,23 @@ impl RequestWriter {
         } else {
             Field::Path(field_prefix(":path", 0, 4))
         });
-        if given("user-agent").is_none() {
+        if header_index("user-agent").is_none() {
             fields.push(Field::constant("user-agent", USER_AGENT.as_bytes()));
         }
         for (index, (name, _)) in request.headers.iter().enumerate() {
             let name = name.to_ascii_lowercase();
-            if name != "host" && !OF_CONNECTIONS.contains(&name.as_str()) {
+            if name != "host" && !CONNECTION_HEADERS.contains(&name.as_str()) {
                 fields.push(Field::header(&name, request, index));
             }
         }
-        let body_fixed = request.body.is_constant();
-        let body = if body_fixed { request.body.to_bytes() } else { Vec::new() };
-        let says_length = METHODS_WITH_BODY.contains(&request.method.as_str());
-        if body_fixed && (says_length || !body.is_empty()) {
+        let body_constant = request.body.is_constant();
+        let body = if body_constant { request.body.to_bytes() } else { Vec::new() };
+        let sends_length = METHODS_WITH_BODY.contains(&request.method.as_str());
+        if body_constant && (sends_length || !body.is_empty()) {
             fields.push(Field::plain("content-length", body.len().to_string().as_bytes()));
         }
-        let (request, room) = (request.clone(), Vec::new());
-        Self { request, fields, body: Arc::new(body), body_fixed, says_length, room }
+        let (request, scratch) = (request.clone(), Vec::new());
+        Self { request, fields, body: Arc::new(body), body_constant, sends_length, scratch }
     }
 
     pub fn is_head(&self) -> bool {
@@ -80,14 +81,14 @@ impl RequestWriter {
     }
 
     /// This arrival's body, shared: a large one is sent in parts.
-    pub fn body(&mut self, who: &RenderContext<'_>) -> &Arc<Vec<u8>> {
-        if !self.body_fixed {
+    pub fn body(&mut self, context: &RenderContext<'_>) -> &Arc<Vec<u8>> {
+        if !self.body_constant {
             match Arc::get_mut(&mut self.body) {
                 Some(body) => body.clear(),
                 None => self.body = Arc::default(),
             }
             let body = Arc::get_mut(&mut self.body).expect("nobody else has the new one");
-            self.request.render_body(who, body);
+            self.request.render_body(context, body);
         }
         &self.body
     }
@@ -95,26 +96,26 @@ impl RequestWriter {
     /// Appends this arrival's header block; call [`RequestWriter::body`] just before.
     pub(super) fn write_header_block(
         &mut self,
-        who: &RenderContext<'_>,
+        context: &RenderContext<'_>,
         cookies: &[u8],
-        memory: &mut EncoderTable,
+        encoder_table: &mut EncoderTable,
         out: &mut Vec<u8>,
     ) {
-        memory.begin(out);
+        encoder_table.begin(out);
         let mut value = |out: &mut Vec<u8>, beginning: &[u8], render: &dyn Fn(&mut Vec<u8>)| {
-            self.room.clear();
-            render(&mut self.room);
+            self.scratch.clear();
+            render(&mut self.scratch);
             out.extend_from_slice(beginning);
-            put_string(&self.room, out);
+            put_string(&self.scratch, out);
         };
         let request = &self.request;
         for field in &self.fields {
             match field {
-                Field::Ready(bytes) => out.extend_from_slice(bytes),
-                Field::Constant(constant) => memory.put(constant, out),
-                Field::Path(name) => value(out, name, &|room| request.render_path(who, room)),
+                Field::Encoded(bytes) => out.extend_from_slice(bytes),
+                Field::Constant(constant) => encoder_table.put(constant, out),
+                Field::Path(name) => value(out, name, &|room| request.render_path(context, room)),
                 Field::Header(index, name) => {
-                    value(out, name, &|room| request.render_header(*index, who, room))
+                    value(out, name, &|room| request.render_header(*index, context, room))
                 }
             }
         }
@@ -122,7 +123,7 @@ impl RequestWriter {
             out.extend_from_slice(COOKIE);
             put_string(cookies, out);
         }
-        if !self.body_fixed && (self.says_length || !self.body.is_empty()) {
+        if !self.body_constant && (self.sends_length || !self.body.is_empty()) {
             let length = self.body.len();
             value(out, CONTENT_LENGTH, &|room| write!(room, "{length}").expect("a Vec takes every write"));
         }
@@ -140,7 +141,7 @@ impl Field {
                 put_string(value, &mut out);
             }
         }
-        Self::Ready(out)
+        Self::Encoded(out)
     }
 
     fn constant(name: &str, value: &[u8]) -> Self {
@@ -150,7 +151,7 @@ impl Field {
             out
         };
         let size = name.len() + value.len() + ENTRY_SIZE;
-        Self::Constant(ConstantField { remember: write(0x40, 6).into(), forget: write(0, 4), size })
+        Self::Constant(ConstantField { indexed: write(0x40, 6).into(), literal: write(0, 4), size })
     }
 
     fn header(name: &str, request: &Request, index: usize) -> Self {
@@ -198,17 +199,17 @@ mod tests {
         RequestWriter::new(&request, "example:8080", false)
     }
 
-    fn said(
+    fn encode_and_decode(
         writer: &mut RequestWriter,
         number: u64,
         cookies: &str,
-        memory: &mut EncoderTable,
+        encoder_table: &mut EncoderTable,
         decoder: &mut Decoder,
     ) -> (String, usize) {
-        let who = RenderContext { number, seed: 1, taken: &[] };
-        writer.body(&who);
+        let context = RenderContext { number, seed: 1, extracted: &[] };
+        writer.body(&context);
         let (mut block, mut text) = (Vec::new(), String::new());
-        writer.write_header_block(&who, cookies.as_bytes(), memory, &mut block);
+        writer.write_header_block(&context, cookies.as_bytes(), encoder_table, &mut block);
         let plain = |text: &HeaderText<'_>| {
             String::from_utf8(text.decode(&mut Vec::new()).expect("valid").to_vec()).expect("text")
         };
@@ -224,16 +225,19 @@ mod tests {
     fn a_request_is_what_the_plan_says() {
         let headers = [("X-Row", "{counter}"), ("Content-Type", "text/plain"), ("Connection", "close")];
         let mut writer = writer("POST", "/owners/{5..7}?n={counter}", &headers, "hello {counter}");
-        let (mut memory, mut decoder) = (EncoderTable::new(), Decoder::new());
+        let (mut encoder_table, mut decoder) = (EncoderTable::new(), Decoder::new());
         let expected = format!(
             ":method: POST\n:scheme: http\n:authority: example:8080\n:path: /owners/6?n=10\n\
              user-agent: {USER_AGENT}\nx-row: 10\ncontent-type: text/plain\ncookie: a=b\ncontent-length: 8\n"
         );
-        let (first, long) = said(&mut writer, 10, "a=b", &mut memory, &mut decoder);
+        let (first, long) = encode_and_decode(&mut writer, 10, "a=b", &mut encoder_table, &mut decoder);
         assert_eq!(first, expected);
-        assert_eq!(writer.body(&RenderContext { number: 10, seed: 1, taken: &[] }).as_slice(), b"hello 10");
+        assert_eq!(
+            writer.body(&RenderContext { number: 10, seed: 1, extracted: &[] }).as_slice(),
+            b"hello 10"
+        );
         // The second time the peer knows what stays the same.
-        let (second, short) = said(&mut writer, 10, "a=b", &mut memory, &mut decoder);
+        let (second, short) = encode_and_decode(&mut writer, 10, "a=b", &mut encoder_table, &mut decoder);
         assert_eq!(second, expected);
         assert!(short + 30 < long, "{short} and {long}");
     }
@@ -242,17 +246,20 @@ mod tests {
     fn a_host_of_the_plan_is_the_authority() {
         let mut writer = writer("HEAD", "/", &[("Host", "other"), ("User-Agent", "x")], "");
         let expected = ":method: HEAD\n:scheme: http\n:authority: other\n:path: /\nuser-agent: x\n";
-        assert_eq!(said(&mut writer, 0, "", &mut EncoderTable::new(), &mut Decoder::new()).0, expected);
+        assert_eq!(
+            encode_and_decode(&mut writer, 0, "", &mut EncoderTable::new(), &mut Decoder::new()).0,
+            expected
+        );
         assert!(writer.is_head());
     }
 
     #[test]
     fn a_constant_body_says_its_length() {
         let mut put = writer("PUT", "/x", &[], "");
-        let (text, _) = said(&mut put, 0, "", &mut EncoderTable::new(), &mut Decoder::new());
+        let (text, _) = encode_and_decode(&mut put, 0, "", &mut EncoderTable::new(), &mut Decoder::new());
         assert!(text.ends_with("content-length: 0\n"), "{text}");
         let mut get = writer("GET", "/x", &[], "12345");
-        let (text, _) = said(&mut get, 0, "", &mut EncoderTable::new(), &mut Decoder::new());
+        let (text, _) = encode_and_decode(&mut get, 0, "", &mut EncoderTable::new(), &mut Decoder::new());
         assert!(text.ends_with("content-length: 5\n"), "{text}");
     }
 }

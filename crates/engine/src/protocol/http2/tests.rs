@@ -22,10 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A connection, driven as a loop does, but without an epoll.
 struct Client {
-    talk: Http2,
+    connection: Http2,
     stream: Stream,
     inbox: ReadBuffer,
-    told: Vec<Completion>,
+    completions: Vec<Completion>,
     /// Exchanges begun so far: the number of the next.
     begun: u32,
 }
@@ -35,30 +35,40 @@ impl Client {
         let origin = Origin::new(false, server.ip().to_string(), server.port());
         let endpoint = ResolvedTarget::resolve(&Target::Http(origin)).expect("an address needs no look-up");
         let mut stream = Stream::connect(&endpoint, 0)?;
-        let (mut talk, mut inbox) = (Http2::new(streams), ReadBuffer::new());
+        let (mut connection, mut inbox) = (Http2::new(streams), ReadBuffer::new());
         patiently(|| stream.continue_connecting().map(|made| made.then_some(())))?;
-        patiently(|| talk.continue_handshake(&mut stream, &mut inbox).map(|done| done.then_some(())))?;
-        Ok(Self { talk, stream, inbox, told: Vec::new(), begun: 0 })
+        patiently(|| connection.continue_handshake(&mut stream, &mut inbox).map(|done| done.then_some(())))?;
+        Ok(Self { connection, stream, inbox, completions: Vec::new(), begun: 0 })
     }
 
     fn send(&mut self, request: &mut RequestWriter) {
         self.send_only(request, false);
-        self.talk.flush(&mut self.stream).expect("the server listens");
+        self.connection.flush(&mut self.stream).expect("the server listens");
     }
 
     fn send_only(&mut self, request: &mut RequestWriter, content: bool) {
-        let who = RenderContext { number: u64::from(self.begun), seed: 1, taken: &[] };
-        self.talk.send(request, &who, b"", self.begun, content);
+        let context = RenderContext { number: u64::from(self.begun), seed: 1, extracted: &[] };
+        self.connection.send(request, &context, b"", self.begun, content);
         self.begun += 1;
     }
 
     /// Reads until `enough` exchanges have completed in all, or the connection ends.
-    fn hear(&mut self, enough: usize) -> Result<(), Failure> {
+    fn receive_until(&mut self, enough: usize) -> Result<(), Failure> {
         let until = Instant::now() + PATIENCE;
-        while self.told.len() < enough {
-            assert!(Instant::now() < until, "{} of {enough} told: {:?}", self.told.len(), self.told);
-            let result = self.talk.receive(&mut self.stream, &mut self.inbox, Readiness::End, &mut self.told);
-            if self.told.len() < enough {
+        while self.completions.len() < enough {
+            assert!(
+                Instant::now() < until,
+                "{} of {enough} told: {:?}",
+                self.completions.len(),
+                self.completions
+            );
+            let result = self.connection.receive(
+                &mut self.stream,
+                &mut self.inbox,
+                Readiness::End,
+                &mut self.completions,
+            );
+            if self.completions.len() < enough {
                 result?;
             }
             sleep(Duration::from_micros(200));
@@ -68,23 +78,23 @@ impl Client {
 
     /// How the connection ends if nothing more is sent.
     fn end(&mut self) -> Failure {
-        self.hear(usize::MAX).expect_err("it hears until the end")
+        self.receive_until(usize::MAX).expect_err("it hears until the end")
     }
 
     /// The status of each completed exchange, or why it has none.
     fn results(&mut self) -> Vec<String> {
-        self.told.sort_by_key(|told| told.exchange);
-        let result = |told: Completion| match told.result {
+        self.completions.sort_by_key(|completion| completion.exchange);
+        let result = |completion: Completion| match completion.result {
             Ok(Answer { failure: Some(why), .. }) => why.to_string(),
             Ok(answer) => answer.status.expect("HTTP has a status").to_string(),
             Err(why) => why.to_string(),
         };
-        self.told.drain(..).map(result).collect()
+        self.completions.drain(..).map(result).collect()
     }
 
     fn open(&self) -> Vec<u32> {
         let mut open = Vec::new();
-        self.talk.each_open(&mut |exchange, _| open.push(exchange));
+        self.connection.each_open(&mut |exchange, _| open.push(exchange));
         open.sort_unstable();
         open
     }

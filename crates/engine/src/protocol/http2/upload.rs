@@ -1,7 +1,7 @@
 //! Request bodies: sent as far as the server's windows allow, streams taking turns.
 
 use super::Http2;
-use super::frame::{self, ConnectionError, ErrorCode, Frame, MOST, flag, kind};
+use super::frame::{self, ConnectionError, ErrorCode, Frame, MAX_U31, flag, kind};
 
 /// Bytes that may wait to be written before more body data is appended.
 const AHEAD: usize = 256 * 1024;
@@ -14,23 +14,23 @@ impl Http2 {
             let Some(open) = self.open.get(stream) else { continue };
             let Some((body, sent)) = &mut open.body else { continue };
             let rest = &body[*sent..];
-            let most = rest.len().min(self.peer.payload);
+            let most = rest.len().min(self.peer.max_payload);
             let length = most.min(usize::try_from(self.window.min(open.window)).unwrap_or(0));
             if length == 0 {
                 // It is queued again when its window grows.
-                open.queued = false;
+                open.upload_queued = false;
                 continue;
             }
             let last = length == rest.len();
             let flags = if last { flag::END_STREAM } else { 0 };
-            frame::put_head(length, kind::DATA, flags, stream, &mut self.out.bytes);
+            frame::put_header(length, kind::DATA, flags, stream, &mut self.out.bytes);
             self.out.bytes.extend_from_slice(&rest[..length]);
             *sent += length;
             open.window -= length as i64;
             self.window -= length as i64;
             if last {
                 open.body = None;
-                open.queued = false;
+                open.upload_queued = false;
             } else {
                 self.uploads.push_back(stream);
             }
@@ -39,7 +39,7 @@ impl Http2 {
 
     /// WINDOW_UPDATE: more room, on a stream or on the connection.
     pub(super) fn handle_window_update(&mut self, frame: Frame<'_>) -> Result<(), ConnectionError> {
-        let more = i64::from(frame.number("WINDOW_UPDATE")? & MOST);
+        let more = i64::from(frame.number("WINDOW_UPDATE")? & MAX_U31);
         if more == 0 {
             return Err(ConnectionError::protocol("a window made larger by nothing"));
         }
@@ -48,38 +48,38 @@ impl Http2 {
         } else {
             // It may name a stream that is already over.
             let Some(open) = self.open.get(frame.stream) else { return Ok(()) };
-            if open.body.is_some() && !open.queued {
-                open.queued = true;
+            if open.body.is_some() && !open.upload_queued {
+                open.upload_queued = true;
                 self.uploads.push_back(frame.stream);
             }
             &mut open.window
         };
         *window += more;
-        if *window > i64::from(MOST) {
+        if *window > i64::from(MAX_U31) {
             return Err(window_overflow());
         }
-        self.urgent |= !self.uploads.is_empty();
+        self.flush_now |= !self.uploads.is_empty();
         Ok(())
     }
 
     /// The server changes the initial window of all streams, open ones included.
     pub(super) fn set_initial_window(&mut self, window: u32) -> Result<(), ConnectionError> {
-        if window > MOST {
+        if window > MAX_U31 {
             return Err(window_overflow());
         }
-        let change = i64::from(window) - i64::from(self.peer.window);
-        self.peer.window = window;
+        let change = i64::from(window) - i64::from(self.peer.initial_window);
+        self.peer.initial_window = window;
         for (stream, open) in self.open.iter_mut() {
             open.window += change;
-            if open.window > i64::from(MOST) {
+            if open.window > i64::from(MAX_U31) {
                 return Err(window_overflow());
             }
-            if open.window > 0 && open.body.is_some() && !open.queued {
-                open.queued = true;
+            if open.window > 0 && open.body.is_some() && !open.upload_queued {
+                open.upload_queued = true;
                 self.uploads.push_back(stream);
             }
         }
-        self.urgent |= !self.uploads.is_empty();
+        self.flush_now |= !self.uploads.is_empty();
         Ok(())
     }
 }

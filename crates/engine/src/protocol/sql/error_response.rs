@@ -49,10 +49,10 @@ impl ErrorResponse {
     pub fn describe(&self, statement: Option<&str>) -> String {
         let mut out = format!("{} ({})", first_line(&self.message), self.code);
         if let (Some(position), Some(statement)) = (self.position, statement) {
-            let place: String =
+            let excerpt: String =
                 statement.chars().skip(position.saturating_sub(1)).take(SHOWN_PLACE).collect();
-            let place = place.trim_end();
-            out += &if place.is_empty() { " at its end".to_owned() } else { format!(" at: {place}") };
+            let excerpt = excerpt.trim_end();
+            out += &if excerpt.is_empty() { " at its end".to_owned() } else { format!(" at: {excerpt}") };
         }
         if !self.hint.is_empty() {
             out = format!("{out}; {}", first_line(&self.hint));

@@ -9,7 +9,7 @@ use record::Failure;
 
 #[derive(Default)]
 pub(crate) struct ExecutionState {
-    under_way: Option<ActiveStatement>,
+    active: Option<ActiveStatement>,
     /// Its result, once the server has sent it; reported when the server is ready.
     result: Option<Result<Option<Box<Content>>, Failure>>,
     /// Whether what the statement did is wanted.
@@ -33,25 +33,25 @@ impl ExecutionState {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.under_way.is_none()
+        self.active.is_none()
     }
 
     /// The exchange not yet reported.
     pub fn open_exchange(&self) -> Option<u32> {
-        self.under_way.and_then(|statement| statement.exchange)
+        self.active.and_then(|statement| statement.exchange)
     }
 
     pub fn begin(&mut self, exchange: u32, number: usize, content: bool) {
-        let under_way = ActiveStatement { exchange: Some(exchange), number };
-        (self.under_way, self.result, self.content) = (Some(under_way), None, content);
+        let active = ActiveStatement { exchange: Some(exchange), number };
+        (self.active, self.result, self.content) = (Some(active), None, content);
     }
 
     /// Nobody waits for this exchange any longer; its statement goes on.
     pub fn abandon(&mut self, exchange: u32) {
-        if let Some(under_way) = &mut self.under_way
-            && under_way.exchange == Some(exchange)
+        if let Some(active) = &mut self.active
+            && active.exchange == Some(exchange)
         {
-            under_way.exchange = None;
+            active.exchange = None;
         }
     }
 
@@ -63,7 +63,7 @@ impl ExecutionState {
         session: &SessionSetup,
         received_ns: u64,
     ) -> Result<Option<Completion>, Failure> {
-        match (message.kind, self.under_way) {
+        match (message.kind, self.active) {
             (kind::BIND_COMPLETE | kind::DATA_ROW, Some(_)) => {}
             // Asynchronous messages about the server, at any time.
             (kind::NOTICE_RESPONSE | kind::PARAMETER_STATUS | kind::NOTIFICATION_RESPONSE, _) => {}
@@ -75,11 +75,11 @@ impl ExecutionState {
                 let content = self.content.then(|| Content { body: done.to_vec(), ..Content::default() });
                 self.result = Some(Ok(content.map(Box::new)));
             }
-            (kind::ERROR_RESPONSE, under_way) => {
-                let complaint = ErrorResponse::parse(message.body);
-                let statement = under_way.map_or("", |statement| session.statement(statement.number));
-                let failure = Failure::Database(complaint.without_values(statement));
-                if complaint.is_fatal() || under_way.is_none() {
+            (kind::ERROR_RESPONSE, active) => {
+                let error = ErrorResponse::parse(message.body);
+                let statement = active.map_or("", |statement| session.statement(statement.number));
+                let failure = Failure::Database(error.without_values(statement));
+                if error.is_fatal() || active.is_none() {
                     return Err(failure);
                 }
                 self.result = Some(Err(failure));
@@ -95,11 +95,15 @@ impl ExecutionState {
                         "the statement leaves a transaction open; each statement is a transaction of its own";
                     result = result.and(Err(Failure::Database(why.to_owned())));
                 }
-                self.under_way = None;
+                self.active = None;
                 let result = result.map(|content| Answer { status: None, failure: None, content });
-                let told =
-                    |exchange| Completion { exchange, result, received_ns, touch: ServerHandling::Answered };
-                return Ok(exchange.map(told));
+                let completion = |exchange| Completion {
+                    exchange,
+                    result,
+                    received_ns,
+                    handling: ServerHandling::Answered,
+                };
+                return Ok(exchange.map(completion));
             }
             (kind::COPY_IN_RESPONSE | kind::COPY_OUT_RESPONSE | kind::COPY_BOTH_RESPONSE, Some(_)) => {
                 let why = "COPY cannot be measured: its data has no place in a plan; use select or insert";

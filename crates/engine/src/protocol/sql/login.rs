@@ -19,7 +19,7 @@ const SCRAM: &str = "SCRAM-SHA-256";
 pub(crate) struct SessionSetup {
     user: String,
     password: Option<Vec<u8>>,
-    kept: KeyCache,
+    key_cache: KeyCache,
     startup: Vec<u8>,
     /// Has the server parse and name every statement.
     prepare: Vec<u8>,
@@ -40,13 +40,13 @@ impl SessionSetup {
         write_length_prefixed(&mut startup, true, |out| {
             out.extend_from_slice(&VERSION.to_be_bytes());
             let (user, name) = (database.user.as_str(), database.name.as_str());
-            let said = [
+            let parameters = [
                 ("user", user),
                 ("database", name),
                 ("application_name", "torment"),
                 ("client_encoding", "UTF8"),
             ];
-            for (key, value) in said {
+            for (key, value) in parameters {
                 write_cstring(key, out);
                 write_cstring(value, out);
             }
@@ -65,13 +65,13 @@ impl SessionSetup {
         write_message(b'S', &mut prepare, |_| {});
         let password = database.password.as_ref().map(|template| {
             let mut password = Vec::new();
-            template.render(&RenderContext { number: 0, seed: 0, taken: &[] }, 0, &mut password);
+            template.render(&RenderContext { number: 0, seed: 0, extracted: &[] }, 0, &mut password);
             password
         });
         Self {
             user: database.user.clone(),
             password,
-            kept: KeyCache::default(),
+            key_cache: KeyCache::default(),
             startup,
             prepare,
             statements: texts,
@@ -95,22 +95,22 @@ impl SessionSetup {
     }
 
     /// Why there is no session, from the server's error.
-    fn login_error(&self, complaint: &ErrorResponse) -> io::Error {
-        let said = format!("the server says: {}", complaint.describe(None));
-        match complaint.code.as_str() {
+    fn login_error(&self, error: &ErrorResponse) -> io::Error {
+        let text = format!("the server says: {}", error.describe(None));
+        match error.code.as_str() {
             "53300" => {
                 let why = format!(
-                    "{said}; --pool is {}: lower it, or raise max_connections of the server (or the limit of the \
+                    "{text}; --pool is {}: lower it, or raise max_connections of the server (or the limit of the \
                      user or the database)",
                     self.pool
                 );
                 io::Error::new(io::ErrorKind::ResourceBusy, why)
             }
             code if code.starts_with("28") => {
-                let why = format!("{said}; check user and password, and the server's pg_hba.conf");
+                let why = format!("{text}; check user and password, and the server's pg_hba.conf");
                 io::Error::new(io::ErrorKind::PermissionDenied, why)
             }
-            _ => invalid_data(said),
+            _ => invalid_data(text),
         }
     }
 }
@@ -127,7 +127,7 @@ impl std::fmt::Debug for SessionSetup {
 
 /// The progress of a connection's login.
 pub(crate) struct Login {
-    stage: LoginPhase,
+    phase: LoginPhase,
     scram: Option<Scram>,
     /// Statements that the server has parsed.
     parsed: usize,
@@ -137,11 +137,11 @@ pub(crate) struct Login {
 enum LoginPhase {
     Start,
     /// TLS is requested.
-    TlsAsked,
+    TlsRequested,
     /// TLS handshake in progress.
     Securing,
     /// The startup message is sent.
-    Introduced,
+    StartupSent,
     /// The statements are sent.
     Preparing,
     Ready,
@@ -149,37 +149,37 @@ enum LoginPhase {
 
 impl Login {
     pub fn new() -> Self {
-        Self { stage: LoginPhase::Start, scram: None, parsed: 0 }
+        Self { phase: LoginPhase::Start, scram: None, parsed: 0 }
     }
 
     /// Whether nothing has been sent.
     pub fn is_new(&self) -> bool {
-        self.stage == LoginPhase::Start
+        self.phase == LoginPhase::Start
     }
 
     pub fn is_ready(&self) -> bool {
-        self.stage == LoginPhase::Ready
+        self.phase == LoginPhase::Ready
     }
 
     /// Whether the next byte says if the server has TLS.
     pub fn awaits_tls(&self) -> bool {
-        self.stage == LoginPhase::TlsAsked
+        self.phase == LoginPhase::TlsRequested
     }
 
     pub fn is_securing(&self) -> bool {
-        self.stage == LoginPhase::Securing
+        self.phase == LoginPhase::Securing
     }
 
     /// Appends what is sent without waiting for the server.
     pub fn write_next(&mut self, session: &SessionSetup, tls: bool, out: &mut Vec<u8>) {
-        match self.stage {
+        match self.phase {
             LoginPhase::Start if tls => {
                 write_length_prefixed(out, true, |out| out.extend_from_slice(&TLS_REQUEST.to_be_bytes()));
-                self.stage = LoginPhase::TlsAsked;
+                self.phase = LoginPhase::TlsRequested;
             }
             LoginPhase::Start | LoginPhase::Securing => {
                 out.extend_from_slice(&session.startup);
-                self.stage = LoginPhase::Introduced;
+                self.phase = LoginPhase::StartupSent;
             }
             _ => {}
         }
@@ -190,7 +190,7 @@ impl Login {
     pub fn handle_tls_answer(&mut self, answer: &[u8]) -> io::Result<()> {
         match answer {
             b"S" => {
-                self.stage = LoginPhase::Securing;
+                self.phase = LoginPhase::Securing;
                 Ok(())
             }
             [b'N' | b'E', ..] => Err(invalid_data(
@@ -223,20 +223,20 @@ impl Login {
         session: &SessionSetup,
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
-        match (message.kind, self.stage) {
+        match (message.kind, self.phase) {
             (kind::PARAMETER_STATUS | kind::NOTICE_RESPONSE | kind::NOTIFICATION_RESPONSE, _) => {}
             // Only servers that support less than we request negotiate version and options.
-            (kind::KEY_DATA | kind::NEGOTIATE, LoginPhase::Introduced) => {}
-            (kind::AUTHENTICATION, LoginPhase::Introduced) => {
+            (kind::KEY_DATA | kind::NEGOTIATE, LoginPhase::StartupSent) => {}
+            (kind::AUTHENTICATION, LoginPhase::StartupSent) => {
                 self.authenticate(message.body, session, out)?
             }
-            (kind::READY_FOR_QUERY, LoginPhase::Introduced) => {
+            (kind::READY_FOR_QUERY, LoginPhase::StartupSent) => {
                 out.extend_from_slice(&session.prepare);
-                self.stage = LoginPhase::Preparing;
+                self.phase = LoginPhase::Preparing;
             }
             (kind::PARSE_COMPLETE, LoginPhase::Preparing) => self.parsed += 1,
             (kind::READY_FOR_QUERY, LoginPhase::Preparing) if self.parsed == session.statements.len() => {
-                self.stage = LoginPhase::Ready;
+                self.phase = LoginPhase::Ready;
             }
             (kind::ERROR_RESPONSE, LoginPhase::Preparing) => {
                 let statement = session.statement(self.parsed);
@@ -282,7 +282,7 @@ impl Login {
             }
             (11, Some(scram)) => {
                 let proof = scram
-                    .answer_challenge(rest, session.password()?, &session.kept)
+                    .answer_challenge(rest, session.password()?, &session.key_cache)
                     .map_err(protocol_error)?;
                 write_secret(out, |out| out.extend_from_slice(proof.as_bytes()));
             }
@@ -292,14 +292,14 @@ impl Login {
             }
             (11 | 12, None) => return Err(protocol_error("an answer to what was not said")),
             (other, _) => {
-                let asked = match other {
+                let method = match other {
                     7 => "GSSAPI",
                     9 => "SSPI",
                     2 => "Kerberos",
                     _ => "an unknown kind of login",
                 };
                 return Err(invalid_data(format!(
-                    "the server asks for {asked}; torment has passwords (md5, SCRAM, or as they are) and trust: \
+                    "the server asks for {method}; torment has passwords (md5, SCRAM, or as they are) and trust: \
                      change pg_hba.conf for this user"
                 )));
             }

@@ -26,17 +26,17 @@ pub(crate) mod kind {
 }
 
 /// Bytes of kind and length.
-const HEAD: usize = 5;
+const HEADER_SIZE: usize = 5;
 /// Bytes kept of a message: an error may quote a whole statement, but its reason comes first.
 const KEPT: usize = 16 * 1024;
 /// Messages without user data are no longer than this (as in libpq, `fe-protocol3.c`): anything longer is no
 /// message.
-const SHORT: usize = 30_000;
+const MAX_SHORT: usize = 30_000;
 
 /// Splits the server's bytes into messages, however the network has cut them.
 #[derive(Default)]
 pub(crate) struct MessageReader {
-    pieces: Framer,
+    framer: Framer,
     /// Bytes to skip before the next message.
     skip: usize,
 }
@@ -54,20 +54,20 @@ impl MessageReader {
         let passed = self.skip.min(bytes.len());
         self.skip -= passed;
         *bytes = &bytes[passed..];
-        let Some(whole) = self.pieces.next(bytes, needed)? else { return Ok(None) };
+        let Some(whole) = self.framer.next(bytes, needed)? else { return Ok(None) };
         let (kind, length) = head(whole)?;
-        self.skip = HEAD + length - whole.len();
-        Ok(Some(Message { kind, body: &whole[HEAD..] }))
+        self.skip = HEADER_SIZE + length - whole.len();
+        Ok(Some(Message { kind, body: &whole[HEADER_SIZE..] }))
     }
 }
 
 /// How many bytes to keep of the message that begins like this, as far as is known.
 fn needed(bytes: &[u8]) -> Result<usize, &'static str> {
-    if bytes.len() < HEAD {
-        return Ok(HEAD);
+    if bytes.len() < HEADER_SIZE {
+        return Ok(HEADER_SIZE);
     }
     let (kind, length) = head(bytes)?;
-    Ok(HEAD + if is_kept(kind) { length.min(KEPT) } else { 0 })
+    Ok(HEADER_SIZE + if is_kept(kind) { length.min(KEPT) } else { 0 })
 }
 
 /// The kind and body length of the message that begins here.
@@ -83,7 +83,7 @@ fn head(bytes: &[u8]) -> Result<(u8, usize), &'static str> {
             | kind::NOTICE_RESPONSE
             | kind::NOTIFICATION_RESPONSE
     );
-    let limit = if is_long { i32::MAX as usize } else { SHORT };
+    let limit = if is_long { i32::MAX as usize } else { MAX_SHORT };
     match length {
         4.. if length <= limit => Ok((kind, length - 4)),
         _ => Err("a message of an impossible length"),

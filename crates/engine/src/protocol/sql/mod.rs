@@ -30,7 +30,7 @@ use std::time::Duration;
 
 /// Keepalive: a silent server is probed after this long, and given up after twice as long: a statement may be
 /// waited for that has timed out.
-const LOST: Duration = Duration::from_secs(10);
+const LOST_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) struct Sql {
     session: Arc<SessionSetup>,
@@ -38,7 +38,7 @@ pub(crate) struct Sql {
     outbox: WriteBuffer,
     /// Until statements may be sent.
     login: Option<Box<Login>>,
-    talk: ExecutionState,
+    execution: ExecutionState,
 }
 
 impl Sql {
@@ -48,7 +48,7 @@ impl Sql {
             messages: MessageReader::default(),
             outbox: WriteBuffer::default(),
             login: Some(Box::new(Login::new())),
-            talk: ExecutionState::default(),
+            execution: ExecutionState::default(),
         }
     }
 
@@ -63,14 +63,14 @@ impl Sql {
         inbox: &mut ReadBuffer,
     ) -> io::Result<bool> {
         let Self { session, messages, outbox, login, .. } = self;
-        while let Some(open) = login {
-            if open.is_new() {
+        while let Some(active) = login {
+            if active.is_new() {
                 enable_keepalive(stream);
             }
-            if open.is_securing() && !stream.continue_connecting()? {
+            if active.is_securing() && !stream.continue_connecting()? {
                 return Ok(false);
             }
-            open.write_next(session, tls.is_some(), &mut outbox.bytes);
+            active.write_next(session, tls.is_some(), &mut outbox.bytes);
             outbox.flush(stream)?;
             let count = match stream.read(inbox)? {
                 None => return Ok(false),
@@ -81,13 +81,13 @@ impl Sql {
                 Some(count) => count,
             };
             let bytes = &inbox.buffer[..count];
-            if open.awaits_tls() {
-                open.handle_tls_answer(bytes)?;
+            if active.awaits_tls() {
+                active.handle_tls_answer(bytes)?;
                 stream.secure(tls.expect("it is asked for only if there is one"))?;
                 continue;
             }
-            open.handle_bytes(bytes, messages, session, &mut outbox.bytes)?;
-            if open.is_ready() {
+            active.handle_bytes(bytes, messages, session, &mut outbox.bytes)?;
+            if active.is_ready() {
                 *login = None;
                 *outbox = WriteBuffer::default();
             }
@@ -96,7 +96,7 @@ impl Sql {
     }
 
     pub fn room(&self) -> usize {
-        usize::from(self.talk.is_idle() && self.login.is_none())
+        usize::from(self.execution.is_idle() && self.login.is_none())
     }
 
     /// Sends a statement. `content`: its completion includes what it did.
@@ -104,25 +104,25 @@ impl Sql {
         &mut self,
         stream: &mut Stream,
         statement: &mut StatementWriter,
-        who: &RenderContext<'_>,
+        context: &RenderContext<'_>,
         exchange: u32,
         content: bool,
     ) -> io::Result<()> {
-        self.talk.begin(exchange, statement.number(), content);
-        self.outbox.send(stream, statement.encode(who))
+        self.execution.begin(exchange, statement.number(), content);
+        self.outbox.send(stream, statement.encode(context))
     }
 
     pub fn receive(
         &mut self,
         stream: &mut Stream,
         inbox: &mut ReadBuffer,
-        news: Readiness,
-        told: &mut Vec<Completion>,
+        readiness: Readiness,
+        completions: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         // A server that accepts no more may have said why.
         let refused = self.outbox.flush(stream).is_err();
-        read_available(stream, inbox, news, refused, |_, bytes, received_ns| {
-            self.handle_bytes(bytes, received_ns, told)
+        read_available(stream, inbox, readiness, refused, |_, bytes, received_ns| {
+            self.handle_bytes(bytes, received_ns, completions)
         })
     }
 
@@ -131,13 +131,13 @@ impl Sql {
         &mut self,
         mut bytes: &[u8],
         received_ns: u64,
-        told: &mut Vec<Completion>,
+        completions: &mut Vec<Completion>,
     ) -> Result<(), Failure> {
         while let Some(message) = self.messages.next(&mut bytes).map_err(execution::protocol_failure)? {
-            told.extend(self.talk.handle_message(&message, &self.session, received_ns)?);
+            completions.extend(self.execution.handle_message(&message, &self.session, received_ns)?);
             // A server that answers before it was asked is out of step.
-            let too_soon = self.talk.is_idle() && !self.outbox.is_empty();
-            if self.talk.is_over() || too_soon {
+            let too_soon = self.execution.is_idle() && !self.outbox.is_empty();
+            if self.execution.is_over() || too_soon {
                 return Err(Failure::Closed);
             }
         }
@@ -147,7 +147,7 @@ impl Sql {
     /// The connection stays, without room until the server is done with the statement: that goes on regardless,
     /// and a replacement connection would be one more than the pool has, on a server that is slow already.
     pub fn cancel(&mut self, exchange: u32) -> bool {
-        self.talk.abandon(exchange);
+        self.execution.abandon(exchange);
         true
     }
 
@@ -158,7 +158,10 @@ impl Sql {
 
     /// A statement is never sent again: its effects are unknown.
     pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
-        self.talk.open_exchange().into_iter().for_each(|exchange| each(exchange, ServerHandling::Answered));
+        self.execution
+            .open_exchange()
+            .into_iter()
+            .for_each(|exchange| each(exchange, ServerHandling::Answered));
     }
 }
 
@@ -167,7 +170,7 @@ fn enable_keepalive(stream: &Stream) {
     let Some(socket) = stream.socket() else { return };
     // A Unix socket notices by itself, and rejects these options.
     let _ = sockopt::set_socket_keepalive(socket, true);
-    let _ = sockopt::set_tcp_keepidle(socket, LOST);
-    let _ = sockopt::set_tcp_keepintvl(socket, LOST / 4);
-    let _ = sockopt::set_tcp_user_timeout(socket, 2 * LOST.as_millis() as u32);
+    let _ = sockopt::set_tcp_keepidle(socket, LOST_TIMEOUT);
+    let _ = sockopt::set_tcp_keepintvl(socket, LOST_TIMEOUT / 4);
+    let _ = sockopt::set_tcp_user_timeout(socket, 2 * LOST_TIMEOUT.as_millis() as u32);
 }

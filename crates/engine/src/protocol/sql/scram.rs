@@ -28,9 +28,9 @@ pub(crate) struct ScramKeys {
 pub(crate) struct Scram {
     nonce: String,
     /// The first message without its channel-binding header.
-    first: String,
+    client_first: String,
     /// The key by which the server proves that it knows the password too, and the text that it has to sign.
-    server: Option<(hmac::Key, String)>,
+    server_check: Option<(hmac::Key, String)>,
 }
 
 impl Scram {
@@ -43,12 +43,12 @@ impl Scram {
     }
 
     fn with(user: &str, nonce: String) -> Self {
-        let first = format!("n={user},r={nonce}");
-        Self { nonce, first, server: None }
+        let client_first = format!("n={user},r={nonce}");
+        Self { nonce, client_first, server_check: None }
     }
 
     pub fn first(&self) -> String {
-        format!("n,,{}", self.first)
+        format!("n,,{}", self.client_first)
     }
 
     /// The reply to the server's first message.
@@ -56,7 +56,7 @@ impl Scram {
         &mut self,
         challenge: &[u8],
         password: &[u8],
-        kept: &KeyCache,
+        cache: &KeyCache,
     ) -> Result<String, &'static str> {
         let wrong = "a challenge that is not of SCRAM";
         let challenge = str::from_utf8(challenge).map_err(|_| wrong)?;
@@ -71,20 +71,20 @@ impl Scram {
         if rounds.get() > MAX_ROUNDS {
             return Err("a challenge of more than five million rounds");
         }
-        let keys = derive_keys(password, salt, rounds, kept);
-        let said = format!("c={NO_BINDING},r={nonce}");
-        let signed = format!("{},{challenge},{said}", self.first);
+        let keys = derive_keys(password, salt, rounds, cache);
+        let message = format!("c={NO_BINDING},r={nonce}");
+        let signed = format!("{},{challenge},{message}", self.client_first);
         let stored = digest::digest(&digest::SHA256, &keys.client);
         let signature = sign(stored.as_ref(), signed.as_bytes());
         let proof: Vec<u8> = keys.client.iter().zip(signature).map(|(a, b)| a ^ b).collect();
-        self.server = Some((hmac::Key::new(hmac::HMAC_SHA256, &keys.server), signed));
-        Ok(format!("{said},p={}", BASE64_STANDARD.encode(proof)))
+        self.server_check = Some((hmac::Key::new(hmac::HMAC_SHA256, &keys.server), signed));
+        Ok(format!("{message},p={}", BASE64_STANDARD.encode(proof)))
     }
 
     /// Checks that the server's last message proves that it knows the password.
     pub fn check(&self, last: &[u8]) -> Result<(), &'static str> {
         let proof = last.strip_prefix(b"v=").and_then(|proof| BASE64_STANDARD.decode(proof).ok());
-        match (proof, &self.server) {
+        match (proof, &self.server_check) {
             (Some(proof), Some((key, signed))) => hmac::verify(key, signed.as_bytes(), &proof).ok(),
             _ => None,
         }
@@ -92,9 +92,9 @@ impl Scram {
     }
 }
 
-fn derive_keys(password: &[u8], salt: Vec<u8>, rounds: NonZeroU32, kept: &KeyCache) -> ScramKeys {
-    let mut kept = kept.lock().expect("nobody panics with it");
-    match &*kept {
+fn derive_keys(password: &[u8], salt: Vec<u8>, rounds: NonZeroU32, cache: &KeyCache) -> ScramKeys {
+    let mut cache = cache.lock().expect("nobody panics with it");
+    match &*cache {
         Some((known, count, keys)) if *known == salt && *count == rounds => keys.clone(),
         _ => {
             // As in the server: what is not text, or not permitted, is used unchanged.
@@ -104,7 +104,7 @@ fn derive_keys(password: &[u8], salt: Vec<u8>, rounds: NonZeroU32, kept: &KeyCac
             pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, &salt, password, &mut salted);
             let keys =
                 ScramKeys { client: sign(&salted, b"Client Key"), server: sign(&salted, b"Server Key") };
-            *kept = Some((salt, rounds, keys.clone()));
+            *cache = Some((salt, rounds, keys.clone()));
             keys
         }
     }
@@ -126,14 +126,14 @@ mod tests {
     /// RFC 7677, 3.
     #[test]
     fn a_login_is_the_one_of_the_standard() {
-        let kept = KeyCache::default();
+        let cache = KeyCache::default();
         for _ in 0..2 {
             let mut scram = Scram::with("user", NONCE.to_owned());
             assert_eq!(scram.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
-            let said = scram.answer_challenge(CHALLENGE.as_bytes(), b"pencil", &kept).expect("valid");
+            let answer = scram.answer_challenge(CHALLENGE.as_bytes(), b"pencil", &cache).expect("valid");
             let expected = "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
                             p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=";
-            assert_eq!(said, expected);
+            assert_eq!(answer, expected);
             assert_eq!(scram.check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="), Ok(()));
             for last in [
                 &b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G0="[..],
@@ -148,8 +148,8 @@ mod tests {
         // Another salt yields other keys.
         let mut scram = Scram::with("user", NONCE.to_owned());
         let other = CHALLENGE.replace("W22Z", "W22a");
-        let said = scram.answer_challenge(other.as_bytes(), b"pencil", &kept).expect("valid");
-        assert!(!said.contains("dHzbZapW"));
+        let answer = scram.answer_challenge(other.as_bytes(), b"pencil", &cache).expect("valid");
+        assert!(!answer.contains("dHzbZapW"));
     }
 
     #[test]

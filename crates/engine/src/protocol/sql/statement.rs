@@ -14,7 +14,7 @@ pub(crate) struct StatementWriter {
     /// What follows the last parameter.
     end: Vec<u8>,
     /// Whether every arrival sends the same `bytes`.
-    fixed: bool,
+    constant: bool,
 }
 
 /// The statement's name on every connection.
@@ -43,10 +43,10 @@ impl StatementWriter {
             out.extend_from_slice(&0u32.to_be_bytes());
         });
         write_message(b'S', &mut end, |_| {});
-        let mut this = Self { statement: statement.clone(), number, bytes, start, end, fixed: false };
+        let mut this = Self { statement: statement.clone(), number, bytes, start, end, constant: false };
         if statement.parameters.iter().all(plan::Template::is_constant) {
-            this.write(&RenderContext { number: 0, seed: 0, taken: &[] });
-            this.fixed = true;
+            this.write(&RenderContext { number: 0, seed: 0, extracted: &[] });
+            this.constant = true;
         }
         this
     }
@@ -56,18 +56,18 @@ impl StatementWriter {
         self.number
     }
 
-    pub fn encode(&mut self, who: &RenderContext<'_>) -> &[u8] {
-        if !self.fixed {
-            self.write(who);
+    pub fn encode(&mut self, context: &RenderContext<'_>) -> &[u8] {
+        if !self.constant {
+            self.write(context);
         }
         &self.bytes
     }
 
-    fn write(&mut self, who: &RenderContext<'_>) {
+    fn write(&mut self, context: &RenderContext<'_>) {
         let out = &mut self.bytes;
         out.truncate(self.start);
         for index in 0..self.statement.parameters.len() {
-            write_length_prefixed(out, false, |out| self.statement.render_parameter(index, who, out));
+            write_length_prefixed(out, false, |out| self.statement.render_parameter(index, context, out));
         }
         // The message ends with the result formats, none given: all text.
         let length = (out.len() - 1 + 2) as u32;
@@ -76,11 +76,11 @@ impl StatementWriter {
     }
 
     /// What this arrival sends, for display.
-    pub fn preview(&self, who: &RenderContext<'_>) -> Vec<u8> {
+    pub fn preview(&self, context: &RenderContext<'_>) -> Vec<u8> {
         let mut out = self.statement.text.as_bytes().to_vec();
         for index in 0..self.statement.parameters.len() {
             out.extend_from_slice(format!("\n${} = ", index + 1).as_bytes());
-            self.statement.render_parameter(index, who, &mut out);
+            self.statement.render_parameter(index, context, &mut out);
         }
         out.push(b'\n');
         out
@@ -103,7 +103,7 @@ mod tests {
         for (number, counter, length) in
             [(7, &b"\0\0\0\x017"[..], 30u8), (12, b"\0\0\0\x0212", 31), (7, b"\0\0\0\x017", 30)]
         {
-            let bytes = writer.encode(&RenderContext { number, seed: 1, taken: &[] });
+            let bytes = writer.encode(&RenderContext { number, seed: 1, extracted: &[] });
             let bind =
                 [b"B\0\0\0", &[length][..], b"\0s3\0\0\0\0\x02", counter, b"\0\0\0\x07it's \xc3\xa4\0\0"]
                     .concat();
@@ -111,14 +111,14 @@ mod tests {
             assert_eq!(bytes, [&bind[..], rest].concat());
             assert_eq!(bind.len(), 1 + usize::from(length));
         }
-        let shown = writer.preview(&RenderContext { number: 7, seed: 1, taken: &[] });
+        let shown = writer.preview(&RenderContext { number: 7, seed: 1, extracted: &[] });
         assert_eq!(shown, "select $1, $2\n$1 = 7\n$2 = it's ä\n".as_bytes());
     }
 
     #[test]
     fn what_never_changes_is_written_once() {
         let mut writer = StatementWriter::new(&statement(&["a", ""]), 0);
-        let first = writer.encode(&RenderContext { number: 1, seed: 1, taken: &[] }).as_ptr();
-        assert_eq!(first, writer.encode(&RenderContext { number: 2, seed: 2, taken: &[] }).as_ptr());
+        let first = writer.encode(&RenderContext { number: 1, seed: 1, extracted: &[] }).as_ptr();
+        assert_eq!(first, writer.encode(&RenderContext { number: 2, seed: 2, extracted: &[] }).as_ptr());
     }
 }

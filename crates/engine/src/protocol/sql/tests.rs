@@ -25,7 +25,7 @@ fn session(password: Option<&str>) -> SessionSetup {
     SessionSetup::new(&database, &[statement("select 1"), statement("select a from nowhere")], 7)
 }
 
-fn said(messages: &[(u8, &[u8])]) -> Vec<u8> {
+fn encode_messages(messages: &[(u8, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     for (kind, body) in messages {
         write_message(*kind, &mut out, |out| out.extend_from_slice(body));
@@ -44,25 +44,25 @@ fn error(fields: &[(u8, &str)]) -> Vec<u8> {
 }
 
 /// The completions of exchange 5, given these pieces in sequence.
-fn told(pieces: &[&[u8]]) -> (Vec<Result<String, Failure>>, Result<(), Failure>) {
+fn run_pieces(pieces: &[&[u8]]) -> (Vec<Result<String, Failure>>, Result<(), Failure>) {
     let mut sql = Sql::new(Arc::new(session(None)));
     sql.login = None;
-    sql.talk.begin(5, 1, true);
-    let (mut told, mut result) = (Vec::new(), Ok(()));
+    sql.execution.begin(5, 1, true);
+    let (mut completions, mut result) = (Vec::new(), Ok(()));
     for piece in pieces {
-        result = sql.handle_bytes(piece, 0, &mut told);
+        result = sql.handle_bytes(piece, 0, &mut completions);
         if result.is_err() {
             break;
         }
     }
-    let answer = |told: Completion| {
-        assert_eq!(told.exchange, 5);
-        told.result.map(|answer| {
+    let answer = |completion: Completion| {
+        assert_eq!(completion.exchange, 5);
+        completion.result.map(|answer| {
             let body = answer.content.expect("it is wanted").body;
             String::from_utf8_lossy(&body).into_owned()
         })
     };
-    (told.into_iter().map(answer).collect(), result)
+    (completions.into_iter().map(answer).collect(), result)
 }
 
 #[test]
@@ -103,51 +103,56 @@ fn an_answer_is_told_with_the_end_of_its_statement() {
     ];
     for (messages, expected, end) in cases {
         let expected: Vec<_> = expected.into_iter().map(|told| told.map(str::to_owned)).collect();
-        let bytes = said(messages);
-        assert_eq!(told(&[&bytes]), (expected.clone(), end.clone()), "{messages:?}");
+        let bytes = encode_messages(messages);
+        assert_eq!(run_pieces(&[&bytes]), (expected.clone(), end.clone()), "{messages:?}");
         for at in 0..=bytes.len() {
             let (first, second) = bytes.split_at(at);
-            assert_eq!(told(&[first, second]), (expected.clone(), end.clone()), "{messages:?} cut at {at}");
+            assert_eq!(
+                run_pieces(&[first, second]),
+                (expected.clone(), end.clone()),
+                "{messages:?} cut at {at}"
+            );
         }
     }
     let web = b"HTTP/1.1 400 Bad Request\r\n\r\n";
-    assert_eq!(told(&[web]).1, Err(strange("a message of an impossible length")));
+    assert_eq!(run_pieces(&[web]).1, Err(strange("a message of an impossible length")));
 }
 
 #[test]
 fn what_nobody_waits_for_keeps_the_connection_busy_until_it_is_over() {
     let mut sql = Sql::new(Arc::new(session(None)));
     sql.login = None;
-    let mut told = Vec::new();
-    sql.talk.begin(5, 1, false);
+    let mut completions = Vec::new();
+    sql.execution.begin(5, 1, false);
     assert!(sql.cancel(5));
     sql.each_open(&mut |exchange, _| panic!("{exchange} is forgotten"));
-    sql.handle_bytes(&said(&[(b'2', b""), (b'D', ROW)]), 0, &mut told).expect("valid");
+    sql.handle_bytes(&encode_messages(&[(b'2', b""), (b'D', ROW)]), 0, &mut completions).expect("valid");
     assert_eq!(sql.room(), 0);
-    sql.handle_bytes(&said(&[(b'C', b"SELECT 1\0"), (b'Z', b"I")]), 0, &mut told).expect("valid");
-    assert_eq!((sql.room(), told.len()), (1, 0));
+    sql.handle_bytes(&encode_messages(&[(b'C', b"SELECT 1\0"), (b'Z', b"I")]), 0, &mut completions)
+        .expect("valid");
+    assert_eq!((sql.room(), completions.len()), (1, 0));
 }
 
 /// Kinds and bodies, as far as kept.
-fn seen(pieces: &[&[u8]]) -> Result<Vec<(u8, Vec<u8>)>, &'static str> {
-    let (mut messages, mut seen) = (MessageReader::default(), Vec::new());
+fn read_messages(pieces: &[&[u8]]) -> Result<Vec<(u8, Vec<u8>)>, &'static str> {
+    let (mut messages, mut found) = (MessageReader::default(), Vec::new());
     for mut piece in pieces.iter().copied() {
         while let Some(message) = messages.next(&mut piece)? {
-            seen.push((message.kind, message.body.to_vec()));
+            found.push((message.kind, message.body.to_vec()));
         }
         assert!(piece.is_empty(), "nothing is left lying");
     }
-    Ok(seen)
+    Ok(found)
 }
 
 #[test]
 fn a_long_complaint_is_kept_in_part() {
     let long = error(&[(b'M', "short"), (b'q', &"x".repeat(100_000))]);
-    let bytes = said(&[(b'E', &long), (b'Z', b"I")]);
+    let bytes = encode_messages(&[(b'E', &long), (b'Z', b"I")]);
     let (first, second) = bytes.split_at(20_000);
-    let seen = seen(&[first, second]).expect("valid");
-    assert_eq!((seen.len(), &seen[0].1[..7], &seen[1].1[..]), (2, &b"Mshort\0"[..], &b"I"[..]));
-    assert!(seen[0].1.len() < 20_000);
+    let found = read_messages(&[first, second]).expect("valid");
+    assert_eq!((found.len(), &found[0].1[..7], &found[1].1[..]), (2, &b"Mshort\0"[..], &b"I"[..]));
+    assert!(found[0].1.len() < 20_000);
 }
 
 /// Logs in, with one batch of server messages per turn; returns what the client sent, or why there is no
@@ -165,28 +170,32 @@ fn login(session: &SessionSetup, turns: &[&[u8]]) -> Result<(Vec<u8>, bool), Str
 fn a_login_is_what_the_protocol_says() {
     let ready: (u8, &[u8]) = (b'Z', b"I");
     let parsed: (u8, &[u8]) = (b'1', b"");
-    let welcome = said(&[(b'R', &[0; 4]), (b'S', b"a\0b\0"), (b'K', &[0; 8]), ready]);
+    let welcome = encode_messages(&[(b'R', &[0; 4]), (b'S', b"a\0b\0"), (b'K', &[0; 8]), ready]);
     let startup =
         b"\0\0\0\x4b\0\x03\0\0user\0me\0database\0db\0application_name\0torment\0client_encoding\0UTF8\0\0";
     let prepare = b"P\0\0\0\x12s0\0select 1\0\0\0P\0\0\0\x1fs1\0select a from nowhere\0\0\0S\0\0\0\x04";
     let (plain, geheim) = (session(None), session(Some("geheim")));
-    let done = said(&[parsed, parsed, ready]);
+    let done = encode_messages(&[parsed, parsed, ready]);
     let all = |secret: &[u8]| Ok(([&startup[..], secret, prepare].concat(), true));
     assert_eq!(login(&plain, &[&welcome, &done]), all(b""));
-    let clear = said(&[(b'R', &[0, 0, 0, 3])]);
+    let clear = encode_messages(&[(b'R', &[0, 0, 0, 3])]);
     assert_eq!(login(&geheim, &[&clear, &welcome, &done]), all(b"p\0\0\0\x0bgeheim\0"));
-    let md5 = said(&[(b'R', &[0, 0, 0, 5, 1, 2, 3, 4])]);
+    let md5 = encode_messages(&[(b'R', &[0, 0, 0, 5, 1, 2, 3, 4])]);
     assert_eq!(
         login(&geheim, &[&md5, &welcome, &done]),
         all(b"p\0\0\0\x28md5b14011fe0f401b6263e95742f8b595fd\0")
     );
-    assert_eq!(login(&plain, &[&welcome, &said(&[parsed])]).map(|(_, ready)| ready), Ok(false));
+    assert_eq!(login(&plain, &[&welcome, &encode_messages(&[parsed])]).map(|(_, ready)| ready), Ok(false));
 
     let says = |code, message, position| {
-        said(&[(b'E', &error(&[(b'S', "FATAL"), (b'C', code), (b'M', message), (b'P', position)]))])
+        encode_messages(&[(
+            b'E',
+            &error(&[(b'S', "FATAL"), (b'C', code), (b'M', message), (b'P', position)]),
+        )])
     };
-    let relation = [said(&[parsed]), says("42P01", "relation \"nowhere\" does not exist", "15")].concat();
-    let scram = said(&[(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0")]);
+    let relation =
+        [encode_messages(&[parsed]), says("42P01", "relation \"nowhere\" does not exist", "15")].concat();
+    let scram = encode_messages(&[(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0")]);
     let cases: [(&SessionSetup, &[&[u8]], &str); 12] = [
         (
             &plain,
@@ -197,13 +206,17 @@ fn a_login_is_what_the_protocol_says() {
         (&plain, &[&scram], "wants a password"),
         (
             &geheim,
-            &[&said(&[(b'R', b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0\0")])],
+            &[&encode_messages(&[(b'R', b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0\0")])],
             "a login other than SCRAM-SHA-256",
         ),
         (&geheim, &[&scram, &welcome], "without the proof"),
-        (&geheim, &[&scram, &said(&[(b'R', b"\0\0\0\x0br=x,s=,i=1")])], "a challenge to somebody else"),
-        (&geheim, &[&said(&[(b'R', b"\0\0\0\x0c")])], "what was not said"),
-        (&geheim, &[&said(&[(b'R', &[0, 0, 0, 7])])], "asks for GSSAPI; torment has"),
+        (
+            &geheim,
+            &[&scram, &encode_messages(&[(b'R', b"\0\0\0\x0br=x,s=,i=1")])],
+            "a challenge to somebody else",
+        ),
+        (&geheim, &[&encode_messages(&[(b'R', b"\0\0\0\x0c")])], "what was not said"),
+        (&geheim, &[&encode_messages(&[(b'R', &[0, 0, 0, 7])])], "asks for GSSAPI; torment has"),
         (
             &plain,
             &[&says("28P01", "password authentication failed", "")],
@@ -270,8 +283,9 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
             b"\0\0\0\x0br=,s=,i=9".to_vec()
         ])
     ];
-    prop::collection::vec((kind, body), 0..20)
-        .prop_map(|all| said(&all.iter().map(|(kind, body)| (*kind, &body[..])).collect::<Vec<_>>()))
+    prop::collection::vec((kind, body), 0..20).prop_map(|all| {
+        encode_messages(&all.iter().map(|(kind, body)| (*kind, &body[..])).collect::<Vec<_>>())
+    })
 }
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -289,15 +303,15 @@ proptest! {
         ends.extend([0, bytes.len()]);
         ends.sort_unstable();
         let pieces: Vec<&[u8]> = ends.windows(2).map(|ends| &bytes[ends[0]..ends[1]]).collect();
-        prop_assert_eq!(seen(&pieces), seen(&[&bytes]));
-        prop_assert_eq!(told(&pieces), told(&[&bytes]));
+        prop_assert_eq!(read_messages(&pieces), read_messages(&[&bytes]));
+        prop_assert_eq!(run_pieces(&pieces), run_pieces(&[&bytes]));
     }
 
     #[test]
     fn nothing_a_server_says_is_a_panic(pieces in prop::collection::vec(bytes(), 0..4), scram: bool) {
         let mut pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
-        let _ = told(&pieces);
-        let begun = said(&[(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0")]);
+        let _ = run_pieces(&pieces);
+        let begun = encode_messages(&[(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0")]);
         if scram {
             pieces.insert(0, &begun);
         }

@@ -177,7 +177,7 @@ fn each_request_that_waits_has_its_own_time() {
     let mut engine = Engine::start(&job).expect("starts");
     let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 100));
     let total =
-        engine.run_trial(&load, MS * 1500, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn).total;
+        engine.run_trial(&load, MS * 1500, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue).total;
     // Which of the two an arrival is, is random: about half each.
     let (hasty, patient) = (total.outcomes.timeout, total.outcomes.unfinished);
     assert!(hasty >= 8 && patient >= 8 && hasty + patient == 40, "{hasty} hasty, {patient} patient");

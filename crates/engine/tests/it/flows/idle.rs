@@ -16,7 +16,7 @@ fn seldom(job: &EngineConfig, count: u64) -> Slice {
     let load = OfferedLoad::Open(Schedule::constant(Rate(1.0 / gap.as_secs_f64()), gap * count));
     let mut engine = Engine::start(job).expect("starts");
     let total = engine
-        .run_trial(&load, Nanos::from_secs(5), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        .run_trial(&load, Nanos::from_secs(5), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue)
         .total;
     assert_eq!((total.due, total.outcomes.ok, total.resent), (count, count, 0), "{:?}", total.failures);
     total

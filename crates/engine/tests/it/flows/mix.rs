@@ -33,10 +33,10 @@ fn a_mix_hits_its_shares_and_a_seed_repeats_it() {
     }
     assert_eq!(sent[..3].iter().sum::<u64>(), 800);
     assert_eq!(sent[2], sent[3]);
-    let mut seen = BTreeMap::new();
-    server.requests().into_iter().for_each(|request| *seen.entry(request.path).or_insert(0) += 1);
+    let mut by_path = BTreeMap::new();
+    server.requests().into_iter().for_each(|request| *by_path.entry(request.path).or_insert(0) += 1);
     let paths = ["/read", "/write", "/first", "/second"];
-    assert_eq!(paths.map(|path| seen[path]).as_slice(), sent);
+    assert_eq!(paths.map(|path| by_path[path]).as_slice(), sent);
     assert_eq!(counts(&offer(&job, 800)), counts(&total), "the same seed, the same mix");
     let mut other = job;
     other.generator.cores = vec![0, 0];

@@ -49,8 +49,8 @@ fn it_is_sent_again_and_counts_once() {
         let server = fifth(|_| Reply::Vanish);
         let plan = format!("[request]\nmethod = '{method}'\nurl = '/{{counter}}'");
         all_answered(method, &one_by_one(&server, &plan), &server);
-        let heard: Vec<_> = server.requests().into_iter().map(|request| request.path).collect();
-        assert_eq!(heard.windows(2).filter(|two| two[0] == two[1]).count(), 4, "{heard:?}");
+        let paths: Vec<_> = server.requests().into_iter().map(|request| request.path).collect();
+        assert_eq!(paths.windows(2).filter(|two| two[0] == two[1]).count(), 4, "{paths:?}");
     }
 }
 
@@ -70,9 +70,12 @@ fn its_time_counts_from_when_it_was_due() {
 fn a_body_is_sent_again_as_it_was() {
     let server = fifth(|_| Reply::Vanish);
     all_answered("PUT", &one_by_one(&server, PUT), &server);
-    let heard = server.requests();
-    assert!(heard.iter().all(|request| request.body == format!("it is {}", &request.path[1..])), "{heard:?}");
-    let distinct: HashSet<_> = heard.iter().map(|request| &request.body).collect();
+    let requests = server.requests();
+    assert!(
+        requests.iter().all(|request| request.body == format!("it is {}", &request.path[1..])),
+        "{requests:?}"
+    );
+    let distinct: HashSet<_> = requests.iter().map(|request| &request.body).collect();
     assert_eq!(distinct.len(), 20);
 }
 
@@ -179,7 +182,7 @@ fn who_closes_after_so_many_answers_is_asked_no_more() {
         assert!(learning.outcomes.ok >= 95 && learning.resent > 0, "{:?}", learning.failures);
         let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 250));
         let counted =
-            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
         let total = counted.total;
         assert_eq!((total.outcomes.ok, total.resent), (100, 0), "{:?}", total.failures);
         assert!(total.connects.abs_diff(connects) <= 3, "{} of {each} answers each", total.connects);
@@ -195,7 +198,7 @@ fn who_says_no_length_announces_the_end() {
         let mut engine = Engine::start(&job(close(answer, 1, usize::MAX), "")).expect("starts");
         let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 250));
         let counted =
-            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+            engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
         assert_eq!(
             (counted.total.outcomes.ok, counted.total.connects),
             (100, 100),
@@ -211,7 +214,8 @@ fn one_that_stays_after_all_is_used_again() {
     let mut engine = Engine::start(&job(close_silently(1, 30), "")).expect("starts");
     run(&mut engine, 100, MS * 1000);
     let load = OfferedLoad::Open(Schedule::constant(Rate(400.0), MS * 1000));
-    let counted = engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn);
+    let counted =
+        engine.run_trial(&load, MS * 1000, &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue);
     let total = counted.total;
     assert_eq!((total.outcomes.ok, total.resent), (400, 0), "{:?}", total.failures);
     assert!(total.connects <= 90, "for a tenth of a second: {}", total.connects);
@@ -254,9 +258,10 @@ fn a_flow_goes_on() {
     let total = offer(&one_by_one(&server, plan), 8);
     assert_eq!((total.outcomes.ok, total.resent), (8, 5), "{:?}", total.failures);
     assert_eq!(counts(&total), [(8, 8, 0); 3]);
-    let heard = server.requests();
-    let without = heard.iter().filter(|request| request.header("cookie") != "a=b" && request.path != "/one");
-    assert_eq!((heard.len(), without.count()), (29, 0));
+    let requests = server.requests();
+    let without =
+        requests.iter().filter(|request| request.header("cookie") != "a=b" && request.path != "/one");
+    assert_eq!((requests.len(), without.count()), (29, 0));
 }
 
 /// Sent once and then given up, it has an outcome: the figures of its step once lacked it.

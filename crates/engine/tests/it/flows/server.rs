@@ -47,7 +47,7 @@ impl Reply {
 
 pub struct Server {
     pub address: SocketAddr,
-    heard: Arc<Mutex<Vec<ReceivedRequest>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
     over: Arc<AtomicBool>,
 }
 
@@ -56,12 +56,12 @@ impl Server {
     pub fn start(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let (heard, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (received, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
         let script = Arc::new(script);
-        let (log, ends) = (Arc::clone(&heard), Arc::clone(&over));
+        let (log, stop) = (Arc::clone(&received), Arc::clone(&over));
         std::thread::spawn(move || {
             for connection in listener.incoming() {
-                if ends.load(Ordering::Relaxed) {
+                if stop.load(Ordering::Relaxed) {
                     break;
                 }
                 let (log, script) = (Arc::clone(&log), Arc::clone(&script));
@@ -69,12 +69,12 @@ impl Server {
                 std::thread::spawn(move || connection.and_then(|stream| converse(stream, &log, &*script)));
             }
         });
-        Self { address, heard, over }
+        Self { address, received, over }
     }
 
     /// All requests so far, in order of arrival.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.heard.lock().expect("no thread panics while it logs").clone()
+        self.received.lock().expect("no thread panics while it logs").clone()
     }
 }
 

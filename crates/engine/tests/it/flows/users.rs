@@ -232,7 +232,7 @@ fn a_closed_loop_takes_flow_after_flow() {
     let mut engine = Engine::start(&job(server.address.port(), SHOP)).expect("starts");
     let load = OfferedLoad::Closed { connections: 3, requests: Some(50), duration: None };
     let total = engine
-        .run_trial(&load, Nanos::from_secs(10), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::GoOn)
+        .run_trial(&load, Nanos::from_secs(10), &mut |_| {}, &mut |_| {}, &mut |_, _| LoadCommand::Continue)
         .total;
     assert_eq!((total.due, total.outcomes.ok), (50, 50), "{:?}", total.failures);
     assert_eq!(counts(&total), [(50, 50, 0); 3]);

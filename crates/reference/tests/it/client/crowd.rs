@@ -12,12 +12,12 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 /// Ports per source address: fewer than there are between the usual 32,768 and 60,999.
 const PORTS: usize = 10_000;
 /// How often a thread checks whether to begin or to end.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const EVENTS: usize = 256;
 
 pub struct ClientCrowd {
@@ -27,10 +27,10 @@ pub struct ClientCrowd {
     /// Each answer must have status 200 and the length of the first.
     pub request: &'static [u8],
     pub connected: AtomicUsize,
-    pub asking: AtomicBool,
+    pub sending: AtomicBool,
     pub recording: AtomicBool,
     /// No more requests; each client waits for its last answer, a minute at most.
-    pub ending: AtomicBool,
+    pub stopping: AtomicBool,
 }
 
 /// Stops the threads even when the test panics: otherwise the join would never end.
@@ -38,7 +38,7 @@ struct StopOnDrop<'a>(&'a ClientCrowd);
 
 impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.ending.store(true, Relaxed);
+        self.0.stopping.store(true, Relaxed);
     }
 }
 
@@ -73,7 +73,7 @@ struct CrowdClient {
     /// None while no request is pending.
     sent: Option<Instant>,
     /// Bytes of the answer received.
-    have: usize,
+    received: usize,
     is_connected: bool,
 }
 
@@ -85,64 +85,66 @@ impl ClientCrowd {
             threads,
             request,
             connected: AtomicUsize::new(0),
-            asking: AtomicBool::new(false),
+            sending: AtomicBool::new(false),
             recording: AtomicBool::new(false),
-            ending: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
         }
     }
 
     /// Connects all at once, sends requests once `asking` is set, and ends some time after `ending` is.
     /// `conduct` runs meanwhile and sets them.
-    pub fn run(&self, conduct: impl FnOnce(&Self)) -> CrowdCounts {
+    pub fn run(&self, during: impl FnOnce(&Self)) -> CrowdCounts {
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.threads).map(|n| scope.spawn(move || self.part(n))).collect();
+            let threads: Vec<_> =
+                (0..self.threads).map(|n| scope.spawn(move || self.run_thread(n))).collect();
             let ends = StopOnDrop(self);
-            conduct(self);
+            during(self);
             drop(ends);
-            let seen = threads.into_iter().map(|thread| thread.join().expect("no panic"));
-            seen.fold(CrowdCounts::new(), |all, one| all.add(&one))
+            let counts = threads.into_iter().map(|thread| thread.join().expect("no panic"));
+            counts.fold(CrowdCounts::new(), |all, one| all.add(&one))
         })
     }
 
-    fn part(&self, number: usize) -> CrowdCounts {
+    fn run_thread(&self, number: usize) -> CrowdCounts {
         sys::unshare_descriptors(&[]).expect("the kernel is new enough");
         let epoll = epoll::create(CreateFlags::CLOEXEC).expect("a descriptor");
         let mut members: Vec<Option<CrowdClient>> = Vec::new();
-        let mut seen = CrowdCounts::new();
+        let mut counts = CrowdCounts::new();
         for serial in (number..self.connections).step_by(self.threads) {
             let member = self.connect(serial).ok().and_then(|socket| {
                 let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
                 epoll::add(&epoll, &socket, EventData::new_u64(members.len() as u64), flags).ok()?;
-                Some(CrowdClient { socket, sent: None, have: 0, is_connected: false })
+                Some(CrowdClient { socket, sent: None, received: 0, is_connected: false })
             });
-            seen.failed += u64::from(member.is_none());
+            counts.failed += u64::from(member.is_none());
             members.push(member);
         }
         let (mut length, mut is_asking, mut ending_since) = (None, false, None);
         let mut events = Vec::with_capacity(EVENTS);
         loop {
             events.clear();
-            let waited = epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), Some(&LOOK));
+            let waited =
+                epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), Some(&POLL_INTERVAL));
             assert!(matches!(waited, Ok(_) | Err(Errno::INTR)), "{waited:?}");
-            if !is_asking && self.asking.load(Relaxed) {
+            if !is_asking && self.sending.load(Relaxed) {
                 is_asking = true;
                 for slot in &mut members {
-                    if slot.as_mut().is_some_and(|m| m.is_connected && !self.ask(m)) {
-                        (*slot, seen.failed) = (None, seen.failed + 1);
+                    if slot.as_mut().is_some_and(|m| m.is_connected && !self.send_request(m)) {
+                        (*slot, counts.failed) = (None, counts.failed + 1);
                     }
                 }
             }
             for event in &events {
                 let slot = &mut members[event.data.u64() as usize];
                 let Some(member) = slot else { continue };
-                if !self.on_event(member, event.flags, is_asking, &mut length, &mut seen) {
-                    (*slot, seen.failed) = (None, seen.failed + 1);
+                if !self.on_event(member, event.flags, is_asking, &mut length, &mut counts) {
+                    (*slot, counts.failed) = (None, counts.failed + 1);
                 }
             }
-            if self.ending.load(Relaxed) {
-                let over = *ending_since.get_or_insert_with(Instant::now) + PATIENCE;
+            if self.stopping.load(Relaxed) {
+                let over = *ending_since.get_or_insert_with(Instant::now) + TIMEOUT;
                 if members.iter().flatten().all(|m| m.sent.is_none()) || Instant::now() > over {
-                    return seen;
+                    return counts;
                 }
             }
         }
@@ -165,50 +167,50 @@ impl ClientCrowd {
     /// `false` when the connection is of no more use.
     fn on_event(
         &self,
-        member: &mut CrowdClient,
+        client: &mut CrowdClient,
         flags: EventFlags,
-        is_asking: bool,
+        is_sending: bool,
         length: &mut Option<usize>,
-        seen: &mut CrowdCounts,
+        counts: &mut CrowdCounts,
     ) -> bool {
         if flags.intersects(EventFlags::HUP | EventFlags::ERR | EventFlags::RDHUP) {
             return false;
         }
-        if !member.is_connected && flags.contains(EventFlags::OUT) {
-            member.is_connected = true;
+        if !client.is_connected && flags.contains(EventFlags::OUT) {
+            client.is_connected = true;
             self.connected.fetch_add(1, Relaxed);
-            return !is_asking || self.ask(member);
+            return !is_sending || self.send_request(client);
         }
         if !flags.contains(EventFlags::IN) {
             return true;
         }
         let mut buffer = [0; 4_096];
-        let Ok((n, Some(age))) = sys::recv_with_age(&member.socket, &mut buffer) else { return false };
-        if member.have == 0 && !buffer[..n].starts_with(b"HTTP/1.1 200 ") {
+        let Ok((n, Some(age))) = sys::recv_with_age(&client.socket, &mut buffer) else { return false };
+        if client.received == 0 && !buffer[..n].starts_with(b"HTTP/1.1 200 ") {
             return false;
         }
-        member.have += n;
-        if member.have < *length.get_or_insert_with(|| whole(&buffer[..n])) {
+        client.received += n;
+        if client.received < *length.get_or_insert_with(|| answer_length(&buffer[..n])) {
             return true;
         }
-        let Some(sent) = member.sent.take() else { return false };
-        (member.have, seen.answered) = (0, seen.answered + 1);
+        let Some(sent) = client.sent.take() else { return false };
+        (client.received, counts.answered) = (0, counts.answered + 1);
         if self.recording.load(Relaxed) {
             let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-            seen.read.record(ns(sent.elapsed())).expect("it grows");
-            seen.arrived.record(ns(sent.elapsed().saturating_sub(age))).expect("it grows");
+            counts.read.record(ns(sent.elapsed())).expect("it grows");
+            counts.arrived.record(ns(sent.elapsed().saturating_sub(age))).expect("it grows");
         }
-        self.ending.load(Relaxed) || self.ask(member)
+        self.stopping.load(Relaxed) || self.send_request(client)
     }
 
-    fn ask(&self, member: &mut CrowdClient) -> bool {
-        member.sent = Some(Instant::now());
-        rustix::net::send(&member.socket, self.request, SendFlags::NOSIGNAL) == Ok(self.request.len())
+    fn send_request(&self, client: &mut CrowdClient) -> bool {
+        client.sent = Some(Instant::now());
+        rustix::net::send(&client.socket, self.request, SendFlags::NOSIGNAL) == Ok(self.request.len())
     }
 }
 
 /// Length of an answer, by its head, which must be in the first read.
-fn whole(answer: &[u8]) -> usize {
+fn answer_length(answer: &[u8]) -> usize {
     let text = std::str::from_utf8(answer).expect("the service writes text");
     let head = text.find("\r\n\r\n").expect("the head fits into a segment") + 4;
     let body = text.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next());

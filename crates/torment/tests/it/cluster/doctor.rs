@@ -6,11 +6,11 @@ use serde_json::Value;
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn doctor_asks_the_cluster_and_tries_it() {
-    let lab = TestCluster::new();
-    let asked = lab.torment(["doctor", "--on", "k8s"]).expect(0);
+    let cluster = TestCluster::new();
+    let asked = cluster.torment(["doctor", "--on", "k8s"]).expect(0);
     println!("{}", asked.stdout);
     assert!(asked.stdout.contains("namespace load of dev") && asked.stdout.contains("not tried"), "{asked}");
-    assert!(lab.pods().is_empty());
+    assert!(cluster.pods().is_empty());
     // Who may watch the target's pods, and whose policy forbids it.
     assert!(
         asked.stdout.contains("namespace load forbids the pods") && asked.stdout.contains("hostPID"),
@@ -30,25 +30,26 @@ fn doctor_asks_the_cluster_and_tries_it() {
         ),
         ("inner/sealed", ["a rule of the cluster, sealed.lab, forbids it", "nobody looks into a sealed pod"]),
     ] {
-        let asked = lab.torment(["doctor", "--on", "k8s", "--target-service", service]).expect(0);
+        let asked = cluster.torment(["doctor", "--on", "k8s", "--target-service", service]).expect(0);
         // Long lines are wrapped.
         let said = asked.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.iter().all(|words| said.contains(words)), "{service}: {asked}");
     }
     assert!(
-        lab.torment(["doctor", "--on", "k8s:dev/watch"])
+        cluster
+            .torment(["doctor", "--on", "k8s:dev/watch"])
             .expect(0)
             .stdout
             .contains("sees the processes of its node")
     );
-    let guest = lab.torment(["doctor", "--on", "k8s:guest", "--format", "json"]).expect(92).json();
+    let guest = cluster.torment(["doctor", "--on", "k8s:guest", "--format", "json"]).expect(92).json();
     let hinders = guest["hinders"].as_array().expect("a list");
     println!("{hinders:?}");
     for name in ["jobs", "secrets", "networkpolicies", "objects"] {
         assert!(hinders.contains(&Value::from(name)), "{name}: {guest}");
     }
-    let tried = lab.torment(["doctor", "--on", "k8s", "--try"]);
+    let tried = cluster.torment(["doctor", "--on", "k8s", "--try"]);
     println!("{}", tried.stdout);
     assert!(tried.stdout.contains("2 joined in") && tried.stdout.contains("they agree within"), "{tried}");
-    lab.assert_swept();
+    cluster.assert_swept();
 }

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn the_pods_behind_a_service_are_watched() {
-    let lab = TestCluster::new();
-    let address = lab.kubectl(&["-n", "shop", "get", "pod", "twin-b", "-o", "jsonpath={.status.podIP}"]);
+    let cluster = TestCluster::new();
+    let address = cluster.kubectl(&["-n", "shop", "get", "pod", "twin-b", "-o", "jsonpath={.status.podIP}"]);
     let url = format!("http://{address}:8080/fault/cpu?us=400");
     let load = ["run", &url, "-r", "1000", "-d", "6s", "--format", "json"];
     let watched = ["--watch-on", "k8s:dev/watch", "--target-service", "shop/twins", "--reach", "10.99.0.1"];
-    let ended = lab.torment([&load[..], &watched[..]].concat());
-    lab.assert_swept();
+    let ended = cluster.torment([&load[..], &watched[..]].concat());
+    cluster.assert_swept();
     let run = ended.json();
     let others = run["also_watched"].as_array().into_iter().flatten();
     let places: BTreeSet<&str> =
@@ -30,8 +30,8 @@ fn the_pods_behind_a_service_are_watched() {
     assert_eq!(run["diagnosis"]["place"], "b", "{ended}");
 
     let refused = |code: i32, arguments: &[&str], words: &[&str]| {
-        println!("{}", lab.torment([&load[..], arguments].concat()).expect_error(code, words));
-        lab.assert_swept();
+        println!("{}", cluster.torment([&load[..], arguments].concat()).expect_error(code, words));
+        cluster.assert_swept();
     };
     refused(
         1,
@@ -44,10 +44,10 @@ fn the_pods_behind_a_service_are_watched() {
         &["names no service of the cluster", "--target-service NAMESPACE/NAME"],
     );
     // A service's address is as good as its name, for a user who may look everywhere.
-    let ip = lab.kubectl(&["-n", "shop", "get", "service", "nobody", "-o", "jsonpath={.spec.clusterIP}"]);
+    let ip = cluster.kubectl(&["-n", "shop", "get", "service", "nobody", "-o", "jsonpath={.spec.clusterIP}"]);
     let url = format!("http://{ip}:8080/");
     let load = ["run", &url, "-r", "9", "--watch-on", "k8s:admin/watch"];
-    println!("{}", lab.torment(load).expect_error(2, &["service nobody in namespace shop has no pods"]));
+    println!("{}", cluster.torment(load).expect_error(2, &["service nobody in namespace shop has no pods"]));
     refused(
         2,
         &["--watch-on", "k8s:dev/watch", "--target-service", "shop/none"],
@@ -56,8 +56,8 @@ fn the_pods_behind_a_service_are_watched() {
 }
 
 /// Names of the watchers in a pod, and their exit codes if they ended.
-fn put_into(lab: &TestCluster, pod: &str) -> Vec<(String, Option<i64>)> {
-    let pod = lab.kubectl(&["-n", "inner", "get", "pod", pod, "-o", "json"]);
+fn put_into(cluster: &TestCluster, pod: &str) -> Vec<(String, Option<i64>)> {
+    let pod = cluster.kubectl(&["-n", "inner", "get", "pod", pod, "-o", "json"]);
     assert!(!pod.contains("PRIVATE KEY"), "{pod}");
     let pod: Value = serde_json::from_str(&pod).expect("it is JSON");
     let all = pod["status"]["ephemeralContainerStatuses"].as_array().into_iter().flatten();
@@ -69,13 +69,14 @@ fn put_into(lab: &TestCluster, pod: &str) -> Vec<(String, Option<i64>)> {
 #[test]
 #[ignore = "wants a cluster: make test-cluster"]
 fn the_target_s_pods_are_watched_from_inside() {
-    let lab = TestCluster::new();
-    let address = lab.kubectl(&["-n", "inner", "get", "pod", "inner-b", "-o", "jsonpath={.status.podIP}"]);
+    let cluster = TestCluster::new();
+    let address =
+        cluster.kubectl(&["-n", "inner", "get", "pod", "inner-b", "-o", "jsonpath={.status.podIP}"]);
     let url = format!("http://{address}:8080/fault/cpu?us=1000");
     let load = ["run", &url, "-r", "600", "-d", "6s", "--reach", "10.99.0.1", "--format", "json"];
     let inside = |service| ["--watch-on", "inside", "--target-service", service];
-    let ended = lab.torment([&load[..], &inside("inner/inner")].concat());
-    lab.assert_swept();
+    let ended = cluster.torment([&load[..], &inside("inner/inner")].concat());
+    cluster.assert_swept();
     let run = ended.json();
     let others = run["also_watched"].as_array().into_iter().flatten();
     let seen: BTreeSet<(&str, &str)> = others
@@ -92,30 +93,30 @@ fn the_target_s_pods_are_watched_from_inside() {
     assert!(ended.stderr.contains("stays in its pod's record"), "{ended}");
     // They have exited, and stay in the record for good.
     for pod in ["inner-a", "inner-b"] {
-        let put = put_into(&lab, pod);
+        let put = put_into(&cluster, pod);
         assert!(matches!(put.as_slice(), [(name, Some(0))] if name.starts_with("torment-")), "{put:?}");
     }
 
     // Nobody tells them to exit: they do by themselves.
     let long = ["run", &url, "-r", "9", "-d", "2m", "--reach", "10.99.0.1"];
-    let running = RunningProcess::start(lab.command([&long[..], &inside("inner/inner")].concat()));
+    let running = RunningProcess::start(cluster.command([&long[..], &inside("inner/inner")].concat()));
     let until = |what: &str, holds: &dyn Fn() -> bool| {
         let began = Instant::now();
         while !holds() {
-            assert!(began.elapsed() < STARTS, "{what}: {:?}", put_into(&lab, "inner-b"));
+            assert!(began.elapsed() < STARTS, "{what}: {:?}", put_into(&cluster, "inner-b"));
             sleep(Duration::from_millis(200));
         }
     };
-    until("it comes", &|| put_into(&lab, "inner-b").len() == 2);
+    until("it comes", &|| put_into(&cluster, "inner-b").len() == 2);
     sleep(Duration::from_secs(3));
     running.signal(Signal::KILL);
     running.end();
-    until("it goes", &|| put_into(&lab, "inner-b").iter().all(|(_, code)| code.is_some()));
-    lab.assert_swept();
+    until("it goes", &|| put_into(&cluster, "inner-b").iter().all(|(_, code)| code.is_some()));
+    cluster.assert_swept();
 
     let refused = |service: &'static str, words: &[&str]| {
-        println!("{}", lab.torment([&load[..], &inside(service)].concat()).expect_error(1, words));
-        lab.assert_swept();
+        println!("{}", cluster.torment([&load[..], &inside(service)].concat()).expect_error(1, words));
+        cluster.assert_swept();
     };
     let right =
         "kubectl create role torment-inside --verb=get,patch --resource=pods/ephemeralcontainers -n shop";
@@ -124,5 +125,5 @@ fn the_target_s_pods_are_watched_from_inside() {
         "inner/sealed",
         &["a rule of the cluster, sealed.lab, forbids it", "nobody looks into a sealed pod"],
     );
-    assert_eq!(put_into(&lab, "sealed"), []);
+    assert_eq!(put_into(&cluster, "sealed"), []);
 }

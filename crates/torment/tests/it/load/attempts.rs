@@ -96,10 +96,10 @@ fn answers(judged: &Value, truth: &str) {
 
 #[test]
 fn what_helps_is_better_and_what_does_not_is_no_difference() {
-    let (place, port) = (Sandbox::new(), free_port());
+    let (sandbox, port) = (Sandbox::new(), free_port());
     let _turn = LoadTurn::shared();
-    let plan = place.write("workers.toml", &workers(port, ""));
-    let (ended, result) = place.json(["try", plan.to_str().expect("a path"), "--quiet"]);
+    let plan = sandbox.write("workers.toml", &workers(port, ""));
+    let (ended, result) = sandbox.json(["try", plan.to_str().expect("a path"), "--quiet"]);
     assert!([0, 91].contains(&ended.code()), "{ended}");
     let helps = hypothesis(&result, "twice the workers help");
     answers(&helps["judged"], "better");
@@ -115,31 +115,31 @@ fn what_helps_is_better_and_what_does_not_is_no_difference() {
 
     // Every measurement is a run of its own, which the list leaves out by default.
     let id = result["id"].as_str().expect("a name").to_owned();
-    let list = place.torment(["list"]).expect(0);
+    let list = sandbox.torment(["list"]).expect(0);
     assert_eq!(list.stdout.matches("try").count(), 1, "{list}");
     assert!(!list.stdout.contains(" run "), "{list}");
     let part = result["experiment"]["visits"][0]["taken"][0]["run"].as_str().expect("a name");
-    let shown = place.torment(["show", part]).expect(0);
+    let shown = sandbox.torment(["show", part]).expect(0);
     assert!(shown.stdout.contains(&id), "it says whose measurement it is: {shown}");
-    let again = place.torment(["show", &id]).expect(0);
+    let again = sandbox.torment(["show", &id]).expect(0);
     assert!(again.stdout.contains("twice the workers help"), "{again}");
-    let logs = place.torment(["show", &id, "--logs"]).expect(0);
+    let logs = sandbox.torment(["show", &id, "--logs"]).expect(0);
     assert!(logs.stdout.contains("listening on"), "{logs}");
-    place.torment(["rm", &id]).expect(0);
-    place.torment(["show", part]).expect_error(1, &["no run"]);
+    sandbox.torment(["rm", &id]).expect(0);
+    sandbox.torment(["show", part]).expect_error(1, &["no run"]);
 }
 
 /// The same two from the first start to the last.
 #[test]
 fn a_fleet_makes_the_loads_of_an_experiment() {
-    let (place, port) = (Sandbox::new(), free_port());
+    let (sandbox, port) = (Sandbox::new(), free_port());
     let _turn = LoadTurn::shared();
     let plan = workers(port, "[fleet]\non = 'join'\nworkers = 2").replace("most = 4", "most = 3");
-    let plan = place.write("workers.toml", &plan);
+    let plan = sandbox.write("workers.toml", &plan);
     let running =
-        RunningProcess::start(place.command(["try", plan.to_str().expect("a path"), "--format", "json"]));
-    file(&place, "run.join");
-    let two = [worker(&place, "run.join"), worker(&place, "run.join")];
+        RunningProcess::start(sandbox.command(["try", plan.to_str().expect("a path"), "--format", "json"]));
+    file(&sandbox, "run.join");
+    let two = [worker(&sandbox, "run.join"), worker(&sandbox, "run.join")];
     let mut expected = two.each_ref().map(|worker| u64::from(worker.pid()));
     expected.sort_unstable();
     let ended = running.end();
@@ -153,14 +153,14 @@ fn a_fleet_makes_the_loads_of_an_experiment() {
         pids
     };
     assert_eq!(pids(&result), expected, "{ended}");
-    let shown = place.torment(["show", "last"]).expect(0);
+    let shown = sandbox.torment(["show", "last"]).expect(0);
     assert!(shown.stdout.contains("fleet: 2 workers on "), "{shown}");
     let visits = result["experiment"]["visits"].as_array().expect("a list");
     assert!(visits.len() >= 2 + 3 * 5, "{ended}");
-    for visit in visits.iter().filter(|visit| visit["void"].is_null()) {
+    for start in visits.iter().filter(|start| start["void"].is_null()) {
         let part =
-            visit["taken"][0]["run"].as_str().unwrap_or_else(|| panic!("nothing was measured: {visit:#}"));
-        let (_, part) = place.json(["show", part]);
+            start["taken"][0]["run"].as_str().unwrap_or_else(|| panic!("nothing was measured: {start:#}"));
+        let (_, part) = sandbox.json(["show", part]);
         assert_eq!(pids(&part), expected, "{part:#}");
         adds_up(&part["trial"]);
     }
@@ -169,60 +169,60 @@ fn a_fleet_makes_the_loads_of_an_experiment() {
     }
     nothing_left(port);
     let plan = plan.to_str().expect("a path");
-    place.torment(["try", plan, "--on", "k8s"]).expect_error(2, &["--on", "in their cluster"]);
+    sandbox.torment(["try", plan, "--on", "k8s"]).expect_error(2, &["--on", "in their cluster"]);
 }
 
 #[test]
 fn whatever_ends_it_nothing_is_left_and_it_goes_on() {
-    let (place, port) = (Sandbox::new(), free_port());
+    let (sandbox, port) = (Sandbox::new(), free_port());
     let _turn = LoadTurn::shared();
-    let plan = place.write("workers.toml", &workers(port, ""));
-    let begun = RunningProcess::start(place.command(["try", plan.to_str().expect("a path"), "--quiet"]));
+    let plan = sandbox.write("workers.toml", &workers(port, ""));
+    let begun = RunningProcess::start(sandbox.command(["try", plan.to_str().expect("a path"), "--quiet"]));
     sleep(Duration::from_secs(4));
     begun.signal(Signal::KILL);
     assert_eq!(begun.end().signal(), Some(9));
     nothing_left(port);
 
-    let again = RunningProcess::start(place.command(["try", "--resume", "last", "--quiet"]));
+    let again = RunningProcess::start(sandbox.command(["try", "--resume", "last", "--quiet"]));
     sleep(Duration::from_secs(4));
     again.signal(Signal::INT);
     let again = again.end().expect(130);
     assert!(again.stdout.contains("--resume"), "it says how to go on: {again}");
     nothing_left(port);
 
-    let (ended, result) = place.json(["try", "--resume", "last", "--quiet"]);
+    let (ended, result) = sandbox.json(["try", "--resume", "last", "--quiet"]);
     assert!([0, 91].contains(&ended.code()), "{ended}");
     let visits = result["experiment"]["visits"].as_array().expect("a list");
-    let starts: Vec<u64> = visits.iter().filter_map(|visit| visit["number"].as_u64()).collect();
+    let starts: Vec<u64> = visits.iter().filter_map(|start| start["number"].as_u64()).collect();
     let expected: Vec<u64> = (1..=starts.len() as u64).collect();
     assert_eq!(starts, expected, "none is made twice or lost: {ended}");
     assert!(starts.len() >= 2 + 3 * 5, "{ended}");
     answers(&hypothesis(&result, "twice the workers help")["judged"], "better");
     nothing_left(port);
 
-    place.torment(["try", "--resume", "20200101"]).expect_error(1, &["no run"]);
+    sandbox.torment(["try", "--resume", "20200101"]).expect_error(1, &["no run"]);
 }
 
 #[test]
 fn a_plan_starts_its_service_for_run_and_find_too() {
-    let (place, port) = (Sandbox::new(), free_port());
+    let (sandbox, port) = (Sandbox::new(), free_port());
     let _turn = LoadTurn::shared();
-    let plan = place.write("workers.toml", &workers(port, ""));
+    let plan = sandbox.write("workers.toml", &workers(port, ""));
     let plan = plan.to_str().expect("a path");
-    let (ended, result) = place.load(["run", plan, "-r", "50", "-d", "1s", "--quiet"]);
+    let (ended, result) = sandbox.load(["run", plan, "-r", "50", "-d", "1s", "--quiet"]);
     let ended = ended.measured();
     assert_eq!(result["trial"]["due"], 50, "{ended}");
     nothing_left(port);
-    let again = place.torment(["try", "--resume", "last"]);
+    let again = sandbox.torment(["try", "--resume", "last"]);
     again.expect_error(2, &["torment run", "torment try"]);
 }
 
 #[test]
 fn wrong_experiments_are_told_before_or_when_they_show() {
-    let (place, free) = (Sandbox::new(), free_port());
+    let (sandbox, free) = (Sandbox::new(), free_port());
     let attempt = |plan: String| {
-        let file = place.write("wrong.toml", &plan);
-        place.torment(["try", file.to_str().expect("a path"), "--quiet"])
+        let file = sandbox.write("wrong.toml", &plan);
+        sandbox.torment(["try", file.to_str().expect("a path"), "--quiet"])
     };
     let changed = |from: &str, to: &str| {
         let plan = workers(free, "");
@@ -238,10 +238,10 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
         .expect_error(2, &["9 workers", "4 workers"]);
     attempt("[target]\nurl = \"demo\"\n[[variant]]\nname = \"a\"\n".to_owned())
         .expect_error(2, &["[service]"]);
-    let nothing = place.torment(["try"]).expect(2);
+    let nothing = sandbox.torment(["try"]).expect(2);
     assert!(nothing.stderr.contains("<PLAN>"), "{nothing}");
     // It resumes with its plan's fleet.
-    let other = place.torment(["try", "--resume", "last", "--on", "here"]).expect(2);
+    let other = sandbox.torment(["try", "--resume", "last", "--on", "here"]).expect(2);
     assert!(other.stderr.contains("'--resume <RUN>' cannot be used with"), "{other}");
 
     // Who owns the port.
@@ -266,15 +266,15 @@ fn wrong_experiments_are_told_before_or_when_they_show() {
 /// This repository's plans are read as they are, quick and in full.
 #[test]
 fn the_plans_that_come_along_can_be_read() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for name in ["homelab", "pool-size", "two-disks", "threads-or-fibers"] {
         let file = repository().join(format!("plans/{name}.toml"));
         let file = file.to_str().expect("a path");
         for quick in [None, Some("--quick")] {
             let words = ["try", file, "--dry-run"].into_iter().chain(quick);
-            let ended = place.torment(words).expect(0);
+            let ended = sandbox.torment(words).expect(0);
             assert!(ended.stdout.contains("[try]") && ended.stderr.contains("arms"), "{ended}");
         }
-        place.torment(["plan", "check", file]).expect(0);
+        sandbox.torment(["plan", "check", file]).expect(0);
     }
 }

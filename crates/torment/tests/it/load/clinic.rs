@@ -48,14 +48,14 @@ const FORM: [&str; 5] = [
 
 /// `command` on the form that creates owners, with further arguments.
 fn post(
-    place: &Sandbox,
+    sandbox: &Sandbox,
     command: &str,
     target: &TargetProcess,
     arguments: &[&str],
 ) -> (ProcessOutput, Value) {
     let url = target.url("/owners/new");
     let (ended, json) =
-        place.json([&[command, &*url, "--expect-status", "302"], &FORM[..], arguments].concat());
+        sandbox.json([&[command, &*url, "--expect-status", "302"], &FORM[..], arguments].concat());
     println!("{}", ended.stderr);
     (ended, json)
 }
@@ -99,10 +99,10 @@ fn assert_agree(trials: &[Value], target: &TargetProcess, written: impl Fn() -> 
 }
 
 #[track_caller]
-fn find(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRows) {
+fn find(sandbox: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRows) {
     // Disk times vary on a busy machine, and a search with them: some of it will do.
     let short = ["--from", "50", "--max", "100", "--trial", "1s", "--budget", "40s"];
-    let (ended, found) = post(place, "find", target, &short);
+    let (ended, found) = post(sandbox, "find", target, &short);
     assert!([0, 91].contains(&ended.code()), "{ended}");
     let trials = found["trials"].as_array().expect("trials");
     assert!(
@@ -114,11 +114,11 @@ fn find(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRo
 }
 
 #[track_caller]
-fn run(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRows) {
+fn run(sandbox: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRows) {
     // Random arrivals come in bursts: several writes are in flight at once. Disk times vary on a busy machine: half of
     // them would do.
     let load = ["-r", "100", "-d", "3s", "--arrivals", "poisson", "--goal", "loss<50%"];
-    let (ended, run) = post(place, "run", target, &load);
+    let (ended, run) = post(sandbox, "run", target, &load);
     let ended = ended.measured();
     assert!(outcome(&run["trial"], "ok") > 200, "{ended}");
     assert_agree(std::slice::from_ref(&run["trial"]), target, written);
@@ -127,23 +127,23 @@ fn run(place: &Sandbox, target: &TargetProcess, written: impl Fn() -> WrittenRow
 #[test]
 fn a_search_loses_no_write_on_sqlite() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let database = place.path("clinic.db");
-    let target = TargetProcess::start(&place, &["--database", database.to_str().expect("UTF-8")]);
-    find(&place, &target, || in_sqlite(&database));
+    let sandbox = Sandbox::new();
+    let database = sandbox.path("clinic.db");
+    let target = TargetProcess::start(&sandbox, &["--database", database.to_str().expect("UTF-8")]);
+    find(&sandbox, &target, || in_sqlite(&database));
 }
 
 #[test]
 fn a_load_loses_no_write_on_sqlite_in_any_model() {
     let _turn = LoadTurn::shared();
     for model in ["pool", "threads", "async"] {
-        let place = Sandbox::new();
-        let database = place.path("clinic.db");
+        let sandbox = Sandbox::new();
+        let database = sandbox.path("clinic.db");
         let target = TargetProcess::start(
-            &place,
+            &sandbox,
             &["--database", database.to_str().expect("UTF-8"), "--model", model],
         );
-        run(&place, &target, || in_sqlite(&database));
+        run(&sandbox, &target, || in_sqlite(&database));
     }
 }
 
@@ -151,9 +151,9 @@ fn a_load_loses_no_write_on_sqlite_in_any_model() {
 fn a_search_loses_no_write_on_postgresql() {
     let _turn = LoadTurn::shared();
     let Some(server) = TestPostgres::start() else { return };
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--database", &server.url()]);
-    find(&place, &target, || in_postgres(&server));
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--database", &server.url()]);
+    find(&sandbox, &target, || in_postgres(&server));
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn a_load_loses_no_write_on_postgresql_in_any_model() {
     let _turn = LoadTurn::shared();
     for model in ["pool", "threads", "async"] {
         let Some(server) = TestPostgres::start() else { return };
-        let place = Sandbox::new();
-        let target = TargetProcess::start(&place, &["--database", &server.url(), "--model", model]);
-        run(&place, &target, || in_postgres(&server));
+        let sandbox = Sandbox::new();
+        let target = TargetProcess::start(&sandbox, &["--database", &server.url(), "--model", model]);
+        run(&sandbox, &target, || in_postgres(&server));
     }
 }
 
@@ -172,10 +172,10 @@ fn a_load_loses_no_write_on_postgresql_in_any_model() {
 #[test]
 fn what_was_given_up_may_be_written_but_nothing_else() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let database = place.path("clinic.db");
+    let sandbox = Sandbox::new();
+    let database = sandbox.path("clinic.db");
     let file = database.to_str().expect("UTF-8");
-    let target = TargetProcess::start(&place, &["--database", file, "--model", "threads"]);
+    let target = TargetProcess::start(&sandbox, &["--database", file, "--model", "threads"]);
     let other = thread::spawn({
         let database = database.clone();
         move || {
@@ -190,7 +190,7 @@ fn what_was_given_up_may_be_written_but_nothing_else() {
             sleep(Duration::from_secs(1));
         }
     });
-    let (ended, run) = post(&place, "run", &target, &["-r", "200", "-d", "3s", "--timeout", "100ms"]);
+    let (ended, run) = post(&sandbox, "run", &target, &["-r", "200", "-d", "3s", "--timeout", "100ms"]);
     other.join().expect("the lock was to be had");
     let trial = &run["trial"];
     assert!([92, 99].contains(&ended.code()), "{ended}");
@@ -201,20 +201,20 @@ fn what_was_given_up_may_be_written_but_nothing_else() {
 #[test]
 fn a_rejected_form_is_a_failure_with_its_status() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &[]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &[]);
     let mut form = FORM.to_vec();
     form[4] = "--form=telephone=";
     let url = target.url("/owners/new");
-    let once = place.torment([&["run", "--once", &*url], &form[..]].concat()).expect(99);
+    let once = sandbox.torment([&["run", "--once", &*url], &form[..]].concat()).expect(99);
     assert!(once.stdout.contains("telephone: must not be blank"), "{once}");
 
-    let (ended, run) = place.load([&["run", &*url, "-r", "50", "-d", "1s"], &form[..]].concat());
+    let (ended, run) = sandbox.load([&["run", &*url, "-r", "50", "-d", "1s"], &form[..]].concat());
     let ended = ended.expect(99);
     let trial = &run["trial"];
     assert_eq!(outcome(trial, "failed"), 50, "{ended}");
     assert_eq!(trial["failures"], json!([{ "reason": "status 400", "count": 50 }]), "{ended}");
-    let text = place.torment(["show"]).expect(0).stdout;
+    let text = sandbox.torment(["show"]).expect(0).stdout;
     assert!(text.contains("goal not met") && text.contains("status 400"), "{text}");
     assert_eq!(target.owners(), SEEDED);
 }

@@ -61,10 +61,10 @@ fn bounds(ended: &program::ProcessOutput, find: &Value) -> (f64, f64) {
 #[test]
 fn several_hold_them_together() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let url = serve(100);
     let arguments = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--no-watch", "--idle"];
-    let (ended, find) = place.json(arguments.into_iter().chain(["--on", "here", "--workers", "3"]));
+    let (ended, find) = sandbox.json(arguments.into_iter().chain(["--on", "here", "--workers", "3"]));
     let (lower, upper) = bounds(&ended, &find);
     assert!((98.0..=100.0).contains(&lower) && upper > 100.0 && upper <= 103.0, "{lower} to {upper}");
     let workers = find["fleet"]["workers"].as_array().expect("a list");
@@ -75,11 +75,11 @@ fn several_hold_them_together() {
 #[test]
 fn a_service_that_closes_one_too_many() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for further in [&["--idle"][..], &["--rate", "300"]] {
         let url = serve(100);
         let arguments = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--no-watch"];
-        let (ended, find) = place.json(arguments.into_iter().chain(further.iter().copied()));
+        let (ended, find) = sandbox.json(arguments.into_iter().chain(further.iter().copied()));
         let (lower, upper) = bounds(&ended, &find);
         assert!((98.0..=100.0).contains(&lower) && upper > 100.0 && upper <= 103.0, "{lower} to {upper}");
         assert_eq!(ended.code(), 0, "{ended}");
@@ -98,10 +98,10 @@ fn a_service_that_closes_one_too_many() {
 fn nginx_with_256_connections() {
     let _turn = LoadTurn::shared();
     let Some(nginx) = testbed::Nginx::start_with_connections(256) else { return };
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let url = nginx.url();
     let (ended, find) =
-        place.json(["find", "connections", &url, "--from", "128", "--trial", "1s", "--rate", "200"]);
+        sandbox.json(["find", "connections", &url, "--from", "128", "--trial", "1s", "--rate", "200"]);
     let (lower, upper) = bounds(&ended, &find);
     // Its own: at most three listening sockets, and the channel to the master.
     let truths = [236.0..=239.0, 252.0..=255.0];
@@ -118,12 +118,12 @@ struct LimitedTarget {
 }
 
 impl LimitedTarget {
-    fn start(place: &Sandbox, descriptors: u32) -> Self {
+    fn start(sandbox: &Sandbox, descriptors: u32) -> Self {
         let script = format!(
             "ulimit -n {descriptors}; exec '{}' target --while-stdin --model async --workers 1 --listen 127.0.0.1:0",
             program::binary()
         );
-        let mut command = place.homed(Command::new("/bin/sh"));
+        let mut command = sandbox.homed(Command::new("/bin/sh"));
         let command = command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("every Linux has a shell");
         let mut line = String::new();
@@ -145,8 +145,8 @@ impl Drop for LimitedTarget {
 #[test]
 fn a_service_that_runs_out_of_descriptors() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = LimitedTarget::start(&place, 200);
+    let sandbox = Sandbox::new();
+    let target = LimitedTarget::start(&sandbox, 200);
     let arguments = [
         "find",
         "connections",
@@ -160,7 +160,7 @@ fn a_service_that_runs_out_of_descriptors() {
         "--rate",
         "200",
     ];
-    let (ended, find) = place.json(arguments);
+    let (ended, find) = sandbox.json(arguments);
     let (lower, upper) = bounds(&ended, &find);
     // Descriptors other than our connections: standard streams, its socket, its event loops, its database.
     assert!((150.0..=197.0).contains(&lower) && upper <= 200.0, "{lower} to {upper}");
@@ -169,10 +169,10 @@ fn a_service_that_runs_out_of_descriptors() {
 #[test]
 fn as_many_as_are_asked_for() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let url = serve(usize::MAX);
     let (ended, find) =
-        place.json(["find", "connections", &url, "--trial", "1s", "--max", "50", "--no-watch"]);
+        sandbox.json(["find", "connections", &url, "--trial", "1s", "--max", "50", "--no-watch"]);
     assert_eq!((ended.code(), &find["ended"]), (0, &"max_reached".into()), "{ended}");
     assert!((number(limit(&find), "/lower") - 50.0).abs() < 1e-9);
 }
@@ -181,11 +181,11 @@ fn as_many_as_are_asked_for() {
 #[test]
 fn an_interrupt_is_heard_while_connections_are_made() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
     let running =
-        RunningProcess::start(place.command(["find", "connections", &url, "--from", "5000", "--no-watch"]));
+        RunningProcess::start(sandbox.command(["find", "connections", &url, "--from", "5000", "--no-watch"]));
     // One answer, to the check before the load; after that, requests wait in the kernel's queue until that is full.
     let (mut stream, _) = listener.accept().expect("it comes");
     let mut lines = BufReader::new(stream.try_clone().expect("a descriptor is free")).lines();
@@ -201,7 +201,7 @@ fn an_interrupt_is_heard_while_connections_are_made() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for (arguments, word) in [
         (&["http://127.0.0.1:1/"][..], "refuses connections"),
         (&["http://127.0.0.1:1/", "--rate", "none"], "--rate"),
@@ -210,7 +210,7 @@ fn what_is_wrong_is_said() {
         (&["http://127.0.0.1:1/", "--trial", "10ms"], "--trial"),
     ] {
         let all = ["find", "connections"].into_iter().chain(arguments.iter().copied());
-        let ended = RunningProcess::start(place.command(all)).end();
+        let ended = RunningProcess::start(sandbox.command(all)).end();
         assert!(ended.code() != 0 && ended.stderr.contains(word), "{ended}");
     }
 }

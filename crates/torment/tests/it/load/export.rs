@@ -6,8 +6,8 @@ use parquet::record::{Field, Row};
 use serde_json::Value;
 use std::fs::File;
 
-fn rows(place: &Sandbox, file: &str) -> Vec<Row> {
-    let file = File::open(place.path(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+fn rows(sandbox: &Sandbox, file: &str) -> Vec<Row> {
+    let file = File::open(sandbox.path(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
     let reader = SerializedFileReader::new(file).expect("Parquet");
     let rows: Vec<Row> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
     assert_eq!(reader.metadata().file_metadata().num_rows(), rows.len() as i64);
@@ -52,22 +52,22 @@ fn csv(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn tables_hold_the_account_of_the_run() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (ended, run) = place.load(["run", "demo/shed?us=2000&limit=5", "-r", "600", "-d", "3s"]);
+    let sandbox = Sandbox::new();
+    let (ended, run) = sandbox.load(["run", "demo/shed?us=2000&limit=5", "-r", "600", "-d", "3s"]);
     let trial = &run["trial"];
     adds_up(trial);
     let id = run["id"].as_str().unwrap_or_else(|| panic!("no id: {ended}"));
 
-    let said = place.torment(["export"]).expect(0).stdout;
+    let said = sandbox.torment(["export"]).expect(0).stdout;
     let folder = format!("run-{id}");
     for table in ["slices", "trials", "samples", "histograms"] {
         assert!(said.contains(&format!("wrote {folder}/{table}.parquet (")), "{said}");
     }
     assert!(said.contains("figures: the run has none"), "{said}");
-    assert!(!place.path(&folder).join("figures.parquet").exists());
+    assert!(!sandbox.path(&folder).join("figures.parquet").exists());
 
-    let slices = rows(&place, &format!("{folder}/slices.parquet"));
-    let trials = rows(&place, &format!("{folder}/trials.parquet"));
+    let slices = rows(&sandbox, &format!("{folder}/slices.parquet"));
+    let trials = rows(&sandbox, &format!("{folder}/trials.parquet"));
     let [one] = &trials[..] else { panic!("{} trials", trials.len()) };
     for name in ["ok", "late", "failed", "timeout", "refused", "unsent", "unfinished"] {
         assert_eq!(sum(&slices, name), outcome(trial, name), "{name}");
@@ -86,7 +86,7 @@ fn tables_hold_the_account_of_the_run() {
     }
 
     // What is derived from the buckets matches what was reported.
-    let buckets = rows(&place, &format!("{folder}/histograms.parquet"));
+    let buckets = rows(&sandbox, &format!("{folder}/histograms.parquet"));
     let responses: Vec<&Row> = buckets.iter().filter(|row| text(row, "of") == "response").collect();
     let all: u64 = responses.iter().map(|row| count(row, "count")).sum();
     assert_eq!(trial["response"]["count"], all);
@@ -98,20 +98,20 @@ fn tables_hold_the_account_of_the_run() {
     let p99_of_buckets = seconds(responses.iter().find(reaches).expect("some"), "to_seconds") * 1e6;
     assert!((p99_of_buckets / p99 - 1.0).abs() < 0.002, "{p99_of_buckets} {p99}");
 
-    let samples = rows(&place, &format!("{folder}/samples.parquet"));
+    let samples = rows(&sandbox, &format!("{folder}/samples.parquet"));
     let own = samples.iter().filter(|row| (text(row, "source"), text(row, "measure")) == ("torment", "cpu"));
     let used: f64 = own.map(|row| seconds(row, "value")).sum();
     assert!(used > 0.0 && used < 60.0, "{used}");
 
-    is_the_same_as_csv(&place, &slices, trial);
-    complains(&place, id);
+    is_the_same_as_csv(&sandbox, &slices, trial);
+    complains(&sandbox, id);
 }
 
-fn is_the_same_as_csv(place: &Sandbox, slices: &[Row], trial: &Value) {
+fn is_the_same_as_csv(sandbox: &Sandbox, slices: &[Row], trial: &Value) {
     let printed =
-        place.torment(["export", "--what", "slices", "--format", "csv", "-o", "-"]).expect(0).stdout;
-    place.torment(["export", "last", "--what", "slices", "-o", "here.csv"]).expect(0);
-    assert_eq!(std::fs::read_to_string(place.path("here.csv")).expect("it was written"), printed);
+        sandbox.torment(["export", "--what", "slices", "--format", "csv", "-o", "-"]).expect(0).stdout;
+    sandbox.torment(["export", "last", "--what", "slices", "-o", "here.csv"]).expect(0);
+    assert_eq!(std::fs::read_to_string(sandbox.path("here.csv")).expect("it was written"), printed);
     let table = csv(&printed);
     let column = |name: &str| table[0].iter().position(|column| *column == name).expect("such a column");
     assert_eq!(table.len(), slices.len() + 1);
@@ -130,8 +130,8 @@ fn is_the_same_as_csv(place: &Sandbox, slices: &[Row], trial: &Value) {
     }
 }
 
-fn complains(place: &Sandbox, id: &str) {
-    place.write("file", "");
+fn complains(sandbox: &Sandbox, id: &str) {
+    sandbox.write("file", "");
     for (arguments, code, words) in [
         (&["export", "nobody"][..], 1, &["nobody"][..]),
         (&["export", "--what", "seconds"], 2, &["seconds", "slices", "histograms", "all"]),
@@ -143,7 +143,7 @@ fn complains(place: &Sandbox, id: &str) {
         (&["export", "--format", "markdown"], 2, &["csv or parquet"]),
         (&["show", "--format", "parquet"], 2, &["only export"]),
     ] {
-        let ended = place.torment(arguments.iter().copied());
+        let ended = sandbox.torment(arguments.iter().copied());
         if arguments.contains(&"seconds") {
             // clap's own message.
             assert!(ended.code() == 2 && words.iter().all(|word| ended.stderr.contains(word)), "{ended}");

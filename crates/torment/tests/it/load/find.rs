@@ -10,7 +10,7 @@ fn trials(find: &Value) -> &Vec<Value> {
 
 /// What holds for every search, however it ended.
 #[track_caller]
-fn assert_consistent(place: &Sandbox, ended: &ProcessOutput, find: &Value) {
+fn assert_consistent(sandbox: &Sandbox, ended: &ProcessOutput, find: &Value) {
     assert_eq!(find["state"], "ended", "{ended}");
     assert_eq!(find["exit_code"], ended.code(), "{ended}");
     assert_eq!(find["skipped_events"], 0, "{ended}");
@@ -18,7 +18,7 @@ fn assert_consistent(place: &Sandbox, ended: &ProcessOutput, find: &Value) {
         adds_up(trial);
     }
     // Read back from the store, it is the same run.
-    let (shown, again) = place.json(["show"]);
+    let (shown, again) = sandbox.json(["show"]);
     shown.expect(0);
     assert_eq!(again, *find, "show tells another story");
 }
@@ -65,9 +65,9 @@ fn undisturbed(search: impl Fn() -> (ProcessOutput, Value)) -> Option<(ProcessOu
 #[test]
 fn the_demo_holds_two_thousand_a_second() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let Some((ended, find)) = undisturbed(|| place.json(["find", "demo"])) else { return };
-    assert_consistent(&place, &ended, &find);
+    let sandbox = Sandbox::new();
+    let Some((ended, find)) = undisturbed(|| sandbox.json(["find", "demo"])) else { return };
+    assert_consistent(&sandbox, &ended, &find);
     let (lower, upper) = (number(held(&find), "/lower"), number(held(&find), "/upper"));
     if find["ended"] == "noisy" {
         // Others took so much of this machine that the built-in service changed.
@@ -84,11 +84,11 @@ fn the_demo_holds_two_thousand_a_second() {
 #[test]
 fn a_search_keeps_to_its_budget_and_sends_what_it_says() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/pool?size=10&ms=20");
-    let (ended, find) = place.json(["find", &url, "--budget", "8s", "--trial", "2s"]);
-    assert_consistent(&place, &ended, &find);
+    let (ended, find) = sandbox.json(["find", &url, "--budget", "8s", "--trial", "2s"]);
+    assert_consistent(&sandbox, &ended, &find);
     // And the check before the load.
     let sent: f64 = trials(&find).iter().map(|trial| number(trial, "/sent")).sum();
     assert_eq!(target.truth("/pool")["received"], sent as u64 + 1);
@@ -111,16 +111,16 @@ fn a_search_keeps_to_its_budget_and_sends_what_it_says() {
 #[test]
 fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let (ended, find) =
-        place.json(["find", "demo/delay?ms=10", "--from", "150", "--max", "300", "--trial", "1s"]);
+        sandbox.json(["find", "demo/delay?ms=10", "--from", "150", "--max", "300", "--trial", "1s"]);
     println!("{}", ended.stderr);
-    assert_consistent(&place, &ended, &find);
+    assert_consistent(&sandbox, &ended, &find);
     let ended = ended.expect(0);
     assert_eq!(find["ended"], "max_reached", "{ended}");
     let limit = held(&find);
     assert_eq!((&limit["lower"], &limit["upper"]), (&300.into(), &Value::Null), "{limit}");
-    let text = place.torment(["show"]).expect(0).stdout;
+    let text = sandbox.torment(["show"]).expect(0).stdout;
     assert!(text.contains("at least 300"), "{text}");
     for trial in trials(&find) {
         let p50 = number(trial, "/response/p50_us");
@@ -131,13 +131,13 @@ fn a_limit_out_of_reach_is_at_least_the_highest_rate() {
 #[test]
 fn a_goal_that_no_rate_meets_is_not_met() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (ended, find) = place.json(["find", "demo/delay?ms=10", "--goal", "p99<1ms", "--trial", "1s"]);
-    assert_consistent(&place, &ended, &find);
+    let sandbox = Sandbox::new();
+    let (ended, find) = sandbox.json(["find", "demo/delay?ms=10", "--goal", "p99<1ms", "--trial", "1s"]);
+    assert_consistent(&sandbox, &ended, &find);
     let ended = ended.expect(99);
     assert_eq!(find["goal"], "p99<1ms", "{ended}");
     assert_eq!((&find["ended"], &held(&find)["lower"]), (&"below_min".into(), &Value::Null), "{ended}");
-    let text = place.torment(["show"]).expect(0).stdout;
+    let text = sandbox.torment(["show"]).expect(0).stdout;
     assert!(text.contains("does not hold") && text.contains("--goal"), "{text}");
 }
 
@@ -147,18 +147,18 @@ fn a_goal_that_no_rate_meets_is_not_met() {
 fn a_real_server_gets_an_honest_verdict() {
     let _turn = LoadTurn::shared();
     let Some(nginx) = testbed::Nginx::start() else { return };
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let (ended, find) =
-        place.json(["find", &nginx.url(), "--from", "1000", "--trial", "1s", "--budget", "18s"]);
+        sandbox.json(["find", &nginx.url(), "--from", "1000", "--trial", "1s", "--budget", "18s"]);
     println!("{}", ended.stderr);
-    assert_consistent(&place, &ended, &find);
+    assert_consistent(&sandbox, &ended, &find);
     let limit = held(&find);
     match (find["ended"].as_str().expect("a reason"), ended.code()) {
         // The budget may end just when the bounds are close enough.
         ("converged" | "budget_spent", 0) => assert_eq!(limit["regular"], true, "{ended}"),
         ("budget_spent" | "non_stationary", 91) => {}
         ("generator_limit", 92) => {
-            let text = place.torment(["show"]).expect(0).stdout;
+            let text = sandbox.torment(["show"]).expect(0).stdout;
             assert!(text.contains("torment was the limit"), "{text}");
         }
         other => panic!("{other:?}: {ended}"),

@@ -40,10 +40,10 @@ fn has(trial: &Value, code: &str) -> bool {
 /// received.
 fn load_with(signals: &[(u64, Signal)]) -> (i32, Value, u64) {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
-    let command = place.command([
+    let command = sandbox.command([
         "run",
         &url,
         "-r",
@@ -122,10 +122,10 @@ fn a_worker_that_stands_still_for_long_is_not_waited_for() {
 #[test]
 fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
-    let command = place.command([
+    let command = sandbox.command([
         "find",
         &url,
         "--from",
@@ -168,9 +168,9 @@ fn a_search_asks_again_for_what_a_lost_worker_has_spoiled() {
 }
 
 /// A load of a minute from two workers, which has begun.
-fn under_way(place: &Sandbox, target: &TargetProcess) -> RunningProcess {
+fn under_way(sandbox: &Sandbox, target: &TargetProcess) -> RunningProcess {
     let url = target.url("/json");
-    let running = RunningProcess::start(place.command([
+    let running = RunningProcess::start(sandbox.command([
         "run",
         &url,
         "-r",
@@ -197,9 +197,9 @@ fn is_quiet(target: &TargetProcess) {
 #[test]
 fn without_a_coordinator_nobody_goes_on() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
-    let running = under_way(&place, &target);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
+    let running = under_way(&sandbox, &target);
     let workers = workers(running.pid());
     assert_eq!(workers.len(), 2);
     running.signal(Signal::KILL);
@@ -221,9 +221,9 @@ fn without_a_coordinator_nobody_goes_on() {
 #[test]
 fn of_a_coordinator_that_stands_still_nobody_waits_to_hear() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
-    let running = under_way(&place, &target);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
+    let running = under_way(&sandbox, &target);
     let workers = workers(running.pid());
     running.signal(Signal::STOP);
     sleep(Duration::from_secs(2));
@@ -243,12 +243,12 @@ fn of_a_coordinator_that_stands_still_nobody_waits_to_hear() {
 #[test]
 fn a_coordinator_that_is_held_up_leaves_nothing_unsaid() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
     let arguments = ["find", &url, "--from", "200", "--max", "400", "--trial", "1s", "--budget", "20s"];
     let fleet = ["--on", "here", "--workers", "2", "--format", "json"];
-    let mut running = RunningProcess::start(place.command(arguments.into_iter().chain(fleet)));
+    let mut running = RunningProcess::start(sandbox.command(arguments.into_iter().chain(fleet)));
     // Each time at another moment of a trial.
     for pause in (0..).map(|nth| 40 + nth * 97 % 500) {
         if !running.is_running() {
@@ -278,8 +278,8 @@ fn a_coordinator_that_is_held_up_leaves_nothing_unsaid() {
 fn however_many_make_the_load_the_limit_is_the_same() {
     let limit = |count: &str| {
         let _turn = LoadTurn::shared();
-        let place = Sandbox::new();
-        let (ended, found) = place.json([
+        let sandbox = Sandbox::new();
+        let (ended, found) = sandbox.json([
             "find",
             "demo",
             "--trial",
@@ -316,9 +316,9 @@ fn however_many_make_the_load_the_limit_is_the_same() {
 #[test]
 fn a_fleet_grows_before_it_is_the_limit() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let arguments = ["find", "null", "--from", "100k", "--max", "10M", "--trial", "1s", "--budget", "20s"];
-    let (ended, run) = place.json(arguments.into_iter().chain(["--on", "here", "--workers", "1..2"]));
+    let (ended, run) = sandbox.json(arguments.into_iter().chain(["--on", "here", "--workers", "1..2"]));
     let workers = run["fleet"]["workers"].as_array().expect("a list");
     assert_eq!(workers.len(), 2, "{ended}");
     assert!(ended.stderr.contains("1 worker on") && ended.stderr.contains("2 workers on"), "{ended}");
@@ -328,10 +328,10 @@ fn a_fleet_grows_before_it_is_the_limit() {
 #[test]
 fn each_has_as_many_loops_as_it_may_have_processors() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let load =
         ["run", "null", "-r", "300", "-d", "1s", "--on", "here", "--workers", "2", "--worker-cpus", "3"];
-    let (ended, run) = place.load(load);
+    let (ended, run) = sandbox.load(load);
     ended.measured();
     let members = run["fleet"]["workers"].as_array().expect("a list");
     assert!(members.len() == 2 && members.iter().all(|member| member["loops"] == 3), "{members:?}");
@@ -342,24 +342,24 @@ fn each_has_as_many_loops_as_it_may_have_processors() {
 #[test]
 fn workers_without_a_user_wait_for_the_end() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let load = |more: [&'static str; 2]| {
         ["run", "null", "-c", "2", more[0], more[1], "--on", "here", "--workers", "3"]
     };
-    let (ended, run) = place.load(load(["-d", "1s"]));
+    let (ended, run) = sandbox.load(load(["-d", "1s"]));
     ended.measured();
     assert_eq!(run["fleet"]["lost"].as_array().map_or(0, Vec::len), 0, "{run}");
     adds_up(&run["trial"]);
-    let (ended, run) = place.load(load(["-n", "7"]));
+    let (ended, run) = sandbox.load(load(["-n", "7"]));
     ended.measured();
     assert_eq!(run["trial"]["outcomes"]["ok"], 7, "{run}");
 }
 
 #[test]
 fn how_many_may_be_said_in_two_ways() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for wrong in ["0", "4..2", "1..65", "..", "two"] {
-        let ended = place.torment(["run", "null", "-r", "9", "--on", "here", "--workers", wrong]);
+        let ended = sandbox.torment(["run", "null", "-r", "9", "--on", "here", "--workers", wrong]);
         println!("{}", ended.expect_error(2, &["--workers", "4..16"]));
     }
 }

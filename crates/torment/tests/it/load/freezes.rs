@@ -19,9 +19,9 @@ fn freezes_are_found_at_any_rate() {
 }
 
 fn freezes(rate: &str) -> Result<(), String> {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let arguments = ["run", "demo/stall?every=2s&for=400ms", "-r", rate, "-d", "12s"];
-    let (ended, run) = place.load(arguments);
+    let (ended, run) = sandbox.load(arguments);
     let found = &run["freezes"];
     let seconds = |key: &str| found[key].as_f64().unwrap_or(0.0);
     println!("{ended}{found:#}");
@@ -32,7 +32,7 @@ fn freezes(rate: &str) -> Result<(), String> {
     if !right {
         return Err(format!("{found:#}"));
     }
-    let shown = place.torment(["show"]).expect(0);
+    let shown = sandbox.torment(["show"]).expect(0);
     assert!(shown.stdout.contains("the target froze"), "{shown}");
     Ok(())
 }
@@ -42,9 +42,9 @@ fn a_steady_target_never_stands_still() {
     let _turn = LoadTurn::shared();
     let off: Vec<String> = (0..3)
         .map_while(|_| {
-            let place = Sandbox::new();
+            let sandbox = Sandbox::new();
             let (ended, run) =
-                place.load(["run", "demo/delay?ms=300", "-r", "20", "-d", "4s", "--arrivals", "poisson"]);
+                sandbox.load(["run", "demo/delay?ms=300", "-r", "20", "-d", "4s", "--arrivals", "poisson"]);
             println!("{ended}");
             run["freezes"].is_object().then(|| run["freezes"].to_string())
         })
@@ -53,11 +53,11 @@ fn a_steady_target_never_stands_still() {
 }
 
 /// Acts during a load of nine seconds; returns its findings on freezes.
-fn meanwhile(place: &Sandbox, arguments: &[&str], act: impl Fn(&RunningProcess)) -> Value {
+fn meanwhile(sandbox: &Sandbox, arguments: &[&str], act: impl Fn(&RunningProcess)) -> Value {
     let load = ["run", "-r", "200", "-d", "9s", "--format", "json"];
-    let running = RunningProcess::start(place.command(load.iter().chain(arguments).copied()));
+    let running = RunningProcess::start(sandbox.command(load.iter().chain(arguments).copied()));
     // A busy machine may take its time before the load begins.
-    wait_until(place, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
+    wait_until(sandbox, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
     act(&running);
     let ended = running.end();
     println!("{ended}");
@@ -70,12 +70,12 @@ const PAUSE: Duration = Duration::from_millis(600);
 #[test]
 fn that_torment_stood_still_is_not_laid_to_the_target() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let socket = place.path("service.sock");
-    let _target = TargetProcess::listen(&place, &unix(&socket), &[]);
+    let sandbox = Sandbox::new();
+    let socket = sandbox.path("service.sock");
+    let _target = TargetProcess::listen(&sandbox, &unix(&socket), &[]);
     let socket = socket.to_str().expect("a temporary path is UTF-8");
     let arguments = ["http://clinic.example/delay?ms=20", "--unix-socket", socket];
-    let found = meanwhile(&place, &arguments, |running| {
+    let found = meanwhile(&sandbox, &arguments, |running| {
         for _ in 0..3 {
             running.signal(Signal::STOP);
             sleep(PAUSE);
@@ -98,9 +98,9 @@ fn a_target_that_was_stopped_is_said_to_have_been() {
 }
 
 fn stopped() -> Result<(), String> {
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
-    let found = meanwhile(&place, &[&target.url("/json")], |_| {
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
+    let found = meanwhile(&sandbox, &[&target.url("/json")], |_| {
         for _ in 0..3 {
             target.signal(Signal::STOP);
             sleep(PAUSE);

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use testbed::TestRelay;
 
 /// Waits for the join file.
-pub(super) fn file(place: &Sandbox, name: &str) -> String {
+pub(super) fn file(sandbox: &Sandbox, name: &str) -> String {
     let began = Instant::now();
     loop {
-        let text = std::fs::read_to_string(place.path(name)).unwrap_or_default();
+        let text = std::fs::read_to_string(sandbox.path(name)).unwrap_or_default();
         if text.ends_with("PRIVATE KEY-----\n") {
             return text;
         }
@@ -21,30 +21,30 @@ pub(super) fn file(place: &Sandbox, name: &str) -> String {
     }
 }
 
-pub(super) fn worker(place: &Sandbox, file: &str) -> RunningProcess {
-    RunningProcess::start(place.command(["worker", "--join", file]))
+pub(super) fn worker(sandbox: &Sandbox, file: &str) -> RunningProcess {
+    RunningProcess::start(sandbox.command(["worker", "--join", file]))
 }
 
 #[test]
 fn whoever_has_the_file_makes_a_part_of_the_load() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
     let arguments =
         ["run", &url, "-r", "300", "-d", "3s", "--on", "join", "--workers", "2", "--format", "json"];
-    let running = RunningProcess::start(place.command(arguments));
-    let text = file(&place, "run.join");
-    let mode = std::fs::metadata(place.path("run.join")).expect("it is there").permissions().mode();
+    let running = RunningProcess::start(sandbox.command(arguments));
+    let text = file(&sandbox, "run.join");
+    let mode = std::fs::metadata(sandbox.path("run.join")).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "others could read it");
     // Another run does not touch it.
-    let other = place.torment(["run", &url, "-r", "9", "--on", "join"]);
+    let other = sandbox.torment(["run", &url, "-r", "9", "--on", "join"]);
     other.expect_error(2, &["run.join", "another folder"]);
     // One by its file, one by standard input.
-    let first = worker(&place, "run.join");
-    let mut command = place.command(["worker", "--join", "-", "--quiet"]);
-    place.write("copied", &text);
-    command.stdin(std::fs::File::open(place.path("copied")).expect("it was written"));
+    let first = worker(&sandbox, "run.join");
+    let mut command = sandbox.command(["worker", "--join", "-", "--quiet"]);
+    sandbox.write("copied", &text);
+    command.stdin(std::fs::File::open(sandbox.path("copied")).expect("it was written"));
     let second = RunningProcess::start(command);
     let ended = running.end().measured();
     assert!(ended.stderr.contains("waits for 2 workers"), "{ended}");
@@ -66,49 +66,49 @@ fn whoever_has_the_file_makes_a_part_of_the_load() {
     let first = first.end().expect(0);
     assert!(first.stderr.contains("joined the run at 127.0.0.1:"), "{first}");
     assert_eq!(second.end().expect(0).stderr, "");
-    assert!(!place.path("run.join").exists());
+    assert!(!sandbox.path("run.join").exists());
     // It admits nobody any more.
-    let late = worker(&place, "copied").end();
+    let late = worker(&sandbox, "copied").end();
     println!("{}", late.expect_error(1, &["cannot be reached", "as long as its run goes on"]));
 }
 
 #[test]
 fn who_does_not_come_or_should_not_is_said() {
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let (url, port) = (target.url("/json"), free_port());
     let at = format!("join:127.0.0.1:{port}");
-    let wait = |place: &Sandbox| {
+    let wait = |sandbox: &Sandbox| {
         let arguments = ["run", &url, "-r", "9", "-d", "1s", "--on", &at, "--wait", "3s"];
-        RunningProcess::start(place.command(arguments))
+        RunningProcess::start(sandbox.command(arguments))
     };
-    let running = wait(&place);
-    let old = file(&place, "run.join");
+    let running = wait(&sandbox);
+    let old = file(&sandbox, "run.join");
     assert!(old.contains(&format!("at 127.0.0.1:{port}\n")), "{old}");
-    let alone = worker(&place, "run.join");
+    let alone = worker(&sandbox, "run.join");
     println!("{}", running.end().expect_error(1, &["1 of 2 workers came in time", "--wait"]));
     // The only worker that joined is told that there is no run.
     alone.end();
     // The same address, another run: the first one's file is not accepted.
-    place.write("old.join", &old);
-    let running = wait(&place);
-    file(&place, "run.join");
-    println!("{}", worker(&place, "old.join").end().expect_error(1, &["is it of this run?"]));
+    sandbox.write("old.join", &old);
+    let running = wait(&sandbox);
+    file(&sandbox, "run.join");
+    println!("{}", worker(&sandbox, "old.join").end().expect_error(1, &["is it of this run?"]));
     println!("{}", running.end().expect_error(1, &["0 of 2 workers came", "turned away: 127.0.0.1:"]));
     for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")]
     {
-        place.write("none.join", text);
-        println!("{}", worker(&place, "none.join").end().expect_error(1, &[words]));
+        sandbox.write("none.join", text);
+        println!("{}", worker(&sandbox, "none.join").end().expect_error(1, &[words]));
     }
-    println!("{}", worker(&place, "missing.join").end().expect_error(1, &["missing.join", "No such file"]));
+    println!("{}", worker(&sandbox, "missing.join").end().expect_error(1, &["missing.join", "No such file"]));
     // A file that is not ours is left alone.
-    place.write("run.join", "mine");
-    println!("{}", wait(&place).end().expect_error(2, &["run.join is another file"]));
-    assert_eq!(std::fs::read_to_string(place.path("run.join")).expect("it is there"), "mine");
+    sandbox.write("run.join", "mine");
+    println!("{}", wait(&sandbox).end().expect_error(2, &["run.join is another file"]));
+    assert_eq!(std::fs::read_to_string(sandbox.path("run.join")).expect("it is there"), "mine");
 }
 
 /// This program with another build ID, as if made from other sources.
-fn another_build(place: &Sandbox) -> std::path::PathBuf {
+fn another_build(sandbox: &Sandbox) -> std::path::PathBuf {
     let said = std::process::Command::new(binary()).arg("stamp").output().expect("it can be run").stdout;
     let said = String::from_utf8(said).expect("digits");
     let digits = said.split_whitespace().last().expect("its stamp").as_bytes();
@@ -118,7 +118,7 @@ fn another_build(place: &Sandbox) -> std::path::PathBuf {
     let mut bytes = std::fs::read(binary()).expect("it can be read");
     let at = bytes.windows(stamp.len()).position(|bytes| bytes == stamp).expect("it is in its head");
     bytes[at] ^= 1;
-    let path = place.path("another");
+    let path = sandbox.path("another");
     std::fs::write(&path, bytes).expect("the folder is ours");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).expect("it is ours");
     path
@@ -127,37 +127,37 @@ fn another_build(place: &Sandbox) -> std::path::PathBuf {
 #[test]
 fn another_build_of_the_same_version_is_not_let_in() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
     let arguments = ["run", &url, "-r", "9", "-d", "1s", "--on", "join", "--workers", "1", "--wait", "20s"];
-    let running = RunningProcess::start(place.command(arguments));
-    file(&place, "run.join");
-    let mut command = std::process::Command::new(another_build(&place));
+    let running = RunningProcess::start(sandbox.command(arguments));
+    file(&sandbox, "run.join");
+    let mut command = std::process::Command::new(another_build(&sandbox));
     command.args(["worker", "--join", "run.join"]);
-    let refused = RunningProcess::start(place.homed(command)).end();
+    let refused = RunningProcess::start(sandbox.homed(command)).end();
     println!("{}", refused.expect_error(1, &["another torment", "than the coordinator's", "the same file"]));
     // Its number is free for a matching one.
-    let worker = worker(&place, "run.join");
+    let worker = worker(&sandbox, "run.join");
     running.end().measured();
     worker.end().expect(0);
 }
 
 /// Two workers, one of which comes through a relay, and a load that has begun.
 fn through_a_relay(
-    place: &Sandbox,
+    sandbox: &Sandbox,
     target: &TargetProcess,
     arguments: &[&str],
 ) -> (RunningProcess, TestRelay, [RunningProcess; 2]) {
     let url = target.url("/json");
     let load = ["--on", "join", "--workers", "2", "--format", "json"];
     let all = arguments.iter().copied().chain([url.as_str()]).chain(load);
-    let running = RunningProcess::start(place.command(all));
-    let text = file(place, "run.join");
+    let running = RunningProcess::start(sandbox.command(all));
+    let text = file(sandbox, "run.join");
     let at = text.lines().find_map(|line| line.strip_prefix("at ")).expect("it says where");
     let relay = TestRelay::to(at.parse().expect("an address"));
-    place.write("far.join", &text.replace(at, &relay.address().to_string()));
-    let workers = [worker(place, "run.join"), worker(place, "far.join")];
+    sandbox.write("far.join", &text.replace(at, &relay.address().to_string()));
+    let workers = [worker(sandbox, "run.join"), worker(sandbox, "far.join")];
     let began = Instant::now();
     while target.truth("/json")["received"].as_u64() < Some(300) {
         assert!(began.elapsed() < SOON, "the load does not come");
@@ -170,9 +170,9 @@ fn through_a_relay(
 #[test]
 fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
-    let (running, relay, workers) = through_a_relay(&place, &target, &["run", "-r", "200", "-d", "8s"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
+    let (running, relay, workers) = through_a_relay(&sandbox, &target, &["run", "-r", "200", "-d", "8s"]);
     relay.cut();
     sleep(Duration::from_secs(2));
     relay.restore();
@@ -192,9 +192,9 @@ fn a_link_that_is_cut_for_two_seconds_voids_nothing() {
 #[test]
 fn a_long_and_uneven_way_to_the_coordinator_voids_nothing() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
-    let (running, relay, workers) = through_a_relay(&place, &target, &["run", "-r", "200", "-d", "6s"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
+    let (running, relay, workers) = through_a_relay(&sandbox, &target, &["run", "-r", "200", "-d", "6s"]);
     relay.delays(Duration::from_millis(2), Duration::from_millis(40));
     let run = running.end().measured().json();
     adds_up(&run["trial"]);
@@ -210,10 +210,10 @@ fn a_long_and_uneven_way_to_the_coordinator_voids_nothing() {
 #[test]
 fn a_link_that_is_cut_for_ten_seconds_voids_one_trial() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let find = ["find", "--from", "150", "--max", "300", "--trial", "8s", "--budget", "2m"];
-    let (mut running, relay, workers) = through_a_relay(&place, &target, &find);
+    let (mut running, relay, workers) = through_a_relay(&sandbox, &target, &find);
     relay.cut();
     sleep(Duration::from_secs(10));
     relay.restore();
@@ -238,14 +238,14 @@ fn a_link_that_is_cut_for_ten_seconds_voids_one_trial() {
 #[test]
 fn a_worker_that_leaves_is_lost_and_says_so() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
     let arguments =
         ["run", &url, "-r", "300", "-d", "1m", "--on", "join", "--workers", "1", "--format", "json"];
-    let running = RunningProcess::start(place.command(arguments));
-    file(&place, "run.join");
-    let worker = worker(&place, "run.join");
+    let running = RunningProcess::start(sandbox.command(arguments));
+    file(&sandbox, "run.join");
+    let worker = worker(&sandbox, "run.join");
     let began = Instant::now();
     while target.truth("/json")["received"].as_u64() < Some(200) {
         assert!(began.elapsed() < SOON, "the load does not come");
@@ -261,15 +261,15 @@ fn a_worker_that_leaves_is_lost_and_says_so() {
 
 #[test]
 fn who_waits_for_workers_can_be_interrupted() {
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
     let running =
-        RunningProcess::start(place.command(["run", &url, "-r", "300", "-d", "1s", "--on", "join"]));
-    file(&place, "run.join");
+        RunningProcess::start(sandbox.command(["run", &url, "-r", "300", "-d", "1s", "--on", "join"]));
+    file(&sandbox, "run.join");
     running.signal(Signal::INT);
     running.end().expect(130);
-    assert!(!place.path("run.join").exists(), "it goes with the run");
+    assert!(!sandbox.path("run.join").exists(), "it goes with the run");
     assert_eq!(
         target.truth("/json")["received"].as_u64().unwrap_or(0),
         0,

@@ -48,9 +48,9 @@ fn account(run: &Value) -> BTreeMap<String, u64> {
 #[test]
 fn a_search_is_scraped_while_it_goes_on_and_sums_to_its_account() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let search = ["find", "demo", "--budget", "8s", "--trial", "2s", "-q", "--page=127.0.0.1:0"];
-    let mut running = ServingTorment::start(&place, &search, true);
+    let mut running = ServingTorment::start(&sandbox, &search, true);
     let (mut scrapes, mut before) = (0, BTreeMap::new());
     while running.is_running() {
         let Some(answer) = running.try_get("/metrics") else { continue };
@@ -72,9 +72,9 @@ fn a_search_is_scraped_while_it_goes_on_and_sums_to_its_account() {
     assert!(before["torment_requests_total ok"] > 0, "{before:?}");
 
     // A scraper that comes less often still gets everything.
-    let (_, run) = place.json(["show"]);
+    let (_, run) = sandbox.json(["show"]);
     let expected = account(&run);
-    let serving = ServingTorment::start(&place, &["serve", "--listen", "0"], false);
+    let serving = ServingTorment::start(&sandbox, &["serve", "--listen", "0"], false);
     let text = serving.get("/metrics");
     let told = counters(&text);
     for (name, value) in &expected {
@@ -141,8 +141,8 @@ fn pushed(body: &Value, name: &str, outcome: &str) -> u64 {
 }
 
 /// A load whose measures are pushed to a collector.
-fn load(place: &Sandbox, to: &str, seconds: &str, headers: Option<&str>) -> ProcessOutput {
-    let mut command = place.command(["run", "null", "-r", "100", "-d", seconds, "--otlp", to]);
+fn load(sandbox: &Sandbox, to: &str, seconds: &str, headers: Option<&str>) -> ProcessOutput {
+    let mut command = sandbox.command(["run", "null", "-r", "100", "-d", seconds, "--otlp", to]);
     if let Some(headers) = headers {
         command.env("OTEL_EXPORTER_OTLP_HEADERS", headers);
     }
@@ -152,11 +152,11 @@ fn load(place: &Sandbox, to: &str, seconds: &str, headers: Option<&str>) -> Proc
 #[test]
 fn a_collector_gets_pushes_and_at_last_all_of_the_run() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let (address, got) = collector();
     let secret = "Bearer%20geheim-und-lang";
     let ended =
-        load(&place, &format!("http://{address}/below"), "3s", Some(&format!("Authorization={secret}")));
+        load(&sandbox, &format!("http://{address}/below"), "3s", Some(&format!("Authorization={secret}")));
     assert!(!ended.stderr.contains("pushes"), "nothing failed: {ended}");
     let pushes: Vec<PushRequest> = got.try_iter().collect();
     assert!(pushes.len() >= 2, "{} pushes in three seconds", pushes.len());
@@ -174,9 +174,9 @@ fn a_collector_gets_pushes_and_at_last_all_of_the_run() {
         .map(|(_, body)| pushed(body, "torment_requests", "ok"))
         .collect();
     assert!(ok.is_sorted(), "{ok:?}");
-    let (_, run) = place.json(["show"]);
+    let (_, run) = sandbox.json(["show"]);
     assert_eq!(ok.last(), account(&run).get("torment_requests_total ok"), "{run:#}");
-    let kept = std::fs::read(place.store()).expect("it was kept");
+    let kept = std::fs::read(sandbox.store()).expect("it was kept");
     for text in [ended.stdout.as_bytes(), ended.stderr.as_bytes(), &kept] {
         assert!(!text.windows(6).any(|part| part == b"geheim"), "the header was printed or kept");
     }
@@ -190,13 +190,13 @@ fn has_requests(body: &Value) -> bool {
 #[test]
 fn a_collector_that_hangs_or_is_away_costs_a_line() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for (address, why) in [
         (silent(), "no answer"),
         (SocketAddr::from(([127, 0, 0, 1], free_port())), "nothing listens there (connection refused)"),
         (server(drop), ""),
     ] {
-        let ended = load(&place, &format!("http://{address}"), "2s", None);
+        let ended = load(&sandbox, &format!("http://{address}"), "2s", None);
         assert!(ended.took < SOON, "it waited: {ended}");
         let notes: Vec<&str> =
             ended.stderr.lines().filter(|line| line.contains("pushes to http://")).collect();
@@ -209,38 +209,38 @@ fn a_collector_that_hangs_or_is_away_costs_a_line() {
 #[test]
 fn a_collector_over_tls_is_trusted_by_its_authority_only() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let tls = tls();
     let url = format!("https://localhost:{}", tls.address.port());
-    let ended = load(&place, &url, "3s", None);
+    let ended = load(&sandbox, &url, "3s", None);
     assert!(
         ended.stderr.contains("failed; the last of them: ") && ended.stderr.contains("certificate"),
         "{ended}"
     );
-    place.write("authority.pem", &tls.authority);
-    let mut command = place.command(["run", "null", "-r", "100", "-d", "3s", "--otlp", &url]);
-    command.env("SSL_CERT_FILE", place.path("authority.pem"));
+    sandbox.write("authority.pem", &tls.authority);
+    let mut command = sandbox.command(["run", "null", "-r", "100", "-d", "3s", "--otlp", &url]);
+    command.env("SSL_CERT_FILE", sandbox.path("authority.pem"));
     let ended = RunningProcess::start(command).end().measured();
     assert!(!ended.stderr.contains("certificate"), "{ended}");
 }
 
 #[test]
 fn what_cannot_be_pushed_is_said_before_the_run() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let load = ["run", "null", "-r", "1", "-d", "1s", "-q"];
     for (to, why) in [
         ("127.0.0.1:4318", "does not begin with http:// or https://"),
         ("grpc://127.0.0.1:4317", "neither http nor https"),
         ("http://me:secret@127.0.0.1", "OTEL_EXPORTER_OTLP_HEADERS"),
     ] {
-        let ended = place.torment(load.into_iter().chain(["--otlp", to])).expect(2);
+        let ended = sandbox.torment(load.into_iter().chain(["--otlp", to])).expect(2);
         assert!(ended.stderr.contains(why), "{ended}");
     }
     let to = ["--otlp", "http://127.0.0.1:1"];
-    place
+    sandbox
         .torment(load.into_iter().chain(to).chain(["--no-store"]))
         .expect_error(2, &["--otlp", "--no-store keeps nothing"]);
-    let mut command = place.command(load.into_iter().chain(to));
+    let mut command = sandbox.command(load.into_iter().chain(to));
     command.env("OTEL_EXPORTER_OTLP_HEADERS", "a=1,geheim");
     let message =
         RunningProcess::start(command).end().expect_error(2, &["OTEL_EXPORTER_OTLP_HEADERS", "2. entry"]);

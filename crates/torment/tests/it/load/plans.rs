@@ -13,54 +13,54 @@ fn curl(target: &TargetProcess) -> String {
 }
 
 /// With the secret that the import took out.
-fn with_token(place: &Sandbox, arguments: &[&str]) -> ProcessOutput {
-    let mut command = place.command(arguments.iter().copied());
+fn with_token(sandbox: &Sandbox, arguments: &[&str]) -> ProcessOutput {
+    let mut command = sandbox.command(arguments.iter().copied());
     command.env("AUTHORIZATION", "Bearer geheim");
     RunningProcess::start(command).end()
 }
 
 #[test]
 fn a_curl_command_becomes_a_plan_that_runs() {
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &[]);
-    let made = place.torment(["plan", "from-curl", &curl(&target), "-o", "login.toml"]).expect(0);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &[]);
+    let made = sandbox.torment(["plan", "from-curl", &curl(&target), "-o", "login.toml"]).expect(0);
     assert!(made.stdout.is_empty() && made.stderr.contains("AUTHORIZATION"), "{made}");
-    let text = std::fs::read_to_string(place.path("login.toml")).expect("it was written");
+    let text = std::fs::read_to_string(sandbox.path("login.toml")).expect("it was written");
     assert!(!text.contains("geheim") && text.contains("{env:AUTHORIZATION}"), "{text}");
     // Without the variable the plan is still valid; it only cannot be run.
-    let checked = place.torment(["plan", "check", "login.toml"]).expect(0);
+    let checked = sandbox.torment(["plan", "check", "login.toml"]).expect(0);
     assert!(
         checked.stdout.contains("POST /owners/new") && checked.stderr.contains("AUTHORIZATION="),
         "{checked}"
     );
-    place
+    sandbox
         .torment(["run", "login.toml", "--once"])
         .expect_error(2, &["{env:AUTHORIZATION}", "AUTHORIZATION=…"]);
 
-    let checked = with_token(&place, &["plan", "check", "login.toml"]).expect(0);
+    let checked = with_token(&sandbox, &["plan", "check", "login.toml"]).expect(0);
     assert_eq!(checked.stderr, "", "{checked}");
     let before = target.owners();
-    let ran = with_token(&place, &["run", "login.toml", "--once"]).expect(0);
+    let ran = with_token(&sandbox, &["run", "login.toml", "--once"]).expect(0);
     assert!(ran.stdout.contains("POST /owners/new HTTP/1.1") && ran.stdout.contains("HTTP/1.1 302"), "{ran}");
     assert!(!ran.stdout.contains("geheim") && !ran.stderr.contains("geheim"), "{ran}");
     assert_eq!(target.owners(), before + 1);
 
     // Existing files are not overwritten.
-    place
+    sandbox
         .torment(["plan", "from-curl", &curl(&target), "-o", "login.toml"])
         .expect_error(2, &["'login.toml' exists already"]);
-    assert_eq!(std::fs::read_to_string(place.path("login.toml")).expect("it is there"), text);
+    assert_eq!(std::fs::read_to_string(sandbox.path("login.toml")).expect("it is there"), text);
 }
 
 #[test]
 fn from_standard_input_to_standard_output() {
-    let place = Sandbox::new();
-    place.write("command.txt", "curl http://127.0.0.1:1/");
-    place.write(
+    let sandbox = Sandbox::new();
+    sandbox.write("command.txt", "curl http://127.0.0.1:1/");
+    sandbox.write(
         "api.yaml",
         "openapi: 3.0.0\ninfo: {title: t, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n",
     );
-    place.write(
+    sandbox.write(
         "rec.har",
         r#"{"log": {"version": "1.2", "creator": {"name": "x", "version": "1"}, "entries": [{
             "startedDateTime": "2024-01-01T00:00:00.000Z", "time": 5,
@@ -74,30 +74,30 @@ fn from_standard_input_to_standard_output() {
     for arguments in
         ["from-curl - < command.txt", "from-har rec.har", "from-openapi api.yaml --base http://127.0.0.1:1"]
     {
-        let mut shell = place.homed(Command::new("sh"));
+        let mut shell = sandbox.homed(Command::new("sh"));
         let binary = binary();
         shell.args(["-c", &format!("{binary} plan {arguments} | tee plan.toml | {binary} plan check -")]);
         let ended = RunningProcess::start(shell).end().expect(0);
         assert!(ended.stdout.contains("http://127.0.0.1:1"), "{arguments}: {ended}");
-        let json = place.torment(["plan", "check", "plan.toml", "--format", "json"]).expect(0).json();
+        let json = sandbox.torment(["plan", "check", "plan.toml", "--format", "json"]).expect(0).json();
         assert!(json["plan"].as_str().is_some_and(|plan| plan.contains("[target]")), "{json}");
     }
-    place.torment(["plan", "from-curl", "wget x"]).expect_error(2, &["curl"]);
-    place.torment(["plan", "from-har", "missing.har"]).expect_error(2, &["missing.har", "No such file"]);
-    place.write("broken.toml", "[target]\nurl = \"h\"\n[[flow]]\n");
-    place.torment(["plan", "check", "broken.toml"]).expect_error(2, &["broken.toml:3:1", "[[flow.step]]"]);
+    sandbox.torment(["plan", "from-curl", "wget x"]).expect_error(2, &["curl"]);
+    sandbox.torment(["plan", "from-har", "missing.har"]).expect_error(2, &["missing.har", "No such file"]);
+    sandbox.write("broken.toml", "[target]\nurl = \"h\"\n[[flow]]\n");
+    sandbox.torment(["plan", "check", "broken.toml"]).expect_error(2, &["broken.toml:3:1", "[[flow.step]]"]);
 }
 
 /// The example plans do what they say.
 #[test]
 fn the_examples_run() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for (name, due) in [("mix", 60), ("flow", 20)] {
         let file = format!("{}/../../plans/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-        place.torment(["plan", "check", &file]).expect(0);
+        sandbox.torment(["plan", "check", &file]).expect(0);
         let rate = format!("{}", due / 2);
-        let (ended, run) = place.load(["run", &file, "-r", &rate, "-d", "2s"]);
+        let (ended, run) = sandbox.load(["run", &file, "-r", &rate, "-d", "2s"]);
         let ended = ended.expect(0);
         adds_up(&run["trial"]);
         assert_eq!(run["trial"]["due"], due, "{ended}");

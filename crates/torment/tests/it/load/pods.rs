@@ -30,26 +30,26 @@ case "$*" in
 esac
 "#;
 
-fn cluster(place: &Sandbox) {
-    place.write("config.json", CONFIG);
-    place.write("pods.json", r#"{"items": []}"#);
-    std::fs::create_dir(place.path("bin")).expect("the folder is ours");
+fn cluster(sandbox: &Sandbox) {
+    sandbox.write("config.json", CONFIG);
+    sandbox.write("pods.json", r#"{"items": []}"#);
+    std::fs::create_dir(sandbox.path("bin")).expect("the folder is ours");
     let script =
-        format!("#!/bin/sh\ncd {}\n{}", place.path("").display(), KUBECTL.replace("TORMENT", binary()));
-    let path = place.write("bin/kubectl", &script);
+        format!("#!/bin/sh\ncd {}\n{}", sandbox.path("").display(), KUBECTL.replace("TORMENT", binary()));
+    let path = sandbox.write("bin/kubectl", &script);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
 }
 
-fn command(place: &Sandbox, arguments: &[&str]) -> Command {
+fn command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
-    let mut command = place.command(arguments.iter().copied());
-    command.env("PATH", format!("{}:{path}", place.path("bin").display()));
+    let mut command = sandbox.command(arguments.iter().copied());
+    command.env("PATH", format!("{}:{path}", sandbox.path("bin").display()));
     command
 }
 
-fn wait_for(place: &Sandbox, name: &str) {
+fn wait_for(sandbox: &Sandbox, name: &str) {
     let began = Instant::now();
-    while !place.path(name).exists() {
+    while !sandbox.path(name).exists() {
         assert!(began.elapsed() < SOON, "there is no {name}");
         sleep(Duration::from_millis(20));
     }
@@ -58,18 +58,18 @@ fn wait_for(place: &Sandbox, name: &str) {
 #[test]
 fn pods_are_asked_for_and_taken_back() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    cluster(&place);
+    let sandbox = Sandbox::new();
+    cluster(&sandbox);
     // Nothing is sent there: only who is started matters, and by what.
     let arguments = ["run", "null", "-r", "300", "-d", "2s", "--on", "k8s", "--format", "json"];
-    let ended = RunningProcess::start(command(&place, &arguments)).end().measured();
+    let ended = RunningProcess::start(command(&sandbox, &arguments)).end().measured();
     let run = ended.json();
     adds_up(&run["trial"]);
     assert_eq!(number(&run, "/trial/sent") as u64, 600, "{ended}");
     assert_eq!(run["fleet"]["workers"].as_array().map(Vec::len), Some(2), "{ended}");
-    let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("it was written");
+    let read = |name: &str| std::fs::read_to_string(sandbox.path(name)).expect("it was written");
     // It was gone before torment was.
-    assert!(place.path("deleted").exists());
+    assert!(sandbox.path("deleted").exists());
     assert!(read("rest.yaml").contains("uid: \"u-1\""));
     let asked = read("asked");
     assert!(asked.lines().skip(1).all(|line| line.starts_with("--context lab --namespace load ")), "{asked}");
@@ -83,8 +83,8 @@ fn pods_are_asked_for_and_taken_back() {
 #[test]
 fn more_pods_are_asked_for_before_one_is_the_limit() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    cluster(&place);
+    let sandbox = Sandbox::new();
+    cluster(&sandbox);
     let arguments = [
         "find",
         "null",
@@ -100,9 +100,9 @@ fn more_pods_are_asked_for_before_one_is_the_limit() {
         "1..2",
     ];
     let ended =
-        RunningProcess::start(command(&place, &[&arguments[..], &["--format", "json"]].concat())).end();
+        RunningProcess::start(command(&sandbox, &[&arguments[..], &["--format", "json"]].concat())).end();
     assert_eq!(ended.json()["fleet"]["workers"].as_array().map(Vec::len), Some(2), "{ended}");
-    let asked = std::fs::read_to_string(place.path("asked")).expect("it was written");
+    let asked = std::fs::read_to_string(sandbox.path("asked")).expect("it was written");
     let patches: Vec<&str> = asked.lines().filter(|line| line.contains(" patch job torment-")).collect();
     assert_eq!(patches.len(), 1, "{asked}");
     assert!(patches[0].contains(r#"-p {"spec":{"completions":2,"parallelism":2}}"#), "{asked}");
@@ -111,24 +111,24 @@ fn more_pods_are_asked_for_before_one_is_the_limit() {
 #[test]
 fn a_torment_that_is_killed_leaves_no_pods() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    cluster(&place);
+    let sandbox = Sandbox::new();
+    cluster(&sandbox);
     let running =
-        RunningProcess::start(command(&place, &["run", "null", "-r", "100", "-d", "1m", "--on", "k8s"]));
-    wait_for(&place, "pids");
+        RunningProcess::start(command(&sandbox, &["run", "null", "-r", "100", "-d", "1m", "--on", "k8s"]));
+    wait_for(&sandbox, "pids");
     sleep(Duration::from_millis(500));
-    assert!(!place.path("deleted").exists());
+    assert!(!sandbox.path("deleted").exists());
     running.signal(Signal::KILL);
     running.end();
-    wait_for(&place, "deleted");
+    wait_for(&sandbox, "deleted");
 }
 
 #[test]
 fn what_the_cluster_says_is_told_before_anything_is_sent() {
-    let place = Sandbox::new();
-    cluster(&place);
+    let sandbox = Sandbox::new();
+    cluster(&sandbox);
     let run = |arguments: &[&str]| {
-        RunningProcess::start(command(&place, &[&["run", "null", "-r", "9"], arguments].concat())).end()
+        RunningProcess::start(command(&sandbox, &[&["run", "null", "-r", "9"], arguments].concat())).end()
     };
     println!(
         "{}",
@@ -139,22 +139,22 @@ fn what_the_cluster_says_is_told_before_anything_is_sent() {
     let pod = r#"{"items": [{"metadata": {"name": "torment-1-0-x", "annotations": {"batch.kubernetes.io/job-completion-index": "0"}},
         "spec": {"nodeName": "b"}, "status": {"phase": "Pending", "containerStatuses": [
         {"state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}}]}}]}"#;
-    place.write("pods.json", pod);
-    let script = std::fs::read_to_string(place.path("bin/kubectl")).expect("it was written");
-    place.write("bin/kubectl", &script.replace("setsid", "true"));
+    sandbox.write("pods.json", pod);
+    let script = std::fs::read_to_string(sandbox.path("bin/kubectl")).expect("it was written");
+    sandbox.write("bin/kubectl", &script.replace("setsid", "true"));
     println!(
         "{}",
         run(&["--on", "k8s"])
             .expect_error(1, &["worker 0 on b cannot start: ImagePullBackOff", "torment image"])
     );
-    assert!(place.path("deleted").exists());
+    assert!(sandbox.path("deleted").exists());
     // Nor is anything created for a target that no pod can reach.
-    std::fs::remove_file(place.path("asked")).expect("it was asked");
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    std::fs::remove_file(sandbox.path("asked")).expect("it was asked");
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let ended =
-        RunningProcess::start(command(&place, &["run", &target.url("/json"), "-r", "9", "--on", "k8s"]))
+        RunningProcess::start(command(&sandbox, &["run", &target.url("/json"), "-r", "9", "--on", "k8s"]))
             .end();
     println!("{}", ended.expect_error(1, &["this machine's own address", "http://SERVICE.NAMESPACE:PORT/"]));
-    let asked = std::fs::read_to_string(place.path("asked")).expect("it was asked");
+    let asked = std::fs::read_to_string(sandbox.path("asked")).expect("it was asked");
     assert!(!asked.contains("create"), "{asked}");
 }

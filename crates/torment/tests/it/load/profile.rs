@@ -27,10 +27,10 @@ fn under_load<T>(target: &TargetProcess, page: &str, work: impl FnOnce() -> T) -
 
 /// Its profile; `None` where the kernel does not permit one, if that is reported properly.
 fn profile<'a>(
-    place: &Sandbox,
+    sandbox: &Sandbox,
     arguments: impl IntoIterator<Item = &'a str>,
 ) -> Option<(ProcessOutput, Value)> {
-    let (ended, json) = place.json(["profile"].into_iter().chain(arguments));
+    let (ended, json) = sandbox.json(["profile"].into_iter().chain(arguments));
     if ended.stderr.contains("cannot be sampled") {
         let says_what_to_do = ["perf_event_paranoid", "PERFMON", "CONFIG_PERF_EVENTS"];
         assert!(says_what_to_do.iter().any(|words| ended.stderr.contains(words)), "{ended}");
@@ -55,15 +55,15 @@ fn samples(profile: &Value, which: &str, name: &str) -> f64 {
 #[test]
 fn two_functions_have_the_shares_that_they_were_given() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--workers", "4"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--workers", "4"]);
     let whom = target.pid().to_string();
     let mut counted = 0;
     for (page, deeper) in [("/burn?a=70&b=30&us=50000", 0), ("/burn?a=25&b=75&us=50000&deep=40", 40)] {
         let expected = if deeper == 0 { 0.7 } else { 0.25 };
         let arguments = ["--hz", "999", "-d", "4s"];
         let found =
-            under_load(&target, page, || profile(&place, [whom.as_str()].into_iter().chain(arguments)));
+            under_load(&target, page, || profile(&sandbox, [whom.as_str()].into_iter().chain(arguments)));
         let Some((ended, profile)) = found else { return };
         let (first, second) =
             (samples(&profile, "total", "burn_first"), samples(&profile, "total", "burn_second"));
@@ -83,17 +83,17 @@ fn two_functions_have_the_shares_that_they_were_given() {
         // Ours includes stolen time, the kernel's does not.
         assert!((ours - by_kernel).abs() < 0.25 * by_kernel + 0.1, "{ours} s, by the kernel {by_kernel} s");
     }
-    is_exported(&place, counted);
-    let shown = place.torment(["show", "last"]).expect(0).stdout;
+    is_exported(&sandbox, counted);
+    let shown = sandbox.torment(["show", "last"]).expect(0).stdout;
     for words in ["of its processor time", "burn_second", "by module", "[kernel]"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
 }
 
 /// Exports have the same content; checked with the tools that are installed.
-fn is_exported(place: &Sandbox, samples: u64) {
-    place.torment(["export", "last", "--profile", "folded", "-o", "p.folded"]).expect(0);
-    let folded = std::fs::read_to_string(place.path("p.folded")).expect("it was written");
+fn is_exported(sandbox: &Sandbox, samples: u64) {
+    sandbox.torment(["export", "last", "--profile", "folded", "-o", "p.folded"]).expect(0);
+    let folded = std::fs::read_to_string(sandbox.path("p.folded")).expect("it was written");
     let counts =
         folded.lines().map(|line| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()));
     assert_eq!(counts.map(|count| count.expect("a count")).sum::<u64>(), samples);
@@ -101,18 +101,18 @@ fn is_exported(place: &Sandbox, samples: u64) {
         folded.lines().any(|line| line.contains("burn_deeper;") && line.contains("burn_second")),
         "{folded}"
     );
-    place.torment(["export", "last", "--profile", "speedscope", "-o", "p.json"]).expect(0);
-    let text = std::fs::read_to_string(place.path("p.json")).expect("it was written");
+    sandbox.torment(["export", "last", "--profile", "speedscope", "-o", "p.json"]).expect(0);
+    let text = std::fs::read_to_string(sandbox.path("p.json")).expect("it was written");
     let speedscope: Value = serde_json::from_str(&text).expect("JSON");
     let stacks = speedscope["profiles"][0]["samples"].as_array().expect("it has stacks");
     assert_eq!(stacks.len(), folded.lines().count());
-    place.torment(["export", "last", "--profile", "pprof", "-o", "p.pb.gz"]).expect(0);
+    sandbox.torment(["export", "last", "--profile", "pprof", "-o", "p.pb.gz"]).expect(0);
     // Since 1.25 Go builds the tool on first use; the build cache avoids compiling again.
     let cache =
         Command::new("go").args(["env", "GOCACHE"]).output().map(|said| said.stdout).unwrap_or_default();
-    let mut go = place.homed(Command::new("go"));
+    let mut go = sandbox.homed(Command::new("go"));
     go.env("GOCACHE", String::from_utf8_lossy(&cache).trim());
-    go.args(["tool", "pprof", "-top", "-cum", "-sample_index=samples"]).arg(place.path("p.pb.gz"));
+    go.args(["tool", "pprof", "-top", "-cum", "-sample_index=samples"]).arg(sandbox.path("p.pb.gz"));
     match go.output() {
         Err(_) => eprintln!("SKIPPED: there is no go here"),
         Ok(output) => {
@@ -127,11 +127,11 @@ fn is_exported(place: &Sandbox, samples: u64) {
 #[test]
 fn threads_that_wait_are_shown_where_they_do() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--workers", "6"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--workers", "6"]);
     let url = target.url("/fault/permit?size=2&us=500000");
     let whom = target.pid().to_string();
-    let load = RunningProcess::start(place.command([
+    let load = RunningProcess::start(sandbox.command([
         "run",
         &url,
         "-c",
@@ -142,14 +142,14 @@ fn threads_that_wait_are_shown_where_they_do() {
         "--no-watch",
     ]));
     thread::sleep(Duration::from_secs(2));
-    let (ended, _) = place.json(["profile", &whom, "-d", "1s"]);
+    let (ended, _) = sandbox.json(["profile", &whom, "-d", "1s"]);
     load.end();
     if ended.stderr.contains("cannot be sampled") {
         return eprintln!("SKIPPED: no perf events here: {}", ended.stderr);
     }
     // Often nobody ran.
     assert!([0, 91].contains(&ended.code()), "{ended}");
-    let shown = place.torment(["show", "last"]).expect(0).stdout;
+    let shown = sandbox.torment(["show", "last"]).expect(0).stdout;
     let waiting = shown.split_once("threads that wait, by their stacks").map(|(_, rest)| rest);
     let waiting = waiting.unwrap_or_else(|| panic!("{ended}\n{shown}"));
     // One may have been between two requests.
@@ -161,10 +161,10 @@ fn threads_that_wait_are_shown_where_they_do() {
 #[test]
 fn a_load_tells_what_a_request_costs_in_each_function() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--workers", "4"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--workers", "4"]);
     let url = target.url("/burn?a=70&b=30&us=10000");
-    let (ended, json) = place.json(["run", &url, "-r", "30", "-d", "8s", "--profile"]);
+    let (ended, json) = sandbox.json(["run", &url, "-r", "30", "-d", "8s", "--profile"]);
     if ended.stdout.contains("not-profiled") {
         return eprintln!("SKIPPED: no perf events here: {}", json["caveats"]);
     }
@@ -176,7 +176,7 @@ fn a_load_tells_what_a_request_costs_in_each_function() {
     // 100 samples or more of 7 ms each: seven standard errors.
     let each = samples(profile, "total", "burn_first") / 99.0 / requests * 1e3;
     assert!((each - 7.0).abs() < 3.0, "{each} ms a request\n{ended}");
-    let shown = place.torment(["show", "last"]).expect(0).stdout;
+    let shown = sandbox.torment(["show", "last"]).expect(0).stdout;
     for words in ["a request", "burn_first", "under a load of 30/s"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
@@ -186,12 +186,12 @@ fn a_load_tells_what_a_request_costs_in_each_function() {
 #[test]
 fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--workers", "1"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--workers", "1"]);
     let url = target.url("/burn?a=70&b=30&us=20000");
     let search = |when, budget| {
         let how = ["--from", "15", "--max", "200", "--trial", "1s", "--budget", budget, "--profile", when];
-        place.json(["find", &url].into_iter().chain(how))
+        sandbox.json(["find", &url].into_iter().chain(how))
     };
     let (ended, json) = search("always", "20s");
     if ended.stdout.contains("not-profiled") {
@@ -212,7 +212,7 @@ fn a_search_is_followed_by_a_look_at_both_sides_of_its_limit() {
         let share = of("burn_first") / (of("burn_first") + of("burn_second"));
         assert!((share - 0.7).abs() < 0.15, "{share}\n{ended}");
     }
-    let explained = place.torment(["explain", "last"]).expect(0).stdout;
+    let explained = sandbox.torment(["explain", "last"]).expect(0).stdout;
     let told = ["What ran on the processors", "burn_first", "a request"].into_iter();
     let of_both = ["above the limit, by what they do themselves", "below the limit, with what they call"];
     for words in told.chain(of_both.into_iter().filter(|_| expected.len() == 2)) {
@@ -229,22 +229,22 @@ fn perf_record_says_the_same() {
         return eprintln!("SKIPPED: there is no perf here");
     }
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--workers", "4"]);
-    let (whom, data) = (target.pid().to_string(), place.path("perf.data"));
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--workers", "4"]);
+    let (whom, data) = (target.pid().to_string(), sandbox.path("perf.data"));
     let found = under_load(&target, "/burn?a=60&b=40&us=50000", || {
-        let mut perf = place.homed(Command::new("perf"));
+        let mut perf = sandbox.homed(Command::new("perf"));
         perf.args(["record", "-q", "-e", "cpu-clock", "-F", "499", "-o"]).arg(&data);
         let perf = RunningProcess::start({
             perf.args(["-p", &whom, "--", "sleep", "6"]);
             perf
         });
-        let found = profile(&place, [whom.as_str(), "--hz", "499", "-d", "6s"]);
+        let found = profile(&sandbox, [whom.as_str(), "--hz", "499", "-d", "6s"]);
         perf.end().expect(0);
         found
     });
     let Some((ended, profile)) = found else { return };
-    let mut report = place.homed(Command::new("perf"));
+    let mut report = sandbox.homed(Command::new("perf"));
     report.args(["report", "--stdio", "-q", "--no-children", "-F", "overhead,sym", "-i"]).arg(&data);
     let report = RunningProcess::start(report).end().expect(0).stdout;
     let all = profile["samples"].as_f64().expect("a count");
@@ -276,10 +276,10 @@ fn samples_by(pid: u32) -> bool {
 #[test]
 fn nothing_stays_behind_a_profile_that_is_killed() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--workers", "4"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--workers", "4"]);
     let whom = target.pid().to_string();
-    let running = RunningProcess::start(place.command(["profile", &whom, "-d", "60s"]));
+    let running = RunningProcess::start(sandbox.command(["profile", &whom, "-d", "60s"]));
     let pid = running.pid();
     let is_there = || std::path::Path::new(&format!("/proc/{pid}/fd")).exists();
     let begins = (0..200).find(|_| {
@@ -303,15 +303,15 @@ fn nothing_stays_behind_a_profile_that_is_killed() {
     }
     target.get("/burn?a=70&b=30&us=5000");
     // What was stored of it says that it was cut short.
-    place.torment(["show", "last"]).expect(0);
+    sandbox.torment(["show", "last"]).expect(0);
 }
 
 #[test]
 fn who_may_not_be_sampled_is_told_what_to_change() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let refuse = |line: &str, code: i32, words: &[&str]| {
         let arguments: Vec<&str> = ["profile"].into_iter().chain(line.split_whitespace()).collect();
-        place.torment(arguments).expect_error(code, words);
+        sandbox.torment(arguments).expect_error(code, words);
     };
     refuse("4194305", 1, &["there is no process 4194305", "torment profile :8080"]);
     refuse("java", 2, &["'java' is neither a process such as 4711"]);
@@ -339,8 +339,8 @@ fn who_may_not_sample_finds_the_limit_as_before() {
         return eprintln!("SKIPPED: only root can be somebody else");
     }
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--workers", "4"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--workers", "4"]);
     let copy = std::env::temp_dir().join(format!("torment-finds-as-nobody-{}", std::process::id()));
     std::fs::copy(binary(), &copy).expect("there is room");
     let mut nobody = Command::new(&copy);

@@ -64,7 +64,7 @@ impl WorkerNetworks {
     }
 
     /// A worker that starts once its `file` exists and all cables are up; it first runs `first` in its network.
-    pub fn far(&self, place: &Sandbox, worker: u32, first: &str, file: &str) -> RemoteWorker {
+    pub fn far(&self, sandbox: &Sandbox, worker: u32, first: &str, file: &str) -> RemoteWorker {
         let mut command = Command::new("unshare");
         command.args(["-n", "-T", "--monotonic", "86400", "--fork", "--kill-child", "sh", "-c"]).arg(
             format!(
@@ -72,7 +72,7 @@ impl WorkerNetworks {
                 binary()
             ),
         );
-        let process = RunningProcess::start(place.homed(command));
+        let process = RunningProcess::start(sandbox.homed(command));
         let pid = process.pid();
         let network = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net"));
         let began = Instant::now();
@@ -109,18 +109,18 @@ impl WorkerNetworks {
 /// A load by two such workers, which has begun.
 fn under_way(
     net: &WorkerNetworks,
-    place: &Sandbox,
+    sandbox: &Sandbox,
     target: &TargetProcess,
     load: &[&str],
 ) -> (RunningProcess, [RemoteWorker; 2]) {
     let port = target.address.rsplit(':').next().expect("it has a port");
     let url = format!("http://{}:{port}/json", net.at(0, 1, 0));
-    let fars = [0, 1].map(|worker| net.far(place, worker, "", "run.join"));
+    let fars = [0, 1].map(|worker| net.far(sandbox, worker, "", "run.join"));
     let on = format!("join:{}", net.at(0, 0, 0));
     let fleet = [url.as_str(), "--on", &on, "--workers", "2", "--format", "json"];
-    let running = RunningProcess::start(place.command(load.iter().copied().chain(fleet)));
-    file(place, "run.join");
-    place.write("laid", "");
+    let running = RunningProcess::start(sandbox.command(load.iter().copied().chain(fleet)));
+    file(sandbox, "run.join");
+    sandbox.write("laid", "");
     let began = Instant::now();
     while target.truth("/json")["received"].as_u64() < Some(100) {
         assert!(began.elapsed() < SOON * 2, "the load does not come");
@@ -129,8 +129,8 @@ fn under_way(
     (running, fars)
 }
 
-fn target(place: &Sandbox) -> TargetProcess {
-    let mut target = TargetProcess::listen(place, "0.0.0.0:0", &["--model", "async"]);
+fn target(sandbox: &Sandbox) -> TargetProcess {
+    let mut target = TargetProcess::listen(sandbox, "0.0.0.0:0", &["--model", "async"]);
     // The address for asking the target what truly happened.
     target.address = target.address.replace("0.0.0.0", "127.0.0.1");
     target
@@ -149,9 +149,9 @@ fn is_whole(run: &Value, target: &TargetProcess, due: u64) {
 #[test]
 fn clocks_that_are_a_day_apart_make_one_load() {
     let Some(net) = WorkerNetworks::new() else { return };
-    let (_turn, place) = (LoadTurn::shared(), Sandbox::new());
-    let target = target(&place);
-    let (running, fars) = under_way(&net, &place, &target, &["run", "-r", "400", "-d", "3s"]);
+    let (_turn, sandbox) = (LoadTurn::shared(), Sandbox::new());
+    let target = target(&sandbox);
+    let (running, fars) = under_way(&net, &sandbox, &target, &["run", "-r", "400", "-d", "3s"]);
     let run = running.end().measured().json();
     is_whole(&run, &target, 1200);
     for member in run["fleet"]["workers"].as_array().expect("a list") {
@@ -166,9 +166,9 @@ fn clocks_that_are_a_day_apart_make_one_load() {
 #[test]
 fn a_cable_that_is_out_for_two_seconds_voids_nothing() {
     let Some(net) = WorkerNetworks::new() else { return };
-    let (_turn, place) = (LoadTurn::shared(), Sandbox::new());
-    let target = target(&place);
-    let (running, fars) = under_way(&net, &place, &target, &["run", "-r", "200", "-d", "8s"]);
+    let (_turn, sandbox) = (LoadTurn::shared(), Sandbox::new());
+    let target = target(&sandbox);
+    let (running, fars) = under_way(&net, &sandbox, &target, &["run", "-r", "200", "-d", "8s"]);
     net.pulls_out(&fars[1], Duration::from_secs(2));
     let run = running.end().measured().json();
     is_whole(&run, &target, 1600);
@@ -180,9 +180,9 @@ fn a_cable_that_is_out_for_two_seconds_voids_nothing() {
 #[test]
 fn a_cable_that_is_out_for_ten_seconds_loses_one_worker() {
     let Some(net) = WorkerNetworks::new() else { return };
-    let (_turn, place) = (LoadTurn::shared(), Sandbox::new());
-    let target = target(&place);
-    let (running, fars) = under_way(&net, &place, &target, &["run", "-r", "200", "-d", "20s"]);
+    let (_turn, sandbox) = (LoadTurn::shared(), Sandbox::new());
+    let target = target(&sandbox);
+    let (running, fars) = under_way(&net, &sandbox, &target, &["run", "-r", "200", "-d", "20s"]);
     net.pulls_out(&fars[1], Duration::from_secs(10));
     let run = running.end().expect(92).json();
     adds_up(&run["trial"]);
@@ -197,18 +197,18 @@ fn a_cable_that_is_out_for_ten_seconds_loses_one_worker() {
 #[test]
 fn who_can_hold_no_more_is_named() {
     let Some(net) = WorkerNetworks::new() else { return };
-    let (_turn, place) = (LoadTurn::shared(), Sandbox::new());
-    let target = target(&place);
+    let (_turn, sandbox) = (LoadTurn::shared(), Sandbox::new());
+    let target = target(&sandbox);
     let port = target.address.rsplit(':').next().expect("it has a port");
     let url = format!("http://{}:{port}/json", net.at(0, 1, 0));
     let few = "echo 20000 20299 > /proc/sys/net/ipv4/ip_local_port_range;";
-    let fars = [net.far(&place, 0, "", "run.join"), net.far(&place, 1, few, "run.join")];
+    let fars = [net.far(&sandbox, 0, "", "run.join"), net.far(&sandbox, 1, few, "run.join")];
     let on = format!("join:{}", net.at(0, 0, 0));
     let find = ["find", "connections", &url, "--from", "64", "--trial", "1s", "--max", "2000"];
     let fleet = ["--on", &on, "--workers", "2", "--no-watch", "--format", "json"];
-    let running = RunningProcess::start(place.command(find.into_iter().chain(fleet)));
-    file(&place, "run.join");
-    place.write("laid", "");
+    let running = RunningProcess::start(sandbox.command(find.into_iter().chain(fleet)));
+    file(&sandbox, "run.join");
+    sandbox.write("laid", "");
     let ended = running.end();
     let find = ended.json();
     for far in fars {

@@ -18,16 +18,16 @@ fn a_service_that_crashes_and_comes_back_is_accounted_for() {
 
 /// One load on a service that crashes and restarts; false if the generator was late.
 fn crash_under_load() -> bool {
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let (url, listen) = (target.url("/delay?ms=1"), target.socket_address().to_string());
     let run = RunningProcess::start(
-        place.command(["run", &url, "-r", "500", "-d", "7s", "--goal", "loss<1%", "--format", "json"]),
+        sandbox.command(["run", &url, "-r", "500", "-d", "7s", "--goal", "loss<1%", "--format", "json"]),
     );
     sleep(UP);
     target.kill();
     sleep(DOWN);
-    let again = TargetProcess::listen(&place, &listen, &["--model", "async"]);
+    let again = TargetProcess::listen(&sandbox, &listen, &["--model", "async"]);
     let ended = run.end();
     let json = ended.json();
     let trial = &json["trial"];

@@ -7,18 +7,18 @@ use std::collections::BTreeSet;
 
 /// Makes a load and checks what holds for all. The trial and the exit code.
 #[track_caller]
-fn load(place: &Sandbox, arguments: &[&str]) -> (Value, i32) {
-    checked(place, place.load([&["run"], arguments].concat()))
+fn load(sandbox: &Sandbox, arguments: &[&str]) -> (Value, i32) {
+    checked(sandbox, sandbox.load([&["run"], arguments].concat()))
 }
 
 /// The same where the target counts, so that nothing may be repeated.
 #[track_caller]
-fn load_once(place: &Sandbox, arguments: &[&str]) -> (Value, i32) {
-    checked(place, place.json([&["run"], arguments].concat()))
+fn load_once(sandbox: &Sandbox, arguments: &[&str]) -> (Value, i32) {
+    checked(sandbox, sandbox.json([&["run"], arguments].concat()))
 }
 
 #[track_caller]
-fn checked(place: &Sandbox, (ended, run): (ProcessOutput, Value)) -> (Value, i32) {
+fn checked(sandbox: &Sandbox, (ended, run): (ProcessOutput, Value)) -> (Value, i32) {
     println!("{}", ended.stderr);
     assert_eq!((&run["state"], &run["exit_code"]), (&"ended".into(), &ended.code().into()), "{ended}");
     let trial = run["trial"].clone();
@@ -29,7 +29,7 @@ fn checked(place: &Sandbox, (ended, run): (ProcessOutput, Value)) -> (Value, i32
         _ => Value::Null,
     };
     assert_eq!(run["goal_met"], met, "{ended}");
-    let (shown, again) = place.json(["show"]);
+    let (shown, again) = sandbox.json(["show"]);
     shown.expect(0);
     assert_eq!(again, run, "show tells another story");
     (trial, ended.code())
@@ -48,9 +48,9 @@ fn a_frozen_target_is_not_flattered() {
 
 /// One load on a target that freezes; `Err` says how far its quantiles are off.
 fn frozen_target() -> Result<(), String> {
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
-    let (trial, code) = load_once(&place, &[&target.url("/stall"), "-r", "500", "-d", "20s"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
+    let (trial, code) = load_once(&sandbox, &[&target.url("/stall"), "-r", "500", "-d", "20s"]);
     if code == 92 {
         return Err("the generator was late".to_owned());
     }
@@ -74,15 +74,15 @@ fn frozen_target() -> Result<(), String> {
 #[test]
 fn stages_ramp_in_straight_lines() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     // The article's stages in a fiftieth of their time: 0 → 10 → 100 → 500 → 1,000, and hold.
     let stages = "600ms:1% 600ms:10% 600ms:50% 600ms:100% 1200ms:100%";
-    let (trial, code) = load(&place, &["demo/json", "-r", "1000", "--stages", stages]);
+    let (trial, code) = load(&sandbox, &["demo/json", "-r", "1000", "--stages", stages]);
     let due = 0.6 * (5.0 + 55.0 + 300.0 + 750.0) + 1.2 * 1_000.0;
     assert_eq!((code, &trial["due"]), (0, &(due as u64).into()), "{trial:#}");
 
     let plan =
-        place.torment(["run", "demo", "-r", "2k", "--stages", "article", "--dry-run"]).expect(0).stdout;
+        sandbox.torment(["run", "demo", "-r", "2k", "--stages", "article", "--dry-run"]).expect(0).stdout;
     let expected = r#"["30s:20", "30s:200", "30s:1000", "30s:2000", "60s:2000"]"#;
     assert!(plan.contains(&format!("stages = {expected}")), "{plan}");
 }
@@ -90,9 +90,9 @@ fn stages_ramp_in_straight_lines() {
 #[test]
 fn a_closed_loop_makes_exactly_its_requests() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "threads"]);
-    let (trial, code) = load_once(&place, &[&target.url("/delay?ms=10"), "-c", "4", "-n", "1000"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "threads"]);
+    let (trial, code) = load_once(&sandbox, &[&target.url("/delay?ms=10"), "-c", "4", "-n", "1000"]);
     assert_eq!(code, 0, "{trial:#}");
     assert_eq!((&trial["due"], &trial["sent"], outcome(&trial, "ok")), (&1_000.into(), &1_000.into(), 1_000));
     let seconds = number(&trial, "/loaded_seconds");
@@ -106,27 +106,27 @@ fn a_closed_loop_makes_exactly_its_requests() {
 #[test]
 fn a_goal_that_is_not_met_is_said_by_the_exit_code() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let slow = ["demo/delay?ms=20", "-r", "100", "-d", "1s", "--goal"];
-    let (trial, code) = load(&place, &[&slow[..], &["p99<15ms"]].concat());
+    let (trial, code) = load(&sandbox, &[&slow[..], &["p99<15ms"]].concat());
     assert_eq!((code, outcome(&trial, "late")), (99, 100), "{trial:#}");
-    let (trial, code) = load(&place, &[&slow[..], &["p99<2s"]].concat());
+    let (trial, code) = load(&sandbox, &[&slow[..], &["p99<2s"]].concat());
     assert_eq!((code, outcome(&trial, "ok")), (0, 100), "{trial:#}");
 }
 
 #[test]
 fn the_plan_says_which_status_is_an_answer() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &[]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &[]);
     let short = ["-r", "50", "-d", "1s"];
     // Redirects are answers, and not followed.
-    let (trial, code) = load(&place, &[&[&*target.url("/status/302")], &short[..]].concat());
+    let (trial, code) = load(&sandbox, &[&[&*target.url("/status/302")], &short[..]].concat());
     assert_eq!((code, &trial["statuses"]), (0, &json!({ "302": 50 })));
     let gone = target.url("/status/410");
-    let (trial, code) = load(&place, &[&[&*gone, "--expect-status", "200,410"], &short[..]].concat());
+    let (trial, code) = load(&sandbox, &[&[&*gone, "--expect-status", "200,410"], &short[..]].concat());
     assert_eq!((code, &trial["statuses"]), (0, &json!({ "410": 50 })));
-    let (trial, code) = load(&place, &[&[&*gone, "-m", "POST"], &short[..]].concat());
+    let (trial, code) = load(&sandbox, &[&[&*gone, "-m", "POST"], &short[..]].concat());
     assert_eq!((code, outcome(&trial, "failed")), (99, 50));
     assert_eq!(trial["failures"], json!([{ "reason": "status 410", "count": 50 }]));
     assert_eq!(target.truth("/")["received"], Value::Null, "a redirect was followed");
@@ -135,25 +135,26 @@ fn the_plan_says_which_status_is_an_answer() {
 #[test]
 fn a_unix_socket_takes_the_place_of_the_host() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let socket = place.path("service.sock");
-    let _target = TargetProcess::listen(&place, &unix(&socket), &[]);
+    let sandbox = Sandbox::new();
+    let socket = sandbox.path("service.sock");
+    let _target = TargetProcess::listen(&sandbox, &unix(&socket), &[]);
     let socket = socket.to_str().expect("a temporary path is UTF-8");
     let (trial, code) =
-        load(&place, &["http://clinic.example/healthz", "--unix-socket", socket, "-r", "200", "-d", "1s"]);
+        load(&sandbox, &["http://clinic.example/healthz", "--unix-socket", socket, "-r", "200", "-d", "1s"]);
     assert_eq!((code, outcome(&trial, "ok")), (0, 200), "{trial:#}");
-    let once =
-        place.torment(["run", "--once", "http://clinic.example/healthz", "--unix-socket", socket]).expect(0);
+    let once = sandbox
+        .torment(["run", "--once", "http://clinic.example/healthz", "--unix-socket", socket])
+        .expect(0);
     assert!(once.stdout.contains("\r\nHost: clinic.example\r\n"), "{once}");
 }
 
 #[test]
 fn random_arrivals_are_the_same_for_the_same_seed() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let due = |seed| {
         let poisson = ["null", "-r", "1000", "-d", "1s", "--arrivals", "poisson", "--seed", seed];
-        let (trial, code) = load(&place, &poisson);
+        let (trial, code) = load(&sandbox, &poisson);
         assert_eq!(code, 0, "{trial:#}");
         trial["due"].as_u64().expect("a count")
     };
@@ -168,10 +169,10 @@ fn random_arrivals_are_the_same_for_the_same_seed() {
 
 #[test]
 fn once_prints_all_that_is_sent_and_answered() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let arguments =
         ["run", "--once", "demo/echo?n={counter}", "-H", "X-Number: {counter}", "-b", "number {counter}"];
-    let once = place.torment(arguments).expect(0);
+    let once = sandbox.torment(arguments).expect(0);
     let (request, answer) = once.stdout.split_once("HTTP/1.1 200\r\n").unwrap_or_else(|| panic!("{once}"));
     for line in [
         "POST /echo?n=0 HTTP/1.1\r\n",
@@ -184,16 +185,21 @@ fn once_prints_all_that_is_sent_and_answered() {
     assert!(answer.trim_end().ends_with("\r\n\r\nnumber 0"), "{once}");
     assert!(once.stderr.contains("status 200, as expected"), "{once}");
     assert_eq!(
-        place.torment(["run", "--once", "demo/status/500"]).expect(99).stdout.matches("HTTP/1.1 500").count(),
+        sandbox
+            .torment(["run", "--once", "demo/status/500"])
+            .expect(99)
+            .stdout
+            .matches("HTTP/1.1 500")
+            .count(),
         1
     );
-    let list = place.torment(["list", "--format", "json"]).expect(0).json();
+    let list = sandbox.torment(["list", "--format", "json"]).expect(0).json();
     assert_eq!(list["runs"], json!([]), "one request is no run");
 }
 
 #[test]
 fn a_dry_run_prints_a_plan_that_says_the_same_again() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for arguments in [
         &["run", "http://127.0.0.1:9/a?b={1..9}", "-r", "2.5k", "-d", "90s", "--goal", "loss<0.1%"][..],
         &["run", "demo", "-s", "10s:100", "-s", "1m:100", "--arrivals", "poisson", "--seed", "3"],
@@ -224,32 +230,34 @@ fn a_dry_run_prints_a_plan_that_says_the_same_again() {
         &["find", "demo/pool?size=10&ms=20", "--careful", "--budget", "10m", "--max", "20k"],
         &["find", "localhost:80", "--goal", "p99.9<1.5s", "--width", "5%", "--trial", "5s", "--cores", "0"],
     ] {
-        let first = place.torment(arguments.iter().copied().chain(["--dry-run"])).expect(0);
-        let file = place.write("plan.toml", &first.stdout);
-        let again = place.torment([arguments[0], file.to_str().expect("UTF-8"), "--dry-run"]).expect(0);
+        let first = sandbox.torment(arguments.iter().copied().chain(["--dry-run"])).expect(0);
+        let file = sandbox.write("plan.toml", &first.stdout);
+        let again = sandbox.torment([arguments[0], file.to_str().expect("UTF-8"), "--dry-run"]).expect(0);
         assert_eq!(again.stdout, first.stdout, "{arguments:?}");
         assert_eq!(again.stderr, first.stderr, "{arguments:?}");
     }
-    assert!(!place.store().exists(), "a dry run keeps nothing");
+    assert!(!sandbox.store().exists(), "a dry run keeps nothing");
 }
 
 #[test]
 fn placeholders_reach_the_target() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let database = place.path("clinic.db");
-    let target =
-        TargetProcess::start(&place, &["--database", database.to_str().expect("UTF-8"), "--model", "async"]);
+    let sandbox = Sandbox::new();
+    let database = sandbox.path("clinic.db");
+    let target = TargetProcess::start(
+        &sandbox,
+        &["--database", database.to_str().expect("UTF-8"), "--model", "async"],
+    );
 
     // In the path: each of four statuses a quarter of the time.
     let path = target.url("/status/{200..203}");
-    let (trial, code) = load(&place, &[&path, "-r", "100", "-d", "1s"]);
+    let (trial, code) = load(&sandbox, &[&path, "-r", "100", "-d", "1s"]);
     assert_eq!((code, &trial["statuses"]), (0, &json!({ "200": 25, "201": 25, "202": 25, "203": 25 })));
 
     // In a form, URL-encoded: names from a file, and numbers.
-    place.write("names.csv", "id,name\n1,Ada\n2,\"O'Brien & Söhne\"\n3,Zoë\n");
+    sandbox.write("names.csv", "id,name\n1,Ada\n2,\"O'Brien & Söhne\"\n3,Zoë\n");
     let (trial, _) = load_once(
-        &place,
+        &sandbox,
         &[
             &target.url("/owners/new"),
             "--form=first_name={file:names.csv:name}",
@@ -296,10 +304,10 @@ fn rows(database: &std::path::Path, after: u32) -> Vec<[String; 5]> {
 #[test]
 fn what_is_not_answered_in_time_is_counted_as_that() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     // No check precedes a POST; it would end the run before it begins.
     let slow = ["demo/delay?ms=2000", "-m", "POST", "-r", "50", "-d", "1s", "--timeout", "300ms"];
-    let (trial, code) = load(&place, &slow);
+    let (trial, code) = load(&sandbox, &slow);
     assert_eq!((code, outcome(&trial, "timeout")), (99, 50), "{trial:#}");
     // They count with the time they had waited: leaving them out would flatter.
     assert_eq!(trial["response"]["count"], 50, "{trial:#}");

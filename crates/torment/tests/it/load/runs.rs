@@ -5,10 +5,10 @@ use crate::program::{LoadTurn, Sandbox};
 use serde_json::Value;
 
 /// A short load with this name.
-fn run(place: &Sandbox, target: &str, name: &str) {
+fn run(sandbox: &Sandbox, target: &str, name: &str) {
     let arguments =
         ["run", target, "-r", "200", "-d", "8s", "--name", name, "--tag", "pool=10", "--tag", "nightly"];
-    let (ended, json) = place.load(arguments);
+    let (ended, json) = sandbox.load(arguments);
     assert!([0, 99].contains(&ended.code()), "{ended}");
     assert_eq!((&json["name"], &json["tags"][0]), (&name.into(), &"pool=10".into()), "{ended}");
 }
@@ -56,25 +56,25 @@ fn is_well_formed(xml: &str) -> bool {
 #[test]
 fn a_slower_target_is_worse_than_the_baseline() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
-    run(&place, &target.url("/delay?ms=100"), "before");
-    run(&place, &target.url("/delay?ms=100"), "again <b>&\"'|");
-    run(&place, &target.url("/delay?ms=1000"), "after");
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
+    run(&sandbox, &target.url("/delay?ms=100"), "before");
+    run(&sandbox, &target.url("/delay?ms=100"), "again <b>&\"'|");
+    run(&sandbox, &target.url("/delay?ms=1000"), "after");
 
     // By name, by number and by prefix they are the same runs.
-    let listed = place.torment(["list", "--format", "json"]).expect(0).json();
+    let listed = sandbox.torment(["list", "--format", "json"]).expect(0).json();
     let ids = ids(&listed);
     for (asked, expected) in
         [("after", 0), ("last", 0), ("last~1", 1), ("again <b>&\"'|", 1), ("before", 2), ("last~2", 2)]
     {
-        let (_, shown) = place.json(["show", asked]);
+        let (_, shown) = sandbox.json(["show", asked]);
         assert_eq!(shown["id"], *ids[expected], "{asked}");
     }
 
-    let junit = place.path("report.xml");
+    let junit = sandbox.path("report.xml");
     let path = junit.to_str().expect("UTF-8");
-    let worse = place.torment(["compare", "--baseline", "before", "after", "--junit", path]);
+    let worse = sandbox.torment(["compare", "--baseline", "before", "after", "--junit", path]);
     assert_eq!(worse.code(), 90, "{worse}");
     assert!(worse.stdout.contains("“after” is slower: p50"), "{worse}");
     let xml = std::fs::read_to_string(&junit).expect("it was asked for");
@@ -82,16 +82,16 @@ fn a_slower_target_is_worse_than_the_baseline() {
     assert!(xml.contains("<failure message=\"worse: response p50 ×"), "{xml}");
 
     // Without a baseline it is only reported.
-    let said = place.torment(["compare", "before", "after"]).expect(0);
+    let said = sandbox.torment(["compare", "before", "after"]).expect(0);
     assert!(said.stdout.contains("slower"), "{said}");
     // The other way round it is better, even if twice as much counts as noise.
-    let better = place.torment(["compare", "--baseline", "after", "last~2", "--tolerance", "100%"]);
+    let better = sandbox.torment(["compare", "--baseline", "after", "last~2", "--tolerance", "100%"]);
     // The first second of the slow one has no answer: its throughput may stay undecided.
     assert!([0, 91].contains(&better.code()), "{better}");
     assert!(better.stdout.contains("faster") || better.stdout.contains("better: p50"), "{better}");
 
     // As much again is more than a busy machine adds: these two are the same, or undecided.
-    let same = place.torment([
+    let same = sandbox.torment([
         "compare",
         "--baseline",
         "before",
@@ -105,7 +105,7 @@ fn a_slower_target_is_worse_than_the_baseline() {
     let xml = std::fs::read_to_string(&junit).expect("it was asked for");
     assert!(is_well_formed(&xml) && xml.contains("again &lt;b&gt;&amp;&quot;&apos;|"), "{xml}");
 
-    let (_, json) = place.json(["compare", "before", "after"]);
+    let (_, json) = sandbox.json(["compare", "before", "after"]);
     assert_eq!(
         (&json["standing"], &json["verdicts"][0]["standing"]),
         (&"worse".into(), &"worse".into()),
@@ -117,28 +117,28 @@ fn a_slower_target_is_worse_than_the_baseline() {
     assert!((5.0..11.0).contains(&factor), "1 s against 100 ms: {p50:#}");
 
     let csv =
-        place.torment(["compare", "before", "again <b>&\"'|", "after", "--format", "csv"]).expect(0).stdout;
+        sandbox.torment(["compare", "before", "again <b>&\"'|", "after", "--format", "csv"]).expect(0).stdout;
     let rows: Vec<Vec<String>> = csv.lines().map(cells).collect();
     assert!(rows.len() > 10 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
     assert!(rows.iter().any(|row| row[1] == "again <b>&\"'|"), "{csv}");
-    let markdown = place.torment(["compare", "before", "after", "--format", "markdown"]).expect(0).stdout;
+    let markdown = sandbox.torment(["compare", "before", "after", "--format", "markdown"]).expect(0).stdout;
     assert!(markdown.contains("| measure | before | after |\n| --- | --- | --- |"), "{markdown}");
-    let single = place.torment(["show", "after", "--format", "markdown"]).expect(0).stdout;
+    let single = sandbox.torment(["show", "after", "--format", "markdown"]).expect(0).stdout;
     assert!(single.contains("| response p99 |"), "{single}");
-    let seconds = place.torment(["show", "after", "--format", "ndjson"]).expect(0).stdout;
+    let seconds = sandbox.torment(["show", "after", "--format", "ndjson"]).expect(0).stdout;
     let first: Value = serde_json::from_str(seconds.lines().next().expect("a second")).expect("is JSON");
     assert!(seconds.lines().count() >= 8 && first["second"] == 0, "{seconds}");
 
-    let shown = place.torment(["show", "after"]).expect(0).stdout;
+    let shown = sandbox.torment(["show", "after"]).expect(0).stdout;
     assert!(shown.contains('█') && shown.contains("p99"), "{shown}");
-    let plain = place.torment(["show", "after", "--plain"]).expect(0).stdout;
+    let plain = sandbox.torment(["show", "after", "--plain"]).expect(0).stdout;
     assert!(!plain.contains('█') && plain.contains('#'), "{plain}");
 }
 
 /// Bad arguments are rejected, with these words, before anything is done.
 #[track_caller]
-fn refused(place: &Sandbox, arguments: &[&str], words: &[&str]) {
-    let ended = place.torment(arguments.iter().copied());
+fn refused(sandbox: &Sandbox, arguments: &[&str], words: &[&str]) {
+    let ended = sandbox.torment(arguments.iter().copied());
     assert_eq!(ended.code(), 2, "{ended}");
     assert!(words.iter().all(|word| ended.stderr.contains(word)), "{ended}");
 }
@@ -165,10 +165,10 @@ fn cells(line: &str) -> Vec<String> {
 
 #[test]
 fn runs_are_named_tagged_and_listed() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let git = |words: &[&str]| {
         let mut git = std::process::Command::new("git");
-        git.current_dir(place.path(".")).args(["-c", "user.name=n", "-c", "user.email=e"]).args(words);
+        git.current_dir(sandbox.path(".")).args(["-c", "user.name=n", "-c", "user.email=e"]).args(words);
         // If a git hook runs the tests, these name another repository.
         git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
         Some(String::from_utf8(git.output().ok()?.stdout).expect("git says text").trim().to_owned())
@@ -179,14 +179,14 @@ fn runs_are_named_tagged_and_listed() {
     let commit = git(&["rev-parse", "--short=12", "HEAD"]);
     let short = |more: &[&str]| {
         let arguments = [&["run", "null", "-r", "100", "-d", "100ms"][..], more].concat();
-        place.torment(arguments).measured();
+        sandbox.torment(arguments).measured();
     };
     short(&["--name", "one", "--tag", "pool=10"]);
     short(&["--name", "two", "--tag", "pool=20", "--tag", "nightly"]);
     short(&[]);
     let names = |more: &[&str]| -> Vec<Value> {
         let arguments = [&["list", "--format", "json"][..], more].concat();
-        let list = place.torment(arguments).expect(0).json();
+        let list = sandbox.torment(arguments).expect(0).json();
         list["runs"].as_array().expect("a list").iter().map(|run| run["name"].clone()).collect()
     };
     let (one, two) = (Value::from("one"), Value::from("two"));
@@ -198,47 +198,53 @@ fn runs_are_named_tagged_and_listed() {
     assert_eq!(names(&["--target", "elsewhere"]), [Value::Null; 0]);
     assert_eq!(names(&["--command", "find"]), [Value::Null; 0]);
     assert_eq!(names(&["--verdict", "running"]), [Value::Null; 0]);
-    let list = place.torment(["list", "--tag", "nightly"]).expect(0).stdout;
+    let list = sandbox.torment(["list", "--tag", "nightly"]).expect(0).stdout;
     assert!(list.contains("two") && list.contains("pool=20  nightly"), "{list}");
-    let none = place.torment(["list", "--name", "three"]).expect(0).stdout;
+    let none = sandbox.torment(["list", "--name", "three"]).expect(0).stdout;
     assert!(none.contains("no run matches"), "{none}");
-    let csv = place.torment(["list", "--format", "csv"]).expect(0).stdout;
+    let csv = sandbox.torment(["list", "--format", "csv"]).expect(0).stdout;
     let rows: Vec<Vec<String>> = csv.lines().map(cells).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
     assert_eq!(
-        place.json(["show", "two"]).1["commit"].as_str(),
+        sandbox.json(["show", "two"]).1["commit"].as_str(),
         commit.as_deref(),
         "of the folder that torment was started in"
     );
-    let shown = place.torment(["show", "two"]).expect(0).stdout;
+    let shown = sandbox.torment(["show", "two"]).expect(0).stdout;
     let commit = commit.map(|commit| format!(" · commit {commit}")).unwrap_or_default();
     assert!(shown.contains(&format!(" · two{commit} · pool=20 · nightly")), "{shown}");
 
-    place.torment(["name", "last", "three"]).expect(0);
-    place.torment(["tag", "three", "pool=30", "nightly"]).expect(0);
-    place.torment(["tag", "three", "nightly", "--remove"]).expect(0);
-    let (_, shown) = place.json(["show", "three"]);
+    sandbox.torment(["name", "last", "three"]).expect(0);
+    sandbox.torment(["tag", "three", "pool=30", "nightly"]).expect(0);
+    sandbox.torment(["tag", "three", "nightly", "--remove"]).expect(0);
+    let (_, shown) = sandbox.json(["show", "three"]);
     assert_eq!(
         (&shown["name"], &shown["tags"]),
         (&"three".into(), &serde_json::json!(["pool=30"])),
         "{shown:#}"
     );
-    place.torment(["name", "three", "--remove"]).expect(0);
-    place.torment(["show", "three"]).expect_error(1, &["no run 'three'", "torment list"]);
-    place.torment(["show", "twoo"]).expect_error(1, &["no run 'twoo' among the 3 kept", "did you mean two?"]);
+    sandbox.torment(["name", "three", "--remove"]).expect(0);
+    sandbox.torment(["show", "three"]).expect_error(1, &["no run 'three'", "torment list"]);
+    sandbox
+        .torment(["show", "twoo"])
+        .expect_error(1, &["no run 'twoo' among the 3 kept", "did you mean two?"]);
 
-    refused(&place, &["run", "null", "-r", "1", "--name", "last"], &["last and last~N mean the latest runs"]);
-    refused(&place, &["run", "null", "-r", "1", "--tag", "two words"], &["it contains a space"]);
-    place.torment(["compare", "one"]).expect_error(2, &["one run to compare; expected two to 8"]);
-    place.torment(["compare", "one", "three"]).expect_error(1, &["no run 'three'"]);
-    place
+    refused(
+        &sandbox,
+        &["run", "null", "-r", "1", "--name", "last"],
+        &["last and last~N mean the latest runs"],
+    );
+    refused(&sandbox, &["run", "null", "-r", "1", "--tag", "two words"], &["it contains a space"]);
+    sandbox.torment(["compare", "one"]).expect_error(2, &["one run to compare; expected two to 8"]);
+    sandbox.torment(["compare", "one", "three"]).expect_error(1, &["no run 'three'"]);
+    sandbox
         .torment(["compare", "one", "there.json"])
         .expect_error(1, &["no file 'there.json'", "torment list"]);
-    place
+    sandbox
         .torment(["run", "null", "-r", "1", "--format", "csv"])
         .expect_error(2, &["--format csv", "compare, list and show"]);
-    refused(&place, &["list", "--since", "yesterday"], &["'yesterday' is not a moment"]);
-    place
+    refused(&sandbox, &["list", "--since", "yesterday"], &["'yesterday' is not a moment"]);
+    sandbox
         .torment(["show", "two", "--logs", "--format", "csv"])
         .expect_error(2, &["logs are printed as text only"]);
 }

@@ -109,10 +109,10 @@ fn no_failure_tells_a_secret() {
             load,
         ),
     ] {
-        let place = Sandbox::new();
-        place.write("key", &format!("{SECRET}\n"));
-        place.write("plan.toml", &format!("target.url = '{url}'\n{plan}\n"));
-        let running = RunningProcess::start(place.command([&["run", "plan.toml"][..], words].concat()));
+        let sandbox = Sandbox::new();
+        sandbox.write("key", &format!("{SECRET}\n"));
+        sandbox.write("plan.toml", &format!("target.url = '{url}'\n{plan}\n"));
+        let running = RunningProcess::start(sandbox.command([&["run", "plan.toml"][..], words].concat()));
         if name == "interrupted" {
             std::thread::sleep(Duration::from_millis(1500));
             running.signal(rustix::process::Signal::INT);
@@ -124,7 +124,7 @@ fn no_failure_tells_a_secret() {
             ("stdout".to_owned(), ended.stdout.into_bytes()),
             ("stderr".to_owned(), ended.stderr.into_bytes()),
         ];
-        if place.store().exists() {
+        if sandbox.store().exists() {
             for words in [
                 &["show"][..],
                 &["show", "--format", "json"],
@@ -134,11 +134,11 @@ fn no_failure_tells_a_secret() {
                 &["report", "--output", "page.md"],
                 &["export", "--output", "export"],
             ] {
-                let shown = place.torment(words.iter().copied());
+                let shown = sandbox.torment(words.iter().copied());
                 kept.push((words.join(" "), (shown.stdout + &shown.stderr).into_bytes()));
             }
         }
-        let mut folders = vec![place.path(".")];
+        let mut folders = vec![sandbox.path(".")];
         while let Some(folder) = folders.pop() {
             let files: Vec<PathBuf> =
                 std::fs::read_dir(folder).expect("it is ours").flatten().map(|entry| entry.path()).collect();

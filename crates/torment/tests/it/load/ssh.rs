@@ -42,10 +42,10 @@ pub(super) fn kill(pid: u32) {
 
 #[test]
 fn two_hosts_make_the_load_as_one_and_nothing_stays_there() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
     let _turn = LoadTurn::shared();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
     let command =
         hosts.command(["run", &url, "-r", "300", "-d", "2s", "--on", "ssh:b,c", "--format", "json"]);
@@ -67,8 +67,8 @@ fn two_hosts_make_the_load_as_one_and_nothing_stays_there() {
 /// Only this machine has the authority's file.
 #[test]
 fn whom_the_coordinator_trusts_its_workers_trust() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
     let _turn = LoadTurn::shared();
     let server = tls();
     let url = format!("https://localhost:{}/", server.address.port());
@@ -76,7 +76,7 @@ fn whom_the_coordinator_trusts_its_workers_trust() {
     let refused = RunningProcess::start(hosts.command(load)).end();
     println!("{}", refused.expect_error(1, &["worker on b", "certificate", "SSL_CERT_FILE"]));
     let mut command = hosts.command(load);
-    command.env("SSL_CERT_FILE", place.write("authority.pem", &server.authority));
+    command.env("SSL_CERT_FILE", sandbox.write("authority.pem", &server.authority));
     let run = RunningProcess::start(command).end().measured().json();
     // All that were sent: on a busy machine possibly fewer than 50.
     let (ok, sent) = (outcome(&run["trial"], "ok"), number(&run, "/trial/sent") as u64);
@@ -94,10 +94,10 @@ fn under_way(hosts: &SshHosts<'_>, target: &TargetProcess) -> RunningProcess {
 
 #[test]
 fn a_worker_there_that_is_killed_voids_the_load() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
     let _turn = LoadTurn::shared();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let running = under_way(&hosts, &target);
     let workers = hosts.workers();
     assert_eq!(workers.len(), 2, "{:?}", hosts.processes());
@@ -116,10 +116,10 @@ fn a_worker_there_that_is_killed_voids_the_load() {
 
 #[test]
 fn without_its_coordinator_nothing_goes_on_there() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
     let _turn = LoadTurn::shared();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let running = under_way(&hosts, &target);
     running.signal(Signal::KILL);
     assert_nothing_left(&hosts);
@@ -131,9 +131,9 @@ fn without_its_coordinator_nothing_goes_on_there() {
 /// Another build is on its path: this one is copied, into a file that is unlinked when it starts.
 #[test]
 fn torment_takes_itself_along() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
-    std::fs::create_dir(place.path("old")).expect("the folder is ours");
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
+    std::fs::create_dir(sandbox.path("old")).expect("the folder is ours");
     // Of the same version, but another build.
     let version = env!("CARGO_PKG_VERSION");
     hosts.program(
@@ -143,7 +143,7 @@ fn torment_takes_itself_along() {
     );
     hosts.add("old", "old", "", "");
     // Without debug information, if possible: it is copied through a cipher.
-    let small = place.path("torment-small");
+    let small = sandbox.path("torment-small");
     let stripped = Command::new("strip").arg("-o").arg(&small).arg(binary()).status();
     let program = if stripped.is_ok_and(|status| status.success()) { small } else { binary().into() };
     let mut command = Command::new(program);
@@ -160,12 +160,12 @@ fn torment_takes_itself_along() {
         "json",
         "--no-store",
     ]);
-    let running = RunningProcess::start(hosts.homed(place.homed(command)));
+    let running = RunningProcess::start(hosts.homed(sandbox.homed(command)));
     wait_until("no worker begins", SOON * 4, || !hosts.workers().is_empty());
     let worker = hosts.workers()[0];
     let runs = std::fs::read_link(format!("/proc/{worker}/exe")).expect("it runs");
     assert!(runs.display().to_string().ends_with(" (deleted)"), "{}", runs.display());
-    assert_eq!(std::fs::read_dir(place.path("tmp")).expect("it is ours").count(), 0, "a file stays");
+    assert_eq!(std::fs::read_dir(sandbox.path("tmp")).expect("it is ours").count(), 0, "a file stays");
     // The ssh there is gone, and so is whatever it started.
     running.signal(Signal::KILL);
     assert_nothing_left(&hosts);
@@ -173,11 +173,11 @@ fn torment_takes_itself_along() {
 
 #[test]
 fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
-    let other = format!("IdentityFile {}", place.path("other").display());
+    let other = format!("IdentityFile {}", sandbox.path("other").display());
     hosts.add("locked", "torment-bin", "", &format!("{other}\n  IdentityAgent none"));
     hosts.add("stranger", "torment-bin", "", "StrictHostKeyChecking yes\n  UserKnownHostsFile /dev/null");
     hosts.add(
@@ -186,11 +186,11 @@ fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
         "",
         &format!("ProxyCommand none\n  HostName 127.0.0.1\n  Port {}", free_port()),
     );
-    std::fs::create_dir(place.path("riscv")).expect("the folder is ours");
+    std::fs::create_dir(sandbox.path("riscv")).expect("the folder is ours");
     hosts.program("riscv", "uname", "if [ \"$1\" = -m ]; then echo riscv64; else echo Linux; fi");
     hosts.program("riscv", "torment", "echo torment 0.0.1");
     hosts.add("riscv", "riscv", "", "");
-    std::fs::create_dir(place.path("noisy")).expect("the folder is ours");
+    std::fs::create_dir(sandbox.path("noisy")).expect("the folder is ours");
     hosts.program(
         "noisy",
         "torment",
@@ -213,9 +213,9 @@ fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
     if is_root() {
         hosts.add("apart", "torment-bin", "unshare -n", "");
         check(&["--on", "ssh:apart"], &["worker on apart", "this machine reaches it"]);
-        place.write("another", "00000000-0000-0000-0000-000000000000\n");
+        sandbox.write("another", "00000000-0000-0000-0000-000000000000\n");
         let bind =
-            format!("mount --bind {} /proc/sys/kernel/random/boot_id", place.path("another").display());
+            format!("mount --bind {} /proc/sys/kernel/random/boot_id", sandbox.path("another").display());
         hosts.add("far", "torment-bin", &format!("unshare -m sh -c '{bind} && exec \"$@\"' sh"), "");
         check(&["--on", "ssh:far"], &["this machine's own address", "reaches, too"]);
     } else {
@@ -224,8 +224,8 @@ fn what_keeps_a_host_from_taking_part_is_said_before_any_load() {
     // Only the first request, of a worker that was ready.
     assert!(target.truth("/json")["received"].as_u64().unwrap_or(0) <= 1, "somebody sent something");
     // Nor is ssh installed everywhere.
-    let mut command = place.command(["run", &url, "-r", "9", "-d", "1s", "--on", "ssh:b"]);
-    command.env("PATH", place.path("torment-bin"));
+    let mut command = sandbox.command(["run", &url, "-r", "9", "-d", "1s", "--on", "ssh:b"]);
+    command.env("PATH", sandbox.path("torment-bin"));
     println!(
         "{}",
         RunningProcess::start(command).end().expect_error(1, &["no ssh on this machine", "openssh-client"])

@@ -42,17 +42,17 @@ struct ObservedRequest {
 fn listen() -> (u16, Receiver<ObservedRequest>) {
     let listener = TcpListener::bind("0.0.0.0:0").expect("a port is free");
     let port = listener.local_addr().expect("it is bound").port();
-    let (came, all) = channel();
+    let (observed, all) = channel();
     spawn(move || {
         for stream in listener.incoming().flatten() {
-            let came = came.clone();
-            spawn(move || answer(stream, &came));
+            let observed = observed.clone();
+            spawn(move || answer(stream, &observed));
         }
     });
     (port, all)
 }
 
-fn answer(mut stream: TcpStream, came: &Sender<ObservedRequest>) {
+fn answer(mut stream: TcpStream, observed: &Sender<ObservedRequest>) {
     let mut request = [0; 4096];
     let mut before = waited();
     while let Ok(length @ 1..) = stream.read(&mut request) {
@@ -61,7 +61,7 @@ fn answer(mut stream: TcpStream, came: &Sender<ObservedRequest>) {
         let text = String::from_utf8_lossy(&request[..length]);
         let number = text.strip_prefix("GET /").and_then(|path| path.split(' ').next()?.parse().ok());
         let number = number.expect("its path is its number");
-        let _ = came.send(ObservedRequest { number, read, waited: waited_now - before });
+        let _ = observed.send(ObservedRequest { number, read, waited: waited_now - before });
         if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").is_err() {
             break;
         }
@@ -114,7 +114,7 @@ struct TestFleet {
 
 impl TestFleet {
     /// Admits one worker per entry of [`WAYS`], and has them prepare.
-    fn gather(mut post: CoordinatorLink, url: &str, came: Receiver<ObservedRequest>) -> Self {
+    fn gather(mut coordinator_link: CoordinatorLink, url: &str, observed: Receiver<ObservedRequest>) -> Self {
         let text = format!("target.url = '{url}'\nload.rate = 1");
         let mut none = |_: &str| Err("there is none".to_owned());
         let plan = Draft::from_toml("p.toml", &text)
@@ -123,19 +123,19 @@ impl TestFleet {
         let (mut loops, began) = (BTreeMap::new(), Instant::now());
         while loops.len() < WAYS.len() {
             assert!(began.elapsed() < SOON * 2, "only {} are ready", loops.len());
-            match post.next(SOON) {
+            match coordinator_link.next(SOON) {
                 Some((member, MemberEvent::Joined(_))) => {
                     let (parcel, tries) = (Box::new(parcel.clone()), TargetCheck::Connection);
                     let welcome = Instruction::Welcome { member, share: 1, parcel, cores: Vec::new(), tries };
-                    post.send(member, welcome);
+                    coordinator_link.send(member, welcome);
                 }
-                Some((member, MemberEvent::Told(MemberReport::Ready { loops: its, .. }))) => {
+                Some((member, MemberEvent::Reported(MemberReport::Ready { loops: its, .. }))) => {
                     loops.insert(member, its);
                 }
                 other => assert_eq!(other, None),
             }
         }
-        Self { post, loops: LoopAssignment::dealt(loops), trial: 0, came }
+        Self { post: coordinator_link, loops: LoopAssignment::deal(loops), trial: 0, came: observed }
     }
 
     /// How each begins in one more trial, which is ordered as by a fleet's coordinator.
@@ -149,7 +149,7 @@ impl TestFleet {
         for member in self.loops.members() {
             let clock = self.post.clock_reading(member, now).expect("it was asked");
             clocks.insert(member, clock.bound);
-            let duty = TrialAssignment {
+            let assignment = TrialAssignment {
                 trial,
                 offer: OfferedLoad::Open(schedule.clone()),
                 loops: self.loops.of(member).to_vec(),
@@ -158,28 +158,28 @@ impl TestFleet {
                 start: clock.theirs(start),
                 drain: Nanos::from_secs(1),
             };
-            self.post.send(member, Instruction::Arm(Box::new(duty)));
+            self.post.send(member, Instruction::Arm(Box::new(assignment)));
         }
         let (mut pacing, began) = (BTreeMap::new(), Instant::now());
         while pacing.len() < clocks.len() {
             assert!(began.elapsed() < SOON, "only {pacing:?} have told");
             match self.post.next(SOON) {
-                Some((member, MemberEvent::Told(MemberReport::Over { worked, .. }))) => {
+                Some((member, MemberEvent::Reported(MemberReport::Over { worked, .. }))) => {
                     pacing.insert(member, worked.pacing_p99.expect("it has sent something"));
                 }
-                Some((_, news @ (MemberEvent::Gone(_) | MemberEvent::Jumped(_)))) => panic!("{news:?}"),
+                Some((_, event @ (MemberEvent::Gone(_) | MemberEvent::Jumped(_)))) => panic!("{event:?}"),
                 _ => {}
             }
         }
-        let came: BTreeMap<u64, ObservedRequest> =
-            self.came.try_iter().map(|came| (came.number, came)).collect();
+        let observed: BTreeMap<u64, ObservedRequest> =
+            self.came.try_iter().map(|observed| (observed.number, observed)).collect();
         let started = |(member, bound): (u32, Nanos)| {
             let first = |index: &u32| schedule.arrivals(*index, of).next();
             let first = self.loops.of(member).iter().filter_map(first).min_by_key(|first| first.due);
             let first = first.expect("each has a part");
-            let came = came[&(first_number + first.number)];
-            let read = came.read.wrapping_sub((start + first.due).0) as i64;
-            MeasuredStart { read, late: read - came.waited as i64, bound, pacing: pacing[&member] }
+            let observed = observed[&(first_number + first.number)];
+            let read = observed.read.wrapping_sub((start + first.due).0) as i64;
+            MeasuredStart { read, late: read - observed.waited as i64, bound, pacing: pacing[&member] }
         };
         clocks.into_iter().map(started).collect()
     }
@@ -201,29 +201,33 @@ fn p99(values: impl Iterator<Item = i64>) -> f64 {
 #[test]
 fn workers_that_are_apart_begin_at_the_agreed_instant() {
     let Some(net) = WorkerNetworks::new() else { return };
-    let (_turn, place) = (LoadTurn::alone(), Sandbox::new());
+    let (_turn, sandbox) = (LoadTurn::alone(), Sandbox::new());
     let file = |worker: u32| format!("{worker}.join");
-    let fars = [0, 1, 2, 3].map(|worker| net.far(&place, worker, "", &file(worker)));
-    let post = CoordinatorLink::open(env!("CARGO_PKG_VERSION"), &stamp(), FleetRole::Worker, &[])
+    let fars = [0, 1, 2, 3].map(|worker| net.far(&sandbox, worker, "", &file(worker)));
+    let coordinator_link = CoordinatorLink::open(env!("CARGO_PKG_VERSION"), &stamp(), FleetRole::Worker, &[])
         .expect("it is a thread");
     let authority = Authority::new(Duration::from_secs(3600)).expect("it signs");
-    let pass = |role| authority.issue(role).expect("it signs");
+    let credentials = |role| authority.issue(role).expect("it signs");
     let here = net.at(0, 0, 0).parse().expect("an address");
     let listener = TcpListener::bind((here, 0)).expect("a port is free");
     let door = listener.local_addr().expect("it is bound");
-    post.listen(listener, &pass(FleetRole::Coordinator)).expect("it is let in by that");
+    coordinator_link.listen(listener, &credentials(FleetRole::Coordinator)).expect("it is let in by that");
     for (worker, way) in (0..).zip(WAYS) {
         let at = way.map_or(door, |(least, most)| {
             let relay = TestRelay::from(here, door);
             relay.delays(Duration::from_millis(least), Duration::from_millis(most));
             relay.address()
         });
-        let lets_in = JoinFile { at: at.to_string(), pass: pass(FleetRole::Worker) };
-        place.write(&file(worker), &lets_in.to_text());
+        let lets_in = JoinFile { address: at.to_string(), credentials: credentials(FleetRole::Worker) };
+        sandbox.write(&file(worker), &lets_in.to_text());
     }
-    let (port, came) = listen();
-    place.write("laid", "");
-    let mut fleet = TestFleet::gather(post, &format!("http://{}:{port}/{{counter}}", net.at(0, 1, 0)), came);
+    let (port, observed) = listen();
+    sandbox.write("laid", "");
+    let mut fleet = TestFleet::gather(
+        coordinator_link,
+        &format!("http://{}:{port}/{{counter}}", net.at(0, 1, 0)),
+        observed,
+    );
     // The first trial opens the connections.
     fleet.trial();
     // Only attempts that the machine had time for.

@@ -8,17 +8,17 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Stored runs, the newest first.
-fn list(place: &Sandbox) -> Vec<Value> {
-    let list = place.torment(["list", "--format", "json"]).expect(0).json();
+fn list(sandbox: &Sandbox) -> Vec<Value> {
+    let list = sandbox.torment(["list", "--format", "json"]).expect(0).json();
     list["runs"].as_array().expect("a list").clone()
 }
 
 /// Waits until the current run, not an earlier one, satisfies `holds`, then returns it.
-pub fn wait_until(place: &Sandbox, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+pub fn wait_until(sandbox: &Sandbox, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
-        if list(place).first().is_some_and(|run| run["state"] == "running") {
-            let run = place.json(["show"]).1;
+        if list(sandbox).first().is_some_and(|run| run["state"] == "running") {
+            let run = sandbox.json(["show"]).1;
             if run["state"] == "running" && holds(&run) {
                 return run;
             }
@@ -31,14 +31,14 @@ pub fn wait_until(place: &Sandbox, what: &str, holds: impl Fn(&Value) -> bool) -
 #[test]
 fn a_killed_run_is_kept_but_for_its_last_second() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let began = Instant::now();
-    let running = RunningProcess::start(place.command(["run", "null", "-r", "1000", "-d", "60s"]));
-    wait_until(&place, "three seconds in the store", |run| run["trial"]["due"].as_u64() >= Some(3_000));
-    assert_eq!(list(&place)[0]["state"], "running");
-    let text = place.torment(["show"]).expect(0).stdout;
+    let running = RunningProcess::start(sandbox.command(["run", "null", "-r", "1000", "-d", "60s"]));
+    wait_until(&sandbox, "three seconds in the store", |run| run["trial"]["due"].as_u64() >= Some(3_000));
+    assert_eq!(list(&sandbox)[0]["state"], "running");
+    let text = sandbox.torment(["show"]).expect(0).stdout;
     assert!(text.contains("still running"), "{text}");
-    let refused = place.torment(["rm", "last"]);
+    let refused = sandbox.torment(["rm", "last"]);
     refused.expect_error(1, &["is still running", "stop it first"]);
 
     sleep(Duration::from_millis(1_500));
@@ -47,7 +47,7 @@ fn a_killed_run_is_kept_but_for_its_last_second() {
     let ended = running.end();
     assert_eq!(ended.signal(), Some(9), "{ended}");
 
-    let (shown, run) = place.json(["show"]);
+    let (shown, run) = sandbox.json(["show"]);
     shown.expect(0);
     assert_eq!((&run["state"], &run["exit_code"]), (&"cut_short".into(), &Value::Null), "{run:#}");
     assert_eq!((&run["skipped_events"], &run["goal_met"]), (&0.into(), &Value::Null), "{run:#}");
@@ -56,20 +56,20 @@ fn a_killed_run_is_kept_but_for_its_last_second() {
     let least = loaded.as_secs_f64() - 2.5;
     assert!(kept >= least && kept <= loaded.as_secs_f64() + 0.1, "{kept} s of {loaded:?} are kept");
     assert_eq!(outcomes(&run["trial"]), outcome(&run["trial"], "ok"), "{run:#}");
-    let text = place.torment(["show"]).expect(0).stdout;
+    let text = sandbox.torment(["show"]).expect(0).stdout;
     assert!(text.contains("cut short"), "{text}");
-    assert!(place.torment(["list"]).expect(0).stdout.contains("cut short"));
-    place.torment(["rm", "last"]).expect(0);
-    assert!(list(&place).is_empty());
+    assert!(sandbox.torment(["list"]).expect(0).stdout.contains("cut short"));
+    sandbox.torment(["rm", "last"]).expect(0);
+    assert!(list(&sandbox).is_empty());
 }
 
 #[test]
 fn an_interrupted_search_says_what_is_known() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for signal in [Signal::INT, Signal::TERM] {
-        let running = RunningProcess::start(place.command(["find", "demo"]));
-        wait_until(&place, "a lower bound", |run| {
+        let running = RunningProcess::start(sandbox.command(["find", "demo"]));
+        wait_until(&sandbox, "a lower bound", |run| {
             run.pointer("/limits/0/lower").and_then(Value::as_f64) >= Some(10.0)
         });
         let asked = Instant::now();
@@ -78,7 +78,7 @@ fn an_interrupted_search_says_what_is_known() {
         assert!(asked.elapsed() < Duration::from_secs(10), "it took {:?} to stop", asked.elapsed());
         let ended = ended.expect(130);
         assert!(ended.stdout.contains("interrupted"), "{ended}");
-        let (_, run) = place.json(["show"]);
+        let (_, run) = sandbox.json(["show"]);
         assert_eq!((&run["state"], &run["ended"]), (&"ended".into(), &"interrupted".into()), "{run:#}");
         assert_eq!(run["exit_code"], 130);
         assert!(number(held(&run), "/lower") >= 10.0, "the climb has shown that much: {run:#}");
@@ -86,18 +86,19 @@ fn an_interrupted_search_says_what_is_known() {
             adds_up(trial);
         }
     }
-    assert_eq!(list(&place).len(), 2);
+    assert_eq!(list(&sandbox).len(), 2);
 }
 
 #[test]
 fn an_interrupted_load_counts_what_came_due() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let running = RunningProcess::start(place.command(["run", "demo/delay?ms=10", "-r", "200", "-d", "60s"]));
-    wait_until(&place, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
+    let sandbox = Sandbox::new();
+    let running =
+        RunningProcess::start(sandbox.command(["run", "demo/delay?ms=10", "-r", "200", "-d", "60s"]));
+    wait_until(&sandbox, "a second of load", |run| run["trial"]["due"].as_u64() > Some(0));
     running.signal(Signal::INT);
     let ended = running.end().expect(130);
-    let (_, run) = place.json(["show"]);
+    let (_, run) = sandbox.json(["show"]);
     let trial = &run["trial"];
     adds_up(trial);
     assert_eq!((&run["goal_met"], outcome(trial, "unsent")), (&Value::Null, 0), "{ended}");
@@ -110,19 +111,19 @@ fn an_interrupted_load_counts_what_came_due() {
 #[test]
 fn two_torments_share_a_store() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let load = |rate| place.command(["run", "null", "-r", rate, "-d", "2s", "--format", "json"]);
+    let sandbox = Sandbox::new();
+    let load = |rate| sandbox.command(["run", "null", "-r", rate, "-d", "2s", "--format", "json"]);
     let both: Vec<RunningProcess> = ["1000", "2000"].map(|rate| RunningProcess::start(load(rate))).into();
     let mut ids = Vec::new();
     for (running, due) in both.into_iter().zip([2_000, 4_000]) {
         let run = running.end().measured().json();
         assert_eq!(run["trial"]["due"], due);
         let id = run["id"].as_str().expect("an id").to_owned();
-        assert_eq!(place.json(["show", &id]).1, run);
+        assert_eq!(sandbox.json(["show", &id]).1, run);
         ids.push(id);
     }
     assert_ne!(ids[0], ids[1]);
-    let runs = list(&place);
+    let runs = list(&sandbox);
     assert_eq!(runs.len(), 2);
     for run in &runs {
         assert!(ids.iter().any(|id| run["id"] == **id), "{run:#}");
@@ -139,14 +140,14 @@ fn two_torments_share_a_store() {
 #[test]
 fn runs_are_listed_shown_and_removed_by_name() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let run = |rate| place.json(["run", "null", "-d", "100ms", "-r", rate]).1;
+    let sandbox = Sandbox::new();
+    let run = |rate| sandbox.json(["run", "null", "-d", "100ms", "-r", rate]).1;
     let (first, second, third) = (run("100"), run("200"), run("300"));
     let id = |run: &Value| run["id"].as_str().expect("an id").to_owned();
 
-    let listed: Vec<String> = list(&place).iter().map(id).collect();
+    let listed: Vec<String> = list(&sandbox).iter().map(id).collect();
     assert_eq!(listed, [id(&third), id(&second), id(&first)], "the newest first");
-    let text = place.torment(["list"]).expect(0).stdout;
+    let text = sandbox.torment(["list"]).expect(0).stdout;
     assert_eq!(text.lines().count(), 3, "{text}");
     for (name, expected) in [
         ("last", &third),
@@ -155,37 +156,37 @@ fn runs_are_listed_shown_and_removed_by_name() {
         ("last~2", &first),
         (&id(&second), &second),
     ] {
-        assert_eq!(place.json(["show", name]).1, *expected, "{name}");
+        assert_eq!(sandbox.json(["show", name]).1, *expected, "{name}");
     }
-    place.torment(["show", "last~3"]).expect_error(1, &["last~3", "torment list"]);
+    sandbox.torment(["show", "last~3"]).expect_error(1, &["last~3", "torment list"]);
     // All begin with the year.
-    place.torment(["show", &id(&first)[..4]]).expect_error(1, &["more than one", &id(&first)]);
+    sandbox.torment(["show", &id(&first)[..4]]).expect_error(1, &["more than one", &id(&first)]);
 
     // A wrong name among right ones removes nothing.
-    place.torment(["rm", &id(&first), "nonsense"]).expect_error(1, &["nonsense"]);
-    assert_eq!(list(&place).len(), 3);
-    place.torment(["rm", &id(&first), &id(&third)]).expect(0);
-    assert_eq!(list(&place).iter().map(id).collect::<Vec<_>>(), [id(&second)]);
-    place.torment(["show", &id(&first)]).expect_error(1, &[&id(&first)]);
+    sandbox.torment(["rm", &id(&first), "nonsense"]).expect_error(1, &["nonsense"]);
+    assert_eq!(list(&sandbox).len(), 3);
+    sandbox.torment(["rm", &id(&first), &id(&third)]).expect(0);
+    assert_eq!(list(&sandbox).iter().map(id).collect::<Vec<_>>(), [id(&second)]);
+    sandbox.torment(["show", &id(&first)]).expect_error(1, &[&id(&first)]);
 
     // A run is not stored if so requested.
-    place.torment(["run", "null", "-d", "100ms", "-r", "100", "--no-store"]).measured();
-    assert_eq!(list(&place).len(), 1);
+    sandbox.torment(["run", "null", "-d", "100ms", "-r", "100", "--no-store"]).measured();
+    assert_eq!(list(&sandbox).len(), 1);
 }
 
 #[test]
 fn a_target_that_dies_and_comes_back_loses_no_arrival() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let listen = format!("127.0.0.1:{}", free_port());
-    let target = TargetProcess::listen(&place, &listen, &[]);
+    let target = TargetProcess::listen(&sandbox, &listen, &[]);
     let url = target.url("/delay?ms=5");
     let running =
-        RunningProcess::start(place.command(["run", &url, "-r", "200", "-d", "5s", "--format", "json"]));
+        RunningProcess::start(sandbox.command(["run", &url, "-r", "200", "-d", "5s", "--format", "json"]));
     sleep(Duration::from_millis(1_500));
     target.kill();
     sleep(Duration::from_millis(1_000));
-    let again = TargetProcess::listen(&place, &listen, &[]);
+    let again = TargetProcess::listen(&sandbox, &listen, &[]);
     let ended = running.end();
     assert!([92, 99].contains(&ended.code()), "{ended}");
     let run = ended.json();

@@ -7,17 +7,17 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// torment with these arguments, and this command for it to start.
-fn storm(place: &Sandbox, arguments: &[&str], command: &[&str]) -> RunningProcess {
-    let mut torment = place.homed(Command::new(binary()));
-    torment.args(arguments).arg("--store").arg(place.store());
+fn storm(sandbox: &Sandbox, arguments: &[&str], command: &[&str]) -> RunningProcess {
+    let mut torment = sandbox.homed(Command::new(binary()));
+    torment.args(arguments).arg("--store").arg(sandbox.store());
     if !command.is_empty() {
         torment.arg("--").args(command);
     }
     RunningProcess::start(torment)
 }
 
-fn json(place: &Sandbox, arguments: &[&str], command: &[&str]) -> (ProcessOutput, Value) {
-    let ended = storm(place, &[arguments, &["--format", "json"]].concat(), command).end();
+fn json(sandbox: &Sandbox, arguments: &[&str], command: &[&str]) -> (ProcessOutput, Value) {
+    let ended = storm(sandbox, &[arguments, &["--format", "json"]].concat(), command).end();
     let json = ended.json();
     (ended, json)
 }
@@ -50,8 +50,8 @@ fn wait_for(what: &str, until: impl Fn() -> bool) {
 #[test]
 fn so_many_processes_are_so_many_lines() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (log, output) = (place.path("jobs.ndjson"), place.path("output"));
+    let sandbox = Sandbox::new();
+    let (log, output) = (sandbox.path("jobs.ndjson"), sandbox.path("output"));
     let arguments = [
         "run",
         "--processes",
@@ -63,7 +63,7 @@ fn so_many_processes_are_so_many_lines() {
         "--output",
         &output.to_string_lossy(),
     ];
-    let (ended, run) = json(&place, &arguments, &["sh", "-c", "echo line"]);
+    let (ended, run) = json(&sandbox, &arguments, &["sh", "-c", "echo line"]);
     let ended = ended.expect(0);
     let trial = &run["trial"];
     adds_up(trial);
@@ -79,7 +79,7 @@ fn so_many_processes_are_so_many_lines() {
     assert!(lines.lines().all(exits));
     let output = std::fs::read_to_string(&output).expect("it was written");
     assert_eq!(output.matches("line").count(), 500);
-    let (shown, again) = place.json(["show"]);
+    let (shown, again) = sandbox.json(["show"]);
     shown.expect(0);
     assert_eq!(again["trial"], run["trial"], "show tells another story");
 }
@@ -87,16 +87,16 @@ fn so_many_processes_are_so_many_lines() {
 #[test]
 fn programs_that_fail_fail_the_goal() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (ended, run) = json(&place, &["run", "--processes", "30"], &["sh", "-c", "exit 7"]);
+    let sandbox = Sandbox::new();
+    let (ended, run) = json(&sandbox, &["run", "--processes", "30"], &["sh", "-c", "exit 7"]);
     ended.expect(99);
     assert_eq!(outcome(&run["trial"], "failed"), 30);
     assert_eq!(run["trial"]["statuses"]["7"], 30);
     let (ended, _) =
-        json(&place, &["run", "--processes", "30", "--expect-exit", "5-7"], &["sh", "-c", "exit 7"]);
+        json(&sandbox, &["run", "--processes", "30", "--expect-exit", "5-7"], &["sh", "-c", "exit 7"]);
     ended.expect(0);
     let slow = ["run", "--processes", "4", "--timeout", "100ms"];
-    let (ended, run) = json(&place, &slow, &["sleep", "600"]);
+    let (ended, run) = json(&sandbox, &slow, &["sleep", "600"]);
     // The machine may be too slow, which is then reported.
     assert!([99, 92].contains(&ended.code()), "{ended}");
     assert_eq!(outcome(&run["trial"], "timeout"), 4);
@@ -105,8 +105,8 @@ fn programs_that_fail_fail_the_goal() {
 #[test]
 fn a_rate_of_processes_is_kept() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (ended, run) = json(&place, &["run", "-r", "50", "-d", "2s"], &["true"]);
+    let sandbox = Sandbox::new();
+    let (ended, run) = json(&sandbox, &["run", "-r", "50", "-d", "2s"], &["true"]);
     ended.measured();
     adds_up(&run["trial"]);
     assert_eq!((&run["trial"]["due"], outcome(&run["trial"], "ok")), (&100.into(), 100));
@@ -116,8 +116,8 @@ fn a_rate_of_processes_is_kept() {
 #[test]
 fn a_known_rate_is_reported() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (ended, run) = json(&place, &["run", "--processes", "200", "--parallel", "10"], &["sleep", "0.05"]);
+    let sandbox = Sandbox::new();
+    let (ended, run) = json(&sandbox, &["run", "--processes", "200", "--parallel", "10"], &["sleep", "0.05"]);
     ended.expect(0);
     let rate = number(&run["trial"], "/answered_per_second");
     assert!((60.0..201.0).contains(&rate), "{rate}/s");
@@ -126,7 +126,7 @@ fn a_known_rate_is_reported() {
 #[test]
 fn a_search_counts_in_processes() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let arguments = [
         "find",
         "processes",
@@ -140,7 +140,7 @@ fn a_search_counts_in_processes() {
         "60s",
         "--no-split",
     ];
-    let (ended, run) = json(&place, &arguments, &[]);
+    let (ended, run) = json(&sandbox, &arguments, &[]);
     println!("{}", ended.stderr);
     let limit = &run["limits"][0];
     assert_eq!((&limit["goal"], &limit["unit"]), (&"nine-of-ten".into(), &"processes/s".into()), "{ended}");
@@ -152,10 +152,10 @@ fn a_search_counts_in_processes() {
 }
 
 /// A storm with five sleeping processes, each with this word.
-fn five_asleep(place: &Sandbox) -> (RunningProcess, String) {
+fn five_asleep(sandbox: &Sandbox) -> (RunningProcess, String) {
     let word = own_sleep();
     let storm_of = ["run", "--processes", "1000", "--parallel", "5", "--timeout", "1h"];
-    let running = storm(place, &storm_of, &["sleep", &word]);
+    let running = storm(sandbox, &storm_of, &["sleep", &word]);
     wait_for("it starts five", || alive(&word) == 5);
     (running, word)
 }
@@ -163,8 +163,8 @@ fn five_asleep(place: &Sandbox) -> (RunningProcess, String) {
 #[test]
 fn nothing_is_left_after_an_interrupt() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (running, word) = five_asleep(&place);
+    let sandbox = Sandbox::new();
+    let (running, word) = five_asleep(&sandbox);
     running.signal(rustix::process::Signal::INT);
     let ended = running.end();
     assert_eq!(ended.code(), 130, "{ended}");
@@ -174,8 +174,8 @@ fn nothing_is_left_after_an_interrupt() {
 #[test]
 fn nothing_is_left_after_a_kill() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (running, word) = five_asleep(&place);
+    let sandbox = Sandbox::new();
+    let (running, word) = five_asleep(&sandbox);
     running.signal(rustix::process::Signal::KILL);
     assert_eq!(running.end().signal(), Some(9));
     wait_for("they end with it", || alive(&word) == 0);
@@ -183,8 +183,8 @@ fn nothing_is_left_after_a_kill() {
 
 #[test]
 fn what_is_wrong_is_one_message() {
-    let place = Sandbox::new();
-    let text = place.write("text", "nothing\n").to_string_lossy().into_owned();
+    let sandbox = Sandbox::new();
+    let text = sandbox.write("text", "nothing\n").to_string_lossy().into_owned();
     let cases: &[(&[&str], &[&str], &[&str])] = &[
         (&["run", "--processes", "10"], &["nowhere-at-all"], &["nowhere-at-all", "PATH"]),
         (&["run", "--processes", "10"], &["/proc/nowhere/at/all"], &["/proc/nowhere/at/all", "no such file"]),
@@ -201,10 +201,10 @@ fn what_is_wrong_is_one_message() {
         (&["find", "processes", "--max", "none"], &["true"], &["--max"]),
     ];
     for (arguments, command, words) in cases {
-        storm(&place, arguments, command).end().expect_error(2, words);
+        storm(&sandbox, arguments, command).end().expect_error(2, words);
     }
     let (log, none) = (["run", "--processes", "10", "--job-log", "/proc/nowhere/jobs"], ["true"]);
-    storm(&place, &[&log[..], &["-q"]].concat(), &none).end().expect_error(1, &["/proc/nowhere/jobs"]);
+    storm(&sandbox, &[&log[..], &["-q"]].concat(), &none).end().expect_error(1, &["/proc/nowhere/jobs"]);
     let many = ["run", "--processes", "10", "--parallel", "1000000", "-q"];
-    storm(&place, &many, &none).end().expect_error(1, &["1000000", "--parallel"]);
+    storm(&sandbox, &many, &none).end().expect_error(1, &["1000000", "--parallel"]);
 }

@@ -35,8 +35,8 @@ fn ramp(json: &Value) -> Vec<u64> {
 
 #[test]
 fn as_many_as_asked_and_all_of_them_go_again() {
-    let place = Sandbox::new();
-    let (ended, json) = place.json(["find", "threads", "--most", "500"]);
+    let sandbox = Sandbox::new();
+    let (ended, json) = sandbox.json(["find", "threads", "--most", "500"]);
     ended.expect(0);
     assert_eq!(
         (number(&json, "/verdict/reached"), &json["verdict"]["gave"]["kind"]),
@@ -48,15 +48,15 @@ fn as_many_as_asked_and_all_of_them_go_again() {
     let ramp = ramp(&json);
     assert_eq!((ramp.first(), ramp.last(), ramp.iter().max()), (Some(&0), Some(&0), Some(&500)), "{ramp:?}");
     // Read back from the store, it is the same run.
-    let (shown, again) = place.json(["show"]);
+    let (shown, again) = sandbox.json(["show"]);
     shown.expect(0);
     assert_eq!(again, json);
 }
 
 #[test]
 fn each_limit_is_listed() {
-    let place = Sandbox::new();
-    let text = place.torment(["explain", "limits"]).expect(0).stdout;
+    let sandbox = Sandbox::new();
+    let text = sandbox.torment(["explain", "limits"]).expect(0).stdout;
     for name in ["RLIMIT_NPROC", "kernel.pid_max", "vm.max_map_count", "kernel.pid_max="] {
         assert!(text.contains(name), "{name}: {text}");
     }
@@ -64,21 +64,21 @@ fn each_limit_is_listed() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for (arguments, says) in [
         (&["find", "threads", "--stack", "1KiB"][..], "too small for a thread's stack"),
         (&["find", "threads", "--stack", "1MiB", "--touch", "2MiB"], "give a larger --stack"),
     ] {
-        place.torment(arguments.iter().copied()).expect_error(2, &[says]);
+        sandbox.torment(arguments.iter().copied()).expect_error(2, &[says]);
     }
-    let ended = place.torment(["find", "threads", "--raw", "--touch", "1KiB"]);
+    let ended = sandbox.torment(["find", "threads", "--raw", "--touch", "1KiB"]);
     assert_eq!(ended.code(), 2, "{ended}");
 }
 
 /// A ramp that takes some time, since each thread touches all it can.
-fn slow(place: &Sandbox) -> (RunningProcess, u32) {
+fn slow(sandbox: &Sandbox) -> (RunningProcess, u32) {
     let running = RunningProcess::start(
-        place.command(["find", "threads", "--most", "3000", "--touch", "256KiB", "--quiet"]),
+        sandbox.command(["find", "threads", "--most", "3000", "--touch", "256KiB", "--quiet"]),
     );
     let mut crowd = None;
     wait_until("it has threads", || {
@@ -96,14 +96,14 @@ fn is_gone(pid: u32) -> bool {
 
 #[test]
 fn ctrl_c_ends_it_and_keeps_what_was_seen() {
-    let place = Sandbox::new();
-    let (running, crowd) = slow(&place);
+    let sandbox = Sandbox::new();
+    let (running, crowd) = slow(&sandbox);
     running.signal(Signal::INT);
     let ended: ProcessOutput = running.end();
     // It may have finished just then.
     assert!([0, 130].contains(&ended.code()), "{ended}");
     assert!(is_gone(crowd), "no thread outlives it");
-    let (shown, json) = place.json(["show"]);
+    let (shown, json) = sandbox.json(["show"]);
     shown.expect(0);
     assert_eq!(number(&json, "/exit_code") as i32, ended.code());
     assert!(!ramp(&json).is_empty());
@@ -111,8 +111,8 @@ fn ctrl_c_ends_it_and_keeps_what_was_seen() {
 
 #[test]
 fn nothing_outlives_a_killed_torment() {
-    let place = Sandbox::new();
-    let (running, crowd) = slow(&place);
+    let sandbox = Sandbox::new();
+    let (running, crowd) = slow(&sandbox);
     running.signal(Signal::KILL);
     assert_eq!(running.end().signal(), Some(Signal::KILL.as_raw()));
     wait_until("the threads end with torment", || is_gone(crowd));

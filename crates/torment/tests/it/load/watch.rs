@@ -8,10 +8,10 @@ use std::process::Command;
 
 #[test]
 fn whoever_is_not_there_is_said_so() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let refuse = |line: &str, code: i32, words: &[&str]| {
         let arguments: Vec<&str> = ["watch"].into_iter().chain(line.split_whitespace()).collect();
-        let message = place.torment(arguments).expect_error(code, words);
+        let message = sandbox.torment(arguments).expect_error(code, words);
         assert_eq!(message.lines().count(), 1, "{message}");
     };
     // No Linux process has this ID: they end at 2²².
@@ -31,11 +31,11 @@ fn whoever_is_not_there_is_said_so() {
 
 #[test]
 fn a_program_is_started_seen_and_ended() {
-    let place = Sandbox::new();
-    let pids = place.path("pids");
+    let sandbox = Sandbox::new();
+    let pids = sandbox.path("pids");
     // Quoted, so that the command line, which is shown, differs from its output.
     let script = format!("sleep 1000 & echo $! $$ > '{}'; echo pri''nted; wait", pids.display());
-    let ended = place.torment(["watch", "--for", "2s", "--", "sh", "-c", &script]);
+    let ended = sandbox.torment(["watch", "--for", "2s", "--", "sh", "-c", &script]);
     let ended = ended.expect(0);
     for words in ["who waits for what", "the service", "2 processes", "sleeps: ", "waits "] {
         assert!(ended.stdout.contains(words), "'{words}' is missing\n{ended}");
@@ -49,11 +49,11 @@ fn a_program_is_started_seen_and_ended() {
 
 #[test]
 fn whoever_listens_at_a_port_is_watched() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let at = socket.local_addr().expect("it is bound");
     for whom in [format!(":{}", at.port()), at.to_string(), std::process::id().to_string()] {
-        let (ended, seen) = place.json(["watch", &whom, "--for", "2s"]);
+        let (ended, seen) = sandbox.json(["watch", &whom, "--for", "2s"]);
         ended.expect(0);
         let subject = &seen["watched"]["subjects"][0];
         assert_eq!((&subject["pid"], &subject["role"]), (&std::process::id().into(), &"service".into()));
@@ -67,13 +67,13 @@ fn the_compilers_of_a_java_machine_are_seen() {
     if Command::new("java").arg("-version").output().is_err() {
         return eprintln!("SKIPPED: there is no java");
     }
-    let place = Sandbox::new();
-    let source = place.path("Busy.java");
+    let sandbox = Sandbox::new();
+    let source = sandbox.path("Busy.java");
     let busy =
         "class Busy { public static void main(String[] a) { for (;;) new java.util.Random().nextInt(); } }";
     std::fs::write(&source, busy).expect("there is room");
     let source = source.to_string_lossy().into_owned();
-    let seen = place.torment(["watch", "--for", "3s", "--format", "json", "--", "java", &source]).json();
+    let seen = sandbox.torment(["watch", "--for", "3s", "--format", "json", "--", "java", &source]).json();
     let groups = seen["seen"]["subjects"][0]["groups"].as_array().expect("it has threads");
     let is_compiler = |group: &Value| group["name"].as_str().is_some_and(|name| name.contains(" CompilerT"));
     assert!(groups.iter().any(is_compiler), "{groups:#?}");

@@ -12,8 +12,8 @@ use std::path::Path;
 const PERMITS: &str = "/fault/permit?size=10&us=50000";
 
 /// A service with many workers.
-fn pool(place: &Sandbox) -> TargetProcess {
-    TargetProcess::start(place, &["--workers", "200"])
+fn pool(sandbox: &Sandbox) -> TargetProcess {
+    TargetProcess::start(sandbox, &["--workers", "200"])
 }
 
 /// First less than that, then more, for long enough to see why.
@@ -57,9 +57,9 @@ fn listens(pid: u32, port: u16) -> bool {
 }
 
 /// Records all traffic there.
-fn overheard(hosts: &SshHosts<'_>, place: &Sandbox) {
-    std::fs::create_dir(place.path("heard")).expect("the folder is ours");
-    let (heard, real) = (place.path("heard.bytes"), binary());
+fn overheard(hosts: &SshHosts<'_>, sandbox: &Sandbox) {
+    std::fs::create_dir(sandbox.path("heard")).expect("the folder is ours");
+    let (heard, real) = (sandbox.path("heard.bytes"), binary());
     let real = Path::new(real).display();
     let script = format!(
         "if [ \"$1\" = --version ]; then exec {real} --version; fi; tee {} | {real} \"$@\"",
@@ -71,11 +71,11 @@ fn overheard(hosts: &SshHosts<'_>, place: &Sandbox) {
 
 #[test]
 fn what_gave_first_is_seen_where_the_target_is_and_no_secret_goes_there() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
     let _turn = LoadTurn::shared();
-    overheard(&hosts, &place);
-    let target = pool(&place);
+    overheard(&hosts, &sandbox);
+    let target = pool(&sandbox);
     let url = target.url(PERMITS);
     let database = "postgres://me:geheim-two@127.0.0.1:1/clinic";
     let secret = ["-H", "Authorization: Bearer {env:TOKEN}", "--postgres", database];
@@ -96,28 +96,28 @@ fn what_gave_first_is_seen_where_the_target_is_and_no_secret_goes_there() {
     assert!(found["place"] == "" || said.starts_with("On web: "), "{said}");
     // What needs a password is queried from here.
     assert_eq!(run["also_watched"][0]["place"], "", "{:#}", run["also_watched"]);
-    let heard = std::fs::read(place.path("heard.bytes")).expect("something went there");
+    let heard = std::fs::read(sandbox.path("heard.bytes")).expect("something went there");
     let has = |word: &str| heard.windows(word.len()).any(|bytes| bytes == word.as_bytes());
     assert!(has("attach") && !has("geheim") && !has("clinic"), "{} bytes", heard.len());
     // The stored run says it, too.
-    let explained = place.torment(["explain", "last"]).expect(0);
+    let explained = sandbox.torment(["explain", "last"]).expect(0);
     for words in [" on web · ", "step by step, on web", "watched, on web"] {
         assert!(explained.stdout.contains(words), "{words}: {explained}");
     }
-    let rows = place.torment(["export", "last", "--what", "samples", "--format", "csv", "-o", "-"]);
+    let rows = sandbox.torment(["export", "last", "--what", "samples", "--format", "csv", "-o", "-"]);
     assert!(rows.stdout.contains(",web,"), "{}", rows.stdout.lines().take(3).collect::<Vec<_>>().join("\n"));
     assert_nothing_left(&hosts);
 }
 
 #[test]
 fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
-    let other = format!("IdentityFile {}", place.path("other").display());
+    let other = format!("IdentityFile {}", sandbox.path("other").display());
     hosts.add("locked", "torment-bin", "", &format!("{other}\n  IdentityAgent none"));
-    std::fs::create_dir(place.path("riscv")).expect("the folder is ours");
+    std::fs::create_dir(sandbox.path("riscv")).expect("the folder is ours");
     hosts.program("riscv", "uname", "if [ \"$1\" = -m ]; then echo riscv64; else echo Linux; fi");
     hosts.program("riscv", "torment", "echo torment 0.0.1");
     hosts.add("riscv", "riscv", "", "");
@@ -136,7 +136,7 @@ fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
     check(2, &["--watch-on", "here"], &["--watch-on", "watched anyway"]);
     check(2, &["--watch-on", "ssh:b,me@b"], &["--watch-on", "once"]);
     check(2, &["--watch-on", "ssh:b", "--no-watch"], &["--watch-on", "nothing is watched"]);
-    place.write(
+    sandbox.write(
         "plan.toml",
         &format!("target.url = '{url}'\nload.rate = 9\n[fleet]\nwatch_on = 'ssh:locked'\n"),
     );
@@ -154,7 +154,7 @@ fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
     assert_eq!(target.truth("/json")["received"].as_u64().unwrap_or(0), 0, "somebody sent something");
     println!(
         "{}",
-        place.torment(["run", "null", "-r", "9", "--watch-on", "ssh:b"]).expect_error(2, &["null"])
+        sandbox.torment(["run", "null", "-r", "9", "--watch-on", "ssh:b"]).expect_error(2, &["null"])
     );
     assert_nothing_left(&hosts);
 }
@@ -162,10 +162,10 @@ fn what_keeps_a_watcher_from_seeing_is_said_before_any_load() {
 /// The load goes on, and its place says since when nothing is known.
 #[test]
 fn a_watcher_that_is_lost_ends_nothing() {
-    let place = Sandbox::new();
-    let Some(hosts) = SshHosts::new(&place) else { return };
+    let sandbox = Sandbox::new();
+    let Some(hosts) = SshHosts::new(&sandbox) else { return };
     let _turn = LoadTurn::shared();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
     let arguments = ["run", &url, "-r", "50", "-d", "7s", "--watch-on", "ssh:b", "--format", "json"];
     let running = RunningProcess::start(hosts.command(arguments));
@@ -182,32 +182,32 @@ fn a_watcher_that_is_lost_ends_nothing() {
     assert!(lost["why"].as_str().is_some_and(|why| why.contains("killed there")), "{lost}");
     let unseen = run["diagnosis"]["unseen"].to_string();
     assert!(unseen.contains("What happened on b is not known since"), "{unseen}");
-    let shown = place.torment(["show", "last"]);
+    let shown = sandbox.torment(["show", "last"]);
     assert!(shown.stdout.contains("into trial 1: torment was killed there"), "{shown}");
     assert_nothing_left(&hosts);
 }
 
-fn watcher(place: &Sandbox, arguments: &[&str]) -> RunningProcess {
-    RunningProcess::start(place.command(["watch", "--join", "watch.join"].iter().chain(arguments).copied()))
+fn watcher(sandbox: &Sandbox, arguments: &[&str]) -> RunningProcess {
+    RunningProcess::start(sandbox.command(["watch", "--join", "watch.join"].iter().chain(arguments).copied()))
 }
 
 #[test]
 fn watchers_come_by_their_own_file_and_each_place_is_told_apart() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let (target, beside) = (pool(&place), TargetProcess::start(&place, &["--model", "async"]));
+    let sandbox = Sandbox::new();
+    let (target, beside) = (pool(&sandbox), TargetProcess::start(&sandbox, &["--model", "async"]));
     let all = overload(&target.url(PERMITS));
     let all = all.iter().map(String::as_str).chain(["--watch-on", "join", "--watchers", "2"]);
-    let running = RunningProcess::start(place.command(all));
-    file(&place, "watch.join");
+    let running = RunningProcess::start(sandbox.command(all));
+    file(&sandbox, "watch.join");
     // Its certificate is for a watcher.
-    let worker = RunningProcess::start(place.command(["worker", "--join", "watch.join"])).end();
+    let worker = RunningProcess::start(sandbox.command(["worker", "--join", "watch.join"])).end();
     println!("{}", worker.expect_error(1, &["does not let in a worker"]));
-    let nobody = watcher(&place, &["4194000"]).end();
+    let nobody = watcher(&sandbox, &["4194000"]).end();
     println!("{}", nobody.expect_error(1, &["no process 4194000"]));
     let (target_pid, other) = (pid(&target), pid(&beside));
     // One finds the target by itself, as the run says; the other is told whom to watch.
-    let (first, second) = (watcher(&place, &[]), watcher(&place, &[&other.to_string()]));
+    let (first, second) = (watcher(&sandbox, &[]), watcher(&sandbox, &[&other.to_string()]));
     let ended = running.end();
     let run = ended.json();
     assert!(ended.stderr.contains("waits for 2 watchers: copy watch.join"), "{ended}");
@@ -222,23 +222,23 @@ fn watchers_come_by_their_own_file_and_each_place_is_told_apart() {
     // They exit with it, and the file is gone.
     first.end().expect(0);
     second.end().expect(0);
-    assert!(!place.path("watch.join").exists());
+    assert!(!sandbox.path("watch.join").exists());
 }
 
 #[test]
 fn a_watcher_that_goes_early_says_why() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let target = TargetProcess::start(&place, &["--model", "async"]);
+    let sandbox = Sandbox::new();
+    let target = TargetProcess::start(&sandbox, &["--model", "async"]);
     let url = target.url("/json");
     let arguments =
         ["run", &url, "-r", "50", "-d", "8s", "--watch-on", "join", "--watchers", "2", "--format", "json"];
-    let running = RunningProcess::start(place.command(arguments));
-    file(&place, "watch.join");
-    let told = watcher(&place, &[]);
+    let running = RunningProcess::start(sandbox.command(arguments));
+    file(&sandbox, "watch.join");
+    let told = watcher(&sandbox, &[]);
     // The environment will do, too.
-    let text = std::fs::read_to_string(place.path("watch.join")).expect("it is there");
-    let mut command = place.command(["watch", "--join", "env:LETS_IN", "--for", "5s"]);
+    let text = std::fs::read_to_string(sandbox.path("watch.join")).expect("it is there");
+    let mut command = sandbox.command(["watch", "--join", "env:LETS_IN", "--for", "5s"]);
     command.env("LETS_IN", text);
     let timed = RunningProcess::start(command);
     wait_until("the load does not come", SOON, || target.truth("/json")["received"].as_u64() > Some(60));
@@ -249,6 +249,6 @@ fn a_watcher_that_goes_early_says_why() {
     let whys = [&run["watched"], &run["also_watched"][0]].map(|place| place["lost"]["why"].to_string());
     assert!(whys.iter().any(|why| why.contains("SIGTERM")), "{whys:?}");
     assert!(whys.iter().any(|why| why.contains("its time was up")), "{whys:?}");
-    let none = place.torment(["watch", "--join", "env:LETS_NOBODY_IN"]);
+    let none = sandbox.torment(["watch", "--join", "env:LETS_NOBODY_IN"]);
     println!("{}", none.expect_error(1, &["LETS_NOBODY_IN holds no join file"]));
 }

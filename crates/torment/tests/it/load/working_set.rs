@@ -30,9 +30,9 @@ fn left(temporary: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_cache_of_our_own_is_found() {
     let _turn = LoadTurn::alone();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let arguments = ["find", "working-set", "--direct", "--limit", "32MiB", "--quick"];
-    let (ended, run) = place.json(arguments);
+    let (ended, run) = sandbox.json(arguments);
     println!("{}", ended.stderr);
     if ended.stderr.contains("O_DIRECT): ") {
         return println!("SKIPPED: no O_DIRECT here");
@@ -56,9 +56,9 @@ fn a_cache_of_our_own_is_found() {
 #[test]
 fn memory_is_slower_than_the_first_cache() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     let arguments = ["find", "working-set", "--memory", "--quick", "--sizes", "16KiB,64MiB"];
-    let (ended, run) = place.json(arguments);
+    let (ended, run) = sandbox.json(arguments);
     println!("{}", ended.stderr);
     for pages in ["each, small pages", "each, huge pages"] {
         let times = column(&run, "working set", pages);
@@ -70,13 +70,13 @@ fn memory_is_slower_than_the_first_cache() {
 #[test]
 fn ones_own_file_is_only_read() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let file = place.path("blocks");
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("blocks");
     fs::write(&file, vec![7; 6 << 20]).expect("the folder is ours");
     let before = fs::metadata(&file).and_then(|m| m.modified()).expect("it is there");
     let path = file.to_str().expect("a path of ours");
     let arguments = ["find", "working-set", "--file", path, "--quick", "--sizes", "1MiB,2MiB,3MiB,4MiB"];
-    let (ended, run) = place.json(arguments);
+    let (ended, run) = sandbox.json(arguments);
     assert_eq!(column(&run, "working set", "rate").len(), 4, "{ended}");
     assert_eq!(fs::metadata(&file).and_then(|m| m.modified()).expect("it is there"), before);
     // All of it fits: there is no cliff, and that is reported.
@@ -89,12 +89,12 @@ fn ones_own_file_is_only_read() {
 #[test]
 fn nothing_is_left() {
     let _turn = LoadTurn::shared();
-    let place = Sandbox::new();
-    let temporary = place.path("temporary");
+    let sandbox = Sandbox::new();
+    let temporary = sandbox.path("temporary");
     fs::create_dir(&temporary).expect("the folder is ours");
     let before = left(&temporary);
     for signal in [Signal::INT, Signal::KILL] {
-        let mut command = place.command(["find", "working-set", "--quick", "--limit", "64MiB"]);
+        let mut command = sandbox.command(["find", "working-set", "--quick", "--limit", "64MiB"]);
         command.env("TMPDIR", &temporary);
         let running = RunningProcess::start(command);
         std::thread::sleep(Duration::from_millis(2500));
@@ -114,7 +114,7 @@ fn nothing_is_left() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let place = Sandbox::new();
+    let sandbox = Sandbox::new();
     for (arguments, word) in [
         (&["--limit", "1MiB"][..], "--limit"),
         (&["--sizes", "1KiB"], "--sizes"),
@@ -125,7 +125,7 @@ fn what_is_wrong_is_said() {
         (&["--memory", "--sizes", "100000GiB"], "available"),
     ] {
         let all = ["find", "working-set"].into_iter().chain(arguments.iter().copied());
-        let ended = RunningProcess::start(place.command(all)).end();
+        let ended = RunningProcess::start(sandbox.command(all)).end();
         assert!(![0, 130].contains(&ended.code()) && ended.stderr.contains(word), "{ended}");
         assert!(!Path::new("/no/such/file").exists());
     }

@@ -34,12 +34,12 @@ fn image(name: &str) -> PathBuf {
 
 #[test]
 fn drawings_are_what_torment_draws() {
-    let place = Sandbox::new();
-    recorded_runs::put(&place.store());
+    let sandbox = Sandbox::new();
+    recorded_runs::put(&sandbox.store());
     let mut stale = Vec::new();
     for (name, run) in DRAWN {
-        place.torment(["report", run, "-o", name]).expect(0);
-        let drawn = fs::read_to_string(place.path(name)).expect("it was written");
+        sandbox.torment(["report", run, "-o", name]).expect(0);
+        let drawn = fs::read_to_string(sandbox.path(name)).expect("it was written");
         if std::env::var_os("BLESS").is_some() {
             fs::write(image(name), &drawn).unwrap_or_else(|e| panic!("{name}: {e}"));
         } else if fs::read_to_string(image(name)).ok() != Some(drawn) {
@@ -88,10 +88,10 @@ fn every_image_is_small_and_shown_with_what_it_says() {
 #[test]
 #[ignore = "makes the photographs of the page anew, which wants chromium and npm"]
 fn photographs() {
-    let place = Sandbox::new();
-    recorded_runs::put_with_earlier(&place.store());
+    let sandbox = Sandbox::new();
+    recorded_runs::put_with_earlier(&sandbox.store());
     let mut camera = Command::new("node");
-    camera.arg(repository().join(CAMERA)).arg(binary()).arg(place.store()).arg(repository().join(FOLDER));
-    let ended = place.homed(camera).status().unwrap_or_else(|e| panic!("node: {e}"));
+    camera.arg(repository().join(CAMERA)).arg(binary()).arg(sandbox.store()).arg(repository().join(FOLDER));
+    let ended = sandbox.homed(camera).status().unwrap_or_else(|e| panic!("node: {e}"));
     assert!(ended.success(), "{CAMERA}: {ended}");
 }

@@ -84,14 +84,14 @@ pub struct Shell {
 impl Shell {
     /// With the recorded runs in its store and the example plans beside it.
     pub fn new() -> Self {
-        let place = Sandbox::new();
-        std::fs::create_dir(place.path("torment")).expect("the folder is ours");
-        recorded_runs::put(&place.path("torment/torment.db"));
+        let sandbox = Sandbox::new();
+        std::fs::create_dir(sandbox.path("torment")).expect("the folder is ours");
+        recorded_runs::put(&sandbox.path("torment/torment.db"));
         for folder in ["plans", "targets"] {
-            let here = place.path(folder);
+            let here = sandbox.path(folder);
             std::os::unix::fs::symlink(repository().join(folder), here).expect("the folder is ours");
         }
-        Self { place }
+        Self { place: sandbox }
     }
 
     pub fn store(&self) -> std::path::PathBuf {

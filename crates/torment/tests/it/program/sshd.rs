@@ -23,7 +23,7 @@ pub fn is_root() -> bool {
 
 impl<'a> SshHosts<'a> {
     /// `None`, with a message, where there is no OpenSSH.
-    pub fn new(place: &'a Sandbox) -> Option<Self> {
+    pub fn new(sandbox: &'a Sandbox) -> Option<Self> {
         let (Some(ssh), Some(sshd), Some(keygen)) = (found("ssh"), found("sshd"), found("ssh-keygen")) else {
             eprintln!("SKIPPED: there is no OpenSSH server here: apt-get install openssh-server");
             return None;
@@ -35,23 +35,23 @@ impl<'a> SshHosts<'a> {
         for key in ["host", "key", "other"] {
             let made = Command::new(&keygen)
                 .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(place.path(key))
+                .arg(sandbox.path(key))
                 .status()
                 .expect("it can be run");
             assert!(made.success());
         }
-        let key = std::fs::read_to_string(place.path("key.pub")).expect("it was made");
-        place.write("authorized", &key);
+        let key = std::fs::read_to_string(sandbox.path("key.pub")).expect("it was made");
+        sandbox.write("authorized", &key);
         for folder in ["bin", "there", "torment-bin", "tmp", "kinds"] {
-            std::fs::create_dir(place.path(folder)).expect("the folder is ours");
+            std::fs::create_dir(sandbox.path(folder)).expect("the folder is ours");
         }
-        symlink(binary(), place.path("torment-bin/torment")).expect("the folder is ours");
-        let hosts = Self { place, sshd };
+        symlink(binary(), sandbox.path("torment-bin/torment")).expect("the folder is ours");
+        let hosts = Self { place: sandbox, sshd };
         hosts.script(
             "bin/ssh",
-            &format!("exec {} -F {} \"$@\"", ssh.display(), place.path("hosts").display()),
+            &format!("exec {} -F {} \"$@\"", ssh.display(), sandbox.path("hosts").display()),
         );
-        place.write("hosts", "");
+        sandbox.write("hosts", "");
         hosts.add("b", "torment-bin", "", "");
         hosts.add("c", "torment-bin", "", "");
         Some(hosts)

@@ -6,22 +6,22 @@ use crate::{RunView, Tone};
 use record::Figure;
 
 /// Larger ratios need a logarithmic axis: otherwise the smaller bars would be invisible.
-const SPREAD: f64 = 30.0;
+const LOG_AXIS_RATIO: f64 = 30.0;
 /// A larger relative difference between sum and measurement is visible.
-const UNLIKE: f64 = 0.02;
+const VISIBLE_DIFFERENCE: f64 = 0.02;
 /// A single bar has nothing to compare with.
-const FEWEST: usize = 2;
+const MIN_BARS: usize = 2;
 /// The subject of a storm's figures on where a process's time goes.
 const ALONE: &str = "one alone";
 
 /// One per table, divided as the tables below.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
-    pictures(&view.measured.iter().collect::<Vec<_>>())
+    pictures(&view.figures.iter().collect::<Vec<_>>())
 }
 
 /// Where a process's time goes.
 pub(super) fn process_charts(view: &RunView) -> Vec<Chart> {
-    pictures(&view.measured.iter().filter(|figure| figure.circumstances().1 == ALONE).collect::<Vec<_>>())
+    pictures(&view.figures.iter().filter(|figure| figure.circumstances().1 == ALONE).collect::<Vec<_>>())
 }
 
 /// What shares a chart: figures of one table, subject and unit.
@@ -35,7 +35,7 @@ fn pictures(all: &[&Figure]) -> Vec<Chart> {
     for (table, what, unit) in &kinds {
         let of_it: Vec<&Figure> =
             all.iter().copied().filter(|figure| kind(figure) == (*table, *what, *unit)).collect();
-        if of_it.len() < FEWEST {
+        if of_it.len() < MIN_BARS {
             continue;
         }
         let mut title = vec![*table, *what];
@@ -141,7 +141,7 @@ fn unlike(figure: &Figure) -> Option<String> {
     let sum: f64 = figure.parts.iter().map(|part| part.amount).sum();
     let more = sum - figure.median;
     let word = if more > 0.0 { "more" } else { "less" };
-    let is_seen = !figure.parts.is_empty() && more.abs() > UNLIKE * figure.median;
+    let is_seen = !figure.parts.is_empty() && more.abs() > VISIBLE_DIFFERENCE * figure.median;
     is_seen.then(|| format!("that is {} {word} than was measured", value(figure.unit, more.abs())))
 }
 
@@ -150,5 +150,5 @@ pub(super) fn needs_log_axis(values: impl Iterator<Item = f64>) -> bool {
     let positive = values.filter(|value| value.is_finite() && *value > 0.0);
     let (least, most) =
         positive.fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
-    most > SPREAD * least
+    most > LOG_AXIS_RATIO * least
 }

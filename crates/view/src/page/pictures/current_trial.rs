@@ -18,6 +18,6 @@ pub(super) fn current_trial_words(view: &RunView) -> Option<String> {
         Purpose::Profile => "to see which code runs",
     };
     // All trials of a search for connections have one rate.
-    let rate = current.rate.filter(|_| current.words != ArrivalKind::Connections);
+    let rate = current.rate.filter(|_| current.arrival_kind != ArrivalKind::Connections);
     Some(rate.map_or_else(|| format!("now: {why}"), |rate| format!("now: {rate}, {why}")))
 }

@@ -11,46 +11,52 @@ use plan::{ArmMeasure, Hypothesis};
 use record::{ArmStart, ExperimentState, HypothesisAnswer, HypothesisResult};
 
 /// Vertical offset of the estimate within its row, and the range of its starts, the first at the top.
-const ESTIMATE: f64 = -0.2;
-const STARTS: (f64, f64) = (0.04, 0.4);
+const ESTIMATE_OFFSET: f64 = -0.2;
+const START_RANGE: (f64, f64) = (0.04, 0.4);
 
 /// Better is to the right: in all charts numbers rise to the right.
-pub(crate) const UP: &str = "; better to the right";
-pub(crate) const DOWN: &str = "; better to the left";
+pub(crate) const BETTER_RIGHT: &str = "; better to the right";
+pub(crate) const BETTER_LEFT: &str = "; better to the left";
 
 /// One per direction and smallest effect: charts share their bands.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
-    let Some(names) = DesignLookup::of(view) else { return Vec::new() };
+    let Some(lookup) = DesignLookup::of(view) else { return Vec::new() };
     let nothing = ExperimentState::default();
-    let standing = view.standing.as_ref().unwrap_or(&nothing);
-    let kinds = distinct(names.design.hypotheses.iter().map(kind));
-    let all = kinds.into_iter().enumerate().map(|(nth, kind)| picture(&names, standing, nth, kind));
+    let state = view.experiment_state.as_ref().unwrap_or(&nothing);
+    let kinds = distinct(lookup.design.hypotheses.iter().map(kind));
+    let all = kinds.into_iter().enumerate().map(|(nth, kind)| picture(&lookup, state, nth, kind));
     all.filter(|chart| chart.series.iter().any(|series| !series.points.is_empty())).collect()
 }
 
 /// Whether more is better, and the smallest effect of interest.
-fn kind(asked: &Hypothesis) -> (bool, f64) {
-    (asked.measure.more_is_better(), asked.effect.0)
+fn kind(hypothesis: &Hypothesis) -> (bool, f64) {
+    (hypothesis.measure.more_is_better(), hypothesis.effect.0)
 }
 
-fn picture(names: &DesignLookup<'_>, standing: &ExperimentState, nth: usize, of: (bool, f64)) -> Chart {
+fn picture(lookup: &DesignLookup<'_>, state: &ExperimentState, nth: usize, of: (bool, f64)) -> Chart {
     let (more_is_better, effect) = of;
-    let all: Vec<(usize, &Hypothesis)> =
-        names.design.hypotheses.iter().enumerate().filter(|(_, asked)| kind(asked) == of).collect();
-    let figures = distinct(all.iter().map(|(_, asked)| (asked.probe, asked.measure)));
+    let all: Vec<(usize, &Hypothesis)> = lookup
+        .design
+        .hypotheses
+        .iter()
+        .enumerate()
+        .filter(|(_, hypothesis)| kind(hypothesis) == of)
+        .collect();
+    let figures = distinct(all.iter().map(|(_, hypothesis)| (hypothesis.probe, hypothesis.measure)));
     let mut drawn = Vec::new();
     for &(probe, measure) in &figures {
-        let compared = ProbedMeasure { names, probe, measure, alone: figures.len() == 1 };
+        let compared = ProbedMeasure { lookup, probe, measure, is_only: figures.len() == 1 };
         drawn.push(compared.baseline());
-        drawn.push(compared.placebo(placebo(names, standing, (probe, measure))));
-        let of_it = all.iter().filter(|(_, asked)| (asked.probe, asked.measure) == (probe, measure));
-        drawn.extend(of_it.map(|(place, asked)| {
-            let judged = standing.judged.iter().find(|judged| judged.hypothesis == Some(*place));
-            compared.hypothesis(asked, judged)
+        drawn.push(compared.placebo(placebo(lookup, state, (probe, measure))));
+        let of_it =
+            all.iter().filter(|(_, hypothesis)| (hypothesis.probe, hypothesis.measure) == (probe, measure));
+        drawn.extend(of_it.map(|(place, hypothesis)| {
+            let result = state.judged.iter().find(|result| result.hypothesis == Some(*place));
+            compared.hypothesis(hypothesis, result)
         }));
     }
     let what = match figures.as_slice() {
-        [(probe, measure)] => names.comparison_label(*probe, *measure),
+        [(probe, measure)] => lookup.comparison_label(*probe, *measure),
         _ => "the effects".to_owned(),
     };
     let (direction, below, above) = if more_is_better {
@@ -58,8 +64,9 @@ fn picture(names: &DesignLookup<'_>, standing: &ExperimentState, nth: usize, of:
     } else {
         ("less is better", ("better", Tone::Good), ("worse", Tone::Bad))
     };
-    let against_baseline = |asked: &Hypothesis| asked.contrast.iter().all(|(arm, w)| *w >= 0.0 || *arm == 0);
-    let to = if all.iter().all(|(_, asked)| against_baseline(asked)) {
+    let against_baseline =
+        |hypothesis: &Hypothesis| hypothesis.contrast.iter().all(|(arm, w)| *w >= 0.0 || *arm == 0);
+    let to = if all.iter().all(|(_, hypothesis)| against_baseline(hypothesis)) {
         "ratio to the baseline"
     } else {
         "ratio to what it is compared with"
@@ -72,7 +79,7 @@ fn picture(names: &DesignLookup<'_>, standing: &ExperimentState, nth: usize, of:
         percent(effect),
         if is_void { "; hollow: void, does not count" } else { "" }
     );
-    let to = format!("{to}{}", if more_is_better { UP } else { DOWN });
+    let to = format!("{to}{}", if more_is_better { BETTER_RIGHT } else { BETTER_LEFT });
     let x = (to.as_str(), AxisUnit::Ratio);
     let chart = Chart::of(id, title, ChartForm::Intervals, x, ("", AxisUnit::Count))
         .log_x()
@@ -89,13 +96,13 @@ fn picture(names: &DesignLookup<'_>, standing: &ExperimentState, nth: usize, of:
 
 /// A measure's placebo: there is one per measure asked for, in the same order, once all can be compared.
 fn placebo<'a>(
-    names: &DesignLookup<'_>,
-    standing: &'a ExperimentState,
+    lookup: &DesignLookup<'_>,
+    state: &'a ExperimentState,
     of: (usize, ArmMeasure),
 ) -> Option<&'a HypothesisResult> {
-    let figures = names.hypothesis_measures();
+    let figures = lookup.hypothesis_measures();
     let placebos: Vec<&HypothesisResult> =
-        standing.judged.iter().filter(|judged| judged.hypothesis.is_none()).collect();
+        state.judged.iter().filter(|result| result.hypothesis.is_none()).collect();
     let place = figures.iter().position(|figure| *figure == of)?;
     placebos.get(place).copied().filter(|_| placebos.len() == figures.len())
 }
@@ -112,9 +119,9 @@ fn placed(chart: Chart, drawn: Vec<EffectRow>) -> Chart {
     let (mut rows, mut estimates, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     for EffectRow { row, estimate, starts: of_it } in drawn {
         let middle = rows.len() as f64;
-        let step = (STARTS.1 - STARTS.0) / of_it.len().max(1) as f64;
-        let first = middle + STARTS.0 + step / 2.0;
-        estimates.extend(estimate.map(|point| ChartPoint { y: middle + ESTIMATE, ..point }));
+        let step = (START_RANGE.1 - START_RANGE.0) / of_it.len().max(1) as f64;
+        let first = middle + START_RANGE.0 + step / 2.0;
+        estimates.extend(estimate.map(|point| ChartPoint { y: middle + ESTIMATE_OFFSET, ..point }));
         let each = of_it.into_iter().enumerate();
         starts.extend(each.map(|(nth, point)| ChartPoint { y: first + step * nth as f64, ..point }));
         rows.push(row);
@@ -133,39 +140,39 @@ struct ContrastSide {
 }
 
 impl ContrastSide {
-    fn is_of(&self, visit: &ArmStart) -> bool {
-        visit.arm == self.arm && self.placebo.is_none_or(|placebo| placebo == visit.placebo)
+    fn is_of(&self, start: &ArmStart) -> bool {
+        start.arm == self.arm && self.placebo.is_none_or(|placebo| placebo == start.placebo)
     }
 }
 
 /// A measure under its load.
 struct ProbedMeasure<'a> {
-    names: &'a DesignLookup<'a>,
+    lookup: &'a DesignLookup<'a>,
     probe: usize,
     measure: ArmMeasure,
     /// The only one in its chart.
-    alone: bool,
+    is_only: bool,
 }
 
 impl ProbedMeasure<'_> {
     /// The unchanged plan: spread between identical starts, and from block to block.
     fn baseline(&self) -> EffectRow {
-        let counting = self.names.starts(0, self.probe);
-        let mean = mean(counting.clone().filter_map(|visit| self.log(visit)));
-        let since = counting.map(|visit| visit.block.min(1)).min().unwrap_or(1);
-        let first = self.names.visits.iter().filter(|visit| visit.arm == 0 && !visit.placebo);
+        let counting = self.lookup.starts(0, self.probe);
+        let mean = mean(counting.clone().filter_map(|start| self.log(start)));
+        let since = counting.map(|start| start.block.min(1)).min().unwrap_or(1);
+        let first = self.lookup.all_starts.iter().filter(|start| start.arm == 0 && !start.placebo);
         let starts = first
-            .filter(|visit| visit.block >= since)
-            .filter_map(|visit| Some(point(block_of(visit), visit.void.is_some(), self.log(visit)? - mean?)));
-        let row = ChartRow { note: self.note([self.gave(0)]), ..ChartRow::named(self.names.arm(0)) };
+            .filter(|start| start.block >= since)
+            .filter_map(|start| Some(point(block_of(start), start.void.is_some(), self.log(start)? - mean?)));
+        let row = ChartRow { note: self.note([self.cause_words(0)]), ..ChartRow::named(self.lookup.arm(0)) };
         EffectRow { row, estimate: None, starts: starts.collect() }
     }
 
     /// The unchanged plan against itself.
-    fn placebo(&self, judged: Option<&HypothesisResult>) -> EffectRow {
+    fn placebo(&self, result: Option<&HypothesisResult>) -> EffectRow {
         let side = |placebo, weight| ContrastSide { arm: 0, placebo: Some(placebo), weight };
-        let note = self.note([Some(format!("{} once more", self.names.arm(0)))]);
-        let word = |judged: &HypothesisResult| match judged.answer {
+        let note = self.note([Some(format!("{} once more", self.lookup.arm(0)))]);
+        let word = |result: &HypothesisResult| match result.answer {
             HypothesisAnswer::Better | HypothesisAnswer::Worse => {
                 TextSpan::new(Tone::Bad, "differs, but should not")
             }
@@ -173,15 +180,15 @@ impl ProbedMeasure<'_> {
             HypothesisAnswer::NoDifference => TextSpan::new(Tone::Faint, "as it should be"),
             answer => TextSpan::new(answer_word(answer).1, answer_in_full(answer)),
         };
-        let word = judged.map(word).unwrap_or_default();
+        let word = result.map(word).unwrap_or_default();
         EffectRow {
-            estimate: judged.and_then(|judged| estimate(judged, word.tone)),
+            estimate: result.and_then(|result| estimate(result, word.tone)),
             row: ChartRow { note, word, ..ChartRow::named("placebo") },
             starts: self.blocks(&[side(true, 1.0), side(false, -1.0)]),
         }
     }
 
-    fn hypothesis(&self, asked: &Hypothesis, judged: Option<&HypothesisResult>) -> EffectRow {
+    fn hypothesis(&self, asked: &Hypothesis, result: Option<&HypothesisResult>) -> EffectRow {
         let weighed = || asked.contrast.iter().filter(|(_, weight)| *weight != 0.0);
         let sides: Vec<ContrastSide> = weighed()
             .map(|(arm, weight)| ContrastSide { arm: *arm, placebo: None, weight: *weight })
@@ -190,38 +197,39 @@ impl ProbedMeasure<'_> {
         // Several arms have no common cause.
         let of_two = |arm: Option<usize>| arm.filter(|_| sides.len() == 2);
         let other =
-            of_two(arm(-1.0)).filter(|arm| *arm != 0).map(|arm| format!("against {}", self.names.arm(arm)));
-        let gave = of_two(arm(1.0)).and_then(|arm| self.gave(arm));
+            of_two(arm(-1.0)).filter(|arm| *arm != 0).map(|arm| format!("against {}", self.lookup.arm(arm)));
+        let cause = of_two(arm(1.0)).and_then(|arm| self.cause_words(arm));
         let changed =
-            of_two(arm(1.0)).map(|arm| self.names.changes(arm).join(", ")).filter(|said| !said.is_empty());
-        let note = self.note([changed, self.names.contrast(asked).or(other), gave]);
+            of_two(arm(1.0)).map(|arm| self.lookup.changes(arm).join(", ")).filter(|said| !said.is_empty());
+        let note = self.note([changed, self.lookup.contrast(asked).or(other), cause]);
         let said =
-            judged.map(|judged| TextSpan::new(answer_word(judged.answer).1, answer_in_full(judged.answer)));
+            result.map(|result| TextSpan::new(answer_word(result.answer).1, answer_in_full(result.answer)));
         let word = said.unwrap_or_default();
         EffectRow {
-            estimate: judged.and_then(|judged| estimate(judged, word.tone)),
+            estimate: result.and_then(|result| estimate(result, word.tone)),
             row: ChartRow { note, word, ..ChartRow::named(quoted(&asked.name)) },
             starts: self.blocks(&sides),
         }
     }
 
-    fn gave(&self, arm: usize) -> Option<String> {
-        cause_under_load(self.names, arm, self.probe).map(|cause| format!("limited by {cause}"))
+    fn cause_words(&self, arm: usize) -> Option<String> {
+        cause_under_load(self.lookup, arm, self.probe).map(|cause| format!("limited by {cause}"))
     }
 
     /// What is measured, unless all rows share it, and other remarks.
-    fn note<const N: usize>(&self, said: [Option<String>; N]) -> String {
-        let measured = (!self.alone).then(|| self.names.comparison_label(self.probe, self.measure));
-        measured.into_iter().chain(said.into_iter().flatten()).collect::<Vec<_>>().join(" · ")
+    fn note<const N: usize>(&self, parts: [Option<String>; N]) -> String {
+        let measured = (!self.is_only).then(|| self.lookup.comparison_label(self.probe, self.measure));
+        measured.into_iter().chain(parts.into_iter().flatten()).collect::<Vec<_>>().join(" · ")
     }
 
     /// Each block's ratio, as the analysis weighs it, and the ratios that void starts would give.
     fn blocks(&self, sides: &[ContrastSide]) -> Vec<ChartPoint> {
-        let asked = |visit: &&ArmStart| sides.iter().any(|side| side.weight > 0.0 && side.is_of(visit));
+        let asked = |start: &&ArmStart| sides.iter().any(|side| side.weight > 0.0 && side.is_of(start));
         let mut points = Vec::new();
-        for block in self.names.visits.chunk_by(|a, b| a.block == b.block).filter(|block| block[0].block > 0)
+        for block in
+            self.lookup.all_starts.chunk_by(|a, b| a.block == b.block).filter(|block| block[0].block > 0)
         {
-            let void = block.iter().filter(|visit| visit.void.is_some()).filter(asked);
+            let void = block.iter().filter(|start| start.void.is_some()).filter(asked);
             for instead in std::iter::once(None).chain(void.map(Some)) {
                 let ratio = self.ratio(block, sides, instead);
                 points.extend(ratio.map(|log| point(block_of(&block[0]), instead.is_some(), log)));
@@ -233,12 +241,12 @@ impl ProbedMeasure<'_> {
     /// The log ratio in a block, with one start replacing its arm's valid ones.
     fn ratio(&self, block: &[ArmStart], sides: &[ContrastSide], instead: Option<&ArmStart>) -> Option<f64> {
         let weighed = |side: &ContrastSide| {
-            let of_it = |visit: &&ArmStart| side.is_of(visit);
+            let of_it = |start: &&ArmStart| side.is_of(start);
             let log = match instead.filter(of_it) {
                 Some(visit) => self.log(visit),
                 None => {
-                    let counting = block.iter().filter(|visit| visit.void.is_none()).filter(of_it);
-                    mean(counting.filter_map(|visit| self.log(visit)))
+                    let counting = block.iter().filter(|start| start.void.is_none()).filter(of_it);
+                    mean(counting.filter_map(|start| self.log(start)))
                 }
             };
             Some(side.weight * log?)
@@ -247,10 +255,11 @@ impl ProbedMeasure<'_> {
     }
 
     /// The logarithm of a start's result under the blocks' load.
-    fn log(&self, visit: &ArmStart) -> Option<f64> {
-        let is_it =
-            |taken: &&record::MeasurementResult| taken.probe == self.probe && self.names.is_at_load(taken);
-        let figure = figure(visit.taken.iter().find(is_it)?, self.measure)?;
+    fn log(&self, start: &ArmStart) -> Option<f64> {
+        let is_it = |measurement: &&record::MeasurementResult| {
+            measurement.probe == self.probe && self.lookup.is_at_load(measurement)
+        };
+        let figure = figure(start.taken.iter().find(is_it)?, self.measure)?;
         (figure.is_finite() && figure > 0.0).then(|| figure.ln())
     }
 }
@@ -265,8 +274,8 @@ fn point(block: String, is_void: bool, log: f64) -> ChartPoint {
     ChartPoint { x: log.exp(), label, tone, ..ChartPoint::default() }
 }
 
-fn estimate(judged: &HypothesisResult, tone: Tone) -> Option<ChartPoint> {
-    let interval = judged.ratio?;
+fn estimate(result: &HypothesisResult, tone: Tone) -> Option<ChartPoint> {
+    let interval = result.ratio?;
     Some(ChartPoint {
         x: interval.value,
         low: Some(interval.low),

@@ -1,7 +1,7 @@
 //! Where a service breaks, and how sure that is.
 
 use super::current_trial;
-use crate::contrary_trials::{ContraryTrials, PLACE, plotted_trials};
+use crate::contrary_trials::{ContraryTrials, SAME_MARK, plotted_trials};
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
 use crate::summary::why_no_more;
 use crate::wording::format_rate;
@@ -11,22 +11,22 @@ use record::SearchEnd;
 use units::Nanos;
 
 /// Beyond the knee the 99th percentile exceeds this multiple of its value below half of the limit,
-const KNEE: f64 = 2.0;
+const KNEE_RATIO: f64 = 2.0;
 /// in all good trials, with at least this many on either side: one slow trial is none. A knee this near to the limit is no news.
 const KNEE_TRIALS: usize = 2;
 const AT_LIMIT: f64 = 0.95;
 /// What the band of the limit means.
-const LIES: &str = "where the limit lies";
+const LIMIT_BAND: &str = "where the limit lies";
 /// From this share of the limit on, a percentile this many times that of a higher rate is mentioned.
-const FROM: f64 = 0.25;
-const FAR: f64 = 3.0;
+const HICCUP_FROM: f64 = 0.25;
+const HICCUP_RATIO: f64 = 3.0;
 /// The region beyond a rate that held, if none failed.
 const UNKNOWN: &str = "not known";
 /// The region beyond a rate that failed, if the range between is unknown.
 const FAILS: &str = "fails";
 /// The region beyond what most trials hold, if some good ones lie there; and otherwise.
-const OFTEN: &str = "fails too often";
-const FAIL_OFTEN: &str = "more than one trial of ten fails, though some are good";
+const FAILS_OFTEN: &str = "fails too often";
+const FAILS_OFTEN_MEANING: &str = "more than one trial of ten fails, though some are good";
 const OVERLOAD: &str = "overload";
 
 /// Empty before any trial bears on the limit.
@@ -42,7 +42,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
 
 /// What varies from trial to trial.
 fn raised(view: &RunView) -> (&'static str, AxisUnit) {
-    match view.words() {
+    match view.arrival_kind() {
         ArrivalKind::Connections => ("connections", AxisUnit::Count),
         words => (words.raised(), AxisUnit::PerSecond),
     }
@@ -72,7 +72,7 @@ fn limit(view: &RunView) -> Chart {
         points
     };
     let knee = knee(view);
-    let unit = view.words().unit();
+    let unit = view.arrival_kind().unit();
     let (holds, title) = match view.fails_at() {
         Some(_) => ("holds", "where it breaks"),
         None if view.end.is_none() => ("holds so far", "what it holds so far"),
@@ -142,7 +142,7 @@ fn good(view: &RunView) -> Chart {
             TrialState::Void | TrialState::Unjudged => continue,
         };
         match rates.last_mut() {
-            Some((known, all, well)) if rate <= *known * (1.0 + PLACE) => {
+            Some((known, all, well)) if rate <= *known * (1.0 + SAME_MARK) => {
                 *all += 1;
                 *well += good;
             }
@@ -172,8 +172,8 @@ fn with_bands(view: &RunView, chart: Chart, beyond: &str) -> Chart {
     let lower = view.limits.first().and_then(|limit| limit.lower);
     match view.fails_at() {
         Some(upper) => {
-            let far = if self::beyond(view) == OFTEN { FAIL_OFTEN } else { OVERLOAD };
-            let chart = chart.band("", lower, Some(upper), Tone::Strong).band_meaning(LIES);
+            let far = if self::beyond(view) == FAILS_OFTEN { FAILS_OFTEN_MEANING } else { OVERLOAD };
+            let chart = chart.band("", lower, Some(upper), Tone::Strong).band_meaning(LIMIT_BAND);
             chart.band(beyond, Some(upper), None, Tone::Bad).band_meaning(far)
         }
         // The target may still have failed at what torment could not come near.
@@ -192,10 +192,10 @@ fn with_bands(view: &RunView, chart: Chart, beyond: &str) -> Chart {
 /// The label for the region beyond the limit.
 fn beyond(view: &RunView) -> &'static str {
     let good = |from: f64| {
-        let mut there = plotted_trials(view).filter(|(at, _)| *at > from * (1.0 + PLACE));
+        let mut there = plotted_trials(view).filter(|(at, _)| *at > from * (1.0 + SAME_MARK));
         there.any(|(_, trial)| TrialState::from_trial(trial) == TrialState::Good)
     };
-    if view.fails_at().is_some_and(good) { OFTEN } else { OVERLOAD }
+    if view.fails_at().is_some_and(good) { FAILS_OFTEN } else { OVERLOAD }
 }
 
 /// The lowest rate from which every good trial is slower than all below: otherwise the marks would not show it. `None` below half of the
@@ -217,7 +217,7 @@ pub(crate) fn knee(view: &RunView) -> Option<f64> {
     let rising = (1..).zip(&good).filter_map(|(count, (at, p99))| {
         least = least.min(*p99);
         let is_seen = good[count..].iter().all(|(_, below)| *below < least);
-        (is_seen && count >= KNEE_TRIALS && least > KNEE * usual && is_between(*at)).then_some(*at)
+        (is_seen && count >= KNEE_TRIALS && least > KNEE_RATIO * usual && is_between(*at)).then_some(*at)
     });
     rising.last()
 }
@@ -227,7 +227,7 @@ pub(crate) fn knee(view: &RunView) -> Option<f64> {
 fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
     let limit = view.limits.first().filter(|_| view.fails_at().is_some())?;
     let held = limit.held.or(limit.lower)?;
-    let near = held * FROM..=held;
+    let near = held * HICCUP_FROM..=held;
     let good = plotted_trials(view)
         .filter(|(at, trial)| near.contains(at) && TrialState::from_trial(trial) == TrialState::Good);
     let mut good: Vec<(f64, Nanos)> =
@@ -241,7 +241,7 @@ fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
     });
     // Near the limit all is slow now and then.
     let far = above.filter(|(_, (at, _))| *at < AT_LIMIT * held).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (far.0 > FAR).then_some(far.1)
+    (far.0 > HICCUP_RATIO).then_some(far.1)
 }
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ mod tests {
         (0..100).for_each(|_| total.response.record(Nanos::from_millis(p99_ms)));
         Trial {
             number,
-            words: ArrivalKind::Requests,
+            arrival_kind: ArrivalKind::Requests,
             purpose: Purpose::Measure,
             rate: Some(Rate(rate)),
             planned: None,
@@ -340,8 +340,8 @@ mod tests {
     #[test]
     fn good_trials_beyond_a_limit_that_varies_are_not_called_overload() {
         let mut view = found(&[(900.0, 5), (1040.0, 8)]);
-        assert_eq!(beyond(&view), OFTEN);
-        assert_eq!(limit(&view).bands.last().map(|band| band.means.as_str()), Some(FAIL_OFTEN));
+        assert_eq!(beyond(&view), FAILS_OFTEN);
+        assert_eq!(limit(&view).bands.last().map(|band| band.means.as_str()), Some(FAILS_OFTEN_MEANING));
         view.trials.pop();
         assert_eq!(beyond(&view), OVERLOAD);
     }
@@ -352,7 +352,7 @@ mod tests {
         let mut view = found(&[(900.0, 5), (995.0, 6), (1040.0, 8), (2000.0, 8)]);
         assert_eq!(
             ContraryTrials::from_view(&view),
-            ContraryTrials { good: 2, good_for: Nanos::from_secs(1), ..ContraryTrials::default() }
+            ContraryTrials { good: 2, longest_good: Nanos::from_secs(1), ..ContraryTrials::default() }
         );
         assert!(!limit(&view).note.contains("hollow"));
         let judge = |view: &mut RunView, nth: usize, good: bool, is_void: bool| {
@@ -375,7 +375,7 @@ mod tests {
         view.trials[2].number = 9;
         judge(&mut view, 2, true, true);
         assert_eq!(
-            ContraryTrials::from_view(&view).warm,
+            ContraryTrials::from_view(&view).warm_up_rates,
             Some((1040.0, 1040.0)),
             "where torment fell behind, though it is not drawn"
         );

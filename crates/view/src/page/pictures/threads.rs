@@ -70,7 +70,9 @@ fn memory(view: &RunView, up: &[RampProgress]) -> Chart {
 fn is_far(view: &RunView, up: &[RampProgress]) -> bool {
     let made = up.last().map(|moment| moment.tasks);
     needs_log_axis(
-        made.into_iter().chain(near(&view.rooms).map(|(_, threads)| threads)).map(|threads| threads as f64),
+        made.into_iter()
+            .chain(near(&view.system_limits).map(|(_, threads)| threads))
+            .map(|threads| threads as f64),
     )
 }
 
@@ -82,14 +84,14 @@ fn with_bands(view: &RunView, chart: Chart) -> Chart {
         None => chart,
     };
     let chart = chart.vertical_line("reached", reached, Tone::Good);
-    near(&view.rooms).fold(chart, |chart, (room, threads)| {
+    near(&view.system_limits).fold(chart, |chart, (limit, threads)| {
         let (says, tone) = match verdict(view) {
-            Some((_, RampEnd::Limit { room: gave, .. })) if gave.name == room.name => {
+            Some((_, RampEnd::Limit { room: gave, .. })) if gave.name == limit.name => {
                 ("gave; allowed", Tone::Bad)
             }
             _ => ("allows", Tone::Faint),
         };
-        chart.vertical_line(format!("{} {says}", room.name), Some(threads as f64), tone)
+        chart.vertical_line(format!("{} {says}", limit.name), Some(threads as f64), tone)
     })
 }
 

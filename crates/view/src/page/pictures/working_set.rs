@@ -7,13 +7,13 @@ use record::{CacheModel, Figure, Verdict};
 use units::{Bytes, Nanos};
 
 /// Model points between two sizes.
-const BETWEEN: usize = 8;
+const MODEL_POINTS: usize = 8;
 /// At half the rate a read takes this many times as long as from the cache.
-const HALF: f64 = 2.0;
+const HALF_RATE_FACTOR: f64 = 2.0;
 /// Suffix of machine facts that give a processor cache's size: `L1 cache`.
-const CACHE: &str = " cache";
+const CACHE_SUFFIX: &str = " cache";
 /// Prefix of figures for one of several read methods: `each, huge pages`.
-const WAY: &str = "each, ";
+const METHOD_PREFIX: &str = "each, ";
 
 /// Empty before the first size.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
@@ -23,7 +23,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
         }
         _ => (None, None, None),
     };
-    let of_unit = |unit: record::FigureUnit| view.measured.iter().filter(move |figure| figure.unit == unit);
+    let of_unit = |unit: record::FigureUnit| view.figures.iter().filter(move |figure| figure.unit == unit);
     // Time per read is the inverse of the rate.
     let mean = points(of_unit(record::FigureUnit::PerSecond), |rate| 1.0 / rate, model);
     let times = |column: &str| {
@@ -40,7 +40,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     };
     let (p50, p99) = (quantiles("p50"), quantiles("p99"));
     let ways = distinct(of_unit(record::FigureUnit::Nanos).map(|figure| figure.column.as_str()));
-    let mut ways = ways.into_iter().rev().filter(|column| column.starts_with(WAY));
+    let mut ways = ways.into_iter().rev().filter(|column| column.starts_with(METHOD_PREFIX));
     let modelled = model.filter(|_| !mean.is_empty()).map(|model| modelled(model, &mean));
 
     let mut note = "each mark is a size, with the interval of what a read takes on average".to_owned();
@@ -52,7 +52,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let chart =
         Chart::of("limit", "where it no longer fits", ChartForm::Points, x, y).log_x().log_y().note(note);
     // Of several methods the last is the one explained.
-    let first = ways.next().map(|way| (&way[WAY.len()..], times(way)));
+    let first = ways.next().map(|way| (&way[METHOD_PREFIX.len()..], times(way)));
     let (name, main) = first.unwrap_or(("mean", mean));
     let mut chart = chart
         .points(name, SeriesRole::Achieved, main)
@@ -60,7 +60,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
         .points("p99", SeriesRole::NinetyNine, p99)
         .points("model", SeriesRole::Offered, modelled.unwrap_or_default());
     for (nth, way) in (1..).zip(ways) {
-        chart = chart.points(&way[WAY.len()..], SeriesRole::Nth(nth), times(way));
+        chart = chart.points(&way[METHOD_PREFIX.len()..], SeriesRole::Nth(nth), times(way));
     }
     chart.series.retain(|series| !series.points.is_empty());
     if chart.series.is_empty() {
@@ -71,7 +71,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let fits = model.map(|model| bytes(model.cache));
     let chart = chart.vertical_line("fits", fits, if found.is_some() { Tone::Plain } else { Tone::Good });
     let chart = chart.vertical_line("half the rate, predicted", predicted.map(bytes), Tone::Faint);
-    let half = model.map(|model| HALF * model.hit.as_secs_f64());
+    let half = model.map(|model| HALF_RATE_FACTOR * model.hit.as_secs_f64());
     vec![chart.bound("half the rate", half, Tone::Bad)]
 }
 
@@ -94,7 +94,9 @@ fn with_bands(view: &RunView, chart: Chart, found: Option<(Bytes, Bytes)>) -> Ch
 /// Smallest first; only where processor caches are measured.
 fn caches(view: &RunView) -> impl Iterator<Item = (&str, f64)> {
     let facts = view.conditions.iter().flat_map(|conditions| &conditions.facts);
-    facts.filter_map(|(name, size)| Some((name.strip_suffix(CACHE)?, size.parse::<Bytes>().ok()?.0 as f64)))
+    facts.filter_map(|(name, size)| {
+        Some((name.strip_suffix(CACHE_SUFFIX)?, size.parse::<Bytes>().ok()?.0 as f64))
+    })
 }
 
 /// One point per size, smallest first; good if a read takes less than twice the time from the cache.
@@ -106,7 +108,7 @@ fn points<'a>(
     let tone = |y: f64, figure: &Figure| match model {
         _ if !figure.caveats.is_empty() => Tone::Warn,
         None => Tone::Plain,
-        Some(model) if y < HALF * model.hit.as_secs_f64() => Tone::Good,
+        Some(model) if y < HALF_RATE_FACTOR * model.hit.as_secs_f64() => Tone::Good,
         Some(_) => Tone::Bad,
     };
     let point = |figure: &Figure| {
@@ -130,7 +132,7 @@ fn modelled(model: CacheModel, measured: &[ChartPoint]) -> Vec<ChartPoint> {
     };
     let between = measured.windows(2).flat_map(|pair| {
         let (from, ratio) = (pair[0].x, pair[1].x / pair[0].x);
-        (0..BETWEEN).map(move |step| from * ratio.powf(step as f64 / BETWEEN as f64))
+        (0..MODEL_POINTS).map(move |step| from * ratio.powf(step as f64 / MODEL_POINTS as f64))
     });
     let point = |x: f64| ChartPoint { x, y: mean(x), ..ChartPoint::default() };
     between.chain(measured.last().map(|last| last.x)).map(point).collect()

@@ -20,7 +20,7 @@ enum RowSource<'a> {
 impl LatestRow<'_> {
     /// The value of a column.
     pub fn of(&self, id: &str) -> Option<f64> {
-        let place = *self.rows.places.get(id)?;
+        let place = *self.rows.column_index.get(id)?;
         match self.at {
             RowSource::Open(row) => cell(row, place),
             RowSource::Settled(row) => measured(self.rows.columns[place].values[row]),
@@ -35,7 +35,7 @@ fn cell(row: &Row, place: usize) -> Option<f64> {
 impl TimelineRows {
     /// The last row with a value in this column, if recent.
     pub fn latest_row(&self, id: &str) -> Option<LatestRow<'_>> {
-        let place = *self.places.get(id)?;
+        let place = *self.column_index.get(id)?;
         let open = self.open.iter().rev().find(|row| cell(row, place).is_some()).map(RowSource::Open);
         let settled = || {
             let now = self.end() - RECENT_S;
@@ -50,7 +50,7 @@ impl TimelineRows {
         let first = self.at.partition_point(|at| *at < since);
         let open = || self.open.iter().filter(|row| row.from >= since);
         let column = |id: &&str| {
-            let place = self.places.get(*id).copied();
+            let place = self.column_index.get(*id).copied();
             let settled = (first..self.at.len())
                 .map(|row| place.and_then(|place| measured(self.columns[place].values[row])));
             let values = settled.chain(open().map(|row| place.and_then(|place| cell(row, place)))).collect();

@@ -1,7 +1,7 @@
 use super::*;
 
 fn wanted(ids: &[&str]) -> Vec<PageColumn> {
-    ids.iter().map(|id| PageColumn { id: (*id).to_owned(), of: vec![(*id).to_owned()] }).collect()
+    ids.iter().map(|id| PageColumn { id: (*id).to_owned(), sources: vec![(*id).to_owned()] }).collect()
 }
 
 /// An observation comes before its second, after it, much later, or without any.
@@ -75,11 +75,11 @@ fn a_long_run_keeps_its_extremes_in_few_rows() {
         let from = f64::from(second);
         let value = if second == 77_777 { 1e6 } else { (second % 100) as f32 };
         rows.push(from, from + 1.0, vec![(max, value), (part, 7.0)]);
-        assert!(rows.settled() <= KEPT + 2 && rows.open.len() < 200);
+        assert!(rows.settled() <= MAX_ROWS + 2 && rows.open.len() < 200);
     }
     rows.flush();
     let timeline = rows.timeline(0, &wanted(&["max", "part"]));
-    assert!((KEPT / 4..=KEPT).contains(&timeline.at.len()), "{}", timeline.at.len());
+    assert!((MAX_ROWS / 4..=MAX_ROWS).contains(&timeline.at.len()), "{}", timeline.at.len());
     assert!(timeline.at.windows(2).all(|pair| pair[0] < pair[1]));
     let place = timeline.columns[0].values.iter().position(|value| *value == Some(1e6)).expect("it survives");
     assert!((timeline.at[place] - 77_777.0).abs() < 130.0, "{}", timeline.at[place]);

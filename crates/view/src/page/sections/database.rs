@@ -4,7 +4,7 @@ use crate::Tone;
 use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole};
 use crate::page::builder::PageBuilder;
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
+pub(super) fn section(page: &PageBuilder) -> Section {
     let sessions = Chart::over_time(
         "sessions",
         "sessions of PostgreSQL, by what they do",
@@ -12,15 +12,15 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
         ("sessions", AxisUnit::Count),
     )
     .note("idle sessions are left out");
-    let sessions = pages
-        .seen
+    let sessions = page
+        .target
         .sessions
         .shown()
         .fold(sessions, |chart, (nth, word)| {
             chart.column(word, SeriesRole::Nth(nth as u8), format!("sessions.{nth}"))
         })
         .column("other", SeriesRole::Idle, "sessions.other");
-    let watched = pages.run.places.iter().find_map(|place| place.watched.postgres.as_ref());
+    let watched = page.run.places.iter().find_map(|place| place.coverage.postgres.as_ref());
     let most = watched.and_then(|postgres| postgres.setting("max_connections")?.parse().ok());
     let connections = Chart::over_time(
         "database-connections",
@@ -33,7 +33,7 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     let done =
         Chart::over_time("transactions", "transactions", ChartForm::Lines, ("a second", AxisUnit::PerSecond))
             .column("committed", SeriesRole::Good, "postgres.commits");
-    let done = match pages.has_nonzero("postgres.rollbacks") {
+    let done = match page.has_nonzero("postgres.rollbacks") {
         true => done.column("rolled back", SeriesRole::Bad, "postgres.rollbacks"),
         false => done,
     };
@@ -45,12 +45,11 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     )
     .column("written", SeriesRole::Busy, "postgres.wal");
     let section = Section::named("database", "The database");
-    let section =
-        section.chart(pages, sessions).chart(pages, connections).chart(pages, done).chart(pages, wal);
-    if !pages.has_nonzero("postgres.blocks_read") {
+    let section = section.chart(page, sessions).chart(page, connections).chart(page, done).chart(page, wal);
+    if !page.has_nonzero("postgres.blocks_read") {
         return section;
     }
     let title = "pages read from outside shared buffers";
     let read = Chart::over_time("pages-read", title, ChartForm::Lines, ("a second", AxisUnit::PerSecond));
-    section.chart(pages, read.column("pages", SeriesRole::Waiting, "postgres.blocks_read"))
+    section.chart(page, read.column("pages", SeriesRole::Waiting, "postgres.blocks_read"))
 }

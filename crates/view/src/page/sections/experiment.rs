@@ -15,54 +15,53 @@ use plan::ArmMeasure;
 use record::{ExperimentState, HypothesisResult};
 
 /// Maximum starts in the table; the last ones.
-const STARTS: usize = 400;
+const MAX_STARTS: usize = 400;
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
+pub(super) fn section(page: &PageBuilder) -> Section {
     let section = Section::named("experiment", "The experiment");
-    let run = &pages.run;
-    let Some(names) = DesignLookup::of(run) else { return section };
+    let run = &page.run;
+    let Some(lookup) = DesignLookup::of(run) else { return section };
     let nothing = ExperimentState::default();
-    let standing = run.standing.as_ref().unwrap_or(&nothing);
+    let state = run.experiment_state.as_ref().unwrap_or(&nothing);
     let mut lines = headline(run);
     lines.extend(run.running.then(|| current_start_line(run)));
-    let mut section =
-        section.texts(lines).table(answers(&names, standing)).texts(sentences(&names, standing));
-    for (index, table) in whole_tables(&names).into_iter().enumerate() {
+    let mut section = section.texts(lines).table(answers(&lookup, state)).texts(sentences(&lookup, state));
+    for (index, table) in whole_tables(&lookup).into_iter().enumerate() {
         section = section.table(table.titled(if index == 0 { "results of each arm" } else { "" }));
     }
-    section = section.table(arms(&names)).table(noise_table(&names, standing).titled("how sure"));
-    for (index, (probe, measure)) in names.hypothesis_measures().into_iter().enumerate() {
-        section = section.chart(pages, by_start(&names, index, probe, measure));
+    section = section.table(arms(&lookup)).table(noise_table(&lookup, state).titled("how sure"));
+    for (index, (probe, measure)) in lookup.hypothesis_measures().into_iter().enumerate() {
+        section = section.chart(page, by_start(&lookup, index, probe, measure));
     }
-    section.table(starts(&names)).texts(void_starts(&names))
+    section.table(starts(&lookup)).texts(void_starts(&lookup))
 }
 
-fn answers(names: &DesignLookup<'_>, standing: &ExperimentState) -> TextTable {
+fn answers(lookup: &DesignLookup<'_>, state: &ExperimentState) -> TextTable {
     let head = ["hypothesis", "answer", "ratio", "worth having", "measured", "blocks"];
-    let ratio = |judged: &HypothesisResult| {
-        TextSpan::new(Tone::Plain, judged.ratio.as_ref().map(ratio).unwrap_or("–".to_owned()))
+    let ratio = |result: &HypothesisResult| {
+        TextSpan::new(Tone::Plain, result.ratio.as_ref().map(ratio).unwrap_or("–".to_owned()))
     };
-    let hypotheses = hypothesis_rows(names, standing).into_iter().map(|row| {
-        let (word, tone) = answer_word(row.judged.answer);
+    let hypotheses = hypothesis_rows(lookup, state).into_iter().map(|row| {
+        let (word, tone) = answer_word(row.result.answer);
         vec![
-            TextSpan::new(Tone::Strong, &row.judged.name),
+            TextSpan::new(Tone::Strong, &row.result.name),
             TextSpan::new(tone, word),
-            ratio(row.judged),
-            TextSpan::new(Tone::Plain, percent(row.asked.effect.0)),
-            TextSpan::new(Tone::Plain, names.comparison_label(row.asked.probe, row.asked.measure)),
-            TextSpan::new(Tone::Faint, row.judged.blocks.to_string()),
+            ratio(row.result),
+            TextSpan::new(Tone::Plain, percent(row.hypothesis.effect.0)),
+            TextSpan::new(Tone::Plain, lookup.comparison_label(row.hypothesis.probe, row.hypothesis.measure)),
+            TextSpan::new(Tone::Faint, row.result.blocks.to_string()),
         ]
     });
-    let placebos = standing.judged.iter().filter(|judged| judged.hypothesis.is_none()).map(|judged| {
-        let (text, tone) = placebo_answer(judged);
+    let placebos = state.judged.iter().filter(|result| result.hypothesis.is_none()).map(|result| {
+        let (text, tone) = placebo_answer(result);
         // The ratio has its own column.
         let word = text.split(", ×").next().unwrap_or_default().to_owned();
         let none = || TextSpan::new(Tone::Plain, "");
-        let blocks = TextSpan::new(Tone::Faint, judged.blocks.to_string());
+        let blocks = TextSpan::new(Tone::Faint, result.blocks.to_string());
         vec![
-            TextSpan::new(Tone::Faint, &judged.name),
+            TextSpan::new(Tone::Faint, &result.name),
             TextSpan::new(tone, word),
-            ratio(judged),
+            ratio(result),
             none(),
             none(),
             blocks,
@@ -74,27 +73,27 @@ fn answers(names: &DesignLookup<'_>, standing: &ExperimentState) -> TextTable {
 }
 
 /// Remarks on each hypothesis beside its figures.
-fn sentences(names: &DesignLookup<'_>, standing: &ExperimentState) -> Vec<Text> {
+fn sentences(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<Text> {
     let mut texts = Vec::new();
-    for row in hypothesis_rows(names, standing) {
-        let judged = row.judged;
+    for row in hypothesis_rows(lookup, state) {
+        let result = row.result;
         let named = |text: Text| {
-            let name = TextSpan::new(Tone::Strong, format!("{}: ", quoted(&judged.name)));
+            let name = TextSpan::new(Tone::Strong, format!("{}: ", quoted(&result.name)));
             Text { pieces: std::iter::once(name).chain(text.pieces).collect(), ..Text::default() }
         };
-        let contrast = names.contrast(row.asked).map(Text::plain);
-        let says = (!judged.says.is_empty()).then(|| Text::plain(&judged.says));
-        let all = contrast.into_iter().chain(says).chain(prediction_line(judged));
+        let contrast = lookup.contrast(row.hypothesis).map(Text::plain);
+        let says = (!result.says.is_empty()).then(|| Text::plain(&result.says));
+        let all = contrast.into_iter().chain(says).chain(prediction_line(result));
         texts.extend(all.map(named));
     }
     texts
 }
 
 /// Each arm's change.
-fn arms(names: &DesignLookup<'_>) -> TextTable {
+fn arms(lookup: &DesignLookup<'_>) -> TextTable {
     let mut table = TextTable::with_text_last(&["arm", "changes"]).titled("what each arm changes");
-    for (nth, arm) in names.design.arms.iter().enumerate() {
-        let changes = names.changes(nth);
+    for (nth, arm) in lookup.design.arms.iter().enumerate() {
+        let changes = lookup.changes(nth);
         let changes =
             if changes.is_empty() { "the plan as it stands".to_owned() } else { changes.join(", ") };
         table.push_row([TextSpan::new(Tone::Strong, &arm.name), TextSpan::new(Tone::Plain, changes)]);
@@ -103,14 +102,14 @@ fn arms(names: &DesignLookup<'_>) -> TextTable {
 }
 
 /// A measure at every start under the same load, one series per arm.
-fn by_start(names: &DesignLookup<'_>, index: usize, probe: usize, measure: ArmMeasure) -> Chart {
+fn by_start(lookup: &DesignLookup<'_>, index: usize, probe: usize, measure: ArmMeasure) -> Chart {
     let unit = match measure {
         ArmMeasure::Capacity | ArmMeasure::Throughput => AxisUnit::PerSecond,
         ArmMeasure::P50 | ArmMeasure::P99 | ArmMeasure::Max | ArmMeasure::Cpu => AxisUnit::Seconds,
         ArmMeasure::Memory => AxisUnit::Bytes,
         ArmMeasure::Threads => AxisUnit::Count,
     };
-    let title = names.comparison_label(probe, measure);
+    let title = lookup.comparison_label(probe, measure);
     let chart = Chart::of(
         format!("starts-{index}"),
         format!("{title}, at each start"),
@@ -118,40 +117,43 @@ fn by_start(names: &DesignLookup<'_>, index: usize, probe: usize, measure: ArmMe
         ("start", AxisUnit::Count),
         (title.as_str(), unit),
     );
-    (0..names.design.arms.len()).fold(chart, |chart, arm| {
-        let visits = names.visits.iter().filter(|visit| visit.arm == arm && visit.void.is_none());
-        let points = visits.filter_map(|visit| {
-            let taken = visit.taken.iter().find(|taken| taken.probe == probe && names.is_at_load(taken))?;
-            let y = figure(taken, measure)?;
-            let placebo = if visit.placebo { ", placebo" } else { "" };
+    (0..lookup.design.arms.len()).fold(chart, |chart, arm| {
+        let starts = lookup.all_starts.iter().filter(|start| start.arm == arm && start.void.is_none());
+        let points = starts.filter_map(|start| {
+            let measurement = start
+                .taken
+                .iter()
+                .find(|measurement| measurement.probe == probe && lookup.is_at_load(measurement))?;
+            let y = figure(measurement, measure)?;
+            let placebo = if start.placebo { ", placebo" } else { "" };
             Some(ChartPoint {
-                x: f64::from(visit.number),
+                x: f64::from(start.number),
                 y,
-                label: format!("{}{placebo}: {}", block_of(visit), value(measure, y)),
+                label: format!("{}{placebo}: {}", block_of(start), value(measure, y)),
                 ..ChartPoint::default()
             })
         });
-        chart.points(names.arm(arm), SeriesRole::Nth(arm.min(255) as u8), points)
+        chart.points(lookup.arm(arm), SeriesRole::Nth(arm.min(255) as u8), points)
     })
 }
 
 /// Every start with its results, linked to its first measurement's run.
-fn starts(names: &DesignLookup<'_>) -> TextTable {
-    let early = names.visits.len().saturating_sub(STARTS);
-    let title = if early == 0 { "starts".to_owned() } else { format!("starts, the last {STARTS}") };
+fn starts(lookup: &DesignLookup<'_>) -> TextTable {
+    let early = lookup.all_starts.len().saturating_sub(MAX_STARTS);
+    let title = if early == 0 { "starts".to_owned() } else { format!("starts, the last {MAX_STARTS}") };
     let table = TextTable::new(&["start", "block", "arm", "result"]).titled(title);
     let mut table = TextTable { text: vec![2, 3], ..table };
-    for visit in &names.visits[early..] {
-        let placebo = if visit.placebo { " (placebo)" } else { "" };
-        let tone = if visit.void.is_some() { Tone::Warn } else { Tone::Plain };
-        let gave = start_done_line(names, visit).to_string();
+    for start in &lookup.all_starts[early..] {
+        let placebo = if start.placebo { " (placebo)" } else { "" };
+        let tone = if start.void.is_some() { Tone::Warn } else { Tone::Plain };
+        let gave = start_done_line(lookup, start).to_string();
         table.push_row([
-            TextSpan::new(Tone::Plain, visit.number.to_string()),
-            TextSpan::new(Tone::Plain, block_of(visit)),
-            TextSpan::new(Tone::Strong, format!("{}{placebo}", names.arm(visit.arm))),
+            TextSpan::new(Tone::Plain, start.number.to_string()),
+            TextSpan::new(Tone::Plain, block_of(start)),
+            TextSpan::new(Tone::Strong, format!("{}{placebo}", lookup.arm(start.arm))),
             TextSpan::new(tone, gave),
         ]);
-        table.runs.push(visit.taken.first().map(|taken| taken.run.0.clone()));
+        table.runs.push(start.taken.first().map(|measurement| measurement.run.0.clone()));
     }
     table
 }

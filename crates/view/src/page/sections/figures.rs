@@ -6,18 +6,18 @@ use crate::figure_tables::{distinct, tables_and_notes};
 use crate::page::builder::PageBuilder;
 use crate::summary::headline;
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
+pub(super) fn section(page: &PageBuilder) -> Section {
     let mut section = Section::named("figures", "Figures of the machine");
-    let run = &pages.run;
-    if run.measured.is_empty() {
+    let run = &page.run;
+    if run.figures.is_empty() {
         return section;
     }
-    if matches!(run.kind(), ReportKind::Sheet | ReportKind::WorkingSet) {
+    if matches!(run.kind(), ReportKind::Probe | ReportKind::WorkingSet) {
         section = section.texts(headline(run));
     }
-    let names = run.measured.iter().map(|figure| &figure.table);
+    let names = run.figures.iter().map(|figure| &figure.table);
     for name in distinct(names.chain(run.notes.iter().map(|(table, _)| table))) {
-        let (tables, said) = tables_and_notes(name, &run.measured, &run.notes);
+        let (tables, said) = tables_and_notes(name, &run.figures, &run.notes);
         section = tables.into_iter().fold(section, |section, table| section.table(table.titled(name)));
         section = section.texts(said.into_iter().map(Text::plain));
     }

@@ -9,26 +9,24 @@ use diagnosis::Freeze;
 use record::Outcome;
 
 /// Without a limit to show, the load's course is the picture.
-pub(in crate::page) fn picture(pages: &PageBuilder) -> Vec<Chart> {
-    if pages.run.kind() == ReportKind::Load { course(pages) } else { Vec::new() }
+pub(in crate::page) fn picture(page: &PageBuilder) -> Vec<Chart> {
+    if page.run.kind() == ReportKind::Load { timeline_charts(page) } else { Vec::new() }
 }
 
 /// Offered and answered rates, response times, and what waited.
-fn course(pages: &PageBuilder) -> Vec<Chart> {
-    let run = &pages.run;
-    let arrivals = run.words().arrivals();
-    let [of_rate, of_time, of_wait] = said(run.words());
+fn timeline_charts(page: &PageBuilder) -> Vec<Chart> {
+    let run = &page.run;
+    let arrivals = run.arrival_kind().arrivals();
+    let [of_rate, of_time, of_wait] = chart_notes(run.arrival_kind());
     let rate = Chart::over_time("rate", "rate", ChartForm::Lines, ("a second", AxisUnit::PerSecond))
         .note(of_rate)
         .column("offered", SeriesRole::Offered, "offered")
         .column("achieved", SeriesRole::Achieved, "achieved")
         .column("goodput", SeriesRole::Good, "goodput");
-    let strict = run.limits.first().filter(|_| run.kind() == ReportKind::Search);
-    let rate = rate.bound("holds", strict.and_then(|limit| limit.held.or(limit.lower)), Tone::Good).bound(
-        "fails",
-        strict.and_then(|_| run.fails_at()),
-        Tone::Bad,
-    );
+    let strict_limit = run.limits.first().filter(|_| run.kind() == ReportKind::Search);
+    let rate = rate
+        .bound("holds", strict_limit.and_then(|limit| limit.held.or(limit.lower)), Tone::Good)
+        .bound("fails", strict_limit.and_then(|_| run.fails_at()), Tone::Bad);
     let rate = rate.marks(freeze_phases(run));
     let response = Chart::over_time(
         "response-time",
@@ -56,12 +54,12 @@ fn course(pages: &PageBuilder) -> Vec<Chart> {
     .column("mean", SeriesRole::Busy, "outstanding_mean")
     .column("not sent", SeriesRole::Waiting, "backlog")
     .marks(freeze_phases(run));
-    [rate, response, waiting].into_iter().filter_map(|chart| pages.without_empty_series(chart)).collect()
+    [rate, response, waiting].into_iter().filter_map(|chart| page.without_empty_series(chart)).collect()
 }
 
 /// Notes on the rate, the response time and what waits.
-fn said(words: ArrivalKind) -> [&'static str; 3] {
-    match words {
+fn chart_notes(arrivals: ArrivalKind) -> [&'static str; 3] {
+    match arrivals {
         ArrivalKind::Requests | ArrivalKind::Connections => [
             "offered: requests due; achieved: requests sent; goodput: requests answered as expected, and in time",
             "from when a request was due to the last byte of its answer; lateness: until it was sent, with the wait for a connection; service: from then on",
@@ -75,18 +73,18 @@ fn said(words: ArrivalKind) -> [&'static str; 3] {
     }
 }
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
-    let run = &pages.run;
+pub(super) fn section(page: &PageBuilder) -> Section {
+    let run = &page.run;
     let mut outcomes = Chart::over_time(
         "outcomes",
-        format!("outcomes of {}", run.words().arrivals()),
+        format!("outcomes of {}", run.arrival_kind().arrivals()),
         ChartForm::Stack,
         ("a second", AxisUnit::PerSecond),
     );
     for outcome in Outcome::ALL {
         let column = load_columns::outcome(outcome);
         // What never happened needs no legend entry.
-        if outcome == Outcome::Ok || pages.has_nonzero(&column) {
+        if outcome == Outcome::Ok || page.has_nonzero(&column) {
             let role = match outcome {
                 Outcome::Ok => SeriesRole::Good,
                 Outcome::Late => SeriesRole::Nth(0),
@@ -103,26 +101,26 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
     let empty = || Section::named("load", "The load over time");
     let mut section = load.map_or_else(empty, |load| figures(run, &load)).texts(freezes::line(run));
     // For a single load they are the picture above.
-    section.charts = if run.kind() == ReportKind::Load { Vec::new() } else { course(pages) };
-    let section = section.chart(pages, outcomes);
-    if !pages.has_nonzero("resent") {
+    section.charts = if run.kind() == ReportKind::Load { Vec::new() } else { timeline_charts(page) };
+    let section = section.chart(page, outcomes);
+    if !page.has_nonzero("resent") {
         return section;
     }
     let resent =
         Chart::over_time("resent", "requests resent", ChartForm::Lines, ("a second", AxisUnit::PerSecond))
             .note("the server was just closing their connection")
             .column("resent", SeriesRole::Waiting, "resent");
-    section.chart(pages, resent)
+    section.chart(page, resent)
 }
 
 /// Only the last marks: more would be indistinguishable.
-const MARKS: usize = 1_000;
+const MAX_MARKS: usize = 1_000;
 
 pub(super) fn freeze_phases(run: &RunView) -> Vec<Phase> {
     let Some(found) = run.freezes() else { return Vec::new() };
-    let early = found.each.len().saturating_sub(MARKS);
+    let early = found.each.len().saturating_sub(MAX_MARKS);
     let mark = |freeze: &Freeze| {
-        let stretch = run.stretches.get(&freeze.trial)?;
+        let stretch = run.trial_spans.get(&freeze.trial)?;
         let [from, to] = [freeze.from, freeze.to].map(|at| stretch.after(at));
         Some(Phase { from, to, label: "frozen".to_owned(), tone: Tone::Bad })
     };

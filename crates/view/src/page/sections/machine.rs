@@ -12,9 +12,9 @@ fn lines(id: String, title: String, y: (&str, AxisUnit)) -> Chart {
 }
 
 /// Each process tree's resident memory against its limit.
-pub(super) fn memory(pages: &PageBuilder) -> Section {
+pub(super) fn memory(page: &PageBuilder) -> Section {
     let section = Section::named("memory", "Memory");
-    pages.seen.subjects.iter().enumerate().fold(section, |section, (place, tree)| {
+    page.target.tree_columns.iter().enumerate().fold(section, |section, (place, tree)| {
         let chart = lines(
             format!("memory-{place}"),
             format!("{}: memory", tree.title()),
@@ -26,14 +26,14 @@ pub(super) fn memory(pages: &PageBuilder) -> Section {
         .column("resident", SeriesRole::Busy, format!("process.resident.{place}"))
         .column("in the group", SeriesRole::Nth(0), format!("cgroup.memory_without_cache.{place}"))
         .bound("limit", tree.limit("cgroup.memory_limit"), Tone::Bad);
-        section.chart(pages, chart)
+        section.chart(page, chart)
     })
 }
 
 /// Java virtual machines: heap, pauses and compilation.
-pub(super) fn jvm(pages: &PageBuilder) -> Section {
+pub(super) fn jvm(page: &PageBuilder) -> Section {
     let section = Section::named("jvm", "The Java virtual machine");
-    pages.seen.subjects.iter().enumerate().fold(section, |section, (place, tree)| {
+    page.target.tree_columns.iter().enumerate().fold(section, |section, (place, tree)| {
         let name = tree.title();
         let heap = lines(format!("heap-{place}"), format!("{name}: heap"), ("bytes", AxisUnit::Bytes))
             .column("used", SeriesRole::Busy, format!("jvm.heap.{place}"))
@@ -42,23 +42,23 @@ pub(super) fn jvm(pages: &PageBuilder) -> Section {
             lines(format!("pauses-{place}"), format!("{name}: time paused"), ("share", AxisUnit::Share))
                 .column("garbage collection", SeriesRole::Bad, format!("jvm.pause.{place}"))
                 .column("all safepoints", SeriesRole::Waiting, format!("jvm.safepoint.{place}"));
-        let section = section.chart(pages, heap).chart(pages, pauses);
-        if !pages.has_nonzero(&format!("jvm.compiles.{place}")) {
+        let section = section.chart(page, heap).chart(page, pauses);
+        if !page.has_nonzero(&format!("jvm.compiles.{place}")) {
             return section;
         }
         let title = format!("{name}: methods compiled");
         let compiles = lines(format!("compiles-{place}"), title, ("a second", AxisUnit::PerSecond));
-        section.chart(pages, compiles.column("methods", SeriesRole::Nth(0), format!("jvm.compiles.{place}")))
+        section.chart(page, compiles.column("methods", SeriesRole::Nth(0), format!("jvm.compiles.{place}")))
     })
 }
 
 /// Connections, and those not yet accepted.
-pub(super) fn sockets(pages: &PageBuilder) -> Section {
+pub(super) fn sockets(page: &PageBuilder) -> Section {
     let own =
         lines("connections".to_owned(), "torment: connections".to_owned(), ("connections", AxisUnit::Count));
     let own = own.column("open", SeriesRole::Busy, "connections");
-    let mut section = Section::named("sockets", "Connections").chart(pages, own);
-    for (place, tree) in pages.seen.subjects.iter().enumerate() {
+    let mut section = Section::named("sockets", "Connections").chart(page, own);
+    for (place, tree) in page.target.tree_columns.iter().enumerate() {
         let name = tree.title();
         let id = format!("connections-{place}");
         let chart = lines(id, format!("{name}: connections"), ("connections", AxisUnit::Count));
@@ -70,19 +70,19 @@ pub(super) fn sockets(pages: &PageBuilder) -> Section {
                 format!("peers.{place}.{nth}"),
             );
         }
-        section = section.chart(pages, chart);
+        section = section.chart(page, chart);
         let queues = || tree.listeners.shown().map(|(nth, _)| format!("queue.{place}.{nth}"));
-        if queues().any(|column| pages.has_nonzero(&column)) {
+        if queues().any(|column| page.has_nonzero(&column)) {
             let id = format!("queue-{place}");
             let title = format!("{name}: connections made and not yet accepted");
             let mut chart = lines(id, title, ("connections", AxisUnit::Count));
             for (nth, address) in tree.listeners.shown() {
                 chart = chart.column(address, SeriesRole::Nth(nth as u8), format!("queue.{place}.{nth}"));
             }
-            section = section.chart(pages, chart.bound("backlog", tree.backlog, Tone::Bad));
+            section = section.chart(page, chart.bound("backlog", tree.backlog, Tone::Bad));
         }
     }
-    machines(pages).iter().fold(section, |section, machine| {
+    machines(page).iter().fold(section, |section, machine| {
         let title = format!("what the network lost{}", place_suffix(&machine.name));
         let mut drops = lines(machine.id("drops"), title, ("a second", AxisUnit::PerSecond));
         for (name, column, role) in [
@@ -91,49 +91,46 @@ pub(super) fn sockets(pages: &PageBuilder) -> Section {
             ("segments sent again", "network.segments_retransmitted", SeriesRole::Nth(0)),
         ] {
             let column = machine.id(column);
-            if pages.has_nonzero(&column) {
+            if page.has_nonzero(&column) {
                 drops = drops.column(name, role, column);
             }
         }
-        section.chart(pages, drops)
+        section.chart(page, drops)
     })
 }
 
 /// The watched machines; if none, torment's.
-fn machines(pages: &PageBuilder) -> Vec<WatchedMachine> {
-    match pages.seen.machines.as_slice() {
+fn machines(page: &PageBuilder) -> Vec<WatchedMachine> {
+    match page.target.machines.as_slice() {
         [] => vec![WatchedMachine::default()],
         machines => machines.to_vec(),
     }
 }
 
 /// Processors, disks, neighbours, and torment's own usage.
-pub(super) fn section(pages: &PageBuilder) -> Section {
-    let machines = machines(pages);
+pub(super) fn section(page: &PageBuilder) -> Section {
+    let machines = machines(page);
     let id = "disks".to_owned();
     let disks = lines(id, "disks busy".to_owned(), ("share of the time", AxisUnit::Share));
-    let disks = pages.seen.disks.shown().fold(disks, |chart, (nth, name)| {
+    let disks = page.target.disks.shown().fold(disks, |chart, (nth, name)| {
         chart.column(name, SeriesRole::Nth(nth as u8), format!("disk.{nth}"))
     });
     let section = Section::named("machine", "The machine, and torment itself");
-    let conditions =
-        pages.run.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));
+    let conditions = page.run.conditions.as_ref().map(|conditions| Text::plain(conditions_words(conditions)));
     let section = section.texts(conditions);
     let section = machines.iter().fold(section, |section, machine| {
-        section.chart(pages, used(pages, machine)).chart(pages, who(machine)).chart(pages, pace(machine))
+        section.chart(page, used(page, machine)).chart(page, who(machine)).chart(page, pace(machine))
     });
-    machines.iter().fold(section.chart(pages, disks), |section, machine| {
+    machines.iter().fold(section.chart(page, disks), |section, machine| {
         let title = format!("memory available{}", place_suffix(&machine.name));
         let available = lines(machine.id("available"), title, ("bytes", AxisUnit::Bytes));
-        section.chart(
-            pages,
-            available.column("available", SeriesRole::Idle, machine.id("host.memory_available")),
-        )
+        section
+            .chart(page, available.column("available", SeriesRole::Idle, machine.id("host.memory_available")))
     })
 }
 
-fn used(pages: &PageBuilder, machine: &WatchedMachine) -> Chart {
-    let own = pages.run.started.as_ref().map(|started| f64::from(started.machine.cpus));
+fn used(page: &PageBuilder, machine: &WatchedMachine) -> Chart {
+    let own = page.run.started.as_ref().map(|started| f64::from(started.machine.cpus));
     let processors = if machine.name.is_empty() { own.filter(|cpus| *cpus > 0.0) } else { machine.cpus };
     let title = match machine.name.as_str() {
         "" => "processors of the machine".to_owned(),

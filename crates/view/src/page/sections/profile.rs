@@ -3,9 +3,9 @@
 use crate::document::Section;
 use crate::page::builder::PageBuilder;
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
-    match pages.run.profiles.is_empty() {
+pub(super) fn section(page: &PageBuilder) -> Section {
+    match page.run.profiles.is_empty() {
         true => Section::default(),
-        false => crate::profile::section(&pages.run),
+        false => crate::profile::section(&page.run),
     }
 }

@@ -4,11 +4,11 @@ use super::load::freeze_phases;
 use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole};
 use crate::page::builder::PageBuilder;
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
-    Section::named("response", "Response time").chart(pages, heat(pages)).chart(pages, spread(pages))
+pub(super) fn section(page: &PageBuilder) -> Section {
+    Section::named("response", "Response time").chart(page, heat(page)).chart(page, spread(page))
 }
 
-fn heat(pages: &PageBuilder) -> Chart {
+fn heat(page: &PageBuilder) -> Chart {
     let mut chart = Chart::over_time(
         "heat",
         "response times over time",
@@ -17,13 +17,13 @@ fn heat(pages: &PageBuilder) -> Chart {
     )
     .note("darker: more requests took that long")
     .log_y()
-    .marks(freeze_phases(&pages.run));
-    chart.heat = pages.answers.grid();
+    .marks(freeze_phases(&page.run));
+    chart.heat = page.heatmap.grid();
     chart
 }
 
-fn spread(pages: &PageBuilder) -> Chart {
-    let found = pages.distribution().unwrap_or_default();
+fn spread(page: &PageBuilder) -> Chart {
+    let found = page.distribution().unwrap_or_default();
     let title = match found.name.as_str() {
         "" => "distribution".to_owned(),
         name => format!("distribution ({name})"),

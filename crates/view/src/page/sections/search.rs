@@ -9,23 +9,23 @@ use record::{Purpose, Verdict};
 use units::{Nanos, Rate, Share};
 
 /// Maximum trials in the table; the last ones.
-const TRIALS: usize = 400;
+const MAX_TRIALS: usize = 400;
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
-    let (section, run) = (Section::named("search", "The search"), &pages.run);
+pub(super) fn section(page: &PageBuilder) -> Section {
+    let (section, run) = (Section::named("search", "The search"), &page.run);
     if run.kind() != ReportKind::Search {
         return section;
     }
-    let said: Vec<_> = headline(run).into_iter().chain(certainty_lines(run)).collect();
+    let lines: Vec<_> = headline(run).into_iter().chain(certainty_lines(run)).collect();
     let mut section =
-        section.texts(said).texts(hiccups::line(run)).chart(pages, chart(pages)).table(table(run));
+        section.texts(lines).texts(hiccups::line(run)).chart(page, chart(page)).table(table(run));
     if let Some(Verdict::Limits { curve, .. }) = run.end.as_ref().and_then(|end| end.verdict.as_ref()) {
         section = section.table(curve_table(curve));
     }
     section
 }
 
-fn chart(pages: &PageBuilder) -> Chart {
+fn chart(page: &PageBuilder) -> Chart {
     let chart = Chart::of(
         "trials",
         "trials, and the bounds closing in",
@@ -37,7 +37,7 @@ fn chart(pages: &PageBuilder) -> Chart {
         "each trial at its rate, and the bounds after it: the highest rate that holds, the lowest that fails",
     );
     let of = |state: TrialState| {
-        let trials = pages.run.trials.iter().filter(move |trial| TrialState::from_trial(trial) == state);
+        let trials = page.run.trials.iter().filter(move |trial| TrialState::from_trial(trial) == state);
         trials.filter_map(move |trial| {
             Some(ChartPoint {
                 x: f64::from(trial.number),
@@ -49,7 +49,7 @@ fn chart(pages: &PageBuilder) -> Chart {
         })
     };
     let bound = |of: fn(&GoalBounds) -> Option<f64>, tone| {
-        let points = pages.bounds.iter().filter_map(move |bounds| {
+        let points = page.bounds.iter().filter_map(move |bounds| {
             Some(ChartPoint { x: bounds.0 as f64, y: of(bounds)?, tone, ..ChartPoint::default() })
         });
         points.collect::<Vec<_>>()
@@ -65,8 +65,8 @@ fn chart(pages: &PageBuilder) -> Chart {
 
 /// Every trial with its result.
 fn table(run: &RunView) -> TextTable {
-    let early = run.trials.len().saturating_sub(TRIALS);
-    let title = if early == 0 { "all trials".to_owned() } else { format!("the last {TRIALS} trials") };
+    let early = run.trials.len().saturating_sub(MAX_TRIALS);
+    let title = if early == 0 { "all trials".to_owned() } else { format!("the last {MAX_TRIALS} trials") };
     let head = ["trial", "purpose", "offered", "duration", "result", "lost", "p50", "p99", "max", "reason"];
     let mut table = TextTable { text: vec![1, 4, 9], ..TextTable::new(&head).titled(title) };
     let shown = run.trials[early..].iter().filter(|trial| trial.purpose != Purpose::Load);

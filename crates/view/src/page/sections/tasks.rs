@@ -5,8 +5,8 @@ use crate::page::builder::PageBuilder;
 use crate::summary::{headline, limit_table, ramp_table};
 use crate::{ReportKind, Tone};
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
-    let (section, run) = (Section::named("tasks", "How many threads"), &pages.run);
+pub(super) fn section(page: &PageBuilder) -> Section {
+    let (section, run) = (Section::named("tasks", "How many threads"), &page.run);
     if run.kind() != ReportKind::Tasks {
         return section;
     }
@@ -18,7 +18,7 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
         });
         points.collect::<Vec<_>>()
     };
-    let first = run.rooms.iter().find(|room| room.threads.is_some());
+    let first = run.system_limits.iter().find(|limit| limit.threads.is_some());
     let threads = Chart::of(
         "ramp",
         "threads",
@@ -39,18 +39,18 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
         ("bytes", AxisUnit::Bytes),
     )
     .points("free", SeriesRole::Idle, over(|moment| moment.free.0 as f64));
-    let raise = first.into_iter().flat_map(|room| {
+    let raise = first.into_iter().flat_map(|limit| {
         [
-            Text::plain("to raise ").with_span(Tone::Strong, &room.name),
-            Text::labelled("now", &room.now),
-            Text::labelled("for good", &room.for_good),
+            Text::plain("to raise ").with_span(Tone::Strong, &limit.name),
+            Text::labelled("now", &limit.now),
+            Text::labelled("for good", &limit.for_good),
         ]
     });
     section
         .texts(headline(run))
-        .chart(pages, threads)
-        .chart(pages, free)
+        .chart(page, threads)
+        .chart(page, free)
         .table(ramp_table(run).titled("the ramp"))
-        .table(limit_table(&run.rooms).titled("every limit"))
+        .table(limit_table(&run.system_limits).titled("every limit"))
         .texts(raise)
 }

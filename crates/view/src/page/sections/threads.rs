@@ -9,13 +9,13 @@ use record::watch::ThreadWait;
 /// Name for all that is not shown separately.
 const OTHER: &str = "other";
 
-pub(super) fn section(pages: &PageBuilder) -> Section {
+pub(super) fn section(page: &PageBuilder) -> Section {
     let mut section = Section::named("threads", "What the target's threads do");
-    for (place, tree) in pages.seen.subjects.iter().enumerate() {
+    for (place, tree) in page.target.tree_columns.iter().enumerate() {
         let name = tree.title();
-        section = section.chart(pages, processors(place, tree, &name));
-        for (group, called) in tree.groups.shown() {
-            section = section.chart(pages, states(pages, place, tree, (group, called)));
+        section = section.chart(page, processors(place, tree, &name));
+        for (group, group_name) in tree.groups.shown() {
+            section = section.chart(page, states(page, place, tree, (group, group_name)));
         }
         let ready = Chart::over_time(
             format!("ready-{place}"),
@@ -23,16 +23,16 @@ pub(super) fn section(pages: &PageBuilder) -> Section {
             ChartForm::Lines,
             ("threads", AxisUnit::Count),
         );
-        section = section.chart(pages, ready.column("ready", SeriesRole::Waiting, format!("ready.{place}")));
+        section = section.chart(page, ready.column("ready", SeriesRole::Waiting, format!("ready.{place}")));
         let column = format!("cgroup.cpu_throttled_share.{place}");
-        if pages.has_nonzero(&column) {
+        if page.has_nonzero(&column) {
             let throttled = Chart::over_time(
                 format!("throttled-{place}"),
                 format!("{name}: periods throttled by the quota"),
                 ChartForm::Lines,
                 ("share", AxisUnit::Share),
             );
-            section = section.chart(pages, throttled.column("throttled", SeriesRole::Bad, column));
+            section = section.chart(page, throttled.column("throttled", SeriesRole::Bad, column));
         }
     }
     section
@@ -47,16 +47,16 @@ fn processors(place: usize, tree: &TreeColumns, name: &str) -> Chart {
         ("processors", AxisUnit::Processors),
     );
     let mut nth = 0;
-    let mut chart = tree.groups.shown().fold(chart, |chart, (group, called)| {
+    let mut chart = tree.groups.shown().fold(chart, |chart, (group, group_name)| {
         nth += 1;
-        chart.column(called, SeriesRole::Nth(nth - 1), format!("cpu.{place}.{group}"))
+        chart.column(group_name, SeriesRole::Nth(nth - 1), format!("cpu.{place}.{group}"))
     });
     chart = chart.column(OTHER, SeriesRole::Idle, format!("cpu.{place}.other"));
     // If no thread can be observed, what the processes report.
     if nth == 0 {
         chart = chart.column("all", SeriesRole::Busy, format!("cpu.{place}"));
     }
-    let allowed = (tree.allowed > 0.0).then_some(tree.allowed);
+    let allowed = (tree.allowed_cpus > 0.0).then_some(tree.allowed_cpus);
     let quota =
         tree.limit("cgroup.cpu_quota").filter(|quota| allowed.is_none_or(|allowed| *quota <= allowed));
     let may = if quota.is_some() { None } else { allowed };
@@ -64,7 +64,7 @@ fn processors(place: usize, tree: &TreeColumns, name: &str) -> Chart {
 }
 
 /// What a group's threads do, or wait for.
-fn states(pages: &PageBuilder, place: usize, tree: &TreeColumns, (group, called): (usize, &str)) -> Chart {
+fn states(page: &PageBuilder, place: usize, tree: &TreeColumns, (group, called): (usize, &str)) -> Chart {
     let chart = Chart::over_time(
         format!("threads-{place}-{group}"),
         format!("{}: {called}", tree.title()),
@@ -73,7 +73,7 @@ fn states(pages: &PageBuilder, place: usize, tree: &TreeColumns, (group, called)
     );
     let running = ThreadWait::Running.to_string();
     let chart = tree.states[group].shown().fold(chart, |chart, (state, word)| {
-        let role = if word == running { SeriesRole::Busy } else { SeriesRole::Nth(pages.seen.word(word)) };
+        let role = if word == running { SeriesRole::Busy } else { SeriesRole::Nth(page.target.word(word)) };
         chart.column(word, role, format!("threads.{place}.{group}.{state}"))
     });
     chart.column(OTHER, SeriesRole::Idle, format!("threads.{place}.{group}.other"))

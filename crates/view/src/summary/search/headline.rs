@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use units::{Nanos, grouped};
 
 /// What holds, and how far the search came.
-pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &SearchEnd) -> Vec<Text> {
-    let held = strict.and_then(|l| l.held.or(l.lower));
-    let raised = view.words().raised();
-    let unit = strict.map_or(view.words().unit(), |l| l.unit.clone());
-    let holds = || match strict.zip(held) {
+pub(super) fn headline(view: &RunView, strict_limit: Option<&Limit>, ended: &SearchEnd) -> Vec<Text> {
+    let held = strict_limit.and_then(|l| l.held.or(l.lower));
+    let raised = view.arrival_kind().raised();
+    let unit = strict_limit.map_or(view.arrival_kind().unit(), |l| l.unit.clone());
+    let holds = || match strict_limit.zip(held) {
         Some((limit, held)) => {
             limit::limit_line(view, limit, held, ended, limit::tone(ended, freezes::is_recurrent(view)))
         }
@@ -36,7 +36,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &SearchEnd
         SearchEnd::MaxReached => {
             std::iter::once(holds()).chain(raise_advice(view)).chain(raise_gain(view)).collect()
         }
-        SearchEnd::BelowMin => vec![below_min(strict, &unit, raised)],
+        SearchEnd::BelowMin => vec![below_min(strict_limit, &unit, raised)],
         SearchEnd::BudgetSpent => {
             let more = minutes(2.0 * view.time_under_load().as_secs_f64());
             // More time helps little while it freezes.
@@ -46,11 +46,11 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &SearchEnd
             };
             vec![holds(), note(format!("time ran out before the bounds were close enough; {then}"))]
         }
-        SearchEnd::Noisy => vec![holds(), note(noise(view, strict))],
+        SearchEnd::Noisy => vec![holds(), note(noise(view, strict_limit))],
         SearchEnd::GeneratorLimit if !view.is_generator_limited() => vec![holds()],
-        SearchEnd::GeneratorLimit if let Some(making) = generator(view) => {
+        SearchEnd::GeneratorLimit if let Some(capacity) = generator(view) => {
             let mut lines = vec![holds()];
-            lines.extend(generator_limit::lines(view, making, held));
+            lines.extend(generator_limit::lines(view, capacity, held));
             lines
         }
         SearchEnd::GeneratorLimit => {
@@ -75,7 +75,7 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &SearchEnd
                     .with_plain(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
             ]
         }
-        SearchEnd::Interrupted => known(raised, strict, limit::tone(ended, false))
+        SearchEnd::Interrupted => known(raised, strict_limit, limit::tone(ended, false))
             .into_iter()
             .chain(generator_limited_line(view))
             .chain([Text::new(Tone::Warn, "interrupted").with_plain(": that is what is known so far")])
@@ -92,20 +92,20 @@ pub(super) fn headline(view: &RunView, strict: Option<&Limit>, ended: &SearchEnd
 /// What to do if the limit was not reached. A torment that fell behind here would also do so at higher rates.
 pub(crate) fn raise_advice(view: &RunView) -> Option<Text> {
     let held = view.limits.first().and_then(|limit| limit.lower)?;
-    let max = (held * RAISED).ceil();
+    let max = (held * RAISE_FACTOR).ceil();
     let text = match fell_behind(view) {
         Some(trials) => format!(
             "torment fell behind in {}, so {}; then raise --max to {max:.0}",
             number_of(trials, "trial"),
             remedy(view, None)
         ),
-        None => format!("raise the highest {} allowed: --max {max:.0}", view.words().raised()),
+        None => format!("raise the highest {} allowed: --max {max:.0}", view.arrival_kind().raised()),
     };
     Some(Text::labelled("next", text))
 }
 
 /// Where to look next, as a multiple of the highest rate.
-const RAISED: f64 = 4.0;
+const RAISE_FACTOR: f64 = 4.0;
 
 /// The gain expected from it.
 pub(crate) fn raise_gain(view: &RunView) -> Option<Text> {
@@ -118,8 +118,8 @@ pub(crate) fn generator_next_steps(view: &RunView) -> Vec<Text> {
     if !view.is_generator_limited() {
         return Vec::new();
     }
-    let making = generator(view);
-    vec![generator_limit::next_step(view, making), generator_limit::expected_gain(view, making)]
+    let capacity = generator(view);
+    vec![generator_limit::next_step(view, capacity), generator_limit::expected_gain(view, capacity)]
 }
 
 /// The generator's capacity, if it was the limit.
@@ -160,8 +160,8 @@ fn minutes(seconds: f64) -> Nanos {
 }
 
 /// What is known without a verdict.
-pub(super) fn known(raised: &str, strict: Option<&Limit>, tone: Tone) -> Option<Text> {
-    let limit = strict?;
+pub(super) fn known(raised: &str, strict_limit: Option<&Limit>, tone: Tone) -> Option<Text> {
+    let limit = strict_limit?;
     let unit = &limit.unit;
     let text = match (limit.lower, limit.upper) {
         (Some(lower), Some(upper)) => {
@@ -181,9 +181,9 @@ pub(super) fn known(raised: &str, strict: Option<&Limit>, tone: Tone) -> Option<
     Some(Text::new(tone, text))
 }
 
-fn below_min(strict: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
+fn below_min(strict_limit: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
     let upper =
-        strict.and_then(|l| l.upper).map(|u| format!(" {} {unit}", format_rate(u))).unwrap_or_default();
+        strict_limit.and_then(|l| l.upper).map(|u| format!(" {} {unit}", format_rate(u))).unwrap_or_default();
     Text::new(Tone::Bad, format!("does not hold even{upper}"))
         .with_plain(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
 }
@@ -199,19 +199,20 @@ fn target_fails(view: &RunView) -> Vec<Text> {
             *failures.entry(failure).or_default() += count;
         }
     }
-    let head = Text::new(Tone::Bad, format!("the target fails from the first {} on", view.words().arrival()))
-        .with_plain(": there is no limit to find");
+    let head =
+        Text::new(Tone::Bad, format!("the target fails from the first {} on", view.arrival_kind().arrival()))
+            .with_plain(": there is no limit to find");
     let worst = failures.iter().max_by_key(|(_, count)| **count);
     let (what, check) = match worst {
         Some((failure, count)) if outcomes.failed >= outcomes.timeout => (
-            format!("{}: {} of {}", failure, grouped(*count), view.words().count(due)),
+            format!("{}: {} of {}", failure, grouped(*count), view.arrival_kind().count(due)),
             what_to_check(failure),
         ),
         _ if outcomes.timeout > 0 => (
             format!(
                 "no complete answer in time: {} of {}",
                 grouped(outcomes.get(Outcome::Timeout)),
-                view.words().count(due)
+                view.arrival_kind().count(due)
             ),
             "check the address, raise --timeout, or look with --once at how long one request takes",
         ),

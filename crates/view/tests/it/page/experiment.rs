@@ -77,8 +77,8 @@ fn an_experiment() {
         course = course.block(block, void);
     }
     let run = course.stands(&answers()).over(answers(), ExperimentEnd::BlocksMade, 0);
-    let pages = PageBuilder::from_events(&run.events);
-    let document = document(&pages);
+    let page = PageBuilder::from_events(&run.events);
+    let document = document(&page);
     golden("experiment", &document);
     let front = &document.front;
     let words = words(front);
@@ -101,9 +101,9 @@ fn an_experiment() {
     assert_eq!(about("do not trust this measure").section.as_deref(), Some("experiment"));
     assert!(front.phases[0].label.starts_with("start 1: baseline"));
 
-    let mut pages = PageBuilder::from_events(&experiment_begins().run.events);
-    pages.run.running = true;
-    let front = pages.front();
+    let mut page = PageBuilder::from_events(&experiment_begins().run.events);
+    page.run.running = true;
+    let front = page.front();
     assert_eq!(front.head.now.as_deref(), Some("pilot · baseline (start 1, about 80 s)"));
 }
 
@@ -119,9 +119,12 @@ fn what_helped_and_still_gives_first_is_worth_more_of_it() {
             match event {
                 Event::Designed { design } => design.hypotheses[0].relieves = vec!["workers".to_owned()],
                 Event::Visited { visit } if visit.arm == 1 => {
-                    let taken =
-                        visit.taken.iter_mut().find(|taken| taken.probe == 0).expect("it was measured");
-                    (taken.cause, taken.says) = (Some(Cause::Workers), says.to_owned());
+                    let measurement = visit
+                        .taken
+                        .iter_mut()
+                        .find(|measurement| measurement.probe == 0)
+                        .expect("it was measured");
+                    (measurement.cause, measurement.says) = (Some(Cause::Workers), says.to_owned());
                 }
                 _ => {}
             }

@@ -46,10 +46,10 @@ fn that_all_connections_were_busy_is_no_advice_to_open_more() {
     ));
     let run = RunBuilder::start("find").trial(busy).trial(good(2016.0).bad(Outcome::Unfinished, 140));
     let run = run.found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new());
-    let doubts = document(&PageBuilder::from_events(&run.events)).front.doubts;
+    let caveats = document(&PageBuilder::from_events(&run.events)).front.doubts;
     let said = "all 10,000 connections were busy (--max-connections): further arrivals waited in torment, where the target does not \
                 see them (1 trial)";
-    assert_eq!(doubts.iter().map(|doubt| doubt.text.as_str()).collect::<Vec<_>>(), [said]);
+    assert_eq!(caveats.iter().map(|doubt| doubt.text.as_str()).collect::<Vec<_>>(), [said]);
 }
 
 /// Amber said that a limit is less certain, without saying why.

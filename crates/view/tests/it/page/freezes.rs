@@ -25,7 +25,7 @@ fn void(load: LoadBuilder) -> LoadBuilder {
 /// A search ended by torment, which is not named as the limit by itself.
 fn ended_by_torment(run: RunBuilder, upper: Option<f64>) -> PageFront {
     let cost = Nanos::from_micros(4);
-    let making = GeneratorCapacity {
+    let capacity = GeneratorCapacity {
         most: 1_990.0,
         user: cost,
         kernel: cost,
@@ -33,7 +33,7 @@ fn ended_by_torment(run: RunBuilder, upper: Option<f64>) -> PageFront {
         waited: 0.4,
         connects: 0.0,
     };
-    front(&run.made(SearchEnd::GeneratorLimit, pair(Some(1984.0), upper), Vec::new(), Some(making)))
+    front(&run.made(SearchEnd::GeneratorLimit, pair(Some(1984.0), upper), Vec::new(), Some(capacity)))
 }
 
 /// A service that froze for one second in ten held 320/s in one trial and failed at 540/s in another; no line said why.

@@ -11,8 +11,8 @@ fn runs_that_are_not_whole() {
         .trial(load(Purpose::Climb, 1000.0, 2))
         .bounds(pair(Some(1000.0), None))
         .begin(&good(2000.0), 4);
-    let mut pages = PageBuilder::from_events(&cut.events);
-    let cut = document(&pages);
+    let mut page = PageBuilder::from_events(&cut.events);
+    let cut = document(&page);
     assert_eq!(words(&cut.front)[0], "holds 1,000 requests/s, perhaps more");
     assert!(words(&cut.front)[1].starts_with("cut short: torment itself ended before the run did"));
     assert_eq!(cut.front.phases[1].label, "trial 2: 2,000/s, cut short");
@@ -21,9 +21,9 @@ fn runs_that_are_not_whole() {
 
     assert!(cut.front.head.again.is_some_and(|typed| typed.contains("\ntorment find ")));
 
-    pages.run.running = true;
-    pages.run.skipped = 3;
-    let running = document(&pages).front;
+    page.run.running = true;
+    page.run.skipped = 3;
+    let running = document(&page).front;
     assert_eq!(running.head.now.as_deref(), Some("trial 2: 2,000/s, 4 s of 10 s"));
     assert!(words(&running)[1].starts_with("still running"));
     assert!(

@@ -41,8 +41,8 @@ fn what_happens_now_and_then_is_drawn_where_it_happened() {
 #[test]
 fn a_load_that_fails_its_goal() {
     let failing = load(Purpose::Load, 400.0, 30).bad(Outcome::Timeout, 300).grows(8.0);
-    let pages = PageBuilder::from_events(&RunBuilder::start("run").trial(failing).judged(Some(false)).events);
-    let document = document(&pages);
+    let page = PageBuilder::from_events(&RunBuilder::start("run").trial(failing).judged(Some(false)).events);
+    let document = document(&page);
     golden("load", &document);
     let front = &document.front;
     let words = words(front);

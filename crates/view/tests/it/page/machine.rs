@@ -58,8 +58,8 @@ fn upright(chart: &Chart) -> Vec<(&str, f64, Tone)> {
 fn threads_until_a_limit_gave() {
     let mut run = RunBuilder::start("find threads");
     run.events.push(Event::Forecast { rooms: vec![room()] });
-    let ramped = |tasks: u64, taken: u64, after: u64| {
-        let (free, after) = (Bytes((8 << 30) - taken), Nanos::from_millis(after));
+    let ramped = |tasks: u64, measurement: u64, after: u64| {
+        let (free, after) = (Bytes((8 << 30) - measurement), Nanos::from_millis(after));
         Event::Ramped(record::RampProgress { tasks, free, after })
     };
     // Later threads take longer; then all are released.
@@ -317,8 +317,8 @@ fn figures_of_a_machine_are_bars() {
     );
     assert!((bars.points[1].x - 1.236e-3).abs() < 1e-9 && bars.points[1].low < Some(1.236e-3), "{bars:?}");
     let sum: Vec<(f64, &str)> = parts.points.iter().map(|part| (part.y, part.label.as_str())).collect();
-    let pages = "64 MiB: 16,384 pages × 72.9 ns";
-    let of = |row: f64| [(row, "64 MiB: as at 0 MiB"), (row, pages)];
+    let page = "64 MiB: 16,384 pages × 72.9 ns";
+    let of = |row: f64| [(row, "64 MiB: as at 0 MiB"), (row, page)];
     assert_eq!(sum, [of(1.0), of(6.0)].concat());
 
     let switch = &front.pictures[1];

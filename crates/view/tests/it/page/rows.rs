@@ -11,16 +11,16 @@ use units::Nanos;
 
 #[test]
 fn a_live_page_gets_every_row_once() {
-    let mut pages = PageBuilder::default();
+    let mut page = PageBuilder::default();
     let (mut held, mut generation, mut renewed) = (Timeline::default(), 0, 0);
     for event in search() {
-        pages.fold(&event);
-        if pages.generation() != generation {
-            generation = pages.generation();
+        page.fold(&event);
+        if page.generation() != generation {
+            generation = page.generation();
             renewed += 1;
             held = Timeline::default();
         }
-        let new = pages.rows_from(held.at.len());
+        let new = page.rows_from(held.at.len());
         if held.at.is_empty() {
             held = new;
             continue;
@@ -31,9 +31,9 @@ fn a_live_page_gets_every_row_once() {
             assert_eq!(column.id, new.id);
             column.values.extend(new.values);
         }
-        assert_eq!(held.at.len(), pages.rows());
+        assert_eq!(held.at.len(), page.rows());
     }
-    assert_eq!(held, pages.rows_from(0));
+    assert_eq!(held, page.rows_from(0));
     assert!(renewed < 20, "{renewed} times all rows anew");
 }
 
@@ -47,7 +47,7 @@ fn a_whole_day_stays_small() {
         duration: None,
         at_unix_ms: 1_795_191_303_000,
     });
-    let mut pages = PageBuilder::from_events(&run.events);
+    let mut page = PageBuilder::from_events(&run.events);
     let mut slice = Slice { due: 3, sent: 3, elapsed: Nanos::from_secs(1), loops: 1, ..Slice::default() };
     slice.outcomes.add(Outcome::Ok, 3);
     slice.response.record_many(Nanos(900), 3);
@@ -56,10 +56,10 @@ fn a_whole_day_stays_small() {
         let Event::SliceDone { slice, .. } = &mut event else { unreachable!("it is one") };
         slice.index = index;
         slice.outstanding = vec![if index == 23_456 { 5000.0 } else { 0.0 }, 0.0];
-        pages.fold(&event);
+        page.fold(&event);
     }
-    assert!(pages.rows() <= 4_000, "{}", pages.rows());
-    let document = document(&pages);
+    assert!(page.rows() <= 4_000, "{}", page.rows());
+    let document = document(&page);
     assert!(document.timeline.at.len() <= ROWS);
     let waiting =
         document.timeline.columns.iter().find(|column| column.id == "outstanding_max").expect("a column");

@@ -152,8 +152,8 @@ fn a_chain_of_an_earlier_version_has_no_figures() {
 
 #[test]
 fn a_search_that_was_watched() {
-    let pages = PageBuilder::from_events(&search());
-    let document = document(&pages);
+    let page = PageBuilder::from_events(&search());
+    let document = document(&page);
     golden("search", &document);
     let Document { front, timeline, .. } = &document;
     let words = words(front);
@@ -234,17 +234,17 @@ fn a_search_that_was_watched() {
         "one trial says next to nothing of the others: {fails:?}"
     );
 
-    let doubts: Vec<(&str, Option<&str>)> =
+    let caveats: Vec<(&str, Option<&str>)> =
         front.doubts.iter().map(|doubt| (doubt.text.as_str(), doubt.section.as_deref())).collect();
     assert!(
-        doubts.contains(&(
+        caveats.contains(&(
             "the generator was late by 4 ms at p99 (1 trial, which does not count)",
             Some("load")
         )),
-        "{doubts:?}"
+        "{caveats:?}"
     );
     assert!(
-        doubts.iter().any(|(text, about)| text.starts_with("target and generator share") && about.is_none())
+        caveats.iter().any(|(text, about)| text.starts_with("target and generator share") && about.is_none())
     );
     // What is above, with its expected gain, is not repeated.
     assert_eq!(words[2], "next: make the query shorter before you raise the pool");
@@ -257,9 +257,9 @@ fn what_is_asked_now_stands_under_the_picture() {
     let begun =
         || RunBuilder::start("find").trial(load(Purpose::Climb, 1000.0, 2)).bounds(pair(Some(1000.0), None));
     let caption = |run: RunBuilder, running| {
-        let mut pages = PageBuilder::from_events(&run.events);
-        pages.run.running = running;
-        document(&pages).front.pictures[0].note.clone()
+        let mut page = PageBuilder::from_events(&run.events);
+        page.run.running = running;
+        document(&page).front.pictures[0].note.clone()
     };
     let always = "each mark is a percentile of one trial";
     let now = caption(begun().begin(&good(1240.0), 4), true);
@@ -275,7 +275,7 @@ fn what_is_asked_now_stands_under_the_picture() {
 #[test]
 fn a_limit_that_was_not_found_is_open_above() {
     let us = |text: &str| text.parse().expect("a duration");
-    let making = GeneratorCapacity {
+    let capacity = GeneratorCapacity {
         most: 3_610.0,
         user: us("2.1us"),
         kernel: us("6.3us"),
@@ -294,7 +294,7 @@ fn a_limit_that_was_not_found_is_open_above() {
         .trial(good(1984.0))
         .trial(good(4000.0).void("generator-late", late))
         .diagnosed(diagnosis)
-        .made(SearchEnd::GeneratorLimit, pair(Some(1984.0), Some(4000.0)), Vec::new(), Some(making));
+        .made(SearchEnd::GeneratorLimit, pair(Some(1984.0), Some(4000.0)), Vec::new(), Some(capacity));
     let front = document(&PageBuilder::from_events(&run.events)).front;
     let words = words(&front);
     assert!(
@@ -350,7 +350,7 @@ fn a_limit_that_was_not_found_is_open_above() {
 #[test]
 fn that_torment_is_the_limit_is_said_while_the_search_goes_on() {
     let cost = Nanos::from_micros(4);
-    let making = GeneratorCapacity {
+    let capacity = GeneratorCapacity {
         most: 3_610.0,
         user: cost,
         kernel: cost,
@@ -362,7 +362,7 @@ fn that_torment_is_the_limit_is_said_while_the_search_goes_on() {
     let void = || good(4000.0).void("generator-late", late);
     let limits = pair(Some(1984.0), None);
     let mut run = RunBuilder::start("find").trial(good(1984.0)).trial(void()).trial(void());
-    run.events.push(Event::Bounds { limits, making: Some(making) });
+    run.events.push(Event::Bounds { limits, making: Some(capacity) });
     let said = "so far torment is the limit: it fell behind again and again, and sends at most 3,610 requests/s to this target";
     let words = words(&document(&PageBuilder::from_events(&run.events)).front);
     assert!(words.iter().any(|line| line == said), "{words:?}");

@@ -92,8 +92,8 @@ pub fn assert_sound(document: &Document) {
     }
 }
 
-pub fn document(pages: &PageBuilder) -> Document {
-    let document = pages.document(ROWS);
+pub fn document(page: &PageBuilder) -> Document {
+    let document = page.document(ROWS);
     assert_sound(&document);
     document
 }

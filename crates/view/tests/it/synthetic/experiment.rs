@@ -133,7 +133,7 @@ impl ExperimentBuilder {
         self = self.begins(block, arm, placebo);
         self.visits += 1;
         let wobble = 1.0 + (f64::from(self.visits * 7 % 11) - 5.0) / 200.0;
-        let taken =
+        let measurement =
             |(probe, figures, cause): &(usize, Vec<(ArmMeasure, f64)>, Option<Cause>)| MeasurementResult {
                 probe: *probe,
                 run: RunId(format!("20261120-1{:05}-{}{}{probe}", 30_000 + self.visits * 100, block, arm)),
@@ -155,7 +155,7 @@ impl ExperimentBuilder {
                 caveats: Vec::new(),
             };
         let pilot = |probe: usize| block > 0 || self.design.probes[probe].at == LoadLevel::Limit;
-        let visit = ArmStart {
+        let start = ArmStart {
             number: self.visits,
             block,
             arm,
@@ -175,11 +175,16 @@ impl ExperimentBuilder {
             },
             taken: match void {
                 Some(_) => Vec::new(),
-                None => self.arms[arm].probes.iter().filter(|(probe, ..)| pilot(*probe)).map(taken).collect(),
+                None => self.arms[arm]
+                    .probes
+                    .iter()
+                    .filter(|(probe, ..)| pilot(*probe))
+                    .map(measurement)
+                    .collect(),
             },
             void: void.map(str::to_owned),
         };
-        self.run.events.push(Event::Visited { visit: Box::new(visit) });
+        self.run.events.push(Event::Visited { visit: Box::new(start) });
         self
     }
 
@@ -199,8 +204,8 @@ impl ExperimentBuilder {
         self.visit(block, 0, true, None)
     }
 
-    pub fn stands(mut self, standing: &ExperimentState) -> Self {
-        self.run.events.push(Event::Stands { standing: Box::new(standing.clone()) });
+    pub fn stands(mut self, state: &ExperimentState) -> Self {
+        self.run.events.push(Event::Stands { standing: Box::new(state.clone()) });
         self
     }
 
@@ -210,8 +215,8 @@ impl ExperimentBuilder {
         self
     }
 
-    pub fn over(self, mut standing: ExperimentState, over: ExperimentEnd, exit_code: u8) -> RunBuilder {
-        standing.over = Some(over);
-        self.run.end(Some(Verdict::Answers { standing }), exit_code, None)
+    pub fn over(self, mut state: ExperimentState, over: ExperimentEnd, exit_code: u8) -> RunBuilder {
+        state.over = Some(over);
+        self.run.end(Some(Verdict::Answers { standing: state }), exit_code, None)
     }
 }

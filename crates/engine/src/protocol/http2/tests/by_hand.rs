@@ -1,7 +1,7 @@
 //! Servers whose every byte the test has chosen.
 
 use super::super::WINDOW;
-use super::super::frame::{self, ErrorCode, flag, kind, put_head, put_number, setting};
+use super::super::frame::{self, ErrorCode, flag, kind, put_header, put_number, setting};
 use super::*;
 use crate::protocol::framer::Framer;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    put_head(payload.len(), kind, flags, stream, &mut out);
+    put_header(payload.len(), kind, flags, stream, &mut out);
     out.extend_from_slice(payload);
     out
 }
@@ -62,25 +62,31 @@ const GREETING: usize = 24 + 9 + 12 + 9 + 4 + 9;
 
 /// The frames after the greeting: kind, flags, stream and payload.
 fn frames(come: &[u8]) -> Vec<(u8, u8, u32, Vec<u8>)> {
-    let (mut pieces, mut rest, mut seen) = (Framer::default(), &come[GREETING..], Vec::new());
-    while let Some(frame) = frame::next_frame(&mut pieces, &mut rest).expect("valid") {
-        seen.push((frame.kind, frame.flags, frame.stream, frame.payload.to_vec()));
+    let (mut framer, mut rest, mut found) = (Framer::default(), &come[GREETING..], Vec::new());
+    while let Some(frame) = frame::next_frame(&mut framer, &mut rest).expect("valid") {
+        found.push((frame.kind, frame.flags, frame.stream, frame.payload.to_vec()));
     }
     assert!(rest.is_empty());
-    seen
+    found
 }
 
 /// Sends one request to a server that then sends `piece`; returns what became of it, and of the connection.
-fn told(piece: Vec<u8>) -> (Vec<String>, Failure) {
+fn outcome_of(piece: Vec<u8>) -> (Vec<String>, Failure) {
     let (address, served) = server(vec![(24, settings(&[])), (GREETING + 9, piece)], true);
     let mut client = Client::connect(address, 8).expect("it greets");
     client.send(&mut get("/"));
     let end = client.end();
     drop(client.stream);
     served.join().expect("the server has no complaint");
-    client.told.iter().for_each(|told| assert!(told.received_ns > 0));
-    let told = std::mem::take(&mut client.told);
-    (told.into_iter().map(|told| format!("{:?}", told.result.map(|answer| answer.status))).collect(), end)
+    client.completions.iter().for_each(|completion| assert!(completion.received_ns > 0));
+    let completions = std::mem::take(&mut client.completions);
+    (
+        completions
+            .into_iter()
+            .map(|completion| format!("{:?}", completion.result.map(|answer| answer.status)))
+            .collect(),
+        end,
+    )
 }
 
 #[test]
@@ -165,7 +171,7 @@ fn answers_that_are_none_are_failures_of_one_exchange() {
         (number(kind::RST_STREAM, 1, 77), "Err(Reset(\"an unknown error\"))"),
         (frame(kind::GOAWAY, 0, 0, &[0; 8]), "Err(Reset(\"GOAWAY NO_ERROR\"))"),
     ] {
-        let (results, end) = told(piece);
+        let (results, end) = outcome_of(piece);
         assert_eq!(results, [expected]);
         assert_eq!(end, Failure::Closed, "{expected}");
     }
@@ -203,7 +209,7 @@ fn what_breaks_the_connection_is_said() {
             "a header block of more than 65536 bytes",
         ),
     ] {
-        assert_eq!(told(piece), (Vec::new(), Failure::Protocol(expected.to_owned())));
+        assert_eq!(outcome_of(piece), (Vec::new(), Failure::Protocol(expected.to_owned())));
     }
 }
 
@@ -215,12 +221,12 @@ fn a_server_may_leave() {
     let (address, served) = server(pieces, false);
     let mut client = Client::connect(address, 8).expect("it greets");
     (0..3).for_each(|_| client.send_only(&mut get("/"), false));
-    assert_eq!(client.talk.room(), 5);
-    client.talk.flush(&mut client.stream).expect("the server listens");
-    client.hear(2).expect("one answer is still to come");
-    assert_eq!((client.talk.room(), client.open()), (0, vec![0]));
-    client.talk.out.bytes = frame(kind::PING, flag::ACK, 0, b"12345678").repeat(120);
-    client.talk.flush(&mut client.stream).expect("the server listens");
+    assert_eq!(client.connection.room(), 5);
+    client.connection.flush(&mut client.stream).expect("the server listens");
+    client.receive_until(2).expect("one answer is still to come");
+    assert_eq!((client.connection.room(), client.open()), (0, vec![0]));
+    client.connection.out.bytes = frame(kind::PING, flag::ACK, 0, b"12345678").repeat(120);
+    client.connection.flush(&mut client.stream).expect("the server listens");
     assert_eq!(client.end(), Failure::Closed);
     assert_eq!(client.results(), ["200", "200", "stream reset: GOAWAY NO_ERROR"]);
     drop(client);
@@ -234,11 +240,11 @@ fn a_connection_left_by_both_sides_is_of_no_more_use() {
     let (address, served) = server(vec![(24, settings(&[])), (GREETING + 20, away)], false);
     let mut client = Client::connect(address, 8).expect("it greets");
     (0..3).for_each(|_| client.send_only(&mut get("/"), false));
-    client.talk.flush(&mut client.stream).expect("the server listens");
-    client.hear(1).expect("two answers are still to come");
-    assert_eq!((client.talk.room(), client.results().len()), (0, 1));
-    assert!(client.talk.cancel(0), "another is still to come");
-    assert!(!client.talk.cancel(1));
+    client.connection.flush(&mut client.stream).expect("the server listens");
+    client.receive_until(1).expect("two answers are still to come");
+    assert_eq!((client.connection.room(), client.results().len()), (0, 1));
+    assert!(client.connection.cancel(0), "another is still to come");
+    assert!(!client.connection.cancel(1));
     drop(client);
     served.join().expect("the server has no complaint");
 }
@@ -246,7 +252,7 @@ fn a_connection_left_by_both_sides_is_of_no_more_use() {
 #[test]
 fn a_server_that_leaves_in_anger_says_why() {
     let away = frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 11]);
-    let (results, end) = told(away);
+    let (results, end) = outcome_of(away);
     assert_eq!(results, [""; 0]);
     assert_eq!(end, Failure::Reset("GOAWAY ENHANCE_YOUR_CALM".to_owned()));
 }
@@ -261,11 +267,11 @@ fn a_ping_is_answered_and_settings_are_acknowledged() {
     let (address, served) = server(pieces, true);
     let mut client = Client::connect(address, 8).expect("it greets");
     assert_eq!(client.end(), Failure::Closed);
-    assert_eq!(client.talk.room(), 3);
+    assert_eq!(client.connection.room(), 3);
     drop(client);
-    let came = frames(&served.join().expect("the server has no complaint"));
+    let received = frames(&served.join().expect("the server has no complaint"));
     assert_eq!(
-        came,
+        received,
         [(kind::PING, flag::ACK, 0, b"12345678".to_vec()), (kind::SETTINGS, flag::ACK, 0, Vec::new())]
     );
 }
@@ -278,8 +284,8 @@ fn windows_are_kept_to() {
     // The length of its head, from an upload that is not held up.
     let (address, served) = server(vec![(24, settings(&[]))], false);
     Client::connect(address, 8).expect("it greets").send(&mut put());
-    let came = frames(&served.join().expect("the server has no complaint"));
-    let head = came.iter().find(|f| f.0 == kind::HEADERS).expect("it was sent").3.len();
+    let received = frames(&served.join().expect("the server has no complaint"));
+    let head = received.iter().find(|f| f.0 == kind::HEADERS).expect("it was sent").3.len();
     let first = GREETING + 9 + head + 9 + 100;
     let pieces = vec![
         (24, window(100)),
@@ -291,11 +297,11 @@ fn windows_are_kept_to() {
     let (address, served) = server(pieces, false);
     let mut client = Client::connect(address, 8).expect("it greets");
     client.send(&mut put());
-    client.hear(1).expect("the server answers");
+    client.receive_until(1).expect("the server answers");
     assert_eq!(client.results(), ["200"]);
     drop(client);
-    let came = frames(&served.join().expect("the server has no complaint"));
-    let sizes: Vec<_> = came.iter().filter(|f| f.0 == kind::DATA).map(|f| (f.1, f.3.len())).collect();
+    let received = frames(&served.join().expect("the server has no complaint"));
+    let sizes: Vec<_> = received.iter().filter(|f| f.0 == kind::DATA).map(|f| (f.1, f.3.len())).collect();
     assert_eq!(sizes, [(0, 100), (0, 10), (flag::END_STREAM, 90)]);
 }
 
@@ -308,11 +314,11 @@ fn an_early_answer_ends_the_upload() {
     );
     let mut client = Client::connect(address, 8).expect("it greets");
     client.send(&mut request("PUT", "/", &[], vec![b'x'; 1 << 20]));
-    client.hear(1).expect("the server answers");
+    client.receive_until(1).expect("the server answers");
     assert_eq!(client.results(), ["413"]);
     drop(client);
-    let came = frames(&served.join().expect("the server has no complaint"));
-    assert_eq!(came.last(), Some(&(kind::RST_STREAM, 0, 1, ErrorCode::CANCEL.0.to_be_bytes().to_vec())));
+    let received = frames(&served.join().expect("the server has no complaint"));
+    assert_eq!(received.last(), Some(&(kind::RST_STREAM, 0, 1, ErrorCode::CANCEL.0.to_be_bytes().to_vec())));
 }
 
 /// Answers larger than our windows, with windows that are nearly used up.
@@ -327,23 +333,23 @@ fn windows_are_given_back() {
     let (address, served) = server(pieces, false);
     let mut client = Client::connect(address, 8).expect("it greets");
     client.send(&mut get("/"));
-    client.talk.taken = WINDOW / 2 - 8;
-    client.talk.open.get(1).expect("it is open").taken = WINDOW / 2 - 8;
-    client.hear(1).expect("the server answers");
-    assert_eq!((client.talk.taken, client.results()), (0, vec!["200".to_owned()]));
+    client.connection.unacknowledged = WINDOW / 2 - 8;
+    client.connection.open.get(1).expect("it is open").unacknowledged = WINDOW / 2 - 8;
+    client.receive_until(1).expect("the server answers");
+    assert_eq!((client.connection.unacknowledged, client.results()), (0, vec!["200".to_owned()]));
     drop(client);
-    let came = frames(&served.join().expect("the server has no complaint"));
+    let received = frames(&served.join().expect("the server has no complaint"));
     let half = (WINDOW / 2).to_be_bytes().to_vec();
-    assert_eq!(came[1..], [(kind::WINDOW_UPDATE, 0, 0, half.clone()), (kind::WINDOW_UPDATE, 0, 1, half)]);
+    assert_eq!(received[1..], [(kind::WINDOW_UPDATE, 0, 0, half.clone()), (kind::WINDOW_UPDATE, 0, 1, half)]);
 }
 
 #[test]
 fn the_numbers_of_streams_end() {
     let (address, served) = server(vec![(24, settings(&[])), (GREETING + 9, ok((1 << 31) - 1))], false);
     let mut client = Client::connect(address, 8).expect("it greets");
-    client.talk.next = (1 << 31) - 1;
+    client.connection.next_stream = (1 << 31) - 1;
     client.send(&mut get("/"));
-    assert_eq!(client.talk.room(), 0);
+    assert_eq!(client.connection.room(), 0);
     assert_eq!(client.end(), Failure::Closed);
     assert_eq!(client.results(), ["200"]);
     drop(client);

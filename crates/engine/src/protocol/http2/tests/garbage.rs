@@ -9,23 +9,26 @@ use proptest::prelude::*;
 
 /// Whatever the bytes and pieces, there is no panic, and every exchange is reported exactly once.
 fn survives(bytes: &[u8], step: usize) {
-    let mut talk = Http2::new(100);
-    talk.phase = Phase::Talking;
+    let mut connection = Http2::new(100);
+    connection.phase = Phase::Ready;
     let mut requests =
         [get("/"), request("HEAD", "/", &[], Vec::new()), request("PUT", "/", &[], vec![0; 100_000])];
-    let who = RenderContext { number: 0, seed: 0, taken: &[] };
+    let context = RenderContext { number: 0, seed: 0, extracted: &[] };
     for exchange in 0..12 {
-        talk.send(&mut requests[exchange % 3], &who, b"", exchange as u32, exchange % 2 == 0);
+        connection.send(&mut requests[exchange % 3], &context, b"", exchange as u32, exchange % 2 == 0);
     }
-    let mut told = Vec::new();
+    let mut completions = Vec::new();
     for piece in bytes.chunks(step) {
-        talk.upload();
-        if talk.handle_bytes(piece, CompletionSink { told: &mut told, received_ns: 1 }).is_err() {
+        connection.upload();
+        if connection
+            .handle_bytes(piece, CompletionSink { completions: &mut completions, received_ns: 1 })
+            .is_err()
+        {
             break;
         }
     }
-    let mut all: Vec<u32> = told.iter().map(|told| told.exchange).collect();
-    talk.each_open(&mut |exchange, _| all.push(exchange));
+    let mut all: Vec<u32> = completions.iter().map(|completion| completion.exchange).collect();
+    connection.each_open(&mut |exchange, _| all.push(exchange));
     all.sort_unstable();
     assert_eq!(all, (0..12).collect::<Vec<_>>());
 }

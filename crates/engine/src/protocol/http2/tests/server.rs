@@ -44,19 +44,19 @@ pub(super) fn server(builder: &Builder) -> (SocketAddr, Arc<ServerCounts>) {
     (address, seen)
 }
 
-async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, seen: Arc<ServerCounts>) {
-    let now = seen.now.fetch_add(1, Ordering::SeqCst) + 1;
-    seen.most.fetch_max(now, Ordering::SeqCst);
+async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, counts: Arc<ServerCounts>) {
+    let now = counts.now.fetch_add(1, Ordering::SeqCst) + 1;
+    counts.most.fetch_max(now, Ordering::SeqCst);
     tokio::time::sleep(Duration::from_millis(1)).await;
-    let done = scene(request, &mut respond, &seen).await;
-    seen.now.fetch_sub(1, Ordering::SeqCst);
+    let done = respond_to(request, &mut respond, &counts).await;
+    counts.now.fetch_sub(1, Ordering::SeqCst);
     done.expect("the client lets it answer");
 }
 
-async fn scene(
+async fn respond_to(
     request: Request<RecvStream>,
     respond: &mut SendResponse<Bytes>,
-    seen: &ServerCounts,
+    counts: &ServerCounts,
 ) -> Result<(), h2::Error> {
     let (head, mut body) = request.into_parts();
     let path = head.uri.path().to_owned();
@@ -89,18 +89,18 @@ async fn scene(
         }
         // A gRPC call, whose status comes after the body or, with `call-only`, without one; `call-cut`: none.
         "call" | "call-only" | "call-cut" => {
-            let mut said = HeaderMap::new();
-            said.insert("grpc-status", number.into());
-            said.insert("grpc-message", "no user %221%22".parse().expect("valid"));
+            let mut trailers = HeaderMap::new();
+            trailers.insert("grpc-status", number.into());
+            trailers.insert("grpc-message", "no user %221%22".parse().expect("valid"));
             let mut response = plain(200);
             response.headers_mut().insert("content-type", "application/grpc+proto".parse().expect("valid"));
             if name == "call-only" {
-                response.headers_mut().extend(said);
+                response.headers_mut().extend(trailers);
                 return respond.send_response(response, true).map(drop);
             }
             let mut stream = respond.send_response(response, false)?;
             stream.send_data(Bytes::from_static(&[0; 5]), name == "call-cut")?;
-            if name == "call" { stream.send_trailers(said) } else { Ok(()) }
+            if name == "call" { stream.send_trailers(trailers) } else { Ok(()) }
         }
         "interim" => {
             let hints = Response::builder().status(103).header("link", "</x>").body(()).expect("valid");
@@ -115,7 +115,7 @@ async fn scene(
         "never" => {
             let reason = std::future::poll_fn(|context| respond.poll_reset(context)).await?;
             assert_eq!(reason, Reason::CANCEL);
-            seen.cancelled.fetch_add(1, Ordering::SeqCst);
+            counts.cancelled.fetch_add(1, Ordering::SeqCst);
             Ok(())
         }
         "sum" => {
