@@ -97,8 +97,8 @@ pub(crate) fn connections_advice(case: &Case<'_>) -> Option<String> {
         && case.degraded.load.outstanding >= MANY_CONNECTIONS;
     many.then(|| {
         format!(
-            "or see what it does for a client that keeps few connections, such as a proxy: --max-connections 64; \
-             this load had {} of them, {} when it was well",
+            "or test it over few connections, as a proxy in front would keep: --max-connections 64; \
+             this load used {}, against {} when it was well",
             format_number(now),
             format_number(before)
         )

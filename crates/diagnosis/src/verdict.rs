@@ -190,7 +190,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     // A generator that cannot send more to a saturated target may have been held up by that.
     if let Some(full) = diagnosis.also_saturated().map(|full| full.sentence.clone()) {
         diagnosis.findings[0].confidence.independence *= CONTRADICTION_FACTOR;
-        diagnosis.sentences.push(format!("The target had next to nothing left either: {full}"));
+        diagnosis.sentences.push(format!("The target was nearly saturated, too: {full}"));
     }
     diagnosis
 }

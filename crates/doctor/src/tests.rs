@@ -123,7 +123,7 @@ fn who_may_look_into_processes() {
     );
     check(SCOPE, "1\n", "ptrace", Less, "what torment starts itself", "kernel.yama.ptrace_scope=0");
     check(SCOPE, "2\n", "ptrace", Less, "only root", "kernel.yama.ptrace_scope=0");
-    check(SCOPE, "3\n", "ptrace", Less, "nobody", "kernel.yama.ptrace_scope = 1, then start");
+    check(SCOPE, "3\n", "ptrace", Less, "nobody", "kernel.yama.ptrace_scope = 1, then reboot");
     let root = machine();
     let capable = |all: &str| STATUS.replace("CapEff:\t0000000000000000", &format!("CapEff:\t{all}"));
     set(&root, "proc/7/status", &capable("0000000000880004"));

@@ -90,13 +90,13 @@ pub(crate) fn root_cause(why: &(dyn std::error::Error + 'static)) -> String {
     let words = innermost.to_string();
     match within.and_then(|within| within.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(why)) => {
-            format!("its pass is not believed ({why}): is it of this run?")
+            format!("its credentials are not accepted ({why}): are they from this run?")
         }
         Some(rustls::Error::NoCertificatesPresented) => "it shows no pass".to_owned(),
         // A missing close_notify matters least.
         _ if words.contains("close_notify") => "the link broke: the other side is gone".to_owned(),
         _ if words.contains("fatal alert") => {
-            format!("the pass is not believed there ({words}): is it of this run?")
+            format!("the credentials are not accepted there ({words}): are they from this run?")
         }
         _ => format!("the link broke: {words}"),
     }

@@ -232,6 +232,6 @@ pub(crate) mod tests {
             "at least 1,991 requests/s: above that torment fell behind (the target froze twice, up to 900 ms)"
         );
         // The two intervals are further apart than the noise.
-        assert_eq!(row["before"], json!({ "id": "z", "text": "−10 %, sure", "tone": "bad" }));
+        assert_eq!(row["before"], json!({ "id": "z", "text": "−10 %, significant", "tone": "bad" }));
     }
 }

@@ -115,7 +115,7 @@ impl std::fmt::Display for ExhaustedResource {
             Self::Descriptor => "descriptor",
             Self::Port => "local port",
             Self::Watch => "watch of epoll",
-            Self::Memory => "piece of kernel memory",
+            Self::Memory => "kernel socket buffer",
         })
     }
 }

@@ -88,7 +88,7 @@ pub fn report(args: &ReportArgs, common: &CommonArgs) -> Result<u8, CommandError
         ReportFormat::Html => html_report(&document)?,
         ReportFormat::Svg => {
             let svg = draw_svg(&document, &id)?;
-            ReportFile::alone(svg, "shows in any browser and on any page")
+            ReportFile::alone(svg, "opens in any browser, and embeds in any page")
         }
         ReportFormat::Png => {
             let svg = draw_svg(&document, &id)?;

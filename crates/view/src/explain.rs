@@ -197,7 +197,7 @@ pub(crate) fn how_confident(confidence: Confidence) -> String {
     let Confidence { margin, persistence, independence, coverage } = confidence;
     let percent = |share: f64| Share((share * 100.0).round() / 100.0).to_string();
     format!(
-        "confidence {}: past the threshold {} × lasting {} × independent sources {} × seen {}",
+        "confidence {}: margin over the threshold {} × duration {} × independent sources {} × coverage {}",
         percent(confidence.value()),
         percent(margin),
         percent(persistence),
@@ -209,7 +209,7 @@ pub(crate) fn how_confident(confidence: Confidence) -> String {
 /// One row per watched trial.
 fn steps(view: &RunView, place: &WatchedPlace) -> TextTable {
     let mut table =
-        TextTable::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "most wait"]);
+        TextTable::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "top waits"]);
     for (number, window) in &place.trials {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
         let Some(figure) = window_figures(window, &place.coverage) else { continue };
@@ -263,7 +263,7 @@ fn who(place: &WatchedPlace) -> Vec<Text> {
     if watched.sweeps_per_second > 0.0 && watched.has_processes() {
         let late =
             if watched.real_time { "" } else { ", late when the machine is busy (no real-time priority)" };
-        let text = format!("{} looks at the threads a second{late}", average(watched.sweeps_per_second));
+        let text = format!("threads sampled {} times a second{late}", average(watched.sweeps_per_second));
         lines.push(Text::empty_at_depth(1).with_span(Tone::Faint, text));
     }
     let changes = place.trials.iter().flat_map(|(trial, window)| {

@@ -149,9 +149,7 @@ pub(crate) fn limit_unaffected_words(view: &RunView) -> String {
     match sustained_rate(view).and_then(|_| view.freezes()) {
         Some(found) => {
             let left = Share(1.0 - found.time_share().0);
-            format!(
-                " (after a trial it has time to catch up; in the long run {left} of the time is all it has)"
-            )
+            format!(" (after a trial it can catch up; in the long run it has only {left} of the time)")
         }
         None => " (this costs response time, not the limit)".to_owned(),
     }

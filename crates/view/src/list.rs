@@ -86,7 +86,7 @@ fn difference(run: &RunSummary) -> Option<(&PreviousLimit, Difference)> {
 pub fn limit_change(run: &RunSummary) -> Option<(String, Tone)> {
     let (_, Difference { by, significance: standing, .. }) = difference(run)?;
     let (means, tone) = match standing {
-        Significance::Better | Significance::Worse => ("sure", standing.tone()),
+        Significance::Better | Significance::Worse => ("significant", standing.tone()),
         Significance::Same => ("within noise", Tone::Faint),
         Significance::Undecided => ("could be noise", Tone::Faint),
         Significance::Unknown => return None,

@@ -16,7 +16,7 @@ pub(crate) fn closer_look_lines(view: &RunView) -> impl Iterator<Item = Text> {
 pub(crate) fn look_lines(look: &CloserLook) -> Vec<Text> {
     match look {
         CloserLook::Threads { pid, took_ns, at } => {
-            let head = format!("threads of the JVM {pid}, by its own account ({})", Nanos(*took_ns));
+            let head = format!("threads of JVM {pid}, from its thread dump ({})", Nanos(*took_ns));
             listed(head, at, place)
         }
         CloserLook::Stacks { pid, took_ns, at } => {

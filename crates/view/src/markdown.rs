@@ -24,7 +24,7 @@ pub fn markdown(front: &PageFront, image: Option<&str>) -> String {
     if !caveats.is_empty() {
         let caveats: Vec<String> =
             caveats.iter().map(|caveat| format!("- {}", escape(&caveat.text))).collect();
-        blocks.extend(["## Doubts".to_owned(), caveats.join("\n")]);
+        blocks.extend(["## Caveats".to_owned(), caveats.join("\n")]);
     }
     for section in sections {
         blocks.extend(if section.id == RUN_SECTION {
@@ -279,7 +279,7 @@ Request path: requests → **a pool** (gave first)
 
 ![where it breaks: each mark is a trial](my%20run-limit.svg)
 
-## Doubts
+## Caveats
 
 - \[1\] processor
 

@@ -194,7 +194,7 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
     };
     tell(
         profile.truncated,
-        "could not be followed to their root: the shares with what is called are too low by as much",
+        "could not be unwound to their root: shares that include callees are too low by as much",
     );
     tell(profile.other, "found no room and are in no function: there were too many different ones");
     if profile.lost > 0 {
@@ -205,7 +205,7 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
     }
     if profile.without_kernel {
         lines.push(warn(
-            "torment was not allowed to see what the kernel does for it, so no share includes that: run torment as root, or set \
+            "torment is not allowed to sample the kernel, so no share includes its work for this process: run torment as root, or set \
              kernel.perf_event_paranoid to 1"
                 .to_owned(),
         ));
@@ -280,7 +280,7 @@ mod tests {
             "1,000 samples in 10 s at 99 Hz: 10.1 s of processor time, 1.01 processors; the kernel counts 10.1 s",
             "70.0 % (67.1–72.8)",
             "30.0 % (27.2–32.9)",
-            "5.0 % of the stacks could not be followed to their root",
+            "5.0 % of the stacks could not be unwound to their root",
             "the kernel dropped 3 samples",
             "libx.so has been stripped of its names, and has no build id",
         ] {

@@ -205,7 +205,7 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
         line = line.with_plain(format!(", because {why}"));
     }
     match diagnosis.unless.first() {
-        Some(unless) => line.with_span(Tone::Faint, "; unless ").with_plain(unless),
+        Some(unless) => line.with_span(Tone::Faint, "; wrong if ").with_plain(unless),
         None => line,
     }
 }
@@ -231,7 +231,7 @@ fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
             format!("it shows in only {shown} of the degraded seconds (a longer --trial has more of them)"),
         ),
         (independence, sources.to_owned()),
-        (coverage, format!("only {seen} of the looks at its threads succeeded")),
+        (coverage, format!("only {seen} of the samples of its threads succeeded")),
         (margin, close.to_owned()),
     ];
     // Of equally weak factors name the first: whether freezes are the limit matters more than their cause.

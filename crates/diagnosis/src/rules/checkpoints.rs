@@ -90,7 +90,7 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
     let limit = setting("max_wal_size").map_or(String::new(), |size| format!(", now {size}"));
     let mut found = RuleFinding::new(Cause::PostgresCheckpoints)
         .with_sentence(format!(
-            "PostgreSQL makes checkpoints because of the amount written: one is under way in {} of the \
+            "The volume of writes forces PostgreSQL into checkpoints: one is under way in {} of the \
              slow seconds, and {} of {} busy sessions wait for the disk.",
             Share(now),
             format_number(waits),
@@ -101,7 +101,7 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
         // Without a comparison this may be normal.
         .sources(1 + u32::from(well.is_some()) + u32::from(synced || postgres.backend_syncs > 0))
         .fact(format!(
-            "a checkpoint under way in {} of the seconds; {} because of the amount, {} because of the \
+            "a checkpoint under way in {} of the seconds; {} triggered by WAL volume, {} by \
                  time",
             Share(now),
             postgres.checkpoints_requested,
@@ -136,7 +136,7 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
             .advise(format!(
                 "raise max_wal_size{limit}: checkpoints triggered only by time are rare and spread out"
             ))
-            .advise("write less: fewer indexes, updates that change something, several changes in one transaction")
+            .advise("write less: fewer indexes, no updates that change nothing, several changes in one transaction")
             .predicts(
                 "max_wal_size four times as large",
                 None,

@@ -131,7 +131,7 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
     Some(
         RuleFinding::new(Cause::OwnDescriptors)
             .with_sentence(format!(
-                "torment ran out of what connections need: {text}. This says nothing about the target."
+                "torment ran out of resources for connections: {text}. This says nothing about the target."
             ))
             .sources(3)
             .fact(text)

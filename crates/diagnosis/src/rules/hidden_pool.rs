@@ -226,7 +226,7 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
     let found = RuleFinding::new(Cause::Inside)
         .with_sentence(match &concurrency {
             Some(one) => format!(
-                "{name} serves {} at a time: {} is {} each, and one alone takes {} with its way there and back. In overload {outstanding} wait inside it, while it uses {uses}{}.",
+                "{name} serves {} at a time: {} is {} each, and one alone takes {} including the round trip. In overload {outstanding} wait inside it, while it uses {uses}{}.",
                 format_count(one.served, "request"),
                 Rate(round_to_three_digits(one.measured.0)),
                 format_time(one.each),

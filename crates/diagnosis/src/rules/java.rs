@@ -69,7 +69,7 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
             .advise("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
             .advise("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
             .unless(format!(
-                "pauses below {} of the time in a run that is just as slow",
+                "pauses take less than {} of the time in a run that is just as slow",
                 Share(MIN_STOPPED_SHARE)
             )),
     )

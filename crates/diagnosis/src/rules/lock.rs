@@ -147,8 +147,8 @@ pub(super) fn lock_limit(
 
 fn format_holding(holding: f64) -> String {
     match format_number(holding).as_str() {
-        "0" => "none is seen doing anything meanwhile".to_owned(),
-        "1" => "one does something meanwhile, never more".to_owned(),
-        some => format!("{some} does something meanwhile"),
+        "0" => "none is seen active meanwhile".to_owned(),
+        "1" => "one is active meanwhile, never more".to_owned(),
+        some => format!("{some} is active meanwhile"),
     }
 }

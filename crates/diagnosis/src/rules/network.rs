@@ -73,7 +73,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<RuleFinding> {
     Some(
         RuleFinding::new(Cause::Retransmissions)
             .with_sentence(format!(
-                "Segments are lost on the way: {} of them were retransmitted, each after {} ms or more.",
+                "TCP segments are lost in transit: {} of them were retransmitted, each after {} ms or more.",
                 Share(share),
                 format_number(MIN_RETRANSMISSION_TIMEOUT * 1e3)
             ))

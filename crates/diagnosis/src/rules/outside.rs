@@ -136,7 +136,7 @@ fn more_workers(case: &Case<'_>, workers: &Workers) -> String {
         Some(each) => {
             let all = Bytes((each.0 as f64 * workers.count) as u64);
             format!(
-                "{advice}; {} here: {all}, {each} each, plus what their stacks touch",
+                "{advice}; {} cost {all} here, {each} each, plus the stack they touch",
                 format_count(workers.count, "more thread")
             )
         }

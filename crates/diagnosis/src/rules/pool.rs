@@ -80,7 +80,7 @@ fn size_advice(size: f64, thing: &str, hold: Option<f64>, measured: Rate) -> Str
     let wanted = Rate(2.0 * measured.0);
     match hold {
         Some(hold) => format!(
-            "then a larger pool: for {wanted}, say, {} ({wanted} × {} held, and a fifth more)",
+            "then a larger pool: for {wanted}, about {} ({wanted} × {} held, plus a fifth)",
             format_count((wanted.0 * hold * SPARE).ceil(), thing),
             format_time(hold)
         ),
@@ -149,7 +149,7 @@ fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFindi
                 )
             }
             None => format!(
-                "{} do something meanwhile, in no second more than {}",
+                "{} are active meanwhile, at most {} in any second",
                 format_number(contention.holding),
                 format_number(size)
             ),

@@ -94,7 +94,7 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<RuleFinding> {
                 "processors are the next limit; if the rate does not rise, the quota was not the cause",
             )
             .unless(format!(
-                "throttled periods below {} in a run that is just as slow",
+                "fewer than {} of the periods are throttled in a run that is just as slow",
                 Share(MIN_THROTTLED_SHARE)
             )),
     )

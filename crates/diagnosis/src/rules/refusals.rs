@@ -115,7 +115,7 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<RuleFinding> {
     Some(
         RuleFinding::new(Cause::TaskLimit)
             .with_sentence(format!(
-                "{} cannot get more threads: {} of {} are taken ({what}).",
+                "{} cannot create more threads: {} of {} are in use ({what}).",
                 case.name(),
                 grouped(used),
                 grouped(limit)

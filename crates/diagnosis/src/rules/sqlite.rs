@@ -72,7 +72,7 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<RuleFinding> {
             .chain(station(case))
             .limiting(write)
             .chain(["the transaction that writes".to_owned()])
-            .advise("write less in a transaction, or what several requests write in one; its write-ahead log (PRAGMA journal_mode=WAL) makes each shorter")
+            .advise("write less per transaction, or batch the writes of several requests into one; WAL mode (PRAGMA journal_mode=WAL) makes each shorter")
             .advise("more workers will not help; a database with a lock for each row will")
             .predicts_doubling(
                 case,

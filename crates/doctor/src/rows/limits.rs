@@ -152,7 +152,7 @@ fn backlog(facts: &MachineFacts) -> FileRead<Assessment> {
     let row = Assessment::of(format!("{} (net.core.somaxconn)", grouped(most))).figure("somaxconn", most);
     match most < BACKLOG_DEFAULT {
         true => row.less(
-            format!("of more than {} connections that come at once, to any service on this machine, the rest try again after a second: it looks like a target that freezes", grouped(most)),
+            format!("if more than {} connections arrive at once at any service on this machine, the rest retry after a second, which looks like a freezing target", grouped(most)),
             sysctl("net.core.somaxconn", &BACKLOG_DEFAULT.to_string()),
         ),
         false => row.fine(),

@@ -43,7 +43,7 @@ fn groups(facts: &MachineFacts) -> FileRead<Assessment> {
     if !version_1.is_empty() && unified.groups.is_empty() {
         return Assessment::of(found).less(
             "version 1 does not count how long the service's own group waits for processors, memory and disks: the whole machine's waits are shown",
-            only_for_good("the kernel's option systemd.unified_cgroup_hierarchy=1, then start the machine again"),
+            only_for_good("the kernel's option systemd.unified_cgroup_hierarchy=1, then reboot"),
         );
     }
     Assessment::of(found).fine()

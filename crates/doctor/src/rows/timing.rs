@@ -65,7 +65,7 @@ fn processors(facts: &MachineFacts) -> FileRead<Assessment> {
     );
     match allowed {
         1 if present == 1 => row.less(
-            "the load takes from a target on this machine what it needs, and is late when that works",
+            "the load competes with a target on this machine, and is late when the target is busy",
             only_for_good("load from another machine, or add a processor"),
         ),
         _ if allowed < present => row.less(
@@ -133,7 +133,7 @@ fn others(facts: &MachineFacts) -> FileRead<Assessment> {
         .figure("used_milli_cpus", (used * 1000.0) as u64);
     match used > OTHERS_CPUS {
         true => row.less(
-            "they take part in what is measured: find them with `top`, and measure without them",
+            "they distort the measurement: find them with `top`, and measure without them",
             only_now("end them, or wait"),
         ),
         false => row.fine(),

@@ -30,8 +30,8 @@ fn ptrace(facts: &MachineFacts) -> FileRead<Assessment> {
     let any = CAP_DAC.iter().any(|read| facts.has_capability(*read));
     match (scope, facts.has_capability(CAP_SYS_PTRACE)) {
         (3.., _) => row("nobody may look into a process").less(
-            format!("{LOST} of any service, `explain fork` is not seen live; only a start of the machine takes it back"),
-            only_for_good(format!("{SYSCTLS}: kernel.yama.ptrace_scope = 1, then start the machine again")),
+            format!("{LOST} of any service, `explain fork` is not seen live; only a reboot undoes it"),
+            only_for_good(format!("{SYSCTLS}: kernel.yama.ptrace_scope = 1, then reboot")),
         ),
         (_, true) if any => row("torment may look into any process").fine(),
         (2, false) => row("only root may look into a process").less(
@@ -86,7 +86,7 @@ fn pressure(facts: &MachineFacts) -> FileRead<Assessment> {
         Ok(_) => Assessment::of("the kernel counts what waits for processors, memory and disks").fine(),
         Err(why) => Assessment::of(why.why.as_str()).less(
             "waiting for memory and disks is not told from waiting for others",
-            only_for_good("the kernel's option psi=1, then start the machine again"),
+            only_for_good("the kernel's option psi=1, then reboot"),
         ),
     }
 }

@@ -121,25 +121,25 @@ impl CaveatDetails {
                 percent(share)
             ),
             Self::Speeds { slowest, quickest } => format!(
-                "the machine itself did the same arithmetic at {} to {} of its usual speed, from one trial to the next: others on the same host, \
-                 or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
+                "the machine's own speed varied between {} and {} of the usual from trial to trial: other guests on the host, \
+                 or a varying clock frequency; the target's capacity varies with it, so repeat at a quieter time, or on a machine that is not shared",
                 percent(slowest),
                 percent(quickest)
             ),
             Self::Neighbours { names, used, waited } => format!(
-                "other programs on the target's machine ({}) used {used:.1} processors, and the target waited {} of the time for one: it can take \
-                 more without them, so stop them or pin them to other processors, and measure again",
+                "other programs on the target's machine ({}) used {used:.1} processors, and the target waited {} of the time for one: without them \
+                 it can serve more, so stop them or pin them to other processors, and measure again",
                 names.join(", "),
                 percent(waited)
             ),
             Self::Slowed { first, last, due } => format!(
-                "the target did less from trial to trial: about {first} at first, {last} in the end, after {} requests; what it holds \
+                "the target slowed down from trial to trial: about {first} at first, {last} at the end, after {} requests; its capacity \
                  depends on how long it has run, so look for what grows in it: memory, a table, a queue",
                 grouped(*due)
             ),
             Self::WorkedOn { after, lasted, used } => format!(
-                "the target kept {used:.1} processors busy for {lasted} after a load of {after}, though hardly anything was asked of it then: it puts \
-                 off work that its answers do not wait for, so a longer load may be too much at the same rate; try longer trials (--trial 60s)"
+                "the target kept {used:.1} processors busy for {lasted} after a load of {after}, though hardly any requests came then: it defers \
+                 work that its answers do not wait for, so a longer load may be too much at the same rate; try longer trials (--trial 60s)"
             ),
             // Whether more or fewer would help is for the diagnosis to say.
             Self::Crowded { connections } => format!(
@@ -150,8 +150,8 @@ impl CaveatDetails {
             Self::Places { places } => {
                 let connections = if *places == 1 { "connection" } else { "connections" };
                 format!(
-                    "the target serves {} {connections} at a time, and whoever connects beyond these waits until one ends: torment resets \
-                     idle ones for them, clients may keep theirs; give it more workers, a proxy in front, or a shorter keep-alive",
+                    "the target serves {} {connections} at a time, and further clients wait until one closes: torment resets \
+                     idle ones to make room, other clients may not; give it more workers, a proxy in front, or a shorter keep-alive",
                     grouped(*places)
                 )
             }
@@ -208,7 +208,7 @@ impl CaveatDetails {
                 )
             }
             Self::Uneven { p99, median } => format!(
-                "its answers take {p99} at p99, the median worker's {median}, though it sends on time: its path \
+                "its answers take {p99} at p99, against {median} for the median worker, though it sends on time: its path \
                  to the target differs"
             ),
             Self::Unlike { place, arch, version } => format!(
@@ -216,7 +216,7 @@ impl CaveatDetails {
                  sources cannot be checked; build both from the same commit"
             ),
             Self::Beside { place } => format!(
-                "{place} is the target's own machine, and the load takes from it what the target needs: leave that host out, \
+                "{place} is the target's own machine, so the load competes with the target: leave that host out, \
                  unless that is intended"
             ),
             Self::NoRoom { wanted, there, why } => {

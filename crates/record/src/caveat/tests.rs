@@ -63,13 +63,13 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             CaveatKind::FewPlaces,
             CaveatDetails::Places { places: 5 },
             r#""places":{"places":5}"#,
-            "the target serves 5 connections at a time, and whoever connects beyond these waits until one ends: torment resets idle ones for them, clients may keep theirs; give it more workers, a proxy in front, or a shorter keep-alive",
+            "the target serves 5 connections at a time, and further clients wait until one closes: torment resets idle ones to make room, other clients may not; give it more workers, a proxy in front, or a shorter keep-alive",
         ),
         (
             CaveatKind::UnevenMachine,
             CaveatDetails::Speeds { slowest: Share(0.84), quickest: Share(1.19) },
             r#""speeds":{"slowest":0.84,"quickest":1.19}"#,
-            "the machine itself did the same arithmetic at 84 % to 119 % of its usual speed, from one trial to the next: others on the same host, or a changing clock; what the target holds varies with it, so repeat at a quieter time, or on a machine that is not shared",
+            "the machine's own speed varied between 84 % and 119 % of the usual from trial to trial: other guests on the host, or a varying clock frequency; the target's capacity varies with it, so repeat at a quieter time, or on a machine that is not shared",
         ),
         (
             CaveatKind::OthersAtWork,
@@ -79,19 +79,19 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
                 waited: Share(0.194),
             },
             r#""neighbours":{"names":["rustc","cc1"],"used":1.13,"waited":0.194}"#,
-            "other programs on the target's machine (rustc, cc1) used 1.1 processors, and the target waited 19 % of the time for one: it can take more without them, so stop them or pin them to other processors, and measure again",
+            "other programs on the target's machine (rustc, cc1) used 1.1 processors, and the target waited 19 % of the time for one: without them it can serve more, so stop them or pin them to other processors, and measure again",
         ),
         (
             CaveatKind::SlowsDown,
             CaveatDetails::Slowed { first: Rate(452.0), last: Rate(331.4), due: 55_000 },
             r#""slowed":{"first":452.0,"last":331.4,"due":55000}"#,
-            "the target did less from trial to trial: about 452/s at first, 331/s in the end, after 55,000 requests; what it holds depends on how long it has run, so look for what grows in it: memory, a table, a queue",
+            "the target slowed down from trial to trial: about 452/s at first, 331/s at the end, after 55,000 requests; its capacity depends on how long it has run, so look for what grows in it: memory, a table, a queue",
         ),
         (
             CaveatKind::WorksOn,
             CaveatDetails::WorkedOn { after: Rate(15_810.0), lasted: Nanos::from_secs(21), used: 0.87 },
             r#""worked_on":{"after":15810.0,"lasted":21000000000,"used":0.87}"#,
-            "the target kept 0.9 processors busy for 21 s after a load of 15,810/s, though hardly anything was asked of it then: it puts off work that its answers do not wait for, so a longer load may be too much at the same rate; try longer trials (--trial 60s)",
+            "the target kept 0.9 processors busy for 21 s after a load of 15,810/s, though hardly any requests came then: it defers work that its answers do not wait for, so a longer load may be too much at the same rate; try longer trials (--trial 60s)",
         ),
         (
             CaveatKind::ClosesUnannounced,

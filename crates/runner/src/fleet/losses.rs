@@ -26,7 +26,7 @@ impl Fleet {
                     let cut = self.members.get(&member).and_then(|state| state.cut.as_ref());
                     let why = match cut {
                         Some((_, why)) => format!("{why}; it was not back within {SLICE_LATE}"),
-                        None => format!("it told of nothing for more than {SLICE_LATE}"),
+                        None => format!("it reported nothing for more than {SLICE_LATE}"),
                     };
                     (*until, why)
                 }
@@ -36,11 +36,11 @@ impl Fleet {
         }
         // A lost worker voids the trial, and the others may learn of its end late.
         if lost.is_empty() {
-            let why = "it went on with its load after it was to end";
+            let why = "it continued its load past the end";
             lost.extend(coordinator.overran().map(|(member, until)| (member, (until, why.to_owned()))));
         }
         if lost.is_empty() {
-            let why = "it ended its load by itself: for too long nothing reached it, or came from it";
+            let why = "it stopped its load by itself, having been out of contact for too long";
             // A fixed number of requests is all there is.
             let counted = matches!(offer, OfferedLoad::Closed { requests: Some(_), .. });
             let ends = if counted { Nanos::ZERO } else { offer.latest_end() };
@@ -56,7 +56,7 @@ impl Fleet {
             entry(member, at, ledger.unaccounted(member), self.why_lost(member, why))
         });
         let stray = |(member, sent): &(u32, u64)| {
-            let why = "it heard too late that it was not to begin yet, and counts for nothing";
+            let why = "it learned too late that the start was put off, and does not count";
             entry(*member, Nanos::ZERO, *sent, why.to_owned())
         };
         lost.chain(stray_arrivals.iter().filter(|(_, sent)| *sent > 0).map(stray)).collect()

@@ -109,7 +109,7 @@ impl MemberState {
 
     /// Kills it if it still runs.
     pub fn end(&mut self) {
-        self.gone_reason.get_or_insert_with(|| "it was ended, because it told nothing".to_owned());
+        self.gone_reason.get_or_insert_with(|| "it was stopped, because it reported nothing".to_owned());
         if let Some(process) = &mut self.process {
             let _ = process.kill();
             let _ = process.wait();

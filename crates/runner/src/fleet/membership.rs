@@ -71,10 +71,10 @@ impl Fleet {
         let rejected = self.link.take_rejected().into_iter().last();
         let rejected = rejected.map_or(String::new(), |who| format!("; turned away: {who}"));
         if let Some(why) = self.waiting_pods() {
-            return format!("{there} of {workers} workers came in time (--wait): {why}{rejected}");
+            return format!("{there} of {workers} workers joined in time (--wait): {why}{rejected}");
         }
         format!(
-            "{there} of {workers} workers came in time: start the others (torment worker --join FILE), ask for fewer, or wait for longer \
+            "{there} of {workers} workers joined in time: start the others (torment worker --join FILE), ask for fewer, or wait for longer \
              (--wait){rejected}"
         )
     }

@@ -40,7 +40,7 @@ pub(super) fn with_reach_advice(why: String, at: &str) -> String {
         return why;
     }
     format!(
-        "{why}; that is how they come to this machine: say an address at which pods reach it (--reach HOST:PORT), and look at firewalls \
+        "{why}; pods use that address to reach this machine: give one that works (--reach HOST:PORT), and check firewalls \
          and network policies"
     )
 }
@@ -57,7 +57,7 @@ impl Fleet {
     /// Why pods did not come in time; `None` without pods.
     pub(super) fn waiting_pods(&self) -> Option<String> {
         let pods = self.pods.as_ref()?;
-        let runs = || format!("pods run that have not come: see what they say, {}", pods.logs());
+        let runs = || format!("pods are running but have not joined: see their logs, {}", pods.logs());
         Some(self.with_help(pods.describe_waiting().unwrap_or_else(runs)))
     }
 

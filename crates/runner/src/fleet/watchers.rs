@@ -188,7 +188,7 @@ impl Watchers {
         if let Some(run_pods) = &self.pods {
             let runs = || format!("they run: see what they say, {}", run_pods.logs());
             let why = run_pods.describe_waiting().unwrap_or_else(runs);
-            return format!("{there} of {} watchers came in time: {why}", self.config.count());
+            return format!("{there} of {} watchers joined in time: {why}", self.config.count());
         }
         if !self.is_joined() {
             let absent =
@@ -200,7 +200,7 @@ impl Watchers {
         let unfit = self.refusal.as_ref().map(|why| format!("; {why}"));
         let rejected = unfit.or(rejected).unwrap_or_default();
         format!(
-            "{there} of {} watchers came in time: start the others on the target's machines (torment watch --join FILE), ask for fewer \
+            "{there} of {} watchers joined in time: start the others on the target's machines (torment watch --join FILE), ask for fewer \
              (--watchers), or wait for longer (--wait){rejected}",
             self.config.count()
         )

@@ -15,7 +15,7 @@ Examples:
 
 A run is there until an hour after its end.")]
 pub struct AttachArgs {
-    /// What it is called there, as was said when it began
+    /// Its id there, as printed when it started
     #[arg(value_name = "ID", value_parser = id)]
     pub id: String,
     /// Where: k8s, k8s:CONTEXT/NAMESPACE

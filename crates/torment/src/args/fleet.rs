@@ -17,8 +17,8 @@ const UNSAID: Nanos = Nanos::from_secs(6 * 3600);
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Fleet")]
 pub struct WorkersArgs {
-    /// Generate the load from several processes: `here`, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST,
-    /// or such as are started by others: join, join:HOST:PORT; or pods, by your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
+    /// Generate the load from several processes: `here`, on this machine; one on each host: ssh:HOST,USER@HOST;
+    /// processes that others start: join, join:HOST:PORT; or pods, through your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
     #[arg(long, value_name = "WHERE")]
     on: Option<String>,
     /// How many processes make it, on this machine, by join or as pods; 4..16: 4 at first, and more before they are the limit [default: 2]
@@ -69,10 +69,10 @@ pub struct PodArgs {
     /// Let workers be on the nodes of the target
     #[arg(long)]
     beside_target: bool,
-    /// Conduct the run in the cluster, too, near the workers: this process only follows it, and may be gone meanwhile
+    /// Conduct the run in the cluster, too, near the workers: this process only follows it, and may disconnect
     #[arg(long, conflicts_with = "reach")]
     conduct_there: bool,
-    /// Print what would be made in the cluster, and make nothing
+    /// Print what would be created in the cluster, and create nothing
     #[arg(long)]
     print_manifests: bool,
 }
@@ -84,7 +84,7 @@ pub struct DoctorFleetArgs {
     /// Ask a cluster instead, by your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
     #[arg(long, value_name = "WHERE", value_parser = cluster_place)]
     on: Option<PodOptions>,
-    /// Also start two workers there for ten seconds, against nothing: the image, the way here, the clocks
+    /// Also run two workers there for ten seconds, without a target: tests the image, the route back and the clocks
     #[arg(long = "try", requires = "on")]
     tries: bool,
     /// Where pods reach this machine [default: the address from which the way to the cluster's server begins]

@@ -43,7 +43,7 @@ pub struct ReportArgs {
     /// A run, by name, id or the start of its id, last, last~N [default: last]
     pub run: Option<String>,
     /// File to write to, which is overwritten, or - for standard output [default: run-ID.html]; FILE.svg or FILE.png
-    /// gets the picture of what it came to, FILE.md Markdown
+    /// gets a picture of the result, FILE.md Markdown
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write Markdown, to standard output unless -o names a file; the picture goes beside it

@@ -20,7 +20,7 @@ Examples:
   torment profile :8080 --format json > profile.json
   torment export last --profile folded -o - | flamegraph.pl > flame.svg
 
-It takes root, CAP_PERFMON, or kernel.perf_event_paranoid of 2 or less and a process of one's own.
+It needs root, CAP_PERFMON, or kernel.perf_event_paranoid of 2 or less and a process of your own.
 
 Exit code 0 if anything ran; 91 if nothing did.")]
 pub struct ProfileArgs {

@@ -48,7 +48,7 @@ fn fork_read_and_seen() {
     }
     let text = sandbox.torment(["explain", "fork"]);
     assert_eq!(text.code(), 0, "{text}");
-    assert!(text.stdout.contains("pass: what was read is what happens"), "{text}");
+    assert!(text.stdout.contains("pass: the live call matches the code"), "{text}");
     assert!(text.stdout.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
 

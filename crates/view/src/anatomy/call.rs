@@ -297,12 +297,12 @@ fn verdict(report: &FunctionReport<'_>) -> Vec<Text> {
             "pass",
             match report.observation.call.as_ref().and_then(|seen| seen.path_index) {
                 Some(1..) => "the same, by a path that is not the shortest",
-                _ => "what was read is what happens",
+                _ => "the live call matches the code",
             },
         ),
-        Agreement::Differs => (Tone::Bad, "differs", "what happens is not what was read"),
-        Agreement::NotObserved => (Tone::Warn, "not seen", "nothing to hold what was read against"),
-        Agreement::NoPath => (Tone::Warn, "not read", "nothing to hold what was seen against"),
+        Agreement::Differs => (Tone::Bad, "differs", "the live call does not match the code"),
+        Agreement::NotObserved => (Tone::Warn, "not seen", "no live call to compare the code with"),
+        Agreement::NoPath => (Tone::Warn, "not read", "no code path to compare the live call with"),
     };
     let line = Text::plain("  ").with_span(tone, word).with_plain(format!(": {text}"));
     let own = "torment's own C library is static, another build, and not on trial.";

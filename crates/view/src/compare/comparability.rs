@@ -81,7 +81,7 @@ pub(super) fn comparability_caveats(runs: &[RunInput<'_>], compared: &[ComparedR
         }
     }
     if runs.len() > 1 {
-        let text = "one run of each: the intervals leave out how much two runs of the same setup differ";
+        let text = "one run of each: the intervals leave out the variation between runs of the same setup";
         note(CaveatKind::SingleRuns, text.to_owned());
     }
     all

@@ -258,11 +258,11 @@ impl RunComparison {
             ),
             Significance::Same => next(
                 REPEAT_ADVICE,
-                "no difference again, with an interval that covers how much runs differ by themselves",
+                "no difference again, with an interval that includes run-to-run variation",
             ),
             Significance::Better | Significance::Worse => next(
                 REPEAT_ADVICE,
-                "the same difference again, unless it is chance, with an interval that covers how much runs differ by themselves",
+                "the same difference again, unless it is chance, with an interval that includes run-to-run variation",
             ),
         }
     }

@@ -81,7 +81,7 @@ fn table(lookup: &DesignLookup<'_>, group: &[usize]) -> Vec<Text> {
             Some(least) if width > WIDTH => left_out.push(measure_words(columns.remove(least).1)),
             _ => {
                 if !left_out.is_empty() {
-                    let text = format!("  no room for {}; see --format json", left_out.join(", "));
+                    let text = format!("  not shown: {}; see --format json", left_out.join(", "));
                     lines.push(Text::new(Tone::Faint, text));
                 }
                 lines.push(Text::empty());

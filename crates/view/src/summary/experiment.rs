@@ -155,7 +155,7 @@ fn kept(lookup: &DesignLookup<'_>) -> Vec<Text> {
         Some((lookup.arm(arm), &measurements.first()?.run))
     };
     let head = format!(
-        "{}; torment explain RUN says of one what gave first, such as",
+        "{}; torment explain RUN says what gave first in each, such as",
         number_of(count, "measurement")
     );
     let mut lines = vec![Text::labelled("kept", head)];

@@ -77,7 +77,7 @@ pub(super) fn expected_gain(view: &RunView, capacity: Option<&GeneratorCapacity>
     let (unit, one) = (view.arrival_kind().unit(), view.arrival_kind().arrival());
     let more = processors(view);
     let saturates = match target_near_limit(view) {
-        Some(_) => "; what relieving the target brings is not known: run this again then",
+        Some(_) => "; the effect of relieving the target is unknown: run this again afterwards",
         None => ", unless the target saturates first",
     };
     let text = format!("{more}, if as fast as here, sends about {rate} {unit} ({each} per {one}){saturates}");

@@ -92,7 +92,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
 fn shortened(load: &Trial) -> String {
     match load.planned {
         Some(planned) if load.hopeless => {
-            format!(" of {planned}; stopped, because no later second could have saved it")
+            format!(" of {planned}; stopped early, because the goal could no longer be met")
         }
         Some(planned) if load.loaded.0 + 500_000_000 < planned.0 => format!(" of {planned}; interrupted"),
         _ => String::new(),

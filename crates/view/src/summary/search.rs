@@ -134,7 +134,7 @@ fn background_loss_line(arrivals: ArrivalKind, lost: &BackgroundLoss) -> Text {
 }
 
 pub(crate) fn why_no_more_line(view: &RunView) -> Option<Text> {
-    let words = if view.search_ended() == Some(&SearchEnd::BelowMin) { "there" } else { "above that" };
+    let words = if view.search_ended() == Some(&SearchEnd::BelowMin) { "at that rate" } else { "above that" };
     Some(Text::plain(format!("{words} ")).with_span(Tone::Strong, why_no_more(view)?))
 }
 
@@ -163,14 +163,14 @@ pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
     let limit = view.limits.first()?;
     let held = limit.held.or(limit.lower)?;
     let at = if failed.iter().any(|trial| trial.is_at(held)) { "at or " } else { "" };
-    let times = if failed.len() == 1 { "once" } else { "more than once" };
+    let times = if failed.len() == 1 { "in one trial" } else { "in several trials" };
     let whose = if fell_behind_at(view, worst) {
         "torment fell behind at that rate in another trial, so this may be torment's doing"
     } else {
         "trials at that rate or above were good"
     };
     let below = format!("{times} {at}below {}", format_rate(held));
-    Some(Text::new(Tone::Warn, below).with_plain(format!(" {}; {whose}", why_bad(worst)?)))
+    Some(Text::new(Tone::Warn, below).with_plain(format!(": {}; {whose}", why_bad(worst)?)))
 }
 
 /// The target's throughput once a queue has formed, if below what it holds.
@@ -179,7 +179,7 @@ fn overload_line(strict_limit: Option<&Limit>, overloaded: Option<f64>) -> Optio
     // Earlier versions stored it even if not below.
     let share = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005).map(percent)?;
     let sinks = format!(
-        "once a queue has formed it does only about {} {}, {share} less",
+        "once a queue has formed it handles only about {} {}, {share} less",
         format_rate(did),
         limit.unit
     );
@@ -276,7 +276,10 @@ fn certainty_line(view: &RunView, strict_limit: Option<&Limit>, detection_limit:
         text.push(format!("{of}{}", loss_bound_words(view.arrival_kind(), bad, due)));
     }
     if detection_limit > 0.0 {
-        text.push(format!("an overload below {} of the rate would not be seen", Share(detection_limit)));
+        text.push(format!(
+            "an overload of less than {} of the rate would go undetected",
+            Share(detection_limit)
+        ));
     }
     (!text.is_empty()).then(|| Text::labelled("how sure", format!("{}.", text.join("; "))))
 }

@@ -145,7 +145,7 @@ fn header(subject: &WatchedProcesses, window: &TreeWindow, length: Nanos) -> Tex
         parts.push(format!("{} to {}", average(peer.established), peer.address));
     }
     if window.processes == 0 {
-        parts = vec![role.to_owned(), "no process of it is left".to_owned()];
+        parts = vec![role.to_owned(), "all its processes have ended".to_owned()];
     }
     Text::plain("  ")
         .with_span(Tone::Strong, subject_name(subject))
@@ -167,7 +167,7 @@ fn groups(window: &TreeWindow, length: Nanos) -> Vec<Text> {
         "threads",
         "on CPU",
         "ready",
-        "where they are, average number of threads",
+        "what they do, average number of threads",
     ]);
     let mut rest = ThreadGroup::default();
     let mut left_out = 0;
@@ -218,7 +218,7 @@ fn coverage(window: &TreeWindow) -> Option<Text> {
     let sweep = window.sweep?;
     let mut parts = Vec::new();
     if f64::from(sweep.done) < 0.9 * f64::from(sweep.due) {
-        parts.push(format!("{} of {} looks made: the machine is busy", sweep.done, sweep.due));
+        parts.push(format!("{} of {} samples taken: the machine is busy", sweep.done, sweep.due));
     }
     if sweep.looked_at < 0.99 * sweep.threads {
         parts.push(format!(
@@ -333,7 +333,7 @@ fn postgres_lines(window: &PostgresWindow, about: Option<&PostgresServer>, lengt
     let mut lines =
         vec![Text::plain("  ").with_span(Tone::Strong, name).with_plain(format!(" · {}", parts.join(" · ")))];
     if let Some(error) = window.error.as_ref().filter(|_| window.failed > 0) {
-        let text = format!("{} of {} questions failed: {error}", window.failed, window.failed + window.looks);
+        let text = format!("{} of {} queries failed: {error}", window.failed, window.failed + window.looks);
         lines.push(Text::plain("    ").with_span(Tone::Warn, text));
     }
     let shown = window.sessions.iter().filter(|sessions| sessions.count >= FEW);

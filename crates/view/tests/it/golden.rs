@@ -183,7 +183,9 @@ fn a_limit_that_does_not_last_says_so() {
     let text: String =
         summary(&RunView::from_events(&run.events)).iter().map(|line| format!("{line}\n")).collect();
     assert!(
-        text.contains("it did less from trial to trial, so no limit lasts: this one is known to ±1 %"),
+        text.contains(
+            "it slowed down from trial to trial, so no limit holds for long: this one is known to ±1 %"
+        ),
         "{text}"
     );
 }

@@ -54,7 +54,7 @@ fn what_torment_lacks_is_its_own_and_counted_in_arrivals() {
         (ExhaustedResource::Port, Cause::Ports, 700, "3,500 arrivals failed for lack of a local port"),
         (ExhaustedResource::Descriptor, Cause::OwnDescriptors, 20, "100 arrivals failed for lack of a"),
         (ExhaustedResource::Watch, Cause::OwnDescriptors, 20, "100 arrivals failed for lack of a watch of"),
-        (ExhaustedResource::Memory, Cause::OwnDescriptors, 20, "lack of a piece of kernel memory"),
+        (ExhaustedResource::Memory, Cause::OwnDescriptors, 20, "lack of a kernel socket buffer"),
     ] {
         let mut void = load(900.0, 150.0, 30.0, 10, calm().window);
         void.failures = vec![(Failure::Lacking(lack), count)];
@@ -92,7 +92,7 @@ fn a_target_that_is_full_as_well_is_told_and_makes_it_less_sure() {
     assert!(
         full.sentences
             .iter()
-            .any(|said| said.starts_with("The target had next to nothing left either: All requests pass"))
+            .any(|said| said.starts_with("The target was nearly saturated, too: All requests pass"))
     );
     let idle = late(of(0.3, 0.0));
     assert_eq!(idle.also_saturated(), None, "{idle:#?}");

@@ -22,12 +22,12 @@ fn how_many_are_served_at_a_time_is_reckoned() {
         (
             at(250.0, 250.0, 5.0, 20),
             at(520.0, 495.0, 120.0, 240),
-            "serves 10 requests at a time: 495/s is 20.2 ms each, and one alone takes 20 ms with its way there and back",
+            "serves 10 requests at a time: 495/s is 20.2 ms each, and one alone takes 20 ms including the round trip",
         ),
         (
             at(50.0, 50.0, 0.5, 10),
             at(104.0, 99.0, 120.0, 1_200),
-            "serves 1 request at a time: 99/s is 10.1 ms each, and one alone takes 10 ms with its way there and back",
+            "serves 1 request at a time: 99/s is 10.1 ms each, and one alone takes 10 ms including the round trip",
         ),
         // Neither one nor two: each takes longer the more there are, or the rate is limited.
         (at(70.0, 70.0, 0.7, 10), at(160.0, 140.0, 120.0, 900), "threads do not show"),

@@ -86,7 +86,7 @@ fn a_runtime_that_queues_by_itself() {
         diagnosis.sentences[0].contains("uses 0.98 of 1, and queues the rest by itself"),
         "{diagnosis:#?}"
     );
-    let fewer = diagnosis.next.iter().any(|next| next.contains("--max-connections 64; this load had 7,000"));
+    let fewer = diagnosis.next.iter().any(|next| next.contains("--max-connections 64; this load used 7,000"));
     assert!(fewer, "thousands of connections are work of their own: {diagnosis:#?}");
     assert_ne!(judged(0.9, 0.06).cause(), Some(Cause::Cpu), "a tenth of it is left");
     // PocketBase: "what gave first is unknown".

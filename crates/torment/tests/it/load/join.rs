@@ -86,14 +86,14 @@ fn who_does_not_come_or_should_not_is_said() {
     let old = file(&sandbox, "run.join");
     assert!(old.contains(&format!("at 127.0.0.1:{port}\n")), "{old}");
     let alone = worker(&sandbox, "run.join");
-    println!("{}", running.end().expect_error(1, &["1 of 2 workers came in time", "--wait"]));
+    println!("{}", running.end().expect_error(1, &["1 of 2 workers joined in time", "--wait"]));
     // The only worker that joined is told that there is no run.
     alone.end();
     // The same address, another run: the first one's file is not accepted.
     sandbox.write("old.join", &old);
     let running = wait(&sandbox);
     file(&sandbox, "run.join");
-    println!("{}", worker(&sandbox, "old.join").end().expect_error(1, &["is it of this run?"]));
+    println!("{}", worker(&sandbox, "old.join").end().expect_error(1, &["are they from this run?"]));
     println!("{}", running.end().expect_error(1, &["0 of 2 workers came", "turned away: 127.0.0.1:"]));
     for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")]
     {

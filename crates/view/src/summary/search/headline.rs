@@ -109,7 +109,7 @@ const RAISE_FACTOR: f64 = 4.0;
 
 /// The gain expected from it.
 pub(crate) fn raise_gain(view: &RunView) -> Option<Text> {
-    let text = "no estimate: nothing gave, so how much more it takes is unknown";
+    let text = "no estimate: no limit was reached, so the headroom is unknown";
     (view.search_ended() == Some(&SearchEnd::MaxReached)).then(|| Text::labelled("expect", text))
 }
 
@@ -138,7 +138,9 @@ fn noise(view: &RunView, limit: Option<&Limit>) -> String {
         None => "not known better".to_owned(),
     };
     if view.is_slowing_down() {
-        return format!("it did less from trial to trial, so no limit lasts: this one is {known}");
+        return format!(
+            "it slowed down from trial to trial, so no limit holds for long: this one is {known}"
+        );
     }
     let more = minutes(4.0 * view.time_under_load().as_secs_f64());
     // How much of it is the target's own is unknown.

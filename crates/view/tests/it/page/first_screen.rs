@@ -19,7 +19,7 @@ fn a_bad_trial_below_what_was_held_is_told() {
     let told = |front: &PageFront| words(front).into_iter().find(|line| line.contains("below 1,984"));
     let bad = || RunBuilder::start("find").trial(good(1984.0)).trial(below().bad(Outcome::Unfinished, 836));
     let ours = front(bad().trial(below().void("generator-late", late)), SearchEnd::GeneratorLimit, None);
-    let said = "once below 1,984 answers are still missing 100 ms after the load: 836 of 3,800 requests (22 %) at 1,900/s; \
+    let said = "in one trial below 1,984: answers are still missing 100 ms after the load: 836 of 3,800 requests (22 %) at 1,900/s; \
                 torment fell behind at that rate in another trial, so this may be torment's doing";
     assert_eq!(told(&ours).as_deref(), Some(said));
     assert!(

@@ -86,7 +86,7 @@ fn freezes_that_left_most_of_those_who_wait_are_what_gave_first() {
     // The cost of freezes is not taken for what sets the limit, which is unknown.
     let unknown = "what sets the limit is not known: between freezes it answers no more than that either, however many requests queue";
     assert_eq!(said[1], unknown, "{said:?}");
-    let cost = "the service froze 3 times for 1 s each: at 503/s each freeze leaves 503 requests waiting; what it did then could not be seen. (after a trial it has time to catch up; in the long run 94 % of the time is all it has)";
+    let cost = "the service froze 3 times for 1 s each: at 503/s each freeze leaves 503 requests waiting; what it did then could not be seen. (after a trial it can catch up; in the long run it has only 94 % of the time)";
     assert_eq!(said[2], cost, "{said:?}");
     assert!(said[3].starts_with("next: look into the target's log at those moments"), "{said:?}");
     assert_eq!(

@@ -85,7 +85,7 @@ fn a_search_is_written_as_markdown() {
         "# torment find http://127.0.0.1:8080/queue?us=500\n\n**holds 1,984 requests/s** (between 1,984 and 2,016;",
         "Request path: requests → torment: 1 loop → 400 connections → 200 workers → **10 connections** (gave first) → 10 sessions",
         "![where it breaks: each mark is a percentile of one trial, good if it met the goal;",
-        "](report-limit.svg)\n\n## Doubts\n\n- ",
+        "](report-limit.svg)\n\n## Caveats\n\n- ",
         "\n## What gave first\n",
         "\n### all trials\n\n| trial | purpose | offered |",
         "\n| response time | p50 | p99 | max | waiting |\n| --- | ---: |",
