@@ -2,11 +2,12 @@
 
 use crate::code_files::CodeFiles;
 use crate::hotspot::HotSpot;
+use crate::memory::ProcessMemory;
 use crate::perf_record::{MmapRecord, StackSample};
 use crate::runtime::Runtime;
 use crate::runtime_names::RuntimeNames;
 use crate::runtimes::{Runtimes, namespace_tid};
-use crate::unwind::{Stack, UnwindCache, Unwinder, reborrow, unwind_module};
+use crate::unwind::{CodeChecks, Stack, UnwindCache, Unwinder, call_target, reborrow, unwind_module};
 use crate::v8::{V8Code, V8Runtime};
 use rustix::process::Pid;
 use std::collections::BTreeMap;
@@ -142,7 +143,10 @@ impl AddressSpace {
         if sample.is_waiting {
             let is_code = |address: u64| locate(mappings, address).is_some();
             let runtime = runtime.map(|runtime| (runtime, anchor));
-            unwinder.complete(&mut stack, sample, rules, runtime, names, &is_code);
+            let memory = ProcessMemory(sample.pid);
+            let call_target = |return_address| call_target(&memory, return_address);
+            let checks = CodeChecks { is_code: &is_code, call_target: &call_target };
+            unwinder.complete(&mut stack, sample, rules, runtime, names, &checks);
         }
         if let Some(python) = &mut runtimes.python {
             python.insert_frames(&mut stack, sample, files, names);

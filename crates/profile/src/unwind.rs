@@ -1,6 +1,7 @@
 //! Unwinds from registers and a copy of the stack.
 
 use crate::elf::UnwindTables;
+use crate::memory::ForeignMemory;
 use crate::perf_record::{Registers, StackSample, within};
 use crate::runtime::{Runtime, StackPoint};
 use crate::runtime_names::{Frame, RuntimeNames};
@@ -14,6 +15,10 @@ use std::sync::Arc;
 pub const MOST_FRAMES: usize = 1_000;
 /// Maximum words tried as frame pointers.
 const MOST_TRIED: usize = 64;
+/// Maximum words of a stack in which the caller of what waits is looked for.
+const MOST_SCANNED: u64 = 512;
+/// No function is as long, in bytes.
+const LARGEST_FUNCTION: u64 = 1 << 20;
 /// The kernel follows no more frame pointers than this (`kernel.perf_event_max_stack`).
 const CHAIN: usize = 127;
 
@@ -24,6 +29,14 @@ pub struct Unwinder(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
 /// Cached unwind rules by address, of all processes.
 #[derive(Default)]
 pub struct UnwindCache(CacheNative<MayAllocateDuringUnwind>);
+
+/// What memory says of a stack that was found.
+pub struct CodeChecks<'a> {
+    /// Whether an address lies in code.
+    pub is_code: &'a dyn Fn(u64) -> bool,
+    /// What the call before a return address was of, as far as the call tells.
+    pub call_target: &'a dyn Fn(u64) -> Option<u64>,
+}
 
 /// The unwind tables of a mapped file.
 pub struct UnwindModule(Module<Arc<[u8]>>);
@@ -104,8 +117,10 @@ impl Unwinder {
 
     /// Completes the stack of a waiting thread whose root was not found because its frame pointer is
     /// unknown. A runtime may have recorded where its code was left. Other code has saved its frame pointer
-    /// on the stack: takes the first word from which the stack can be followed to its root through nothing
-    /// but code.
+    /// on the stack: takes a slot from which the stack can be followed to its root through nothing but code.
+    /// Slots that a frame has not written yet keep words of earlier calls, from which it can be followed, too.
+    /// So those come first whose caller has called what waits; and of several that lead to the root, the one
+    /// that the fewest calls contradict is taken.
     pub fn complete(
         &self,
         stack: &mut Stack,
@@ -113,10 +128,11 @@ impl Unwinder {
         rules: &mut UnwindCache,
         runtime: Option<(&mut dyn Runtime, Option<StackPoint>)>,
         names: &mut RuntimeNames,
-        is_code: &dyn Fn(u64) -> bool,
+        checks: &CodeChecks<'_>,
     ) {
         let is_whole = |stack: &Stack| {
-            let is_code = |frame: &Frame| !matches!(frame, Frame::Address(address) if !is_code(*address));
+            let is_code =
+                |frame: &Frame| !matches!(frame, Frame::Address(address) if !(checks.is_code)(*address));
             stack.whole && stack.frames.iter().all(is_code)
         };
         let Some(registers) = sample.registers.filter(|_| !is_whole(stack)) else { return };
@@ -130,11 +146,24 @@ impl Unwinder {
             stack.whole = outside.whole;
             return;
         }
-        for frame in frame_pointers(registers.stack, sample.stack).take(MOST_TRIED) {
+        let callee = match stack.frames.last() {
+            Some(Frame::Address(address)) => *address,
+            _ => 0,
+        };
+        let likely = callers(registers.stack, sample.stack, callee, checks);
+        let mut least = usize::MAX;
+        for frame in likely.into_iter().chain(frame_pointers(registers.stack, sample.stack)).take(MOST_TRIED)
+        {
             let from = begin(Registers { frame, ..registers });
             let found = self.by_tables(from, sample, rules, reborrow(&mut runtime), names);
-            if is_whole(&found) {
-                *stack = found;
+            if !is_whole(&found) {
+                continue;
+            }
+            let contradicted = contradictions(&found, checks.call_target);
+            if contradicted < least {
+                (least, *stack) = (contradicted, found);
+            }
+            if least == 0 {
                 return;
             }
         }
@@ -184,6 +213,60 @@ impl Unwinder {
         }
         stack
     }
+}
+
+/// Whether a function that begins at `target` may contain `address`.
+fn may_contain(target: u64, address: u64) -> bool {
+    address.wrapping_sub(target) < LARGEST_FUNCTION
+}
+
+/// Calls of a stack that were of another function than the one found above them.
+fn contradictions(stack: &Stack, call_target: &dyn Fn(u64) -> Option<u64>) -> usize {
+    let pairs = stack.frames.windows(2).filter(|pair| match pair {
+        // A caller's address lies within its call, one before the return address.
+        [Frame::Address(callee), Frame::Address(caller)] => {
+            call_target(caller.wrapping_add(1)).is_some_and(|target| !may_contain(target, *callee))
+        }
+        _ => false,
+    });
+    pairs.count()
+}
+
+/// Stack slots in which `callee` may have saved its caller's frame pointer: after each stands a return address, before which the
+/// function that `callee` lies in was called. Its caller may use that register for anything, so what the slot holds says nothing.
+/// Functions do not overlap: the likeliest begins closest to `callee`.
+fn callers(from: u64, copy: &[u8], callee: u64, checks: &CodeChecks<'_>) -> Vec<u64> {
+    let slots = (0..MOST_SCANNED).filter_map(|nth| {
+        let slot = from.checked_add(8 * nth)?;
+        let back = word(from, copy, slot.checked_add(8)?).filter(|back| (checks.is_code)(*back))?;
+        let target = (checks.call_target)(back).filter(|target| may_contain(*target, callee))?;
+        Some((callee.wrapping_sub(target), slot))
+    });
+    let mut slots: Vec<(u64, u64)> = slots.collect();
+    slots.sort_unstable();
+    slots.into_iter().map(|(_, slot)| slot).collect()
+}
+
+/// What the instruction before a return address calls; none if that is not a call, or one through a register.
+#[cfg(target_arch = "x86_64")]
+pub fn call_target(memory: &impl ForeignMemory, return_address: u64) -> Option<u64> {
+    let mut call = [0; 6];
+    memory.read(return_address.wrapping_sub(6), &mut call)?;
+    let relative = |offset| return_address.wrapping_add_signed(i64::from(i32::from_le_bytes(offset)));
+    match call {
+        // Through a pointer beside the code, as libraries call each other's functions.
+        [0xFF, 0x15, offset @ ..] => memory.word(relative(offset)),
+        [_, 0xE8, offset @ ..] => Some(relative(offset)),
+        _ => None,
+    }
+}
+
+/// See above: BL, relative to itself, in words.
+#[cfg(target_arch = "aarch64")]
+pub fn call_target(memory: &impl ForeignMemory, return_address: u64) -> Option<u64> {
+    let at = return_address.wrapping_sub(4);
+    let call = memory.int(at).filter(|call| call.cast_unsigned() >> 26 == 0b10_0101)?;
+    Some(at.wrapping_add_signed(i64::from(call << 6 >> 4)))
 }
 
 /// Reborrows; an `as_deref_mut` that works for a `dyn`.
@@ -267,5 +350,27 @@ mod tests {
         let copy: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
         let found: Vec<u64> = frame_pointers(from, &copy).map(|at| at - from).collect();
         assert_eq!(found, [0, 24, 40]);
+    }
+
+    /// A thread that waited for a permit was said to wait in what had received its request before: its stack still held the words of that.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_direct_call_of_something_else_contradicts_a_stack() {
+        use crate::memory::RepeatingMemory;
+        // call 0x300 bytes further on.
+        let call = RepeatingMemory(&[0x90, 0xE8, 0, 3, 0, 0]);
+        // A multiple of six, at which the memory repeats itself.
+        let (back, target) = (0x40_0002, 0x40_0302);
+        assert_eq!(call_target(&call, back), Some(target));
+        let through_register = RepeatingMemory(&[0x90, 0x90, 0x90, 0x90, 0xFF, 0xD0]);
+        assert_eq!(call_target(&through_register, back), None);
+        // call [rip + 0]: the pointer stands behind it.
+        let through_pointer = RepeatingMemory(&[0xFF, 0x15, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(call_target(&through_pointer, 14 * 100 + 6), Some(2));
+        let frames = [target - 1, back - 1, 0x50_0000].map(Frame::Address).to_vec();
+        let stack = Stack { frames, whole: true };
+        assert_eq!(contradictions(&stack, &|at| call_target(&call, at)), 1);
+        let frames = [target + 4, back - 1].map(Frame::Address).to_vec();
+        assert_eq!(contradictions(&Stack { frames, whole: true }, &|at| call_target(&call, at)), 0);
     }
 }

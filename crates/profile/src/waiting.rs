@@ -162,7 +162,7 @@ fn copy_stack(memory: ProcessMemory, pointer: u64) -> Vec<u8> {
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn fuzz(bytes: &[u8]) {
     use crate::runtime_names::RuntimeNames;
-    use crate::unwind::{UnwindCache, Unwinder};
+    use crate::unwind::{CodeChecks, UnwindCache, Unwinder};
     let text = String::from_utf8_lossy(bytes);
     lock_holder(&crate::memory::RepeatingMemory(bytes), &text);
     let parsed = parse_syscall(&text);
@@ -172,7 +172,8 @@ pub fn fuzz(bytes: &[u8]) {
     let (unwinder, mut rules, mut names) =
         (Unwinder::default(), UnwindCache::default(), RuntimeNames::default());
     let mut stack = unwinder.unwind(&sample, &mut rules, None, &mut names);
-    unwinder.complete(&mut stack, &sample, &mut rules, None, &mut names, &|at| at % 2 == 0);
+    let checks = CodeChecks { is_code: &|at| at % 2 == 0, call_target: &|at| at.checked_sub(at % 3) };
+    unwinder.complete(&mut stack, &sample, &mut rules, None, &mut names, &checks);
     assert!(stack.frames.len() <= crate::unwind::MOST_FRAMES);
 }
 

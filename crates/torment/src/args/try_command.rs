@@ -6,8 +6,8 @@ use clap::Args;
 use plan::{Draft, Error, Plan, PlanCommand, ReadFile, SourceLocation};
 
 /// What is started is on this machine: pods load what is in their cluster.
-const ON: &str = "Generate the loads from several processes: here, on this machine, or one on each of some hosts: ssh:HOST,USER@HOST, or such as \
-                  are started by others: join, join:HOST:PORT";
+const ON: &str = "Generate the loads from several processes: `here`, on this machine; one on each host: ssh:HOST,USER@HOST; processes that \
+                  others start: join, join:HOST:PORT";
 
 /// Try hypotheses about a service: would this change help?
 ///
