@@ -98,8 +98,8 @@ fn whoever_is_of_another_run_role_or_build_is_refused_and_both_are_told_why() {
         |file, hello| joins(file, hello).join().expect("it does not panic").expect_err("it is refused");
     // Another run's: neither trusts the other.
     let error = refused(file(&others, FleetRole::Worker, at), hello("1.0"));
-    assert!(matches!(&error, Error::Gone(why) if why.contains("of this run?")), "{error}");
-    assert!(turned_away(&mut coordinator_link)[0].contains("of this run?"));
+    assert!(matches!(&error, Error::Gone(why) if why.contains("from this run?")), "{error}");
+    assert!(turned_away(&mut coordinator_link)[0].contains("from this run?"));
     // Half of it is ours: it trusts us, we do not trust it.
     let [our_file, their_file] = [&ours, &others].map(|each| file(each, FleetRole::Worker, at).to_text());
     let end = "-----END CERTIFICATE-----\n";
@@ -107,8 +107,8 @@ fn whoever_is_of_another_run_role_or_build_is_refused_and_both_are_told_why() {
     let (_, their_own) = their_file.split_once(end).expect("it has two certificates");
     let forged: JoinFile = format!("{our_authority}{end}{their_own}").parse().expect("it looks like one");
     let error = refused(forged, hello("1.0"));
-    assert!(matches!(&error, Error::Gone(why) if why.contains("of this run?")), "{error}");
-    assert!(turned_away(&mut coordinator_link)[0].contains("of this run?"));
+    assert!(matches!(&error, Error::Gone(why) if why.contains("from this run?")), "{error}");
+    assert!(turned_away(&mut coordinator_link)[0].contains("from this run?"));
     // Another role.
     let error = refused(file(&ours, FleetRole::Watcher, at), hello("1.0"));
     assert!(matches!(&error, Error::Refused(why) if why.contains("not let in a worker")), "{error}");
@@ -146,7 +146,7 @@ fn a_worker_s_pass_lets_nobody_in() {
         .join()
         .expect("it does not panic")
         .expect_err("it is no coordinator");
-    assert!(matches!(&error, Error::Gone(why) if why.contains("is not believed")), "{error}");
+    assert!(matches!(&error, Error::Gone(why) if why.contains("are not accepted")), "{error}");
 }
 
 #[test]

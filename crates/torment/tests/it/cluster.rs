@@ -217,7 +217,7 @@ fn what_is_wrong_is_said_before_any_load() {
     wrong(
         &["--on", "k8s", "--workers", "9", "--wait", "20s"],
         1,
-        &["of 9 workers came", "has no node: 0/3 nodes", "Insufficient cpu"],
+        &["of 9 workers joined", "has no node: 0/3 nodes", "Insufficient cpu"],
     );
     wrong(
         &["--on", "k8s", "--target-service", "shop/none"],

@@ -116,7 +116,7 @@ fn a_worker_that_stands_still_is_late_and_is_not_lost() {
 
 #[test]
 fn a_worker_that_stands_still_for_long_is_not_waited_for() {
-    has_lost_one(&load_with(&[(0, Signal::STOP)]), "told of nothing");
+    has_lost_one(&load_with(&[(0, Signal::STOP)]), "reported nothing");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn who_does_not_come_or_should_not_is_said() {
     let running = wait(&sandbox);
     file(&sandbox, "run.join");
     println!("{}", worker(&sandbox, "old.join").end().expect_error(1, &["are they from this run?"]));
-    println!("{}", running.end().expect_error(1, &["0 of 2 workers came", "turned away: 127.0.0.1:"]));
+    println!("{}", running.end().expect_error(1, &["0 of 2 workers joined", "turned away: 127.0.0.1:"]));
     for (text, words) in [("", "it is no file of torment's"), ("# Lets one process", "no file of torment's")]
     {
         sandbox.write("none.join", text);
