@@ -37,20 +37,30 @@ impl Cause {
     /// queue, or is only seen by its effect, is not.
     pub fn is_resource(self) -> bool {
         use Cause::*;
-        matches!(
-            self,
-            TaskLimit
-                | MemoryLimit
-                | Descriptors
-                | CpuQuota
-                | Cpu
-                | Pool
-                | Workers
-                | Lock
-                | PostgresCpu
-                | PostgresConnections
-                | Bandwidth
-        )
+        match self {
+            TaskLimit | MemoryLimit | Descriptors | CpuQuota | Cpu | Pool | Workers | Lock | PostgresCpu
+            | PostgresConnections | Bandwidth => true,
+            Generator
+            | Ports
+            | OwnDescriptors
+            | Freeze
+            | AcceptQueue
+            | Neighbour
+            | Downstream
+            | Inside
+            | PostgresWal
+            | PostgresLock
+            | PostgresReads
+            | PostgresIdleInTransaction
+            | Gc
+            | Safepoint
+            | ColdJit
+            | Disk
+            | Retransmissions
+            | PacketDrops
+            | Tracking
+            | PostgresCheckpoints => false,
+        }
     }
 }
 

@@ -53,7 +53,8 @@ mod tests {
             .collect();
         for cause in Cause::ALL {
             let is_shown = truths.contains(cause);
-            assert_eq!(is_shown, !WITHOUT.contains(cause), "whether a cell is broken by {cause:?}");
+            let is_without = WITHOUT.contains(cause);
+            assert_ne!(is_shown, is_without, "{cause:?}: give it a FaultCase, or else name it in WITHOUT");
         }
         assert!(cases.iter().filter(|cell| cell.expected == ExpectedCause::Nothing).count() >= 3);
         assert_eq!(cases.iter().filter(|cell| cell.name.starts_with("both-")).count(), 4);
