@@ -14,7 +14,7 @@ const SPREAD_COUNT: usize = 24;
 const PRIOR: f64 = 0.4;
 /// If the target surely moves, larger spreads are likelier: a few trials that happen to agree say little. Also by simulation.
 const PRIOR_MOVING: f64 = -0.5;
-/// A sinking target differs from trial to trial in when it tips over, not in what it can do: a large spread is even less likely.
+/// A sinking target differs from trial to trial in when it tips over, not in what it can do: large spreads are as unlikely as for a steady one.
 const PRIOR_SINKING: f64 = 0.4;
 /// Centre distances on each side of the middle of what was seen: from the least to this, by equal ratios.
 const DISTANCE_COUNT: usize = 80;

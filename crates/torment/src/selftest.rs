@@ -17,7 +17,7 @@ use view::{Text, Tone};
 const NAME_WIDTH: usize = 24;
 
 pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandError> {
-    let cells = select_cells(&args.cells).map_err(|why| usage_error(anyhow!(why)))?;
+    let cells = select_cells(&args.cases).map_err(|why| usage_error(anyhow!(why)))?;
     if args.list {
         print_result(
             || cells.iter().flat_map(case_lines).collect(),
@@ -67,7 +67,7 @@ fn select_cells(words: &[String]) -> Result<Vec<FaultCase>, String> {
     let all = faults::all_cases();
     for word in words {
         if !all.iter().any(|cell| cell.name.starts_with(word.as_str())) {
-            return Err(format!("no cell's name begins with '{word}'; see torment selftest --list"));
+            return Err(format!("no case's name begins with '{word}'; see torment selftest --list"));
         }
     }
     // A full name selects only itself, even if another's prefix.
@@ -145,7 +145,7 @@ fn row(result: &CaseResult) -> Text {
 
 fn table(report: &SelftestReport) -> Vec<Text> {
     let head =
-        format!("{:NAME_WIDTH$}{:30}{:28}{:30}{:13}", "cell", "expected", "first", "second", "confidence");
+        format!("{:NAME_WIDTH$}{:30}{:28}{:30}{:13}", "case", "expected", "first", "second", "confidence");
     let mut lines = vec![Text::new(Tone::Strong, head)];
     lines.extend(report.results.iter().map(row));
     let judged = report.verdicts().count();
