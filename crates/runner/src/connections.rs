@@ -4,8 +4,8 @@ use crate::find::{LOST_MOST, exit_code};
 use crate::fleet::{Fleet, Watchers};
 use crate::trial_runner::{FinishedTrial, PlannedTrial, ReadyGenerator, TrialRunner};
 use crate::{
-    Error, MeasureOptions, RunExit, RunHeader, RunOptions, Sink, StopFlag, WatchersConfig, demo, id,
-    record_run, setup,
+    Error, MeasureOptions, RunExit, RunHeader, RunOptions, Sink, StopFlag, WatchersConfig, demo, record_run,
+    setup,
 };
 use engine::{ConnectionHolder, HeldConnections, OfferedLoad};
 use plan::{Arrivals, Plan, Stage};
@@ -49,7 +49,6 @@ pub struct ConnectionsRequest {
 pub fn connections(
     request: &ConnectionsRequest,
     run_options: RunOptions<'_>,
-    version: &str,
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> RunExit {
@@ -60,7 +59,7 @@ pub fn connections(
     let title = RunHeader::from_plan(&request.plan);
     let title =
         RunHeader { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
-    record_run(id::new_id(), title, version, None, sink, |sink| {
+    record_run(title, sink, |sink| {
         setup::with_started_plan(&request.plan, sink, stop, |plan, sink, reset| {
             let RunOptions { costs, fleet, watchers, .. } = run_options;
             let mut fleet = fleet.map(|request| Fleet::new(request, plan, stop)).transpose()?;

@@ -57,24 +57,17 @@ fn listen(port: u16) -> Result<TcpListener, String> {
 ///
 /// # Errors
 /// If it cannot listen, or nobody came.
-pub fn coordinate(
-    credentials: &str,
-    ports: (u16, u16),
-    version: &str,
-    stop_flag: &Arc<AtomicBool>,
-) -> Result<(), String> {
+pub fn coordinate(credentials: &str, ports: (u16, u16), stop_flag: &Arc<AtomicBool>) -> Result<(), String> {
     let file: JoinFile = credentials.parse().map_err(|why: link::Error| why.to_string())?;
     let workers = listen(ports.0)?;
     let mut coordinator_link = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Owner, &[])
         .map_err(|why| why.to_string())?;
     coordinator_link.listen(listen(ports.1)?, &file.credentials).map_err(|why| why.to_string())?;
-    let (log, stop) = (RunLogSink::default(), Arc::new(AtomicBool::new(false)));
     let mut run = CoordinatedRun {
         credentials: file.credentials,
         workers: Some(workers),
-        version: version.to_owned(),
-        log,
-        stop,
+        log: RunLogSink::default(),
+        stop: Arc::default(),
         thread: None,
     };
     let (mut owner, mut next, mut acknowledged) = (None, 0_u64, 0_u64);
@@ -144,7 +137,6 @@ struct CoordinatedRun {
     credentials: Credentials,
     /// Where workers join, until it begins.
     workers: Option<TcpListener>,
-    version: String,
     log: RunLogSink,
     stop: Arc<AtomicBool>,
     /// Conducts it.
@@ -157,12 +149,11 @@ impl CoordinatedRun {
         let RunOrder { parcel, workers, waits, costs } = order;
         let join_listener = Arc::new(JoinListener::from_listener(listener, self.credentials.clone(), waits));
         let (mut log, stop) = (self.log.clone(), StopFlag::new(Arc::clone(&self.stop)));
-        let version = self.version.clone();
         let conduct = move || {
             let fleet = FleetConfig::Join { workers, most: workers, listener: join_listener };
             let costs = costs.and_then(|costs| serde_json::from_str(&costs).ok());
             let around = RunOptions { costs: costs.as_ref(), fleet: Some(&fleet), ..RunOptions::default() };
-            let outcome = crate::conduct(&parcel.plan, around, &version, &mut log, &stop);
+            let outcome = crate::conduct(&parcel.plan, around, &mut log, &stop);
             log.lock().result = Some((outcome.exit_code, outcome.error.map(|why| why.to_string())));
         };
         let thread = thread::Builder::new().name("run".to_owned()).spawn(conduct);

@@ -25,7 +25,6 @@ use units::Nanos;
 pub fn run_experiment(
     plan: &Plan,
     fleet: Option<&FleetConfig>,
-    version: &str,
     before: &[Event],
     sink: &mut dyn Sink,
     stop: &StopFlag,
@@ -53,21 +52,15 @@ pub fn run_experiment(
         for arm in &experiment.arms {
             guard.prepare(&arm.setup, &|| stop.is_requested())?;
         }
-        let arm_runner = ArmRunner {
-            id: id.clone(),
-            plan,
-            experiment,
-            version,
-            stop,
-            testbed: LocalTestbed { guard, fleet },
-        };
+        let arm_runner =
+            ArmRunner { id: id.clone(), plan, experiment, stop, testbed: LocalTestbed { guard, fleet } };
         Ok(carry_out(arm_runner, progress, &done_starts, sink))
     };
     if begun.is_some() {
         sink.event(&Event::Resumed { at_unix_ms: unix_ms() });
         return finish_run(id.clone(), &plan.redactor(), sink, work);
     }
-    record_run(id.clone(), RunHeader::from_plan(plan), version, None, sink, work)
+    record_run(RunHeader { id: id.clone(), ..RunHeader::from_plan(plan) }, sink, work)
 }
 
 /// The workers, present and idle.

@@ -173,14 +173,8 @@ pub enum Profiling {
 
 /// Conducts the plan, from the first event to the last. Every run that began ends with [`Event::RunEnded`], even if it
 /// fails or is interrupted. For an experiment see [`run_experiment()`].
-pub fn conduct(
-    plan: &Plan,
-    run_options: RunOptions<'_>,
-    version: &str,
-    sink: &mut dyn Sink,
-    stop: &StopFlag,
-) -> RunExit {
-    record_run(id::new_id(), RunHeader::from_plan(plan), version, None, sink, |sink| {
+pub fn conduct(plan: &Plan, run_options: RunOptions<'_>, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    record_run(RunHeader::from_plan(plan), sink, |sink| {
         setup::with_started_plan(plan, sink, stop, |plan, sink, reset| {
             let RunOptions { costs, fleet, watchers, profile } = run_options;
             let mut fleet = fleet.map(|config| Fleet::new(config, plan, stop)).transpose()?;
@@ -194,6 +188,7 @@ pub fn conduct(
 
 /// How a run is described.
 pub(crate) struct RunHeader {
+    pub id: RunId,
     pub command: RunKind,
     /// The target, as shown to people.
     pub target: String,
@@ -203,6 +198,8 @@ pub(crate) struct RunHeader {
     pub plan: String,
     /// Names of the steps of all flows, if there are several.
     pub parts: Vec<String>,
+    /// The experiment that it is a measurement of.
+    pub part_of: Option<RunId>,
     /// Removes secrets from all output.
     pub secrets: Redactor,
 }
@@ -215,11 +212,13 @@ impl RunHeader {
             Task::Try(_) => RunKind::Try,
         };
         Self {
+            id: id::new_id(),
             command,
             target: describe(plan),
             goal: plan.objective.to_string(),
             plan: plan.to_toml(),
             parts: parts(plan),
+            part_of: None,
             secrets: plan.redactor(),
         }
     }
@@ -227,11 +226,13 @@ impl RunHeader {
     /// For a run on the machine itself, not a service: its kind, and the words it was given.
     pub fn for_machine(command: RunKind, words: &str) -> Self {
         Self {
+            id: id::new_id(),
             command,
             target: "this machine".to_owned(),
             goal: String::new(),
             plan: words.to_owned(),
             parts: Vec::new(),
+            part_of: None,
             secrets: Redactor::default(),
         }
     }
@@ -239,18 +240,15 @@ impl RunHeader {
 
 /// Records a run from beginning to end around `work`.
 pub(crate) fn record_run(
-    id: RunId,
     header: RunHeader,
-    version: &str,
-    part_of: Option<&RunId>,
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
 ) -> RunExit {
-    let RunHeader { command, target, goal, plan, parts, secrets } = header;
+    let RunHeader { id, command, target, goal, plan, parts, part_of, secrets } = header;
     sink.event(&Event::RunStarted(Box::new(record::RunStart {
         id: id.clone(),
         at_unix_ms: unix_ms(),
-        version: version.to_owned(),
+        version: build::VERSION.to_owned(),
         method: METHOD,
         command,
         target,
@@ -258,7 +256,7 @@ pub(crate) fn record_run(
         plan,
         parts,
         machine: machine::describe(),
-        part_of: part_of.cloned(),
+        part_of,
         // The label is known to whoever starts a run, not to its conductor.
         label: record::Label::default(),
     })));

@@ -3,9 +3,9 @@
 mod breakdown;
 
 use crate::trial_runner::TrialRunner;
-use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, find, id, load, record_run};
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, find, load, record_run};
 use engine::{LoadCommand, LoadGenerator, OfferedLoad};
-use plan::{Plan, Redactor, Task};
+use plan::{Plan, Task};
 use record::{Event, Figure, FigureUnit, LimitUnit, RunKind, Slice, SystemLimitUnit, Verdict};
 use std::path::PathBuf;
 use storm::{MinimalProgram, ProgramCommand, Storm, StormOptions, StormStats, TABLE};
@@ -30,20 +30,17 @@ pub struct StormRequest {
 }
 
 /// Makes the load, or searches for the rate that holds; then reports what a process cost.
-pub fn storm(request: &StormRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+pub fn storm(request: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let command = match request.plan.task {
         Task::Find(_) => RunKind::FindProcesses,
         Task::Run(_) | Task::Try(_) => RunKind::RunProcesses,
     };
     let header = RunHeader {
-        command,
         target: request.command.shell_text(),
         goal: request.plan.objective.to_string(),
-        plan: request.words.clone(),
-        parts: Vec::new(),
-        secrets: Redactor::default(),
+        ..RunHeader::for_machine(command, &request.words)
     };
-    record_run(id::new_id(), header, version, None, sink, |sink| carry_out(request, sink, stop))
+    record_run(header, sink, |sink| carry_out(request, sink, stop))
 }
 
 fn carry_out(request: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(Verdict, u8), Error> {

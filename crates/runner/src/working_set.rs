@@ -4,7 +4,7 @@
 mod dataset;
 mod report;
 
-use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run, setup};
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, record_run, setup};
 use dataset::Dataset;
 use record::{CacheModel, Event, LimitUnit, RunKind, Verdict};
 use search::{LevelResult, ThresholdRange, ThresholdSearch, ThresholdStep};
@@ -69,14 +69,9 @@ pub struct WorkingSetRequest {
 }
 
 /// Measures the curve, fits and predicts, and measures the prediction.
-pub fn working_set(
-    request: &WorkingSetRequest,
-    version: &str,
-    sink: &mut dyn Sink,
-    stop: &StopFlag,
-) -> RunExit {
+pub fn working_set(request: &WorkingSetRequest, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let title = RunHeader::for_machine(RunKind::FindWorkingSet, &request.words);
-    record_run(id::new_id(), title, version, None, sink, |sink| {
+    record_run(title, sink, |sink| {
         let mut conditions = probe::survey();
         if request.cache == CacheKind::Memory {
             let caches = workingset::processor_caches().into_iter();

@@ -24,6 +24,6 @@ pub fn find(args: &ConnectionsArgs, common: &CommonArgs) -> Result<u8, CommandEr
     carry_out_as(keep, store, &request.plan.generator.cores, common, |reporter, stop| {
         let around =
             RunOptions { fleet: fleet.as_ref(), watchers: watchers.as_ref(), ..RunOptions::default() };
-        runner::connections(&request, around, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::connections(&request, around, reporter, stop)
     })
 }

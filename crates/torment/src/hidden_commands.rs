@@ -35,7 +35,7 @@ const COORDINATOR_SECRET: &str = "/run/torment/seat";
 fn coordinate() -> io::Result<()> {
     let (credentials, stop) = (std::fs::read_to_string(COORDINATOR_SECRET)?, interrupt::stop_flag()?);
     let ports = (cluster::WORKERS_PORT, cluster::OWNER_PORT);
-    runner::coordinate(&credentials, ports, env!("CARGO_PKG_VERSION"), &stop).map_err(io::Error::other)
+    runner::coordinate(&credentials, ports, &stop).map_err(io::Error::other)
 }
 
 fn worker() -> io::Result<()> {

@@ -54,7 +54,7 @@ pub fn measure(
     carry_out_as(&how.keep, store, &plan.generator.cores, common, |reporter, stop| {
         let (fleet, watchers) = (fleet.as_ref(), watchers.as_ref());
         let around = RunOptions { costs: costs.as_ref(), fleet, watchers, profile };
-        runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::conduct(&plan, around, reporter, stop)
     })
 }
 

@@ -44,7 +44,7 @@ pub fn probe(args: &ProbeArgs, common: &CommonArgs) -> Result<u8, CommandError> 
     let publishers = page::start_publishers(&args.keep.page, store.as_ref(), &[], common)?;
     let code = carry_out(store, publishers, common, |reporter, stop| {
         let mut sink = SavingSink { reporter, file: save.as_mut() };
-        runner::probe(&request, env!("CARGO_PKG_VERSION"), &mut with_label(&args.keep.label, &mut sink), stop)
+        runner::probe(&request, &mut with_label(&args.keep.label, &mut sink), stop)
     })?;
     if let (Some(mut file), Some(path)) = (save, &args.save) {
         file.flush().with_context(|| format!("'{}' cannot be written", path.display()))?;

@@ -30,7 +30,7 @@ pub fn profile(args: &ProfileArgs, common: &CommonArgs) -> Result<u8, CommandErr
     };
     let request = ProfileRequest { pids, description, length, hz: args.hz, words: args.words() };
     carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |reporter, stop| {
-        runner::profile(&request, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::profile(&request, reporter, stop)
     })
 }
 

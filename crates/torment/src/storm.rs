@@ -31,6 +31,6 @@ fn measure(
     let program = std::env::current_exe()?;
     let storming = StormRequest { command, options, plan, split, program, words: words.join("\n") };
     carry_out_as(keep, open_run_store(keep.no_store, common)?, &[], common, |reporter, stop| {
-        runner::storm(&storming, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::storm(&storming, reporter, stop)
     })
 }

@@ -92,7 +92,7 @@ fn experiment(what: &str, make: &dyn Fn(bool) -> SimulatedTarget) -> (Vec<ArmSta
     let (stop, mut collector) = (StopFlag::default(), EventCollector::default());
     let testbed = VirtualTestbed { make, target: make(false) };
     let id = id::new_id();
-    let arm_runner = ArmRunner { id, plan: &plan, experiment, version: "", stop: &stop, testbed };
+    let arm_runner = ArmRunner { id, plan: &plan, experiment, stop: &stop, testbed };
     let (verdict, _) = carry_out(arm_runner, progress, &[], &mut collector);
     let starts: Vec<ArmStart> = collector.0.iter().filter_map(as_arm_start).cloned().collect();
     let Verdict::Answers { standing: state } = verdict else { panic!("{verdict:?}") };
