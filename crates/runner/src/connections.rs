@@ -101,9 +101,9 @@ fn search_with<C: ConnectionHolder>(
 ) -> Verdict {
     let mut runner = TrialRunner::prepare(plan, ready, sink, stop, options);
     // Fewer if the generator cannot open as many; that was reported already.
-    let most = request.most.min(u32::try_from(runner.connections_limit()).unwrap_or(u32::MAX));
+    let most = request.most.min(u32::try_from(runner.connections_limit).unwrap_or(u32::MAX));
     let verdict = climb(&mut runner, request, plan, most);
-    runner.conclude(&verdict);
+    runner.observer.conclude(&verdict);
     verdict
 }
 
@@ -113,7 +113,7 @@ fn climb<C: ConnectionHolder>(
     plan: &Plan,
     most: u32,
 ) -> Verdict {
-    let least = runner.connections_least();
+    let least = runner.engine.min_connections();
     let most = most.max(least);
     let mut search = ThresholdSearch::new(ThresholdRange {
         unit: LimitUnit::Connections,
@@ -140,8 +140,7 @@ fn climb<C: ConnectionHolder>(
             search.interrupt(SearchEnd::Interrupted);
             continue;
         }
-        let JudgedTrial { done: finished, judgement, response } =
-            trial(runner, request, plan, &held, level, purpose);
+        let (finished, judgement, response) = trial(runner, request, plan, &held, level, purpose);
         trials += 1;
         loaded += finished.result.loaded;
         let has_recovered = !matches!(finished.result.recovery, Recovery::Not(_));
@@ -161,12 +160,12 @@ fn climb<C: ConnectionHolder>(
         runner.emit(&Event::Bounds { limits: vec![search.limit(GOAL)], making: None });
         if !is_of_fleet && !matches!(response, LevelResult::Good { .. }) && !runner.is_interrupted() {
             // Connections not yet accepted may still be in the target's queue: the next trial starts with none.
-            runner.release();
+            runner.engine.release();
             std::thread::sleep(PAUSE);
             if has_recovered && !runner.await_recovery() {
                 search.interrupt(SearchEnd::NotRecovered);
             }
-            runner.release();
+            runner.engine.release();
         }
     };
     // This machine's limit is not the target's.
@@ -187,13 +186,7 @@ fn climb<C: ConnectionHolder>(
     }
 }
 
-/// A trial, its judgement, and the search's response.
-struct JudgedTrial {
-    done: FinishedTrial,
-    judgement: Judgement,
-    response: LevelResult,
-}
-
+/// A trial, its judgement, and what the search is told of it.
 fn trial<C: ConnectionHolder>(
     runner: &mut TrialRunner<'_, C>,
     request: &ConnectionsRequest,
@@ -201,7 +194,7 @@ fn trial<C: ConnectionHolder>(
     held: &HeldConnections,
     level: u32,
     purpose: Purpose,
-) -> JudgedTrial {
+) -> (FinishedTrial, Judgement, LevelResult) {
     let (rate, duration) = offer(request, level);
     let stage = Stage { duration, from: rate, to: rate };
     let load = PlannedTrial {
@@ -240,7 +233,7 @@ fn trial<C: ConnectionHolder>(
         }
         (true, false) => LevelResult::Bad,
     };
-    JudgedTrial { done: finished, judgement, response }
+    (finished, judgement, response)
 }
 
 /// Rate and length of a trial in which each connection carries at least one request.

@@ -89,14 +89,11 @@ pub fn coordinate(credentials: &str, ports: (u16, u16), stop_flag: &Arc<AtomicBo
                     OwnerRequest::Thanks => return Ok(()),
                 }
             }
-            Some((member, MemberEvent::Gone(_))) if owner == Some(member) => {
-                owner = None;
-            }
+            Some((member, MemberEvent::Gone(_))) if owner == Some(member) => owner = None,
             _ => {}
         }
-        if stop_flag.load(Ordering::Relaxed) {
-            run.stop.store(true, Ordering::Relaxed);
-        }
+        let is_stopped = stop_flag.load(Ordering::Relaxed);
+        run.stop.fetch_or(is_stopped, Ordering::Relaxed);
         let run_log = run.log.lock();
         if let Some(owner) = owner {
             while next < run_log.events.len() as u64 && next < acknowledged + UNACKNOWLEDGED_MOST {
@@ -123,10 +120,7 @@ pub fn coordinate(credentials: &str, ports: (u16, u16), stop_flag: &Arc<AtomicBo
         if !is_begun && idle.elapsed() > PLAN_LIMIT {
             return Err(format!("nobody has handed over a plan for {} s", PLAN_LIMIT.as_secs()));
         }
-        if is_over && (stop_flag.load(Ordering::Relaxed) || idle.elapsed() > RETENTION) {
-            return Ok(());
-        }
-        if !is_begun && stop_flag.load(Ordering::Relaxed) {
+        if is_stopped && (is_over || !is_begun) || is_over && idle.elapsed() > RETENTION {
             return Ok(());
         }
     }

@@ -31,13 +31,14 @@ mod watcher;
 mod worker;
 mod working_set;
 
-pub use crate::fleet::{FleetConfig, JoinListener, WatchersConfig};
+pub use crate::fleet::{FleetConfig, JoinListener, JoinRoute, WatchersConfig};
+pub use ::fleet::FleetRole;
 pub use build::version_and_build;
 pub use connections::{ConnectionsRequest, connections};
 pub use coordinator::coordinate;
 pub use experiment_run::{design, run_experiment};
 pub use machine::describe as machine;
-pub use preflight::{engine_config, preview};
+pub use preflight::preview;
 pub use probe::{ProbeRequest, probe};
 pub use profile::{ProfileRequest, profile};
 pub use record::exit;
@@ -53,7 +54,7 @@ pub use working_set::{CacheKind, WorkingSetRequest, working_set};
 use crate::fleet::{Fleet, Watchers};
 use engine::LoadGenerator;
 use plan::{Plan, Redactor, Target, Task};
-use record::{Event, Failure, LimitUnit, METHOD, MachineCosts, RunId, RunKind, Verdict};
+use record::{Event, Failure, Figure, LimitUnit, METHOD, MachineCosts, RunId, RunKind, Verdict};
 use run_observer::RunObserver;
 use secret_filter::SecretFilter;
 use trial_runner::{ReadyGenerator, TrialRunner};
@@ -132,6 +133,18 @@ fn unexpected(request: &str, status: Option<u16>, why: &Failure, body_start: &st
     format!(
         "the first request, {request}, was {what}{body_start}; fix the request (--once prints it in full){or}"
     )
+}
+
+impl From<link::Error> for Error {
+    fn from(error: link::Error) -> Self {
+        Self::Fleet(error.to_string())
+    }
+}
+
+impl From<cluster::Error> for Error {
+    fn from(error: cluster::Error) -> Self {
+        Self::Fleet(error.to_string())
+    }
 }
 
 /// Result of a run.
@@ -247,7 +260,7 @@ pub(crate) fn record_run(
     let RunHeader { id, command, target, goal, plan, parts, part_of, secrets } = header;
     sink.event(&Event::RunStarted(Box::new(record::RunStart {
         id: id.clone(),
-        at_unix_ms: unix_ms(),
+        at_unix_ms: sys::now().unix_ms(),
         version: build::VERSION.to_owned(),
         method: METHOD,
         command,
@@ -276,7 +289,7 @@ fn finish_run(
         Err(error) => (None, exit::ERROR, Some(error.without_secrets(secrets))),
     };
     sink.event(&Event::RunEnded(Box::new(record::RunEnd {
-        at_unix_ms: unix_ms(),
+        at_unix_ms: sys::now().unix_ms(),
         verdict,
         exit_code,
         error: error.as_ref().map(ToString::to_string),
@@ -342,8 +355,8 @@ fn carry_out<C: LoadGenerator>(
     stop: &StopFlag,
     options: MeasureOptions<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let MeasureOptions { curve, drain_policy: after, profile, .. } = options;
-    let mut runner = TrialRunner::prepare(plan, ready, sink, stop, options).with_drain_policy(after);
+    let MeasureOptions { curve, profile, .. } = options;
+    let mut runner = TrialRunner::prepare(plan, ready, sink, stop, options);
     let began = runner.now();
     let result = match &plan.task {
         Task::Find(find) => {
@@ -352,7 +365,7 @@ fn carry_out<C: LoadGenerator>(
         Task::Run(load) => load::run(&mut runner, plan, load),
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };
-    runner.conclude(&result.0);
+    runner.observer.conclude(&result.0);
     if let Task::Find(search_plan) = &plan.task {
         let took = runner.now() - began;
         find::profile_loads(&mut runner, plan, search_plan, (&result.0, took), profile);
@@ -397,6 +410,9 @@ fn parts(plan: &Plan) -> Vec<String> {
     if names.len() > 1 { names } else { Vec::new() }
 }
 
-pub(crate) fn unix_ms() -> u64 {
-    sys::now().unix_ms()
+/// Emits figures of the machine.
+pub(crate) fn emit_figures(figures: impl IntoIterator<Item = Figure>, sink: &mut dyn Sink) {
+    for figure in figures {
+        sink.event(&Event::Measured { figure: Box::new(figure) });
+    }
 }

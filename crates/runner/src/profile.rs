@@ -34,7 +34,7 @@ pub fn profile(request: &ProfileRequest, sink: &mut dyn Sink, stop: &StopFlag) -
     record_run(header, sink, |sink| {
         let sampling =
             ::profile::start(&request.pids, request.hz).map_err(|why| Error::Machine(why.to_string()))?;
-        let until = Instant::now() + Duration::from_nanos(request.length.0);
+        let until = Instant::now() + request.length.to_duration();
         let lives = || request.pids.iter().any(|pid| running_process(*pid).is_some());
         while Instant::now() < until && !stop.is_requested() && lives() {
             thread::sleep(POLL.min(until.saturating_duration_since(Instant::now())));

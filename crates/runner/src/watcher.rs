@@ -32,7 +32,7 @@ pub struct WatchOverride {
 ///
 /// # Errors
 /// If the coordinator is gone.
-pub fn watch_over_pipes(from: OwnedFd, to: OwnedFd, stop: &Arc<AtomicBool>) -> io::Result<()> {
+pub fn watch_over_pipes((from, to): (OwnedFd, OwnedFd), stop: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Watcher);
     let link = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
     Watcher::new(link, stop, None, None).run().map_err(io::Error::other)

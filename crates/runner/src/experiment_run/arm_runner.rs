@@ -2,7 +2,7 @@
 
 use super::measurement::MeasurementSink;
 use super::testbed::Testbed;
-use crate::{DrainPolicy, Error, RunHeader, Sink, StopFlag, record_run, setup, unix_ms};
+use crate::{DrainPolicy, Error, RunHeader, Sink, StopFlag, record_run, setup};
 use experiment::Experiment;
 use plan::{Arm, ExperimentPlan, Load, LoadLevel, Measurement, Plan, SearchPlan, Stage, Task};
 use record::{ArmStart, CaveatKind, MeasurementResult, OngoingStart, RunId, StartTimes};
@@ -61,7 +61,7 @@ impl<B: Testbed> ArmRunner<'_, B> {
             block,
             arm,
             placebo,
-            at_unix_ms: unix_ms(),
+            at_unix_ms: sys::now().unix_ms(),
             took: Nanos::ZERO,
             started_in: Nanos::ZERO,
             spent: StartTimes::default(),

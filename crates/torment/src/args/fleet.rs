@@ -5,7 +5,7 @@ use super::{Action, OtherLimit};
 use clap::Args;
 use cluster::{PodOptions, PodSite};
 use plan::{Draft, Error, FleetPlace, FleetPlan, Key, Load, Plan, SourceLocation, Task};
-use runner::{FleetConfig, JoinListener, RemoteRunRequest, WatchersConfig};
+use runner::{FleetConfig, FleetRole, JoinListener, JoinRoute, RemoteRunRequest, WatchersConfig};
 use std::sync::Arc;
 use units::Nanos;
 
@@ -232,13 +232,14 @@ pub fn fleet_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetC
             FleetConfig::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() }
         }
         FleetPlace::Join(at) => {
-            let listener = JoinListener::for_workers(at.as_deref(), &plan.target, fleet.wait_time())?;
+            let route = JoinRoute::Target(&plan.target);
+            let listener = JoinListener::open(FleetRole::Worker, at.as_deref(), route, fleet.wait_time())?;
             FleetConfig::Join { workers, most, listener: Arc::new(listener) }
         }
         FleetPlace::Pods(place) => {
             let site = Arc::new(pods.site(place.as_deref(), fleet.worker_cpus)?);
-            let listener =
-                JoinListener::for_worker_pods(pods.reach.as_deref(), site.server(), fleet.wait_time())?;
+            let (reach, route) = (pods.reach.as_deref(), JoinRoute::Cluster(site.server()));
+            let listener = JoinListener::open(FleetRole::Worker, reach, route, fleet.wait_time())?;
             FleetConfig::Pods { workers, most, listener: Arc::new(listener), site, deadline: deadline(plan) }
         }
     }))
@@ -307,7 +308,8 @@ pub fn watchers_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Wat
         // Watched anyway.
         None | Some(FleetPlace::Here) => None,
         Some(FleetPlace::Join(at)) => {
-            let listener = JoinListener::for_watchers(at.as_deref(), &plan.target, fleet.wait_time())?;
+            let route = JoinRoute::Target(&plan.target);
+            let listener = JoinListener::open(FleetRole::Watcher, at.as_deref(), route, fleet.wait_time())?;
             let watchers = fleet.watchers.unwrap_or(1);
             Some(WatchersConfig::Join { watchers, listener: Arc::new(listener) })
         }
@@ -320,8 +322,9 @@ pub fn watchers_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Wat
             let pods_there = site.target_pods(plan.target.host().unwrap_or_default())?;
             // Where workers come in is one port, where watchers do another.
             let reach = pods.reach_of_watchers(fleet.on.as_ref());
+            let route = JoinRoute::Cluster(site.server());
             let listener =
-                JoinListener::for_watcher_pods(reach.as_deref(), site.server(), fleet.wait_time())?;
+                JoinListener::open(FleetRole::Watcher, reach.as_deref(), route, fleet.wait_time())?;
             let (listener, deadline) = (Arc::new(listener), deadline(plan));
             Some(WatchersConfig::Pods { pods: pods_there, inside, listener, site, deadline })
         }
