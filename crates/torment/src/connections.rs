@@ -11,7 +11,7 @@ pub fn find(args: &ConnectionsArgs, common: &CommonArgs) -> Result<u8, CommandEr
     if args.how.dry_run && announce_plan(&request.plan, true, common)? {
         return Ok(exit::MET);
     }
-    let pods = &args.fleet.pods;
+    let pods = &args.traffic.fleet.pods;
     if let Some(manifests) = render_manifests(&request.plan, pods).map_err(usage_error)? {
         print!("{manifests}");
         return Ok(exit::MET);
