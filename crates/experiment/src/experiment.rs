@@ -52,7 +52,7 @@ pub enum ExperimentStep {
     Done(ExperimentEnd),
 }
 
-/// The least time for any verdict, if a start takes `visit`: the pilot, and the blocks before the first look.
+/// The least time for any verdict, if a start takes `start_time`: the pilot, and the blocks before the first look.
 pub fn least_time(design: &Design, start_time: Nanos) -> Nanos {
     let starts = u64::from(design.pilot) + u64::from(design.least) * slots(design).len() as u64;
     start_time * starts

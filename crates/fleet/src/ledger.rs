@@ -35,11 +35,11 @@ struct MemberLedger {
     loops: Vec<u32>,
     /// The first slice missing.
     next_slice: u32,
-    /// Where slice `next` begins.
+    /// Where slice `next_slice` begins.
     reported_until: Nanos,
     /// Slices before this one were acknowledged.
     acknowledged: u32,
-    /// Slices after `next` that came early.
+    /// Slices after `next_slice` that came early.
     early: BTreeMap<u32, Slice>,
     due: u64,
     decided: u64,

@@ -44,7 +44,7 @@ pub(crate) struct MemberRegistry {
 }
 
 impl MemberRegistry {
-    /// For members of this version, build and role. Their events go to `news`.
+    /// For members of this version, build and role. Their events go to `events`.
     pub fn new(
         build: &str,
         stamp: &BuildStamp,

@@ -52,7 +52,7 @@ fn listen(port: u16) -> Result<TcpListener, String> {
         .map_err(|why| format!("port {port}: {why}"))
 }
 
-/// Conducts one run for its owner. `pass` holds the credentials for two ports: workers' and the owner's. When `asked`
+/// Conducts one run for its owner. `credentials` hold for two ports: workers' and the owner's. When `stop_flag`
 /// is set, it ends the run and exits.
 ///
 /// # Errors

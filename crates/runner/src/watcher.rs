@@ -28,7 +28,7 @@ pub struct WatchOverride {
     pub place: Option<TargetLocation>,
 }
 
-/// Watches for the coordinator at the other end of these pipes, until told to exit, or `asked` to by others.
+/// Watches for the coordinator at the other end of these pipes, until told to exit, or by others (`stop`).
 ///
 /// # Errors
 /// If the coordinator is gone.

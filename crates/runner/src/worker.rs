@@ -24,7 +24,7 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 /// A worker that has heard nothing for this long ends its load: no service is loaded while nobody could stop it.
 pub(crate) const SILENCE_LIMIT: Nanos = Nanos::from_secs(6);
 
-/// Works for the coordinator at the other end of these pipes, until told to exit, or `asked` to by others.
+/// Works for the coordinator at the other end of these pipes, until told to exit, or by others (`stop`).
 ///
 /// # Errors
 /// If the coordinator is gone.
@@ -265,7 +265,7 @@ impl Worker {
         instruction.gone.take().map_or(Ok(()), Err)
     }
 
-    /// Whether to end what is under way: `word` arrived, or another instruction, or the coordinator is gone.
+    /// Whether to end what is under way: `expected` arrived, or another instruction, or the coordinator is gone.
     fn should_end(&self, expected: &Instruction, instruction: &ControlState) -> bool {
         match self.receive(Duration::ZERO) {
             Ok(Some(received @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
