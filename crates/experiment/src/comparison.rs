@@ -31,7 +31,7 @@ pub(crate) struct EffectThreshold {
 }
 
 impl ComparisonEstimate {
-    /// Updates the comparison, with `half` standard errors to either side. From the design's first look on this is a look, which may
+    /// Updates the comparison, with `half_width` standard errors to either side. From the design's first look on this is a look, which may
     /// decide; before that it is only shown.
     pub(crate) fn add_blocks(
         &mut self,

@@ -1,10 +1,16 @@
 use crate::experiment::Experiment;
+use crate::group::{HypothesisGroup, compared_arms};
 use crate::predict::commonest_cause;
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use record::{ArmStart, DesignMeasurement};
 
+/// What a group's hypotheses are about.
+pub(crate) fn describe_group(experiment: &Experiment, group: &HypothesisGroup) -> String {
+    describe_measure(group.measure, &experiment.design.probes[group.probe])
+}
+
 /// A measure and its load: `p99 of reads at 500/s`.
-pub(crate) fn describe_measure(measure: ArmMeasure, probe: &DesignMeasurement) -> String {
+fn describe_measure(measure: ArmMeasure, probe: &DesignMeasurement) -> String {
     let of = if probe.workload == "all" { String::new() } else { format!(" of {}", probe.workload) };
     let at = match probe.at {
         LoadLevel::Limit if measure == ArmMeasure::Capacity => String::new(),
@@ -22,8 +28,7 @@ pub(crate) fn describe_measure(measure: ArmMeasure, probe: &DesignMeasurement) -
 /// if nothing was found in any.
 pub(crate) fn describe_causes(experiment: &Experiment, hypothesis: &Hypothesis) -> String {
     let arms = &experiment.design.arms;
-    let mut order: Vec<usize> =
-        hypothesis.contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| *arm).collect();
+    let mut order: Vec<usize> = compared_arms(&hypothesis.contrast).collect();
     order.sort_unstable();
     let of = |arm: usize| {
         let counts = move |visit: &&ArmStart| visit.arm == arm && visit.void.is_none();

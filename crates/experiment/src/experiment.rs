@@ -1,6 +1,6 @@
 use crate::check::{Error, check};
 use crate::comparison::{ComparisonEstimate, EffectThreshold};
-use crate::group::{BoundsCache, HypothesisGroup};
+use crate::group::{BoundsCache, HypothesisGroup, counts, pilot};
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use record::{ArmStart, Design, ExperimentEnd, OngoingStart};
 use stats::shuffled;
@@ -52,7 +52,7 @@ pub enum ExperimentStep {
     Done(ExperimentEnd),
 }
 
-/// The least time for any verdict, if a start takes `visit`: the pilot, and the blocks before the first look.
+/// The least time for any verdict, if a start takes `start_time`: the pilot, and the blocks before the first look.
 pub fn least_time(design: &Design, start_time: Nanos) -> Nanos {
     let starts = u64::from(design.pilot) + u64::from(design.least) * slots(design).len() as u64;
     start_time * starts
@@ -156,19 +156,15 @@ impl Experiment {
     /// search, or if that found nothing.
     pub fn capacity(&self, workload: &str) -> Option<f64> {
         let searched = |probe: usize| {
-            self.design
-                .probes
-                .get(probe)
-                .is_some_and(|at| at.workload == workload && at.at == LoadLevel::Limit)
+            let probe = self.design.probes.get(probe);
+            probe.is_some_and(|probe| probe.workload == workload && probe.at == LoadLevel::Limit)
         };
-        let pilot = self.starts.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
-        let taken = pilot.flat_map(|visit| &visit.taken).filter(|taken| searched(taken.probe));
+        let taken = pilot(&self.starts).flat_map(|visit| &visit.taken).filter(|taken| searched(taken.probe));
         let figures = taken.flat_map(|taken| &taken.figures);
-        let mut capacities: Vec<f64> = figures
-            .filter(|(measure, _)| *measure == ArmMeasure::Capacity)
-            .map(|(_, figure)| *figure)
-            .collect();
-        capacities.retain(|figure| figure.is_finite() && *figure > 0.0);
+        let is_capacity = |(measure, figure): &&(ArmMeasure, f64)| {
+            *measure == ArmMeasure::Capacity && figure.is_finite() && *figure > 0.0
+        };
+        let mut capacities: Vec<f64> = figures.filter(is_capacity).map(|(_, figure)| *figure).collect();
         capacities.sort_unstable_by(f64::total_cmp);
         let middle = capacities.len().checked_sub(1)? / 2;
         Some(f64::midpoint(capacities[middle], capacities[capacities.len() / 2]))
@@ -178,11 +174,10 @@ impl Experiment {
     pub(crate) fn complete_blocks(&self) -> u32 {
         let is_complete = |block: &u32| {
             slots(&self.design).iter().filter(|slot| self.dropped[slot.arm].is_none()).all(|slot| {
-                self.starts.iter().any(|visit| {
-                    visit.block == *block
-                        && (visit.arm, visit.placebo) == (slot.arm, slot.placebo)
-                        && visit.void.is_none()
-                })
+                let is_it = |start: &ArmStart| {
+                    counts(start, slot.arm) && start.placebo == slot.placebo && start.block == *block
+                };
+                self.starts.iter().any(is_it)
             })
         };
         (1..=self.block).filter(is_complete).count() as u32

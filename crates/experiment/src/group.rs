@@ -34,6 +34,21 @@ pub(crate) struct Row {
     pub(crate) placebo: bool,
 }
 
+/// The arms that a contrast compares.
+pub(crate) fn compared_arms(contrast: &[(usize, f64)]) -> impl Iterator<Item = usize> {
+    contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| *arm)
+}
+
+/// Whether a start counts for this arm in the blocks.
+pub(crate) fn counts(start: &ArmStart, arm: usize) -> bool {
+    start.arm == arm && start.block > 0 && start.void.is_none()
+}
+
+/// The starts of the baseline that make the pilot.
+pub(crate) fn pilot(starts: &[ArmStart]) -> impl Iterator<Item = &ArmStart> {
+    starts.iter().filter(|start| start.block == 0 && start.void.is_none())
+}
+
 /// Bounds by their comparisons.
 pub(crate) type BoundsCache = Vec<(Vec<Vec<f64>>, Arc<Vec<f64>>)>;
 
@@ -64,8 +79,7 @@ impl HypothesisGroup {
         cache: &mut BoundsCache,
     ) {
         let has_figures = |arm: usize| {
-            let mut of =
-                starts.iter().filter(|visit| visit.arm == arm && visit.block > 0 && visit.void.is_none());
+            let mut of = starts.iter().filter(|visit| counts(visit, arm));
             of.clone().next().is_none() || of.any(|visit| self.figure(visit).is_some())
         };
         let mut arms = design.probes[self.probe].arms.clone();
@@ -111,13 +125,7 @@ impl HypothesisGroup {
     pub(crate) fn weights(&self, hypothesis: &Hypothesis) -> Option<Vec<f64>> {
         let mut weights = vec![0.0; self.rows.len()];
         for (arm, weight) in hypothesis.contrast.iter().filter(|(_, weight)| *weight != 0.0) {
-            let rows: Vec<usize> = self
-                .rows
-                .iter()
-                .enumerate()
-                .filter(|(_, row)| row.arm == *arm)
-                .map(|(place, _)| place)
-                .collect();
+            let rows: Vec<usize> = (0..self.rows.len()).filter(|row| self.rows[*row].arm == *arm).collect();
             if rows.is_empty() {
                 return None;
             }
@@ -146,22 +154,12 @@ impl HypothesisGroup {
     /// The blocks in which every row has a figure.
     pub(crate) fn fit(&self, starts: &[ArmStart]) -> Option<BlockDesign> {
         let of_row = |block: &[ArmStart], row: &Row| {
-            let same = |visit: &&ArmStart| {
-                (visit.arm, visit.placebo) == (row.arm, row.placebo)
-                    && visit.void.is_none()
-                    && visit.block > 0
-            };
+            let same = |visit: &&ArmStart| counts(visit, row.arm) && visit.placebo == row.placebo;
             block.iter().find(same).and_then(|visit| self.figure(visit))
         };
         let block_row =
             |block: &[ArmStart]| self.rows.iter().map(|row| of_row(block, row)).collect::<Option<Vec<f64>>>();
         let blocks = starts.chunk_by(|a, b| a.block == b.block);
         BlockDesign::fit(&blocks.filter_map(block_row).collect::<Vec<_>>())
-    }
-
-    /// The baseline's figures in the pilot.
-    pub(crate) fn pilot(&self, starts: &[ArmStart]) -> Vec<f64> {
-        let pilot = starts.iter().filter(|visit| visit.block == 0 && visit.void.is_none());
-        pilot.filter_map(|visit| self.figure(visit)).collect()
     }
 }

@@ -1,5 +1,5 @@
 use crate::experiment::{Experiment, effect_threshold};
-use crate::group::HypothesisGroup;
+use crate::group::{HypothesisGroup, pilot};
 use record::Noise;
 use stats::error_spread;
 
@@ -39,7 +39,7 @@ fn deviation(experiment: &Experiment, group: &HypothesisGroup) -> Option<(f64, u
     {
         return Some((fit.variance().sqrt(), fit.freedom() as u32));
     }
-    let pilot = group.pilot(&experiment.starts);
+    let pilot: Vec<f64> = pilot(&experiment.starts).filter_map(|start| group.figure(start)).collect();
     let freedom = u32::try_from(pilot.len()).ok()?.checked_sub(1).filter(|freedom| *freedom > 0)?;
     let mean = pilot.iter().sum::<f64>() / pilot.len() as f64;
     let squares: f64 = pilot.iter().map(|y| (y - mean).powi(2)).sum();

@@ -1,4 +1,5 @@
 use crate::experiment::Experiment;
+use crate::group::pilot;
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
 use record::{ArmStart, Cause, ExpectedAnswer, HypothesisAnswer};
 
@@ -8,8 +9,7 @@ use record::{ArmStart, Cause, ExpectedAnswer, HypothesisAnswer};
 /// has no expected answer, and says why.
 pub(crate) fn expected_answer(experiment: &Experiment, hypothesis: &Hypothesis) -> Option<ExpectedAnswer> {
     let none = |why: &str| Some(ExpectedAnswer { answer: None, why: why.to_owned() });
-    let pilot: Vec<&ArmStart> =
-        experiment.starts.iter().filter(|visit| visit.block == 0 && visit.void.is_none()).collect();
+    let pilot: Vec<&ArmStart> = pilot(&experiment.starts).collect();
     if pilot.is_empty() {
         return None;
     }
@@ -33,15 +33,16 @@ pub(crate) fn expected_answer(experiment: &Experiment, hypothesis: &Hypothesis) 
             "the first starts of the plan as it stands do not agree on what gives first, or nothing did",
         );
     };
-    let starts = format!("{} ({starts} of {} starts)", limit.words(), pilot.len());
-    let relieved = hypothesis.relieves.iter().any(|name| name == limit.name());
-    Some(if relieved {
-        let why = format!("the plan as it stands is limited by {starts}, which this relieves");
-        ExpectedAnswer { answer: Some(HypothesisAnswer::Better), why }
-    } else {
-        let why = format!("the plan as it stands is limited by {starts}, which this does not touch");
-        ExpectedAnswer { answer: Some(HypothesisAnswer::NoDifference), why }
-    })
+    let (answer, effect) = match hypothesis.relieves.iter().any(|name| name == limit.name()) {
+        true => (HypothesisAnswer::Better, "relieves"),
+        false => (HypothesisAnswer::NoDifference, "does not touch"),
+    };
+    let why = format!(
+        "the plan as it stands is limited by {} ({starts} of {} starts), which this {effect}",
+        limit.words(),
+        pilot.len()
+    );
+    Some(ExpectedAnswer { answer: Some(answer), why })
 }
 
 /// The variant, if the hypothesis compares one with the unchanged plan.

@@ -1,7 +1,7 @@
 use crate::comparison::ComparisonEstimate;
 use crate::describe;
 use crate::experiment::Experiment;
-use crate::group::HypothesisGroup;
+use crate::group::{HypothesisGroup, compared_arms, counts};
 use crate::noise::noise;
 use crate::predict::expected_answer;
 use record::{Caveat, CaveatKind, ExperimentEnd, ExperimentState, HypothesisAnswer, HypothesisResult};
@@ -14,57 +14,51 @@ const FEW_DEGREES: f64 = 6.0;
 const SIGNIFICANCE: f64 = 0.01;
 
 impl Experiment {
-    /// The current state.
-    pub fn state(&self) -> ExperimentState {
-        experiment_state(self)
-    }
-
     /// Ends it from outside; measurements still count.
     pub fn interrupt(&mut self, end: ExperimentEnd) -> ExperimentState {
         self.end = self.end.or(Some(end));
         self.state()
     }
-}
 
-fn experiment_state(experiment: &Experiment) -> ExperimentState {
-    let mut results: Vec<Option<HypothesisResult>> = vec![None; experiment.estimates.len()];
-    let mut state = ExperimentState { over: experiment.end, ..ExperimentState::default() };
-    let mut placebos = Vec::new();
-    for (group, placebo) in experiment.groups.iter().zip(&experiment.placebo_estimates) {
-        for place in &group.hypotheses {
-            results[*place] = Some(hypothesis_result(experiment, group, *place));
-        }
-        if let Some(found) = placebo_result(experiment, group, placebo) {
-            if found.some_effect {
-                let text = format!(
-                    "{} Starts of the same arm differ by more than chance explains: do not trust the rest.",
-                    found.says
-                );
-                state.caveats.push(Caveat::new(CaveatKind::PlaceboDiffers, text));
+    /// The current state.
+    pub fn state(&self) -> ExperimentState {
+        let mut results: Vec<Option<HypothesisResult>> = vec![None; self.estimates.len()];
+        let mut state = ExperimentState { over: self.end, ..ExperimentState::default() };
+        let mut placebos = Vec::new();
+        for (group, placebo) in self.groups.iter().zip(&self.placebo_estimates) {
+            for place in &group.hypotheses {
+                results[*place] = Some(hypothesis_result(self, group, *place));
             }
-            placebos.push(found);
+            if let Some(found) = placebo_result(self, group, placebo) {
+                if found.some_effect {
+                    let text = format!(
+                        "{} Starts of the same arm differ by more than chance explains: do not trust the rest.",
+                        found.says
+                    );
+                    state.caveats.push(Caveat::new(CaveatKind::PlaceboDiffers, text));
+                }
+                placebos.push(found);
+            }
+            state.noise.extend(noise(self, group));
+            if let Some(fit) = group.fit(&self.starts) {
+                let what = describe::describe_group(self, group);
+                state.caveats.extend(drift(&fit, &what));
+                state.caveats.extend(unequal(self, group, &fit, &what));
+            }
         }
-        state.noise.extend(noise(experiment, group));
-        if let Some(fit) = group.fit(&experiment.starts) {
-            let what = describe::describe_measure(group.measure, &experiment.design.probes[group.probe]);
-            state.caveats.extend(drift(&fit, &what));
-            state.caveats.extend(unequal(experiment, group, &fit, &what));
+        state.blocks = self.complete_blocks();
+        state.judged = results.into_iter().flatten().chain(placebos).collect();
+        for (arm, why) in self.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
+        {
+            let text = format!("'{}' is no longer measured: {why}", self.design.arms[arm].name);
+            state.caveats.push(Caveat::new(CaveatKind::ArmDropped, text));
         }
+        state
     }
-    state.blocks = experiment.complete_blocks();
-    state.judged = results.into_iter().flatten().chain(placebos).collect();
-    for (arm, why) in
-        experiment.dropped.iter().enumerate().filter_map(|(arm, why)| Some((arm, why.as_ref()?)))
-    {
-        let text = format!("'{}' is no longer measured: {why}", experiment.design.arms[arm].name);
-        state.caveats.push(Caveat::new(CaveatKind::ArmDropped, text));
-    }
-    state
 }
 
 fn hypothesis_result(experiment: &Experiment, group: &HypothesisGroup, place: usize) -> HypothesisResult {
     let (hypothesis, estimate) = (&experiment.design.hypotheses[place], &experiment.estimates[place]);
-    let ratio = estimate.ratio();
     let answer = match estimate.answer {
         Some(answer) => answer,
         None if group.weights(hypothesis).is_none() => HypothesisAnswer::NotMeasured,
@@ -78,18 +72,9 @@ fn hypothesis_result(experiment: &Experiment, group: &HypothesisGroup, place: us
         HypothesisAnswer::NotMeasured => missing_reason(experiment, group, hypothesis),
         _ => describe::describe_causes(experiment, hypothesis),
     };
-    HypothesisResult {
-        hypothesis: Some(place),
-        name: hypothesis.name.clone(),
-        answer,
-        ratio,
-        some_effect: estimate.some_effect(),
-        blocks: estimate.blocks as u32,
-        expected,
-        held,
-        says,
-        caveats: caveats(experiment, group, estimate, &hypothesis.contrast),
-    }
+    let (hypothesis, name, contrast) = (Some(place), hypothesis.name.clone(), &hypothesis.contrast);
+    let comparison = comparison_result(experiment, group, estimate, contrast);
+    HypothesisResult { hypothesis, name, answer, expected, held, says, ..comparison }
 }
 
 /// A group's placebo, once there is something to compare.
@@ -98,33 +83,36 @@ fn placebo_result(
     group: &HypothesisGroup,
     estimate: &ComparisonEstimate,
 ) -> Option<HypothesisResult> {
-    let ratio = estimate.ratio()?;
-    let answer = estimate.answer.unwrap_or(HypothesisAnswer::Undecided);
-    Some(HypothesisResult {
+    estimate.bounds?;
+    let name = format!("placebo: {}", describe::describe_group(experiment, group));
+    Some(HypothesisResult { name, ..comparison_result(experiment, group, estimate, &[(0, 1.0)]) })
+}
+
+/// What is known of a comparison, whatever it is of.
+fn comparison_result(
+    experiment: &Experiment,
+    group: &HypothesisGroup,
+    estimate: &ComparisonEstimate,
+    contrast: &[(usize, f64)],
+) -> HypothesisResult {
+    HypothesisResult {
         hypothesis: None,
-        name: format!(
-            "placebo: {}",
-            describe::describe_measure(group.measure, &experiment.design.probes[group.probe])
-        ),
-        answer,
-        ratio: Some(ratio),
+        name: String::new(),
+        answer: estimate.answer.unwrap_or(HypothesisAnswer::Undecided),
+        ratio: estimate.ratio(),
         some_effect: estimate.some_effect(),
         blocks: estimate.blocks as u32,
         expected: None,
         held: None,
         says: String::new(),
-        caveats: caveats(experiment, group, estimate, &[(0, 1.0)]),
-    })
+        caveats: caveats(experiment, group, estimate, contrast),
+    }
 }
 
 /// Why a hypothesis has nothing to compare.
 fn missing_reason(experiment: &Experiment, group: &HypothesisGroup, hypothesis: &plan::Hypothesis) -> String {
     let missing = |arm: usize| !group.rows.iter().any(|row| row.arm == arm);
-    let arms = hypothesis
-        .contrast
-        .iter()
-        .filter(|(arm, weight)| *weight != 0.0 && missing(*arm))
-        .map(|(arm, _)| *arm);
+    let arms = compared_arms(&hypothesis.contrast).filter(|arm| missing(*arm));
     let why = |arm: usize| match &experiment.dropped[arm] {
         Some(why) => format!("'{}' was given up: {why}", experiment.design.arms[arm].name),
         None => format!("'{}' gave no such figure.", experiment.design.arms[arm].name),
@@ -164,15 +152,11 @@ fn caveats(
         found_caveats.push(Caveat::new(CaveatKind::LooksDisagree, text));
     }
     let at_least = |arm: usize| {
-        let of = experiment
-            .starts
-            .iter()
-            .filter(|visit| visit.arm == arm && visit.block > 0 && visit.void.is_none());
+        let of = experiment.starts.iter().filter(|visit| counts(visit, arm));
         let taken = of.flat_map(|visit| &visit.taken).filter(|taken| taken.probe == group.probe);
         taken.filter(|taken| taken.at_least).count()
     };
-    let unended: usize =
-        contrast.iter().filter(|(_, weight)| *weight != 0.0).map(|(arm, _)| at_least(*arm)).sum();
+    let unended: usize = compared_arms(contrast).map(at_least).sum();
     if unended > 0 {
         let text = format!(
             "{unended} of its figures are only known to be at least what they say (the generator or the plan ended the \

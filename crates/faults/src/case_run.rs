@@ -95,7 +95,7 @@ fn plan(case: &FaultCase, environment: &Environment, load: &str, watched: bool) 
 }
 
 fn measure(plan: &Plan, log: &mut EventLog<'_>, stop: &StopFlag) -> Result<(), CaseError> {
-    let outcome = conduct(plan, RunOptions::default(), env!("CARGO_PKG_VERSION"), log, stop);
+    let outcome = conduct(plan, RunOptions::default(), log, stop);
     outcome.error.map_or(Ok(()), |error| Err(CaseError::Fail(error.to_string())))
 }
 

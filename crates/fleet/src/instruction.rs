@@ -70,7 +70,7 @@ pub struct TrialAssignment {
 }
 
 /// What a watcher watches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WatchAssignment {
     /// Whom to watch, and how; without secrets.
     pub asked: plan::WatchPlan,

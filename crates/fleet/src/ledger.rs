@@ -35,11 +35,11 @@ struct MemberLedger {
     loops: Vec<u32>,
     /// The first slice missing.
     next_slice: u32,
-    /// Where slice `next` begins.
+    /// Where slice `next_slice` begins.
     reported_until: Nanos,
     /// Slices before this one were acknowledged.
     acknowledged: u32,
-    /// Slices after `next` that came early.
+    /// Slices after `next_slice` that came early.
     early: BTreeMap<u32, Slice>,
     due: u64,
     decided: u64,
@@ -65,6 +65,13 @@ impl MemberLedger {
         self.decided += slice.outcomes.total();
         self.backlog = slice.backlog;
         merger.add(self.index, slice);
+    }
+
+    /// Nothing more will come of it, if it has reported all.
+    fn finish_if_complete(&self, merger: &mut SliceMerger) {
+        if let Some((_, at)) = self.end.filter(|_| self.is_complete()) {
+            merger.finish_source(self.index, at);
+        }
     }
 }
 
@@ -108,24 +115,18 @@ impl Ledger {
         while let Some(slice) = member_ledger.early.remove(&member_ledger.next_slice) {
             member_ledger.enter(&slice, &mut self.merger);
         }
-        if member_ledger.is_complete() {
-            self.close_member(member);
-        }
+        member_ledger.finish_if_complete(&mut self.merger);
+        self.close();
         true
     }
 
     /// A member will report this many slices; its load ended at `at`.
     pub fn finish_member(&mut self, member: u32, at: Nanos, slices: u32) {
-        let Some(member_ledger) = self
-            .members
-            .get_mut(&member)
-            .filter(|member_ledger| !member_ledger.lost && member_ledger.end.is_none())
-        else {
-            return;
-        };
-        member_ledger.end = Some((slices, at));
-        if member_ledger.is_complete() {
-            self.close_member(member);
+        let member_ledger = self.members.get_mut(&member);
+        if let Some(member_ledger) = member_ledger.filter(|ledger| !ledger.lost && ledger.end.is_none()) {
+            member_ledger.end = Some((slices, at));
+            member_ledger.finish_if_complete(&mut self.merger);
+            self.close();
         }
     }
 
@@ -144,15 +145,6 @@ impl Ledger {
     /// The load ends early.
     pub fn end_load(&mut self, at: Nanos) {
         self.load_end = self.load_end.min(at);
-    }
-
-    fn close_member(&mut self, member: u32) {
-        if let Some((MemberLedger { index: place, .. }, (_, at))) =
-            self.members.get(&member).and_then(|b| Some((b, b.end?)))
-        {
-            self.merger.finish_source(*place, at);
-        }
-        self.close();
     }
 
     /// Books what lost members owed, once all others have reported: not earlier, since the load may still be ended.

@@ -9,7 +9,7 @@ use crate::heartbeat::run_heartbeat;
 use crate::member_handle::{MemberHandle, clock_exchange, stamp_time};
 use crate::registry::{MemberConnection, MemberEvent, MemberRegistry};
 use crate::runtime_thread::{CLOSE_LIMIT, RuntimeThread, receive_within};
-use crate::send_queue::{QUEUE_LENGTH, ResponseQueue, SendQueue};
+use crate::send_queue::{QUEUE_LENGTH, SendQueue};
 use crate::tls::TlsListener;
 use fleet::{BuildStamp, ClockReading, FleetRole, FromMember, Instruction, ToMember};
 use hyper::service::service_fn;
@@ -236,7 +236,7 @@ struct JoinService {
 
 impl StreamingService<FromMember> for JoinService {
     type Response = ToMember;
-    type ResponseStream = ResponseQueue<ToMember, fn(ToMember) -> ToMember>;
+    type ResponseStream = SendQueue<ToMember, Result<ToMember, Status>>;
     type Future = Ready<Result<Response<Self::ResponseStream>, Status>>;
 
     fn call(&mut self, request: Request<Streaming<FromMember>>) -> Self::Future {
@@ -249,7 +249,7 @@ impl StreamingService<FromMember> for JoinService {
             let reason = receive_all(request.into_inner(), &connection).await;
             let _ = why.send(reason);
         });
-        ready(Ok(Response::new(ResponseQueue(SendQueue::new(messages, stamp_time as fn(_) -> _)))))
+        ready(Ok(Response::new(SendQueue::new(messages, |message| Ok(stamp_time(message))))))
     }
 }
 

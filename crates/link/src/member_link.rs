@@ -138,7 +138,7 @@ async fn run_stream(
     let connection = tokio::spawn(connection);
     let mut grpc = Grpc::with_origin(client, Uri::from_static("http://coordinator"))
         .max_decoding_message_size(INSTRUCTION_MOST);
-    let request = Request::new(SendQueue::new(messages, stamp as fn(_) -> _));
+    let request = Request::new(SendQueue::new(messages, stamp));
     let packed = MessagePackCodec::<FromMember, ToMember>::new();
     let answer = grpc.streaming(request, PathAndQuery::from_static(PATH), packed).await;
     // The connection ends with its one call.
@@ -180,8 +180,8 @@ async fn receive_all(
 /// Sets the time of an answer to a clock query, when it goes out.
 fn stamp(what: FromMember) -> FromMember {
     match what {
-        FromMember::Time { asked, heard: liveness, .. } => {
-            FromMember::Time { asked, heard: liveness, told: Nanos(sys::monotonic_ns()) }
+        FromMember::Time { asked, heard, .. } => {
+            FromMember::Time { asked, heard, told: Nanos(sys::monotonic_ns()) }
         }
         message => message,
     }

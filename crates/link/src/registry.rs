@@ -1,8 +1,9 @@
 //! What the streams to all members share, and which member each belongs to.
 
+use crate::credentials::has_role;
 use crate::liveness::Liveness;
 use crate::member_handle::MemberHandle;
-use crate::tls::{ClientCertificate, permits_role};
+use crate::tls::ClientCertificate;
 use fleet::{BuildStamp, ClockJump, FleetRole, Hello, MemberReport, PROTOCOL};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -43,7 +44,7 @@ pub(crate) struct MemberRegistry {
 }
 
 impl MemberRegistry {
-    /// For members of this version, build and role. Their events go to `news`.
+    /// For members of this version, build and role. Their events go to `events`.
     pub fn new(
         build: &str,
         stamp: &BuildStamp,
@@ -51,14 +52,13 @@ impl MemberRegistry {
         events: Sender<(u32, MemberEvent)>,
         _open: oneshot::Sender<()>,
     ) -> Self {
-        let (build, stamp, conducted) = (build.to_owned(), stamp.clone(), Liveness::new());
         Self {
-            build,
-            stamp,
+            build: build.to_owned(),
+            stamp: stamp.clone(),
             role,
             by_number: Mutex::default(),
             events,
-            conductor_liveness: conducted,
+            conductor_liveness: Liveness::new(),
             rejections: Mutex::default(),
             _open,
         }
@@ -152,7 +152,7 @@ impl MemberConnection {
             ));
         }
         match &self.network_peer {
-            Some((_, certificate)) if !permits_role(certificate, *role) => {
+            Some((_, certificate)) if !has_role(certificate.as_ref(), *role) => {
                 Err(format!("its join file does not let in a {}", role.name()))
             }
             _ if *role != self.registry.role => Err(format!(

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 /// Time for pending messages to arrive at the end.
 pub(crate) const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
-/// Ends on drop, once `parted` is done or [`PARTING`] is over.
+/// Ends on drop, once `parted` is done or [`CLOSE_LIMIT`] is over.
 #[derive(Debug)]
 pub(crate) struct RuntimeThread {
     handle: Handle,

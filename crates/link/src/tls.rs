@@ -4,7 +4,6 @@ use crate::Error;
 use crate::connection::{ByteStream, root_cause};
 use crate::credentials::{self, Credentials, JoinFile};
 use crate::runtime_thread::CLOSE_LIMIT;
-use fleet::FleetRole;
 use rustls::pki_types::CertificateDer;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -83,11 +82,6 @@ async fn drain(mut socket: impl ByteStream) {
         while socket.read(&mut unread).await.is_ok_and(|length| length > 0) {}
     };
     let _ = timeout(CLOSE_LIMIT, read).await;
-}
-
-/// Whether this certificate permits the role.
-pub(crate) fn permits_role(certificate: &ClientCertificate, role: FleetRole) -> bool {
-    credentials::has_role(certificate.as_ref(), role)
 }
 
 /// Connects to the address in the file.

@@ -4,8 +4,8 @@ use crate::find::{LOST_MOST, exit_code};
 use crate::fleet::{Fleet, Watchers};
 use crate::trial_runner::{FinishedTrial, PlannedTrial, ReadyGenerator, TrialRunner};
 use crate::{
-    Error, MeasureOptions, RunExit, RunHeader, RunOptions, Sink, StopFlag, WatchersConfig, demo, id,
-    record_run, setup,
+    Error, MeasureOptions, RunExit, RunHeader, RunOptions, Sink, StopFlag, WatchersConfig, demo, record_run,
+    setup,
 };
 use engine::{ConnectionHolder, HeldConnections, OfferedLoad};
 use plan::{Arrivals, Plan, Stage};
@@ -49,7 +49,6 @@ pub struct ConnectionsRequest {
 pub fn connections(
     request: &ConnectionsRequest,
     run_options: RunOptions<'_>,
-    version: &str,
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> RunExit {
@@ -60,7 +59,7 @@ pub fn connections(
     let title = RunHeader::from_plan(&request.plan);
     let title =
         RunHeader { command: RunKind::FindConnections, goal: format!("{}, {held}", title.goal), ..title };
-    record_run(id::new_id(), title, version, None, sink, |sink| {
+    record_run(title, sink, |sink| {
         setup::with_started_plan(&request.plan, sink, stop, |plan, sink, reset| {
             let RunOptions { costs, fleet, watchers, .. } = run_options;
             let mut fleet = fleet.map(|request| Fleet::new(request, plan, stop)).transpose()?;
@@ -102,9 +101,9 @@ fn search_with<C: ConnectionHolder>(
 ) -> Verdict {
     let mut runner = TrialRunner::prepare(plan, ready, sink, stop, options);
     // Fewer if the generator cannot open as many; that was reported already.
-    let most = request.most.min(u32::try_from(runner.connections_limit()).unwrap_or(u32::MAX));
+    let most = request.most.min(u32::try_from(runner.connections_limit).unwrap_or(u32::MAX));
     let verdict = climb(&mut runner, request, plan, most);
-    runner.conclude(&verdict);
+    runner.observer.conclude(&verdict);
     verdict
 }
 
@@ -114,7 +113,7 @@ fn climb<C: ConnectionHolder>(
     plan: &Plan,
     most: u32,
 ) -> Verdict {
-    let least = runner.connections_least();
+    let least = runner.engine.min_connections();
     let most = most.max(least);
     let mut search = ThresholdSearch::new(ThresholdRange {
         unit: LimitUnit::Connections,
@@ -141,8 +140,7 @@ fn climb<C: ConnectionHolder>(
             search.interrupt(SearchEnd::Interrupted);
             continue;
         }
-        let JudgedTrial { done: finished, judgement, response } =
-            trial(runner, request, plan, &held, level, purpose);
+        let (finished, judgement, response) = trial(runner, request, plan, &held, level, purpose);
         trials += 1;
         loaded += finished.result.loaded;
         let has_recovered = !matches!(finished.result.recovery, Recovery::Not(_));
@@ -162,12 +160,12 @@ fn climb<C: ConnectionHolder>(
         runner.emit(&Event::Bounds { limits: vec![search.limit(GOAL)], making: None });
         if !is_of_fleet && !matches!(response, LevelResult::Good { .. }) && !runner.is_interrupted() {
             // Connections not yet accepted may still be in the target's queue: the next trial starts with none.
-            runner.release();
+            runner.engine.release();
             std::thread::sleep(PAUSE);
             if has_recovered && !runner.await_recovery() {
                 search.interrupt(SearchEnd::NotRecovered);
             }
-            runner.release();
+            runner.engine.release();
         }
     };
     // This machine's limit is not the target's.
@@ -188,13 +186,7 @@ fn climb<C: ConnectionHolder>(
     }
 }
 
-/// A trial, its judgement, and the search's response.
-struct JudgedTrial {
-    done: FinishedTrial,
-    judgement: Judgement,
-    response: LevelResult,
-}
-
+/// A trial, its judgement, and what the search is told of it.
 fn trial<C: ConnectionHolder>(
     runner: &mut TrialRunner<'_, C>,
     request: &ConnectionsRequest,
@@ -202,7 +194,7 @@ fn trial<C: ConnectionHolder>(
     held: &HeldConnections,
     level: u32,
     purpose: Purpose,
-) -> JudgedTrial {
+) -> (FinishedTrial, Judgement, LevelResult) {
     let (rate, duration) = offer(request, level);
     let stage = Stage { duration, from: rate, to: rate };
     let load = PlannedTrial {
@@ -241,7 +233,7 @@ fn trial<C: ConnectionHolder>(
         }
         (true, false) => LevelResult::Bad,
     };
-    JudgedTrial { done: finished, judgement, response }
+    (finished, judgement, response)
 }
 
 /// Rate and length of a trial in which each connection carries at least one request.

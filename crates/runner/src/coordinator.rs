@@ -52,29 +52,22 @@ fn listen(port: u16) -> Result<TcpListener, String> {
         .map_err(|why| format!("port {port}: {why}"))
 }
 
-/// Conducts one run for its owner. `pass` holds the credentials for two ports: workers' and the owner's. When `asked`
+/// Conducts one run for its owner. `credentials` hold for two ports: workers' and the owner's. When `stop_flag`
 /// is set, it ends the run and exits.
 ///
 /// # Errors
 /// If it cannot listen, or nobody came.
-pub fn coordinate(
-    credentials: &str,
-    ports: (u16, u16),
-    version: &str,
-    stop_flag: &Arc<AtomicBool>,
-) -> Result<(), String> {
+pub fn coordinate(credentials: &str, ports: (u16, u16), stop_flag: &Arc<AtomicBool>) -> Result<(), String> {
     let file: JoinFile = credentials.parse().map_err(|why: link::Error| why.to_string())?;
     let workers = listen(ports.0)?;
     let mut coordinator_link = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Owner, &[])
         .map_err(|why| why.to_string())?;
     coordinator_link.listen(listen(ports.1)?, &file.credentials).map_err(|why| why.to_string())?;
-    let (log, stop) = (RunLogSink::default(), Arc::new(AtomicBool::new(false)));
     let mut run = CoordinatedRun {
         credentials: file.credentials,
         workers: Some(workers),
-        version: version.to_owned(),
-        log,
-        stop,
+        log: RunLogSink::default(),
+        stop: Arc::default(),
         thread: None,
     };
     let (mut owner, mut next, mut acknowledged) = (None, 0_u64, 0_u64);
@@ -96,14 +89,11 @@ pub fn coordinate(
                     OwnerRequest::Thanks => return Ok(()),
                 }
             }
-            Some((member, MemberEvent::Gone(_))) if owner == Some(member) => {
-                owner = None;
-            }
+            Some((member, MemberEvent::Gone(_))) if owner == Some(member) => owner = None,
             _ => {}
         }
-        if stop_flag.load(Ordering::Relaxed) {
-            run.stop.store(true, Ordering::Relaxed);
-        }
+        let is_stopped = stop_flag.load(Ordering::Relaxed);
+        run.stop.fetch_or(is_stopped, Ordering::Relaxed);
         let run_log = run.log.lock();
         if let Some(owner) = owner {
             while next < run_log.events.len() as u64 && next < acknowledged + UNACKNOWLEDGED_MOST {
@@ -130,10 +120,7 @@ pub fn coordinate(
         if !is_begun && idle.elapsed() > PLAN_LIMIT {
             return Err(format!("nobody has handed over a plan for {} s", PLAN_LIMIT.as_secs()));
         }
-        if is_over && (stop_flag.load(Ordering::Relaxed) || idle.elapsed() > RETENTION) {
-            return Ok(());
-        }
-        if !is_begun && stop_flag.load(Ordering::Relaxed) {
+        if is_stopped && (is_over || !is_begun) || is_over && idle.elapsed() > RETENTION {
             return Ok(());
         }
     }
@@ -144,7 +131,6 @@ struct CoordinatedRun {
     credentials: Credentials,
     /// Where workers join, until it begins.
     workers: Option<TcpListener>,
-    version: String,
     log: RunLogSink,
     stop: Arc<AtomicBool>,
     /// Conducts it.
@@ -157,12 +143,11 @@ impl CoordinatedRun {
         let RunOrder { parcel, workers, waits, costs } = order;
         let join_listener = Arc::new(JoinListener::from_listener(listener, self.credentials.clone(), waits));
         let (mut log, stop) = (self.log.clone(), StopFlag::new(Arc::clone(&self.stop)));
-        let version = self.version.clone();
         let conduct = move || {
             let fleet = FleetConfig::Join { workers, most: workers, listener: join_listener };
             let costs = costs.and_then(|costs| serde_json::from_str(&costs).ok());
             let around = RunOptions { costs: costs.as_ref(), fleet: Some(&fleet), ..RunOptions::default() };
-            let outcome = crate::conduct(&parcel.plan, around, &version, &mut log, &stop);
+            let outcome = crate::conduct(&parcel.plan, around, &mut log, &stop);
             log.lock().result = Some((outcome.exit_code, outcome.error.map(|why| why.to_string())));
         };
         let thread = thread::Builder::new().name("run".to_owned()).spawn(conduct);

@@ -9,7 +9,7 @@ pub use design::design;
 
 use crate::fleet::Fleet;
 use crate::{
-    Error, FleetConfig, RunExit, RunHeader, Sink, StopFlag, exit, finish_run, id, record_run, setup, unix_ms,
+    Error, FleetConfig, RunExit, RunHeader, Sink, StopFlag, exit, finish_run, id, record_run, setup,
 };
 use arm_runner::ArmRunner;
 use experiment::{Experiment, ExperimentStep};
@@ -25,7 +25,6 @@ use units::Nanos;
 pub fn run_experiment(
     plan: &Plan,
     fleet: Option<&FleetConfig>,
-    version: &str,
     before: &[Event],
     sink: &mut dyn Sink,
     stop: &StopFlag,
@@ -33,16 +32,16 @@ pub fn run_experiment(
     let Task::Try(experiment) = &plan.task else {
         return failed(Error::Experiment("this plan is read for one load, not for an experiment".to_owned()));
     };
-    let begun = before.iter().find_map(|event| match event {
-        Event::RunStarted(started) => Some(started.id.clone()),
-        _ => None,
-    });
-    let done_starts: Vec<&ArmStart> = before.iter().filter_map(as_arm_start).collect();
-    let id = begun.clone().unwrap_or_else(id::new_id);
-    let begun_as = before.iter().find_map(|event| match event {
-        Event::Designed { design } => Some(&**design),
-        _ => None,
-    });
+    let (mut begun, mut begun_as, mut done_starts) = (None, None, Vec::new());
+    for event in before {
+        match event {
+            Event::RunStarted(started) => begun = Some(&started.id),
+            Event::Designed { design } => begun_as = Some(&**design),
+            Event::Visited { visit } => done_starts.push(&**visit),
+            _ => {}
+        }
+    }
+    let id = begun.cloned().unwrap_or_else(id::new_id);
     let progress = match begin(plan, experiment, begun_as, &done_starts) {
         Ok(progress) => progress,
         Err(error) => return failed(error.without_secrets(&plan.redactor())),
@@ -53,21 +52,15 @@ pub fn run_experiment(
         for arm in &experiment.arms {
             guard.prepare(&arm.setup, &|| stop.is_requested())?;
         }
-        let arm_runner = ArmRunner {
-            id: id.clone(),
-            plan,
-            experiment,
-            version,
-            stop,
-            testbed: LocalTestbed { guard, fleet },
-        };
+        let arm_runner =
+            ArmRunner { id: id.clone(), plan, experiment, stop, testbed: LocalTestbed { guard, fleet } };
         Ok(carry_out(arm_runner, progress, &done_starts, sink))
     };
     if begun.is_some() {
-        sink.event(&Event::Resumed { at_unix_ms: unix_ms() });
+        sink.event(&Event::Resumed { at_unix_ms: sys::now().unix_ms() });
         return finish_run(id.clone(), &plan.redactor(), sink, work);
     }
-    record_run(id.clone(), RunHeader::from_plan(plan), version, None, sink, work)
+    record_run(RunHeader { id: id.clone(), ..RunHeader::from_plan(plan) }, sink, work)
 }
 
 /// The workers, present and idle.
@@ -83,13 +76,6 @@ fn assemble_fleet(
     let members = fleet.assemble(&part)?;
     sink.event(&Event::FleetStands { members });
     Ok(fleet)
-}
-
-fn as_arm_start(event: &Event) -> Option<&ArmStart> {
-    match event {
-        Event::Visited { visit: arm_start } => Some(arm_start),
-        _ => None,
-    }
 }
 
 fn failed(error: Error) -> RunExit {
@@ -164,14 +150,11 @@ fn carry_out<B: Testbed>(
 }
 
 fn exit_code(state: &ExperimentState) -> u8 {
-    let hypotheses = || state.judged.iter().filter(|judged| judged.hypothesis.is_some());
+    let is_open = |answer| matches!(answer, HypothesisAnswer::Undecided | HypothesisAnswer::NotMeasured);
     match state.over {
         Some(ExperimentEnd::Interrupted) | None => exit::INTERRUPTED,
         Some(ExperimentEnd::NothingToCompare) => exit::NOT_MET,
-        _ if hypotheses().any(|judged| {
-            matches!(judged.answer, HypothesisAnswer::Undecided | HypothesisAnswer::NotMeasured)
-        }) =>
-        {
+        _ if state.judged.iter().any(|judged| judged.hypothesis.is_some() && is_open(judged.answer)) => {
             exit::UNDECIDED
         }
         _ => exit::MET,

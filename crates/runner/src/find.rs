@@ -56,7 +56,7 @@ pub(crate) fn find<C: LoadGenerator>(
         }
         let stage = Stage { duration: proposal.duration, from: proposal.rate, to: proposal.rate };
         // Each trial draws its own arrivals: repeating the same ones would repeat their luck.
-        let seed = plan.generator.seed.wrapping_add(u64::from(runner.trials()));
+        let seed = plan.generator.seed.wrapping_add(u64::from(runner.trials));
         let offer = match proposal.users {
             // Each connection of a closed loop has several requests in flight if it can.
             Some(users) => OfferedLoad::Closed {
@@ -74,14 +74,13 @@ pub(crate) fn find<C: LoadGenerator>(
             drain: search.drain(),
         };
         let finished = runner.trial(&load, &|so_far| search.hopeless(so_far));
+        let judgement = search.judge(&finished.result);
         if finished.interrupted {
-            let judgement = search.judge(&finished.result);
             runner.emit_judgement(finished, &judgement);
             break search.interrupt(SearchEnd::Interrupted);
         }
         if finished.result.fleet_caveats().next().is_some() {
             // Not reported to the search, so that it asks for the same trial again.
-            let judgement = search.judge(&finished.result);
             runner.emit_judgement(finished, &judgement);
             lost += 1;
             if lost == LOST_MOST {
@@ -89,7 +88,6 @@ pub(crate) fn find<C: LoadGenerator>(
             }
             continue;
         }
-        let judgement = search.judge(&finished.result);
         if judgement.invalid.iter().any(|caveat| caveat.doubt.is_generator()) && runner.grow() {
             // Repeating it with more workers tells more.
             runner.emit_judgement(finished, &judgement);
@@ -111,7 +109,7 @@ pub(crate) fn find<C: LoadGenerator>(
             continue;
         }
         if proposal.purpose == Purpose::WarmUp {
-            search.set_compiling_threads(runner.compiling(&finished));
+            search.set_compiling_threads(runner.observer.compiling(finished.result.loaded));
         }
         let judgement = search.add_result(&finished.result);
         let overloaded = !judgement.good && finished.result.recovery.lost().is_none();
@@ -126,7 +124,7 @@ pub(crate) fn find<C: LoadGenerator>(
         }
     };
     if let Some(caveat) = search.slowing() {
-        runner.emit(&Event::Caveat { caveat });
+        runner.observer.emit_caveat(caveat);
     }
     let code = exit_code(&verdict);
     (verdict, code)

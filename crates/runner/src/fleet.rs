@@ -15,7 +15,7 @@ mod ssh_stderr;
 mod watchers;
 
 pub use config::{FleetConfig, WatchersConfig};
-pub use join_listener::JoinListener;
+pub use join_listener::{JoinListener, JoinRoute};
 pub(crate) use pods::local_address_error;
 pub(crate) use watchers::Watchers;
 
@@ -115,6 +115,11 @@ impl Fleet {
     fn present_loops(&self) -> BTreeMap<u32, u32> {
         let present = self.members.iter().filter(|(_, state)| state.is_there());
         present.map(|(number, state)| (*number, state.loops)).collect()
+    }
+
+    /// Where a worker runs, for people.
+    fn place(&self, number: u32) -> &str {
+        self.members.get(&number).map_or("", |state| state.place.as_str())
     }
 
     fn send_all(&self, what: impl Fn() -> Instruction) {
@@ -369,9 +374,9 @@ impl LoadGenerator for Fleet {
         let same = |one: &FleetMember, other: &FleetMember| {
             (one.number, one.pid, &one.place) == (other.number, other.pid, &other.place)
         };
-        let is_told = members.len() == self.sent_members.len()
-            && members.iter().zip(&self.sent_members).all(|(a, b)| same(a, b));
-        if is_told {
+        if members.len() == self.sent_members.len()
+            && members.iter().zip(&self.sent_members).all(|(one, other)| same(one, other))
+        {
             return None;
         }
         self.sent_members.clone_from(&members);

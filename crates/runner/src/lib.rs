@@ -31,13 +31,14 @@ mod watcher;
 mod worker;
 mod working_set;
 
-pub use crate::fleet::{FleetConfig, JoinListener, WatchersConfig};
+pub use crate::fleet::{FleetConfig, JoinListener, JoinRoute, WatchersConfig};
+pub use ::fleet::FleetRole;
 pub use build::version_and_build;
 pub use connections::{ConnectionsRequest, connections};
 pub use coordinator::coordinate;
 pub use experiment_run::{design, run_experiment};
 pub use machine::describe as machine;
-pub use preflight::{engine_config, preview};
+pub use preflight::preview;
 pub use probe::{ProbeRequest, probe};
 pub use profile::{ProfileRequest, profile};
 pub use record::exit;
@@ -53,7 +54,7 @@ pub use working_set::{CacheKind, WorkingSetRequest, working_set};
 use crate::fleet::{Fleet, Watchers};
 use engine::LoadGenerator;
 use plan::{Plan, Redactor, Target, Task};
-use record::{Event, Failure, LimitUnit, METHOD, MachineCosts, RunId, RunKind, Verdict};
+use record::{Event, Failure, Figure, LimitUnit, METHOD, MachineCosts, RunId, RunKind, Verdict};
 use run_observer::RunObserver;
 use secret_filter::SecretFilter;
 use trial_runner::{ReadyGenerator, TrialRunner};
@@ -134,6 +135,18 @@ fn unexpected(request: &str, status: Option<u16>, why: &Failure, body_start: &st
     )
 }
 
+impl From<link::Error> for Error {
+    fn from(error: link::Error) -> Self {
+        Self::Fleet(error.to_string())
+    }
+}
+
+impl From<cluster::Error> for Error {
+    fn from(error: cluster::Error) -> Self {
+        Self::Fleet(error.to_string())
+    }
+}
+
 /// Result of a run.
 #[derive(Debug)]
 pub struct RunExit {
@@ -173,14 +186,8 @@ pub enum Profiling {
 
 /// Conducts the plan, from the first event to the last. Every run that began ends with [`Event::RunEnded`], even if it
 /// fails or is interrupted. For an experiment see [`run_experiment()`].
-pub fn conduct(
-    plan: &Plan,
-    run_options: RunOptions<'_>,
-    version: &str,
-    sink: &mut dyn Sink,
-    stop: &StopFlag,
-) -> RunExit {
-    record_run(id::new_id(), RunHeader::from_plan(plan), version, None, sink, |sink| {
+pub fn conduct(plan: &Plan, run_options: RunOptions<'_>, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    record_run(RunHeader::from_plan(plan), sink, |sink| {
         setup::with_started_plan(plan, sink, stop, |plan, sink, reset| {
             let RunOptions { costs, fleet, watchers, profile } = run_options;
             let mut fleet = fleet.map(|config| Fleet::new(config, plan, stop)).transpose()?;
@@ -194,6 +201,7 @@ pub fn conduct(
 
 /// How a run is described.
 pub(crate) struct RunHeader {
+    pub id: RunId,
     pub command: RunKind,
     /// The target, as shown to people.
     pub target: String,
@@ -203,6 +211,8 @@ pub(crate) struct RunHeader {
     pub plan: String,
     /// Names of the steps of all flows, if there are several.
     pub parts: Vec<String>,
+    /// The experiment that it is a measurement of.
+    pub part_of: Option<RunId>,
     /// Removes secrets from all output.
     pub secrets: Redactor,
 }
@@ -215,11 +225,13 @@ impl RunHeader {
             Task::Try(_) => RunKind::Try,
         };
         Self {
+            id: id::new_id(),
             command,
             target: describe(plan),
             goal: plan.objective.to_string(),
             plan: plan.to_toml(),
             parts: parts(plan),
+            part_of: None,
             secrets: plan.redactor(),
         }
     }
@@ -227,11 +239,13 @@ impl RunHeader {
     /// For a run on the machine itself, not a service: its kind, and the words it was given.
     pub fn for_machine(command: RunKind, words: &str) -> Self {
         Self {
+            id: id::new_id(),
             command,
             target: "this machine".to_owned(),
             goal: String::new(),
             plan: words.to_owned(),
             parts: Vec::new(),
+            part_of: None,
             secrets: Redactor::default(),
         }
     }
@@ -239,18 +253,15 @@ impl RunHeader {
 
 /// Records a run from beginning to end around `work`.
 pub(crate) fn record_run(
-    id: RunId,
     header: RunHeader,
-    version: &str,
-    part_of: Option<&RunId>,
     sink: &mut dyn Sink,
     work: impl FnOnce(&mut dyn Sink) -> Result<(Verdict, u8), Error>,
 ) -> RunExit {
-    let RunHeader { command, target, goal, plan, parts, secrets } = header;
+    let RunHeader { id, command, target, goal, plan, parts, part_of, secrets } = header;
     sink.event(&Event::RunStarted(Box::new(record::RunStart {
         id: id.clone(),
-        at_unix_ms: unix_ms(),
-        version: version.to_owned(),
+        at_unix_ms: sys::now().unix_ms(),
+        version: build::VERSION.to_owned(),
         method: METHOD,
         command,
         target,
@@ -258,7 +269,7 @@ pub(crate) fn record_run(
         plan,
         parts,
         machine: machine::describe(),
-        part_of: part_of.cloned(),
+        part_of,
         // The label is known to whoever starts a run, not to its conductor.
         label: record::Label::default(),
     })));
@@ -278,7 +289,7 @@ fn finish_run(
         Err(error) => (None, exit::ERROR, Some(error.without_secrets(secrets))),
     };
     sink.event(&Event::RunEnded(Box::new(record::RunEnd {
-        at_unix_ms: unix_ms(),
+        at_unix_ms: sys::now().unix_ms(),
         verdict,
         exit_code,
         error: error.as_ref().map(ToString::to_string),
@@ -344,8 +355,8 @@ fn carry_out<C: LoadGenerator>(
     stop: &StopFlag,
     options: MeasureOptions<'_>,
 ) -> Result<(Verdict, u8), Error> {
-    let MeasureOptions { curve, drain_policy: after, profile, .. } = options;
-    let mut runner = TrialRunner::prepare(plan, ready, sink, stop, options).with_drain_policy(after);
+    let MeasureOptions { curve, profile, .. } = options;
+    let mut runner = TrialRunner::prepare(plan, ready, sink, stop, options);
     let began = runner.now();
     let result = match &plan.task {
         Task::Find(find) => {
@@ -354,7 +365,7 @@ fn carry_out<C: LoadGenerator>(
         Task::Run(load) => load::run(&mut runner, plan, load),
         Task::Try(_) => return Err(Error::Experiment("an experiment is no single measurement".to_owned())),
     };
-    runner.conclude(&result.0);
+    runner.observer.conclude(&result.0);
     if let Task::Find(search_plan) = &plan.task {
         let took = runner.now() - began;
         find::profile_loads(&mut runner, plan, search_plan, (&result.0, took), profile);
@@ -399,6 +410,9 @@ fn parts(plan: &Plan) -> Vec<String> {
     if names.len() > 1 { names } else { Vec::new() }
 }
 
-pub(crate) fn unix_ms() -> u64 {
-    sys::now().unix_ms()
+/// Emits figures of the machine.
+pub(crate) fn emit_figures(figures: impl IntoIterator<Item = Figure>, sink: &mut dyn Sink) {
+    for figure in figures {
+        sink.event(&Event::Measured { figure: Box::new(figure) });
+    }
 }

@@ -93,7 +93,7 @@ pub(crate) fn warm_up<C: LoadGenerator>(
         };
         // With no answers nothing warms up; the load that counts will show it.
         let Some(level) = level else { return };
-        warm.push(window, level, runner.compiling(&finished));
+        warm.push(window, level, runner.observer.compiling(finished.result.loaded));
     }
 }
 

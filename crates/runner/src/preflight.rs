@@ -15,7 +15,7 @@ const SAYS_LENGTH: usize = 120;
 /// Engine configuration for this plan and its actual target.
 ///
 /// Fails if the name does not resolve or certificates cannot be read.
-pub fn engine_config(plan: &Plan, target: &Target) -> Result<EngineConfig, Error> {
+pub(crate) fn engine_config(plan: &Plan, target: &Target) -> Result<EngineConfig, Error> {
     engine_config_trusting(plan, target, None)
 }
 
@@ -45,13 +45,11 @@ pub(crate) fn engine_config_trusting(
 
 /// `--once`: all requests of one user of each flow.
 pub fn preview(plan: &Plan) -> Result<Vec<Exchange>, Error> {
-    let secrets = plan.redactor();
-    exchanges(plan).map_err(|error| error.without_secrets(&secrets))
-}
-
-fn exchanges(plan: &Plan) -> Result<Vec<Exchange>, Error> {
-    let (_demo, target) = demo::start_if_asked(plan)?;
-    Ok(exchanges_once(&engine_config(plan, &target)?, false)?)
+    let exchanges = || {
+        let (_demo, target) = demo::start_if_asked(plan)?;
+        Ok(exchanges_once(&engine_config(plan, &target)?, false)?)
+    };
+    exchanges().map_err(|error: Error| error.without_secrets(&plan.redactor()))
 }
 
 /// Raises the descriptor limit, and fits the connections into it and into the available ports.

@@ -1,9 +1,8 @@
 //! `torment profile`: which code runs.
 
-use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run};
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, record_run};
 use ::profile::{RawProfile, Sampling};
-use plan::Redactor;
-use procfs::TaskStat;
+use procfs::running_process;
 use record::watch::{TreeRole, WatchCoverage};
 use record::{Event, Profile, ProfiledLoad, RunKind, Verdict};
 use stacks::Tally;
@@ -29,21 +28,14 @@ pub struct ProfileRequest {
 }
 
 /// Samples them for the requested time, or until they end.
-pub fn profile(request: &ProfileRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
-    let header = RunHeader {
-        command: RunKind::Profile,
-        target: request.description.clone(),
-        goal: String::new(),
-        plan: request.words.clone(),
-        parts: Vec::new(),
-        secrets: Redactor::default(),
-    };
-    record_run(id::new_id(), header, version, None, sink, |sink| {
+pub fn profile(request: &ProfileRequest, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+    let machine = RunHeader::for_machine(RunKind::Profile, &request.words);
+    let header = RunHeader { target: request.description.clone(), ..machine };
+    record_run(header, sink, |sink| {
         let sampling =
             ::profile::start(&request.pids, request.hz).map_err(|why| Error::Machine(why.to_string()))?;
-        let until = Instant::now() + Duration::from_nanos(request.length.0);
-        let lives =
-            || request.pids.iter().any(|pid| TaskStat::read(*pid).is_some_and(|stat| !stat.has_ended()));
+        let until = Instant::now() + request.length.to_duration();
+        let lives = || request.pids.iter().any(|pid| running_process(*pid).is_some());
         while Instant::now() < until && !stop.is_requested() && lives() {
             thread::sleep(POLL.min(until.saturating_duration_since(Instant::now())));
         }

@@ -41,7 +41,7 @@ fn make_join_files(
     request: &RemoteRunRequest,
 ) -> Result<impl Fn(&str) -> Result<cluster::JoinFiles, String> + use<>, link::Error> {
     // As long as the run may last and its result is kept.
-    let authority = Authority::new(Duration::from_nanos(request.deadline.0) + Duration::from_secs(2 * 3600))?;
+    let authority = Authority::new(request.deadline.to_duration() + Duration::from_secs(2 * 3600))?;
     Ok(move |service: &str| {
         let file = |role: FleetRole, at: String| {
             let credentials = authority.issue(role).map_err(|why| why.to_string())?;
@@ -63,43 +63,37 @@ pub fn conduct_remotely(
     sink: &mut dyn Sink,
     stop: &StopFlag,
 ) -> RunExit {
-    let mut remote_run = match RemoteRun::begin(plan, request) {
-        Ok(remote_run) => remote_run,
-        Err(error) => return failed(error),
-    };
     let order = RunOrder {
         parcel: PortablePlan::new(plan, None),
         workers: request.workers,
         waits: request.wait,
         costs: costs.and_then(|costs| serde_json::to_string(costs).ok()),
     };
-    let outcome = remote_run.follow(Some(order), sink, stop);
-    if remote_run.is_over {
-        remote_run.pods.remove();
-    }
-    outcome
+    follow(RemoteRun::begin(plan, request), Some(order), sink, stop)
 }
 
 /// Follows a run in a cluster from its first event.
 pub fn attach(site: &PodSite, id: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
-    let owned = site.find_run(id).map_err(|why| Error::Fleet(why.to_string()));
-    let (pods, owner) = match owned {
-        Ok(owned) => owned,
-        Err(error) => return failed(error),
-    };
-    let mut remote_run = match RemoteRun::new(pods, &owner) {
+    let found = site.find_run(id).map_err(Error::from);
+    follow(found.and_then(|(pods, owner)| RemoteRun::new(pods, &owner)), None, sink, stop)
+}
+
+/// Follows a run, and removes its pods once all of it is known.
+fn follow(
+    remote_run: Result<RemoteRun, Error>,
+    order: Option<RunOrder>,
+    sink: &mut dyn Sink,
+    stop: &StopFlag,
+) -> RunExit {
+    let mut remote_run = match remote_run {
         Ok(remote_run) => remote_run,
-        Err(error) => return failed(error),
+        Err(error) => return RunExit { id: id::new_id(), exit_code: exit::ERROR, error: Some(error) },
     };
-    let outcome = remote_run.follow(None, sink, stop);
+    let outcome = remote_run.follow(order, sink, stop);
     if remote_run.is_over {
         remote_run.pods.remove();
     }
     outcome
-}
-
-fn failed(error: Error) -> RunExit {
-    RunExit { id: id::new_id(), exit_code: exit::ERROR, error: Some(error) }
 }
 
 /// The remote run, as far as it is known here.
@@ -129,23 +123,20 @@ impl RemoteRun {
         {
             return Err(crate::fleet::local_address_error(&job.endpoint.describe()));
         }
-        let wrong = |why: String| Error::Fleet(why);
         if engine::ca_certificates(&plan.target)?.is_some() {
             let message = "SSL_CERT_FILE names authorities that a run conducted there is not told of: leave --conduct-there out";
-            return Err(wrong(message.to_owned()));
+            return Err(Error::Fleet(message.to_owned()));
         }
-        let join_files = make_join_files(request).map_err(|why| wrong(why.to_string()))?;
+        let join_files = make_join_files(request)?;
         let host = plan.target.host().unwrap_or_default();
         let seconds = request.deadline.0 / Nanos::from_secs(1).0;
-        let (pods, owner) = request
-            .site
-            .start_with_coordinator(&request.id, request.workers, &join_files, host, seconds)
-            .map_err(|why| wrong(why.to_string()))?;
+        let RemoteRunRequest { site, id, workers, .. } = request;
+        let (pods, owner) = site.start_with_coordinator(id, *workers, &join_files, host, seconds)?;
         Self::new(pods, &owner)
     }
 
     fn new(pods: RunPods, owner: &str) -> Result<Self, Error> {
-        let file: JoinFile = owner.parse().map_err(|why: link::Error| Error::Fleet(why.to_string()))?;
+        let file: JoinFile = owner.parse()?;
         Ok(Self {
             pods,
             file,

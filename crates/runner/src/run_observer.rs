@@ -22,7 +22,8 @@ const LOOKS_MOST: usize = 3;
 
 /// The sink, the recording, and the watchers.
 pub(crate) struct RunObserver<'a> {
-    sink: &'a mut dyn Sink,
+    /// For events that are not to be recorded.
+    pub sink: &'a mut dyn Sink,
     recording: ObservedRun,
     compiling: CompilerActivity,
     /// On this machine.
@@ -38,7 +39,7 @@ pub(crate) struct RunObserver<'a> {
     /// Samples the target, if asked for.
     sampler: Option<TargetSampler>,
     /// Cause in the verdict, if it is on this machine.
-    gave_first: Option<Cause>,
+    pub gave_first: Option<Cause>,
 }
 
 impl<'a> RunObserver<'a> {
@@ -70,11 +71,6 @@ impl<'a> RunObserver<'a> {
         self.sampler.iter().try_for_each(TargetSampler::check_permitted)
     }
 
-    /// What gave first, if that was on torment's machine.
-    pub fn gave_first(&self) -> Option<Cause> {
-        self.gave_first
-    }
-
     /// Mean number of the target's threads that compiled its code during the last load, of length `loaded`.
     pub fn compiling(&mut self, loaded: Nanos) -> f64 {
         self.emit_all_seen();
@@ -92,9 +88,14 @@ impl<'a> RunObserver<'a> {
     /// A load begins, to be sampled at `hz` on each processor.
     pub fn start_sampling(&mut self, hz: u32) {
         if let Some(Err(why)) = self.sampler.as_mut().map(|sampler| sampler.begin(hz)) {
-            let grounds = CaveatDetails::Text(format!("the target is not profiled: {why}"));
-            self.event(&Event::Caveat { caveat: Caveat::with_details(CaveatKind::NotProfiled, grounds) });
+            self.emit_not_profiled(&why);
         }
+    }
+
+    /// Why the target is not sampled.
+    pub fn emit_not_profiled(&mut self, why: &str) {
+        let grounds = CaveatDetails::Text(format!("the target is not profiled: {why}"));
+        self.emit_caveat(Caveat::with_details(CaveatKind::NotProfiled, grounds));
     }
 
     /// Takes the profile of a judged load.
@@ -105,15 +106,14 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    /// For events that are not to be recorded.
-    pub fn sink(&mut self) -> &mut dyn Sink {
-        self.sink
-    }
-
     pub fn event(&mut self, event: &Event) {
         self.recording.fold(event);
         self.compiling.fold(event);
         self.sink.event(event);
+    }
+
+    pub fn emit_caveat(&mut self, caveat: Caveat) {
+        self.event(&Event::Caveat { caveat });
     }
 
     /// Starts watching the target at this address, as asked. A failure ends no run, but is reported.
@@ -221,12 +221,10 @@ impl<'a> RunObserver<'a> {
         }
         let diagnosis = diagnosis::diagnose_ongoing(&self.recording);
         let unclear = diagnosis.none == Some(NoFinding::Unexplained)
-            || diagnosis.cause().is_some_and(|cause| {
-                matches!(
-                    cause,
-                    Cause::Pool | Cause::Lock | Cause::Workers | Cause::Downstream | Cause::Inside
-                )
-            });
+            || matches!(
+                diagnosis.cause(),
+                Some(Cause::Pool | Cause::Lock | Cause::Workers | Cause::Downstream | Cause::Inside)
+            );
         if unclear
             && self.looked_causes.len() < LOOKS_MOST
             && !self.looked_causes.contains(&diagnosis.cause())
@@ -256,7 +254,7 @@ impl<'a> RunObserver<'a> {
         let diagnosis = Box::new(diagnosis::diagnose(&self.recording));
         self.gave_first = diagnosis.cause().filter(|_| diagnosis.place().is_empty());
         for caveat in diagnosis::caveats(&self.recording, verdict, diagnosis.cause()) {
-            self.event(&Event::Caveat { caveat });
+            self.emit_caveat(caveat);
         }
         self.event(&Event::Diagnosed { diagnosis });
     }

@@ -3,6 +3,7 @@
 use crate::{Error, Sink};
 use plan::Redactor;
 use record::Event;
+use std::borrow::Cow;
 
 /// A sink that removes secrets before passing events on.
 pub(crate) struct SecretFilter<'a> {
@@ -15,25 +16,21 @@ impl<'a> SecretFilter<'a> {
         Self { sink, secrets }
     }
 
-    fn redacted(&self, event: &Event) -> Event {
-        let mut redacted_event = event.clone();
-        redacted_event.visit_texts(&mut |text| self.secrets.redact_in_place(text));
-        redacted_event
+    fn redacted<'e>(&self, event: &'e Event) -> Cow<'e, Event> {
+        let mut event = Cow::Borrowed(event);
+        if !self.secrets.is_empty() {
+            event.to_mut().visit_texts(&mut |text| self.secrets.redact_in_place(text));
+        }
+        event
     }
 }
 
 impl Sink for SecretFilter<'_> {
     fn event(&mut self, event: &Event) {
-        if self.secrets.is_empty() {
-            return self.sink.event(event);
-        }
         self.sink.event(&self.redacted(event));
     }
 
     fn measurement_event(&mut self, event: &Event) {
-        if self.secrets.is_empty() {
-            return self.sink.measurement_event(event);
-        }
         self.sink.measurement_event(&self.redacted(event));
     }
 }

@@ -3,10 +3,10 @@
 mod breakdown;
 
 use crate::trial_runner::TrialRunner;
-use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, find, id, load, record_run};
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, emit_figures, exit, find, load, record_run};
 use engine::{LoadCommand, LoadGenerator, OfferedLoad};
-use plan::{Plan, Redactor, Task};
-use record::{Event, Figure, FigureUnit, LimitUnit, RunKind, Slice, SystemLimitUnit, Verdict};
+use plan::{Plan, Task};
+use record::{Event, FigureUnit, LimitUnit, RunKind, Slice, SystemLimitUnit, Verdict};
 use std::path::PathBuf;
 use storm::{MinimalProgram, ProgramCommand, Storm, StormOptions, StormStats, TABLE};
 use units::{Nanos, Rate, Share};
@@ -30,20 +30,17 @@ pub struct StormRequest {
 }
 
 /// Makes the load, or searches for the rate that holds; then reports what a process cost.
-pub fn storm(request: &StormRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+pub fn storm(request: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let command = match request.plan.task {
         Task::Find(_) => RunKind::FindProcesses,
         Task::Run(_) | Task::Try(_) => RunKind::RunProcesses,
     };
     let header = RunHeader {
-        command,
         target: request.command.shell_text(),
         goal: request.plan.objective.to_string(),
-        plan: request.words.clone(),
-        parts: Vec::new(),
-        secrets: Redactor::default(),
+        ..RunHeader::for_machine(command, &request.words)
     };
-    record_run(id::new_id(), header, version, None, sink, |sink| carry_out(request, sink, stop))
+    record_run(header, sink, |sink| carry_out(request, sink, stop))
 }
 
 fn carry_out(request: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Result<(Verdict, u8), Error> {
@@ -72,7 +69,7 @@ fn carry_out(request: &StormRequest, sink: &mut dyn Sink, stop: &StopFlag) -> Re
     if let Some(stats) = at.and_then(|at| storm.trial_stats().get(at)).cloned() {
         emit_stats(&stats, good_trials.sink);
         if code != exit::INTERRUPTED {
-            compare(request, &stats, good_trials.sink, stop)?;
+            compare(request, &stats, good_trials.sink, stop);
         }
     }
     storm.finish().map_err(machine)?;
@@ -121,17 +118,13 @@ impl GoodTrials<'_> {
         let Verdict::Limits { limits, .. } = verdict else { return self.good.len().checked_sub(1) };
         let lower = limits.iter().find_map(|limit| limit.lower)?;
         let away = |rate: f64| (rate / lower - 1.0).abs();
-        let mut good: Vec<(usize, f64)> =
-            self.good.iter().enumerate().filter_map(|(at, rate)| Some((at, away((*rate)?)))).collect();
-        good.sort_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        good.first().map(|(at, _)| *at)
+        let good = self.good.iter().enumerate().filter_map(|(at, rate)| Some((at, away((*rate)?))));
+        good.min_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(at, _)| at)
     }
 }
 
 fn emit_stats(stats: &StormStats, sink: &mut dyn Sink) {
-    for figure in stats.figures() {
-        sink.event(&Event::Measured { figure: Box::new(figure) });
-    }
+    emit_figures(stats.figures(), sink);
     for text in stats.notes() {
         note(text, sink);
     }
@@ -142,12 +135,7 @@ fn note(text: String, sink: &mut dyn Sink) {
 }
 
 /// Compares with what the machine can start at all, and reports where a process's time goes.
-fn compare(
-    request: &StormRequest,
-    stats: &StormStats,
-    sink: &mut dyn Sink,
-    stop: &StopFlag,
-) -> Result<(), Error> {
+fn compare(request: &StormRequest, stats: &StormStats, sink: &mut dyn Sink, stop: &StopFlag) {
     match measure_minimal_rate(request, stop) {
         Ok(Some(bare)) => {
             let share = Share(stats.rate().0 / bare.0);
@@ -155,7 +143,7 @@ fn compare(
                 ("a program that only ends", "a second, started", FigureUnit::PerSecond, bare.0),
                 ("this program", "of the most, started", FigureUnit::Share, share.0),
             ] {
-                emit_figure(storm::process_figure(row, column, unit, &[value], stats.started), sink);
+                emit_figures(storm::process_figure(row, column, unit, &[value], stats.started), sink);
             }
             let (rate, percent) = (stats.rate(), share.0 * 100.0);
             let text = format!(
@@ -169,13 +157,6 @@ fn compare(
     }
     if request.split && !stop.is_requested() {
         breakdown::split(request, stats, sink, stop);
-    }
-    Ok(())
-}
-
-fn emit_figure(figure: Option<Figure>, sink: &mut dyn Sink) {
-    if let Some(figure) = figure {
-        sink.event(&Event::Measured { figure: Box::new(figure) });
     }
 }
 

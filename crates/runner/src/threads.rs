@@ -1,6 +1,6 @@
 //! `torment find threads`: how many the machine allows, and which limit gives first.
 
-use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run};
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, record_run};
 use record::{RampEnd, RunKind, Verdict};
 use std::path::PathBuf;
 use tasks::ThreadsWanted;
@@ -16,24 +16,16 @@ pub struct ThreadsRequest {
 }
 
 /// Creates threads until a limit gives, and names it.
-pub fn threads(crowding: &ThreadsRequest, version: &str, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
+pub fn threads(crowding: &ThreadsRequest, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let ThreadsRequest { wanted, program, words } = crowding;
-    record_run(
-        id::new_id(),
-        RunHeader::for_machine(RunKind::FindThreads, words),
-        version,
-        None,
-        sink,
-        |sink| {
-            let verdict =
-                tasks::ramp(wanted, program, &mut |event| sink.event(&event), &|| stop.is_requested())
-                    .map_err(|why| Error::Machine(why.to_string()))?;
-            let code = match &verdict {
-                Verdict::Tasks { gave: RampEnd::Unknown { .. }, .. } => exit::UNDECIDED,
-                Verdict::Tasks { gave: RampEnd::Interrupted, .. } => exit::INTERRUPTED,
-                _ => exit::MET,
-            };
-            Ok((verdict, code))
-        },
-    )
+    record_run(RunHeader::for_machine(RunKind::FindThreads, words), sink, |sink| {
+        let verdict = tasks::ramp(wanted, program, &mut |event| sink.event(&event), &|| stop.is_requested())
+            .map_err(|why| Error::Machine(why.to_string()))?;
+        let code = match &verdict {
+            Verdict::Tasks { gave: RampEnd::Unknown { .. }, .. } => exit::UNDECIDED,
+            Verdict::Tasks { gave: RampEnd::Interrupted, .. } => exit::INTERRUPTED,
+            _ => exit::MET,
+        };
+        Ok((verdict, code))
+    })
 }

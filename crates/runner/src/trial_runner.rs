@@ -11,8 +11,8 @@ use engine::{
 };
 use plan::{Plan, Target};
 use record::{
-    CatchUp, Cause, Caveat, CaveatDetails, CaveatKind, Event, Judgement, LoadSide, ProfiledLoad, Purpose,
-    Recovery, Slice, SteadyResponse, TrialResult, Verdict,
+    CatchUp, Caveat, CaveatDetails, CaveatKind, Event, Judgement, LoadSide, ProfiledLoad, Purpose, Recovery,
+    Slice, SteadyResponse, TrialResult,
 };
 use recovery::CalmBaseline;
 use std::cell::RefCell;
@@ -49,15 +49,17 @@ pub(crate) struct FinishedTrial {
 }
 
 pub(crate) struct TrialRunner<'a, C = Engine> {
-    engine: C,
-    observer: RunObserver<'a>,
+    pub engine: C,
+    pub observer: RunObserver<'a>,
     stop: &'a StopFlag,
     reset: Option<ResetFn<'a>>,
-    connections_limit: u64,
+    /// The most connections that can be made from here.
+    pub connections_limit: u64,
     /// How long a trial may go on after its load, for users to finish their pauses.
     pauses: Nanos,
-    drain_policy: DrainPolicy,
-    trials: u32,
+    pub drain_policy: DrainPolicy,
+    /// Trials made so far.
+    pub trials: u32,
     baseline: CalmBaseline,
 }
 
@@ -87,19 +89,9 @@ impl ReadyGenerator<Engine> {
 }
 
 impl<C: ConnectionHolder> TrialRunner<'_, C> {
-    /// The fewest connections that give every loop one.
-    pub fn connections_least(&self) -> u32 {
-        self.engine.min_connections()
-    }
-
     /// Opens connections until this many are open, or the user interrupts; requests use them in turn.
     pub fn hold(&mut self, connections: u32) -> HeldConnections {
         self.engine.hold(connections, &|| self.stop.is_requested())
-    }
-
-    /// Closes them all.
-    pub fn release(&mut self) {
-        self.engine.release();
     }
 }
 
@@ -112,21 +104,22 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         stop: &'a StopFlag,
         circumstances: MeasureOptions<'a>,
     ) -> Self {
-        let MeasureOptions { reset, costs, watchers, profile, .. } = circumstances;
+        let MeasureOptions { reset, costs, watchers, profile, drain_policy, .. } = circumstances;
         let ReadyGenerator { generator, endpoint, connections, caveats } = ready;
         let mut observer = RunObserver::new(sink);
         if let Some(costs) = costs {
             observer.event(&Event::Known { costs: costs.clone() });
         }
         for caveat in caveats {
-            observer.event(&Event::Caveat { caveat });
+            observer.emit_caveat(caveat);
         }
         if profile != Profiling::Never {
             observer.enable_sampling();
         }
         observer.watch(&plan.watch, &endpoint, watchers);
         let pauses = plan.longest_pauses();
-        Self { reset, connections_limit: connections, pauses, ..Self::with(generator, observer, stop) }
+        let runner = Self::with(generator, observer, stop);
+        Self { reset, connections_limit: connections, pauses, drain_policy, ..runner }
     }
 
     /// Wraps a generator without a target that could be watched.
@@ -152,15 +145,6 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         self.observer.event(event);
     }
 
-    /// Emits what gave first.
-    pub fn conclude(&mut self, came_to: &Verdict) {
-        self.observer.conclude(came_to);
-    }
-
-    pub fn with_drain_policy(self, after: DrainPolicy) -> Self {
-        Self { drain_policy: after, ..self }
-    }
-
     /// How long to drain a load whose requests may take up to `longest`.
     pub fn drain(&self, longest: Nanos) -> Nanos {
         self.drain_policy.drain.map_or(longest, |drain| drain.min(longest))
@@ -171,18 +155,8 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         self.engine.now().monotonic
     }
 
-    /// Trials made so far.
-    pub fn trials(&self) -> u32 {
-        self.trials
-    }
-
     pub fn is_interrupted(&self) -> bool {
         self.stop.is_requested()
-    }
-
-    /// The most connections that can be made from here.
-    pub fn connections_limit(&self) -> u64 {
-        self.connections_limit
     }
 
     /// Offers one load and waits until all of it is answered. `hopeless` is asked, with the results so far, whether
@@ -192,11 +166,10 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
         let number = self.trials;
         if load.purpose != Purpose::Recovery
             && let Some(reset) = &mut self.reset
-            && let Err(why) = reset(self.observer.sink())
+            && let Err(why) = reset(self.observer.sink)
         {
             let grounds = CaveatDetails::NotReset { trial: number, why: why.to_string() };
-            self.observer
-                .event(&Event::Caveat { caveat: Caveat::with_details(CaveatKind::NotReset, grounds) });
+            self.observer.emit_caveat(Caveat::with_details(CaveatKind::NotReset, grounds));
         }
         if let Some(members) = self.engine.changed_members() {
             self.observer.event(&Event::FleetStands { members });
@@ -304,26 +277,8 @@ impl<'a, C: LoadGenerator> TrialRunner<'a, C> {
 
     fn emit_caveats(&mut self) {
         for caveat in self.engine.take_caveats() {
-            self.observer.event(&Event::Caveat { caveat });
+            self.observer.emit_caveat(caveat);
         }
-    }
-
-    /// What gave first, if that was on this machine.
-    pub fn gave_first(&self) -> Option<Cause> {
-        self.observer.gave_first()
-    }
-
-    /// Mean number of the target's threads that compiled its code in this load, the last one.
-    pub fn compiling(&mut self, finished: &FinishedTrial) -> f64 {
-        self.observer.compiling(finished.result.loaded)
-    }
-
-    /// Whether the target can be sampled.
-    ///
-    /// # Errors
-    /// If not: why.
-    pub fn can_sample(&self) -> Result<(), String> {
-        self.observer.can_sample()
     }
 
     /// Emits the judgement of a trial.

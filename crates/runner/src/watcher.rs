@@ -28,11 +28,11 @@ pub struct WatchOverride {
     pub place: Option<TargetLocation>,
 }
 
-/// Watches for the coordinator at the other end of these pipes, until told to exit, or `asked` to by others.
+/// Watches for the coordinator at the other end of these pipes, until told to exit, or by others (`stop`).
 ///
 /// # Errors
 /// If the coordinator is gone.
-pub fn watch_over_pipes(from: OwnedFd, to: OwnedFd, stop: &Arc<AtomicBool>) -> io::Result<()> {
+pub fn watch_over_pipes((from, to): (OwnedFd, OwnedFd), stop: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Watcher);
     let link = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
     Watcher::new(link, stop, None, None).run().map_err(io::Error::other)

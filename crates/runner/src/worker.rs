@@ -9,7 +9,7 @@ use fleet::{FleetRole, Hello, Instruction, MemberReport, PROTOCOL, TargetCheck, 
 use link::{Duplex, JoinFile, MemberLink};
 use plan::{PortablePlan, Target};
 use reconnecting_link::ReconnectingLink;
-use record::{Caveat, Slice};
+use record::Slice;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::UdpSocket;
@@ -24,11 +24,11 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 /// A worker that has heard nothing for this long ends its load: no service is loaded while nobody could stop it.
 pub(crate) const SILENCE_LIMIT: Nanos = Nanos::from_secs(6);
 
-/// Works for the coordinator at the other end of these pipes, until told to exit, or `asked` to by others.
+/// Works for the coordinator at the other end of these pipes, until told to exit, or by others (`stop`).
 ///
 /// # Errors
 /// If the coordinator is gone.
-pub fn work_over_pipes(from: OwnedFd, to: OwnedFd, stop: &Arc<AtomicBool>) -> io::Result<()> {
+pub fn work_over_pipes((from, to): (OwnedFd, OwnedFd), stop: &Arc<AtomicBool>) -> io::Result<()> {
     let hello = hello(FleetRole::Worker);
     let link = MemberLink::connect(Duplex::pipes(from, to), hello, &[]).map_err(io::Error::other)?;
     run_worker(ReconnectingLink::new(link, None), stop).map_err(io::Error::other)
@@ -141,7 +141,7 @@ impl Worker {
         self.link.borrow_mut().send(report);
     }
 
-    /// Prepares for the plan.
+    /// Prepares for the plan, and reports that; else why not, and whether because the target is unreachable.
     fn prepare(
         &mut self,
         share: u64,
@@ -149,14 +149,32 @@ impl Worker {
         cores: Vec<u32>,
         tries: TargetCheck,
     ) -> MemberReport {
-        match prepare_engine(parcel, cores, tries) {
-            Ok(Prepared { engine, connections, caveats, is_beside_target }) => {
-                let loops = engine.loops();
-                self.engine = Some(engine);
-                MemberReport::Ready { share, loops, connections, caveats, beside: is_beside_target }
+        let PortablePlan { mut plan, authorities } = parcel;
+        plan.generator.cores = cores;
+        let mut prepare = || {
+            let mut config = preflight::engine_config_trusting(&plan, &plan.target, authorities.as_deref())?;
+            let caveats = preflight::fit_connections(&mut config)?;
+            match tries {
+                _ if plan.target == Target::Null => {}
+                TargetCheck::Nothing => {}
+                TargetCheck::Connection => engine::connect_once(&config)?,
+                TargetCheck::Request => preflight::check_first_answer(&config)?,
             }
-            Err((why, unreached)) => MemberReport::Refused { share, why: why.to_string(), unreached },
-        }
+            let beside = config.endpoint.path().is_some()
+                || config.endpoint.address().is_some_and(|at| {
+                    // An address that can be bound is this machine's.
+                    at.ip().is_loopback() || UdpSocket::bind((at.ip(), 0)).is_ok()
+                });
+            let connections = u64::from(config.generator.connections);
+            let engine = self.engine.insert(Engine::start(&config)?);
+            Ok(MemberReport::Ready { share, loops: engine.loops(), connections, caveats, beside })
+        };
+        prepare().unwrap_or_else(|error: Error| {
+            use engine::Error::{Connect, NoAnswer, Resolve};
+            let unreached = matches!(error, Error::Engine(Resolve { .. } | Connect { .. } | NoAnswer { .. }));
+            let why = error.without_secrets(&plan.redactor()).to_string();
+            MemberReport::Refused { share, why, unreached }
+        })
     }
 
     /// Its part of a trial, from the order to begin until all is reported.
@@ -247,7 +265,7 @@ impl Worker {
         instruction.gone.take().map_or(Ok(()), Err)
     }
 
-    /// Whether to end what is under way: `word` arrived, or another instruction, or the coordinator is gone.
+    /// Whether to end what is under way: `expected` arrived, or another instruction, or the coordinator is gone.
     fn should_end(&self, expected: &Instruction, instruction: &ControlState) -> bool {
         match self.receive(Duration::ZERO) {
             Ok(Some(received @ (Instruction::Leave | Instruction::Welcome { .. }))) => {
@@ -266,47 +284,4 @@ impl Worker {
 /// Reports that it leaves before the run is over.
 pub(crate) fn leaving_report() -> MemberReport {
     MemberReport::Leaving { why: "it was told to end (SIGTERM)".to_owned() }
-}
-
-/// An engine ready for a plan.
-struct Prepared {
-    engine: Engine,
-    /// The most it opens.
-    connections: u64,
-    caveats: Vec<Caveat>,
-    /// The target's address is one of this machine.
-    is_beside_target: bool,
-}
-
-/// The engine for the plan; else why not, and whether because the target is unreachable.
-fn prepare_engine(
-    parcel: PortablePlan,
-    cores: Vec<u32>,
-    tries: TargetCheck,
-) -> Result<Prepared, (Error, bool)> {
-    let PortablePlan { mut plan, authorities } = parcel;
-    let secrets = plan.redactor();
-    plan.generator.cores = cores;
-    let prepare = || {
-        let mut config = preflight::engine_config_trusting(&plan, &plan.target, authorities.as_deref())?;
-        let caveats = preflight::fit_connections(&mut config)?;
-        match tries {
-            _ if plan.target == Target::Null => {}
-            TargetCheck::Nothing => {}
-            TargetCheck::Connection => engine::connect_once(&config)?,
-            TargetCheck::Request => preflight::check_first_answer(&config)?,
-        }
-        let is_beside_target = config.endpoint.path().is_some()
-            || config.endpoint.address().is_some_and(|at| {
-                // An address that can be bound is this machine's.
-                at.ip().is_loopback() || UdpSocket::bind((at.ip(), 0)).is_ok()
-            });
-        let connections = u64::from(config.generator.connections);
-        Ok(Prepared { engine: Engine::start(&config)?, connections, caveats, is_beside_target })
-    };
-    prepare().map_err(|error: Error| {
-        use engine::Error::{Connect, NoAnswer, Resolve};
-        let unreached = matches!(error, Error::Engine(Resolve { .. } | Connect { .. } | NoAnswer { .. }));
-        (error.without_secrets(&secrets), unreached)
-    })
 }

@@ -4,7 +4,7 @@
 mod dataset;
 mod report;
 
-use crate::{Error, RunExit, RunHeader, Sink, StopFlag, exit, id, record_run, setup};
+use crate::{Error, RunExit, RunHeader, Sink, StopFlag, emit_figures, exit, record_run, setup};
 use dataset::Dataset;
 use record::{CacheModel, Event, LimitUnit, RunKind, Verdict};
 use search::{LevelResult, ThresholdRange, ThresholdSearch, ThresholdStep};
@@ -69,14 +69,9 @@ pub struct WorkingSetRequest {
 }
 
 /// Measures the curve, fits and predicts, and measures the prediction.
-pub fn working_set(
-    request: &WorkingSetRequest,
-    version: &str,
-    sink: &mut dyn Sink,
-    stop: &StopFlag,
-) -> RunExit {
+pub fn working_set(request: &WorkingSetRequest, sink: &mut dyn Sink, stop: &StopFlag) -> RunExit {
     let title = RunHeader::for_machine(RunKind::FindWorkingSet, &request.words);
-    record_run(id::new_id(), title, version, None, sink, |sink| {
+    record_run(title, sink, |sink| {
         let mut conditions = probe::survey();
         if request.cache == CacheKind::Memory {
             let caches = workingset::processor_caches().into_iter();
@@ -193,9 +188,7 @@ impl<'a> WorkingSetRun<'a> {
                 }
                 let reading = self.dataset.read(reader, size, self.request.time)?;
                 let name = &self.dataset.readers[reader].0;
-                for figure in report::figures(report::TABLE, size, name.as_deref(), &reading) {
-                    self.sink.event(&Event::Measured { figure: Box::new(figure) });
-                }
+                emit_figures(report::figures(report::TABLE, size, name.as_deref(), &reading), self.sink);
                 if reader + 1 == self.dataset.readers.len() {
                     points.extend(point(size, &reading));
                 }
@@ -206,8 +199,7 @@ impl<'a> WorkingSetRun<'a> {
         // Over all sizes together, since only then are there enough hits and misses.
         if let Some(valley) = stats::hit_miss_threshold(&all) {
             for (size, reading) in &readings {
-                let figure = report::misses(*size, reading, valley);
-                self.sink.event(&Event::Measured { figure: Box::new(figure) });
+                emit_figures([report::misses(*size, reading, valley)], self.sink);
             }
             self.note(report::valley(valley));
         }
@@ -268,9 +260,7 @@ impl<'a> WorkingSetRun<'a> {
         for (size, reading) in &readings {
             let figures =
                 report::figures(report::HALF, *size, self.dataset.readers[reader].0.as_deref(), reading);
-            for figure in figures.into_iter().take(1) {
-                self.sink.event(&Event::Measured { figure: Box::new(figure) });
-            }
+            emit_figures(figures.into_iter().take(1), self.sink);
         }
         let limit = search.limit("half");
         let bounds =

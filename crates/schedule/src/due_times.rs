@@ -36,7 +36,7 @@ enum Spacing {
 #[derive(Debug, Clone)]
 struct PoissonProcess {
     gaps: ExponentialGaps,
-    /// Arrivals walked so far: `count` belongs to the last one, number `made - 1`.
+    /// Arrivals walked so far: `count` belongs to the last one, number `drawn - 1`.
     drawn: u64,
     count: f64,
 }

@@ -47,11 +47,11 @@ pub use probe::ProbeArgs;
 pub use profile::ProfileArgs;
 pub use runs::{CompareArgs, ListArgs, NameArgs, ShowArgs, TagArgs};
 pub use selftest::SelftestArgs;
-pub use storm::{ProcessesArgs, StormArgs, StormPlan};
+pub use storm::{ProcessesArgs, StormArgs, describe};
 pub use target::TargetArgs;
 pub use threads::ThreadsArgs;
 pub use try_command::{TryArgs, kept};
-pub use watch::{JoinWatchRequest, WatchCommand, WatchRequest, WatchTarget};
+pub use watch::{WatchCommand, WatchRequest, WatchTarget};
 pub use worker::WorkerArgs;
 pub use working_set::WorkingSetArgs;
 

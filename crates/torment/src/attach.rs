@@ -4,7 +4,6 @@ use crate::CommandError;
 use crate::args::{AttachArgs, CommonArgs};
 use crate::measure::{carry_out_as, open_run_store};
 use crate::run_source;
-use anyhow::anyhow;
 use cluster::PodSite;
 use record::Event;
 use runner::Sink;
@@ -12,7 +11,7 @@ use store::Store;
 
 /// Follows it from its beginning to its end.
 pub fn attach(args: &AttachArgs, common: &CommonArgs) -> Result<u8, CommandError> {
-    let site = PodSite::find(args.on.clone(), env!("CARGO_PKG_VERSION")).map_err(|why| anyhow!(why))?;
+    let site = PodSite::find(args.on.clone(), env!("CARGO_PKG_VERSION"))?;
     let store = open_run_store(args.keep.no_store, common)?;
     let before = store.is_some().then(|| run_source::open(common)).transpose()?;
     carry_out_as(&args.keep, store, &[], common, |reporter, stop| {

@@ -3,8 +3,8 @@
 use crate::args::{CommonArgs, CompareArgs, OutputFormat};
 use crate::renderings::{self, Renderings};
 use crate::run_source::{RunSource, existing, is_file};
-use crate::{CommandError, print_result, usage_error};
-use anyhow::{Context, anyhow};
+use crate::{CommandError, print_result, report, usage_error};
+use anyhow::anyhow;
 use runner::exit;
 use view::{LoadSamples, MAX_COMPARED, ReportKind, RunComparison, RunView, Significance, compare_runs};
 
@@ -26,8 +26,7 @@ pub fn compare(args: &CompareArgs, common: &CommonArgs) -> Result<u8, CommandErr
     }
     let comparison = compare_sources(&sources, &views, args.tolerance.0)?;
     if let Some(path) = &args.junit {
-        std::fs::write(path, comparison.junit())
-            .with_context(|| format!("'{}' cannot be written", path.display()))?;
+        report::write(path, comparison.junit().as_bytes())?;
     }
     renderings::print(
         &Renderings {

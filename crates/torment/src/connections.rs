@@ -11,7 +11,7 @@ pub fn find(args: &ConnectionsArgs, common: &CommonArgs) -> Result<u8, CommandEr
     if args.how.dry_run && announce_plan(&request.plan, true, common)? {
         return Ok(exit::MET);
     }
-    let pods = &args.fleet.pods;
+    let pods = &args.traffic.fleet.pods;
     if let Some(manifests) = render_manifests(&request.plan, pods).map_err(usage_error)? {
         print!("{manifests}");
         return Ok(exit::MET);
@@ -24,6 +24,6 @@ pub fn find(args: &ConnectionsArgs, common: &CommonArgs) -> Result<u8, CommandEr
     carry_out_as(keep, store, &request.plan.generator.cores, common, |reporter, stop| {
         let around =
             RunOptions { fleet: fleet.as_ref(), watchers: watchers.as_ref(), ..RunOptions::default() };
-        runner::connections(&request, around, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::connections(&request, around, reporter, stop)
     })
 }

@@ -4,7 +4,6 @@ mod try_workers;
 
 use crate::args::{CommonArgs, DoctorArgs, PodArgs};
 use crate::{CommandError, print_result};
-use anyhow::anyhow;
 use record::{Prerequisite, Severity};
 use runner::exit;
 use std::path::Path;
@@ -14,7 +13,7 @@ use std::time::Duration;
 const OBSERVATION_TIME: Duration = Duration::from_millis(500);
 
 /// Examines, judges and reports; changes nothing.
-pub fn doctor(args: &DoctorArgs, common: &CommonArgs) -> Result<u8, CommandError> {
+pub fn doctor(args: DoctorArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     if let Some((place, pods, tries)) = args.cluster() {
         return cluster(place.as_deref(), &pods, tries, common);
     }
@@ -36,8 +35,8 @@ fn cluster(
     tries: bool,
     common: &CommonArgs,
 ) -> Result<u8, CommandError> {
-    let site = pods.site(place, None).map_err(|why| anyhow!(why))?;
-    let (described, mut rows) = (site.describe(), site.examine().map_err(|why| anyhow!(why))?);
+    let site = pods.site(place, None)?;
+    let (described, mut rows) = (site.describe(), site.examine()?);
     if tries && code(&rows) == exit::MET {
         rows.extend(try_workers::try_workers(place, pods)?);
     }

@@ -12,15 +12,15 @@ const HIDDEN: [(&str, HiddenCommand); 9] = [
     // Starts and ends a plan's programs, and outlives torment to clean up.
     ("guard", service::guard),
     // Makes its part of a load for a coordinator.
-    ("worker", worker),
+    ("worker", || runner::work_over_pipes(pipes()?, &interrupt::stop_flag()?)),
     // Prints its build stamp, for a remote torment that looks for the same build.
-    ("stamp", stamp),
+    ("stamp", || writeln!(io::stdout(), "{}", runner::version_and_build())),
     // Conducts a run for its owner, as a pod of a cluster.
     ("coordinate", coordinate),
     // Removes a run's objects from a cluster once it is over.
     ("sweeper", || cluster::run_cleanup(io::stdin())),
     // Watches a target for a coordinator.
-    ("watcher", watcher),
+    ("watcher", || runner::watch_over_pipes(pipes()?, &interrupt::stop_flag()?)),
     // Measures the machine's costs.
     ("prober", probe::run_prober),
     // Holds the threads of `find threads`.
@@ -35,25 +35,11 @@ const COORDINATOR_SECRET: &str = "/run/torment/seat";
 fn coordinate() -> io::Result<()> {
     let (credentials, stop) = (std::fs::read_to_string(COORDINATOR_SECRET)?, interrupt::stop_flag()?);
     let ports = (cluster::WORKERS_PORT, cluster::OWNER_PORT);
-    runner::coordinate(&credentials, ports, env!("CARGO_PKG_VERSION"), &stop).map_err(io::Error::other)
-}
-
-fn worker() -> io::Result<()> {
-    let (from, to) = ends()?;
-    runner::work_over_pipes(from, to, &interrupt::stop_flag()?)
-}
-
-fn stamp() -> io::Result<()> {
-    writeln!(io::stdout(), "{}", runner::version_and_build())
-}
-
-fn watcher() -> io::Result<()> {
-    let (from, to) = ends()?;
-    runner::watch_over_pipes(from, to, &interrupt::stop_flag()?)
+    runner::coordinate(&credentials, ports, &stop).map_err(io::Error::other)
 }
 
 /// Standard input and output.
-fn ends() -> io::Result<(OwnedFd, OwnedFd)> {
+fn pipes() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?))
 }
 

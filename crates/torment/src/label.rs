@@ -17,14 +17,10 @@ pub fn with_label<'a>(args: &LabelArgs, sink: &'a mut dyn Sink) -> LabelSink<'a>
 
 impl Sink for LabelSink<'_> {
     fn event(&mut self, event: &Event) {
-        if !matches!(event, Event::RunStarted { .. }) {
-            return self.sink.event(event);
-        }
-        let mut event = event.clone();
-        if let Event::RunStarted(started) = &mut event {
-            started.label = self.label.clone();
-        }
-        self.sink.event(&event);
+        let Event::RunStarted(started) = event else { return self.sink.event(event) };
+        let mut started = started.clone();
+        started.label = self.label.clone();
+        self.sink.event(&Event::RunStarted(started));
     }
 
     /// An experiment's measurements are found through it.

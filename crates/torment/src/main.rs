@@ -78,71 +78,72 @@ fn main() -> ExitCode {
         }
     };
     let common = args.common;
-    if let Err(CommandError { code, error }) = renderings::check_format(&args.action, common.format) {
-        print_error(&error, &common);
-        return ExitCode::from(code);
-    }
-    if let Some(why) = args::why_no_fleet(&args.action) {
-        print_error(&anyhow!(why), &common);
-        return ExitCode::from(exit::USAGE);
-    }
-    let result = match args.action {
-        Action::Find(find) => match &find.level {
-            None => measure::measure(
-                |read| find.plan(read),
-                &find.fleet.pods,
-                &find.how,
-                find.profiling(),
-                &common,
-            ),
-            Some(OtherLimit::Connections(args)) => connections::find(args, &common),
-            Some(OtherLimit::Processes(args)) => storm::find(args, &common),
-            Some(OtherLimit::Threads(args)) => threads::threads(args, &common),
-            Some(OtherLimit::WorkingSet(args)) => working_set::find(args, &common),
-        },
-        Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, &common),
-        Action::Run(run) => {
-            measure::measure(|read| run.plan(read), &run.fleet.pods, &run.how, run.profiling(), &common)
-        }
-        Action::Try(args) => try_command::try_experiment(&args, &common),
-        Action::Probe(args) => probe::probe(&args, &common),
-        Action::Compare(args) => compare::compare(&args, &common),
-        Action::Show(args) => runs::show(&args, &common),
-        Action::Explain(ExplainArgs { what: Some(what), .. }) => explain(&what, &common),
-        Action::Explain(ExplainArgs { run, again, .. }) => {
-            runs::explain(run.as_deref().unwrap_or("last"), again, &common)
-        }
-        Action::Serve(args) => page::serve(&args, &common),
-        Action::Report(args) => report::report(&args, &common),
-        Action::Export(args) => export::export(&args, &common),
-        Action::Watch(whom) if whom.is_for_a_run() => watch::join(|read| whom.join_request(read), &common),
-        Action::Watch(whom) => watch::watch(|read| whom.request(read), &common),
-        Action::Profile(args) => profile::profile(&args, &common),
-        Action::List(args) => runs::list(&args, &common),
-        Action::Name(args) => runs::name(&args, &common),
-        Action::Tag(args) => runs::tag(&args, &common),
-        Action::Rm { runs } => runs::remove(&runs, &common),
-        Action::Target(target) => serve::serve(&target),
-        Action::Attach(args) => attach::attach(&args, &common),
-        Action::Image(args) => image::image(&args, &common),
-        Action::Worker(args) => worker::worker(&args, &common),
-        Action::Doctor(args) => doctor::doctor(&args, &common),
-        Action::Selftest(args) => selftest::selftest(&args, &common),
-        Action::Plan(action) => plans::plan(&action, &common),
-        Action::Completions { shell } => {
-            args::write_completions(shell, &mut io::stdout());
-            Ok(exit::MET)
-        }
-        Action::Man { command } => args::write_man(command.as_deref(), &mut io::stdout())
-            .map(|()| exit::MET)
-            .map_err(CommandError::from),
-    };
-    match result {
+    match run(args.action, &common) {
         Ok(code) => ExitCode::from(code),
         Err(CommandError { error, .. }) if is_broken_pipe(&error) => ExitCode::from(exit::MET),
         Err(CommandError { code, error }) => {
             print_error(&error, &common);
             ExitCode::from(code)
+        }
+    }
+}
+
+/// Carries out what was typed.
+fn run(action: Action, common: &CommonArgs) -> Result<u8, CommandError> {
+    renderings::check_format(&action, common.format)?;
+    if let Some(why) = args::why_no_fleet(&action) {
+        return Err(usage_error(anyhow!(why)));
+    }
+    match action {
+        Action::Find(find) => match &find.level {
+            None => {
+                let plan = find.plan(&mut read_plan_file).map_err(usage_error)?;
+                measure::measure(&plan, &find.traffic.fleet.pods, &find.how, find.profiling(), common)
+            }
+            Some(OtherLimit::Connections(args)) => connections::find(args, common),
+            Some(OtherLimit::Processes(args)) => storm::find(args, common),
+            Some(OtherLimit::Threads(args)) => threads::threads(args, common),
+            Some(OtherLimit::WorkingSet(args)) => working_set::find(args, common),
+        },
+        Action::Run(run) if run.storm.is_asked() => storm::run(&run.storm, run.programs(), &run.how, common),
+        Action::Run(run) => {
+            let plan = run.plan(&mut read_plan_file).map_err(usage_error)?;
+            measure::measure(&plan, &run.traffic.fleet.pods, &run.how, run.profiling(), common)
+        }
+        Action::Try(args) => try_command::try_experiment(&args, common),
+        Action::Probe(args) => probe::probe(&args, common),
+        Action::Compare(args) => compare::compare(&args, common),
+        Action::Show(args) => runs::show(&args, common),
+        Action::Explain(ExplainArgs { what: Some(what), .. }) => explain(&what, common),
+        Action::Explain(ExplainArgs { run, again, .. }) => {
+            runs::explain(run.as_deref().unwrap_or("last"), again, common)
+        }
+        Action::Serve(args) => page::serve(&args, common),
+        Action::Report(args) => report::report(&args, common),
+        Action::Export(args) => export::export(&args, common),
+        Action::Watch(args) => match &args.join {
+            Some(file) => watch::join(&args, file, common),
+            None => watch::watch(&args, common),
+        },
+        Action::Profile(args) => profile::profile(&args, common),
+        Action::List(args) => runs::list(&args, common),
+        Action::Name(args) => runs::name(&args, common),
+        Action::Tag(args) => runs::tag(&args, common),
+        Action::Rm { runs } => runs::remove(&runs, common),
+        Action::Target(target) => serve::serve(&target),
+        Action::Attach(args) => attach::attach(&args, common),
+        Action::Image(args) => image::image(&args, common),
+        Action::Worker(args) => worker::worker(&args, common),
+        Action::Doctor(args) => doctor::doctor(args, common),
+        Action::Selftest(args) => selftest::selftest(&args, common),
+        Action::Plan(action) => plans::plan(&action, common),
+        Action::Completions { shell } => {
+            args::write_completions(shell, &mut io::stdout());
+            Ok(exit::MET)
+        }
+        Action::Man { command } => {
+            args::write_man(command.as_deref(), &mut io::stdout())?;
+            Ok(exit::MET)
         }
     }
 }
@@ -191,12 +192,8 @@ fn print_result(
     let mut out = io::BufWriter::new(io::stdout().lock());
     match common.format {
         OutputFormat::Text => print(&mut out, &lines(), paper(io::stdout().is_terminal(), common)),
-        // Other formats were rejected during argument parsing.
-        OutputFormat::Json
-        | OutputFormat::Csv
-        | OutputFormat::Ndjson
-        | OutputFormat::Markdown
-        | OutputFormat::Parquet => {
+        // JSON: other formats were rejected during argument parsing.
+        _ => {
             serde_json::to_writer_pretty(&mut out, &json())?;
             writeln!(out)?;
             out.flush()

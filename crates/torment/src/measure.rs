@@ -8,11 +8,9 @@ use crate::label::with_label;
 use crate::page::{self, RunPublishers};
 use crate::progress_printer::ProgressPrinter;
 use crate::temp_join_file::{TempJoinFile, WATCHERS, WORKERS};
-use crate::{
-    CommandError, interrupt, paper, print_result, read_plan_file, renderings, run_source, runs, usage_error,
-};
+use crate::{CommandError, interrupt, paper, print_result, renderings, run_source, runs, usage_error};
 use anyhow::{Context, anyhow};
-use plan::{Error, Plan, ReadFile};
+use plan::Plan;
 use record::Event;
 use runner::{
     FleetConfig, JoinListener, Profiling, RemoteRunRequest, RunExit, RunOptions, Sink, StopFlag,
@@ -24,37 +22,36 @@ use store::{RunWriter, Store};
 use tui::{LiveView, print};
 use view::{ProgressLog, RunView, Text, Tone, run_json, summary};
 
-/// Builds the plan, shows it, and runs it.
+/// Shows the plan, and runs it.
 pub fn measure(
-    plan: impl FnOnce(ReadFile<'_>) -> Result<Plan, Error>,
+    plan: &Plan,
     pods: &PodArgs,
     how: &ModeArgs,
     profile: Profiling,
     common: &CommonArgs,
 ) -> Result<u8, CommandError> {
-    let plan = plan(&mut read_plan_file).map_err(usage_error)?;
     if how.once {
-        return once(&plan);
+        return once(plan);
     }
-    if announce_plan(&plan, how.dry_run, common)? {
+    if announce_plan(plan, how.dry_run, common)? {
         return Ok(exit::MET);
     }
-    if let Some(manifests) = render_manifests(&plan, pods).map_err(usage_error)? {
+    if let Some(manifests) = render_manifests(plan, pods).map_err(usage_error)? {
         print!("{manifests}");
         return Ok(exit::MET);
     }
-    if let Some(request) = remote_run_request(&plan, pods).map_err(usage_error)? {
-        return conduct_in_cluster(&plan, &request, how, common);
+    if let Some(request) = remote_run_request(plan, pods).map_err(usage_error)? {
+        return conduct_in_cluster(plan, &request, how, common);
     }
-    let fleet = fleet_config(&plan, pods).map_err(usage_error)?;
-    let watchers = watchers_config(&plan, pods).map_err(usage_error)?;
+    let fleet = fleet_config(plan, pods).map_err(usage_error)?;
+    let watchers = watchers_config(plan, pods).map_err(usage_error)?;
     let store = open_run_store(how.keep.no_store, common)?;
     let costs = store.as_ref().and_then(runs::costs);
     let _invitations = write_join_files(fleet.as_ref(), watchers.as_ref(), common)?;
     carry_out_as(&how.keep, store, &plan.generator.cores, common, |reporter, stop| {
         let (fleet, watchers) = (fleet.as_ref(), watchers.as_ref());
         let around = RunOptions { costs: costs.as_ref(), fleet, watchers, profile };
-        runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::conduct(plan, around, reporter, stop)
     })
 }
 
@@ -86,26 +83,18 @@ pub fn write_join_files(
 ) -> Result<Vec<TempJoinFile>, CommandError> {
     let mut join_files = Vec::new();
     if let Some(FleetConfig::Join { workers, listener, .. }) = fleet {
-        let whose = if *workers == 1 { "its machine" } else { "their machines" };
-        join_files.push(write_join_file(
-            WORKERS,
-            listener,
-            &number_of(*workers, "worker"),
-            whose,
-            "worker",
-            common,
-        )?);
+        let who = match workers {
+            1 => format!("a worker: copy {WORKERS} to its machine"),
+            count => format!("{count} workers: copy {WORKERS} to their machines"),
+        };
+        join_files.push(write_join_file(WORKERS, listener, &who, "worker", common)?);
     }
     if let Some(WatchersConfig::Join { watchers, listener }) = watchers {
-        let whose = if *watchers == 1 { "the target's machine" } else { "the target's machines" };
-        join_files.push(write_join_file(
-            WATCHERS,
-            listener,
-            &number_of(*watchers, "watcher"),
-            whose,
-            "watch",
-            common,
-        )?);
+        let who = match watchers {
+            1 => format!("a watcher: copy {WATCHERS} to the target's machine"),
+            count => format!("{count} watchers: copy {WATCHERS} to the target's machines"),
+        };
+        join_files.push(write_join_file(WATCHERS, listener, &who, "watch", common)?);
     }
     Ok(join_files)
 }
@@ -114,22 +103,15 @@ fn write_join_file(
     name: &'static str,
     listener: &JoinListener,
     who: &str,
-    whose: &str,
     command: &str,
     common: &CommonArgs,
 ) -> Result<TempJoinFile, CommandError> {
     // An interrupt from here on removes the file.
     interrupt::stop_flag_or_exit()?;
     let invitation = TempJoinFile::write(name, listener.file())?;
-    let words =
-        format!("waits for {who}: copy {name} to {whose}, and run there: torment {command} --join {name}");
+    let words = format!("waits for {who}, and run there: torment {command} --join {name}");
     print_description(vec![words], false, common)?;
     Ok(invitation)
-}
-
-/// `a worker`, `2 workers`.
-fn number_of(count: u32, what: &str) -> String {
-    if count == 1 { format!("a {what}") } else { format!("{count} {what}s") }
 }
 
 /// Shows the plan in words. Returns whether that is all, for a dry run, which also prints it.

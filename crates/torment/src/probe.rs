@@ -10,6 +10,7 @@ use record::Event;
 use runner::{ProbeRequest, Sink, exit};
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use units::Nanos;
 use view::{Text, Tone};
 
@@ -32,22 +33,17 @@ pub fn probe(args: &ProbeArgs, common: &CommonArgs) -> Result<u8, CommandError> 
         },
         words: words(args),
     };
-    let mut save = match &args.save {
-        Some(path) => {
-            let file =
-                File::create(path).with_context(|| format!("'{}' cannot be written", path.display()))?;
-            Some(BufWriter::new(file))
-        }
-        None => None,
-    };
+    let cannot = |path: &Path| format!("'{}' cannot be written", path.display());
+    let create = |path: &Path| File::create(path).map(BufWriter::new).with_context(|| cannot(path));
+    let mut save = args.save.as_deref().map(create).transpose()?;
     let store = open_run_store(args.keep.no_store, common)?;
     let publishers = page::start_publishers(&args.keep.page, store.as_ref(), &[], common)?;
     let code = carry_out(store, publishers, common, |reporter, stop| {
         let mut sink = SavingSink { reporter, file: save.as_mut() };
-        runner::probe(&request, env!("CARGO_PKG_VERSION"), &mut with_label(&args.keep.label, &mut sink), stop)
+        runner::probe(&request, &mut with_label(&args.keep.label, &mut sink), stop)
     })?;
     if let (Some(mut file), Some(path)) = (save, &args.save) {
-        file.flush().with_context(|| format!("'{}' cannot be written", path.display()))?;
+        file.flush().with_context(|| cannot(path))?;
     }
     Ok(code)
 }

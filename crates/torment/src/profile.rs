@@ -30,7 +30,7 @@ pub fn profile(args: &ProfileArgs, common: &CommonArgs) -> Result<u8, CommandErr
     };
     let request = ProfileRequest { pids, description, length, hz: args.hz, words: args.words() };
     carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |reporter, stop| {
-        runner::profile(&request, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::profile(&request, reporter, stop)
     })
 }
 
@@ -42,12 +42,11 @@ fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, CommandError> {
     };
     let mut sockets = tcp_sockets(std::process::id(), &[TcpState::LISTEN]);
     sockets.retain(|socket| is_there(socket.local));
-    let mut pids: Vec<u32> = socket_owners(&sockets).collect();
-    let parents: Vec<Option<u32>> =
-        pids.iter().map(|pid| procfs::running_process(*pid).map(|process| process.stat.parent)).collect();
-    let all = pids.clone();
-    let mut parents = parents.into_iter();
-    pids.retain(|_| !parents.next().flatten().is_some_and(|parent| all.contains(&parent)));
+    let owners: Vec<u32> = socket_owners(&sockets).collect();
+    let inherits = |pid: &u32| {
+        procfs::running_process(*pid).is_some_and(|process| owners.contains(&process.stat.parent))
+    };
+    let pids: Vec<u32> = owners.iter().copied().filter(|pid| !inherits(pid)).collect();
     if pids.is_empty() {
         return Err(anyhow!(
             "the process that listens there was not found; name it by its id, or run torment as root"

@@ -6,6 +6,7 @@ use crate::{CommandError, print_result, run_source, usage_error};
 use anyhow::{Context, anyhow};
 use record::RunId;
 use runner::exit;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use units::Bytes;
@@ -27,16 +28,13 @@ enum ReportFormat {
 impl ReportFormat {
     /// The one asked for, or by the file's name.
     fn of(args: &ReportArgs) -> Self {
-        let named = args.output.as_deref().and_then(Path::extension);
-        let ends = |extension: &str| named.is_some_and(|named| named.eq_ignore_ascii_case(extension));
-        if args.markdown || ends("md") {
-            Self::Markdown
-        } else if ends("svg") {
-            Self::Svg
-        } else if ends("png") {
-            Self::Png
-        } else {
-            Self::Html
+        let extension = args.output.as_deref().and_then(Path::extension).map(OsStr::to_ascii_lowercase);
+        match extension.as_deref().and_then(OsStr::to_str) {
+            _ if args.markdown => Self::Markdown,
+            Some("md") => Self::Markdown,
+            Some("svg") => Self::Svg,
+            Some("png") => Self::Png,
+            _ => Self::Html,
         }
     }
 
@@ -154,7 +152,8 @@ fn markdown_report(document: &Document, file: &Path) -> Result<ReportFile, Comma
     })
 }
 
-fn write(file: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+/// Writes a file; the error names it.
+pub fn write(file: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     std::fs::write(file, bytes).with_context(|| format!("'{}' cannot be written", file.display()))?;
     Ok(())
 }

@@ -43,13 +43,11 @@ pub fn show(args: &ShowArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let view = source.view()?;
     let is_load = matches!(view.kind(), ReportKind::Load | ReportKind::Search);
     if !matches!(common.format, OutputFormat::Text | OutputFormat::Json) && (args.logs || !is_load) {
-        let what = if args.logs {
-            "logs are printed as text only"
-        } else {
-            "only a load or a search has seconds of load; this run"
+        let why = match args.logs {
+            true => "logs are printed as text only",
+            false => "only a load or a search has seconds of load; this run is printed as text or json",
         };
-        let why = if args.logs { what.to_owned() } else { format!("{what} is printed as text or json") };
-        return Err(renderings::unsupported_format(common.format, &why));
+        return Err(renderings::unsupported_format(common.format, why));
     }
     let markdown = match common.format {
         OutputFormat::Markdown => compare::markdown(&source, &view)?,

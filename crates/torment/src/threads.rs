@@ -35,6 +35,6 @@ pub fn threads(args: &ThreadsArgs, common: &CommonArgs) -> Result<u8, CommandErr
     let words = std::env::args().skip_while(|word| word != "threads").skip(1).collect::<Vec<_>>().join(" ");
     let crowding = runner::ThreadsRequest { wanted, program, words };
     carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |reporter, stop| {
-        runner::threads(&crowding, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::threads(&crowding, reporter, stop)
     })
 }

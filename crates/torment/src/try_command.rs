@@ -29,7 +29,7 @@ fn begin(args: &TryArgs, file: &str, common: &CommonArgs) -> Result<u8, CommandE
     let _invitations = write_join_files(fleet.as_ref(), None, common)?;
     carry_out(store, publishers, common, |reporter, stop| {
         let reporter = &mut with_label(&args.label, reporter);
-        runner::run_experiment(&plan, fleet.as_ref(), env!("CARGO_PKG_VERSION"), &[], reporter, stop)
+        runner::run_experiment(&plan, fleet.as_ref(), &[], reporter, stop)
     })
 }
 
@@ -44,7 +44,7 @@ fn resume_experiment(args: &TryArgs, run: &str, common: &CommonArgs) -> Result<u
     let _invitations = write_join_files(fleet.as_ref(), None, common)?;
     carry_out(Some(store), publishers, common, |reporter, stop| {
         reporter.resume(&before, recording);
-        runner::run_experiment(&plan, fleet.as_ref(), env!("CARGO_PKG_VERSION"), &before, reporter, stop)
+        runner::run_experiment(&plan, fleet.as_ref(), &before, reporter, stop)
     })
 }
 

@@ -7,15 +7,14 @@ mod watched_program;
 pub use join::join;
 pub use port::listening;
 
-use crate::args::{CommonArgs, OutputFormat, WatchRequest, WatchTarget};
-use crate::{CommandError, interrupt, print_result, read_plan_file, usage_error};
+use crate::args::{CommonArgs, OutputFormat, WatchCommand, WatchRequest, WatchTarget};
+use crate::{CommandError, interrupt, paper, print_result, read_plan_file, usage_error};
 use anyhow::anyhow;
 use observe::TargetLocation;
-use plan::{Error, ReadFile};
+use procfs::running_process;
 use record::watch::{WatchCoverage, WatchEvent, Window};
 use runner::exit;
 use std::io::{self, IsTerminal};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tui::TextScreen;
@@ -30,11 +29,8 @@ const POLL: Duration = Duration::from_millis(50);
 /// No trial: there is no load.
 const NO_TRIAL: u32 = 0;
 
-pub fn watch(
-    request: impl FnOnce(ReadFile<'_>) -> Result<WatchRequest, Error>,
-    common: &CommonArgs,
-) -> Result<u8, CommandError> {
-    let request = request(&mut read_plan_file).map_err(usage_error)?;
+pub fn watch(args: &WatchCommand, common: &CommonArgs) -> Result<u8, CommandError> {
+    let request = args.request(&mut read_plan_file).map_err(usage_error)?;
     let stop = interrupt::stop_flag()?;
     let mut settings = request.asked.clone();
     let mut child = None;
@@ -137,12 +133,11 @@ fn watch_until_end(
     // A program's output would be mixed into it.
     let attended =
         !common.quiet && common.format == OutputFormat::Text && child.is_none() && io::stderr().is_terminal();
-    let mut board =
-        if attended { Some(TextScreen::open(common.colour(true, no_color().as_deref()))?) } else { None };
+    let mut board = if attended { Some(TextScreen::open(paper(true, common).colour)?) } else { None };
     let began = Instant::now();
-    let time = request.time.map(|time| Duration::from_nanos(time.0));
+    let time = request.time.map(Nanos::to_duration);
     let time = time.or((!attended && child.is_none()).then_some(DEFAULT_TIME));
-    let interval = Duration::from_nanos(request.interval.0);
+    let interval = request.interval.to_duration();
     let mut next = began + interval;
     loop {
         if stop.load(Ordering::SeqCst) {
@@ -153,7 +148,9 @@ fn watch_until_end(
         }
         let ended = match (&mut child, &request.whom) {
             (Some(child), _) => child.try_wait()?.map(|status| format!("the program ended: {status}")),
-            (None, WatchTarget::Process(pid)) if !is_alive(*pid) => Some(format!("process {pid} ended")),
+            (None, WatchTarget::Process(pid)) if running_process(*pid).is_none() => {
+                Some(format!("process {pid} ended"))
+            }
             _ => None,
         };
         if let Some(ended) = ended {
@@ -174,10 +171,6 @@ fn watch_until_end(
     }
 }
 
-fn no_color() -> Option<std::ffi::OsString> {
-    std::env::var_os("NO_COLOR")
-}
-
 /// The table under a line that says how long was watched.
 fn with_head(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     let length = windows.iter().fold(Nanos::ZERO, |sum, window| sum + window.length());
@@ -190,21 +183,11 @@ fn with_head(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
 
 /// Fails if there is nothing to watch.
 fn check_running(pid: u32) -> Result<(), CommandError> {
-    if is_alive(pid) {
+    if running_process(pid).is_some() {
         return Ok(());
     }
     Err(anyhow!("there is no process {pid}; torment watch :8080 finds the process that listens at a port")
         .into())
-}
-
-/// Whether a process is alive; a zombie is not.
-fn is_alive(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
-    // Its name, in brackets, may contain anything; the state follows it.
-    stat.is_ok_and(|stat| {
-        let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
-        !matches!(state, Some('Z' | 'X'))
-    })
 }
 
 /// Why nothing is watched.

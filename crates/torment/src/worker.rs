@@ -16,7 +16,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 pub fn worker(args: &WorkerArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let text = join_file(&args.join)?;
     let stop = interrupt::stop_flag()?;
-    let until = args.wait.map(|wait| Instant::now() + Duration::from_nanos(wait.0));
+    let until = args.wait.map(|wait| Instant::now() + wait.to_duration());
     let mut has_joined = false;
     let last = loop {
         let last = runner::work_joined(&text, &stop, &mut |at| {

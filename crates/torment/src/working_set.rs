@@ -8,6 +8,6 @@ use anyhow::anyhow;
 pub fn find(args: &WorkingSetArgs, common: &CommonArgs) -> Result<u8, CommandError> {
     let request = args.request(std::env::current_exe()?).map_err(|why| usage_error(anyhow!(why)))?;
     carry_out_as(&args.keep, open_run_store(args.keep.no_store, common)?, &[], common, |reporter, stop| {
-        runner::working_set(&request, env!("CARGO_PKG_VERSION"), reporter, stop)
+        runner::working_set(&request, reporter, stop)
     })
 }

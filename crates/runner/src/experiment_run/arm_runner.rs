@@ -2,7 +2,7 @@
 
 use super::measurement::MeasurementSink;
 use super::testbed::Testbed;
-use crate::{DrainPolicy, Error, RunHeader, Sink, StopFlag, record_run, setup, unix_ms};
+use crate::{DrainPolicy, Error, RunHeader, Sink, StopFlag, record_run, setup};
 use experiment::Experiment;
 use plan::{Arm, ExperimentPlan, Load, LoadLevel, Measurement, Plan, SearchPlan, Stage, Task};
 use record::{ArmStart, CaveatKind, MeasurementResult, OngoingStart, RunId, StartTimes};
@@ -22,7 +22,6 @@ pub(super) struct ArmRunner<'a, B> {
     pub id: RunId,
     pub plan: &'a Plan,
     pub experiment: &'a ExperimentPlan,
-    pub version: &'a str,
     pub stop: &'a StopFlag,
     pub testbed: B,
 }
@@ -62,7 +61,7 @@ impl<B: Testbed> ArmRunner<'_, B> {
             block,
             arm,
             placebo,
-            at_unix_ms: unix_ms(),
+            at_unix_ms: sys::now().unix_ms(),
             took: Nanos::ZERO,
             started_in: Nanos::ZERO,
             spent: StartTimes::default(),
@@ -156,18 +155,12 @@ impl<B: Testbed> ArmRunner<'_, B> {
         let drain_policy = DrainPolicy { drain, skips_recovery: is_last && probe.at != LoadLevel::Limit };
         let began = self.testbed.now();
         let (mut measurement, mut reset) = (MeasurementSink::new(sink), Nanos::ZERO);
-        let run_exit = record_run(
-            crate::id::new_id(),
-            RunHeader::from_plan(&part),
-            self.version,
-            Some(&self.id),
-            &mut measurement,
-            |sink| {
-                let (result, spent) = self.testbed.measure(&part, &arm.setup, drain_policy, sink, stop);
-                reset = spent;
-                result
-            },
-        );
+        let header = RunHeader { part_of: Some(self.id.clone()), ..RunHeader::from_plan(&part) };
+        let run_exit = record_run(header, &mut measurement, |sink| {
+            let (result, spent) = self.testbed.measure(&part, &arm.setup, drain_policy, sink, stop);
+            reset = spent;
+            result
+        });
         measurement.add_spent(&mut arm_start.spent, self.testbed.now() - began, reset);
         if stop.is_requested() {
             return Err(VoidReason::Interrupted);

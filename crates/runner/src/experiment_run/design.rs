@@ -2,6 +2,7 @@
 
 use plan::{ExperimentPlan, LoadLevel, Plan, ResourceLimits, Setup, Variant};
 use record::{Design, DesignArm, DesignMeasurement};
+use std::fmt::Display;
 use units::Nanos;
 
 /// Usual duration of a start of a service with a database, before anything is known of this one.
@@ -58,47 +59,36 @@ fn describe_variant(change: &Variant, base: &Setup) -> Vec<String> {
     let service = base.service.as_ref();
     let mut words = Vec::new();
     if let Some(command) = &change.command {
-        words.push(joined(command.iter()));
+        words.push(joined(command, " "));
     }
     if !change.args.is_empty() {
-        words.push(format!("… {}", joined(change.args.iter())));
+        words.push(format!("… {}", joined(&change.args, " ")));
     }
     for (name, value) in &change.env {
         let before = service.and_then(|service| service.env.iter().find(|(n, _)| n == name));
-        words.push(from_to(name, before.map(|(_, value)| value.to_string()), &value.to_string()));
+        words.push(from_to(name, before.map(|(_, value)| value), value));
     }
     words.extend(change.files.iter().map(|(path, _)| format!("file {path}")));
     let limits = service.map_or_else(ResourceLimits::default, |service| service.limits.clone());
-    if let Some(cpus) = change.cpus {
-        words.push(from_to("cpus", limits.cpus.map(|n| n.to_string()), &cpus.to_string()));
-    }
-    if let Some(memory) = change.memory {
-        words.push(from_to("memory", limits.memory.map(|n| n.to_string()), &memory.to_string()));
-    }
-    if let Some(pids) = change.pids {
-        words.push(from_to("pids", limits.pids.map(|n| n.to_string()), &pids.to_string()));
-    }
-    if let Some(cores) = &change.cores {
-        words.push(from_to("cores", Some(listed(&limits.cores)), &listed(cores)));
-    }
+    words.extend(change.cpus.map(|cpus| from_to("cpus", limits.cpus, cpus)));
+    words.extend(change.memory.map(|memory| from_to("memory", limits.memory, memory)));
+    words.extend(change.pids.map(|pids| from_to("pids", limits.pids, pids)));
+    let cores = change.cores.as_ref();
+    words.extend(cores.map(|cores| from_to("cores", Some(listed(&limits.cores)), listed(cores))));
     words.extend(change.settings.iter().map(|(name, value)| format!("{name} = {value}")));
     words.extend(change.data.iter().map(|folder| format!("data in {folder}")));
     words
 }
 
-fn joined<T: ToString>(items: impl Iterator<Item = T>) -> String {
-    items.map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
+fn joined<T: ToString>(items: &[T], separator: &str) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
 }
 
 fn listed(cores: &[u32]) -> String {
-    if cores.is_empty() {
-        "all".to_owned()
-    } else {
-        cores.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
-    }
+    if cores.is_empty() { "all".to_owned() } else { joined(cores, ",") }
 }
 
-fn from_to(name: &str, before: Option<String>, after: &str) -> String {
+fn from_to<T: Display>(name: &str, before: Option<T>, after: T) -> String {
     match before {
         Some(before) => format!("{name} {before} → {after}"),
         None => format!("{name} = {after}"),

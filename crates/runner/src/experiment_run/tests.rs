@@ -58,7 +58,8 @@ impl Testbed for VirtualTestbed<'_> {
         sink: &mut dyn Sink,
         stop: &StopFlag,
     ) -> (Result<(Verdict, u8), Error>, Nanos) {
-        let mut runner = TrialRunner::unwatched(&mut self.target, sink, stop).with_drain_policy(after);
+        let mut runner = TrialRunner::unwatched(&mut self.target, sink, stop);
+        runner.drain_policy = after;
         let result = match &part.task {
             Task::Run(load) => crate::load::run(&mut runner, part, load),
             Task::Find(find) => crate::find::find(
@@ -92,9 +93,13 @@ fn experiment(what: &str, make: &dyn Fn(bool) -> SimulatedTarget) -> (Vec<ArmSta
     let (stop, mut collector) = (StopFlag::default(), EventCollector::default());
     let testbed = VirtualTestbed { make, target: make(false) };
     let id = id::new_id();
-    let arm_runner = ArmRunner { id, plan: &plan, experiment, version: "", stop: &stop, testbed };
+    let arm_runner = ArmRunner { id, plan: &plan, experiment, stop: &stop, testbed };
     let (verdict, _) = carry_out(arm_runner, progress, &[], &mut collector);
-    let starts: Vec<ArmStart> = collector.0.iter().filter_map(as_arm_start).cloned().collect();
+    let start = |event: &Event| match event {
+        Event::Visited { visit } => Some((**visit).clone()),
+        _ => None,
+    };
+    let starts: Vec<ArmStart> = collector.0.iter().filter_map(start).collect();
     let Verdict::Answers { standing: state } = verdict else { panic!("{verdict:?}") };
     (starts, state)
 }

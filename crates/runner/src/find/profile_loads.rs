@@ -4,7 +4,7 @@ use crate::Profiling;
 use crate::trial_runner::{PlannedTrial, TrialRunner};
 use engine::{LoadGenerator, OfferedLoad};
 use plan::{Plan, SearchPlan, Stage};
-use record::{Cause, Caveat, CaveatDetails, CaveatKind, Event, LoadSide, Purpose, SearchEnd, Verdict};
+use record::{Cause, LoadSide, Purpose, SearchEnd, Verdict};
 use schedule::Schedule;
 use search::judge;
 use units::{Nanos, Rate};
@@ -45,7 +45,7 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
         Profiling::Never => false,
         Profiling::IfProcessors => {
             let in_time = find.budget.is_none_or(|budget| took + LENGTH * 2 + DRAIN <= budget);
-            in_time && runner.gave_first().is_some_and(is_of_processors)
+            in_time && runner.observer.gave_first.is_some_and(is_of_processors)
         }
         Profiling::Always => true,
     };
@@ -55,10 +55,8 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
     );
     let limit = limits.first().and_then(|limit| Some((limit.held.or(limit.lower)?, limit.upper)));
     let Some((held, upper)) = limit.filter(|_| wanted && is_known) else { return };
-    if let Err(why) = runner.can_sample() {
-        let grounds = CaveatDetails::Text(format!("the target is not profiled: {why}"));
-        return runner
-            .emit(&Event::Caveat { caveat: Caveat::with_details(CaveatKind::NotProfiled, grounds) });
+    if let Err(why) = runner.observer.can_sample() {
+        return runner.observer.emit_not_profiled(&why);
     }
     let loads = match upper {
         Some(upper) => {
@@ -72,7 +70,7 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
             return;
         }
         let stage = Stage { duration: LENGTH, from: Rate(rate), to: Rate(rate) };
-        let seed = plan.generator.seed.wrapping_add(u64::from(runner.trials()));
+        let seed = plan.generator.seed.wrapping_add(u64::from(runner.trials));
         let load = PlannedTrial {
             purpose: Purpose::Profile,
             offer: OfferedLoad::Open(Schedule::new(&[stage], find.arrivals, seed)),

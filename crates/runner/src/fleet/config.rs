@@ -101,9 +101,15 @@ impl WatchersConfig {
             Self::Pods { site, .. } => site.on_option(),
         }
     }
-}
 
-impl WatchersConfig {
+    /// Where they join, if they start by themselves: those of others, and pods.
+    pub(super) fn entrance(&self) -> Option<&JoinListener> {
+        match self {
+            Self::Join { listener, .. } | Self::Pods { listener, .. } => Some(listener),
+            Self::Ssh { .. } => None,
+        }
+    }
+
     /// What no watcher sees, if the target is on more nodes or pods than are watched.
     pub(super) fn unwatched(&self) -> Option<MissingMeasure> {
         let Self::Pods { pods, inside, .. } = self else { return None };
@@ -179,9 +185,7 @@ impl FleetConfig {
             Self::Join { .. } | Self::Pods { .. } => (0, 1),
         }
     }
-}
 
-impl FleetConfig {
     /// How this worker was asked for, as `--on` takes it; empty for one on this machine.
     pub(super) fn on_option(&self, number: u32) -> String {
         match self {

@@ -91,8 +91,7 @@ impl Fleet {
         self.has_joined = false;
         self.redistribute_shares();
         // A failed start is recorded in its `MemberState`.
-        let stop = self.stop.clone();
-        let _ = self.start_missing(&|| stop.is_requested());
+        let _ = self.start_missing();
         self.present_loops().len() as u32 > before
     }
 

@@ -20,12 +20,8 @@ impl Fleet {
     pub(super) fn lost_holders(&self) -> Vec<LostMember> {
         let lost = self.holders.iter().filter_map(|number| {
             let state = self.members.get(number).filter(|state| !state.is_there())?;
-            let why = state
-                .gone_reason
-                .clone()
-                .or(state.leaving.clone())
-                .unwrap_or_else(|| "it is gone".to_owned());
-            let why = self.why_lost(*number, why);
+            let why = state.gone_reason.as_deref().or(state.leaving.as_deref()).unwrap_or("it is gone");
+            let why = self.why_lost(*number, why.to_owned());
             let place = state.place.clone();
             Some(LostMember { member: *number, place, at: Nanos::ZERO, unaccounted: 0, why })
         });
@@ -41,8 +37,8 @@ impl Fleet {
                 awaited.retain(|member| member != number);
                 held.open += open;
                 if let (None, Some(why)) = (&held.refused, refused) {
-                    let place = self.members.get(number).map_or(String::new(), |state| state.place.clone());
-                    (held.refused, held.refused_by) = (Some(why.clone()), Some((*number, place)));
+                    held.refused = Some(why.clone());
+                    held.refused_by = Some((*number, self.place(*number).to_owned()));
                 }
             }
             self.handle_news(event);

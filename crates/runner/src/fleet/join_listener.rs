@@ -5,6 +5,7 @@ use engine::ResolvedTarget;
 use fleet::FleetRole;
 use link::{Authority, Credentials, JoinFile};
 use plan::Target;
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::time::Duration;
 use units::Nanos;
@@ -29,94 +30,34 @@ pub struct JoinListener {
 }
 
 impl JoinListener {
-    /// For workers, at `HOST` or `HOST:PORT`, as their machines reach this one; by default the local address of the
-    /// route to the target, and a free port.
+    /// For members in this role, at `HOST` or `HOST:PORT`, as they reach this machine; by default the local address of the
+    /// route to them, and a free port.
     ///
     /// # Errors
     /// If it cannot listen there.
-    pub fn for_workers(at: Option<&str>, target: &Target, wait: Nanos) -> Result<Self, Error> {
-        Self::open(FleetRole::Worker, at, target, wait)
-    }
-
-    /// The same for watchers.
-    ///
-    /// # Errors
-    /// As for [`JoinListener::for_workers`].
-    pub fn for_watchers(at: Option<&str>, target: &Target, wait: Nanos) -> Result<Self, Error> {
-        Self::open(FleetRole::Watcher, at, target, wait)
-    }
-
-    fn open(role: FleetRole, at: Option<&str>, target: &Target, wait: Nanos) -> Result<Self, Error> {
-        let failed = |why: &dyn std::fmt::Display| {
-            let at = at.unwrap_or("this machine");
-            Error::Fleet(format!("no {} can come in at {at}: {why}", role.name()))
+    pub fn open(role: FleetRole, at: Option<&str>, route: JoinRoute<'_>, wait: Nanos) -> Result<Self, Error> {
+        let failed = |why: &dyn Display| {
+            let nobody = match route {
+                JoinRoute::Target(_) => format!("no {} can", role.name()),
+                JoinRoute::Cluster(_) => "pods cannot".to_owned(),
+            };
+            Error::Fleet(format!("{nobody} come in at {}: {why}", at.unwrap_or("this machine")))
         };
-        let (host, port) = match at.map(host_and_port) {
-            Some(parsed) => {
-                let (host, port) = parsed.ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
-                (Some(host), port)
+        let named = at.map(|at| host_and_port(at).ok_or_else(|| failed(&"expected HOST or HOST:PORT")));
+        let named = named.transpose()?;
+        let bind = |own: SocketAddr| TcpListener::bind(own).map_err(|why| engine::reason(&why).to_string());
+        let listener = match &named {
+            None => bind(SocketAddr::new(route.local_address(), 0)),
+            Some((host, port)) => {
+                sys::resolve_host(host, *port, LOOKUP_LIMIT).and_then(bind).or_else(|why| match route {
+                    JoinRoute::Target(_) => Err(why),
+                    // Some NAT knows this machine by that name.
+                    JoinRoute::Cluster(_) => bind(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), *port)),
+                })
             }
-            None => (None, 0),
         };
-        let own = match &host {
-            Some(host) => sys::resolve_host(host, port, LOOKUP_LIMIT).map_err(|why| failed(&why))?,
-            None => SocketAddr::new(local_address_towards(target), port),
-        };
-        let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
-        Self::with_name(role, listener, host.as_deref(), wait).map_err(|why| failed(&why))
-    }
-
-    /// For workers in pods: at `HOST` or `HOST:PORT`, as they reach this machine, possibly by another address; by
-    /// default the local address of the route to the cluster's server, and a free port.
-    ///
-    /// # Errors
-    /// If it cannot listen there.
-    pub fn for_worker_pods(
-        at: Option<&str>,
-        server: Option<(&str, u16)>,
-        wait: Nanos,
-    ) -> Result<Self, Error> {
-        Self::open_for_pods(FleetRole::Worker, at, server, wait)
-    }
-
-    /// The same for watchers.
-    ///
-    /// # Errors
-    /// As for [`JoinListener::for_worker_pods`].
-    pub fn for_watcher_pods(
-        at: Option<&str>,
-        server: Option<(&str, u16)>,
-        wait: Nanos,
-    ) -> Result<Self, Error> {
-        Self::open_for_pods(FleetRole::Watcher, at, server, wait)
-    }
-
-    fn open_for_pods(
-        role: FleetRole,
-        at: Option<&str>,
-        server: Option<(&str, u16)>,
-        wait: Nanos,
-    ) -> Result<Self, Error> {
-        let failed = |why: &dyn std::fmt::Display| {
-            Error::Fleet(format!("pods cannot come in at {}: {why}", at.unwrap_or("this machine")))
-        };
-        let Some(at) = at else {
-            let server = server.and_then(|(host, port)| sys::resolve_host(host, port, LOOKUP_LIMIT).ok());
-            // An API server at a loopback address is on this machine, or at the other end of a tunnel.
-            let server = server.filter(|server| !server.ip().is_loopback()).unwrap_or(DEFAULT_ROUTE);
-            let own = SocketAddr::new(local_address_to(server), 0);
-            let listener = TcpListener::bind(own).map_err(|why| failed(&engine::reason(&why)))?;
-            return Self::with_name(role, listener, None, wait).map_err(|why| failed(&why));
-        };
-        let (host, port) = host_and_port(at).ok_or_else(|| failed(&"expected HOST or HOST:PORT"))?;
-        let own = sys::resolve_host(&host, port, LOOKUP_LIMIT);
-        let own = own.and_then(|own| TcpListener::bind(own).map_err(|why| engine::reason(&why).to_string()));
-        let listener = own.or_else(|_| {
-            // Some NAT knows this machine by that name.
-            let all = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
-            TcpListener::bind(all).map_err(|why| failed(&engine::reason(&why)))
-        })?;
-        Self::with_name(role, listener, Some(&host), wait).map_err(|why| failed(&why))
+        let host = named.as_ref().map(|(host, _)| host.as_str());
+        listener.and_then(|listener| Self::with_name(role, listener, host, wait)).map_err(|why| failed(&why))
     }
 
     /// Listens there under this name.
@@ -147,7 +88,30 @@ impl JoinListener {
     /// Admits members to this link from now on.
     pub(super) fn admit_to(&self, coordinator_link: &link::CoordinatorLink) -> Result<(), Error> {
         let listener = self.listener.try_clone().map_err(|why| Error::Fleet(why.to_string()))?;
-        coordinator_link.listen(listener, &self.credentials).map_err(|why| Error::Fleet(why.to_string()))
+        Ok(coordinator_link.listen(listener, &self.credentials)?)
+    }
+}
+
+/// By what members reach this machine.
+#[derive(Debug, Clone, Copy)]
+pub enum JoinRoute<'a> {
+    /// The network of the target.
+    Target(&'a Target),
+    /// That of a cluster with this API server: its pods may know this machine by another address than its own.
+    Cluster(Option<(&'a str, u16)>),
+}
+
+impl JoinRoute<'_> {
+    /// Local address of the route, or else of the default route.
+    fn local_address(self) -> IpAddr {
+        match self {
+            Self::Target(target) => local_address_towards(target),
+            Self::Cluster(server) => {
+                let server = server.and_then(|(host, port)| sys::resolve_host(host, port, LOOKUP_LIMIT).ok());
+                // An API server at a loopback address is on this machine, or at the other end of a tunnel.
+                local_address_to(server.filter(|server| !server.ip().is_loopback()).unwrap_or(DEFAULT_ROUTE))
+            }
+        }
     }
 }
 

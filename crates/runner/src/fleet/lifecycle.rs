@@ -16,8 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 impl Fleet {
     /// Without any workers yet.
     pub fn new(config: &FleetConfig, plan: &Plan, stop: &StopFlag) -> Result<Self, Error> {
-        let link = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Worker, &plan.generator.cores)
-            .map_err(|why| Error::Fleet(why.to_string()))?;
+        let link = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Worker, &plan.generator.cores)?;
         Ok(Self {
             link,
             plan: plan.clone(),
@@ -54,14 +53,11 @@ impl Fleet {
         let nowhere = Plan { target: Target::Null, ..plan.clone() };
         let members = self.assign(&nowhere, &Target::Null)?.generator.changed_members();
         self.release_plan();
-        match &plan.target {
-            Target::Demo | Target::Null => {}
-            target => {
-                let at_home = ResolvedTarget::resolve(target)
-                    .ok()
-                    .and_then(|endpoint| self.own_address_problem(&endpoint));
-                at_home.map_or(Ok(()), |why| Err(Error::Fleet(why)))?;
-            }
+        if !matches!(plan.target, Target::Demo | Target::Null)
+            && let Ok(endpoint) = ResolvedTarget::resolve(&plan.target)
+            && let Some(why) = self.own_address_problem(&endpoint)
+        {
+            return Err(Error::Fleet(why));
         }
         Ok(members.unwrap_or_default())
     }
@@ -88,19 +84,14 @@ impl Fleet {
         (self.cost, self.refusal, self.next_number) = (None, None, 0);
         (self.caveats, self.sent_members) = (Vec::new(), Vec::new());
         self.await_reconnects();
-        if let Some(why) =
-            self.engine_config.as_ref().and_then(|config| self.own_address_problem(&config.endpoint))
-        {
-            return Err(Error::Fleet(why));
-        }
+        self.check_not_own_address().map_err(Error::Fleet)?;
         let there = self.members.iter().find(|(_, state)| state.is_connected());
         self.checking_worker = Some(there.map_or(0, |(number, _)| *number));
         self.redistribute_shares();
         self.open(target)?;
-        let stop = self.stop.clone();
-        self.start_missing(&|| stop.is_requested())?;
+        self.start_missing()?;
         // After an interrupt nobody is waited for: the run ends as interrupted, with whoever is present.
-        if !stop.is_requested() {
+        if !self.stop.is_requested() {
             self.check_complete()?;
         }
         let mut caveats = std::mem::take(&mut self.caveats);

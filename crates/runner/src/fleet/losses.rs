@@ -48,9 +48,12 @@ impl Fleet {
                 coordinator.fell_short(ends).map(|(member, until)| (member, (until, why.to_owned()))),
             );
         }
-        let entry = |member: u32, at: Nanos, unaccounted: u64, why: String| {
-            let place = self.members.get(&member).map_or(String::new(), |state| state.place.clone());
-            LostMember { member, place, at, unaccounted, why }
+        let entry = |member: u32, at: Nanos, unaccounted: u64, why: String| LostMember {
+            member,
+            place: self.place(member).to_owned(),
+            at,
+            unaccounted,
+            why,
         };
         let lost = lost.into_iter().map(|(member, (at, why))| {
             entry(member, at, ledger.unaccounted(member), self.why_lost(member, why))

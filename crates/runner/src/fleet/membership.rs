@@ -3,12 +3,11 @@
 use super::config::{FleetConfig, assign_cores};
 use super::member_state::{MemberState, READY_LIMIT};
 use super::pods::POD_LIMIT;
-use super::ssh::MemberKind;
 use super::{Fleet, STOP_POLL, now};
 use crate::build::build_stamp;
 use crate::{Error, machine};
 use engine::ResolvedTarget;
-use fleet::{Hello, Instruction, MemberReport, SLICE_LATE, TargetCheck};
+use fleet::{FleetRole, Hello, Instruction, MemberReport, SLICE_LATE, TargetCheck};
 use link::{Duplex, MemberEvent};
 use plan::{Load, Target, Task};
 use record::{Caveat, CaveatDetails, CaveatKind};
@@ -30,8 +29,7 @@ impl Fleet {
             FleetConfig::Local { .. } => format!("worker {number}"),
             FleetConfig::Ssh { hosts, .. } => format!("the worker on {}", hosts[number as usize]),
             FleetConfig::Join { .. } | FleetConfig::Pods { .. } => {
-                let place = self.members.get(&number).map_or("", |state| state.place.as_str());
-                format!("worker {number} on {place}")
+                format!("worker {number} on {}", self.place(number))
             }
         }
     }
@@ -43,18 +41,15 @@ impl Fleet {
                 let theirs = self.link.socket_for(number).map_err(io::Error::other)?;
                 MemberState::start(&std::env::current_exe()?, theirs)?
             }
-            FleetConfig::Ssh { hosts, binary } => self.connecting.connect(
-                number,
-                &hosts[number as usize],
-                binary.as_deref(),
-                MemberKind::Worker,
-            )?,
+            FleetConfig::Ssh { hosts, binary } => {
+                let host = &hosts[number as usize];
+                self.connecting.connect(number, host, binary.as_deref(), FleetRole::Worker)?
+            }
             FleetConfig::Join { .. } | FleetConfig::Pods { .. } => {
                 // Others start them: its number is free.
                 let state = self.members.get_mut(&number).filter(|state| !state.is_connected());
-                if let Some(state) =
-                    state.filter(|state| state.gone_reason.is_some() || state.leaving.is_some())
-                {
+                let free = |state: &&mut MemberState| state.gone_reason.is_some() || state.leaving.is_some();
+                if let Some(state) = state.filter(free) {
                     *state = MemberState::default();
                 }
                 return Ok(());
@@ -101,7 +96,7 @@ impl Fleet {
     }
 
     /// Starts the missing workers, and waits until they are ready or have failed. Then compares clocks.
-    pub(super) fn start_missing(&mut self, interrupted: &dyn Fn() -> bool) -> Result<(), Error> {
+    pub(super) fn start_missing(&mut self) -> Result<(), Error> {
         let is_first = self.trial == 0;
         let tried = |starts: &BTreeMap<u32, u32>, number: &u32| starts.get(number).copied().unwrap_or(0);
         let missing: Vec<u32> = self
@@ -133,7 +128,7 @@ impl Fleet {
                 FleetConfig::Join { listener, .. } | FleetConfig::Pods { listener, .. }
                     if is_nobody_there =>
                 {
-                    Duration::from_nanos(listener.wait.0)
+                    listener.wait.to_duration()
                 }
                 FleetConfig::Pods { .. } => POD_LIMIT,
                 _ => READY_LIMIT,
@@ -151,7 +146,7 @@ impl Fleet {
         };
         while waits(&self.members)
             && (connecting > 0 || is_in_time(&self.members, until, ready_until))
-            && !interrupted()
+            && !self.stop.is_requested()
         {
             while let Some((number, way)) = self.connecting.next() {
                 connecting = connecting.saturating_sub(1);
@@ -239,13 +234,15 @@ impl Fleet {
             (state.place, state.host, state.pid) = (place, hello.place, hello.pid);
             state.is_elsewhere = is_elsewhere;
         }
-        match self.engine_config.as_ref().and_then(|job| self.own_address_problem(&job.endpoint)) {
-            Some(why) => Err(why),
-            None => {
-                self.send_share(number);
-                Ok(())
-            }
-        }
+        self.check_not_own_address()?;
+        self.send_share(number);
+        Ok(())
+    }
+
+    /// Fails if the target is unsuitable for a worker.
+    pub(super) fn check_not_own_address(&self) -> Result<(), String> {
+        let endpoint = self.engine_config.as_ref().map(|config| &config.endpoint);
+        endpoint.and_then(|endpoint| self.own_address_problem(endpoint)).map_or(Ok(()), Err)
     }
 
     /// Why the target is unsuitable for a worker, if so: at a loopback address, another machine finds only itself.
@@ -268,21 +265,19 @@ impl Fleet {
         }
         let (worker, place) = (self.describe_worker(number), &self.members[&number].place);
         let is_near = || self.engine_config.as_ref().is_some_and(|job| engine::connect_once(job).is_ok());
-        let hint = if unreached && is_near() {
-            format!(
+        let mut refusal = format!("{worker} cannot make the load: {why}");
+        if unreached && is_near() {
+            refusal += &format!(
                 "; this machine reaches it: name it by an address that {place} reaches, too, and look at firewalls"
-            )
-        } else {
-            String::new()
-        };
-        format!("{worker} cannot make the load: {why}{hint}")
+            );
+        }
+        refusal
     }
 
     /// Restarts lost workers, and compares clocks; for one that fails, its [`MemberState`] says why.
     pub(super) fn restart_lost(&mut self) {
         if self.present_loops().len() < self.members.len() {
-            let stop = self.stop.clone();
-            let _ = self.start_missing(&|| stop.is_requested());
+            let _ = self.start_missing();
         } else {
             self.compare_clocks();
         }

@@ -22,8 +22,7 @@ pub(super) fn start_pods(
     }
     let host = target.host().unwrap_or_default();
     let seconds = deadline.0 / 1_000_000_000;
-    let raised = site.start_workers(*workers, listener.file(), host, seconds);
-    raised.map(Some).map_err(|why| Error::Fleet(why.to_string()))
+    Ok(Some(site.start_workers(*workers, listener.file(), host, seconds)?))
 }
 
 /// A target that no pod finds.

@@ -6,6 +6,7 @@
 
 use super::member_state::{MemberState, READY_LIMIT};
 use crate::build::VERSION;
+use fleet::FleetRole;
 use link::Duplex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -35,23 +36,6 @@ const INSTALL_PATHS: &str = r#"torment "$HOME/.local/bin/torment" "$HOME/bin/tor
 /// This program, even if its file was renamed.
 const PROGRAM: &str = "/proc/self/exe";
 
-/// Role of a remote process.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum MemberKind {
-    Worker,
-    Watcher,
-}
-
-impl MemberKind {
-    /// The torment command for it.
-    fn command_name(self) -> &'static str {
-        match self {
-            Self::Worker => "worker",
-            Self::Watcher => "watcher",
-        }
-    }
-}
-
 /// A member's number, and the connection to it, or why there is none.
 pub(super) type ConnectResult = (u32, Result<Duplex, String>);
 
@@ -76,10 +60,10 @@ impl PendingConnections {
         number: u32,
         host: &str,
         binary: Option<&str>,
-        kind: MemberKind,
+        role: FleetRole,
     ) -> io::Result<MemberState> {
         let program = File::open(PROGRAM)?;
-        let mut ssh = start(host, binary, program.metadata()?.len(), kind)?;
+        let mut ssh = start(host, binary, program.metadata()?.len(), role)?;
         let (passage, tell) = (SshBootstrap::of(&mut ssh, &self.cancelled)?, self.sender.clone());
         std::thread::Builder::new().name("arriving".to_owned()).spawn(move || {
             let _ = tell.send((number, passage.run(&program)));
@@ -99,21 +83,11 @@ impl PendingConnections {
 }
 
 /// Starts ssh to this host; it dies with the calling thread.
-fn start(host: &str, binary: Option<&str>, length: u64, kind: MemberKind) -> io::Result<Child> {
+fn start(host: &str, binary: Option<&str>, length: u64, role: FleetRole) -> io::Result<Child> {
     let mut command = Command::new("ssh");
     // No prompt for a password, no forwarding, no shared connection.
-    command.args([
-        "-T",
-        "-a",
-        "-x",
-        "-o",
-        "BatchMode=yes",
-        "-o",
-        "ClearAllForwardings=yes",
-        "-o",
-        "ControlMaster=no",
-    ]);
-    command.args(["--", host, &script(binary, length, kind)]);
+    command.args("-T -a -x -o BatchMode=yes -o ClearAllForwardings=yes -o ControlMaster=no".split(' '));
+    command.args(["--", host, &script(binary, length, role)]);
     command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     sys::configure_child(&mut command, rustix::process::Signal::KILL, &[], Vec::new())?;
     command.spawn().map_err(|why| match why.kind() {
@@ -126,8 +100,8 @@ fn start(host: &str, binary: Option<&str>, length: u64, kind: MemberKind) -> io:
 
 /// The remote shell's script. Any shell takes a text in single quotes that has no quote, backslash, exclamation mark or
 /// line end.
-fn script(binary: Option<&str>, length: u64, kind: MemberKind) -> String {
-    let command = kind.command_name();
+fn script(binary: Option<&str>, length: u64, role: FleetRole) -> String {
+    let command = role.name();
     let (build, program) = (format!("torment {VERSION}"), crate::build::version_and_build());
     let named = binary.map(|binary| match binary.strip_prefix("~/") {
         Some(rest) => format!("\"$HOME/{rest}\""),
@@ -293,7 +267,7 @@ mod tests {
     #[test]
     fn any_shell_takes_the_script() {
         for binary in [None, Some("~/bin/torment"), Some("/opt/t")] {
-            let script = script(binary, 9, MemberKind::Watcher);
+            let script = script(binary, 9, FleetRole::Watcher);
             assert!(script.contains(" watcher; fi"), "{script}");
             let inner =
                 script.strip_prefix("exec sh -c '").and_then(|text| text.strip_suffix('\'')).expect("quoted");

@@ -5,7 +5,7 @@ use super::config::{WatchersConfig, watched_nodes, watched_pods};
 use super::member_state::{MemberState, READY_LIMIT};
 use super::membership::CLOCKS_LIMIT;
 use super::pods::with_reach_advice;
-use super::ssh::{MemberKind, PendingConnections};
+use super::ssh::PendingConnections;
 use super::{STOP_POLL, now};
 use crate::build::{VERSION, build_stamp};
 use crate::{Error, StopFlag};
@@ -73,25 +73,24 @@ impl Watchers {
         config: &WatchersConfig,
         stop: &StopFlag,
     ) -> Result<Self, Error> {
-        let link = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Watcher, &plan.generator.cores);
+        let link = CoordinatorLink::open(VERSION, build_stamp(), FleetRole::Watcher, &plan.generator.cores)?;
         let mut assignment = watch_assignment(plan, target)?;
         let run_pods = match config {
             WatchersConfig::Pods { pods, inside, listener, site, deadline } => {
                 let (file, seconds) = (listener.file(), deadline.0 / Nanos::from_secs(1).0);
                 assignment.inside = *inside;
-                let started = if *inside {
-                    site.start_watchers_inside(watched_pods(pods), file, seconds)
+                Some(if *inside {
+                    site.start_watchers_inside(watched_pods(pods), file, seconds)?
                 } else {
                     assignment.pods = pods.iter().map(|pod| pod.uid.clone()).collect();
-                    site.start_watchers(&watched_nodes(pods), file, seconds)
-                };
-                Some(started.map_err(|why| Error::Fleet(why.to_string()))?)
+                    site.start_watchers(&watched_nodes(pods), file, seconds)?
+                })
             }
             WatchersConfig::Ssh { .. } | WatchersConfig::Join { .. } => None,
         };
         let mut watchers = Self {
             pods: run_pods,
-            link: link.map_err(|why| Error::Fleet(why.to_string()))?,
+            link,
             config: config.clone(),
             assignment,
             states: (0..config.count()).map(|number| (number, WatcherState::default())).collect(),
@@ -101,20 +100,17 @@ impl Watchers {
             trial: WatchedTrial::default(),
             events: Vec::new(),
         };
-        match config {
-            WatchersConfig::Join { listener, .. } | WatchersConfig::Pods { listener, .. } => {
-                listener.admit_to(&watchers.link)?;
-            }
-            WatchersConfig::Ssh { hosts, binary } => {
-                for (number, host) in (0..).zip(hosts) {
-                    let member =
-                        watchers.connecting.connect(number, host, binary.as_deref(), MemberKind::Watcher);
-                    let member = member.map_err(|why| {
-                        Error::Fleet(format!("the watcher on {host} does not start: {why}"))
-                    })?;
-                    let place = host.rsplit_once('@').map_or(host.as_str(), |(_, host)| host).to_owned();
-                    watchers.states.insert(number, WatcherState { member, place, ..WatcherState::default() });
-                }
+        if let Some(listener) = config.entrance() {
+            listener.admit_to(&watchers.link)?;
+        }
+        if let WatchersConfig::Ssh { hosts, binary } = config {
+            for (number, host) in (0..).zip(hosts) {
+                let member = watchers
+                    .connecting
+                    .connect(number, host, binary.as_deref(), FleetRole::Watcher)
+                    .map_err(|why| Error::Fleet(format!("the watcher on {host} does not start: {why}")))?;
+                let place = host.rsplit_once('@').map_or(host.as_str(), |(_, host)| host).to_owned();
+                watchers.states.insert(number, WatcherState { member, place, ..WatcherState::default() });
             }
         }
         watchers.gather(stop)?;
@@ -123,11 +119,9 @@ impl Watchers {
     }
 
     fn gather(&mut self, stop: &StopFlag) -> Result<(), Error> {
-        let (mut connecting, limit) = match &self.config {
-            WatchersConfig::Ssh { hosts, .. } => (hosts.len(), READY_LIMIT),
-            WatchersConfig::Join { listener, .. } | WatchersConfig::Pods { listener, .. } => {
-                (0, Duration::from_nanos(listener.wait.0))
-            }
+        let (mut connecting, limit) = match self.config.entrance() {
+            None => (self.config.count(), READY_LIMIT),
+            Some(listener) => (0, listener.wait.to_duration()),
         };
         let mut until = Instant::now() + limit;
         // Those who joined in time may finish preparing.
@@ -176,11 +170,8 @@ impl Watchers {
     fn pods_obstacle(&mut self) -> Option<String> {
         let run_pods = self.pods.as_mut()?;
         run_pods.refresh();
-        let why = run_pods.obstacle()?;
-        Some(match &self.config {
-            WatchersConfig::Pods { listener, .. } => with_reach_advice(why, &listener.address),
-            WatchersConfig::Ssh { .. } | WatchersConfig::Join { .. } => why,
-        })
+        let at = self.config.entrance().map_or("", |listener| listener.address.as_str());
+        Some(with_reach_advice(run_pods.obstacle()?, at))
     }
 
     fn describe_missing(&self) -> String {
@@ -208,7 +199,7 @@ impl Watchers {
 
     /// Whether others start them: people, or a cluster.
     fn is_joined(&self) -> bool {
-        !matches!(self.config, WatchersConfig::Ssh { .. })
+        self.config.entrance().is_some()
     }
 
     fn describe_watcher(&self, number: u32) -> String {
@@ -376,15 +367,8 @@ impl Watchers {
 
 /// What to watch, without secrets.
 fn watch_assignment(plan: &Plan, target: &Target) -> Result<WatchAssignment, Error> {
-    let (config, _) = plan.watch.split_secrets();
-    let assignment = WatchAssignment {
-        asked: config,
-        at: Vec::new(),
-        port: None,
-        path: None,
-        pods: Vec::new(),
-        inside: false,
-    };
+    let (asked, _) = plan.watch.split_secrets();
+    let assignment = WatchAssignment { asked, ..WatchAssignment::default() };
     match ResolvedTarget::resolve(target) {
         Ok(endpoint) => Ok(WatchAssignment {
             at: endpoint.address().into_iter().collect(),

@@ -1,7 +1,7 @@
 //! Where one process's time goes: from a sample, one after the other, after the storm.
 
-use super::{emit_figure, note};
-use crate::{Sink, StopFlag};
+use super::note;
+use crate::{Sink, StopFlag, emit_figures};
 use engine::{LoadCommand, LoadGenerator, OfferedLoad};
 use record::{FigureUnit, Summand};
 use service::Guard;
@@ -60,17 +60,15 @@ fn parts(
 ) -> Result<(), String> {
     let bare = MinimalProgram::new().map_err(|why| why.to_string())?;
     let own = request.command.clone();
-    let whole = measure_medians(&own, 1, request.options.timeout, sample, stop)?;
-    let nothing = measure_medians(&bare.command(), 1, request.options.timeout, SAMPLE_MOST, stop)?;
-    let loading = match own.uses_glibc_loader() {
-        true => {
-            Some(measure_medians(&own.with_env((ONLY_LOAD, "1")), 1, request.options.timeout, sample, stop)?)
-        }
-        false => None,
-    };
+    let alone = |of: &ProgramCommand, count| measure_medians(of, 1, request.options.timeout, count, stop);
     let after = |of: &SpawnMedians| of.whole - of.spawn;
-    let exit = after(&nothing);
-    let loader = loading.as_ref().map_or(Nanos::ZERO, |loading| after(loading) - exit);
+    let whole = alone(&own, sample)?;
+    let exit = after(&alone(&bare.command(), SAMPLE_MOST)?);
+    let loader = if own.uses_glibc_loader() {
+        after(&alone(&own.with_env((ONLY_LOAD, "1")), sample)?) - exit
+    } else {
+        Nanos::ZERO
+    };
     let run = after(&whole) - exit - loader;
     let rows = [
         ("spawn and exec", whole.spawn, "until the call that starts it returns"),
@@ -81,14 +79,14 @@ fn parts(
     for (row, time, what) in rows {
         let figure =
             storm::process_figure(row, "time, one alone", FigureUnit::Nanos, &[time.0 as f64], whole.count);
-        emit_figure(figure.map(|figure| record::Figure { argument: Some(what.to_owned()), ..figure }), sink);
+        emit_figures(figure.map(|figure| record::Figure { argument: Some(what.to_owned()), ..figure }), sink);
     }
     let SpawnMedians { spawn, whole, count } = whole;
     let parts = rows.iter().filter(|(_, time, _)| time.0 > 0);
     let parts = parts.map(|(row, time, _)| Summand::new(*row, time.0 as f64)).collect();
     let all =
         storm::process_figure("all of it", "time, one alone", FigureUnit::Nanos, &[whole.0 as f64], count);
-    emit_figure(all.map(|figure| record::Figure { parts, ..figure }), sink);
+    emit_figures(all.map(|figure| record::Figure { parts, ..figure }), sink);
     let text = format!(
         "one alone takes {whole}: spawn and exec {spawn}, loader {loader}, run {run}, exit and wait {exit} (medians of {count}, one after the other)"
     );
@@ -231,7 +229,7 @@ fn emit_calls(calls: Vec<CallCost>, processes: u64, how: &str, sink: &mut dyn Si
             ("share of the time in calls", FigureUnit::Share, &call.shares),
         ] {
             let figure = storm::process_figure(&call.name, column, unit, values, processes);
-            emit_figure(
+            emit_figures(
                 figure.map(|figure| record::Figure { table: CALLS_TABLE.to_owned(), ..figure }),
                 sink,
             );
@@ -263,7 +261,7 @@ fn note_cpuid_cost(command: &ProgramCommand, stats: &StormStats, sink: &mut dyn 
     for (row, unit, value) in
         [("CPUID instructions", FigureUnit::Count, steps.cpuid), ("time in them", FigureUnit::Nanos, sum.0)]
     {
-        emit_figure(storm::process_figure(row, "each process", unit, &[value as f64], 1), sink);
+        emit_figures(storm::process_figure(row, "each process", unit, &[value as f64], 1), sink);
     }
     let of = stats.processor_time_per_process().map_or_else(String::new, |all| {
         format!(

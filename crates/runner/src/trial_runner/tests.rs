@@ -227,7 +227,7 @@ fn a_target_is_back_once_it_is_as_quick_as_it_was_at_other_rates() {
         judged(&mut runner, 1000.0, false);
         runner.engine.service = Nanos::from_millis(43);
         let back = runner.await_recovery();
-        (back, runner.trials() - 4)
+        (back, runner.trials - 4)
     };
     assert_eq!(recovers(true), (true, 4), "it is level, and no slower than at 100/s");
     assert_eq!(recovers(false), (false, 60), "it was never as slow before");
@@ -262,5 +262,5 @@ fn a_look_is_no_overload() {
             &Judgement { loss: 0.0, good, growth_per_second: None, invalid: Vec::new() },
         );
     }
-    assert_eq!((runner.await_recovery(), runner.trials() - 3), (true, 1));
+    assert_eq!((runner.await_recovery(), runner.trials - 3), (true, 1));
 }

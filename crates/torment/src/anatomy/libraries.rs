@@ -6,7 +6,7 @@ use ::anatomy::{
     library_candidates,
 };
 use anyhow::{Context, anyhow};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,16 +29,13 @@ pub fn libraries_of(program: &Path) -> Result<Libraries, CommandError> {
     }
     let library_paths = LibraryPaths::read(&binary);
     let mut known: BTreeSet<String> = binary.needed.iter().cloned().collect();
-    let mut waiting: Vec<(String, PathBuf, Binary)> = Vec::new();
     let needs = |from: &Path, binary: &Binary| {
         let all = binary.needed.iter().map(|name| (name.clone(), from.to_owned(), binary.clone()));
         all.collect::<Vec<_>>()
     };
-    waiting.extend(needs(&found.program, &binary));
-    let mut next = 0;
+    let mut waiting = VecDeque::from(needs(&found.program, &binary));
     // In the loader's order: the program's libraries, then theirs.
-    while let Some((name, from, by)) = waiting.get(next).cloned() {
-        next += 1;
+    while let Some((name, from, by)) = waiting.pop_front() {
         match library_paths.find(&name, &from, &by) {
             Some(library) => {
                 let new = needs(&library.path, &library.binary);

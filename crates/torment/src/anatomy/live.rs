@@ -119,29 +119,25 @@ fn run(
             let path = canonicalize(&mapping.path).ok()?;
             libraries.all.iter().position(|library| library.path == path && !mapping.deleted)
         });
-        match at {
-            Some(library) if creation_call.clone_kind() == Some(wanted) && is_meant(call, creation_call) => {
+        let why = match (at, &creation_call.mapping) {
+            (Some(library), _)
+                if creation_call.clone_kind() == Some(wanted) && is_meant(call, creation_call) =>
+            {
                 found = Some((creation_call.clone(), library));
-                ControlFlow::Break(())
+                return ControlFlow::Break(());
             }
-            Some(_) => {
-                otherwise.get_or_insert_with(|| {
-                    let flags = creation_call.flags.map(|flags| format!(" with {}", flags.names()));
-                    format!("calls {}{} instead", creation_call.creation.name(), flags.unwrap_or_default())
-                });
-                ControlFlow::Continue(())
+            (Some(_), _) => {
+                let flags = creation_call.flags.map(|flags| format!(" with {}", flags.names()));
+                format!("calls {}{} instead", creation_call.creation.name(), flags.unwrap_or_default())
             }
-            None => {
-                otherwise.get_or_insert_with(|| match &creation_call.mapping {
-                    Some(mapping) if mapping.deleted => {
-                        format!("has {} of before it was replaced", mapping.path.display())
-                    }
-                    Some(mapping) => format!("takes the call from {}", mapping.path.display()),
-                    None => "makes the call from no file".to_owned(),
-                });
-                ControlFlow::Continue(())
+            (None, Some(mapping)) if mapping.deleted => {
+                format!("has {} of before it was replaced", mapping.path.display())
             }
-        }
+            (None, Some(mapping)) => format!("takes the call from {}", mapping.path.display()),
+            (None, None) => "makes the call from no file".to_owned(),
+        };
+        otherwise.get_or_insert(why);
+        ControlFlow::Continue(())
     });
     match (found, followed) {
         (Some(found), _) => Ok(found),

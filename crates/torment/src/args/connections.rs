@@ -1,9 +1,7 @@
-use super::fleet::FleetArgs;
-use super::load::{ModeArgs, plan_from};
-use super::request::{GeneratorArgs, RequestArgs, TargetArg, set};
-use super::watch_options::WatchOptions;
+use super::load::{ModeArgs, TrafficArgs, plan_from};
+use super::request::{TargetArg, option_error, set};
 use clap::Args;
-use plan::{Draft, Error, Key, PlanCommand, ReadFile, SourceLocation, Task};
+use plan::{Draft, Error, Key, PlanCommand, ReadFile, Task};
 use runner::ConnectionsRequest;
 use std::str::FromStr;
 use units::{Nanos, Rate, Share};
@@ -45,15 +43,9 @@ pub struct ConnectionsArgs {
     /// How long one trial lasts at least [default: 5s]
     #[arg(long, value_name = "TIME", help_heading = "Search")]
     trial: Option<String>,
+    /// What is sent, and who holds them.
     #[command(flatten)]
-    request: RequestArgs,
-    #[command(flatten)]
-    generator: GeneratorArgs,
-    /// Who holds them.
-    #[command(flatten)]
-    pub fleet: FleetArgs,
-    #[command(flatten)]
-    watch: WatchOptions,
+    pub traffic: TrafficArgs,
     /// What to do with the plan.
     #[command(flatten)]
     pub how: ModeArgs,
@@ -71,10 +63,7 @@ impl ConnectionsArgs {
         let mut draft = Draft::default();
         set(&mut draft, Key::Goal, "--goal", &self.goal);
         set(&mut draft, Key::Width, "--width", &self.width);
-        self.request.set(&mut draft);
-        self.generator.set(&mut draft);
-        self.fleet.set(&mut draft);
-        self.watch.set(&mut draft);
+        self.traffic.set(&mut draft);
         let plan = plan_from(PlanCommand::Find, self.target.text(), draft, read)?;
         let width = match &plan.task {
             Task::Find(find) => find.width,
@@ -100,8 +89,4 @@ fn parsed<T: FromStr<Err: std::fmt::Display>>(
     text: Option<&str>,
 ) -> Result<Option<T>, Error> {
     text.map(|text| text.parse().map_err(|why: T::Err| option_error(option, why.to_string()))).transpose()
-}
-
-fn option_error(option: &'static str, message: String) -> Error {
-    Error { location: Some(SourceLocation::Option(option)), message }
 }

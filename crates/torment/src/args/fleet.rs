@@ -1,11 +1,11 @@
 //! Who makes the load and who watches the target, if it is not this process alone.
 
-use super::request::set;
+use super::request::{option_error, set};
 use super::{Action, OtherLimit};
 use clap::Args;
 use cluster::{PodOptions, PodSite};
-use plan::{Draft, Error, FleetPlace, FleetPlan, Key, Load, Plan, SourceLocation, Task};
-use runner::{FleetConfig, JoinListener, RemoteRunRequest, WatchersConfig};
+use plan::{Draft, FleetPlace, FleetPlan, Key, Load, Plan, Task};
+use runner::{FleetConfig, FleetRole, JoinListener, JoinRoute, RemoteRunRequest, WatchersConfig};
 use std::sync::Arc;
 use units::Nanos;
 
@@ -59,52 +59,22 @@ pub struct FleetArgs {
 pub struct PodArgs {
     /// Where pods reach this machine [default: the address from which the way to the cluster's server begins]
     #[arg(long, value_name = "HOST:PORT")]
-    reach: Option<String>,
+    pub(super) reach: Option<String>,
     /// What pods run [default: torment:VERSION, as torment image makes it]
     #[arg(long, value_name = "NAME")]
-    image: Option<String>,
+    pub(super) image: Option<String>,
     /// The service that is the target, as NAMESPACE/NAME, if the URL does not name it: workers stay away from its pods
     #[arg(long, value_name = "NAME", value_parser = service)]
-    target_service: Option<(String, String)>,
+    pub(super) target_service: Option<(String, String)>,
     /// Let workers be on the nodes of the target
     #[arg(long)]
-    beside_target: bool,
+    pub(super) beside_target: bool,
     /// Conduct the run in the cluster, too, near the workers: this process only follows it, and may disconnect
     #[arg(long, conflicts_with = "reach")]
-    conduct_there: bool,
+    pub(super) conduct_there: bool,
     /// Print what would be created in the cluster, and create nothing
     #[arg(long)]
-    print_manifests: bool,
-}
-
-/// What `doctor` is told of a cluster.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Fleet")]
-pub struct DoctorFleetArgs {
-    /// Ask a cluster instead, by your own kubectl: k8s, k8s:CONTEXT/NAMESPACE
-    #[arg(long, value_name = "WHERE", value_parser = cluster_place)]
-    on: Option<PodOptions>,
-    /// Also run two workers there for ten seconds, without a target: tests the image, the route back and the clocks
-    #[arg(long = "try", requires = "on")]
-    tries: bool,
-    /// Where pods reach this machine [default: the address from which the way to the cluster's server begins]
-    #[arg(long, value_name = "HOST:PORT", requires = "tries")]
-    reach: Option<String>,
-    /// What pods run [default: torment:VERSION, as torment image makes it]
-    #[arg(long, value_name = "NAME", requires = "on")]
-    image: Option<String>,
-    /// Also ask whether this service's pods would take a watcher (--watch-on inside): NAMESPACE/NAME
-    #[arg(long, value_name = "NAME", value_parser = service, requires = "on")]
-    target_service: Option<(String, String)>,
-}
-
-impl DoctorFleetArgs {
-    /// The place that is asked about, and what is said of its pods; and whether workers are to be tried there.
-    pub(super) fn cluster(&self) -> Option<(Option<String>, PodArgs, bool)> {
-        let Self { on, tries, reach, image, target_service } = self.clone();
-        let pods = PodArgs { reach, image, target_service, ..PodArgs::default() };
-        on.map(|on| (on.place, pods, tries))
-    }
+    pub(super) print_manifests: bool,
 }
 
 /// Takes only a place in a cluster.
@@ -117,7 +87,7 @@ pub(super) fn cluster_place(text: &str) -> Result<PodOptions, String> {
     Ok(PodOptions { place, ..PodOptions::default() })
 }
 
-fn service(text: &str) -> Result<(String, String), String> {
+pub(super) fn service(text: &str) -> Result<(String, String), String> {
     let is_name = |part: &str| {
         !part.is_empty()
             && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
@@ -206,22 +176,22 @@ impl PodArgs {
 /// If nobody can be let in there, kubectl does not know the cluster, or what was said of pods is for nobody.
 pub fn fleet_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetConfig>> {
     let fleet = &plan.fleet;
-    let (workers, most) = fleet.workers.unwrap_or((FleetPlan::DEFAULT_WORKERS, FleetPlan::DEFAULT_WORKERS));
+    let (workers, most) = workers(fleet);
     let is_of_pods =
         |place: &Option<FleetPlace>| matches!(place, Some(FleetPlace::Pods(_) | FleetPlace::Inside(_)));
     if let Some(option) =
         pods.first_given().filter(|_| !is_of_pods(&fleet.on) && !is_of_pods(&fleet.watch_on))
     {
         let message = "it is for pods (--on k8s, --watch-on k8s or inside): leave it out".to_owned();
-        return Err(Error { location: Some(SourceLocation::Option(option)), message }.into());
+        return Err(option_error(option, message).into());
     }
     if pods.print_manifests && !is_of_pods(&fleet.on) {
         let message = "it prints what makes the load: say --on k8s, too, or leave it out".to_owned();
-        return Err(Error { location: Some(SourceLocation::Option("--print-manifests")), message }.into());
+        return Err(option_error("--print-manifests", message).into());
     }
     if pods.conduct_there {
         let message = "it is for find and run of requests, with --on k8s: leave it out".to_owned();
-        return Err(Error { location: Some(SourceLocation::Option("--conduct-there")), message }.into());
+        return Err(option_error("--conduct-there", message).into());
     }
     let Some(on) = &fleet.on else { return Ok(None) };
     Ok(Some(match on {
@@ -232,13 +202,14 @@ pub fn fleet_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<FleetC
             FleetConfig::Ssh { hosts: hosts.clone(), binary: fleet.remote_binary.clone() }
         }
         FleetPlace::Join(at) => {
-            let listener = JoinListener::for_workers(at.as_deref(), &plan.target, fleet.wait_time())?;
+            let route = JoinRoute::Target(&plan.target);
+            let listener = JoinListener::open(FleetRole::Worker, at.as_deref(), route, fleet.wait_time())?;
             FleetConfig::Join { workers, most, listener: Arc::new(listener) }
         }
         FleetPlace::Pods(place) => {
             let site = Arc::new(pods.site(place.as_deref(), fleet.worker_cpus)?);
-            let listener =
-                JoinListener::for_worker_pods(pods.reach.as_deref(), site.server(), fleet.wait_time())?;
+            let (reach, route) = (pods.reach.as_deref(), JoinRoute::Cluster(site.server()));
+            let listener = JoinListener::open(FleetRole::Worker, reach, route, fleet.wait_time())?;
             FleetConfig::Pods { workers, most, listener: Arc::new(listener), site, deadline: deadline(plan) }
         }
     }))
@@ -252,7 +223,7 @@ pub fn render_manifests(plan: &Plan, pods: &PodArgs) -> Result<Option<String>, c
     let (Some(FleetPlace::Pods(place)), true) = (&plan.fleet.on, pods.print_manifests) else {
         return Ok(None);
     };
-    let (workers, _) = plan.fleet.workers.unwrap_or((FleetPlan::DEFAULT_WORKERS, FleetPlan::DEFAULT_WORKERS));
+    let (workers, _) = workers(&plan.fleet);
     let seconds = deadline(plan).0 / Nanos::from_secs(1).0;
     Ok(Some(pods.site(place.as_deref(), plan.fleet.worker_cpus)?.manifests(workers, seconds)))
 }
@@ -265,8 +236,7 @@ pub fn remote_run_request(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<
     let (Some(FleetPlace::Pods(place)), true) = (&plan.fleet.on, pods.conduct_there) else {
         return Ok(None);
     };
-    let (workers, most) =
-        plan.fleet.workers.unwrap_or((FleetPlan::DEFAULT_WORKERS, FleetPlan::DEFAULT_WORKERS));
+    let (workers, most) = workers(&plan.fleet);
     for (is_wanted, what) in [
         (workers < most, "more workers are asked for from here: say how many (--workers)"),
         (plan.fleet.watch_on.is_some(), "watchers come to this machine: leave --watch-on out"),
@@ -274,7 +244,7 @@ pub fn remote_run_request(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<
     ] {
         if is_wanted {
             let message = format!("a run that is conducted there needs nothing of this machine, but {what}");
-            return Err(Error { location: Some(SourceLocation::Option("--conduct-there")), message }.into());
+            return Err(option_error("--conduct-there", message).into());
         }
     }
     Ok(Some(RemoteRunRequest {
@@ -284,6 +254,11 @@ pub fn remote_run_request(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<
         wait: plan.fleet.wait_time(),
         deadline: deadline(plan),
     }))
+}
+
+/// How many processes make the load at first, and at most.
+fn workers(fleet: &FleetPlan) -> (u32, u32) {
+    fleet.workers.unwrap_or((FleetPlan::DEFAULT_WORKERS, FleetPlan::DEFAULT_WORKERS))
 }
 
 /// After which a run of this plan is over, whatever happens.
@@ -307,7 +282,8 @@ pub fn watchers_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Wat
         // Watched anyway.
         None | Some(FleetPlace::Here) => None,
         Some(FleetPlace::Join(at)) => {
-            let listener = JoinListener::for_watchers(at.as_deref(), &plan.target, fleet.wait_time())?;
+            let route = JoinRoute::Target(&plan.target);
+            let listener = JoinListener::open(FleetRole::Watcher, at.as_deref(), route, fleet.wait_time())?;
             let watchers = fleet.watchers.unwrap_or(1);
             Some(WatchersConfig::Join { watchers, listener: Arc::new(listener) })
         }
@@ -320,8 +296,9 @@ pub fn watchers_config(plan: &Plan, pods: &PodArgs) -> anyhow::Result<Option<Wat
             let pods_there = site.target_pods(plan.target.host().unwrap_or_default())?;
             // Where workers come in is one port, where watchers do another.
             let reach = pods.reach_of_watchers(fleet.on.as_ref());
+            let route = JoinRoute::Cluster(site.server());
             let listener =
-                JoinListener::for_watcher_pods(reach.as_deref(), site.server(), fleet.wait_time())?;
+                JoinListener::open(FleetRole::Watcher, reach.as_deref(), route, fleet.wait_time())?;
             let (listener, deadline) = (Arc::new(listener), deadline(plan));
             Some(WatchersConfig::Pods { pods: pods_there, inside, listener, site, deadline })
         }
@@ -342,7 +319,7 @@ pub fn why_no_fleet(action: &Action) -> Option<&'static str> {
             Some(OtherLimit::Processes(args)) if args.fleet.is_asked() => Some(storm),
             _ => None,
         },
-        Action::Run(run) if run.storm.is_asked() && run.fleet.is_asked() => Some(storm),
+        Action::Run(run) if run.storm.is_asked() && run.traffic.fleet.is_asked() => Some(storm),
         _ => None,
     }
 }

@@ -46,13 +46,8 @@ impl LabelArgs {
 
 /// Each once, in the order given.
 pub fn distinct(tags: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    tags.iter().for_each(|tag| {
-        if !all.contains(tag) {
-            all.push(tag.clone())
-        }
-    });
-    all
+    let is_new = |(place, tag): &(usize, &String)| !tags[..*place].contains(tag);
+    tags.iter().enumerate().filter(is_new).map(|(_, tag)| tag.clone()).collect()
 }
 
 /// The name of a run.

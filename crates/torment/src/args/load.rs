@@ -2,12 +2,12 @@ use super::AutoMode;
 use super::fleet::FleetArgs;
 use super::label::KeepArgs;
 use super::other_limit::OtherLimit;
-use super::request::{GeneratorArgs, RequestArgs, TargetArg, set};
+use super::request::{GeneratorArgs, RequestArgs, TargetArg, option_error, set};
 use super::search::SearchArgs;
 use super::storm::StormArgs;
 use super::watch_options::WatchOptions;
 use clap::Args;
-use plan::{Draft, Error, Key, Plan, PlanCommand, ReadFile, SourceLocation};
+use plan::{Draft, Error, Key, Plan, PlanCommand, ReadFile};
 use runner::Profiling;
 
 /// Find the highest rate that meets the goal
@@ -34,15 +34,9 @@ pub struct FindArgs {
     target: TargetArg,
     #[command(flatten)]
     search: SearchArgs,
+    /// What is sent, and by whom.
     #[command(flatten)]
-    request: RequestArgs,
-    #[command(flatten)]
-    generator: GeneratorArgs,
-    /// Who makes the load.
-    #[command(flatten)]
-    pub fleet: FleetArgs,
-    #[command(flatten)]
-    watch: WatchOptions,
+    pub traffic: TrafficArgs,
     /// After the search, sample the target's stacks under two short loads, well below the limit and just above: which code
     /// runs; auto: where processors gave first
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = "Watch")]
@@ -93,15 +87,9 @@ pub struct RunArgs {
     /// Stop after this many requests
     #[arg(short = 'n', long, value_name = "COUNT", help_heading = "Load")]
     requests: Option<String>,
+    /// What is sent, and by whom.
     #[command(flatten)]
-    request: RequestArgs,
-    #[command(flatten)]
-    generator: GeneratorArgs,
-    /// Who makes the load.
-    #[command(flatten)]
-    pub fleet: FleetArgs,
-    #[command(flatten)]
-    watch: WatchOptions,
+    pub traffic: TrafficArgs,
     /// Sample the target's stacks during the load: which code runs, and what a request costs in it (see torment profile)
     #[arg(long, help_heading = "Watch")]
     profile: bool,
@@ -111,6 +99,29 @@ pub struct RunArgs {
     /// What to do with the plan.
     #[command(flatten)]
     pub how: ModeArgs,
+}
+
+/// What `find`, `find connections` and `run` have in common: what is sent, who sends it, and what is watched meanwhile.
+#[derive(Debug, Args)]
+pub struct TrafficArgs {
+    #[command(flatten)]
+    request: RequestArgs,
+    #[command(flatten)]
+    generator: GeneratorArgs,
+    /// Who makes the load.
+    #[command(flatten)]
+    pub fleet: FleetArgs,
+    #[command(flatten)]
+    watch: WatchOptions,
+}
+
+impl TrafficArgs {
+    pub(super) fn set(&self, draft: &mut Draft) {
+        self.request.set(draft);
+        self.generator.set(draft);
+        self.fleet.set(draft);
+        self.watch.set(draft);
+    }
 }
 
 /// What to do with the plan instead of, or beside, carrying it out.
@@ -145,10 +156,7 @@ impl FindArgs {
     pub fn plan(&self, read: ReadFile<'_>) -> Result<Plan, Error> {
         let mut draft = Draft::default();
         self.search.set(&mut draft);
-        self.request.set(&mut draft);
-        self.generator.set(&mut draft);
-        self.fleet.set(&mut draft);
-        self.watch.set(&mut draft);
+        self.traffic.set(&mut draft);
         plan_from(PlanCommand::Find, self.target.text(), draft, read)
     }
 }
@@ -165,10 +173,7 @@ impl RunArgs {
     /// With one message about the first thing that is wrong.
     pub fn plan(&self, read: ReadFile<'_>) -> Result<Plan, Error> {
         let mut draft = self.load();
-        self.request.set(&mut draft);
-        self.generator.set(&mut draft);
-        self.fleet.set(&mut draft);
-        self.watch.set(&mut draft);
+        self.traffic.set(&mut draft);
         // One request needs no load to be named.
         if self.how.once
             && [Key::Rate, Key::Stages, Key::Connections].iter().all(|&key| draft.text(key).is_none())
@@ -194,7 +199,7 @@ impl RunArgs {
     /// The load of programs that are started.
     pub fn programs(&self) -> Draft {
         let mut draft = self.load();
-        self.request.set_timeout(&mut draft);
+        self.traffic.request.set_timeout(&mut draft);
         draft
     }
 }
@@ -219,8 +224,7 @@ pub(super) fn plan_from(
 ) -> Result<Plan, Error> {
     let is_file = target.ends_with(".toml") && !target.contains("://");
     let draft = if is_file {
-        let toml = text(read(target), target)
-            .map_err(|message| Error { location: Some(SourceLocation::Option("TARGET")), message })?;
+        let toml = text(read(target), target).map_err(|message| option_error("TARGET", message))?;
         Draft::from_toml(target, &toml)?.overlaid_by(options)
     } else {
         options.set(Key::Url, "TARGET", target);

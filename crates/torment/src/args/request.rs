@@ -1,7 +1,7 @@
 //! The options that `find` and `run` share: what is sent, and how the load is made.
 
 use clap::Args;
-use plan::{Draft, Key};
+use plan::{Draft, Error, Key, SourceLocation};
 
 #[derive(Debug, Args)]
 pub(super) struct TargetArg {
@@ -128,14 +128,10 @@ impl RequestArgs {
         set(draft, Key::ExpectHeader, "--expect-header", &self.expect_header);
         set(draft, Key::ExpectBody, "--expect-body", &self.expect_body);
         set(draft, Key::ExpectJson, "--expect-json", &self.expect_json);
-        flag(draft, Key::Insecure, "--insecure", self.insecure);
+        flag(draft, Key::Insecure, "--insecure", self.insecure, "true");
         set(draft, Key::UnixSocket, "--unix-socket", &self.unix_socket);
-        if self.http1 {
-            draft.set(Key::Http, "--http1", "1");
-        }
-        if self.http2 {
-            draft.set(Key::Http, "--http2", "2");
-        }
+        flag(draft, Key::Http, "--http1", self.http1, "1");
+        flag(draft, Key::Http, "--http2", self.http2, "2");
         set(draft, Key::Streams, "--streams", &self.streams);
     }
 }
@@ -149,9 +145,7 @@ impl GeneratorArgs {
         set(draft, Key::MaxConnections, "--max-connections", &self.max_connections);
         set(draft, Key::Pool, "--pool", &self.pool);
         set(draft, Key::MaxOutstanding, "--max-outstanding", &self.max_outstanding);
-        if self.no_resend {
-            draft.set(Key::Resend, "--no-resend", "false");
-        }
+        flag(draft, Key::Resend, "--no-resend", self.no_resend, "false");
     }
 }
 
@@ -164,8 +158,13 @@ pub(super) fn set<'a>(
     texts.into_iter().for_each(|text| draft.set(key, option, text));
 }
 
-pub(super) fn flag(draft: &mut Draft, key: Key, option: &'static str, on: bool) {
+/// What an option without a value means, if it was given.
+pub(super) fn flag(draft: &mut Draft, key: Key, option: &'static str, on: bool, meaning: &str) {
     if on {
-        draft.set(key, option, "true");
+        draft.set(key, option, meaning);
     }
+}
+
+pub(super) fn option_error(option: &'static str, message: String) -> Error {
+    Error { location: Some(SourceLocation::Option(option)), message }
 }

@@ -41,8 +41,8 @@ impl SearchArgs {
         set(draft, Key::Max, "--max", &self.max);
         set(draft, Key::Width, "--width", &self.width);
         set(draft, Key::Trial, "--trial", &self.trial);
-        flag(draft, Key::Careful, "--careful", self.careful);
-        flag(draft, Key::Strict, "--strict", self.strict);
+        flag(draft, Key::Careful, "--careful", self.careful, "true");
+        flag(draft, Key::Strict, "--strict", self.strict, "true");
         set(draft, Key::Budget, "--budget", &self.budget);
     }
 }

@@ -6,6 +6,7 @@ use super::request::set;
 use super::search::SearchArgs;
 use clap::Args;
 use plan::{Draft, Error, Key, Plan, PlanCommand};
+use runner::StormRequest;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use storm::{ExpectedStatuses, ProgramCommand, StormOptions};
@@ -89,24 +90,12 @@ struct ProcessOptions {
     job_log: Option<PathBuf>,
 }
 
-/// What was asked for, understood.
-pub struct StormPlan {
-    /// The load or the search, on no target.
-    pub plan: Plan,
-    /// The program.
-    pub command: ProgramCommand,
-    /// How it is started.
-    pub options: StormOptions,
-    /// Whether to see where its time goes.
-    pub split: bool,
-}
-
 impl ProcessesArgs {
     /// What was asked for.
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn storm_plan(&self) -> anyhow::Result<StormPlan> {
+    pub fn request(&self, program: PathBuf) -> anyhow::Result<StormRequest> {
         let mut draft = Draft::default();
         self.search.set(&mut draft);
         set(&mut draft, Key::Timeout, "--timeout", &self.timeout);
@@ -114,7 +103,7 @@ impl ProcessesArgs {
         let usual = [OsString::from("true")];
         let words = if self.command.is_empty() { &usual[..] } else { &self.command };
         let parallel = self.processes.parallel()?.unwrap_or(PARALLEL_OPEN);
-        self.processes.storm_plan(plan, words, parallel, !self.no_split)
+        self.processes.request(plan, words, parallel, !self.no_split, program)
     }
 }
 
@@ -128,17 +117,13 @@ impl StormArgs {
     ///
     /// # Errors
     /// With one message about the first thing that is wrong.
-    pub fn storm_plan(&self, mut load: Draft) -> anyhow::Result<StormPlan> {
+    pub fn request(&self, mut load: Draft, program: PathBuf) -> anyhow::Result<StormRequest> {
         if load.text(Key::Connections).is_some() {
             anyhow::bail!("processes have no connections; give --parallel for how many are alive at once");
         }
         let is_open = load.text(Key::Rate).is_some() || load.text(Key::Stages).is_some();
         let parallel = self.also.parallel()?;
-        let count = self
-            .processes
-            .as_deref()
-            .map(str::to_owned)
-            .or_else(|| load.text(Key::Requests).map(str::to_owned));
+        let count = self.processes.clone().or_else(|| load.text(Key::Requests).map(str::to_owned));
         match (&count, is_open) {
             (Some(_), true) => anyhow::bail!(
                 "a number of processes and a rate: a number is started as fast as --parallel allows, a rate by due times; leave one out"
@@ -156,7 +141,7 @@ impl StormArgs {
         }
         let plan = checked(load, PlanCommand::Run)?;
         let parallel = parallel.unwrap_or(if is_open { PARALLEL_OPEN } else { PARALLEL });
-        self.also.storm_plan(plan, &self.program, parallel, self.split)
+        self.also.request(plan, &self.program, parallel, self.split, program)
     }
 }
 
@@ -178,13 +163,14 @@ impl ProcessOptions {
         }
     }
 
-    fn storm_plan(
+    fn request(
         &self,
         plan: Plan,
         words: &[OsString],
         parallel: u32,
         split: bool,
-    ) -> anyhow::Result<StormPlan> {
+        program: PathBuf,
+    ) -> anyhow::Result<StormRequest> {
         let command = ProgramCommand::find(words, std::env::var_os("PATH").as_deref())?;
         let expected = match &self.expect_exit {
             None => ExpectedStatuses::default(),
@@ -204,41 +190,39 @@ impl ProcessOptions {
             log: self.job_log.clone(),
             outstanding: u64::from(plan.generator.outstanding),
         };
-        Ok(StormPlan { plan, command, options, split })
+        let words = describe(&plan, &command, &options).join("\n");
+        Ok(StormRequest { command, options, plan, split, program, words })
     }
 }
 
-impl StormPlan {
-    /// In words, a line for each thing.
-    pub fn describe(&self) -> Vec<String> {
-        let options = &self.options;
-        let load = match &self.plan.task {
-            plan::Task::Find(find) => format!("from {} up, until {} fails", find.from, self.plan.objective),
-            plan::Task::Run(plan::Load::Closed { requests, duration, .. }) => {
-                let number =
-                    requests.map_or_else(|| "as many as possible".to_owned(), |n| units::grouped(n) + " \
-                                                                                                       processes");
-                let time = duration.map_or_else(String::new, |time| format!(", for at most {time}"));
-                format!("{number}, as fast as {} at once allow{time}", options.parallel)
-            }
-            plan::Task::Run(plan::Load::Open { stages, .. }) => {
-                let to = |stage: &plan::Stage| format!("{} for {}", stage.to, stage.duration);
-                stages.iter().map(to).collect::<Vec<_>>().join(", then ")
-            }
-            plan::Task::Try(_) => String::new(),
-        };
-        let mut lines = vec![
-            format!("starts {} ({})", self.command.shell_text(), self.command.path.display()),
-            load,
-            format!(
-                "at most {} alive at once, each killed after {}",
-                units::grouped(options.parallel.into()),
-                options.timeout
-            ),
-        ];
-        lines
-            .extend(options.output.as_ref().map(|file| format!("their output goes to '{}'", file.display())));
-        lines.extend(options.log.as_ref().map(|file| format!("one line each goes to '{}'", file.display())));
-        lines
-    }
+/// A storm in words, a line for each thing.
+pub fn describe(plan: &Plan, command: &ProgramCommand, options: &StormOptions) -> Vec<String> {
+    let load = match &plan.task {
+        plan::Task::Find(find) => format!("from {} up, until {} fails", find.from, plan.objective),
+        plan::Task::Run(plan::Load::Closed { requests, duration, .. }) => {
+            let number = requests.map_or_else(
+                || "as many as possible".to_owned(),
+                |n| format!("{} processes", units::grouped(n)),
+            );
+            let time = duration.map_or_else(String::new, |time| format!(", for at most {time}"));
+            format!("{number}, as fast as {} at once allow{time}", options.parallel)
+        }
+        plan::Task::Run(plan::Load::Open { stages, .. }) => {
+            let to = |stage: &plan::Stage| format!("{} for {}", stage.to, stage.duration);
+            stages.iter().map(to).collect::<Vec<_>>().join(", then ")
+        }
+        plan::Task::Try(_) => String::new(),
+    };
+    let mut lines = vec![
+        format!("starts {} ({})", command.shell_text(), command.path.display()),
+        load,
+        format!(
+            "at most {} alive at once, each killed after {}",
+            units::grouped(options.parallel.into()),
+            options.timeout
+        ),
+    ];
+    lines.extend(options.output.as_ref().map(|file| format!("their output goes to '{}'", file.display())));
+    lines.extend(options.log.as_ref().map(|file| format!("one line each goes to '{}'", file.display())));
+    lines
 }

@@ -2,8 +2,9 @@ use super::fleet::WorkersArgs;
 use super::label::LabelArgs;
 use super::load::{env_variable, text};
 use super::page::PageArgs;
+use super::request::{option_error, set};
 use clap::Args;
-use plan::{Draft, Error, Plan, PlanCommand, ReadFile, SourceLocation};
+use plan::{Draft, Error, Key, Plan, PlanCommand, ReadFile};
 
 /// What is started is on this machine: pods load what is in their cluster.
 const ON: &str = "Generate the loads from several processes: `here`, on this machine; one on each host: ssh:HOST,USER@HOST; processes that \
@@ -59,12 +60,9 @@ impl TryArgs {
     /// # Errors
     /// With one message about the first thing that is wrong.
     pub fn plan(&self, file: &str, read: ReadFile<'_>) -> Result<Plan, Error> {
-        let toml = text(read(file), file)
-            .map_err(|message| Error { location: Some(SourceLocation::Option("PLAN")), message })?;
+        let toml = text(read(file), file).map_err(|message| option_error("PLAN", message))?;
         let mut draft = Draft::from_toml(file, &toml)?;
-        if let Some(budget) = &self.budget {
-            draft.set(plan::Key::TryBudget, "--budget", budget);
-        }
+        set(&mut draft, Key::TryBudget, "--budget", &self.budget);
         self.workers.set(&mut draft);
         if self.quick {
             draft.apply_quick()?;

@@ -1,8 +1,8 @@
 //! `watch`: whom, how long, and what else is asked.
 
-use super::request::set;
+use super::request::{option_error, set};
 use clap::Args;
-use plan::{Draft, Error, Key, PlanCommand, ReadFile};
+use plan::{Draft, Error, Key, PlanCommand, ReadFile, WatchPlan};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use units::Nanos;
 
@@ -30,7 +30,7 @@ pub struct WatchCommand {
     /// Watch for a run on another machine, which waits with `--watch-on join`, by the file that it has written: whoever listens at its
     /// target's port, if nobody is named; - reads the file from standard input, env:NAME from that variable
     #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "interval"])]
-    join: Option<String>,
+    pub join: Option<String>,
     /// How long to watch [default: on a terminal until Ctrl-C, else 10s; for a run, until that is over]
     #[arg(long = "for", value_name = "TIME")]
     time: Option<String>,
@@ -68,20 +68,7 @@ pub struct WatchRequest {
     /// Between two tables.
     pub interval: Nanos,
     /// What else is asked; the processes are left open.
-    pub asked: plan::WatchPlan,
-}
-
-/// The same for a run elsewhere.
-#[derive(Debug, Clone, PartialEq)]
-pub struct JoinWatchRequest {
-    /// The file that lets in.
-    pub file: String,
-    /// Who, if that was said.
-    pub whom: Option<WatchTarget>,
-    /// For how long at most, if that was said.
-    pub time: Option<Nanos>,
-    /// What else is asked.
-    pub asked: plan::WatchPlan,
+    pub asked: WatchPlan,
 }
 
 impl WatchCommand {
@@ -103,26 +90,23 @@ impl WatchCommand {
         })
     }
 
-    /// Whether it is for a run elsewhere.
-    pub fn is_for_a_run(&self) -> bool {
-        self.join.is_some()
-    }
-
-    /// What is meant of that.
+    /// The same for a run elsewhere: who, if that was said; for how long at most, if that was said; and what else is asked.
     ///
     /// # Errors
     /// As [`WatchCommand::request`].
-    pub fn join_request(&self, read: ReadFile<'_>) -> Result<JoinWatchRequest, Error> {
+    pub fn join_request(
+        &self,
+        read: ReadFile<'_>,
+    ) -> Result<(Option<WatchTarget>, Option<Nanos>, WatchPlan), Error> {
         let target = self.whom.as_deref().map(|text| parse_watch_target(text, started)).transpose()?;
-        let file = self.join.clone().unwrap_or_default();
-        Ok(JoinWatchRequest { file, whom: target, time: self.time()?, asked: self.asked(read)? })
+        Ok((target, self.time()?, self.asked(read)?))
     }
 
     fn time(&self) -> Result<Option<Nanos>, Error> {
         self.time.as_deref().map(|text| parse_time("--for", text)).transpose()
     }
 
-    fn asked(&self, read: ReadFile<'_>) -> Result<plan::WatchPlan, Error> {
+    fn asked(&self, read: ReadFile<'_>) -> Result<WatchPlan, Error> {
         let mut draft = Draft::default();
         // What it says of the watch is checked as in a plan.
         draft.set(Key::Url, "WHOM", "null");
@@ -146,10 +130,6 @@ pub(super) fn parse_time(option: &'static str, text: &str) -> Result<Nanos, Erro
         }
         time => Ok(time),
     }
-}
-
-fn option_error(option: &'static str, message: String) -> Error {
-    Error { location: Some(plan::SourceLocation::Option(option)), message }
 }
 
 fn started(program: &str) -> String {

@@ -1,6 +1,6 @@
 //! The options of `find` and `run` that say what is watched beside the load.
 
-use super::request::set;
+use super::request::{flag, set};
 use clap::Args;
 use plan::{Draft, Key};
 
@@ -32,16 +32,12 @@ pub(super) struct WatchOptions {
 
 impl WatchOptions {
     pub(super) fn set(&self, draft: &mut Draft) {
-        if self.no_watch {
-            draft.set(Key::On, "--no-watch", "false");
-        }
+        flag(draft, Key::On, "--no-watch", self.no_watch, "false");
         set(draft, Key::Pid, "--pid", &self.pid);
         set(draft, Key::Cgroup, "--cgroup", &self.cgroup);
         set(draft, Key::CommandText, "--command", &self.command);
         set(draft, Key::Postgres, "--postgres", &self.postgres);
         set(draft, Key::Metrics, "--metrics", &self.metrics);
-        if self.no_attach {
-            draft.set(Key::Attach, "--no-attach", "false");
-        }
+        flag(draft, Key::Attach, "--no-attach", self.no_attach, "false");
     }
 }

@@ -42,7 +42,7 @@ pub fn try_workers(place: Option<&str>, pods: &PodArgs) -> Result<Vec<Prerequisi
     let stop = StopFlag::new(interrupt::stop_flag_or_exit()?);
     let mut sink = TryRunSink { began: Some(Instant::now()), ..TryRunSink::default() };
     let around = RunOptions { fleet: config.as_ref(), ..RunOptions::default() };
-    let outcome = runner::conduct(&plan, around, env!("CARGO_PKG_VERSION"), &mut sink, &stop);
+    let outcome = runner::conduct(&plan, around, &mut sink, &stop);
     if let Some(why) = outcome.error {
         let found = why.to_string();
         return Ok(vec![row(WORKERS, Severity::Hinders, found, Some("no run can be made there"))]);

@@ -25,8 +25,8 @@ pub fn export(
 ) -> Result<u8, CommandError> {
     let profile = last(store, id)?
         .ok_or_else(|| usage_error(anyhow!("run {id} has no profile; torment profile PID makes one")))?;
-    let bytes = encode(form, &profile)?;
-    let named = || PathBuf::from(format!("run-{id}.{}", ending(form)));
+    let (bytes, ending) = encode(form, &profile)?;
+    let named = || PathBuf::from(format!("run-{id}.{ending}"));
     let path = output.map_or_else(named, Path::to_path_buf);
     if path == Path::new("-") {
         if form == ProfileForm::Pprof && io::stdout().is_terminal() {
@@ -54,22 +54,17 @@ fn last(store: &Store, id: &RunId) -> Result<Option<Profile>, CommandError> {
     Ok(last)
 }
 
-fn ending(form: ProfileForm) -> &'static str {
-    match form {
-        ProfileForm::Folded => "folded",
-        ProfileForm::Pprof => "pb.gz",
-        ProfileForm::Speedscope => "speedscope.json",
-    }
-}
-
-fn encode(form: ProfileForm, profile: &Profile) -> io::Result<Vec<u8>> {
+/// The profile in this form, and the ending of its file.
+fn encode(form: ProfileForm, profile: &Profile) -> io::Result<(Vec<u8>, &'static str)> {
     Ok(match form {
-        ProfileForm::Folded => stacks::format_folded(profile).into_bytes(),
-        ProfileForm::Speedscope => stacks::to_speedscope(profile).to_string().into_bytes(),
+        ProfileForm::Folded => (stacks::format_folded(profile).into_bytes(), "folded"),
+        ProfileForm::Speedscope => {
+            (stacks::to_speedscope(profile).to_string().into_bytes(), "speedscope.json")
+        }
         ProfileForm::Pprof => {
             let mut packed = GzEncoder::new(Vec::new(), Compression::default());
             packed.write_all(&stacks::encode_pprof(profile))?;
-            packed.finish()?
+            (packed.finish()?, "pb.gz")
         }
     })
 }

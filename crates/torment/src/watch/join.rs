@@ -1,21 +1,16 @@
 //! `watch --join`: watches for a run elsewhere.
 
-use crate::args::{CommonArgs, JoinWatchRequest, WatchTarget};
+use crate::args::{CommonArgs, WatchCommand, WatchTarget};
 use crate::worker::join_file;
-use crate::{CommandError, interrupt, usage_error};
+use crate::{CommandError, interrupt, read_plan_file, usage_error};
 use anyhow::anyhow;
 use observe::TargetLocation;
-use plan::{Error, ReadFile};
 use runner::{WatchOverride, exit};
 
 /// Watches until the run is over, or is interrupted.
-pub fn join(
-    watching: impl FnOnce(ReadFile<'_>) -> Result<JoinWatchRequest, Error>,
-    common: &CommonArgs,
-) -> Result<u8, CommandError> {
-    let JoinWatchRequest { file, whom: target, time, asked: settings } =
-        watching(&mut crate::read_plan_file).map_err(usage_error)?;
-    let text = join_file(&file)?;
+pub fn join(args: &WatchCommand, file: &str, common: &CommonArgs) -> Result<u8, CommandError> {
+    let (target, time, settings) = args.join_request(&mut read_plan_file).map_err(usage_error)?;
+    let text = join_file(file)?;
     let watch_override = match target {
         None if settings.has_database_or_metrics() => Some(WatchOverride { settings, place: None }),
         None => None,
@@ -32,21 +27,18 @@ pub fn join(
 }
 
 /// What the user named here, overriding the run.
-fn own(target: &WatchTarget, settings: plan::WatchPlan) -> Result<WatchOverride, CommandError> {
-    Ok(match target {
+fn own(target: &WatchTarget, mut settings: plan::WatchPlan) -> Result<WatchOverride, CommandError> {
+    let place = match target {
         WatchTarget::Process(pid) => {
             super::check_running(*pid)?;
-            let settings = plan::WatchPlan { pids: vec![*pid], ..settings };
-            WatchOverride { settings, place: Some(TargetLocation::Unknown) }
+            settings.pids = vec![*pid];
+            TargetLocation::Unknown
         }
-        WatchTarget::Port(port) => {
-            WatchOverride { settings, place: Some(TargetLocation::Tcp(super::port::listening(*port)?)) }
-        }
-        WatchTarget::At(addresses) => {
-            WatchOverride { settings, place: Some(TargetLocation::Tcp(addresses.clone())) }
-        }
+        WatchTarget::Port(port) => TargetLocation::Tcp(super::port::listening(*port)?),
+        WatchTarget::At(addresses) => TargetLocation::Tcp(addresses.clone()),
         WatchTarget::Program(_) => {
             return Err(usage_error(anyhow!("--join watches what runs already: name it, or its port")));
         }
-    })
+    };
+    Ok(WatchOverride { settings, place: Some(place) })
 }
