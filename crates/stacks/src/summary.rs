@@ -8,7 +8,7 @@ const OWN_WORK_SHARE: f64 = 0.2;
 const MAIN_CALLEE_SHARE: f64 = 0.4;
 /// Paths divide if the second callee has this share; otherwise only the first is followed.
 const SECOND_CALLEE_SHARE: f64 = 0.1;
-/// As good as all samples.
+/// As good as all samples without a topic.
 const NEARLY_ALL: f64 = 0.95;
 /// Smaller parts are not followed.
 const MIN_SHARE: f64 = 0.01;
@@ -117,6 +117,7 @@ impl<'a> CallTotals<'a> {
 
     fn into_parts(self, part: &mut impl FnMut(u32, u64)) {
         let least = (self.profile.samples as f64 * MIN_SHARE).max(1.0);
+        let all: u64 = self.own.iter().sum();
         // Each with its part, if begun: function and samples.
         let mut pending: Vec<(u32, Option<(u32, u64)>)> =
             self.roots.iter().map(|root| (*root, None)).collect();
@@ -135,9 +136,9 @@ impl<'a> CallTotals<'a> {
                 let (function, samples) = begun.unwrap_or((function, samples));
                 part(function, samples);
             } else if of(1) < SECOND_CALLEE_SHARE {
-                // A path that takes nearly all samples is named after its last function, others after their
+                // A path that takes nearly all of them is named after its last function, others after their
                 // first.
-                let is_all = samples as f64 >= NEARLY_ALL * self.profile.samples as f64;
+                let is_all = samples as f64 >= NEARLY_ALL * all as f64;
                 pending.push((callees[0], begun.filter(|_| !is_all)));
             } else {
                 pending.extend(callees.into_iter().map(|callee| (callee, None)));
@@ -190,6 +191,12 @@ mod tests {
             [("c".to_owned(), 1000)],
             "all of it comes through the others"
         );
+        let mut of = profile(&[("ab", 860), ("c", 140)]);
+        of.functions[2].name = "tcp_sendmsg".to_owned();
+        of.modules[1] = CodeModule { name: "[kernel]".to_owned(), nameless: None };
+        let expected = [("b", 860), ("the kernel's network by tcp_sendmsg", 140)];
+        let expected = expected.map(|(words, n)| (words.to_owned(), n));
+        assert_eq!(said(&of), expected, "all that has no topic comes through main");
     }
 
     #[test]

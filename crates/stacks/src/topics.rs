@@ -168,6 +168,10 @@ const TOPICS: &[(&str, NameKind, &[&str])] = &[
     ),
     ("the database's driver", Module, &["libpq.so", "libmysqlclient"]),
     ("SQLite", Function, &["sqlite3"]),
+    ("PHP code", Function, &["execute_ex"]),
+    ("Perl code", Function, &["Perl_runops_standard"]),
+    ("Ruby code", Function, &["rb_vm_exec", "vm_exec_core"]),
+    ("Lua code", Function, &["luaV_execute"]),
     (
         "memory allocation",
         Function,
@@ -307,6 +311,7 @@ mod tests {
             ("psycopg2.extensions.execute", Some("the database's driver")),
             ("sqlite3VdbeExec", Some("SQLite")),
             ("Builtins_RegExpExecInternal", Some("regular expressions")),
+            ("execute_ex", Some("PHP code")),
             ("je_mallocx", Some("memory allocation")),
             ("", None),
         ] {
