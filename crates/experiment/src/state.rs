@@ -31,9 +31,10 @@ impl Experiment {
             }
             if let Some(found) = placebo_result(self, group, placebo) {
                 if found.some_effect {
+                    let what = describe::describe_group(self, group);
                     let text = format!(
-                        "{} Starts of the same arm differ by more than chance explains: do not trust the rest.",
-                        found.says
+                        "starts of the same arm differ in {what} by more than chance explains: \
+                         do not trust the rest."
                     );
                     state.caveats.push(Caveat::new(CaveatKind::PlaceboDiffers, text));
                 }

@@ -172,7 +172,9 @@ fn starts_of_the_same_that_differ_are_told() {
     let standing = judge(&design(1), |asked| {
         start_result(if asked.placebo { 1300.0 } else { 1000.0 } * wobble(asked, 0.02).exp())
     });
-    assert!(doubted(&standing, CaveatKind::PlaceboDiffers), "{:?}", standing.caveats);
+    let differs = standing.caveats.iter().find(|caveat| caveat.doubt == CaveatKind::PlaceboDiffers);
+    let text = differs.expect("it is told").to_string();
+    assert!(text.starts_with("starts of the same arm differ in capacity by more"), "{text}");
 }
 
 #[test]
