@@ -224,9 +224,16 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     for group in waiting.into_iter().chain(by_group(&case.degraded)).chain(switching(case)) {
         found = found.evidence(group);
     }
+    // More processors alone are of no use to an interpreter.
+    let interpreted = interpreter::is_full(case);
     let more = match sharing {
         true => separation_advice(case, own),
+        false if interpreted => "more processors, and a process for each: an interpreter uses one".to_owned(),
         false => "more processors: capacity rises with them until the next limit".to_owned(),
+    };
+    let twice = match interpreted {
+        true => "half that time per request, or twice the processors and the processes",
+        false => "half that time per request, or twice the processors",
     };
     Some(
         found
@@ -245,7 +252,7 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
             .advise(more)
             .advise_all(connections_advice(case))
             .predicts(
-                "half that time per request, or twice the processors",
+                twice,
                 Some(Rate(2.0 * case.degraded.load.answered)),
                 match next_limit(case, 2.0 * cpus) {
                     ends if 2.0 * cpus >= host => ends,

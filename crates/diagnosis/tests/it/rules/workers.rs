@@ -231,6 +231,24 @@ fn who_stands_by_is_so_to_the_last_digit() {
     assert!(diagnosis.sentences[0].contains("serves 10 requests at a time"), "{:?}", diagnosis.sentences);
 }
 
+/// pypi-server's four threads on one processor: twice the processors would be of no use to its one interpreter.
+#[test]
+fn an_interpreter_that_fills_its_processor_wants_more_processes_too() {
+    let window = |cpu: f64, ready: f64| {
+        let mut window = python(&[(ThreadWait::Running, cpu + ready), (futex(None), 4.0)], 1);
+        let service = &mut window.subjects[0];
+        (service.groups[0].on_cpu_ns, service.groups[0].run_delay_ns) = (ns(cpu), ns(ready));
+        window
+    };
+    let mut watched = python_watched();
+    watched.subjects[0].cpus = 1.0;
+    let well = load(3_524.0, 3_524.0, 1.0, 1, window(0.79, 0.85));
+    let diagnosis = judge(watched, vec![well, load(6_460.0, 6_030.0, 400.0, 90, window(1.0, 3.1))]);
+    expect(&diagnosis, Cause::Cpu);
+    let prediction = format!("{:?}", diagnosis.prediction);
+    assert!(prediction.contains("twice the processors and the processes"), "{prediction}");
+}
+
 /// Six workers, all of them asleep with a request when degraded and three of them when well, are six; and what is known of one side alone
 /// is not sure.
 #[test]
