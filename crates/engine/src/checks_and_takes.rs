@@ -45,7 +45,7 @@ enum TakeSource {
 }
 
 impl ChecksAndTakes {
-    /// Compiles the checks and takes of a step, the first of which fills `taken[first]`.
+    /// Compiles the checks and takes of a step, the first of which fills `taken[first_take]`.
     ///
     /// # Errors
     /// If a regular expression or a JSON pointer is invalid, in words.

@@ -27,7 +27,7 @@ pub(crate) struct Connection {
     idle_since_ns: u64,
     /// When connecting began, on the monotonic clock; `None` once made.
     begun_ns: Option<u64>,
-    /// Its index in `roomy`.
+    /// Its index in `with_room`.
     free_index: Option<u32>,
 }
 

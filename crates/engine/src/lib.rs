@@ -191,9 +191,7 @@ impl Engine {
     pub fn loops(&self) -> u32 {
         self.loops.len() as u32
     }
-}
 
-impl Engine {
     /// As [`LoadGenerator::run_trial`], for a part that may begin further ahead: it sleeps until just before,
     /// as there is no time before a trial for the loops. If told to stop by then, nothing is sent.
     ///
@@ -294,7 +292,7 @@ impl ConnectionHolder for Engine {
     }
 
     fn hold(&mut self, connections: u32, interrupted: &dyn Fn() -> bool) -> HeldConnections {
-        let count = self.loops.len() as u32;
+        let count = self.loops();
         for (index, each) in self.loops.iter().enumerate() {
             let share = connections / count + u32::from((index as u32) < connections % count);
             each.send(LoopCommand::Hold(share as usize));

@@ -3,7 +3,6 @@
 use crate::HeldConnections;
 use record::{Caveat, FleetMember, Slice, TrialCounts};
 use schedule::OfferedLoad;
-use std::time::{SystemTime, UNIX_EPOCH};
 use sys::Ticks;
 use units::{Nanos, Share};
 
@@ -21,9 +20,8 @@ pub struct ClockSample {
 impl ClockSample {
     /// This machine's.
     pub fn now() -> Self {
-        let unix_ms =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        Self { monotonic: Nanos(sys::monotonic_ns()), unix_ms, ticks: Ticks::now() }
+        let (monotonic, unix_ms) = (Nanos(sys::monotonic_ns()), sys::now().unix_ms());
+        Self { monotonic, unix_ms, ticks: Ticks::now() }
     }
 
     /// The share of the machine's processor time since `earlier` stolen by the hypervisor; 0 if unknown.
@@ -47,7 +45,7 @@ pub enum LoadCommand {
 /// A load generator: the engine with its requests, a storm of processes, or a fleet of other processes.
 pub trait LoadGenerator {
     /// Offers one load, then drains for at most `drain`. `on_begin` gets the moment just before the start. Each
-    /// second `on_slice` gets all threads' slices, merged; some twenty times a second `wish` gets the counts
+    /// second `on_slice` gets all threads' slices, merged; some twenty times a second `next_command` gets the counts
     /// and the load's duration so far, and returns a command.
     ///
     /// # Panics

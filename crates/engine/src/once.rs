@@ -61,8 +61,8 @@ pub fn exchanges_once(config: &EngineConfig, only_first: bool) -> Result<Vec<Exc
         let (mut user, cookie_origin) = (User::default(), flow.cookies.then_some(&*cookie_origin));
         for step in &mut flow.steps {
             let began = sys::monotonic_ns();
-            let (mut connection, connect) = match idle_connection.take().filter(BlockingConnection::has_room)
-            {
+            let open = idle_connection.take().filter(|open: &BlockingConnection| open.protocol.room() > 0);
+            let (mut connection, connect) = match open {
                 Some(open) => (open, Nanos::ZERO),
                 None => {
                     let connection = BlockingConnection::connect(config, session.as_ref())?;
@@ -131,10 +131,6 @@ impl BlockingConnection {
         Ok(connection)
     }
 
-    fn has_room(&self) -> bool {
-        self.protocol.room() > 0
-    }
-
     fn exchange(
         &mut self,
         config: &EngineConfig,
@@ -171,8 +167,10 @@ impl BlockingConnection {
             if let Some(completion) = completions.pop() {
                 break completion.result;
             }
+            let mut awaited = PollFlags::IN;
+            awaited.set(PollFlags::OUT, protocol.wants_write(stream));
             match received {
-                Ok(()) if wait(stream, poll_flags(protocol.wants_write(stream)), limit) => {}
+                Ok(()) if wait(stream, awaited, limit) => {}
                 Ok(()) => return Err(Error::NoAnswer { to, waited: step.timeout }),
                 Err(Failure::Closed) if inbox.count == 0 => {
                     return Err(error("the connection was closed without an answer".to_owned()));
@@ -228,10 +226,6 @@ fn format_answer(protocol: &str, status: Option<u16>, content: Option<&Content>)
     out.extend_from_slice(b"\r\n");
     out.extend_from_slice(&content.body);
     out
-}
-
-fn poll_flags(waits_for_room: bool) -> PollFlags {
-    if waits_for_room { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
 }
 
 /// Waits for the socket until `limit`, on the monotonic clock; false once that has passed.

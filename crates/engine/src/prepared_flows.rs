@@ -4,12 +4,11 @@ use crate::EngineConfig;
 use crate::checks_and_takes::ChecksAndTakes;
 use crate::cookies::CookieContext;
 use crate::error::Error;
-use crate::outstanding::User;
+use crate::outstanding::{StepRequest, User};
 use crate::protocol::{Answer, PreparedRequest, SessionSetup};
 use plan::{Payload, Request, StatusRange, Target, Template, TemplatePiece};
 use record::Failure;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use units::Nanos;
 use units::random::{mix, unit_float};
 
@@ -57,7 +56,7 @@ pub(crate) struct CookieOrigin {
 impl CookieOrigin {
     /// A request for this path, now.
     pub fn cookie_context<'a>(&'a self, path: &'a str) -> CookieContext<'a> {
-        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now_s = sys::now().unix_ms() / 1000;
         CookieContext { host: &self.host, path: path.as_bytes(), tls: self.tls, now_s }
     }
 }
@@ -65,7 +64,7 @@ impl CookieOrigin {
 impl PreparedStep {
     /// Checks the answer against the plan, and keeps for the user what later steps need.
     ///
-    /// `site`: the origin of the cookies, if any are kept.
+    /// `cookie_origin`: the origin of the cookies, if any are kept.
     pub fn check_answer(
         &self,
         answer: &Answer,
@@ -152,6 +151,11 @@ impl PreparedFlows {
     /// The steps of all flows.
     pub fn steps(&self) -> impl Iterator<Item = &PreparedStep> {
         self.flows.iter().flat_map(|flow| &flow.steps)
+    }
+
+    /// The step that this requests.
+    pub fn step(&self, request: &StepRequest) -> &PreparedStep {
+        &self.flows[request.flow as usize].steps[request.step as usize]
     }
 
     /// The flow of this arrival, always the same.

@@ -101,7 +101,7 @@ impl<T> ReportCollector<T> {
     }
 
     /// Collects a trial that begins at `start_ns`, on the monotonic clock, until every thread reports its end.
-    /// `obey` gets each command stronger than the one before, and the moment of the trial.
+    /// `apply` gets each command stronger than the one before, and the moment of the trial.
     ///
     /// # Panics
     /// If a thread has panicked.
@@ -137,7 +137,7 @@ impl<T> ReportCollector<T> {
         merger.into_counts()
     }
 
-    /// Waits, at most for `limit`, until no thread has anything open, then `cut_off`s the rest; each second
+    /// Waits, at most for `limit`, until no thread has anything open, then `abandon`s the rest; each second
     /// meanwhile, threads are asked to `give_way`. Returns how long it took, or `None` if over the limit.
     ///
     /// # Panics

@@ -87,7 +87,10 @@ impl ResolvedTarget {
         let tls = tls.transpose()?;
         let socket_address = match socket {
             Some(path) => SocketAddress::Unix(path),
-            None => SocketAddress::Tcp(address(host, port)?),
+            None => SocketAddress::Tcp(
+                sys::resolve_host(host, port, CONNECT_LIMIT)
+                    .map_err(|why| Error::Resolve { host: host.to_owned(), why })?,
+            ),
         };
         Ok(Self { socket_address, tls, target: target.clone() })
     }
@@ -176,10 +179,6 @@ impl ResolvedTarget {
 fn socket_path(database: &DatabaseAddress) -> Option<PathBuf> {
     let name = format!(".s.PGSQL.{}", database.port);
     database.host.starts_with('/').then(|| PathBuf::from(&database.host).join(name))
-}
-
-fn address(host: &str, port: u16) -> Result<SocketAddr, Error> {
-    sys::resolve_host(host, port, CONNECT_LIMIT).map_err(|why| Error::Resolve { host: host.to_owned(), why })
 }
 
 /// Names a file of authorities trusted in addition to torment's own.

@@ -16,7 +16,7 @@ struct Lane<T> {
 }
 
 impl<T> Lane<T> {
-    /// When its first item expires, if nothing may wait longer than `most`.
+    /// When its first item expires, if nothing may wait longer than `max_age`.
     fn expiry(&self, max_age: Nanos) -> Option<Nanos> {
         self.queue.front().map(|(due, _)| *due + self.timeout.min(max_age))
     }
@@ -66,8 +66,8 @@ impl<T> TimeoutQueue<T> {
         waiting.min_by_key(first)?.queue.pop_front().map(|(_, item)| item)
     }
 
-    /// Removes an item that has waited for its timeout by `now`, or for `most`; skips those that no longer
-    /// `waits`.
+    /// Removes an item that has waited for its timeout by `now`, or for `max_age`; skips those that no
+    /// longer count by `is_live`.
     pub fn pop_expired(&mut self, now: Nanos, max_age: Nanos, is_live: impl Fn(&T) -> bool) -> Option<T> {
         for lane in &mut self.lanes {
             while let Some((_, item)) = lane.queue.front() {

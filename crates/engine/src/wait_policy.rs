@@ -54,7 +54,7 @@ impl WaitPolicy {
         self.service = Nanos((self.service.0 * 63 + service.0) / 64);
     }
 
-    /// `due`: time to the next arrival; `rest`: time to whatever else cannot wait; `outstanding` requests may
+    /// `due`: time to the next arrival; `until_next`: time to whatever else cannot wait; `outstanding` requests may
     /// be answered at any moment.
     pub fn plan_wait(&self, due: Option<Nanos>, until_next: Nanos, outstanding: u64) -> WaitPlan {
         let open_loop = self.interval > Nanos::ZERO;

@@ -18,19 +18,12 @@ const LINGER: Duration = Duration::from_secs(5);
 /// How long a run's end waits for the last push, if the one before arrived.
 const FINAL_PUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A command to the pushing thread.
-enum PushCommand {
-    /// Push this run.
-    Begin(RunId),
-    /// The run has ended, and all of it is in the store.
-    End,
-}
-
 /// Pushes one run's metrics to a collector.
 #[derive(Debug)]
 pub struct MetricsPusher {
     collector: CollectorUrl,
-    commands: mpsc::Sender<PushCommand>,
+    /// Takes the run to push; closed once it has ended, and all of it is in the store.
+    run: mpsc::Sender<RunId>,
     done: Receiver<()>,
     stats: Arc<Mutex<PushStats>>,
 }
@@ -61,34 +54,35 @@ impl MetricsPusher {
         busy: &[u32],
     ) -> io::Result<Self> {
         let sender = PushClient::new(to.clone(), headers, authorities).map_err(io::Error::other)?;
-        let (tell, commands) = mpsc::channel();
-        let (finished, over) = mpsc::channel();
-        let count = Arc::<Mutex<PushStats>>::default();
-        let (store, busy, shared_stats) = (store.to_owned(), busy.to_vec(), Arc::clone(&count));
+        let (run, run_receiver) = mpsc::channel();
+        let (finished, done) = mpsc::channel();
+        let stats = Arc::<Mutex<PushStats>>::default();
+        let (store, busy, shared_stats) = (store.to_owned(), busy.to_vec(), Arc::clone(&stats));
         std::thread::Builder::new().name("otlp".to_owned()).spawn(move || {
             lower_priority(&busy);
-            push_loop(store, &sender, &commands, &shared_stats);
+            push_loop(store, &sender, &run_receiver, &shared_stats);
             drop(finished);
         })?;
-        Ok(Self { collector: to, commands: tell, done: over, stats: count })
+        Ok(Self { collector: to, run, done, stats })
     }
 
     /// Sets the run to push.
     pub fn set_run(&self, id: &RunId) {
         // If the thread is gone, `end` reports it.
-        let _ = self.commands.send(PushCommand::Begin(id.clone()));
+        let _ = self.run.send(id.clone());
     }
 
     /// Makes the last push, and says in one sentence what did not arrive. Waits only briefly, and not at all if pushes failed before.
     pub fn end(self) -> Option<String> {
-        let _ = self.commands.send(PushCommand::End);
-        let before = lock(&self.stats).clone();
+        let Self { collector, run, done, stats } = self;
+        drop(run);
+        let before = lock(&stats).clone();
         let hangs = before.push_started.is_some_and(|since| since.elapsed() > FINAL_PUSH_TIMEOUT);
         let patience =
             if before.last_ok == Some(false) || hangs { Duration::ZERO } else { FINAL_PUSH_TIMEOUT };
         // A slower thread is left behind; it ends with the process.
-        let is_over = !matches!(self.done.recv_timeout(patience), Err(RecvTimeoutError::Timeout));
-        lock(&self.stats).clone().note(&self.collector, is_over)
+        let is_over = done.recv_timeout(patience) != Err(RecvTimeoutError::Timeout);
+        lock(&stats).clone().note(&collector, is_over)
     }
 }
 
@@ -124,33 +118,25 @@ impl PushStats {
 }
 
 /// Pushes until told to end, then once more with all measurements.
-fn push_loop(
-    store: PathBuf,
-    sender: &PushClient,
-    commands: &Receiver<PushCommand>,
-    count: &Mutex<PushStats>,
-) {
-    let mut reader = match commands.recv() {
-        Ok(PushCommand::Begin(id)) => MetricsReader::new(&store, LINGER).only(id),
-        Ok(PushCommand::End) | Err(_) => return,
-    };
+fn push_loop(store: PathBuf, sender: &PushClient, run: &Receiver<RunId>, stats: &Mutex<PushStats>) {
+    let Ok(id) = run.recv() else { return };
+    let mut reader = MetricsReader::new(&store, LINGER).only(id);
     let mut next = Instant::now() + PUSH_INTERVAL;
     loop {
-        // A closed channel means the end.
-        let command = commands.recv_timeout(next.saturating_duration_since(Instant::now()));
-        let is_last = !matches!(command, Err(RecvTimeoutError::Timeout) | Ok(PushCommand::Begin(_)));
+        let ended = run.recv_timeout(next.saturating_duration_since(Instant::now()));
+        let is_last = ended == Err(RecvTimeoutError::Disconnected);
         let result = match reader.snapshots() {
             // A run that was removed, or is not in the store yet, has nothing to report.
             Ok(runs) if runs.is_empty() => None,
             Ok(runs) => {
                 let body = metrics::otlp(&runs, sys::now().unix_ms()).to_string();
-                lock(count).push_started = Some(Instant::now());
+                lock(stats).push_started = Some(Instant::now());
                 Some(sender.send(&body))
             }
             Err(error) => Some(Err(error.to_string())),
         };
         if let Some(result) = result {
-            lock(count).record_result(result);
+            lock(stats).record_result(result);
         }
         if is_last {
             return;
@@ -160,8 +146,8 @@ fn push_loop(
     }
 }
 
-fn lock(count: &Mutex<PushStats>) -> MutexGuard<'_, PushStats> {
-    count.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(stats: &Mutex<PushStats>) -> MutexGuard<'_, PushStats> {
+    stats.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

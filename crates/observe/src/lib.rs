@@ -12,6 +12,7 @@ macro_rules! less {
 }
 
 mod cgroup;
+mod command_thread;
 mod disks;
 mod finder;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -69,9 +70,8 @@ pub fn start(plan: &plan::WatchPlan, target: &TargetLocation) -> std::io::Result
         Box::new(waiting_threads::WaitingThreadsSource::new(plan.attach)),
         Box::new(sweep::SweepSource::start(finder.scope())?),
     ];
-    sources.extend(plan.postgres_url().map(|url| boxed_or_unavailable(postgres::PostgresSource::open(&url))));
-    sources.extend(plan.metrics_url().map(|url| boxed_or_unavailable(metrics::MetricsSource::open(&url))));
-    TargetWatch::start(|events| watch::Collector::new(finder, sources, events))
+    sources.extend(queried_sources(plan));
+    TargetWatch::start(finder, sources)
 }
 
 /// Queries the named database and metrics only, without watching processes: the target is watched
@@ -80,10 +80,14 @@ pub fn start(plan: &plan::WatchPlan, target: &TargetLocation) -> std::io::Result
 /// Fails if no thread can be started.
 pub fn start_without_processes(plan: &plan::WatchPlan) -> std::io::Result<TargetWatch> {
     let finder = Finder::new(&plan::WatchPlan::default(), &TargetLocation::Remote);
+    TargetWatch::start(finder, queried_sources(plan).collect())
+}
+
+/// The database and the metrics that the plan names.
+fn queried_sources(plan: &plan::WatchPlan) -> impl Iterator<Item = Box<dyn Source>> {
     let database = plan.postgres_url().map(|url| boxed_or_unavailable(postgres::PostgresSource::open(&url)));
     let metrics = plan.metrics_url().map(|url| boxed_or_unavailable(metrics::MetricsSource::open(&url)));
-    let sources: Vec<Box<dyn Source>> = database.into_iter().chain(metrics).collect();
-    TargetWatch::start(|events| watch::Collector::new(finder, sources, events))
+    database.into_iter().chain(metrics)
 }
 
 /// Resolves a host named beside the target; the error says why it has no address.

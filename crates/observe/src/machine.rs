@@ -41,8 +41,7 @@ impl MachineSource {
             let (cpu, memory, io) = (read("cpu")?, read("memory")?, read("io")?);
             parse_pressure(&cpu, &memory, &io).ok_or_else(|| unknown_format("/proc/pressure"))
         };
-        let found = all();
-        found
+        all()
             .map_err(|error| {
                 let why = format!(
                     "/proc/pressure cannot be read ({error}); the kernel's option `psi=1` turns it on"

@@ -166,12 +166,8 @@ impl Source for NetworkSource {
                     // Speeds are read in torment's namespace: those of another would be wrong.
                     let is_own_namespace =
                         procfs::namespace(pid, "net") == procfs::namespace(std::process::id(), "net");
-                    let link =
-                        busiest_link(
-                            &interfaces,
-                            them,
-                            |name| if is_own_namespace { speed(name) } else { None },
-                        );
+                    let speed = |name: &str| speed(name).filter(|_| is_own_namespace);
+                    let link = busiest_link(&interfaces, them, speed);
                     window.network = Some(Network { link, ..growth(now, *before) });
                 }
                 self.before = Some((pid, now, interfaces));

@@ -10,7 +10,7 @@ use crate::watch_scope::WatchScope;
 use procfs::{SchedStat, TaskStat, parse_schedstat, tick_ns};
 use record::watch::{LimitUsage, MissingMeasure, Window};
 use rustix::process::{Resource, getrlimit};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -62,9 +62,8 @@ impl OwnSource {
             return;
         };
         let mut now = HashMap::new();
-        let (limit, mut nearest) = (getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), 0);
         let used = |folder: &str| open_count(folder).ok().flatten().unwrap_or(0);
-        nearest = used("/proc/self/fd").max(nearest);
+        let mut nearest = used("/proc/self/fd");
         let worker_tasks =
             workers.iter().filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten();
         for folder in tasks.chain(worker_tasks).filter_map(|entry| Some(entry.ok()?.path())) {
@@ -98,14 +97,14 @@ impl OwnSource {
         }
         self.threads = now;
         // The table nearest to the limit, which is the same for each.
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         usage.descriptors = LimitUsage { used: nearest, limit };
     }
 }
 
 impl Source for OwnSource {
     fn cut(&mut self, _: &WatchScope, window: &mut Window) {
-        let cpu = clock_gettime(ClockId::ProcessCPUTime);
-        let cpu = cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64;
+        let cpu = sys::clock_ns(ClockId::ProcessCPUTime);
         let before = self.cpu_ns.replace(cpu);
         let workers = own_worker_pids();
         window.own.cpu_ns =

@@ -2,14 +2,14 @@
 //! hypervisor runs others on the other hyperthread of a core, or the clock is lowered, a program gets less
 //! done in the same processor time, and no kernel counter shows it.
 
+use crate::command_thread::CommandThread;
 use crate::priority;
 use crate::source::Source;
 use crate::watch_scope::WatchScope;
 use record::watch::Window;
 use std::hint::black_box;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::thread_cpu_ns;
 
@@ -25,9 +25,8 @@ const ROW: usize = 3;
 /// next.
 pub(crate) struct PaceSource {
     shared: Arc<Mutex<PaceTimings>>,
-    /// The thread ends when this is dropped.
-    sender: Option<Sender<bool>>,
-    thread: Option<JoinHandle<()>>,
+    /// Told whether there is load.
+    thread: CommandThread<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -43,17 +42,9 @@ impl PaceSource {
     /// Fails if no thread can be started.
     pub fn start() -> std::io::Result<Self> {
         let shared = Arc::new(Mutex::new(PaceTimings::default()));
-        let (sender, commands) = channel();
         let timed = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("watch-pace".to_owned())
-            .spawn(move || run_timer(&timed, &commands))?;
-        Ok(Self { shared, sender: Some(sender), thread: Some(thread) })
-    }
-
-    fn send(&self, loaded: bool) {
-        // The thread ends only when this sender is dropped.
-        self.sender.as_ref().map(|sender| sender.send(loaded));
+        let thread = CommandThread::start("watch-pace", move |commands| run_timer(&timed, commands))?;
+        Ok(Self { shared, thread })
     }
 }
 
@@ -73,20 +64,11 @@ impl Source for PaceSource {
     }
 
     fn begin(&mut self) {
-        self.send(true);
+        self.thread.send(true);
     }
 
     fn end(&mut self) {
-        self.send(false);
-    }
-}
-
-impl Drop for PaceSource {
-    fn drop(&mut self) {
-        self.sender = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.thread.send(false);
     }
 }
 
@@ -105,7 +87,7 @@ fn processors(scope: &WatchScope) -> Vec<u32> {
 /// Times one processor after the other while there is load.
 fn run_timer(timings: &Mutex<PaceTimings>, commands: &Receiver<bool>) {
     // On a full processor it would wait for its turn at each.
-    priority::raise_priority();
+    let _ = priority::raise_priority();
     let everywhere = sys::CpuAffinity::all_processors();
     let (mut loaded, mut turn) = (false, 0);
     loop {

@@ -6,6 +6,7 @@ mod subject;
 mod tests;
 
 pub(crate) use descriptors::open_count;
+pub(crate) use subject::ticks_since_boot;
 
 use crate::missing::MissingLog;
 use crate::neighbours::ProcessTable;

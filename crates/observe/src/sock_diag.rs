@@ -40,13 +40,15 @@ pub(crate) fn bits(states: &[TcpState]) -> u32 {
 
 /// The TCP sockets in these states in torment's network namespace, IPv4 and IPv6; at most 100,000.
 pub(crate) fn list_tcp(states: &[TcpState]) -> io::Result<Vec<TcpSocket>> {
-    let mut sockets = Vec::new();
-    SockDiag::open()?.for_each_socket(states, &mut |socket| {
-        if sockets.len() < MOST {
-            sockets.push(socket);
-        }
-    })?;
-    Ok(sockets)
+    SockDiag::open()?.list_tcp(states)
+}
+
+/// A netlink socket whose reads end after this long at the latest.
+pub(crate) fn open_socket(timeout: Duration) -> io::Result<OwnedFd> {
+    let (kind, flags) = (SocketType::DGRAM, SocketFlags::CLOEXEC);
+    let socket = socket_with(AddressFamily::NETLINK, kind, flags, Some(netlink::SOCK_DIAG))?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(timeout))?;
+    Ok(socket)
 }
 
 /// A netlink socket in one network namespace.
@@ -59,11 +61,7 @@ pub(crate) struct SockDiag {
 impl SockDiag {
     /// In torment's own namespace.
     pub fn open() -> io::Result<Self> {
-        let kind = SocketType::DGRAM;
-        let socket =
-            socket_with(AddressFamily::NETLINK, kind, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
-        set_socket_timeout(&socket, Timeout::Recv, Some(LONGEST))?;
-        Ok(Self { socket, buffer: vec![0; BUFFER] })
+        Ok(Self { socket: open_socket(LONGEST)?, buffer: vec![0; BUFFER] })
     }
 
     /// In the namespace behind this path (`/proc/PID/ns/net`); requires permission to enter it
@@ -81,21 +79,19 @@ impl SockDiag {
         thread.join().unwrap_or_else(|_| Err(io::Error::other("entering a network namespace panicked")))
     }
 
-    /// Calls `visit` with each TCP socket in one of the states. Fails if the kernel refuses, or takes
-    /// longer than a quarter of a second; this `SockDiag` is then unusable.
-    pub fn for_each_socket(
-        &mut self,
-        states: &[TcpState],
-        visit: &mut dyn FnMut(TcpSocket),
-    ) -> io::Result<()> {
+    /// The TCP sockets in these states; at most 100,000. Fails if the kernel refuses, or takes longer than a
+    /// quarter of a second; this `SockDiag` is then unusable.
+    pub fn list_tcp(&mut self, states: &[TcpState]) -> io::Result<Vec<TcpSocket>> {
         let until = Instant::now() + LONGEST;
-        let mut each = |body: &[u8]| parse_socket(body).into_iter().for_each(&mut *visit);
+        let mut sockets = Vec::new();
+        let mut each = |body: &[u8]| sockets.extend(parse_socket(body).filter(|_| sockets.len() < MOST));
         self.query(&request(AF_INET, states), until, &mut each)?;
         match self.query(&request(AF_INET6, states), until, &mut each) {
             // A kernel without IPv6.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => done?,
         }
+        Ok(sockets)
     }
 
     /// Sends a request, and calls `visit` with each message about a socket, under the same conditions.
@@ -160,7 +156,6 @@ fn parse_socket(body: &[u8]) -> Option<TcpSocket> {
         state: TcpState(body[1]),
         receive_queue: u32_at(body, 56),
         send_queue: u32_at(body, 60),
-        uid: u32_at(body, 64),
         inode: u32_at(body, 68),
     })
 }
@@ -210,7 +205,6 @@ mod tests {
             assert_eq!(made.len(), 1, "{made:?}");
             assert_eq!((made[0].local, made[0].remote), (from, at));
             assert_eq!(made[0].inode, inode(&client));
-            assert_eq!(made[0].uid, rustix::process::getuid().as_raw());
             let taken = of_port(at.port(), &[TcpState::ESTABLISHED]);
             assert_eq!(taken.iter().map(|s| s.inode).collect::<Vec<_>>(), [inode(&server)]);
             let listening = of_port(at.port(), &[TcpState::LISTEN]);
@@ -260,8 +254,7 @@ mod tests {
         let own = list_tcp(&[TcpState::LISTEN]).expect("the kernel lists its sockets").len();
         match SockDiag::open_in_namespace(Path::new("/proc/self/ns/net")) {
             Ok(mut diag) => {
-                let mut count = 0_usize;
-                diag.for_each_socket(&[TcpState::LISTEN], &mut |_| count += 1).expect("as in its own");
+                let count = diag.list_tcp(&[TcpState::LISTEN]).expect("as in its own").len();
                 // Other tests open and close sockets meanwhile.
                 assert!(count.abs_diff(own) < 50, "{count} and {own}");
             }

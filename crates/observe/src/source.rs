@@ -28,7 +28,7 @@ pub(crate) trait Source: Send {
     fn end(&mut self) {}
 
     /// A closer look at the target's current state is wanted: take it on a separate thread, and return it
-    /// from [`Source::looks`].
+    /// from [`Source::closer_looks`].
     fn start_closer_look(&mut self, _scope: &WatchScope) {}
 
     /// Closer looks taken since the last call; they belong to the current or last trial.

@@ -14,15 +14,15 @@ mod tests;
 mod thread_table;
 mod wait_table;
 
-use crate::priority::Priority;
+use crate::command_thread::CommandThread;
+use crate::priority::missing_without_priority;
 use crate::source::Source;
 use crate::watch_scope::WatchScope;
 use record::watch::{MissingMeasure, ThreadGroup, ThreadSampling, WatchCoverage, Window};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use sweeper::{Command, SweepTargets, Sweeper};
 
@@ -30,44 +30,38 @@ use sweeper::{Command, SweepTargets, Sweeper};
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) struct SweepSource {
-    commands: Option<Sender<Command>>,
-    thread: Option<JoinHandle<()>>,
+    thread: CommandThread<Command>,
     /// The targets it was last given.
     targets: SweepTargets,
     /// Sweeps per second, as `f64` bits: it changes with the number of threads.
     rate: Arc<AtomicU64>,
-    priority: Priority,
+    /// Whether it is on time on a full machine.
+    has_priority: bool,
     missing: Vec<MissingMeasure>,
 }
 
 impl SweepSource {
     /// Fails if no thread can be started.
     pub fn start(scope: &WatchScope) -> io::Result<Self> {
-        let (commands, inbox) = channel();
         let (priority_sender, priority_receiver) = channel();
         let rate = Arc::new(AtomicU64::new(0));
         let targets = SweepTargets::of(scope);
         let (sweep_targets, shown) = (targets.clone(), Arc::clone(&rate));
-        let thread = std::thread::Builder::new().name("watch-sweep".to_owned()).spawn(move || {
+        let thread = CommandThread::start("watch-sweep", move |commands| {
             if let Some(sweeper) = Sweeper::start(sweep_targets, shown, &priority_sender) {
-                sweeper.work(&inbox);
+                sweeper.work(commands);
             }
         })?;
-        let priority = priority_receiver.recv().unwrap_or_else(|_| Priority::Normal("it ended".to_owned()));
-        let missing = priority.missing().into_iter().chain(self_test()).collect();
-        Ok(Self { commands: Some(commands), thread: Some(thread), targets, rate, priority, missing })
-    }
-
-    fn send(&self, command: Command) {
-        if let Some(commands) = &self.commands {
-            // It only ends when told to, or if it cannot read /proc at all.
-            let _ = commands.send(command);
-        }
+        let raised = priority_receiver.recv().unwrap_or_else(|_| Err("it ended".to_owned()));
+        let has_priority = raised.is_ok();
+        let late = raised.err().map(|why| missing_without_priority(&why));
+        let missing = late.into_iter().chain(self_test()).collect();
+        Ok(Self { thread, targets, rate, has_priority, missing })
     }
 
     fn request_cut(&self) -> Option<Vec<(ThreadSampling, Vec<ThreadGroup>)>> {
         let (reply, answer): (_, Receiver<_>) = channel();
-        self.send(Command::Cut(reply));
+        self.thread.send(Command::Cut(reply));
         answer.recv_timeout(PATIENCE).ok()
     }
 }
@@ -81,7 +75,7 @@ impl Source for SweepSource {
         let targets = SweepTargets::of(scope);
         if targets != self.targets {
             self.targets = targets.clone();
-            self.send(Command::Watch(targets));
+            self.thread.send(Command::Watch(targets));
         }
     }
 
@@ -95,11 +89,11 @@ impl Source for SweepSource {
     }
 
     fn begin(&mut self) {
-        self.send(Command::Loaded(true));
+        self.thread.send(Command::Loaded(true));
     }
 
     fn end(&mut self) {
-        self.send(Command::Loaded(false));
+        self.thread.send(Command::Loaded(false));
     }
 
     fn missing(&self) -> Vec<MissingMeasure> {
@@ -108,17 +102,7 @@ impl Source for SweepSource {
 
     fn describe(&self, coverage: &mut WatchCoverage) {
         coverage.sweeps_per_second = f64::from_bits(self.rate.load(Ordering::Relaxed));
-        coverage.real_time = self.priority.is_raised();
-    }
-}
-
-impl Drop for SweepSource {
-    fn drop(&mut self) {
-        self.commands = None;
-        if let Some(thread) = self.thread.take() {
-            // If it panicked, it has reported that.
-            let _ = thread.join();
-        }
+        coverage.real_time = self.has_priority;
     }
 }
 

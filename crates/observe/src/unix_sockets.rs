@@ -1,13 +1,10 @@
 //! Local sockets, as listed by the kernel (sock_diag(7), `unix_diag`).
 
 use crate::sock_diag::{
-    HEADER, LONGEST, MOST, REQUEST_DUMP, SOCK_DIAG_BY_FAMILY, SockDiag, bits, parse_messages,
+    HEADER, LONGEST, MOST, REQUEST_DUMP, SOCK_DIAG_BY_FAMILY, SockDiag, bits, open_socket, parse_messages,
 };
 use procfs::TcpState;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
-};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -44,9 +41,7 @@ pub(crate) struct UnixSocket {
 /// The local socket with this inode, if any.
 pub(crate) fn find_unix_socket(inode: u64) -> io::Result<Option<UnixSocket>> {
     let Ok(inode) = u32::try_from(inode) else { return Ok(None) };
-    let flags = SocketFlags::CLOEXEC;
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(netlink::SOCK_DIAG))?;
-    set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_millis(50)))?;
+    let socket = open_socket(Duration::from_millis(50))?;
     send(&socket, &request(REQUEST_ONE, u32::MAX, inode, ENDS), SendFlags::empty())?;
     let mut answer = [0_u8; 1024];
     let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;

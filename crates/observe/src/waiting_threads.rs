@@ -4,7 +4,7 @@
 use crate::jvm::frames::{LIBRARIES, StackCounts, StackKey, WAITING};
 use crate::source::Source;
 use crate::watch_scope::WatchScope;
-use record::watch::{CloserLook, StackGroup, WatchedProcesses, Window};
+use record::watch::{ApplicationFrame, CloserLook, StackGroup, WatchedProcesses, Window};
 use record::{CodeFunction, Profile, StackCount};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use units::Nanos;
@@ -101,12 +101,12 @@ fn place(profile: &Profile, stack: StackCount) -> Option<StackKey> {
     let (inner, callers) = frames.get(at..).and_then(<[_]>::split_first)?;
     let holder = holders.first().map_or(String::new(), |by| format!(", held by {}", by.name));
     let asker = callers.iter().find(|code| code.is_of_the_program());
-    let asker = asker.map(|code| (code.name.to_owned(), code.source_line()));
     Some(StackKey {
         group,
-        state: call.name.to_owned(),
         frame: inner.name.to_owned() + &holder,
-        application_frame: asker,
+        state: call.name.to_owned(),
+        asked_by: asker
+            .map(|code| ApplicationFrame { method: code.name.to_owned(), place: code.source_line() }),
     })
 }
 

@@ -1,12 +1,12 @@
 //! The watch: one thread that reads its sources when due, and cuts windows.
 
+use crate::command_thread::CommandThread;
 use crate::finder::Finder;
 use crate::priority;
 use crate::source::Source;
 use crate::watch_scope::WatchScope;
 use record::watch::{CloserLook, MissingMeasure, TreeWindow, WatchCoverage, WatchEvent, Window};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use units::Nanos;
 
@@ -39,7 +39,7 @@ enum Command {
 }
 
 /// Reads the sources and cuts windows.
-pub(crate) struct Collector {
+struct Collector {
     finder: Finder,
     /// When to look for processes next.
     next_look: Instant,
@@ -56,7 +56,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub fn new(finder: Finder, sources: Vec<Box<dyn Source>>, events: SyncSender<WatchEvent>) -> Self {
+    fn new(finder: Finder, sources: Vec<Box<dyn Source>>, events: SyncSender<WatchEvent>) -> Self {
         let now = Instant::now();
         let sources = sources.into_iter().map(|source| (source, now)).collect();
         let coverage = WatchCoverage::default();
@@ -192,28 +192,19 @@ impl Collector {
 
 /// A running watch; it ends when dropped.
 pub struct TargetWatch {
-    commands: Option<Sender<Command>>,
+    thread: CommandThread<Command>,
     events: Receiver<WatchEvent>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl TargetWatch {
-    pub(crate) fn start(make: impl FnOnce(SyncSender<WatchEvent>) -> Collector) -> std::io::Result<Self> {
+    pub(crate) fn start(finder: Finder, sources: Vec<Box<dyn Source>>) -> std::io::Result<Self> {
         let (send, events) = sync_channel(EVENT_BUFFER);
-        let (commands, inbox) = channel();
-        let collector = make(send);
-        let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
+        let collector = Collector::new(finder, sources, send);
+        let thread = CommandThread::start("watch", move |commands| {
             priority::raise_weight();
-            collector.work(&inbox);
+            collector.work(commands);
         })?;
-        Ok(Self { commands: Some(commands), events, thread: Some(thread) })
-    }
-
-    fn send(&self, command: Command) {
-        if let Some(commands) = &self.commands {
-            // It only ends when told to, so nothing is lost.
-            let _ = commands.send(command);
-        }
+        Ok(Self { thread, events })
     }
 
     /// A trial begins now: its windows count from here.
@@ -224,18 +215,18 @@ impl TargetWatch {
     /// A trial began at a past moment: its windows count from then. The first begins now, if that is a
     /// while ago.
     pub fn begin_from(&self, trial: u32, at: Instant) {
-        self.send(Command::Begin { trial, at });
+        self.thread.send(Command::Begin { trial, at });
     }
 
     /// The trial's load has ended: the current window ends here, and none follows.
     pub fn end(&self) {
-        self.send(Command::End { at: Instant::now(), done: None });
+        self.thread.send(Command::End { at: Instant::now(), done: None });
     }
 
     /// The same at a past moment; waits for the last window to be cut, at most this long.
     pub fn end_within(&self, at: Instant, limit: Duration) {
         let (done, is_done) = channel();
-        self.send(Command::End { at, done: Some(done) });
+        self.thread.send(Command::End { at, done: Some(done) });
         // A timeout does not matter: the window comes when it comes.
         let _ = is_done.recv_timeout(limit);
     }
@@ -243,7 +234,7 @@ impl TargetWatch {
     /// Takes a closer look at the target's current state, where possible and permitted: at the stacks of
     /// waiting threads. A Java VM is asked for its threads, which stops them all for a moment.
     pub fn look(&self) {
-        self.send(Command::Look);
+        self.thread.send(Command::Look);
     }
 
     /// The events since the last call. Never blocks.
@@ -252,22 +243,9 @@ impl TargetWatch {
     }
 
     /// Ends the watch and returns its remaining events: the last window may have been cut only now.
-    pub fn finish(mut self) -> Vec<WatchEvent> {
-        self.stop();
-        self.events.try_iter().collect()
-    }
-
-    fn stop(&mut self) {
-        self.commands = None;
-        if let Some(thread) = self.thread.take() {
-            // A watch that panicked has reported that; the load matters more than its watch.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Drop for TargetWatch {
-    fn drop(&mut self) {
-        self.stop();
+    pub fn finish(self) -> Vec<WatchEvent> {
+        let Self { thread, events } = self;
+        drop(thread);
+        events.try_iter().collect()
     }
 }

@@ -69,7 +69,7 @@ impl CgroupMount {
     }
 }
 
-/// Whether `controllers` has `asked`; version 2 has no controllers, and matches only none.
+/// Whether `controllers` has `wanted`; version 2 has no controllers, and matches only none.
 fn has(controllers: Option<&str>, wanted: Option<&str>) -> bool {
     match (controllers, wanted) {
         (Some(list), Some(name)) => list.split(',').any(|one| one == name),

@@ -31,8 +31,6 @@ pub struct TcpSocket {
     pub receive_queue: u32,
     /// Bytes not yet acknowledged; for a listening socket the backlog, which these files do not show.
     pub send_queue: u32,
-    /// The owning user.
-    pub uid: u32,
 }
 
 /// The sockets in these states in a process's network namespace; empty if they may not be read.
@@ -59,18 +57,9 @@ pub fn parse_tcp_line(text: &str) -> Option<TcpSocket> {
     let remote = address(words.next()?)?;
     let state = TcpState(u8::from_str_radix(words.next()?, 16).ok()?);
     let (send, receive) = words.next()?.split_once(':')?;
-    let uid = words.nth(2)?.parse().ok()?;
-    let inode = words.nth(1)?.parse().ok()?;
+    let inode = words.nth(4)?.parse().ok()?;
     let queue = |text: &str| u32::from_str_radix(text, 16).ok();
-    Some(TcpSocket {
-        local,
-        remote,
-        state,
-        inode,
-        receive_queue: queue(receive)?,
-        send_queue: queue(send)?,
-        uid,
-    })
+    Some(TcpSocket { local, remote, state, inode, receive_queue: queue(receive)?, send_queue: queue(send)? })
 }
 
 /// `0100007F:1F90`: words of four bytes, each in native byte order.

@@ -32,7 +32,7 @@ mod usage;
 
 pub use alarm::Alarm;
 pub use child_setup::configure_child;
-pub use clock::{monotonic_ns, now, thread_cpu_ns};
+pub use clock::{clock_ns, monotonic_ns, now, thread_cpu_ns};
 pub use condition::{Condition, ConditionGuard};
 pub use descriptors::unshare_descriptors;
 pub use forked_child::ForkedChild;

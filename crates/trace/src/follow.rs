@@ -1,6 +1,6 @@
 use crate::{Error, TraceLimits};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
@@ -40,7 +40,7 @@ pub enum StopReason {
 pub enum TraceEnd {
     /// All tracees ended by themselves.
     Ended,
-    /// `each` had seen enough.
+    /// `on_stop` had seen enough.
     Stopped,
     /// The time limit was reached.
     TimeLimit,
@@ -55,16 +55,12 @@ pub struct TraceResult {
     pub end: TraceEnd,
     /// The program's exit code; none if killed by a signal, including ours.
     pub code: Option<i32>,
-    /// Just before the program was started.
-    pub began: Nanos,
-    /// When the last tracee had ended.
-    pub ended: Nanos,
     /// Processes and threads traced, including the program's own.
     pub traced: usize,
 }
 
-/// Runs `command` and calls `each` for every stop of it and its descendants, until all have ended, a limit
-/// is reached or `each` has seen enough; then kills what is left. `each` may read the stopped tracee's
+/// Runs `command` and calls `on_stop` for every stop of it and its descendants, until all have ended, a limit
+/// is reached or `on_stop` has seen enough; then kills what is left. `on_stop` may read the stopped tracee's
 /// memory.
 ///
 /// # Errors
@@ -76,11 +72,9 @@ pub fn follow(
 ) -> Result<TraceResult, Error> {
     sys::trace_on_start(&mut command);
     with_time_limit(limits, |tracees| {
-        let began = Nanos(sys::monotonic_ns());
         let first = start(&mut command)?;
         sys::follow_children(first).map_err(Error::Trace)?;
-        let mut tracer = Tracer { tracees, known: BTreeSet::new(), fresh: BTreeSet::new(), end: None };
-        tracer.known.insert(first.as_raw_nonzero().get());
+        let mut tracer = Tracer { tracees, known: HashSet::from([first]), fresh: HashSet::new(), end: None };
         tracees.add(first);
         let (mut code, mut stops) = (None, 0);
         let mut next = Some((first, TraceeEvent::Exec));
@@ -97,12 +91,12 @@ pub fn follow(
             });
             tracer.check_limits(flow.is_break(), stops >= limits.stops);
             if !matches!(reason, Some(StopReason::Ended(_))) {
-                ignore_gone(sys::resume_tracee(pid, ResumeMode::ToSyscall, signal)).map_err(Error::Trace)?;
+                unless_gone(sys::resume_tracee(pid, ResumeMode::ToSyscall, signal)).map_err(Error::Trace)?;
             }
             next = sys::wait_tracee().map_err(Error::Trace)?;
         }
         let (end, traced) = (tracer.end.unwrap_or(TraceEnd::Ended), tracer.known.len());
-        Ok(TraceResult { end, code, began, ended: Nanos(sys::monotonic_ns()), traced })
+        Ok(TraceResult { end, code, traced })
     })
 }
 
@@ -146,7 +140,7 @@ pub(crate) fn with_time_limit<T: Send>(
 /// The tracees, by pidfds, which never refer to another process.
 #[derive(Default)]
 pub(crate) struct TracedProcesses {
-    processes: Mutex<BTreeMap<i32, OwnedFd>>,
+    processes: Mutex<HashMap<Pid, OwnedFd>>,
     pub timed_out: AtomicBool,
 }
 
@@ -154,12 +148,8 @@ impl TracedProcesses {
     /// A thread other than its process's first has no pidfd, and ends with its process.
     pub fn add(&self, pid: Pid) {
         if let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) {
-            self.lock().insert(pid.as_raw_nonzero().get(), descriptor);
+            self.lock().insert(pid, descriptor);
         }
-    }
-
-    fn remove(&self, pid: Pid) {
-        self.lock().remove(&pid.as_raw_nonzero().get());
     }
 
     /// Ignores those that have already ended.
@@ -169,7 +159,7 @@ impl TracedProcesses {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<i32, OwnedFd>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Pid, OwnedFd>> {
         self.processes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -177,48 +167,42 @@ impl TracedProcesses {
 struct Tracer<'w> {
     tracees: &'w TracedProcesses,
     /// All tracees ever.
-    known: BTreeSet<i32>,
+    known: HashSet<Pid>,
     /// New tracees, whose first stop is still to come.
-    fresh: BTreeSet<i32>,
+    fresh: HashSet<Pid>,
     end: Option<TraceEnd>,
 }
 
 impl Tracer<'_> {
     /// Interprets a stop; also returns the signal to resume with.
     fn interpret_stop(&mut self, pid: Pid, stopped: TraceeEvent) -> io::Result<(Option<StopReason>, i32)> {
-        let number = pid.as_raw_nonzero().get();
-        Ok(match stopped {
-            TraceeEvent::Syscall => match sys::syscall_info(pid) {
-                Ok(place) => (Some(StopReason::Syscall(place)), 0),
-                Err(why) => ignore_gone(Err(why)).map(|()| (None, 0))?,
-            },
-            TraceeEvent::Exec => (Some(StopReason::Exec), 0),
-            TraceeEvent::Started => match sys::child_of_tracee(pid) {
-                Ok(Some(new)) => {
-                    self.add_tracee(new);
-                    (Some(StopReason::Started(new)), 0)
-                }
-                Ok(None) => (None, 0),
-                Err(why) => ignore_gone(Err(why)).map(|()| (None, 0))?,
-            },
-            TraceeEvent::Other => (None, 0),
+        let reason = match stopped {
+            TraceeEvent::Syscall => unless_gone(sys::syscall_info(pid))?.map(StopReason::Syscall),
+            TraceeEvent::Exec => Some(StopReason::Exec),
+            TraceeEvent::Started => {
+                let new = unless_gone(sys::child_of_tracee(pid))?.flatten();
+                new.into_iter().for_each(|new| self.add_tracee(new));
+                new.map(StopReason::Started)
+            }
+            TraceeEvent::Other => None,
             TraceeEvent::Signal(signal) => {
                 // A child may stop before its parent's stop reports it.
                 self.add_tracee(pid);
                 // The kernel's initial stop signal is not meant for the tracee.
-                (None, if self.fresh.remove(&number) { 0 } else { signal })
+                return Ok((None, if self.fresh.remove(&pid) { 0 } else { signal }));
             }
             TraceeEvent::Exited(_) | TraceeEvent::Killed(_) => {
-                self.tracees.remove(pid);
+                self.tracees.lock().remove(&pid);
                 let code = if let TraceeEvent::Exited(code) = stopped { Some(code) } else { None };
-                (Some(StopReason::Ended(code)), 0)
+                Some(StopReason::Ended(code))
             }
-        })
+        };
+        Ok((reason, 0))
     }
 
     fn add_tracee(&mut self, pid: Pid) {
-        if self.known.insert(pid.as_raw_nonzero().get()) {
-            self.fresh.insert(pid.as_raw_nonzero().get());
+        if self.known.insert(pid) {
+            self.fresh.insert(pid);
             self.tracees.add(pid);
         }
     }
@@ -241,9 +225,9 @@ impl Tracer<'_> {
 }
 
 /// A tracee may be killed at any moment; the next wait reports that.
-pub(crate) fn ignore_gone(result: io::Result<()>) -> io::Result<()> {
+pub(crate) fn unless_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
-        Err(why) if why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => Ok(()),
-        other => other,
+        Err(why) if why.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => Ok(None),
+        other => other.map(Some),
     }
 }

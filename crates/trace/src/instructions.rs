@@ -1,4 +1,4 @@
-use crate::follow::{start, with_time_limit};
+use crate::follow::{start, unless_gone, with_time_limit};
 use crate::{Error, TraceLimits};
 use std::process::Command;
 use std::sync::atomic::Ordering;
@@ -47,8 +47,7 @@ pub fn count_instructions(mut command: Command, limits: TraceLimits) -> Result<I
                 counts.cpuid += u64::from(code == CPUID);
                 counts.syscalls += u64::from(code == SYSCALL);
             }
-            crate::follow::ignore_gone(sys::resume_tracee(pid, ResumeMode::Step, signal))
-                .map_err(Error::Trace)?;
+            unless_gone(sys::resume_tracee(pid, ResumeMode::Step, signal)).map_err(Error::Trace)?;
             signal = match sys::wait_tracee().map_err(Error::Trace)? {
                 None | Some((_, TraceeEvent::Killed(_))) => return Ok(counts),
                 Some((_, TraceeEvent::Exited(_))) => {

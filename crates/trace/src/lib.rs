@@ -19,7 +19,7 @@ pub use creations::{CreationCall, trace_creations};
 pub use follow::{StopReason, TraceEnd, TraceResult, TraceStop, follow};
 pub use instructions::{InstructionCounts, count_instructions};
 pub use mapping::FileMapping;
-pub use syscalls::{Milestones, SyscallCost, SyscallSummary, trace_syscalls};
+pub use syscalls::{SyscallCost, SyscallSummary, trace_syscalls};
 pub use tracepoints::{RecordedSyscalls, TracepointRecorder, find_instances, find_instances_in};
 
 use std::io;

@@ -1,5 +1,5 @@
 use crate::{Error, StopReason, TraceLimits, TraceResult, follow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::process::Command;
 use sys::{ARCHITECTURE, SyscallSide};
@@ -19,15 +19,17 @@ pub struct SyscallCost {
     pub time: Nanos,
 }
 
-/// Points in the life of the program, since just before its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Milestones {
-    /// execve returned: the program is at the first instruction of its loader, or its own if static.
-    pub exec: Nanos,
-    /// The program's first exit_group(2); none if it ended otherwise.
-    pub exit: Option<Nanos>,
-    /// Its descendants have ended too.
-    pub ended: Nanos,
+impl SyscallCost {
+    /// Of a call not yet made.
+    pub(crate) fn none(number: i64) -> Self {
+        Self { number, name: sys::syscall_name(number), count: 0, time: Nanos::ZERO }
+    }
+}
+
+pub(crate) fn longest_first(costs: BTreeMap<i64, SyscallCost>) -> Vec<SyscallCost> {
+    let mut costs: Vec<SyscallCost> = costs.into_values().collect();
+    costs.sort_by_key(|cost| std::cmp::Reverse((cost.time, cost.count)));
+    costs
 }
 
 /// The system calls of one run of a program and its descendants.
@@ -35,10 +37,6 @@ pub struct Milestones {
 pub struct SyscallSummary {
     /// The longest first.
     pub costs: Vec<SyscallCost>,
-    /// Calls of another architecture's ABI, whose numbers mean something else.
-    pub foreign: u64,
-    /// When the program reached what.
-    pub milestones: Milestones,
     /// The trace's result: whether everything was seen.
     pub trace: TraceResult,
 }
@@ -49,39 +47,21 @@ pub struct SyscallSummary {
 /// As [`follow`].
 pub fn trace_syscalls(command: Command, limits: TraceLimits) -> Result<SyscallSummary, Error> {
     let mut costs: BTreeMap<i64, SyscallCost> = BTreeMap::new();
-    let mut entered: BTreeMap<i32, (i64, Nanos)> = BTreeMap::new();
-    let (mut first, mut exec, mut exit, mut foreign) = (None, None, None, 0);
-    let exit_group = sys::syscall_number("exit_group");
+    let mut entered = HashMap::new();
     let trace = follow(command, limits, |stop| {
-        let pid = stop.pid.as_raw_nonzero().get();
         match stop.reason {
-            StopReason::Exec => {
-                first.get_or_insert(stop.pid);
-                exec.get_or_insert(stop.at);
-                // The program that called execve is replaced, and its call does not return.
-                entered.remove(&pid);
-            }
-            StopReason::Syscall(place) if Some(place.architecture) != ARCHITECTURE => {
-                foreign += u64::from(matches!(place.side, SyscallSide::Entry { .. }));
-            }
+            // The program that called execve is replaced, and its call does not return.
+            StopReason::Exec | StopReason::Ended(_) => drop(entered.remove(&stop.pid)),
+            // Numbers of another architecture's ABI mean something else.
+            StopReason::Syscall(place) if Some(place.architecture) != ARCHITECTURE => {}
             StopReason::Syscall(place) => match place.side {
                 SyscallSide::Entry { number, .. } => {
                     let number = number.cast_signed();
-                    let name = sys::syscall_name(number);
-                    let cost = costs.entry(number).or_insert(SyscallCost {
-                        number,
-                        name,
-                        count: 0,
-                        time: Nanos::ZERO,
-                    });
-                    cost.count += 1;
-                    entered.insert(pid, (number, stop.at));
-                    if Some(number) == exit_group && first == Some(stop.pid) {
-                        exit.get_or_insert(stop.at);
-                    }
+                    costs.entry(number).or_insert_with(|| SyscallCost::none(number)).count += 1;
+                    entered.insert(stop.pid, (number, stop.at));
                 }
                 SyscallSide::Exit(_) => {
-                    if let Some((number, since)) = entered.remove(&pid)
+                    if let Some((number, since)) = entered.remove(&stop.pid)
                         && let Some(cost) = costs.get_mut(&number)
                     {
                         cost.time = Nanos(cost.time.0 + stop.at.0.saturating_sub(since.0));
@@ -90,17 +70,8 @@ pub fn trace_syscalls(command: Command, limits: TraceLimits) -> Result<SyscallSu
                 SyscallSide::Neither => {}
             },
             StopReason::Started(_) => {}
-            StopReason::Ended(_) => drop(entered.remove(&pid)),
         }
         ControlFlow::Continue(())
     })?;
-    let since = |moment: Nanos| Nanos(moment.0.saturating_sub(trace.began.0));
-    let milestones = Milestones {
-        exec: since(exec.unwrap_or(trace.began)),
-        exit: exit.map(since),
-        ended: since(trace.ended),
-    };
-    let mut costs: Vec<SyscallCost> = costs.into_values().collect();
-    costs.sort_by_key(|cost| std::cmp::Reverse((cost.time, cost.count)));
-    Ok(SyscallSummary { costs, foreign, milestones, trace })
+    Ok(SyscallSummary { costs: longest_first(costs), trace })
 }

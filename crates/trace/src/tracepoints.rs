@@ -3,7 +3,7 @@
 
 mod ring;
 
-use crate::SyscallCost;
+use crate::syscalls::{SyscallCost, longest_first};
 use ring::{Record, TraceRing};
 use std::collections::BTreeMap;
 use std::fs;
@@ -168,10 +168,9 @@ struct Program {
 
 /// Sums by program: a process becomes a program on exec, and its descendants are part of it.
 fn summarize(events: &[SyscallEvent]) -> RecordedSyscalls {
-    let number = |name| sys::syscall_number(name);
-    let executes = [number("execve"), number("execveat")];
-    let starts = [number("clone"), number("clone3"), number("fork"), number("vfork")];
-    let ends = number("exit_group");
+    let executes = ["execve", "execveat"].map(sys::syscall_number);
+    let starts = ["clone", "clone3", "fork", "vfork"].map(sys::syscall_number);
+    let ends = sys::syscall_number("exit_group");
     // A child's first call may precede the return value that names it to its parent.
     let parents: BTreeMap<i32, i32> = events
         .iter()
@@ -218,23 +217,14 @@ fn summarize(events: &[SyscallEvent]) -> RecordedSyscalls {
     let complete: Vec<&Program> = programs.iter().filter(|program| program.ended).collect();
     let mut costs: BTreeMap<i64, SyscallCost> = BTreeMap::new();
     for (number, (count, time)) in complete.iter().flat_map(|program| &program.calls) {
-        let name = sys::syscall_name(*number);
-        let cost = costs.entry(*number).or_insert(SyscallCost {
-            number: *number,
-            name,
-            count: 0,
-            time: Nanos::ZERO,
-        });
+        let cost = costs.entry(*number).or_insert_with(|| SyscallCost::none(*number));
         cost.count += count;
         cost.time = Nanos(cost.time.0 + time);
     }
-    let mut costs: Vec<SyscallCost> = costs.into_values().collect();
-    costs.sort_by_key(|cost| std::cmp::Reverse((cost.time, cost.count)));
-    let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
     RecordedSyscalls {
-        programs: count(complete.len()),
-        truncated: count(programs.len() - complete.len()),
-        costs,
+        programs: complete.len() as u64,
+        truncated: (programs.len() - complete.len()) as u64,
+        costs: longest_first(costs),
     }
 }
 

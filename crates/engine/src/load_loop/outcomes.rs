@@ -137,7 +137,7 @@ impl LoadLoop {
     /// The request has failed, and its arrival with it.
     pub(super) fn failed(&mut self, request: &StepRequest, why: Failure, connected: bool) {
         let now = self.now();
-        let step_index = self.setup.script.flows[request.flow as usize].steps[request.step as usize].index;
+        let step_index = self.setup.script.step(request).index;
         if let Some(running) = &mut self.running {
             if connected || request.resends > 0 {
                 running.recorder.step_ended(step_index, false, None);
@@ -148,7 +148,7 @@ impl LoadLoop {
     }
 
     pub(super) fn give_up(&mut self, request: &StepRequest, outcome: Outcome, sent: bool, now: Nanos) {
-        let step_index = self.setup.script.flows[request.flow as usize].steps[request.step as usize].index;
+        let step_index = self.setup.script.step(request).index;
         if let Some(running) = &mut self.running {
             if sent || request.resends > 0 {
                 running.recorder.step_ended(step_index, false, Some(now - request.due));
@@ -236,7 +236,7 @@ impl LoadLoop {
 
     /// The outcome of a request that is given up.
     fn outcome_of(&self, request: &StepRequest, now: Nanos) -> Outcome {
-        let timed_out = request.due + self.timeout_of(request) <= now;
+        let timed_out = request.due + self.setup.script.step(request).timeout <= now;
         if timed_out { Outcome::Timeout } else { Outcome::Unfinished }
     }
 
@@ -257,10 +257,6 @@ impl LoadLoop {
         } else {
             self.connections.close(slot);
         }
-    }
-
-    pub(super) fn timeout_of(&self, request: &StepRequest) -> Nanos {
-        self.setup.script.flows[request.flow as usize].steps[request.step as usize].timeout
     }
 
     /// Closes the connections that still wait for orphans.

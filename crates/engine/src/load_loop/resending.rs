@@ -18,7 +18,7 @@ impl LoadLoop {
         handling: ServerHandling,
         why: Failure,
     ) -> Result<(), Failure> {
-        let step = &self.setup.script.flows[request.flow as usize].steps[request.step as usize];
+        let step = self.setup.script.step(request);
         check_resend(step, self.setup.resend, request.resends, used, handling, why)?;
         if let Some(running) = &mut self.running
             && request.resends == 0

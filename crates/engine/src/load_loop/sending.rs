@@ -82,7 +82,7 @@ impl LoadLoop {
 
     /// Adds a due request to the backlog.
     pub(super) fn enqueue(&mut self, request: StepRequest) {
-        self.backlog.push(request.due, self.timeout_of(&request), request);
+        self.backlog.push(request.due, self.setup.script.step(&request).timeout, request);
     }
 
     /// Gives waiting requests to connections with room.

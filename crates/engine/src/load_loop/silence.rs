@@ -143,13 +143,9 @@ impl LoadLoop {
     /// This loop has heard nothing for long. If no other has either, and something was in flight, that was a
     /// silence.
     fn end_silence(&mut self, at: u64, sent: Option<Nanos>, answered: bool) {
-        self.silence_detector.note_stall(sys::monotonic_ns());
-        let before = self
-            .silence_detector
-            .shared
-            .last_ns
-            .fetch_max(at, Ordering::Relaxed)
-            .max(self.silence_detector.last_activity);
+        let detector = &mut self.silence_detector;
+        detector.note_stall(sys::monotonic_ns());
+        let before = detector.shared.last_ns.fetch_max(at, Ordering::Relaxed).max(detector.last_activity);
         let (Some(running), Some(sent)) = (&self.running, sent) else { return };
         let (start, is_closed) = (running.trial.start_ns, running.trial.source.is_closed_loop());
         // A target that has not answered at all yet cannot fall silent.

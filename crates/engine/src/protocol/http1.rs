@@ -70,7 +70,7 @@ impl Http1 {
         })
     }
 
-    /// Handles the next piece. `stays`: whether the connection stays open, as far as the kernel says.
+    /// Handles the next piece. `stays_open`: whether the connection stays open, as far as the kernel says.
     fn handle_bytes(
         &mut self,
         bytes: &[u8],

@@ -1,7 +1,6 @@
 //! Parses one HTTP/1.1 answer from bytes as they arrive, in pieces of any size.
 
 use crate::content::Content;
-use std::ops::ControlFlow;
 
 /// Longer heads are abuse; nginx and Tomcat stop at 8 KiB.
 const HEAD_LIMIT: usize = 64 * 1024;
@@ -60,6 +59,7 @@ enum Phase {
     ChunkEnd,
     Trailer,
     UntilClose,
+    Done,
 }
 
 impl AnswerReader {
@@ -81,35 +81,26 @@ impl AnswerReader {
     /// Parses the next piece. Bytes after the end of the answer are malformed: they are unsolicited.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<AnswerProgress, Malformed> {
         while !bytes.is_empty() {
-            let step = match self.phase {
+            match self.phase {
                 Phase::Head => self.head(&mut bytes)?,
                 Phase::Length(left) => {
                     let taken = self.body(&mut bytes, left);
-                    self.phase = Phase::Length(left - taken);
-                    if left == taken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                    self.phase = if left == taken { Phase::Done } else { Phase::Length(left - taken) };
                 }
                 Phase::ChunkSize => self.chunk_size(&mut bytes)?,
                 Phase::ChunkData(left) => {
                     let taken = self.body(&mut bytes, left);
                     self.phase = if left == taken { Phase::ChunkEnd } else { Phase::ChunkData(left - taken) };
-                    ControlFlow::Continue(())
                 }
                 Phase::ChunkEnd => self.chunk_end(&mut bytes)?,
                 Phase::Trailer => self.trailer(&mut bytes)?,
                 Phase::UntilClose => {
                     self.body(&mut bytes, u64::MAX);
-                    ControlFlow::Continue(())
                 }
-            };
-            if step.is_break() {
-                return if bytes.is_empty() {
-                    Ok(AnswerProgress::Done(self.answer))
-                } else {
-                    Err(format!("{} bytes after the end of the answer", bytes.len()))
-                };
+                Phase::Done => return Err(format!("{} bytes after the end of the answer", bytes.len())),
             }
         }
-        Ok(AnswerProgress::More)
+        Ok(if self.phase == Phase::Done { AnswerProgress::Done(self.answer) } else { AnswerProgress::More })
     }
 
     /// The connection was closed: completes only an answer that ends that way.
@@ -127,7 +118,7 @@ impl AnswerReader {
         taken as u64
     }
 
-    fn head(&mut self, bytes: &mut &[u8]) -> Result<ControlFlow<()>, Malformed> {
+    fn head(&mut self, bytes: &mut &[u8]) -> Result<(), Malformed> {
         // A head nearly always arrives whole; only one in pieces is copied.
         let piece: &[u8] = bytes;
         let before = self.partial.len();
@@ -148,61 +139,50 @@ impl AnswerReader {
                     self.partial.extend_from_slice(piece);
                 }
                 *bytes = &[];
-                return Ok(ControlFlow::Continue(()));
+                return Ok(());
             }
             Err(error) => return Err(format!("{error} in the head of the answer")),
         };
-        let (answer, phase) = framing(&head, self.head_only)?;
-        if let Some(content) = &mut self.content
-            && !matches!(phase, Framing::Interim)
-        {
-            let field = |f: &httparse::Header<'_>| (f.name.to_owned(), f.value.to_vec());
-            content.headers.extend(head.headers.iter().map(field));
+        if let Some((answer, phase)) = framing(&head, self.head_only)? {
+            (self.answer, self.phase) = (answer, phase);
+            if let Some(content) = &mut self.content {
+                let field = |f: &httparse::Header<'_>| (f.name.to_owned(), f.value.to_vec());
+                content.headers.extend(head.headers.iter().map(field));
+            }
         }
         *bytes = &piece[length - before..];
         self.partial.clear();
-        match phase {
-            Framing::Interim => Ok(ControlFlow::Continue(())),
-            Framing::NoBody => {
-                self.answer = answer;
-                Ok(ControlFlow::Break(()))
-            }
-            Framing::Body(phase) => {
-                self.answer = answer;
-                self.phase = phase;
-                Ok(ControlFlow::Continue(()))
-            }
-        }
+        Ok(())
     }
 
-    fn chunk_size(&mut self, bytes: &mut &[u8]) -> Result<ControlFlow<()>, Malformed> {
-        let Some(line) = self.line(bytes)? else { return Ok(ControlFlow::Continue(())) };
+    fn chunk_size(&mut self, bytes: &mut &[u8]) -> Result<(), Malformed> {
+        let Some(line) = self.line(bytes)? else { return Ok(()) };
         let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
         let rest_is_extension = matches!(line.get(digits), None | Some(b';' | b' ' | b'\t'));
         let size = std::str::from_utf8(&line[..digits]).ok().and_then(|d| u64::from_str_radix(d, 16).ok());
         match size {
             Some(size) if rest_is_extension => {
                 self.phase = if size == 0 { Phase::Trailer } else { Phase::ChunkData(size) };
-                Ok(ControlFlow::Continue(()))
+                Ok(())
             }
             _ => Err(format!("chunk size '{}'", String::from_utf8_lossy(&line[..line.len().min(SHOWN)]))),
         }
     }
 
-    fn chunk_end(&mut self, bytes: &mut &[u8]) -> Result<ControlFlow<()>, Malformed> {
+    fn chunk_end(&mut self, bytes: &mut &[u8]) -> Result<(), Malformed> {
         match self.line(bytes)? {
             None => {}
             Some(line) if line.is_empty() => self.phase = Phase::ChunkSize,
             Some(_) => return Err("a chunk longer than its size".to_owned()),
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     }
 
-    fn trailer(&mut self, bytes: &mut &[u8]) -> Result<ControlFlow<()>, Malformed> {
-        Ok(match self.line(bytes)? {
-            Some(line) if line.is_empty() => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        })
+    fn trailer(&mut self, bytes: &mut &[u8]) -> Result<(), Malformed> {
+        if self.line(bytes)?.is_some_and(|line| line.is_empty()) {
+            self.phase = Phase::Done;
+        }
+        Ok(())
     }
 
     /// The next line without its end, once complete.
@@ -226,13 +206,11 @@ impl AnswerReader {
     }
 }
 
-enum Framing {
-    Interim,
-    NoBody,
-    Body(Phase),
-}
-
-fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Http1Answer, Framing), Malformed> {
+/// What the head says, and what follows it; `None` for an interim answer.
+fn framing(
+    head: &httparse::Response<'_, '_>,
+    head_only: bool,
+) -> Result<Option<(Http1Answer, Phase)>, Malformed> {
     let status = head.code.expect("a complete head has a status");
     let mut keep_alive = head.version == Some(1);
     let (mut length, mut chunked, mut idle_s) = (None, false, 0);
@@ -261,21 +239,20 @@ fn framing(head: &httparse::Response<'_, '_>, head_only: bool) -> Result<(Http1A
             idle_s = timeout(field.value);
         }
     }
-    let answer = Http1Answer { status, keep_alive, idle_s };
-    let framing = match status {
-        101 => return Err("101 Switching Protocols to a request that asked for none".to_owned()),
-        100..=199 => Framing::Interim,
-        _ if head_only || status == 204 || status == 304 => Framing::NoBody,
-        _ if chunked => Framing::Body(Phase::ChunkSize),
-        _ => match length {
-            Some(0) => Framing::NoBody,
-            Some(length) => Framing::Body(Phase::Length(length)),
-            None => {
-                return Ok((Http1Answer { keep_alive: false, ..answer }, Framing::Body(Phase::UntilClose)));
-            }
-        },
+    let mut answer = Http1Answer { status, keep_alive, idle_s };
+    let phase = match (status, length) {
+        (101, _) => return Err("101 Switching Protocols to a request that asked for none".to_owned()),
+        (100..=199, _) => return Ok(None),
+        _ if head_only || status == 204 || status == 304 => Phase::Done,
+        _ if chunked => Phase::ChunkSize,
+        (_, Some(0)) => Phase::Done,
+        (_, Some(length)) => Phase::Length(length),
+        (_, None) => {
+            answer.keep_alive = false;
+            Phase::UntilClose
+        }
     };
-    Ok((answer, framing))
+    Ok(Some((answer, phase)))
 }
 
 /// The seconds of `timeout=5, max=100` (draft-thomson-hybi-http-timeout-03, section 2.1; RFC 9112 appendix

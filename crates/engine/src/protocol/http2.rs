@@ -238,34 +238,30 @@ impl Http2 {
     /// Nobody waits for this answer any longer: the server is told by the next [`Http2::flush`]. False: that
     /// was the last exchange of a connection that accepts no more.
     pub fn cancel(&mut self, exchange: u32) -> bool {
-        if let Some(stream) = self.open.find(exchange) {
-            self.reset(stream, ErrorCode::CANCEL);
+        // A linear search, only for cancelling.
+        let stream = self.open.iter().find(|(_, open)| open.exchange == exchange).map(|(stream, _)| *stream);
+        if let Some(stream) = stream {
+            frame::put_number(kind::RST_STREAM, stream, ErrorCode::CANCEL.0, &mut self.out.bytes);
+            self.open.remove(&stream);
         }
         !self.is_left()
     }
 
     /// Whether the connection is of no more use.
     fn is_left(&self) -> bool {
-        matches!(self.phase, Phase::GoingAway(_)) && self.open.len() == 0
+        matches!(self.phase, Phase::GoingAway(_)) && self.is_idle()
     }
 
     pub fn is_idle(&self) -> bool {
-        self.open.len() == 0
+        self.open.is_empty()
     }
 
     /// Calls `each` with every exchange not yet reported, and how far the server is known to have handled it.
     pub fn each_open(&self, each: &mut dyn FnMut(u32, ServerHandling)) {
-        for open in self.open.iter() {
-            each(
-                open.exchange,
-                if open.answer_begun { ServerHandling::Answered } else { ServerHandling::Unknown },
-            );
+        for open in self.open.values() {
+            let handling = if open.answer_begun { ServerHandling::Answered } else { ServerHandling::Unknown };
+            each(open.exchange, handling);
         }
-    }
-
-    fn reset(&mut self, stream: u32, code: ErrorCode) -> Option<OpenStream> {
-        frame::put_number(kind::RST_STREAM, stream, code.0, &mut self.out.bytes);
-        self.open.remove(stream)
     }
 
     /// Why a connection that the server has closed ended.

@@ -84,7 +84,7 @@ pub(crate) enum Readiness {
     None,
 }
 
-/// Reads what is there, and passes `hear` each piece with the receive time of its last byte; an empty one is
+/// Reads what is there, and passes `handle` each piece with the receive time of its last byte; an empty one is
 /// the peer's end.
 ///
 /// `refused`: the peer accepts no more data, and all that it still sends comes without events.
@@ -152,10 +152,9 @@ impl Protocol {
     /// The protocol's name in a status line.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Undecided => "",
             Self::Http1(_) => "HTTP/1.1",
             Self::Http2(_) => "HTTP/2",
-            Self::Sql(_) => "",
+            Self::Undecided | Self::Sql(_) => "",
         }
     }
 
@@ -201,10 +200,7 @@ impl Protocol {
 
     /// Whether sent data waits for [`Protocol::flush`], to go out together with more.
     pub fn holds_back(&self) -> bool {
-        match self {
-            Self::Undecided | Self::Http1(_) | Self::Sql(_) => false,
-            Self::Http2(_) => true,
-        }
+        matches!(self, Self::Http2(_))
     }
 
     /// Sends the data held back. An error breaks the connection.

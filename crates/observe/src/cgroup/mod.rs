@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct CgroupReader {
     root: PathBuf,
     pid: u32,
-    /// /proc/PID/cgroup when `place` was found.
+    /// /proc/PID/cgroup when `paths` was found.
     text: String,
     paths: GroupPaths,
     before: Option<Cgroup>,
@@ -92,12 +92,10 @@ pub(crate) struct CgroupSource {
 
 impl Source for CgroupSource {
     fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
-        self.readers.resize_with(scope.subjects.len(), CgroupReader::default);
+        let new = scope.subjects.iter().skip(self.readers.len());
+        self.readers.extend(new.map(|subject| CgroupReader::of(Path::new("/"), subject.about.pid)));
         let parts = scope.subjects.iter().zip(&mut window.subjects).zip(&mut self.readers);
         for ((subject, part), reader) in parts {
-            if reader.root.as_os_str().is_empty() {
-                *reader = CgroupReader::of(Path::new("/"), subject.about.pid);
-            }
             // A restarted service is usually in the same cgroups, whose counts go on.
             reader.pid = subject.pids.first().copied().unwrap_or(reader.pid);
             match reader.read() {

@@ -32,13 +32,7 @@ impl SocketLister {
     pub fn sockets(&mut self, states: &[TcpState]) -> Vec<TcpSocket> {
         match self {
             Self::Own => list_tcp(states).unwrap_or_else(|_| procfs::tcp_sockets(std::process::id(), states)),
-            Self::Namespace(diag) => {
-                let mut sockets = Vec::new();
-                match diag.for_each_socket(states, &mut |socket| sockets.push(socket)) {
-                    Ok(()) => sockets,
-                    Err(_) => Vec::new(),
-                }
-            }
+            Self::Namespace(diag) => diag.list_tcp(states).unwrap_or_default(),
             Self::ProcNet(pid) => procfs::tcp_sockets(*pid, states),
         }
     }

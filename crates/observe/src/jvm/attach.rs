@@ -2,6 +2,7 @@
 //! creates it when it handles SIGQUIT and finds a certain file; that signal would kill any other process,
 //! so it is sent through a pidfd, after checking again what the process is.
 
+use super::perfdata;
 use super::process::{self, ProcessKind, Status};
 use super::tmp_dir::TmpDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io::{Error, ErrorKind};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -92,9 +93,7 @@ impl AttachedJvm {
     /// An option that gives SIGQUIT another meaning.
     fn sigquit_option(&self) -> Option<&'static str> {
         const OPTIONS: [&str; 3] = ["-XX:+DisableAttachMechanism", "-Xrs", "-XX:+ReduceSignalUsage"];
-        let counters =
-            super::perfdata::open(self.pid).ok().and_then(|mut file| super::perfdata::read(&mut file).ok());
-        let counters = counters.and_then(|bytes| super::perfdata::parse(&bytes).ok()).unwrap_or_default();
+        let counters = perfdata::of_process(self.pid).unwrap_or_default();
         // The counters also include options from files.
         let vm_options =
             ["java.rt.vmArgs", "java.rt.vmFlags"].map(|name| counters.text(name).unwrap_or_default());
@@ -109,7 +108,7 @@ impl AttachedJvm {
         // A leftover would do as well, unless it belongs to another user.
         self.tmp.remove(&file);
         self.tmp
-            .make(&file, FileType::RegularFile, self.status.user, self.status.group)
+            .make(&file, self.status.user, self.status.group)
             .map_err(|error| format!("{file} cannot be made in its /tmp: {error}"))?;
         let woken = self.signal_and_wait(handle, started, until);
         self.tmp.remove(&file);
@@ -137,20 +136,6 @@ impl AttachedJvm {
         Ok(())
     }
 
-    /// Sends a command and returns the socket with the answer. The protocol requires exactly three
-    /// arguments.
-    fn send(&self, command: &str, argument: &str, until: Instant) -> Result<OwnedFd, String> {
-        let socket = self.connect(until)?;
-        let request = format!("1\0{command}\0{argument}\0\0\0");
-        // Far shorter than the socket's buffer, so written in one go.
-        let sent = rustix::io::write(&socket, request.as_bytes());
-        match sent {
-            Ok(sent) if sent == request.len() => Ok(socket),
-            Ok(_) => Err("its socket took only part of the command".to_owned()),
-            Err(error) => Err(format!("its socket did not take the command: {error}")),
-        }
-    }
-
     fn connect(&self, until: Instant) -> Result<OwnedFd, String> {
         let failed = |error: Errno| format!("its socket in /tmp refused: {error}");
         let address = SocketAddrUnix::new(self.tmp.path(&self.socket)).map_err(failed)?;
@@ -169,8 +154,15 @@ impl AttachedJvm {
 
     /// The answer to a command. Fails, with a message, if the VM refuses, closes, or takes too long.
     pub fn execute(&self, command: &str, argument: &str, until: Instant) -> Result<String, String> {
-        let socket = self.send(command, argument, until)?;
-        answer(&read_all(&socket, until)?)
+        let socket = self.connect(until)?;
+        // The protocol requires exactly three arguments.
+        let request = format!("1\0{command}\0{argument}\0\0\0");
+        // Far shorter than the socket's buffer, so written in one go.
+        match rustix::io::write(&socket, request.as_bytes()) {
+            Ok(sent) if sent == request.len() => answer(&read_all(&socket, until)?),
+            Ok(_) => Err("its socket took only part of the command".to_owned()),
+            Err(error) => Err(format!("its socket did not take the command: {error}")),
+        }
     }
 }
 
@@ -188,41 +180,30 @@ fn answer(bytes: &[u8]) -> Result<String, String> {
 }
 
 /// Reads to the end of the stream.
-fn read_all(from: impl AsFd, until: Instant) -> Result<Vec<u8>, String> {
-    let mut all = Vec::new();
+fn read_all(from: &OwnedFd, until: Instant) -> Result<Vec<u8>, String> {
+    let (mut all, mut buffer) = (Vec::new(), [0; 32 << 10]);
     loop {
-        if !wait(&mut [PollFd::new(&from, PollFlags::IN)], until) {
+        if !wait(from, until) {
             return Err("it did not answer in time".to_owned());
         }
-        if !read_some(&from, &mut all)? {
-            return Ok(all);
+        match rustix::io::read(from, &mut buffer) {
+            Ok(0) => return Ok(all),
+            Ok(n) if all.len() + n > MOST_BYTES => {
+                return Err(format!("its answer is longer than {} MiB", MOST_BYTES >> 20));
+            }
+            Ok(n) => all.extend_from_slice(&buffer[..n]),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => return Err(format!("its answer cannot be read: {error}")),
         }
     }
 }
 
-/// Reads what is available; false at the end.
-fn read_some(from: impl AsFd, into: &mut Vec<u8>) -> Result<bool, String> {
-    let mut buffer = [0; 32 << 10];
-    match rustix::io::read(&from, &mut buffer) {
-        Ok(0) => Ok(false),
-        Ok(n) if into.len() + n > MOST_BYTES => {
-            Err(format!("its answer is longer than {} MiB", MOST_BYTES >> 20))
-        }
-        Ok(n) => {
-            into.extend_from_slice(&buffer[..n]);
-            Ok(true)
-        }
-        Err(Errno::AGAIN | Errno::INTR) => Ok(true),
-        Err(error) => Err(format!("its answer cannot be read: {error}")),
-    }
-}
-
-/// Waits until one is readable; false on timeout.
-fn wait(fds: &mut [PollFd], until: Instant) -> bool {
+/// Waits until it is readable; false on timeout.
+fn wait(from: &OwnedFd, until: Instant) -> bool {
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).expect("a few seconds fit");
-        match poll(fds, Some(&left)) {
+        match poll(&mut [PollFd::new(from, PollFlags::IN)], Some(&left)) {
             Ok(0) => return false,
             Err(Errno::INTR) => {}
             // Reading a broken descriptor will report its error.

@@ -2,7 +2,8 @@
 
 use procfs::thread_group;
 use record::watch::{ApplicationFrame, StackGroup};
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Frames of waiting itself: queues, locks, sockets and pools. They say how a thread waits; their callers
 /// say for what.
@@ -105,28 +106,28 @@ pub(crate) fn strip_address(method: &str) -> String {
 }
 
 /// What threads must share to be counted together.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StackKey {
     pub group: String,
-    pub state: String,
     pub frame: String,
-    /// Method, and file with line.
-    pub application_frame: Option<(String, Option<String>)>,
+    pub state: String,
+    pub asked_by: Option<ApplicationFrame>,
 }
 
 /// Threads counted by place.
 #[derive(Debug, Default)]
-pub(crate) struct StackCounts(HashMap<StackKey, u32>);
+pub(crate) struct StackCounts(BTreeMap<StackKey, u32>);
 
 impl StackCounts {
     /// Counts a thread, unless it has no frames, such as a compiler's.
     pub fn add(&mut self, stack: &Stack) {
         let frames: Vec<Frame> = stack.frames.iter().map(|frame| Frame::of(frame)).collect();
         let Some(frame) = waiting_frame(&frames, stack) else { return };
-        let application_frame = frames.into_iter().find(Frame::is_of_the_application);
-        let application_frame = application_frame.map(|frame| (frame.method, frame.source_line));
+        let asked_by = frames.into_iter().find(Frame::is_of_the_application);
+        let asked_by =
+            asked_by.map(|frame| ApplicationFrame { method: frame.method, place: frame.source_line });
         let (group, state) = (thread_group(stack.name), stack.state.to_owned());
-        self.count(StackKey { group, state, frame, application_frame }, 1);
+        self.count(StackKey { group, frame, state, asked_by }, 1);
     }
 
     /// Counts this many threads.
@@ -136,21 +137,11 @@ impl StackCounts {
 
     /// The places, most threads first.
     pub fn list(self) -> Vec<StackGroup> {
-        let mut places: Vec<StackGroup> = self
-            .0
-            .into_iter()
-            .map(|(StackKey { group, state, frame, application_frame }, threads)| {
-                let asked_by = application_frame.map(|(method, place)| ApplicationFrame { method, place });
-                StackGroup { group, state, frame, asked_by, threads }
-            })
-            .collect();
-        places.sort_by(|a, b| {
-            let asker = |a: &ApplicationFrame| (a.method.clone(), a.place.clone());
-            let order = |p: &StackGroup| {
-                (p.group.clone(), p.frame.clone(), p.state.clone(), p.asked_by.as_ref().map(asker))
-            };
-            b.threads.cmp(&a.threads).then_with(|| order(a).cmp(&order(b)))
+        let places = self.0.into_iter().map(|(StackKey { group, frame, state, asked_by }, threads)| {
+            StackGroup { group, state, frame, asked_by, threads }
         });
+        let mut places: Vec<StackGroup> = places.collect();
+        places.sort_by_key(|place| Reverse(place.threads));
         places.truncate(MOST_PLACES);
         places
     }

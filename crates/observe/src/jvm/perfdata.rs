@@ -62,8 +62,12 @@ impl Counters {
 
 /// The version of a HotSpot VM with counters that we may read: `17.0.15+6`.
 pub(crate) fn version(pid: u32) -> Option<String> {
-    let counters = parse(&read(&mut open(pid).ok()?).ok()?).ok()?;
-    counters.text("java.property.java.vm.version").map(str::to_owned)
+    of_process(pid)?.text("java.property.java.vm.version").map(str::to_owned)
+}
+
+/// The counters of this process, if it has any that we may read.
+pub(super) fn of_process(pid: u32) -> Option<Counters> {
+    parse(&read(&mut open(pid).ok()?).ok()?).ok()
 }
 
 /// Opens the counter file of this process. Only the VM knows which user's name is in the folder's name, so

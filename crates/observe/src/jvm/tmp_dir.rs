@@ -44,9 +44,9 @@ impl TmpDir {
         Ok(rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Creates a file that belongs to this user; it must not exist.
-    pub fn make(&self, name: &str, kind: FileType, user: u32, group: u32) -> io::Result<()> {
-        rustix::fs::mknodat(&self.0, name, kind, Mode::RUSR | Mode::WUSR, 0)?;
+    /// Creates a regular file that belongs to this user; it must not exist.
+    pub fn make(&self, name: &str, user: u32, group: u32) -> io::Result<()> {
+        rustix::fs::mknodat(&self.0, name, FileType::RegularFile, Mode::RUSR | Mode::WUSR, 0)?;
         let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
         if rustix::process::geteuid().is_root() {
             rustix::fs::chownat(&self.0, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)

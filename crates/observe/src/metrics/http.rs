@@ -16,7 +16,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// `patience` limits the time for an answer.
+    /// `timeout` limits the time for an answer.
     pub fn to(endpoint: MetricsAddress, timeout: Duration) -> Self {
         let agent = fetch::agent(ServerAddress::At(endpoint.address), timeout, None);
         Self { endpoint, agent, timeout }

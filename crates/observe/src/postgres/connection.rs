@@ -64,13 +64,11 @@ impl PostgresConnection {
         }
         let info =
             PostgresServer { version, address: address.location.clone(), settings: settings(&mut client)? };
-        let columns: Result<Columns, Error> = client
-            .query(queries::COLUMNS, &[])?
-            .iter()
-            .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
-            .collect();
+        let columns = client.query(queries::COLUMNS, &[])?;
+        let columns = columns.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+        let columns = Columns(columns.collect::<Result<_, Error>>()?);
         let activity = client.prepare(queries::ACTIVITY)?;
-        let counters = client.prepare(&queries::counters(&columns?))?;
+        let counters = client.prepare(&queries::counters(&columns))?;
         let mut missing = not_permitted(&mut client, &info)?;
         let stats = match StatementStats::find(&mut client)? {
             Ok(stats) => Some(stats),

@@ -52,7 +52,7 @@ impl PostgresSource {
         let (event_sender, events) = channel();
         let (commands, inbox) = channel();
         let work = move || Sampler::run(address, &answer, inbox, event_sender);
-        // Not joined: it may be waiting for a server that does not answer. It ends when `orders` is
+        // Not joined: it may be waiting for a server that does not answer. It ends when `commands` is
         // dropped.
         let thread = std::thread::Builder::new().name("watch-postgres".to_owned()).spawn(work);
         thread.map_err(|e| missing(format!("no thread could be started to ask PostgreSQL: {e}")))?;
@@ -61,19 +61,6 @@ impl PostgresSource {
         let (info, missing) = opened.map_err(refused)?;
         let totals = WindowTotals::default();
         Ok(Self { events, commands, totals, looks: Vec::new(), last: Instant::now(), info, missing })
-    }
-
-    fn drain_events(&mut self) {
-        for event in self.events.try_iter() {
-            self.last = Instant::now();
-            match event {
-                SamplerEvent::Sampled(activity) => self.totals.add_activity(activity),
-                SamplerEvent::Failed(why) => self.totals.add_failure(why),
-                SamplerEvent::CounterGrowth(by) => self.totals.add_growth(by),
-                SamplerEvent::CloserLook(look) => self.looks.push(look),
-                SamplerEvent::Reconnected((info, missing)) => (self.info, self.missing) = (info, missing),
-            }
-        }
     }
 
     fn send(&self, order: SamplerCommand) {
@@ -89,11 +76,20 @@ impl crate::source::Source for PostgresSource {
 
     /// Drains the channel, so that results do not pile up without cuts.
     fn read(&mut self, _: &WatchScope) {
-        self.drain_events();
+        for event in self.events.try_iter() {
+            self.last = Instant::now();
+            match event {
+                SamplerEvent::Sampled(activity) => self.totals.add_activity(activity),
+                SamplerEvent::Failed(why) => self.totals.add_failure(why),
+                SamplerEvent::CounterGrowth(by) => self.totals.add_growth(by),
+                SamplerEvent::CloserLook(look) => self.looks.push(look),
+                SamplerEvent::Reconnected((info, missing)) => (self.info, self.missing) = (info, missing),
+            }
+        }
     }
 
-    fn cut(&mut self, _: &WatchScope, window: &mut Window) {
-        self.drain_events();
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
+        self.read(scope);
         let silence = self.last.elapsed();
         if silence >= SILENCE {
             self.totals.add_failure(format!("it has not answered for {} s", silence.as_secs()));

@@ -44,7 +44,7 @@ WHERE c.relnamespace = 'pg_catalog'::regnamespace AND a.attnum > 0 AND NOT a.att
 
 /// Views and their columns.
 #[derive(Debug, Default)]
-pub(super) struct Columns(HashSet<(String, String)>);
+pub(super) struct Columns(pub HashSet<(String, String)>);
 
 impl Columns {
     fn has(&self, view: &str, column: &str) -> bool {
@@ -55,12 +55,6 @@ impl Columns {
     fn first(&self, choices: &[(&str, &str, &str)]) -> String {
         let found = choices.iter().find(|(view, column, _)| self.has(view, column));
         found.map_or("NULL", |(_, _, expression)| expression).to_owned()
-    }
-}
-
-impl FromIterator<(String, String)> for Columns {
-    fn from_iter<I: IntoIterator<Item = (String, String)>>(all: I) -> Self {
-        Self(all.into_iter().collect())
     }
 }
 
@@ -150,7 +144,7 @@ mod tests {
             let view = view.to_owned();
             names.split(' ').map(|name| (view.clone(), name.to_owned())).collect::<Vec<_>>()
         };
-        views.into_iter().flat_map(names).collect()
+        Columns(views.into_iter().flat_map(names).collect())
     }
 
     /// Every view queried exists in that version.

@@ -62,7 +62,7 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Connects, reports how that went, and samples until `orders` is closed.
+    /// Connects, reports how that went, and samples until `commands` is closed.
     pub fn run(
         address: Address,
         opened: &Sender<Result<ServerDescription, String>>,
@@ -76,7 +76,7 @@ impl Sampler {
                 return;
             }
         };
-        // The receiver may have given up; then there are no orders either.
+        // The receiver may have given up; then there are no commands either.
         let _ = opened.send(Ok((session.info.clone(), session.missing.clone())));
         let now = Instant::now();
         let sampler = Self {
@@ -130,7 +130,7 @@ impl Sampler {
     }
 
     fn send(&self, event: SamplerEvent) {
-        // The receiver may be gone; then so are the orders, and the thread ends.
+        // The receiver may be gone; then so are the commands, and the thread ends.
         let _ = self.events.send(event);
     }
 

@@ -6,7 +6,7 @@ use crate::neighbours::ProcessTable;
 use crate::titles;
 use procfs::{TaskStat, parse_limit, tick_ns};
 use record::watch::{LimitUsage, TreeWindow};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -116,7 +116,7 @@ impl SubjectProcesses {
         part.rss_bytes = private + shared;
         (part.read_bytes, part.written_bytes) = (io.map(|io| io.0), io.map(|io| io.1));
         self.processes = current;
-        self.last_read = now();
+        self.last_read = ticks_since_boot();
         part.descriptors = self.descriptor_usage(missing_log);
         let tasks = self.processes.values().filter_map(|process| process.limits.tasks);
         let tasks = tasks.map(|(limit, uid)| LimitUsage { used: process_table.tasks_of(uid), limit });
@@ -160,16 +160,15 @@ impl SubjectProcesses {
         for (pid, process) in self.processes.iter().filter(|(_, process)| !process.stat.has_ended()) {
             let folder = format!("/proc/{pid}/fd");
             let Some(limit) = process.limits.files else { continue };
-            let used = match open_count(&folder) {
-                Ok(Some(used)) => Ok(used),
-                Ok(None) => {
+            let used = match open_count(&folder).transpose() {
+                Some(used) => used,
+                None => {
                     has_to_count = true;
                     if !is_due {
                         continue;
                     }
                     count(&folder)
                 }
-                Err(error) => Err(error),
             };
             match used {
                 Ok(used) => {
@@ -211,10 +210,9 @@ fn not_permitted(pid: u32, file: &str) -> String {
     format!("/proc/{pid}/{file} may not be read; run torment as the target's user, or as root")
 }
 
-/// The current time in the unit of process start times: ticks since boot.
-fn now() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64) / tick_ns()
+/// The current time in the unit of process start times.
+pub(crate) fn ticks_since_boot() -> u64 {
+    sys::clock_ns(ClockId::Boottime) / tick_ns()
 }
 
 /// Resident memory, and the part of it that may be shared, in bytes (/proc/PID/statm).

@@ -7,7 +7,7 @@ use super::wait_table::{ThreadActivity, WaitId, WaitTable, within_s};
 use procfs::parse_socket_inode;
 use record::watch::{FutexOp, ThreadWait};
 use rustix::process::Pid;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::io;
 use std::os::fd::OwnedFd;
 use sys::{SyscallKind, syscall_kind};
@@ -216,12 +216,7 @@ fn futex_wait(pid: u32, [address, flags, _, until]: [u64; 4]) -> ThreadActivity 
         // An unreadable timeout is still one: the longest, which says least.
         let left = read_memory(pid, until, &mut bytes).map_or(u64::MAX, |()| {
             let timeout = nanos(bytes);
-            if is_absolute {
-                let now = clock_gettime(clock);
-                timeout.saturating_sub(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
-            } else {
-                timeout
-            }
+            if is_absolute { timeout.saturating_sub(sys::clock_ns(clock)) } else { timeout }
         });
         within = Some(within_s(left));
     }
@@ -230,12 +225,9 @@ fn futex_wait(pid: u32, [address, flags, _, until]: [u64; 4]) -> ThreadActivity 
 
 /// `struct timespec`.
 fn nanos(bytes: [u8; 16]) -> u64 {
-    let half = |at: usize| {
-        let mut half = [0; 8];
-        half.copy_from_slice(&bytes[at..at + 8]);
-        u64::from_ne_bytes(half)
-    };
-    half(0).saturating_mul(1_000_000_000).saturating_add(half(8))
+    let (halves, _) = bytes.as_chunks();
+    let [seconds, rest] = [halves[0], halves[1]].map(u64::from_ne_bytes);
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
 #[cfg(test)]

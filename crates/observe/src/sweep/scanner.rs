@@ -50,12 +50,12 @@ enum ThreadScan {
     Ended,
 }
 
-/// Counts of one look, for one subject.
+/// Counts of one look or several, for one subject.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ScanCounts {
-    pub threads: u32,
-    pub looked_at: u32,
-    pub readable: u32,
+    pub threads: u64,
+    pub looked_at: u64,
+    pub readable: u64,
 }
 
 impl ThreadScanner {
@@ -149,7 +149,7 @@ impl ThreadScanner {
                 Ok(text) => procfs::parse_stat(text),
                 Err(_) => None,
             };
-            let Some((stat, name)) = stat.filter(|(stat, _)| self.table.is_same(at, stat.start)) else {
+            let Some((stat, name)) = stat.filter(|(stat, _)| stat.start == thread.start) else {
                 self.scans[slot] = ThreadScan::Ended;
                 continue;
             };
@@ -259,7 +259,7 @@ impl ThreadScanner {
             tally.count(number, weight);
             let Some(count) = counts.get_mut(tally.subject) else { continue };
             count.looked_at += 1;
-            count.readable += u32::from(!thread.refused || number == self.running);
+            count.readable += u64::from(!thread.refused || number == self.running);
             if number == self.running {
                 self.last_running[tally.subject] += 1;
             }
@@ -267,7 +267,7 @@ impl ThreadScanner {
         for tally in &mut self.table.tallies {
             tally.end();
             if let Some(count) = counts.get_mut(tally.subject) {
-                count.threads += tally.members.len() as u32;
+                count.threads += tally.members.len() as u64;
             }
         }
     }
@@ -285,6 +285,6 @@ impl ThreadScanner {
     pub fn reset_waits(&mut self) {
         self.waits = WaitTable::default();
         self.running = self.waits.intern(ThreadWait::Running);
-        self.table.reset_activities();
+        self.table.threads.iter_mut().for_each(|thread| thread.activity = None);
     }
 }

@@ -4,7 +4,8 @@ use super::proc_files::ProcFiles;
 use super::scanner::{ScanCounts, ThreadScanner};
 use super::steal_time::StealTime;
 use super::thread_table::ThreadTable;
-use crate::priority::{self, Priority};
+use crate::priority::raise_priority;
+use crate::processes::ticks_since_boot;
 use crate::watch_scope::WatchScope;
 use record::watch::{ThreadGroup, ThreadSampling};
 use std::sync::Arc;
@@ -60,18 +61,11 @@ pub(crate) enum Command {
     Cut(Sender<Vec<(ThreadSampling, Vec<ThreadGroup>)>>),
 }
 
-/// Totals of a window, for one subject.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    threads: f64,
-    looked_at: f64,
-    readable: f64,
-}
-
 pub(crate) struct Sweeper {
     scanner: ThreadScanner,
+    /// Of the last look, and of all since the last cut.
     counts: Vec<ScanCounts>,
-    sums: Vec<Sums>,
+    sums: Vec<ScanCounts>,
     due: u32,
     done: u32,
     took: Duration,
@@ -95,14 +89,14 @@ impl Sweeper {
     pub fn start(
         targets: SweepTargets,
         rate: Arc<AtomicU64>,
-        priority_sender: &Sender<Priority>,
+        priority_sender: &Sender<Result<(), String>>,
     ) -> Option<Self> {
         // First of all: with its own table, the many files kept open take nothing from the load.
         let own_table = sys::unshare_descriptors(&[]).is_ok();
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1 << 20);
         let descriptors = if own_table { limit } else { limit / 4 };
-        let mut files = ProcFiles::open().ok()?;
-        let table = ThreadTable::new(descriptors, now_ticks(&mut files));
+        let files = ProcFiles::open().ok()?;
+        let table = ThreadTable::new(descriptors, ticks_since_boot());
         let now = Instant::now();
         let mut sweeper = Self {
             scanner: ThreadScanner::new(files, table),
@@ -127,7 +121,7 @@ impl Sweeper {
         sweeper.list(usize::MAX);
         sweeper.pace();
         // Opening all files took time without delaying anybody. From now on the starter waits.
-        let _ = priority_sender.send(priority::raise_priority());
+        let _ = priority_sender.send(raise_priority());
         Some(sweeper)
     }
 
@@ -165,7 +159,7 @@ impl Sweeper {
         let before = thread_cpu_ns();
         let ThreadScanner { files, table, .. } = &mut self.scanner;
         table.watch(files, &targets.subjects);
-        self.sums.resize(targets.subjects.len(), Sums::default());
+        self.sums.resize(targets.subjects.len(), ScanCounts::default());
         self.scanner.allowed_cpus = targets.allowed_cpus;
         self.other_now_ns += thread_cpu_ns() - before;
     }
@@ -227,14 +221,14 @@ impl Sweeper {
         self.done += 1;
         let mut at = 0;
         for (sums, count) in self.sums.iter_mut().zip(&self.counts) {
-            sums.threads += f64::from(count.threads);
-            sums.looked_at += f64::from(count.looked_at);
-            sums.readable += f64::from(count.readable);
+            sums.threads += count.threads;
+            sums.looked_at += count.looked_at;
+            sums.readable += count.readable;
             at += count.looked_at;
         }
         if at > 0 {
             // Follows a change within a few sweeps.
-            self.cost_ns += 0.2 * (cost_ns as f64 / f64::from(at) - self.cost_ns);
+            self.cost_ns += 0.2 * (cost_ns as f64 / at as f64 - self.cost_ns);
         }
         // In step with the last one; but never, whatever the cost, more than a fifth of a processor.
         let rest = Duration::from_nanos((after - start_ns) * 4);
@@ -258,16 +252,16 @@ impl Sweeper {
         let ThreadScanner { files, table, waits, .. } = &mut self.scanner;
         let unseen = table.unseen_cpu_time(files, self.sums.len());
         let looks = f64::from(self.done.max(1));
-        let all: f64 = self.sums.iter().map(|sums| sums.looked_at).sum();
+        let all: u64 = self.sums.iter().map(|sums| sums.looked_at).sum();
         let mut parts: Vec<(ThreadSampling, Vec<ThreadGroup>)> = Vec::new();
         for (sums, unseen_cpu_ns) in self.sums.iter().zip(unseen) {
-            let share = if all > 0.0 { sums.looked_at / all } else { 0.0 };
+            let share = sums.looked_at as f64 / all.max(1) as f64;
             let sweep = ThreadSampling {
                 due: self.due,
                 done: self.done,
-                threads: sums.threads / looks,
-                looked_at: sums.looked_at / looks,
-                readable: sums.readable / looks,
+                threads: sums.threads as f64 / looks,
+                looked_at: sums.looked_at as f64 / looks,
+                readable: sums.readable as f64 / looks,
                 took_ns: (self.took.as_nanos() as f64 * share) as u64,
                 unseen_cpu_ns,
             };
@@ -285,7 +279,7 @@ impl Sweeper {
         if waits.len() > MANY_WAITS {
             self.scanner.reset_waits();
         }
-        self.sums.iter_mut().for_each(|sums| *sums = Sums::default());
+        self.sums.iter_mut().for_each(|sums| *sums = ScanCounts::default());
         (self.due, self.done, self.took) = (0, 0, Duration::ZERO);
         let used = std::mem::take(&mut self.other_now_ns) + thread_cpu_ns() - before;
         self.other_ns += 0.5 * (used as f64 - self.other_ns);
@@ -304,14 +298,6 @@ fn jitter(turn: u32, period: Duration) -> Duration {
 /// Sweeps missed while one was late.
 fn missed(late: Duration, period: Duration) -> u32 {
     (late.as_secs_f64() / period.as_secs_f64()) as u32
-}
-
-/// The current time as process start times in `stat`: in ticks since boot.
-fn now_ticks(files: &mut ProcFiles) -> u64 {
-    let text = files.read_either(None, format_args!("uptime")).map(<[u8]>::to_vec).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let seconds = text.split(' ').next().and_then(|word| word.parse::<f64>().ok());
-    seconds.map_or(0, |seconds| (seconds * 100.0) as u64)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::proc_files::ProcFiles;
 use super::socket_table::SocketTable;
 use super::wait_table::ThreadActivity;
 use crate::finder::lister_for;
-use procfs::{SchedStat, parse_schedstat, thread_group};
+use procfs::{SchedStat, parse_schedstat, thread_group, tick_ns};
 use record::watch::BusyThreads;
 use rustix::fs::{RawDir, SeekFrom, seek};
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ pub(crate) struct Thread {
     /// Index into [`ThreadTable::tallies`].
     pub tally: u32,
     /// Start time: TIDs are reused.
-    start: u64,
+    pub start: u64,
     name: [u8; 16],
     schedstat: Option<OwnedFd>,
     pub stat: Option<OwnedFd>,
@@ -54,7 +54,7 @@ pub(crate) struct Process {
     pub pid: u32,
     pub subject: usize,
     tasks: OwnedFd,
-    /// Index into [`ThreadTable::ends`].
+    /// Index into [`ThreadTable::socket_tables`].
     pub socket_table: usize,
     /// Processor time of the process when it was added, and what its threads were seen to use since.
     cpu_before_ns: u64,
@@ -184,21 +184,16 @@ impl ThreadTable {
         let Some((procfs::TaskStat { start, .. }, name)) = procfs::parse_stat(text) else { return };
         let name = short(name);
         let whole = self.threads.len() < KEPT_WHOLE && self.free_descriptors >= 3;
-        let schedstat_file = if self.free_descriptors > 0 {
-            files.open_at(format_args!("{pid}/task/{tid}/schedstat")).ok()
-        } else {
-            None
-        };
-        let mut keep =
-            |name: &str| whole.then(|| files.open_at(format_args!("{pid}/task/{tid}/{name}")).ok()).flatten();
-        let (stat, syscall) = (keep("stat"), keep("syscall"));
+        let mut open = |name: &str| files.open_at(format_args!("{pid}/task/{tid}/{name}")).ok();
+        let schedstat = if self.free_descriptors > 0 { open("schedstat") } else { None };
+        let (stat, syscall) = if whole { (open("stat"), open("syscall")) } else { (None, None) };
         let mut thread = Thread {
             tid,
             process: index as u32,
             tally: 0,
             start,
             name,
-            schedstat: schedstat_file,
+            schedstat,
             stat,
             syscall,
             sched: SchedStat::default(),
@@ -315,11 +310,6 @@ impl ThreadTable {
         }
     }
 
-    /// Whether this start time from a `stat` file is still this thread's.
-    pub fn is_same(&self, at: usize, start: u64) -> bool {
-        self.threads[at].start == start
-    }
-
     /// Growth, by subject, of processor time that no thread was seen to use.
     pub fn unseen_cpu_time(&mut self, files: &mut ProcFiles, subjects: usize) -> Vec<u64> {
         let mut unseen = vec![0; subjects];
@@ -329,7 +319,7 @@ impl ThreadTable {
             let missing = used.saturating_sub(process.cpu_seen_ns);
             if let Some(sum) = unseen.get_mut(process.subject) {
                 // Ticks are coarse: what was reported too early is not reported again.
-                *sum += missing.saturating_sub(process.unseen_ns.max(2 * TICK_NS));
+                *sum += missing.saturating_sub(process.unseen_ns.max(2 * tick_ns()));
             }
             process.unseen_ns = process.unseen_ns.max(missing);
         }
@@ -351,22 +341,14 @@ impl ThreadTable {
             }
         }
     }
-
-    /// All waits must be found again.
-    pub fn reset_activities(&mut self) {
-        self.threads.iter_mut().for_each(|thread| thread.activity = None);
-    }
 }
-
-/// A tick of the times in `stat`: USER_HZ is 100 on all supported platforms.
-const TICK_NS: u64 = 10_000_000;
 
 impl Process {
     /// Its processor time and start time.
     fn cpu_and_start(&self, files: &mut ProcFiles) -> Option<(u64, u64)> {
         let text = files.read_either(None, format_args!("{}/stat", self.pid)).ok()?;
         let (stat, _) = procfs::parse_stat(text)?;
-        Some((stat.cpu.saturating_mul(TICK_NS), stat.start))
+        Some((stat.cpu.saturating_mul(tick_ns()), stat.start))
     }
 }
 

@@ -206,7 +206,7 @@ pub struct StackGroup {
 }
 
 /// A frame of the application.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ApplicationFrame {
     /// Class and method.
     pub method: String,

@@ -36,10 +36,6 @@ fn the_calls_of_a_program_and_what_it_starts() {
     let sleep = cost("clock_nanosleep").or(cost("nanosleep")).expect("sleep sleeps");
     assert!(sleep.time.as_millis_f64() >= 200.0, "{sleep:?}");
     assert_eq!(seen.costs.iter().filter(|cost| cost.count == 0).count(), 0);
-    let marks = seen.milestones;
-    let exit = marks.exit.expect("it called exit_group");
-    assert!(marks.exec < exit && exit <= marks.ended, "{marks:?}");
-    assert!(exit.as_millis_f64() >= 200.0, "it waited for sleep: {marks:?}");
 }
 
 #[test]
@@ -155,9 +151,5 @@ fn a_program_of_which_every_instruction_is_known() {
     let seen = trace_syscalls(Command::new(&program), ENOUGH).expect("it can be traced");
     let costs: Vec<_> = seen.costs.iter().map(|cost| (cost.name, cost.count)).collect();
     assert_eq!(costs, [(Some("exit"), 1)]);
-    assert_eq!(
-        (seen.milestones.exit, seen.trace.traced, seen.foreign),
-        (None, 1, 0),
-        "exit is not exit_group"
-    );
+    assert_eq!(seen.trace.traced, 1);
 }

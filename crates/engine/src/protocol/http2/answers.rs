@@ -43,7 +43,7 @@ impl Http2 {
         if frame.has(flag::END_HEADERS) {
             return self.handle_header_block(frame.stream, end_stream, payload, sink);
         }
-        if let Some(open) = self.open.get(frame.stream) {
+        if let Some(open) = self.open.get_mut(&frame.stream) {
             open.answer_begun = true;
         }
         self.header_block = Some(Block { stream: frame.stream, end_stream, bytes: payload.to_vec() });
@@ -78,7 +78,7 @@ impl Http2 {
         block: &[u8],
         sink: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
-        let mut open = self.open.get(stream);
+        let mut open = self.open.get_mut(&stream);
         // Of several blocks only the head is wanted: neither interim answers nor trailers.
         let content =
             open.as_mut().filter(|open| open.status.is_none()).and_then(|open| open.content.as_mut());
@@ -105,7 +105,7 @@ impl Http2 {
             }
         });
         outcome.map_err(|why| ConnectionError::new(ErrorCode::COMPRESSION_ERROR, why))?;
-        let Some(open) = self.open.get(stream) else { return Ok(()) };
+        let Some(open) = self.open.get_mut(&stream) else { return Ok(()) };
         open.answer_begun = true;
         let result = open.apply_head(head).and_then(|()| open.status_if_complete(end_stream));
         self.finish_stream(stream, result, sink);
@@ -124,7 +124,7 @@ impl Http2 {
             (self.unacknowledged, self.flush_now) = (0, true);
         }
         let data = frame.unpadded()?;
-        let Some(open) = self.open.get(frame.stream) else { return Ok(()) };
+        let Some(open) = self.open.get_mut(&frame.stream) else { return Ok(()) };
         if let Some(content) = &mut open.content {
             content.append(data);
         }
@@ -146,13 +146,13 @@ impl Http2 {
         sink: &mut CompletionSink<'_>,
     ) -> Result<(), ConnectionError> {
         let code = ErrorCode(frame.number("RST_STREAM")?);
-        if let Some(open) = self.open.remove(frame.stream) {
+        if let Some(open) = self.open.remove(&frame.stream) {
             let handling = if code == ErrorCode::REFUSED_STREAM {
                 ServerHandling::Refused
             } else {
                 ServerHandling::Answered
             };
-            sink.fail(open.exchange, Failure::Reset(code.to_string()), handling);
+            sink.push(open.exchange, Err(Failure::Reset(code.to_string())), handling);
         }
         Ok(())
     }
@@ -170,14 +170,15 @@ impl Http2 {
             Ok(status) => (Ok(status), ErrorCode::CANCEL),
             Err(why) => (Err(why), ErrorCode::PROTOCOL_ERROR),
         };
-        let Some(open) = self.open.remove(stream) else { return };
+        let Some(open) = self.open.remove(&stream) else { return };
         if result.is_err() || open.body.is_some() {
             frame::put_number(kind::RST_STREAM, stream, code.0, &mut self.out.bytes);
             self.flush_now = true;
         }
         let failure = open.grpc_status.and_then(GrpcStatus::failure);
         let answer = |status| Answer { status, failure, content: open.content };
-        sink.complete(open.exchange, result.map(answer).map_err(Failure::Protocol));
+        let result = result.map(answer).map_err(Failure::Protocol);
+        sink.push(open.exchange, result, ServerHandling::Answered);
     }
 }
 

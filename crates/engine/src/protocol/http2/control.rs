@@ -13,22 +13,9 @@ pub(super) struct CompletionSink<'a> {
 }
 
 impl CompletionSink<'_> {
-    pub fn complete(&mut self, exchange: u32, result: Result<Answer, Failure>) {
-        self.completions.push(Completion {
-            exchange,
-            result,
-            received_ns: self.received_ns,
-            handling: ServerHandling::Answered,
-        });
-    }
-
-    pub fn fail(&mut self, exchange: u32, why: Failure, handling: ServerHandling) {
-        self.completions.push(Completion {
-            exchange,
-            result: Err(why),
-            received_ns: self.received_ns,
-            handling,
-        });
+    pub fn push(&mut self, exchange: u32, result: Result<Answer, Failure>, handling: ServerHandling) {
+        let received_ns = self.received_ns;
+        self.completions.push(Completion { exchange, result, received_ns, handling });
     }
 }
 
@@ -141,7 +128,7 @@ impl Http2 {
         let last = u32::from_be_bytes([*a, *b, *c, *d]) & frame::MAX_U31;
         let code = ErrorCode(u32::from_be_bytes([*e, *f, *g, *h]));
         self.phase = Phase::GoingAway(code);
-        for OpenStream { exchange, .. } in self.open.above(last) {
+        for (_, OpenStream { exchange, .. }) in self.open.extract_if(|stream, _| *stream > last) {
             // nginx, for one, leaves after every thousand requests, with others in flight. A server that leaves
             // with an error, or before it has processed any, says what is wrong: that counts as failure.
             let handling = match code {
@@ -149,7 +136,7 @@ impl Http2 {
                 ErrorCode::NO_ERROR => ServerHandling::Refused,
                 _ => ServerHandling::Answered,
             };
-            sink.fail(exchange, Failure::Reset(format!("GOAWAY {code}")), handling);
+            sink.push(exchange, Err(Failure::Reset(format!("GOAWAY {code}"))), handling);
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! HTTP2, "Responses").
 
 use super::super::error_text::{first_line, without_values};
+use percent_encoding::percent_decode;
 use record::Failure;
 
 /// Names of the status codes (gRPC, "Status codes and their use in gRPC").
@@ -42,33 +43,14 @@ impl GrpcStatus {
     pub fn failure(self) -> Option<Failure> {
         let (code, message) = match self.code {
             Some(0) => return None,
-            Some(code) => (code, without_details(&percent_decode(&self.message))),
+            // Invalid encoding is shown as it is.
+            Some(code) => (code, without_details(&percent_decode(&self.message).decode_utf8_lossy())),
             None => (UNKNOWN, "the answer ends without a grpc-status".to_owned()),
         };
         let name = NAMES.get(code as usize).unwrap_or(&"an unknown code");
         let colon = if message.is_empty() { "" } else { ": " };
         Some(Failure::Grpc(format!("{code} {name}{colon}{message}")))
     }
-}
-
-/// Decodes percent-encoded text.
-fn percent_decode(mut encoded: &[u8]) -> String {
-    let mut out = Vec::with_capacity(encoded.len());
-    while let Some((first, rest)) = encoded.split_first() {
-        let digit = |place: usize| rest.get(place).and_then(|digit| char::from(*digit).to_digit(16));
-        match (first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high << 4 | low) as u8);
-                encoded = &rest[2..];
-            }
-            // Invalid encoding is better shown as it is than not at all.
-            _ => {
-                out.push(*first);
-                encoded = rest;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The same text for all failures of one kind: without quotations, and without words that contain a digit, such

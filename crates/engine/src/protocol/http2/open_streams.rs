@@ -39,48 +39,11 @@ impl OpenStream {
 }
 
 /// The streams by number.
-#[derive(Default)]
-pub(super) struct OpenStreams(HashMap<u32, OpenStream, BuildHasherDefault<StreamIdHasher>>);
-
-impl OpenStreams {
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub fn insert(&mut self, stream: u32, open: OpenStream) {
-        self.0.insert(stream, open);
-    }
-
-    pub fn get(&mut self, stream: u32) -> Option<&mut OpenStream> {
-        self.0.get_mut(&stream)
-    }
-
-    pub fn remove(&mut self, stream: u32) -> Option<OpenStream> {
-        self.0.remove(&stream)
-    }
-
-    /// Removes those with a higher number.
-    pub fn above(&mut self, last: u32) -> impl Iterator<Item = OpenStream> {
-        self.0.extract_if(move |stream, _| *stream > last).map(|(_, open)| open)
-    }
-
-    /// The stream of an exchange: a linear search, only for cancelling.
-    pub fn find(&self, exchange: u32) -> Option<u32> {
-        self.0.iter().find(|(_, open)| open.exchange == exchange).map(|(stream, _)| *stream)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &OpenStream> {
-        self.0.values()
-    }
-
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut OpenStream)> {
-        self.0.iter_mut().map(|(stream, open)| (*stream, open))
-    }
-}
+pub(super) type OpenStreams = HashMap<u32, OpenStream, BuildHasherDefault<StreamIdHasher>>;
 
 /// Hashes our own stream numbers: nobody can choose them to collide.
 #[derive(Default)]
-struct StreamIdHasher(u64);
+pub(super) struct StreamIdHasher(u64);
 
 impl Hasher for StreamIdHasher {
     fn finish(&self) -> u64 {

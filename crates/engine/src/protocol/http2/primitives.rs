@@ -17,7 +17,7 @@ impl<'a> HeaderText<'a> {
         Self { bytes, huffman: false }
     }
 
-    /// Its characters; decoded into `room` if compressed.
+    /// Its characters; decoded into `scratch` if compressed.
     pub fn decode<'b>(&self, scratch: &'b mut Vec<u8>) -> Result<&'b [u8], Malformed>
     where
         'a: 'b,

@@ -11,7 +11,7 @@ impl Http2 {
     pub(super) fn upload(&mut self) {
         while self.window > 0 && self.out.bytes.len() < AHEAD {
             let Some(stream) = self.uploads.pop_front() else { return };
-            let Some(open) = self.open.get(stream) else { continue };
+            let Some(open) = self.open.get_mut(&stream) else { continue };
             let Some((body, sent)) = &mut open.body else { continue };
             let rest = &body[*sent..];
             let most = rest.len().min(self.peer.max_payload);
@@ -47,7 +47,7 @@ impl Http2 {
             &mut self.window
         } else {
             // It may name a stream that is already over.
-            let Some(open) = self.open.get(frame.stream) else { return Ok(()) };
+            let Some(open) = self.open.get_mut(&frame.stream) else { return Ok(()) };
             if open.body.is_some() && !open.upload_queued {
                 open.upload_queued = true;
                 self.uploads.push_back(frame.stream);
@@ -69,14 +69,14 @@ impl Http2 {
         }
         let change = i64::from(window) - i64::from(self.peer.initial_window);
         self.peer.initial_window = window;
-        for (stream, open) in self.open.iter_mut() {
+        for (stream, open) in &mut self.open {
             open.window += change;
             if open.window > i64::from(MAX_U31) {
                 return Err(window_overflow());
             }
             if open.window > 0 && open.body.is_some() && !open.upload_queued {
                 open.upload_queued = true;
-                self.uploads.push_back(stream);
+                self.uploads.push_back(*stream);
             }
         }
         self.flush_now |= !self.uploads.is_empty();

@@ -14,7 +14,8 @@ pub(crate) struct ExecutionState {
     result: Option<Result<Option<Box<Content>>, Failure>>,
     /// Whether what the statement did is wanted.
     content: bool,
-    over: bool,
+    /// Whether the session can carry nothing more.
+    pub over: bool,
 }
 
 /// A statement that the server has not ended.
@@ -27,11 +28,6 @@ struct ActiveStatement {
 }
 
 impl ExecutionState {
-    /// Whether the session can carry nothing more.
-    pub fn is_over(&self) -> bool {
-        self.over
-    }
-
     pub fn is_idle(&self) -> bool {
         self.active.is_none()
     }

@@ -39,14 +39,12 @@ impl SessionSetup {
         let mut startup = Vec::new();
         write_length_prefixed(&mut startup, true, |out| {
             out.extend_from_slice(&VERSION.to_be_bytes());
-            let (user, name) = (database.user.as_str(), database.name.as_str());
-            let parameters = [
-                ("user", user),
-                ("database", name),
+            for (key, value) in [
+                ("user", database.user.as_str()),
+                ("database", &database.name),
                 ("application_name", "torment"),
                 ("client_encoding", "UTF8"),
-            ];
-            for (key, value) in parameters {
+            ] {
                 write_cstring(key, out);
                 write_cstring(value, out);
             }

@@ -108,7 +108,7 @@ impl Sql {
         exchange: u32,
         content: bool,
     ) -> io::Result<()> {
-        self.execution.begin(exchange, statement.number(), content);
+        self.execution.begin(exchange, statement.number, content);
         self.outbox.send(stream, statement.encode(context))
     }
 
@@ -137,7 +137,7 @@ impl Sql {
             completions.extend(self.execution.handle_message(&message, &self.session, received_ns)?);
             // A server that answers before it was asked is out of step.
             let too_soon = self.execution.is_idle() && !self.outbox.is_empty();
-            if self.execution.is_over() || too_soon {
+            if self.execution.over || too_soon {
                 return Err(Failure::Closed);
             }
         }

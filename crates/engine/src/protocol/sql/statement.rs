@@ -6,7 +6,8 @@ use plan::{RenderContext, Statement};
 /// Encodes each arrival's execution. Everything but the parameters is prepared once.
 pub(crate) struct StatementWriter {
     statement: Statement,
-    number: usize,
+    /// Its number among the session's statements.
+    pub number: usize,
     /// All that the previous arrival sent; all share its prefix.
     bytes: Vec<u8>,
     /// The length of the shared prefix, up to the first parameter.
@@ -49,11 +50,6 @@ impl StatementWriter {
             this.constant = true;
         }
         this
-    }
-
-    /// Its number among the session's statements.
-    pub fn number(&self) -> usize {
-        self.number
     }
 
     pub fn encode(&mut self, context: &RenderContext<'_>) -> &[u8] {

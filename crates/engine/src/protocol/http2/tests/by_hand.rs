@@ -334,7 +334,7 @@ fn windows_are_given_back() {
     let mut client = Client::connect(address, 8).expect("it greets");
     client.send(&mut get("/"));
     client.connection.unacknowledged = WINDOW / 2 - 8;
-    client.connection.open.get(1).expect("it is open").unacknowledged = WINDOW / 2 - 8;
+    client.connection.open.get_mut(&1).expect("it is open").unacknowledged = WINDOW / 2 - 8;
     client.receive_until(1).expect("the server answers");
     assert_eq!((client.connection.unacknowledged, client.results()), (0, vec!["200".to_owned()]));
     drop(client);
