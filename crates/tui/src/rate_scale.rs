@@ -71,7 +71,7 @@ pub(crate) fn lines(view: &RunView, width: usize, palette: Palette) -> Option<[L
         .collect();
     for trial in &view.trials {
         let Some(rate) = trial.rate.filter(|r| window.shows(r.0)) else { continue };
-        let mark = match TrialState::from_trial(trial) {
+        let mark = match trial.state() {
             TrialState::Good => ('●', Tone::Good),
             TrialState::Bad => ('✖', Tone::Bad),
             TrialState::Void => ('?', Tone::Warn),

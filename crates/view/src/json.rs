@@ -51,7 +51,7 @@ pub fn run_json(view: &RunView) -> Value {
     put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
     put("watched", watched::watched(view));
     put("also_watched", watched::also_watched(view));
-    let verdict = end.and_then(|e| e.verdict.as_ref());
+    let verdict = view.verdict();
     if !view.figures.is_empty() || view.conditions.is_some() {
         put("conditions", json!(view.conditions));
         put("figures", json!(view.figures));

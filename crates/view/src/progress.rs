@@ -4,7 +4,7 @@ use crate::trial::TimeSummary;
 use crate::trial_state::why;
 use crate::watched::subject_name;
 use crate::wording::format_rate;
-use crate::{CurrentLoad, RunView, Text, Tone, Trial, TrialState, caveats, fleet};
+use crate::{CurrentLoad, RunView, Text, Tone, Trial, caveats, fleet};
 use record::watch::WatchCoverage;
 use record::{Event, Outcome, Purpose, RampProgress, Slice, TableStart};
 use units::{Nanos, Rate, grouped};
@@ -190,7 +190,7 @@ fn response(times: Option<TimeSummary>) -> String {
 
 /// A finished trial, in one line.
 pub fn trial_line(trial: &Trial) -> Text {
-    let state = TrialState::from_trial(trial);
+    let state = trial.state();
     let rate = trial.rate.map(|r| r.to_string()).unwrap_or_default();
     let loaded = Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100);
     let line =

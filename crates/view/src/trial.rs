@@ -1,4 +1,4 @@
-use crate::ArrivalKind;
+use crate::{ArrivalKind, TrialState};
 use record::catalogue::{LOAD, LoadReader, LoadRow};
 use record::{
     Caveat, Failure, Judgement, MemberFigures, Outcomes, Purpose, Recovery, Slice, StepSlice, TrialResult,
@@ -212,6 +212,27 @@ impl Trial {
             judgement: Some(judgement.clone()),
             figures: LoadFigures::from_slice(&result.total),
         }
+    }
+
+    /// Its class in the search.
+    pub fn state(&self) -> TrialState {
+        match &self.judgement {
+            None => TrialState::Unjudged,
+            Some(_) if !self.purpose.is_judged() => TrialState::Unjudged,
+            Some(_) if self.is_void() => TrialState::Void,
+            Some(judgement) if judgement.good => TrialState::Good,
+            Some(_) => TrialState::Bad,
+        }
+    }
+
+    /// Why it does not count.
+    pub(crate) fn void_reasons(&self) -> &[Caveat] {
+        self.judgement.as_ref().map_or(&[], |judgement| &judgement.invalid)
+    }
+
+    /// Whether it does not count, whatever its purpose.
+    pub(crate) fn is_void(&self) -> bool {
+        !self.void_reasons().is_empty()
     }
 
     /// Formats a number of its arrivals: `59,520 requests`.

@@ -2,7 +2,7 @@
 
 use crate::watched::cpu_of;
 use crate::{ReportKind, RunView, Trial};
-use record::{Event, Purpose, Slice, Verdict};
+use record::{Event, Purpose, Slice};
 use stats::{Estimate, Histogram, clustered_share, quantile_bounds, ratio_of_sums};
 use units::Nanos;
 
@@ -39,8 +39,7 @@ pub(super) fn compared_load(view: &RunView) -> Option<Trial> {
     if view.kind() == ReportKind::Load {
         return view.load();
     }
-    let Some(Verdict::Limits { curve, .. }) = &view.end.as_ref()?.verdict else { return None };
-    let point = curve.iter().find(|point| (point.share - LIMIT_SHARE).abs() < 1e-6)?;
+    let point = view.curve().iter().find(|point| (point.share - LIMIT_SHARE).abs() < 1e-6)?;
     let at_it = |trial: &&Trial| trial.purpose == Purpose::Curve && trial.is_at(point.rate.0);
     view.trials.iter().rev().find(at_it).cloned()
 }

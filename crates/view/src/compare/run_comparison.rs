@@ -117,8 +117,7 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
 
 /// Whether the load may be judged: the generator was not the limit.
 fn is_trustworthy(view: &RunView) -> bool {
-    let judgement = view.load().and_then(|load| load.judgement);
-    view.kind() != ReportKind::Load || judgement.is_none_or(|judgement| judgement.invalid.is_empty())
+    view.kind() != ReportKind::Load || view.load().is_none_or(|load| !load.is_void())
 }
 
 /// Each run's name if unique, else its id.

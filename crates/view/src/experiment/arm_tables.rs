@@ -5,6 +5,7 @@ use super::design_lookup::figure;
 use super::words::{head, measure_words, median, number_of, range, value};
 use super::{DesignLookup, WIDTH, connections};
 use crate::document::TextTable;
+use crate::figure_tables::distinct;
 use crate::wording::shortened;
 use crate::{Text, Tone};
 use plan::{ArmMeasure, LoadLevel};
@@ -43,13 +44,7 @@ fn of_workload(lookup: &DesignLookup<'_>, workload: &str) -> (Vec<usize>, Vec<us
 
 /// In measuring order.
 fn workloads<'a>(lookup: &DesignLookup<'a>) -> Vec<&'a str> {
-    let mut found: Vec<&str> = Vec::new();
-    for probe in &lookup.design.probes {
-        if !found.contains(&probe.workload.as_str()) {
-            found.push(&probe.workload);
-        }
-    }
-    found
+    distinct(lookup.design.probes.iter().map(|probe| probe.workload.as_str()))
 }
 
 /// The limit and the first rate share a table; each further rate has its own.

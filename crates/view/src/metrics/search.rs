@@ -14,8 +14,7 @@ pub(super) fn add_samples(view: &RunView, samples: &mut Samples) {
             samples.number(&family::TRIAL_RATE, &[], rate.0);
         }
     }
-    let classes =
-        view.trials.iter().map(|trial| [trial.purpose.name(), class(TrialState::from_trial(trial))]);
+    let classes = view.trials.iter().map(|trial| [trial.purpose.name(), class(trial.state())]);
     count_each(classes, |labels, count| samples.count(&family::TRIALS, labels, count));
     for limit in &view.limits {
         for (bound, at) in [("held", limit.held), ("lower", limit.lower), ("upper", limit.upper)] {

@@ -23,7 +23,7 @@ const SAME_RATE_SHARE: f64 = 0.98;
 pub(super) fn line(view: &RunView) -> Option<Text> {
     let goal = &view.started.as_ref()?.goal;
     let objective: Objective = goal.parse().ok()?;
-    view.end.as_ref()?.verdict.as_ref()?;
+    view.verdict()?;
     if view.arrival_kind() != ArrivalKind::Requests {
         return None;
     }
@@ -106,13 +106,13 @@ impl PlanningRate {
 
 /// Good trials with their rates.
 fn good(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
-    let good = view.trials.iter().filter(|trial| TrialState::from_trial(trial) == TrialState::Good);
+    let good = view.trials.iter().filter(|trial| trial.state() == TrialState::Good);
     good.filter_map(|trial| Some((trial.rate?.0, trial)))
 }
 
 /// What to plan for, with the response time there or at the highest measured rate below, and near what holds.
 pub(super) fn of_search(view: &RunView) -> Option<String> {
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
+    let held = view.held()?;
     let plan = PlanningRate::of(view, held);
     if view.is_generator_limited() {
         let rate = rounded(Rate(plan.rate));
@@ -125,7 +125,7 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
     }
     let within = |shares: RangeInclusive<f64>, state: TrialState| {
         let there = move |trial: &&Trial| trial.rate.is_some_and(|rate| shares.contains(&(rate.0 / held)));
-        view.trials.iter().filter(move |trial| TrialState::from_trial(trial) == state).filter(there)
+        view.trials.iter().filter(move |trial| trial.state() == state).filter(there)
     };
     // At four fifths a trial was made on purpose.
     let is_easy = |at: f64| NEAR_PLANNED.contains(&(plan.rate / held)) && NEAR_PLANNED.contains(&(at / held));

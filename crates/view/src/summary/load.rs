@@ -1,4 +1,4 @@
-use super::{FEW_REQUESTS, loss_bound_words, unfinished};
+use super::{FEW_REQUESTS, loss_bound_words, no_verdict_line, unfinished};
 use crate::document::{Section, TextTable, indent_all};
 use crate::trial_state::why_bad_without_rate;
 use crate::wording::format_rate;
@@ -21,8 +21,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     }
     lines.push(Text::empty());
     let (bad, due) = (load.figures.outcomes.bad(), load.figures.due);
-    let void = load.judgement.as_ref().is_some_and(|j| !j.invalid.is_empty());
-    if due > 0 && bad < due && !void {
+    if due > 0 && bad < due && !load.is_void() {
         let sure = format!("{}.", loss_bound_words(view.arrival_kind(), bad, due));
         lines.extend(indent_all([Text::labelled("how sure", sure)]));
     }
@@ -44,7 +43,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         return unfinished(view).into_iter().chain(freezes::line(view)).collect();
     };
     let Some(Verdict::Goal { met, goal, outcomes, loss }) = &end.verdict else {
-        return vec![Text::new(Tone::Bad, "no verdict")];
+        return vec![no_verdict_line()];
     };
     let mut line = match met {
         Some(true) => match freezes::headline_suffix(view) {

@@ -85,11 +85,11 @@ pub(super) fn trials() -> Columns<TrialRow> {
         .at(|t: &TrialRow| &t.at)
         .text("purpose", "why it was made", |t| Some(t.trial.purpose.name()))
         .text("class", "`good`, `bad` or `void`; nothing if it is never judged, or was cut short", |t| {
-            let state = TrialState::from_trial(&t.trial);
+            let state = t.trial.state();
             (state != TrialState::Unjudged).then(|| state.name())
         })
         .text("why", "what is wrong in a bad one, in words", |t| {
-            (TrialState::from_trial(&t.trial) == TrialState::Bad).then(|| why_bad(&t.trial)).flatten()
+            (t.trial.state() == TrialState::Bad).then(|| why_bad(&t.trial)).flatten()
         })
         .number("offered_per_second", "the rate as planned; of a closed loop the rate reached", |t| {
             t.trial.rate.map(|rate| rate.0)

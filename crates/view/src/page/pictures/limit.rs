@@ -35,7 +35,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
         return Vec::new();
     }
     // Without bad trials there is nothing to show.
-    let is_bad = |(_, trial): (f64, &Trial)| TrialState::from_trial(trial) == TrialState::Bad;
+    let is_bad = |(_, trial): (f64, &Trial)| trial.state() == TrialState::Bad;
     let good = plotted_trials(view).any(is_bad).then(|| good(view));
     std::iter::once(limit(view)).chain(good).collect()
 }
@@ -58,7 +58,7 @@ fn deadline(view: &RunView) -> Option<f64> {
 fn limit(view: &RunView) -> Chart {
     let of = |quantile: fn(&TimeSummary) -> Nanos| {
         let point = |(x, trial): (f64, &Trial)| {
-            let state = TrialState::from_trial(trial);
+            let state = trial.state();
             Some(ChartPoint {
                 x,
                 y: quantile(&trial.figures.response()?).as_secs_f64(),
@@ -80,8 +80,7 @@ fn limit(view: &RunView) -> Chart {
     };
     let beyond = beyond(view);
     let strays = ContraryTrials::from_view(view);
-    let is_all_good =
-        plotted_trials(view).all(|(_, trial)| TrialState::from_trial(trial) == TrialState::Good);
+    let is_all_good = plotted_trials(view).all(|(_, trial)| trial.state() == TrialState::Good);
     let good = if is_all_good { "" } else { ", good if it met the goal" };
     let mut note = format!("each mark is a percentile of one trial{good}{}", strays.words(view));
     // If freezes make them fail, the verdict says so.
@@ -110,7 +109,7 @@ fn limit(view: &RunView) -> Chart {
         .points("p99", SeriesRole::NinetyNine, of(|times| times.quantiles.p99))
         .points("p99.9", SeriesRole::Largest, of(|times| times.quantiles.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let held = view.held();
     let tone =
         view.search_ended().map_or(Tone::Strong, |ended| summary::tone(ended, freezes::is_recurrent(view)));
     with_bands(view, chart, beyond)
@@ -136,7 +135,7 @@ fn good(view: &RunView) -> Chart {
     let mut trials: Vec<(f64, &Trial)> = plotted_trials(view).collect();
     trials.sort_by(|a, b| a.0.total_cmp(&b.0));
     for (rate, trial) in trials {
-        let good = match TrialState::from_trial(trial) {
+        let good = match trial.state() {
             TrialState::Good => 1,
             TrialState::Bad => 0,
             TrialState::Void | TrialState::Unjudged => continue,
@@ -193,7 +192,7 @@ fn with_bands(view: &RunView, chart: Chart, beyond: &str) -> Chart {
 fn beyond(view: &RunView) -> &'static str {
     let good = |from: f64| {
         let mut there = plotted_trials(view).filter(|(at, _)| *at > from * (1.0 + SAME_MARK));
-        there.any(|(_, trial)| TrialState::from_trial(trial) == TrialState::Good)
+        there.any(|(_, trial)| trial.state() == TrialState::Good)
     };
     if view.fails_at().is_some_and(good) { FAILS_OFTEN } else { OVERLOAD }
 }
@@ -203,9 +202,8 @@ fn beyond(view: &RunView) -> &'static str {
 pub(crate) fn knee(view: &RunView) -> Option<f64> {
     // If torment is the limit, the climb is its own.
     let limit = view.limits.first().filter(|_| !view.is_generator_limited())?;
-    let (held, lower) = (limit.held.or(limit.lower)?, limit.lower?);
-    let good = plotted_trials(view)
-        .filter(|(at, trial)| *at <= held && TrialState::from_trial(trial) == TrialState::Good);
+    let (held, lower) = (view.held()?, limit.lower?);
+    let good = plotted_trials(view).filter(|(at, trial)| *at <= held && trial.state() == TrialState::Good);
     let p99 = |trial: &Trial| trial.figures.response().map(|times| times.quantiles.p99.as_secs_f64());
     let mut good: Vec<(f64, f64)> = good.filter_map(|(at, trial)| Some((at, p99(trial)?))).collect();
     good.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -225,11 +223,10 @@ pub(crate) fn knee(view: &RunView) -> Option<f64> {
 /// The good trial whose 99th percentile most exceeds one nearer to the limit, if by far: it seems to contradict the figures given, from
 /// trials further on.
 fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
-    let limit = view.limits.first().filter(|_| view.fails_at().is_some())?;
-    let held = limit.held.or(limit.lower)?;
+    let held = view.held().filter(|_| view.fails_at().is_some())?;
     let near = held * HICCUP_FROM..=held;
-    let good = plotted_trials(view)
-        .filter(|(at, trial)| near.contains(at) && TrialState::from_trial(trial) == TrialState::Good);
+    let good =
+        plotted_trials(view).filter(|(at, trial)| near.contains(at) && trial.state() == TrialState::Good);
     let mut good: Vec<(f64, Nanos)> =
         good.filter_map(|(at, trial)| Some((at, trial.figures.response()?.quantiles.p99))).collect();
     good.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -5,7 +5,7 @@ use crate::page::builder::{GoalBounds, PageBuilder};
 use crate::summary::{certainty_lines, curve_table, headline};
 use crate::trial_state::why;
 use crate::{ReportKind, RunView, Tone, Trial, TrialState, hiccups};
-use record::{Purpose, Verdict};
+use record::Purpose;
 use units::{Nanos, Rate, Share};
 
 /// Maximum trials in the table; the last ones.
@@ -17,27 +17,13 @@ pub(super) fn section(page: &PageBuilder) -> Section {
         return section;
     }
     let lines: Vec<_> = headline(run).into_iter().chain(certainty_lines(run)).collect();
-    let mut section =
-        section.texts(lines).texts(hiccups::line(run)).chart(page, chart(page)).table(table(run));
-    if let Some(Verdict::Limits { curve, .. }) = run.end.as_ref().and_then(|end| end.verdict.as_ref()) {
-        section = section.table(curve_table(curve));
-    }
-    section
+    let section = section.texts(lines).texts(hiccups::line(run)).chart(page, chart(page));
+    section.table(table(run)).table(curve_table(run))
 }
 
 fn chart(page: &PageBuilder) -> Chart {
-    let chart = Chart::of(
-        "trials",
-        "trials, and the bounds closing in",
-        ChartForm::Points,
-        ("trial", AxisUnit::Count),
-        ("offered rate", AxisUnit::PerSecond),
-    )
-    .note(
-        "each trial at its rate, and the bounds after it: the highest rate that holds, the lowest that fails",
-    );
     let of = |state: TrialState| {
-        let trials = page.run.trials.iter().filter(move |trial| TrialState::from_trial(trial) == state);
+        let trials = page.run.trials.iter().filter(move |trial| trial.state() == state);
         trials.filter_map(move |trial| {
             Some(ChartPoint {
                 x: f64::from(trial.number),
@@ -54,7 +40,11 @@ fn chart(page: &PageBuilder) -> Chart {
         });
         points.collect::<Vec<_>>()
     };
-    chart
+    let (x, y) = (("trial", AxisUnit::Count), ("offered rate", AxisUnit::PerSecond));
+    let note =
+        "each trial at its rate, and the bounds after it: the highest rate that holds, the lowest that fails";
+    Chart::of("trials", "trials, and the bounds closing in", ChartForm::Points, x, y)
+        .note(note)
         .points("lower bound", SeriesRole::Nth(0), bound(|bounds| bounds.1, Tone::Good))
         .points("upper bound", SeriesRole::Nth(1), bound(|bounds| bounds.2, Tone::Bad))
         .points("good", SeriesRole::Good, of(TrialState::Good))
@@ -75,7 +65,7 @@ fn table(run: &RunView) -> TextTable {
 }
 
 fn row(trial: &Trial) -> Vec<TextSpan> {
-    let state = TrialState::from_trial(trial);
+    let state = trial.state();
     let times = trial.figures.response().map(|times| times.quantiles);
     let dash = || "–".to_owned();
     let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
