@@ -1,6 +1,5 @@
 //! Compares two machines, or one at two times: which is faster at what, and by how much. Loads and searches: see the submodules.
 
-mod changes;
 mod chart;
 mod code;
 mod comparability;

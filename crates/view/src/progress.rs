@@ -107,10 +107,9 @@ impl ProgressLog {
                 let after = after.as_secs_f64();
                 Some(Text::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
             }
-            Event::Surveyed { conditions } => conditions
-                .caveats
-                .first()
-                .map(|caveat| Text::new(Tone::Warn, "caveat: ").with_plain(caveat.to_string())),
+            Event::Surveyed { conditions } => {
+                conditions.caveats.first().map(|caveat| caveats::line(caveat.to_string()))
+            }
             _ => None,
         }
     }
@@ -147,21 +146,17 @@ fn who_is_watched(watched: &WatchCoverage) -> String {
     let names = there.map(subject_name);
     let asked = watched.postgres.as_ref().map(|postgres| format!("PostgreSQL at {}", postgres.address));
     let names: Vec<String> = names.chain(asked).chain(watched.metrics.clone()).collect();
-    let text = if names.is_empty() {
-        "watching nothing".to_owned()
-    } else {
-        format!("watching {}", names.join(", "))
-    };
-    let text = if watched.on.starts_with(IN_POD_PREFIX) {
-        format!("{text}, from a container that stays in its pod's record until the pod goes")
-    } else {
-        text
+    let whom = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    let from = match watched.on.starts_with(IN_POD_PREFIX) {
+        true => ", from a container that stays in its pod's record until the pod goes",
+        false => "",
     };
     let missing: Vec<&str> = watched.missing.iter().map(|missing| missing.what.as_str()).collect();
-    match missing.is_empty() {
-        true => text,
-        false => format!("{text}; not observable: {} (torment explain says why)", missing.join(", ")),
-    }
+    let unseen = match missing.is_empty() {
+        true => String::new(),
+        false => format!("; not observable: {} (torment explain says why)", missing.join(", ")),
+    };
+    format!("watching {whom}{from}{unseen}")
 }
 
 /// Some seconds of the current load.

@@ -104,17 +104,15 @@ impl Scale {
         }
         let least = (self.high - self.low) / most as f64;
         if self.unit == AxisUnit::Time && least > 1.0 {
-            return self.times(least);
+            let step = CLOCK_STEPS.into_iter().find(|step| *step >= least);
+            return self.multiples(step.unwrap_or(DAY * (least / DAY).ceil()));
         }
         let ten = 10f64.powf(least.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * ten).into_iter().find(|step| *step >= least);
-        let step = step.unwrap_or(10.0 * ten);
-        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
-        (first..=last).map(|tick| tick as f64 * step).collect()
+        self.multiples(step.unwrap_or(10.0 * ten))
     }
 
-    fn times(&self, least: f64) -> Vec<f64> {
-        let step = CLOCK_STEPS.into_iter().find(|step| *step >= least).unwrap_or(DAY * (least / DAY).ceil());
+    fn multiples(&self, step: f64) -> Vec<f64> {
         let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
         (first..=last).map(|tick| tick as f64 * step).collect()
     }
@@ -129,9 +127,7 @@ impl Scale {
             }
         }
         let least = (self.high - self.low) / most.max(1) as f64;
-        let step = 2f64.powf(least.max(1.0).log2().ceil());
-        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
-        (first..=last).map(|tick| tick as f64 * step).collect()
+        self.multiples(2f64.powf(least.max(1.0).log2().ceil()))
     }
 
     /// Formats a value.

@@ -29,7 +29,8 @@ pub struct LoadSamples {
     good: Vec<(f64, f64)>,
     /// The service's processor time, and elapsed time, in nanoseconds.
     cpu: Vec<(f64, f64)>,
-    memory: Option<u64>,
+    /// The service's peak memory, in bytes.
+    pub(super) memory: Option<u64>,
     /// The queue grows, so what is answered afterwards is no rate of the load.
     grows: bool,
 }
@@ -130,10 +131,5 @@ impl LoadSamples {
         }
         let gap = self.loaded.0 as f64 / answered as f64;
         ratio_of_sums(&self.cpu).map(|used| used.map(|processors| processors.max(0.0) * gap))
-    }
-
-    /// The service's peak memory, in bytes.
-    pub(super) fn memory(&self) -> Option<u64> {
-        self.memory
     }
 }

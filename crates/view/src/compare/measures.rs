@@ -94,7 +94,7 @@ pub(super) fn compare_measures(runs: &[RunInput<'_>], noise: f64) -> Vec<Compare
         &cpu,
     );
     let memory =
-        |(_, spread): RunInput<'_>| spread.memory().map(|bytes| RunFigure::without_interval(bytes as f64));
+        |(_, spread): RunInput<'_>| spread.memory.map(|bytes| RunFigure::without_interval(bytes as f64));
     add("memory", format!("target's memory at most{of}"), FigureUnit::Bytes, true, false, &memory);
     all
 }

@@ -1,7 +1,6 @@
 //! A run's result as a chart, shown on the first screen beside the verdict.
 
 mod bars;
-mod current_trial;
 mod effects;
 mod limit;
 mod threads;

@@ -32,7 +32,8 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     rest.extend(fleet::lines(view, "fleet: "));
     rest.extend(kept(&lookup));
     if !view.logs.is_empty() {
-        rest.extend(view.started.as_ref().map(|started| logs(&started.id)));
+        let command = view.started.as_ref().map(|started| format!("torment show {} --logs", started.id));
+        rest.extend(command.map(|command| Text::labelled("logs", command)));
     }
     rest.extend(resume(view, &lookup));
     lines.extend(indent_all(rest));
@@ -160,10 +161,6 @@ fn kept(lookup: &DesignLookup<'_>) -> Vec<Text> {
         Text::empty_at_depth(3).with_plain(run.to_string()).with_span(Tone::Faint, format!("  {arm}"))
     }));
     lines
-}
-
-fn logs(id: &RunId) -> Text {
-    Text::labelled("logs", format!("torment show {id} --logs"))
 }
 
 /// How to resume it, if unfinished.

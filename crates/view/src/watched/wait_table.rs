@@ -28,10 +28,10 @@ const NEAR: f64 = 0.8;
 pub fn who_waits(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     let merged = Window::merged(windows);
     let mut lines = Vec::new();
-    let nobody = (TreeWindow::default(), merged.length());
+    let (nobody, length) = (TreeWindow::default(), merged.length());
     for (index, subject) in watched.subjects.iter().enumerate().filter(|(_, subject)| subject.pid > 0) {
-        let window = merged.subjects.get(index).unwrap_or(&nobody.0);
-        lines.extend(subject_lines(subject, window, nobody.1));
+        let window = merged.subjects.get(index).unwrap_or(&nobody);
+        lines.extend(subject_lines(subject, window, length));
         lines.push(Text::empty());
     }
     if !watched.has_processes() {
@@ -39,16 +39,11 @@ pub fn who_waits(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
         lines.push(Text::empty());
     }
     let about = watched.postgres.as_ref();
-    lines.extend(merged.postgres.iter().flat_map(|p| postgres_lines(p, about, merged.length())));
-    lines.extend(merged.host.as_ref().map(|host| host_line(host, merged.length())));
+    lines.extend(merged.postgres.iter().flat_map(|p| postgres_lines(p, about, length)));
+    lines.extend(merged.host.as_ref().map(|host| host_line(host, length)));
     lines.extend(merged.network.as_ref().and_then(network_line));
-    lines.extend(
-        merged
-            .metrics
-            .iter()
-            .filter_map(|m| m.error.as_ref())
-            .map(|e| fact("metrics", e.clone(), Tone::Warn)),
-    );
+    let errors = merged.metrics.iter().filter_map(|metrics| metrics.error.clone());
+    lines.extend(errors.map(|error| fact("metrics", error, Tone::Warn)));
     lines.extend(merged.changes.iter().map(|change| fact("changed", change.clone(), Tone::Warn)));
     lines.extend(indent_all(not_observable(watched)));
     while lines.last().is_some_and(|line| line.pieces.is_empty()) {

@@ -1,13 +1,12 @@
 //! Where a service breaks, and how sure that is.
 
-use super::current_trial;
 use crate::contrary_trials::{ContraryTrials, SAME_MARK, plotted_trials};
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
 use crate::summary::why_no_more;
 use crate::wording::format_rate;
 use crate::{ArrivalKind, RunView, TimeSummary, Tone, Trial, TrialState, freezes, summary};
 use plan::Objective;
-use record::SearchEnd;
+use record::{Purpose, SearchEnd};
 use units::Nanos;
 
 /// Beyond the knee the 99th percentile exceeds this multiple of its value below half of the limit,
@@ -97,7 +96,7 @@ fn limit(view: &RunView) -> Chart {
         note +=
             &format!("; p99 of {p99} at {at} {unit} is a hiccup of one trial: at higher rates it is lower");
     }
-    if let Some(asked) = current_trial::current_trial_words(view) {
+    if let Some(asked) = current_trial_words(view) {
         note = format!("{asked}; {note}");
     }
     let y = ("response time", AxisUnit::Seconds);
@@ -116,6 +115,25 @@ fn limit(view: &RunView) -> Chart {
         .vertical_line(holds, held, tone)
         .vertical_line("knee", knee, Tone::Plain)
         .vertical_line("before the warm-up", strays.cold_at, Tone::Faint)
+}
+
+/// What a running search is trying, and why. `None` between trials, and unless a search is running.
+fn current_trial_words(view: &RunView) -> Option<String> {
+    let current = view.current.as_ref().filter(|_| view.running)?;
+    let why = match current.purpose {
+        Purpose::Load => return None,
+        Purpose::Climb => "to find an overload",
+        Purpose::WarmUp => "to warm the target up",
+        Purpose::Measure => "to narrow the interval",
+        Purpose::Sentinel => "to see whether the target has changed",
+        Purpose::Confirm => "to try a bound once more",
+        Purpose::Recovery => "to see whether the target is as quick as before",
+        Purpose::Curve => "to see how quick answers are below the limit",
+        Purpose::Profile => "to see which code runs",
+    };
+    // All trials of a search for connections have one rate.
+    let rate = current.rate.filter(|_| current.arrival_kind != ArrivalKind::Connections);
+    Some(rate.map_or_else(|| format!("now: {why}"), |rate| format!("now: {rate}, {why}")))
 }
 
 /// The headline's wording for a limit that was not found.
