@@ -150,7 +150,7 @@ impl FrameContext<'_> {
         spans.push(Span::raw(format!(" {}", limit.unit)));
         if let Some((lower, upper)) = limit.lower.zip(limit.upper).filter(|(_, u)| *u > 0.0) {
             spans.push(
-                self.span(format!("   apart by {}", Share(rounded((upper - lower) / upper))), Tone::Faint),
+                self.span(format!("   apart by {}", Share((upper - lower) / upper).rounded(3)), Tone::Faint),
             );
         }
         spans.into()
@@ -254,9 +254,4 @@ fn tone_of(outcome: Outcome, count: u64) -> Tone {
         Outcome::Unsent => Tone::Warn,
         _ => Tone::Bad,
     }
-}
-
-/// To a tenth of a percent.
-fn rounded(share: f64) -> f64 {
-    (share * 1000.0).round() / 1000.0
 }

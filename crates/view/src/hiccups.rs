@@ -19,7 +19,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     };
     let (point, on) =
         pairs.filter(|pair| times(pair) > HICCUP_RATIO).max_by(|a, b| times(a).total_cmp(&times(b)))?;
-    let percent = |point: &CurvePoint| Share((point.share * 100.0).round() / 100.0);
+    let percent = |point: &CurvePoint| Share(point.share).rounded(2);
     let text = format!(
         "p99 at {} is higher than at {}: {}",
         percent(point),

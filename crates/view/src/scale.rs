@@ -4,7 +4,7 @@ use crate::document::{Axis, AxisUnit};
 use crate::experiment::factor;
 use crate::figure_tables;
 use crate::wording::format_rate;
-use units::{Bytes, Nanos, Share, grouped};
+use units::{Bytes, Nanos, Share, grouped, trim_zeros};
 
 /// Margin beyond the outermost values, as a share of the range shown.
 const MARGIN: f64 = 0.06;
@@ -135,23 +135,18 @@ impl Scale {
         match self.unit {
             AxisUnit::PerSecond => format_rate(value),
             AxisUnit::Seconds if value > 0.0 && value < SUB_NANOSECOND => {
-                format!("{} ns", short(&format!("{:.1}", value * 1e9)))
+                format!("{} ns", trim_zeros(&format!("{:.1}", value * 1e9)))
             }
             AxisUnit::Time if value == 0.0 => "0 s".to_owned(),
             AxisUnit::Seconds | AxisUnit::Time => Nanos::from_secs_f64(value).to_string(),
             AxisUnit::Bytes => Bytes(value.max(0.0) as u64).to_string(),
             AxisUnit::BytesPerSecond => figure_tables::value(record::FigureUnit::BytesPerSecond, value),
             AxisUnit::Share => Share(value).to_string(),
-            AxisUnit::Ratio => format!("×{}", short(&factor(value))),
+            AxisUnit::Ratio => format!("×{}", trim_zeros(&factor(value))),
             _ if value.fract() == 0.0 && value >= 0.0 => grouped(value as u64),
             _ => format!("{value:.2}"),
         }
     }
-}
-
-/// Strips trailing zeros.
-fn short(number: &str) -> &str {
-    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 #[cfg(test)]

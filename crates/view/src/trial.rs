@@ -157,6 +157,10 @@ impl LoadFigures {
         self.times().next().flatten()
     }
 
+    pub(crate) fn quantiles(&self) -> Option<Quantiles> {
+        self.response().map(|times| times.quantiles)
+    }
+
     /// The most frequent failure.
     pub fn worst_failure(&self) -> Option<(&Failure, u64)> {
         self.failures.iter().map(|(f, n)| (f, *n)).max_by_key(|(_, n)| *n)

@@ -213,8 +213,7 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
 /// What a less than high confidence lacks most, and what would help.
 fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
     let Confidence { margin, persistence, independence, coverage } = confidence;
-    let percent = |share: f64| Share((share * 100.0).round() / 100.0);
-    let (shown, seen) = (percent(persistence), percent(coverage));
+    let (shown, seen) = (Share(persistence).rounded(2), Share(coverage).rounded(2));
     let (close, sources) = match cause {
         Some(Cause::Freeze) => (
             "the good trials next to the limit froze about as often as the bad ones",

@@ -49,10 +49,7 @@ impl LoadSamples {
     /// Creates samples for the run with this view, before its first event.
     pub fn new(view: &RunView) -> Self {
         let Some(load) = compared_load(view) else { return Self::default() };
-        let thresholds = load
-            .figures
-            .response()
-            .map(|times| [times.quantiles.p50, times.quantiles.p90, times.quantiles.p99]);
+        let thresholds = load.figures.quantiles().map(|times| [times.p50, times.p90, times.p99]);
         let grows = load.judgement.is_some_and(|judgement| judgement.growth_per_second.is_some());
         Self { trial: Some(load.number), loaded: load.loaded, thresholds, grows, ..Self::default() }
     }

@@ -6,7 +6,7 @@ use super::words::{head, measure_words, median, number_of, range, value};
 use super::{DesignLookup, WIDTH, connections};
 use crate::document::TextTable;
 use crate::figure_tables::distinct;
-use crate::wording::shortened;
+use crate::wording::{or_dash, shortened};
 use crate::{Text, Tone};
 use plan::{ArmMeasure, LoadLevel};
 
@@ -124,7 +124,7 @@ fn drawn(lookup: &DesignLookup<'_>, group: &[usize], columns: &[ProbeMeasure]) -
         let middle = |column: &ProbeMeasure| {
             let least = lookup.measurements(arm, column.0).any(|measurement| measurement.at_least);
             let sign = if least && column.1 == ArmMeasure::Capacity { "≥ " } else { "" };
-            let text = median(&mut figures(column)).map_or("–".to_owned(), |m| value(column.1, m));
+            let text = or_dash(median(&mut figures(column)).map(|middle| value(column.1, middle)));
             (format!("{sign}{text}"), Tone::Plain)
         };
         let cause = (first_cause(lookup, arm, group), Tone::Plain);

@@ -45,7 +45,7 @@ pub(super) fn line(view: &RunView) -> Option<Text> {
 }
 
 fn p99(trial: &Trial) -> Option<Nanos> {
-    trial.figures.response().map(|times| times.quantiles.p99)
+    trial.figures.quantiles().map(|times| times.p99)
 }
 
 /// The offered load and its response time: nothing is known of higher rates, and too high a rate gives no figure to plan with.
@@ -61,7 +61,7 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
             Some(("plan for", format!("less than {rate}; torment find shows how much it holds")))
         }
         (true, rate) => {
-            let times = load.figures.response()?.quantiles;
+            let times = load.figures.quantiles()?;
             let quick = format!("p50 is {} and p99 {}", times.p50, times.p99);
             Some(match rate {
                 Some(rate) if freezes::is_recurrent(view) => {
@@ -134,8 +134,7 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
         let below = good(view).filter(|(at, _)| *at <= plan.rate * (1.0 + SAME_MARK));
         below.max_by(|a, b| a.0.total_cmp(&b.0))
     };
-    let measured =
-        easy.or_else(below).and_then(|(at, trial)| Some((at, trial.figures.response()?.quantiles)));
+    let measured = easy.or_else(below).and_then(|(at, trial)| Some((at, trial.figures.quantiles()?)));
     let there = measured.map(|(at, _)| at).filter(|at| is_easy(*at) || *at == plan.rate);
     let rate = there.map_or_else(|| rounded(Rate(plan.rate)), Rate);
     let near = within(NEAR_LIMIT, TrialState::Good).filter_map(p99).max();

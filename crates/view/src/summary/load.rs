@@ -1,7 +1,7 @@
 use super::{FEW_REQUESTS, loss_bound_words, no_verdict_line, unfinished};
 use crate::document::{Section, TextTable, indent_all};
 use crate::trial_state::why_bad_without_rate;
-use crate::wording::format_rate;
+use crate::wording::{format_rate, or_dash};
 use crate::{ArrivalKind, LoadFigures, RunView, Text, TimeSummary, Tone, Trial, fleet, freezes, verdict};
 use record::{Failure, Outcome, Verdict};
 use stats::Quantiles;
@@ -195,9 +195,7 @@ fn parts(view: &RunView, load: &Trial) -> TextTable {
         let bad = if part.bad > 0 { Tone::Bad } else { Tone::Faint };
         let counts = [(part.sent, Tone::Plain), (part.ok, Tone::Plain), (part.bad, bad)];
         let times = part.response.map(|times| times.quantiles);
-        let time = |of: fn(&Quantiles) -> Nanos| {
-            (times.as_ref().map_or_else(|| "–".to_owned(), |q| of(q).to_string()), Tone::Plain)
-        };
+        let time = |of: fn(&Quantiles) -> Nanos| (or_dash(times.as_ref().map(of)), Tone::Plain);
         let times = [time(|q| q.p50), time(|q| q.p95), time(|q| q.p99), time(|q| q.max)];
         let counts = counts.map(|(count, tone)| (grouped(count), tone));
         table.push_row([(name.to_owned(), Tone::Plain)].into_iter().chain(counts).chain(times));

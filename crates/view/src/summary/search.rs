@@ -8,6 +8,7 @@ use super::limit::{at_bound, between, median_limit};
 use super::{loss_bound_words, no_verdict_line, unfinished};
 use crate::contrary_trials::{SupportingTrials, bad_below_limit, fell_behind_at};
 use crate::document::{TextTable, indent_all};
+use crate::experiment::number_of;
 use crate::wording::{format_rate, whole_seconds};
 use crate::{ArrivalKind, RunView, Text, Tone, Trial, TrialState, fleet, freezes, hiccups, verdict, why_bad};
 use headline::{headline, known};
@@ -157,11 +158,12 @@ pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
 fn overload_line(view: &RunView, overloaded: Option<f64>) -> Option<Text> {
     let (limit, did) = view.limits.first().zip(overloaded)?;
     // Earlier versions stored it even if not below.
-    let share = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005).map(percent)?;
+    let less = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005)?;
     let sinks = format!(
-        "once a queue has formed it handles only about {} {}, {share} less",
+        "once a queue has formed it handles only about {} {}, {} less",
         format_rate(did),
-        limit.unit
+        limit.unit,
+        Share(less).rounded(2)
     );
     Some(
         Text::new(Tone::Warn, sinks).with_plain(": an overload does not end until the load falls below that"),
@@ -202,7 +204,7 @@ fn typical_limit_line(view: &RunView) -> Option<Text> {
         Some(s) => {
             format!(
                 "; the gap of {} is hiccups: single trials that lose {arrivals}",
-                percent(1.0 - s / lower)
+                Share(1.0 - s / lower).rounded(2)
             )
         }
         None => format!("; but single trials lose {arrivals} at every rate tried"),
@@ -212,11 +214,6 @@ fn typical_limit_line(view: &RunView) -> Option<Text> {
         format_rate(lower),
         typical.unit
     )))
-}
-
-/// A share in whole percent, for use in sentences.
-fn percent(share: f64) -> String {
-    Share((share * 100.0).round() / 100.0).to_string()
 }
 
 fn curve_lines(view: &RunView) -> Vec<Text> {
@@ -289,7 +286,6 @@ fn spent(trials: u64, loaded: Nanos) -> Option<Text> {
     if loaded == Nanos::ZERO {
         return None;
     }
-    let s = if trials == 1 { "" } else { "s" };
-    let text = format!("{} trial{s}, {} of load", grouped(trials), whole_seconds(loaded));
+    let text = format!("{}, {} of load", number_of(trials as usize, "trial"), whole_seconds(loaded));
     Some(Text::labelled("time", text))
 }

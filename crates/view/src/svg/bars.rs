@@ -139,7 +139,7 @@ impl PlotArea<'_> {
             let across = (zero, self.at_x(point.x));
             with_title(out, &texts, |out| {
                 rect(out, class, across, (y + GAP, BAR - 2.0 * GAP));
-                self.whisker(out, point, y + BAR / 2.0);
+                self.whisker(out, "whisker", point, y + BAR / 2.0, 4.0);
             });
         }
         y += BAR;
@@ -159,16 +159,6 @@ impl PlotArea<'_> {
             y += THIN_BAR;
         }
         text(out, "tick", (left, y + LINE - 1.0), &shortened(note, MAX_CHARS.2));
-    }
-
-    fn whisker(&self, out: &mut String, point: &ChartPoint, y: f64) {
-        let (Some(low), Some(high)) = (point.low, point.high) else { return };
-        let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - 4.0, y + 4.0);
-        let _ = writeln!(
-            out,
-            "<path class=\"whisker\" d=\"M{low:.1} {y:.1}H{high:.1}\
-             M{low:.1} {above:.1}V{below:.1}M{high:.1} {above:.1}V{below:.1}\"/>"
-        );
     }
 }
 

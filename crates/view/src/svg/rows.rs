@@ -97,14 +97,7 @@ impl PlotArea<'_> {
         let all: Vec<&str> = all.into_iter().filter(|words| !words.is_empty()).collect();
         let _ = writeln!(out, "<g><title>{}</title>", escape_xml(&all.join(", ")));
         let toned = class(point.tone);
-        if let (Some(low), Some(high)) = (point.low, point.high) {
-            let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - 5.0, y + 5.0);
-            let _ = writeln!(
-                out,
-                "<path class=\"{toned} bar\" d=\"M{low:.1} {y:.1}H{high:.1}\
-                 M{low:.1} {above:.1}V{below:.1}M{high:.1} {above:.1}V{below:.1}\"/>"
-            );
-        }
+        self.whisker(out, &format!("{toned} bar"), point, y, 5.0);
         let (class, outline) = match (is_value, point.tone) {
             (true, Tone::Good) => (toned, OUTLINES[0]),
             (true, Tone::Bad) => (toned, CROSS),

@@ -4,9 +4,10 @@ use crate::contrary_trials::{ContraryTrials, SAME_MARK, plotted_trials};
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
 use crate::summary::why_no_more;
 use crate::wording::format_rate;
-use crate::{ArrivalKind, RunView, TimeSummary, Tone, Trial, TrialState, freezes, summary};
+use crate::{ArrivalKind, RunView, Tone, Trial, TrialState, freezes, summary};
 use plan::Objective;
 use record::{Purpose, SearchEnd};
+use stats::Quantiles;
 use units::Nanos;
 
 /// Beyond the knee the 99th percentile exceeds this multiple of its value below half of the limit,
@@ -55,12 +56,12 @@ fn deadline(view: &RunView) -> Option<f64> {
 
 /// Response time by rate, one mark per trial; the limit as wide as its interval, and the region beyond.
 fn limit(view: &RunView) -> Chart {
-    let of = |quantile: fn(&TimeSummary) -> Nanos| {
+    let of = |quantile: fn(Quantiles) -> Nanos| {
         let point = |(x, trial): (f64, &Trial)| {
             let state = trial.state();
             Some(ChartPoint {
                 x,
-                y: quantile(&trial.figures.response()?).as_secs_f64(),
+                y: quantile(trial.figures.quantiles()?).as_secs_f64(),
                 label: format!("trial {}: {}", trial.number, state.name()),
                 tone: state.tone(),
                 ..ChartPoint::default()
@@ -104,9 +105,9 @@ fn limit(view: &RunView) -> Chart {
         .log_y()
         .note(note)
         .hollow("void")
-        .points("p50", SeriesRole::Half, of(|times| times.quantiles.p50))
-        .points("p99", SeriesRole::NinetyNine, of(|times| times.quantiles.p99))
-        .points("p99.9", SeriesRole::Largest, of(|times| times.quantiles.p99_9))
+        .points("p50", SeriesRole::Half, of(|times| times.p50))
+        .points("p99", SeriesRole::NinetyNine, of(|times| times.p99))
+        .points("p99.9", SeriesRole::Largest, of(|times| times.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
     let held = view.held();
     let tone =
@@ -222,7 +223,7 @@ pub(crate) fn knee(view: &RunView) -> Option<f64> {
     let limit = view.limits.first().filter(|_| !view.is_generator_limited())?;
     let (held, lower) = (view.held()?, limit.lower?);
     let good = plotted_trials(view).filter(|(at, trial)| *at <= held && trial.state() == TrialState::Good);
-    let p99 = |trial: &Trial| trial.figures.response().map(|times| times.quantiles.p99.as_secs_f64());
+    let p99 = |trial: &Trial| trial.figures.quantiles().map(|times| times.p99.as_secs_f64());
     let mut good: Vec<(f64, f64)> = good.filter_map(|(at, trial)| Some((at, p99(trial)?))).collect();
     good.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut quick: Vec<f64> = good.iter().filter(|(at, _)| *at <= held / 2.0).map(|(_, p99)| *p99).collect();
@@ -246,7 +247,7 @@ fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
     let good =
         plotted_trials(view).filter(|(at, trial)| near.contains(at) && trial.state() == TrialState::Good);
     let mut good: Vec<(f64, Nanos)> =
-        good.filter_map(|(at, trial)| Some((at, trial.figures.response()?.quantiles.p99))).collect();
+        good.filter_map(|(at, trial)| Some((at, trial.figures.quantiles()?.p99))).collect();
     good.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut least = f64::INFINITY;
     let above = good.into_iter().map(|(at, p99)| {

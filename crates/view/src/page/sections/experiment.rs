@@ -10,7 +10,7 @@ use crate::experiment::{
 };
 use crate::page::builder::PageBuilder;
 use crate::summary::headline;
-use crate::wording::quoted;
+use crate::wording::{or_dash, quoted};
 use plan::ArmMeasure;
 use record::HypothesisResult;
 
@@ -36,9 +36,8 @@ pub(super) fn section(page: &PageBuilder) -> Section {
 
 fn answers(lookup: &DesignLookup<'_>) -> TextTable {
     let head = ["hypothesis", "answer", "ratio", "worth having", "measured", "blocks"];
-    let ratio = |result: &HypothesisResult| {
-        TextSpan::new(Tone::Plain, result.ratio.as_ref().map(ratio).unwrap_or("–".to_owned()))
-    };
+    let ratio =
+        |result: &HypothesisResult| TextSpan::new(Tone::Plain, or_dash(result.ratio.as_ref().map(ratio)));
     let hypotheses = hypothesis_rows(lookup).into_iter().map(|row| {
         let (word, tone) = answer_word(row.result.answer);
         vec![

@@ -4,9 +4,10 @@ use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, Section, SeriesRol
 use crate::page::builder::{GoalBounds, PageBuilder};
 use crate::summary::{certainty_lines, curve_table, headline};
 use crate::trial_state::why;
+use crate::wording::or_dash;
 use crate::{ReportKind, RunView, Tone, Trial, TrialState, hiccups};
 use record::Purpose;
-use units::{Nanos, Rate, Share};
+use units::{Nanos, Share};
 
 /// Maximum trials in the table; the last ones.
 const MAX_TRIALS: usize = 400;
@@ -66,23 +67,21 @@ fn table(run: &RunView) -> TextTable {
 
 fn row(trial: &Trial) -> Vec<TextSpan> {
     let state = trial.state();
-    let times = trial.figures.response().map(|times| times.quantiles);
-    let dash = || "–".to_owned();
-    let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
-    let time = |time: Option<Nanos>| time.map_or_else(dash, |time| time.to_string());
+    let times = trial.figures.quantiles();
+    let loss = or_dash(trial.judgement.as_ref().map(|judgement| Share(judgement.loss)));
     vec![
         TextSpan::new(Tone::Plain, trial.number.to_string()),
         TextSpan::new(Tone::Plain, trial.purpose.name()),
-        TextSpan::new(Tone::Plain, trial.rate.map_or_else(dash, |rate: Rate| rate.to_string())),
+        TextSpan::new(Tone::Plain, or_dash(trial.rate)),
         TextSpan::new(
             Tone::Faint,
             Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100).to_string(),
         ),
         TextSpan::new(state.tone(), state.name()),
         TextSpan::new(if state == TrialState::Bad { Tone::Bad } else { Tone::Plain }, loss),
-        TextSpan::new(Tone::Plain, time(times.map(|q| q.p50))),
-        TextSpan::new(Tone::Plain, time(times.map(|q| q.p99))),
-        TextSpan::new(Tone::Plain, time(times.map(|q| q.max))),
+        TextSpan::new(Tone::Plain, or_dash(times.map(|q| q.p50))),
+        TextSpan::new(Tone::Plain, or_dash(times.map(|q| q.p99))),
+        TextSpan::new(Tone::Plain, or_dash(times.map(|q| q.max))),
         TextSpan::new(Tone::Plain, why(trial).unwrap_or_default()),
     ]
 }

@@ -1,6 +1,6 @@
 //! What holds, how far the search came, and what to do if it found no limit.
 
-use super::{generator_limited_line, percent};
+use super::generator_limited_line;
 use crate::contrary_trials::fell_behind;
 use crate::experiment::number_of;
 use crate::remedy::remedy;
@@ -10,7 +10,7 @@ use crate::wording::format_rate;
 use crate::{RunView, Text, Tone, freezes};
 use record::{CaveatKind, Failure, GeneratorCapacity, Outcome, Outcomes, Recovery, SearchEnd, Verdict};
 use std::collections::BTreeMap;
-use units::{Nanos, grouped};
+use units::{Nanos, Share, grouped};
 
 /// What holds, and how far the search came.
 pub(super) fn headline(view: &RunView, ended: &SearchEnd) -> Vec<Text> {
@@ -129,7 +129,7 @@ fn generator(view: &RunView) -> Option<&GeneratorCapacity> {
 fn noise(view: &RunView) -> String {
     let bounds = view.limits.first().and_then(|limit| limit.lower.zip(limit.upper));
     let known = match bounds {
-        Some((lower, upper)) => format!("known to ±{}", percent((upper - lower) / (upper + lower))),
+        Some((lower, upper)) => format!("known to ±{}", Share((upper - lower) / (upper + lower)).rounded(2)),
         None => "not known better".to_owned(),
     };
     if view.is_slowing_down() {
