@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span, Text};
 use record::{Outcome, Outcomes};
 use units::{Nanos, Rate, Share, grouped};
 use view::document::Timeline;
-use view::{Glyphs, ReportKind, Tone, format_rate, trial_line, trial_strip};
+use view::{Glyphs, ReportKind, Tone, format_rate, outcome_tone, trial_line, trial_strip};
 
 /// How far back to look for the last second, in seconds: observations come a little late.
 const LAST_SECOND_S: f64 = 4.0;
@@ -248,10 +248,5 @@ pub(crate) fn last_of(timeline: &Timeline, id: &str) -> Option<f64> {
 }
 
 fn tone_of(outcome: Outcome, count: u64) -> Tone {
-    match outcome {
-        _ if count == 0 => Tone::Faint,
-        Outcome::Ok => Tone::Good,
-        Outcome::Unsent => Tone::Warn,
-        _ => Tone::Bad,
-    }
+    if count == 0 { Tone::Faint } else { outcome_tone(outcome) }
 }

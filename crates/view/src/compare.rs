@@ -191,7 +191,7 @@ fn interval(better: &Median) -> String {
     }
 }
 
-/// `1.33 × as fast`, `as fast`.
+/// `1.33 × better`, `as good`.
 fn faster(factor: f64) -> String {
     if (factor - 1.0).abs() < NEGLIGIBLE {
         return "as good".to_owned();

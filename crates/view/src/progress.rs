@@ -1,7 +1,7 @@
 use crate::experiment::{self, DesignLookup};
 use crate::summary::generator_limit;
 use crate::trial::TimeSummary;
-use crate::trial_state::why;
+use crate::trial_state::{outcome_tone, why};
 use crate::watched::subject_name;
 use crate::wording::format_rate;
 use crate::{CurrentLoad, RunView, Text, Tone, Trial, caveats, fleet};
@@ -173,8 +173,7 @@ fn stretch(at: Nanos, since: &Slice) -> Text {
     Outcome::ALL.into_iter().filter(|o| *o != Outcome::Ok && since.outcomes.get(*o) > 0).fold(
         line,
         |line, o| {
-            let tone = if o.is_bad() { Tone::Bad } else { Tone::Warn };
-            line.with_span(tone, format!("  {} {}", grouped(since.outcomes.get(o)), o.name()))
+            line.with_span(outcome_tone(o), format!("  {} {}", grouped(since.outcomes.get(o)), o.name()))
         },
     )
 }

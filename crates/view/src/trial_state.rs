@@ -30,6 +30,15 @@ impl TrialState {
     }
 }
 
+/// The tone of a count of this outcome.
+pub fn outcome_tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Ok => Tone::Good,
+        Outcome::Unsent => Tone::Warn,
+        _ => Tone::Bad,
+    }
+}
+
 /// How the target fails in a bad trial, from its outcomes: a growing queue, or what most of the bad arrivals share. `None` if nothing is
 /// bad.
 pub fn why_bad(trial: &Trial) -> Option<String> {

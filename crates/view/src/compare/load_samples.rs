@@ -35,7 +35,7 @@ pub struct LoadSamples {
     grows: bool,
 }
 
-/// The load to compare: that of `torment run`, or that of a search at [`SHARE`] of its limit, if made.
+/// The load to compare: that of `torment run`, or that of a search at [`LIMIT_SHARE`] of its limit, if made.
 pub(super) fn compared_load(view: &RunView) -> Option<Trial> {
     if view.kind() == ReportKind::Load {
         return view.load();

@@ -64,6 +64,12 @@ impl<'a> DesignLookup<'a> {
         self.rates.get(&measurement.probe).is_none_or(|rate| measurement.rate == Some(*rate))
     }
 
+    /// A start's result under the blocks' load.
+    pub fn figure_at_load(&self, start: &ArmStart, probe: usize, measure: ArmMeasure) -> Option<f64> {
+        let mut of_probe = start.taken.iter().filter(|measurement| measurement.probe == probe);
+        figure(of_probe.find(|measurement| self.is_at_load(measurement))?, measure)
+    }
+
     fn load_at(&self, probe: usize, held: Option<Rate>) -> String {
         match self.design.probes.get(probe).map(|probe| probe.at) {
             Some(LoadLevel::Limit) | None => String::new(),

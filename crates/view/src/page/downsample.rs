@@ -60,7 +60,7 @@ impl Timeline {
 }
 
 /// Each range as two values; a range of one row as one.
-fn joined<T>(ranges: &[Range<usize>], two: impl Fn(Range<usize>) -> (T, T)) -> Vec<T> {
+pub(super) fn joined<T>(ranges: &[Range<usize>], two: impl Fn(Range<usize>) -> (T, T)) -> Vec<T> {
     let each = ranges.iter().flat_map(|range| {
         let (first, second) = two(range.clone());
         std::iter::once(first).chain((range.len() > 1).then_some(second))

@@ -1,6 +1,6 @@
 use super::{FEW_REQUESTS, loss_bound_words, no_verdict_line, unfinished};
 use crate::document::{Section, TextTable, indent_all};
-use crate::trial_state::why_bad_without_rate;
+use crate::trial_state::{outcome_tone, why_bad_without_rate};
 use crate::wording::{format_rate, or_dash};
 use crate::{ArrivalKind, LoadFigures, RunView, Text, TimeSummary, Tone, Trial, fleet, freezes, verdict};
 use record::{Failure, Outcome, Verdict};
@@ -111,12 +111,8 @@ fn counts(arrivals: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
         let count = figures.outcomes.get(outcome);
         ended += count;
         if count > 0 {
-            let tone = match outcome {
-                Outcome::Ok => Tone::Good,
-                Outcome::Unsent => Tone::Warn,
-                _ => Tone::Bad,
-            };
-            line = line.with_plain(" · ").with_span(tone, format!("{} {}", grouped(count), outcome.name()));
+            let text = format!("{} {}", grouped(count), outcome.name());
+            line = line.with_plain(" · ").with_span(outcome_tone(outcome), text);
         }
     }
     let open = figures.due.saturating_sub(ended);

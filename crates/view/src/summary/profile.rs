@@ -7,8 +7,8 @@ use record::Verdict;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let first = indent_all(headline_lines(view));
-    let looks = view.places.iter().flat_map(|place| &place.closer_looks);
-    let waiting = indent_all(looks.flat_map(looks::look_lines));
+    let seen = view.places.iter().flat_map(|place| &place.closer_looks);
+    let waiting = indent_all(seen.flat_map(looks::look_lines));
     let apart = (!waiting.is_empty()).then(Text::empty);
     first
         .into_iter()

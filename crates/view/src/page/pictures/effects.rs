@@ -2,7 +2,7 @@
 
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
 use crate::experiment::{
-    DesignLookup, answer_in_full, answer_word, block_of, cause_under_load, contrast_side, figure, percent,
+    DesignLookup, answer_in_full, answer_word, block_of, cause_under_load, contrast_side, percent,
 };
 use crate::figure_tables::distinct;
 use crate::wording::quoted;
@@ -252,10 +252,7 @@ impl ProbedMeasure<'_> {
 
     /// The logarithm of a start's result under the blocks' load.
     fn log(&self, start: &ArmStart) -> Option<f64> {
-        let is_it = |measurement: &&record::MeasurementResult| {
-            measurement.probe == self.probe && self.lookup.is_at_load(measurement)
-        };
-        let figure = figure(start.taken.iter().find(is_it)?, self.measure)?;
+        let figure = self.lookup.figure_at_load(start, self.probe, self.measure)?;
         (figure.is_finite() && figure > 0.0).then(|| figure.ln())
     }
 }

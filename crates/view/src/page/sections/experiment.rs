@@ -5,7 +5,7 @@ use crate::document::{
     AxisUnit, Chart, ChartForm, ChartPoint, Section, SeriesRole, Text, TextSpan, TextTable,
 };
 use crate::experiment::{
-    DesignLookup, answer_word, block_of, current_start_line, figure, hypothesis_rows, noise_table, percent,
+    DesignLookup, answer_word, block_of, current_start_line, hypothesis_rows, noise_table, percent,
     placebo_answer, prediction_line, ratio, start_done_line, value, void_starts, whole_tables,
 };
 use crate::page::builder::PageBuilder;
@@ -113,11 +113,7 @@ fn by_start(lookup: &DesignLookup<'_>, index: usize, probe: usize, measure: ArmM
     (0..lookup.design.arms.len()).fold(chart, |chart, arm| {
         let starts = lookup.all_starts.iter().filter(|start| start.arm == arm && start.void.is_none());
         let points = starts.filter_map(|start| {
-            let measurement = start
-                .taken
-                .iter()
-                .find(|measurement| measurement.probe == probe && lookup.is_at_load(measurement))?;
-            let y = figure(measurement, measure)?;
+            let y = lookup.figure_at_load(start, probe, measure)?;
             let placebo = if start.placebo { ", placebo" } else { "" };
             Some(ChartPoint {
                 x: f64::from(start.number),
