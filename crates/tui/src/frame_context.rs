@@ -44,10 +44,14 @@ impl FrameContext<'_> {
 
     /// A progress bar in the room left beside `used` columns.
     pub fn progress_bar(&self, done: Nanos, planned: Nanos, used: usize) -> [Span<'static>; 3] {
-        let share = (done.as_secs_f64() / planned.as_secs_f64()).min(1.0);
         let of = format!("  {} of {}", whole(done.min(planned)), whole(planned));
+        self.bar(done.as_secs_f64() / planned.as_secs_f64(), of, used)
+    }
+
+    /// A bar filled by a share of at most one, then its meaning, in the room left beside `used` columns.
+    pub fn bar(&self, share: f64, of: String, used: usize) -> [Span<'static>; 3] {
         let room = usize::from(self.width).saturating_sub(used + of.chars().count()).min(30);
-        let full = (share * room as f64).round() as usize;
+        let full = (share.min(1.0) * room as f64).round() as usize;
         [
             self.span("━".repeat(full), Tone::Strong),
             self.span("─".repeat(room - full), Tone::Faint),

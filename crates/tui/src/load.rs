@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span, Text};
 use record::{Outcome, Outcomes};
 use units::{Nanos, Rate, Share, grouped};
 use view::document::Timeline;
-use view::{Glyphs, ReportKind, Tone, format_rate, trial_line, trial_strip};
+use view::{Glyphs, ReportKind, Tone, format_rate, outcome_tone, trial_line, trial_strip};
 
 /// How far back to look for the last second, in seconds: observations come a little late.
 const LAST_SECOND_S: f64 = 4.0;
@@ -150,7 +150,7 @@ impl FrameContext<'_> {
         spans.push(Span::raw(format!(" {}", limit.unit)));
         if let Some((lower, upper)) = limit.lower.zip(limit.upper).filter(|(_, u)| *u > 0.0) {
             spans.push(
-                self.span(format!("   apart by {}", Share(rounded((upper - lower) / upper))), Tone::Faint),
+                self.span(format!("   apart by {}", Share((upper - lower) / upper).rounded(3)), Tone::Faint),
             );
         }
         spans.into()
@@ -248,15 +248,5 @@ pub(crate) fn last_of(timeline: &Timeline, id: &str) -> Option<f64> {
 }
 
 fn tone_of(outcome: Outcome, count: u64) -> Tone {
-    match outcome {
-        _ if count == 0 => Tone::Faint,
-        Outcome::Ok => Tone::Good,
-        Outcome::Unsent => Tone::Warn,
-        _ => Tone::Bad,
-    }
-}
-
-/// To a tenth of a percent.
-fn rounded(share: f64) -> f64 {
-    (share * 1000.0).round() / 1000.0
+    if count == 0 { Tone::Faint } else { outcome_tone(outcome) }
 }

@@ -1,6 +1,6 @@
 //! A run that measures the machine: progress, expected time, and the figures so far.
 
-use crate::frame_context::{FrameContext, cut};
+use crate::frame_context::{FrameContext, cut, whole};
 use ratatui::text::Line;
 use units::{Nanos, grouped};
 use view::{ReportKind, Tone};
@@ -65,27 +65,18 @@ fn tasks(context: &FrameContext<'_>) -> Line<'static> {
         return context.span(text, Tone::Strong).into();
     }
     let mut line = Line::from(context.span(format!("{} threads  ", grouped(last.tasks)), Tone::Strong));
-    let Some(limit) = context
-        .view
-        .system_limits
-        .first()
-        .and_then(|system_limit| system_limit.threads)
-        .filter(|threads| *threads > 0)
+    let first = context.view.system_limits.first();
+    let Some((first, limit)) =
+        first.and_then(|first| Some((first, first.threads.filter(|limit| *limit > 0)?)))
     else {
         return line;
     };
     let share = (last.tasks as f64 / limit as f64).min(1.0);
     let left = Nanos::from_secs_f64(last.after.as_secs_f64() * (1.0 - share) / share.max(1e-9));
-    let left = if share < 1.0 && last.tasks > 0 {
-        format!(", about {} left", crate::frame_context::whole(left))
-    } else {
-        String::new()
-    };
-    let of = format!("  of {} that {} allows{left}", grouped(limit), context.view.system_limits[0].name);
-    let bar = usize::from(context.width).saturating_sub(line.width() + of.chars().count()).min(30);
-    let full = (share * bar as f64).round() as usize;
-    line.push_span(context.span("━".repeat(full), Tone::Strong));
-    line.push_span(context.span("─".repeat(bar - full), Tone::Faint));
-    line.push_span(context.span(of, Tone::Plain));
+    let left =
+        if share < 1.0 && last.tasks > 0 { format!(", about {} left", whole(left)) } else { String::new() };
+    let of = format!("  of {} that {} allows{left}", grouped(limit), first.name);
+    let used = line.width();
+    line.spans.extend(context.bar(share, of, used));
     line
 }

@@ -71,7 +71,7 @@ pub(crate) fn lines(view: &RunView, width: usize, palette: Palette) -> Option<[L
         .collect();
     for trial in &view.trials {
         let Some(rate) = trial.rate.filter(|r| window.shows(r.0)) else { continue };
-        let mark = match TrialState::from_trial(trial) {
+        let mark = match trial.state() {
             TrialState::Good => ('●', Tone::Good),
             TrialState::Bad => ('✖', Tone::Bad),
             TrialState::Void => ('?', Tone::Warn),
@@ -88,14 +88,12 @@ pub(crate) fn lines(view: &RunView, width: usize, palette: Palette) -> Option<[L
             (_, true) => format!("{rate} ▶"),
             _ => format!("▼ {rate}"),
         };
-        let fits = column + text.chars().count() <= width;
-        let begin = if fits { column } else { width.saturating_sub(text.chars().count()) };
-        // To the right of the mark, else to its left.
-        let text = if fits || rate.0 > window.high { text } else { format!("{rate} ▼") };
-        let begin = if fits || rate.0 > window.high {
-            begin
-        } else {
-            (column + 1).saturating_sub(text.chars().count())
+        let length = text.chars().count();
+        let (text, begin) = match column + length <= width {
+            true => (text, column),
+            false if rate.0 > window.high => (text, width.saturating_sub(length)),
+            // To the left of the mark.
+            false => (format!("{rate} ▼"), (column + 1).saturating_sub(length)),
         };
         write(&mut now, begin, &text, Tone::Strong);
     }

@@ -72,6 +72,11 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     number.is_finite().then_some((number, text[end..].trim()))
 }
 
+/// A number without trailing zeros, and without its point if nothing follows it: `12.50` is `12.5`, and `3.00` is `3`.
+pub fn trim_zeros(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+}
+
 /// Formats a whole number with digits grouped by three: `1,234,567`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

@@ -1,4 +1,4 @@
-use crate::{ParseError, number_and_unit};
+use crate::{ParseError, number_and_unit, trim_zeros};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -116,11 +116,7 @@ impl fmt::Display for Nanos {
         } else {
             2
         };
-        let mut text = format!("{value:.decimals$}");
-        if text.contains('.') {
-            text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
-        }
-        f.pad(&format!("{text} {unit}"))
+        f.pad(&format!("{} {unit}", trim_zeros(&format!("{value:.decimals$}"))))
     }
 }
 

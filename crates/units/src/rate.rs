@@ -1,4 +1,4 @@
-use crate::{Nanos, ParseError, grouped, number_and_unit};
+use crate::{Nanos, ParseError, grouped, number_and_unit, trim_zeros};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Mul;
@@ -51,10 +51,7 @@ impl fmt::Display for Rate {
                 // Three significant digits.
                 rate => 2 + (-rate.log10().floor()).min(12.0) as usize,
             };
-            let text = format!("{:.decimals$}", self.0);
-            let text =
-                if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-            format!("{text}/s")
+            format!("{}/s", trim_zeros(&format!("{:.decimals$}", self.0)))
         };
         f.pad(&text)
     }

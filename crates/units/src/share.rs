@@ -1,4 +1,4 @@
-use crate::{ParseError, number_and_unit};
+use crate::{ParseError, number_and_unit, trim_zeros};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -18,6 +18,13 @@ impl Share {
     pub fn of(part: u64, whole: u64) -> Self {
         if whole == 0 { Self::ZERO } else { Self(part as f64 / whole as f64) }
     }
+
+    /// To so many decimals: two make whole percent.
+    #[must_use]
+    pub fn rounded(self, decimals: i32) -> Self {
+        let scale = 10f64.powi(decimals);
+        Self((self.0 * scale).round() / scale)
+    }
 }
 
 /// In percent with three significant digits: `0.05 %`, `12.5 %`, `100 %`.
@@ -32,9 +39,7 @@ impl fmt::Display for Share {
             p if p < 10.0 => 2,
             _ => 1,
         };
-        let text = format!("{percent:.decimals$}");
-        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-        f.pad(&format!("{text} %"))
+        f.pad(&format!("{} %", trim_zeros(&format!("{percent:.decimals$}"))))
     }
 }
 

@@ -34,9 +34,8 @@ pub(crate) fn collect<'a>(view: &'a RunView) -> Vec<(&'a Caveat, usize)> {
 
 /// A trial's caveats, each code once; those that void it first.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<&Caveat> {
-    let void = trial.judgement.iter().flat_map(|j| &j.invalid);
     let mut all: Vec<&Caveat> = Vec::new();
-    for caveat in void.chain(&trial.caveats) {
+    for caveat in trial.void_reasons().iter().chain(&trial.caveats) {
         if !all.iter().any(|known| known.doubt == caveat.doubt) {
             all.push(caveat);
         }
@@ -55,13 +54,10 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
 /// Each caveat in words; last those of trials that do not count anyway. Omits what the verdict already says where torment was the limit or
 /// fell behind.
 pub(crate) fn caveat_texts(view: &RunView) -> Vec<(&Caveat, String)> {
-    let cause = view.diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause());
     let by_generator =
-        view.is_generator_limited() || cause == Some(Cause::Generator) || fell_behind(view).is_some();
+        view.is_generator_limited() || view.cause() == Some(Cause::Generator) || fell_behind(view).is_some();
     let void = |kind: &CaveatKind| {
-        let voids =
-            |trial: &&Trial| trial.judgement.iter().flat_map(|j| &j.invalid).any(|c| c.doubt == *kind);
-        view.trials.iter().filter(voids).count()
+        view.trials.iter().filter(|trial| trial.void_reasons().iter().any(|c| c.doubt == *kind)).count()
     };
     let counted =
         collect(view).into_iter().filter(|(caveat, _)| !(by_generator && caveat.doubt.is_generator()));

@@ -1,6 +1,5 @@
 //! Compares two machines, or one at two times: which is faster at what, and by how much. Loads and searches: see the submodules.
 
-mod changes;
 mod chart;
 mod code;
 mod comparability;
@@ -192,7 +191,7 @@ fn interval(better: &Median) -> String {
     }
 }
 
-/// `1.33 × as fast`, `as fast`.
+/// `1.33 × better`, `as good`.
 fn faster(factor: f64) -> String {
     if (factor - 1.0).abs() < NEGLIGIBLE {
         return "as good".to_owned();

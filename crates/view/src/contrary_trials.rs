@@ -26,8 +26,7 @@ pub(crate) fn plotted_trials(view: &RunView) -> impl Iterator<Item = (f64, &Tria
 /// The good trials made to find the limit.
 pub(crate) fn good_trials(view: &RunView) -> impl Iterator<Item = &Trial> {
     view.trials.iter().filter(|trial| {
-        matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
-            && TrialState::from_trial(trial) == TrialState::Good
+        matches!(trial.purpose, Purpose::Measure | Purpose::Confirm) && trial.state() == TrialState::Good
     })
 }
 
@@ -65,14 +64,12 @@ fn extend_range(known: Option<(f64, f64)>, rate: f64) -> Option<(f64, f64)> {
 impl ContraryTrials {
     pub fn from_view(view: &RunView) -> Self {
         let mut found = Self::default();
-        let Some(held) = view.limits.first().and_then(|limit| limit.held.or(limit.lower)) else {
-            return found;
-        };
+        let Some(held) = view.held() else { return found };
         let warmed = view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp);
         let is_cold = |trial: &Trial| warmed.is_some_and(|warmed| trial.number < warmed.number);
         for (at, trial) in plotted_trials(view) {
             let holds = at <= held * (1.0 + SAME_RATE);
-            match TrialState::from_trial(trial) {
+            match trial.state() {
                 TrialState::Bad if holds && is_cold(trial) => {
                     found.cold += 1;
                     found.cold_at = Some(found.cold_at.map_or(at, |known| known.max(at)));
@@ -89,10 +86,9 @@ impl ContraryTrials {
                 _ => {}
             }
         }
-        let is_void = |trial: &&Trial| TrialState::is_void(trial);
-        let beside = |trial: &&Trial| !trial.purpose.is_judged();
-        found.undrawn = view.trials.iter().filter(beside).filter(is_void).count();
-        let warm = view.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).filter(is_void);
+        let void = || view.trials.iter().filter(|trial| trial.is_void());
+        found.undrawn = void().filter(|trial| !trial.purpose.is_judged()).count();
+        let warm = void().filter(|trial| trial.purpose == Purpose::WarmUp);
         found.warm_up_rates =
             warm.filter_map(|trial| trial.rate).fold(None, |known, rate| extend_range(known, rate.0));
         found
@@ -138,16 +134,13 @@ impl ContraryTrials {
 /// If no limit was found: the bad trials at or below what is said to hold, except before the warm-up; what is said to hold counts only the
 /// good ones.
 pub(crate) fn bad_below_limit(view: &RunView) -> Vec<&Trial> {
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
-    let Some(held) = held.filter(|_| view.search_ended().is_some_and(SearchEnd::is_at_least)) else {
+    let Some(held) = view.held().filter(|_| view.search_ended().is_some_and(SearchEnd::is_at_least)) else {
         return Vec::new();
     };
     let warm =
         view.trials.iter().find(|trial| trial.purpose == Purpose::WarmUp).map_or(0, |trial| trial.number);
     let failed = plotted_trials(view).filter(|(at, trial)| {
-        *at <= held * (1.0 + SAME_RATE)
-            && trial.number > warm
-            && TrialState::from_trial(trial) == TrialState::Bad
+        *at <= held * (1.0 + SAME_RATE) && trial.number > warm && trial.state() == TrialState::Bad
     });
     failed.map(|(_, trial)| trial).collect()
 }
@@ -161,7 +154,7 @@ pub(crate) fn fell_behind_at(view: &RunView, trial: &Trial) -> bool {
 
 /// Whether it is void because of the generator.
 fn is_late(trial: &Trial) -> bool {
-    trial.judgement.iter().flat_map(|judgement| &judgement.invalid).any(|caveat| caveat.doubt.is_generator())
+    trial.void_reasons().iter().any(|caveat| caveat.doubt.is_generator())
 }
 
 /// Rates closer than this share are drawn at one place.
@@ -169,9 +162,8 @@ pub(crate) const SAME_MARK: f64 = 0.005;
 
 /// The good trials drawn at a rate: how many, their requests due, and how many of those were bad.
 pub(crate) fn good_at(view: &RunView, rate: f64) -> (u64, (u64, u64)) {
-    let there = plotted_trials(view).filter(|(at, trial)| {
-        (at / rate - 1.0).abs() <= SAME_MARK && TrialState::from_trial(trial) == TrialState::Good
-    });
+    let there = plotted_trials(view)
+        .filter(|(at, trial)| (at / rate - 1.0).abs() <= SAME_MARK && trial.state() == TrialState::Good);
     there.fold((0, (0, 0)), |(count, (due, lost)), (_, trial)| {
         (count + 1, (due + trial.figures.due, lost + trial.figures.outcomes.bad()))
     })
@@ -212,7 +204,7 @@ impl SupportingTrials {
         let bad = view.trials.iter().filter(|trial| {
             matches!(trial.purpose, Purpose::Measure | Purpose::Confirm)
                 && trial.number > since
-                && TrialState::from_trial(trial) == TrialState::Bad
+                && trial.state() == TrialState::Bad
                 && (lowest..=held * (1.0 + SAME_RATE)).contains(&rate(trial))
         });
         Some(Self {

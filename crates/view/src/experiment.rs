@@ -15,7 +15,7 @@ mod words;
 pub(crate) use arm_tables::{all as whole_tables, lines as tables};
 pub(crate) use causes::cause_under_load;
 pub(crate) use certainty::{lines as certainty, noise_table, placebo_answer, void_starts};
-pub(crate) use design_lookup::{DesignLookup, figure};
+pub(crate) use design_lookup::{DesignLookup, contrast_side, figure};
 pub use forest::hypothesis_lines;
 pub(crate) use forest::{HypothesisRow, hypothesis_rows, is_of_several, prediction_line, sentences};
 pub use progress::{arm_lines, current_start_line};

@@ -7,7 +7,7 @@ use crate::verdict::{
     arithmetic, chain, confidence, evidence, expected_gain, sentences, unstated_arithmetic, why_no_cause,
 };
 use crate::watched::{WindowFigures, amount, average, not_observable, subject_name, window_figures};
-use crate::wording::place_suffix;
+use crate::wording::{or_dash, place_suffix};
 use crate::{ReportKind, RunView, Text, Tone, Trial, WatchedPlace, freezes, looks, profile};
 use record::watch::{AccessLevel, TreeRole, WatchedProcesses};
 use record::{Cause, Confidence, Diagnosis, Finding};
@@ -195,7 +195,7 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
 
 pub(crate) fn how_confident(confidence: Confidence) -> String {
     let Confidence { margin, persistence, independence, coverage } = confidence;
-    let percent = |share: f64| Share((share * 100.0).round() / 100.0).to_string();
+    let percent = |share: f64| Share(share).rounded(2);
     format!(
         "confidence {}: margin over the threshold {} × duration {} × independent sources {} × coverage {}",
         percent(confidence.value()),
@@ -213,12 +213,11 @@ fn steps(view: &RunView, place: &WatchedPlace) -> TextTable {
     for (number, window) in &place.trials {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
         let Some(figure) = window_figures(window, &place.coverage) else { continue };
-        let dash = || "–".to_owned();
-        let p99 = trial.and_then(|t| t.figures.response()).map_or_else(dash, |t| t.quantiles.p99.to_string());
-        let flight = trial.and_then(|t| t.figures.outstanding).map_or_else(dash, |o| average(o.mean));
-        let rate = trial.and_then(|t| t.rate).map_or_else(dash, |rate| rate.to_string());
+        let p99 = or_dash(trial.and_then(|trial| Some(trial.figures.quantiles()?.p99)));
+        let flight = or_dash(trial.and_then(|trial| Some(average(trial.figures.outstanding?.mean))));
+        let rate = or_dash(trial.and_then(|trial| trial.rate));
         let name = if *number == 0 { "no load".to_owned() } else { format!("{number} {}", purpose(trial)) };
-        let ready = figure.ready.map_or_else(dash, |ready| format!("{ready:.2}"));
+        let ready = or_dash(figure.ready.map(|ready| format!("{ready:.2}")));
         let cells = [name, rate, p99, flight, cpu_words(&figure), ready, waits(&figure)];
         table.push_row(cells.map(|text| (text, Tone::Plain)));
     }

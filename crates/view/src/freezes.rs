@@ -25,7 +25,7 @@ pub(crate) fn certainty_words(view: &RunView) -> Option<String> {
 /// One line, if it froze; under a met goal, whose headline has the first half, only the cost. `None` where the verdict on what gave first
 /// says it.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
-    let found = view.freezes().filter(|_| cause(view) != Some(Cause::Freeze))?;
+    let found = view.freezes().filter(|_| view.cause() != Some(Cause::Freeze))?;
     if view.goal_met() == Some(true) {
         return Some(Text::new(Tone::Warn, "frozen").with_plain(format!(" {}", cost_words(view, &found))));
     }
@@ -47,11 +47,6 @@ pub(crate) fn headline_suffix(view: &RunView) -> Option<String> {
     Some(format!(", but the target {}{}", format_times(found.each.len()), found.format_lengths()))
 }
 
-/// What gave first, if known.
-fn cause(view: &RunView) -> Option<Cause> {
-    view.diagnosis.as_ref().and_then(|found| found.cause())
-}
-
 /// The share of time it took, who had to wait, and what the target did meanwhile.
 fn cost_words(view: &RunView, found: &Freezes) -> String {
     let rate =
@@ -68,7 +63,7 @@ fn froze_in(found: &Freezes, trial: &Trial) -> bool {
 /// Whether torment fell behind only while the target froze: then it was not the limit by itself.
 pub(crate) fn is_lateness_by_freezes(view: &RunView) -> bool {
     let Some(found) = view.freezes() else { return false };
-    let mut void = view.trials.iter().filter(|trial| TrialState::is_void(trial)).peekable();
+    let mut void = view.trials.iter().filter(|trial| trial.is_void()).peekable();
     void.peek().is_some() && void.all(|trial| froze_in(&found, trial))
 }
 
@@ -76,10 +71,9 @@ pub(crate) fn is_lateness_by_freezes(view: &RunView) -> bool {
 /// what gave first says it, or where the limit would be no higher without them.
 pub(crate) fn why_trials_bad(view: &RunView) -> Option<String> {
     let found =
-        view.freezes().filter(|_| cause(view) != Some(Cause::Freeze) && !is_limit_unaffected(view))?;
-    let limit = view.limits.first()?;
-    let held = limit.held.or(limit.lower)?;
-    let of = |state| plotted_trials(view).filter(move |(_, trial)| TrialState::from_trial(trial) == state);
+        view.freezes().filter(|_| view.cause() != Some(Cause::Freeze) && !is_limit_unaffected(view))?;
+    let held = view.held()?;
+    let of = |state| plotted_trials(view).filter(move |(_, trial)| trial.state() == state);
     let lowest = of(TrialState::Bad).map(|(at, _)| at).filter(|at| *at > held).min_by(f64::total_cmp)?;
     let near = held / NEAR_FACTOR..=lowest * NEAR_FACTOR;
     let bad: Vec<&Trial> = of(TrialState::Bad).filter(|(at, _)| near.contains(at)).map(|(_, t)| t).collect();
@@ -108,7 +102,7 @@ pub(crate) fn is_recurrent(view: &RunView) -> bool {
 
 /// Whether there is no better finding: that requests wait somewhere inside says less than that everything stood still.
 pub(crate) fn is_main_finding(view: &RunView) -> bool {
-    let is_it = match cause(view) {
+    let is_it = match view.cause() {
         Some(Cause::Freeze) => true,
         Some(Cause::Inside) => !is_limit_unaffected(view),
         None => true,
@@ -119,7 +113,7 @@ pub(crate) fn is_main_finding(view: &RunView) -> bool {
 
 /// What holds, as far as known.
 fn held(view: &RunView) -> Option<Rate> {
-    view.limits.first().and_then(|limit| limit.held.or(limit.lower)).map(Rate)
+    view.held().map(Rate)
 }
 
 /// Whether the limit would be no higher without them.
@@ -130,7 +124,7 @@ pub(crate) fn is_limit_unaffected(view: &RunView) -> bool {
 /// That nothing else is known to have given and freezes do not set the limit, so what does is unknown. Earlier versions named freezes as
 /// what gave first all the same.
 pub(crate) fn unknown_cause_line(view: &RunView) -> Option<Text> {
-    let is_all = matches!(cause(view), None | Some(Cause::Freeze)) && view.diagnosis.is_some();
+    let is_all = matches!(view.cause(), None | Some(Cause::Freeze)) && view.diagnosis.is_some();
     let is_so = is_all && is_recurrent(view) && !view.is_generator_limited() && is_limit_unaffected(view);
     is_so.then_some(())?;
     let queued = view.arrival_kind().arrivals();

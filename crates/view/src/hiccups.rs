@@ -1,7 +1,7 @@
 //! Response times below a limit that exceed those nearer to it: surprising to a reader, and not caused by the load.
 
 use crate::{RunView, Text, Tone, Trial};
-use record::{CurvePoint, Purpose, Verdict};
+use record::{CurvePoint, Purpose};
 use units::{Nanos, Share};
 
 /// A 99th percentile this many times that of a higher rate is not caused by the load.
@@ -11,7 +11,7 @@ const MIN_REQUESTS: u64 = 2_000;
 
 /// Note below the response times: which exceeds a later one, and why; the most extreme if several.
 pub(crate) fn line(view: &RunView) -> Option<Text> {
-    let curve = curve(view)?;
+    let curve = view.curve();
     let pairs =
         curve.iter().enumerate().flat_map(|(nth, point)| curve[nth + 1..].iter().map(move |on| (point, on)));
     let times = |(point, on): &(&CurvePoint, &CurvePoint)| {
@@ -19,7 +19,7 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
     };
     let (point, on) =
         pairs.filter(|pair| times(pair) > HICCUP_RATIO).max_by(|a, b| times(a).total_cmp(&times(b)))?;
-    let percent = |point: &CurvePoint| Share((point.share * 100.0).round() / 100.0);
+    let percent = |point: &CurvePoint| Share(point.share).rounded(2);
     let text = format!(
         "p99 at {} is higher than at {}: {}",
         percent(point),
@@ -42,12 +42,5 @@ pub(crate) fn why(view: &RunView, rate: f64, is_median_low: bool) -> String {
         due if due < MIN_REQUESTS => format!("{one} and {}, so a few slow ones decide", trial.count(due)),
         _ if is_median_low => format!("{one}; p50 is no higher, so this is a hiccup and not the load"),
         _ => format!("{one}, slow for another reason than its rate"),
-    }
-}
-
-fn curve(view: &RunView) -> Option<&[CurvePoint]> {
-    match view.end.as_ref()?.verdict.as_ref()? {
-        Verdict::Limits { curve, .. } => Some(curve),
-        _ => None,
     }
 }

@@ -51,7 +51,7 @@ pub fn run_json(view: &RunView) -> Value {
     put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
     put("watched", watched::watched(view));
     put("also_watched", watched::also_watched(view));
-    let verdict = end.and_then(|e| e.verdict.as_ref());
+    let verdict = view.verdict();
     if !view.figures.is_empty() || view.conditions.is_some() {
         put("conditions", json!(view.conditions));
         put("figures", json!(view.figures));
@@ -76,29 +76,29 @@ pub fn run_json(view: &RunView) -> Value {
         put("freezes", freezes::json(view));
         put("limits", view.limits.iter().map(limit).collect());
         put("trials", view.trials.iter().map(|t| trial(view, t)).collect());
-        let (ended, points, detection, background, warmed_up, overloaded, generator) = match verdict {
-            Some(Verdict::Limits {
-                ended,
-                curve,
-                detection_limit,
-                background,
-                warmed_up,
-                overloaded,
-                generator,
-                ..
-            }) => {
-                let (lost, made) = (background.as_ref(), generator.as_ref());
-                (json!(ended), curve.as_slice(), json!(detection_limit), lost, *warmed_up, *overloaded, made)
-            }
-            _ => (Value::Null, [].as_slice(), Value::Null, None, None, None, None),
-        };
-        put("background", background.map_or(Value::Null, background_loss));
-        put("warmed_up", warmed_up.map_or(Value::Null, warm));
-        put("overloaded_per_second", overloaded.map_or(Value::Null, rate_value));
-        put("generator", generator.map_or(Value::Null, generator_capacity));
-        put("ended", ended);
-        put("curve", points.iter().map(curve_point).collect());
-        put("detection_limit", detection);
+        for key in
+            ["background", "warmed_up", "overloaded_per_second", "generator", "ended", "detection_limit"]
+        {
+            put(key, Value::Null);
+        }
+        if let Some(Verdict::Limits {
+            ended,
+            detection_limit,
+            background,
+            warmed_up,
+            overloaded,
+            generator,
+            ..
+        }) = verdict
+        {
+            put("background", json!(background.as_ref().map(background_loss)));
+            put("warmed_up", json!(warmed_up.map(warm)));
+            put("overloaded_per_second", json!(overloaded.map(rate_value)));
+            put("generator", json!(generator.as_ref().map(generator_capacity)));
+            put("ended", json!(ended));
+            put("detection_limit", json!(detection_limit));
+        }
+        put("curve", view.curve().iter().map(curve_point).collect());
         put("loaded_seconds", seconds(view.time_under_load()));
     } else {
         put("goal_met", json!(view.goal_met()));

@@ -70,6 +70,6 @@ pub use summary::{summary, thread_limit_lines};
 pub use svg::svg;
 pub use text_plot::sketch;
 pub use trial::{LoadFigures, LoadValue, Outstanding, StepFigures, TimeSummary, Trial};
-pub use trial_state::{TrialState, why_bad};
+pub use trial_state::{TrialState, outcome_tone, why_bad};
 pub use watched::{WindowFigures, not_observable, who_json, who_waits, window_figures};
 pub use wording::{ArrivalKind, escape_xml, format_rate};

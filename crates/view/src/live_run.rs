@@ -45,7 +45,7 @@ impl LiveRun {
     }
 
     fn is_bad(&self) -> bool {
-        self.page.run.trials.last().is_some_and(|trial| TrialState::from_trial(trial) == TrialState::Bad)
+        self.page.run.trials.last().is_some_and(|trial| trial.state() == TrialState::Bad)
     }
 
     fn is_long(&self) -> bool {

@@ -1,16 +1,11 @@
 //! One-off inspections that a verdict asked for.
 
-use crate::{RunView, Text, Tone};
+use crate::{Text, Tone};
 use record::watch::{ApplicationFrame, CloserLook, StackGroup};
 use units::{Nanos, grouped};
 
 /// Thread groups, blocked sessions and statements shown per inspection.
 const MAX_SHOWN: usize = 8;
-
-/// All inspections, at any place.
-pub(crate) fn closer_look_lines(view: &RunView) -> impl Iterator<Item = Text> {
-    view.places.iter().flat_map(|place| place.closer_looks.iter().flat_map(look_lines))
-}
 
 /// Formats one inspection.
 pub(crate) fn look_lines(look: &CloserLook) -> Vec<Text> {

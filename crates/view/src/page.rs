@@ -20,5 +20,4 @@ mod to_document;
 mod top_names;
 
 pub use builder::PageBuilder;
-pub(crate) use pictures::{BETTER_LEFT, BETTER_RIGHT};
 pub use status::{StackPart, ThreadGroupStatus, TreeStatus};

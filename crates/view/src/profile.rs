@@ -15,8 +15,11 @@ const MAX_UNNAMED: usize = 3;
 /// A smaller unseen share of the samples changes no figure.
 const NEGLIGIBLE_SHARE: f64 = 0.01;
 
-/// A run's profiles under one heading; if two, each table names its side of the limit.
+/// A run's profiles under one heading, if any; if two, each table names its side of the limit.
 pub(crate) fn section(view: &RunView) -> Section {
+    if view.profiles.is_empty() {
+        return Section::default();
+    }
     let named = Section::named("profile", "What ran on the processors");
     let (texts, grew) = hot_code::growth_tables(view);
     let several = view.profiles.len() > 1;
@@ -54,8 +57,7 @@ fn side(profile: &Profile) -> Option<&'static str> {
 
 /// The complete profiles, for a terminal.
 pub(crate) fn explained(view: &RunView) -> Vec<Text> {
-    let section = if view.profiles.is_empty() { Section::default() } else { section(view) };
-    let Some(Section { title, texts, tables, .. }) = section.non_empty() else { return Vec::new() };
+    let Some(Section { title, texts, tables, .. }) = section(view).non_empty() else { return Vec::new() };
     let head = indent_all([Text::empty(), Text::new(Tone::Faint, title)]);
     let head = head.into_iter().chain(indent_all(texts.into_iter().chain([Text::empty()])));
     head.chain(titled(&tables)).collect()
@@ -84,7 +86,18 @@ pub(crate) fn lines(profile: &Profile) -> Vec<Text> {
 }
 
 fn tables(profile: &Profile, tally: &Tally) -> [TextTable; 3] {
-    [own(profile, tally), total(profile, tally), modules(profile, tally)]
+    let (itself, with_callees) = ("itself", "with what it calls");
+    let own = tally.by_own().into_iter().filter(|count| count.own > 0);
+    let own = own.map(|SampleCount { index, own, total, .. }| (index, own, total));
+    // Omits functions that merely lead to one other, such as `main`; those that many lead to keep their callers in.
+    let total = tally.by_total().into_iter().filter(|count| !count.is_pass_through());
+    let total = total.map(|SampleCount { index, own, total, .. }| (index, total, own));
+    [
+        functions(profile, tally, [itself, with_callees], own).titled("by what they do themselves"),
+        functions(profile, tally, [with_callees, itself], total)
+            .titled("with what they call, but for those that only lead to another"),
+        modules(profile, tally),
+    ]
 }
 
 fn head(profile: &Profile) -> Text {
@@ -123,43 +136,26 @@ fn percent(estimate: Option<Estimate>) -> String {
     estimate.map_or_else(String::new, |estimate| format!("{:.1} %", estimate.value * 100.0))
 }
 
-fn own(profile: &Profile, tally: &Tally) -> TextTable {
-    let mut table = functions(profile, "itself", "with what it calls").titled("by what they do themselves");
-    for SampleCount { index: of, own, total, .. } in
-        tally.by_own().into_iter().filter(|portion| portion.own > 0).take(MAX_SHOWN)
-    {
-        function(&mut table, profile, of, (estimate(tally.share(own)), own), percent(tally.share(total)));
+/// A table of functions, each with its index and the samples of both columns; with processor time per request, if there were requests.
+fn functions(
+    profile: &Profile,
+    tally: &Tally,
+    [first, second]: [&str; 2],
+    rows: impl Iterator<Item = (u32, u64, u64)>,
+) -> TextTable {
+    let requests = profile.requests.filter(|requests| *requests > 0);
+    let mut table = match requests {
+        Some(_) => TextTable::with_text_last(&["function", first, "a request", second, "module"]),
+        None => TextTable::with_text_last(&["function", first, second, "module"]),
+    };
+    for (of, samples, others) in rows.take(MAX_SHOWN) {
+        let (name, module) = named(profile, of);
+        let request = requests.map(|requests| Nanos(profile.time_of(samples).0 / requests).to_string());
+        let (share, other) = (estimate(tally.share(samples)), percent(tally.share(others)));
+        let cells = [Some(name), Some(share), request, Some(other), Some(module)];
+        table.push_row(cells.into_iter().flatten().map(|cell| (cell, Tone::Plain)));
     }
     table
-}
-
-/// Omits functions that merely lead to one other, such as `main`; those that many lead to keep their callers in.
-fn total(profile: &Profile, tally: &Tally) -> TextTable {
-    let title = "with what they call, but for those that only lead to another";
-    let mut table = functions(profile, "with what it calls", "itself").titled(title);
-    for SampleCount { index: of, own, total, .. } in
-        tally.by_total().into_iter().filter(|portion| !portion.is_pass_through()).take(MAX_SHOWN)
-    {
-        function(&mut table, profile, of, (estimate(tally.share(total)), total), percent(tally.share(own)));
-    }
-    table
-}
-
-/// A table of functions; with processor time per request, if there were requests.
-fn functions(profile: &Profile, first: &str, second: &str) -> TextTable {
-    match profile.requests {
-        Some(1..) => TextTable::with_text_last(&["function", first, "a request", second, "module"]),
-        _ => TextTable::with_text_last(&["function", first, second, "module"]),
-    }
-}
-
-/// Adds a row: a share with its samples, and another share.
-fn function(table: &mut TextTable, profile: &Profile, of: u32, first: (String, u64), second: String) {
-    let (name, module) = named(profile, of);
-    let request = profile.requests.filter(|requests| *requests > 0);
-    let request = request.map(|requests| Nanos(profile.time_of(first.1).0 / requests).to_string());
-    let cells = [Some(name), Some(first.0), request, Some(second), Some(module)];
-    table.push_row(cells.into_iter().flatten().map(|cell| (cell, Tone::Plain)));
 }
 
 fn modules(profile: &Profile, tally: &Tally) -> TextTable {

@@ -1,10 +1,10 @@
 use crate::experiment::{self, DesignLookup};
 use crate::summary::generator_limit;
 use crate::trial::TimeSummary;
-use crate::trial_state::why;
+use crate::trial_state::{outcome_tone, why};
 use crate::watched::subject_name;
 use crate::wording::format_rate;
-use crate::{CurrentLoad, RunView, Text, Tone, Trial, TrialState, caveats, fleet};
+use crate::{CurrentLoad, RunView, Text, Tone, Trial, caveats, fleet};
 use record::watch::WatchCoverage;
 use record::{Event, Outcome, Purpose, RampProgress, Slice, TableStart};
 use units::{Nanos, Rate, grouped};
@@ -107,10 +107,9 @@ impl ProgressLog {
                 let after = after.as_secs_f64();
                 Some(Text::plain(format!("{after:6.1} s  {:>9} threads  {free:>9} free", grouped(*tasks))))
             }
-            Event::Surveyed { conditions } => conditions
-                .caveats
-                .first()
-                .map(|caveat| Text::new(Tone::Warn, "caveat: ").with_plain(caveat.to_string())),
+            Event::Surveyed { conditions } => {
+                conditions.caveats.first().map(|caveat| caveats::line(caveat.to_string()))
+            }
             _ => None,
         }
     }
@@ -147,21 +146,17 @@ fn who_is_watched(watched: &WatchCoverage) -> String {
     let names = there.map(subject_name);
     let asked = watched.postgres.as_ref().map(|postgres| format!("PostgreSQL at {}", postgres.address));
     let names: Vec<String> = names.chain(asked).chain(watched.metrics.clone()).collect();
-    let text = if names.is_empty() {
-        "watching nothing".to_owned()
-    } else {
-        format!("watching {}", names.join(", "))
-    };
-    let text = if watched.on.starts_with(IN_POD_PREFIX) {
-        format!("{text}, from a container that stays in its pod's record until the pod goes")
-    } else {
-        text
+    let whom = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    let from = match watched.on.starts_with(IN_POD_PREFIX) {
+        true => ", from a container that stays in its pod's record until the pod goes",
+        false => "",
     };
     let missing: Vec<&str> = watched.missing.iter().map(|missing| missing.what.as_str()).collect();
-    match missing.is_empty() {
-        true => text,
-        false => format!("{text}; not observable: {} (torment explain says why)", missing.join(", ")),
-    }
+    let unseen = match missing.is_empty() {
+        true => String::new(),
+        false => format!("; not observable: {} (torment explain says why)", missing.join(", ")),
+    };
+    format!("watching {whom}{from}{unseen}")
 }
 
 /// Some seconds of the current load.
@@ -178,8 +173,7 @@ fn stretch(at: Nanos, since: &Slice) -> Text {
     Outcome::ALL.into_iter().filter(|o| *o != Outcome::Ok && since.outcomes.get(*o) > 0).fold(
         line,
         |line, o| {
-            let tone = if o.is_bad() { Tone::Bad } else { Tone::Warn };
-            line.with_span(tone, format!("  {} {}", grouped(since.outcomes.get(o)), o.name()))
+            line.with_span(outcome_tone(o), format!("  {} {}", grouped(since.outcomes.get(o)), o.name()))
         },
     )
 }
@@ -190,7 +184,7 @@ fn response(times: Option<TimeSummary>) -> String {
 
 /// A finished trial, in one line.
 pub fn trial_line(trial: &Trial) -> Text {
-    let state = TrialState::from_trial(trial);
+    let state = trial.state();
     let rate = trial.rate.map(|r| r.to_string()).unwrap_or_default();
     let loaded = Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100);
     let line =

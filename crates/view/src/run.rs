@@ -5,9 +5,9 @@ use crate::{ArrivalKind, LoadFigures, LoadSecond, StepFigures, Trial, TrialState
 use diagnosis::{FreezeDetector, Freezes};
 use record::watch::{CloserLook, WatchCoverage, Window};
 use record::{
-    ArmStart, Caveat, CaveatKind, Conditions, Design, Diagnosis, ExperimentState, Figure, FleetMember,
-    GeneratorCapacity, Limit, LostMember, OngoingStart, Profile, ProgramLog, Purpose, RampProgress, Recovery,
-    RunEnd, RunKind, RunStart, SearchEnd, Slice, SystemLimit, TableStart, Verdict,
+    ArmStart, Cause, Caveat, CaveatKind, Conditions, CurvePoint, Design, Diagnosis, ExperimentState, Figure,
+    FleetMember, GeneratorCapacity, Limit, LostMember, OngoingStart, Profile, ProgramLog, Purpose,
+    RampProgress, Recovery, RunEnd, RunKind, RunStart, SearchEnd, Slice, SystemLimit, TableStart, Verdict,
 };
 use std::collections::{BTreeMap, VecDeque};
 use units::{Nanos, Rate};
@@ -176,7 +176,7 @@ pub struct RunView {
 impl RunView {
     /// Whether a load's goal is met; `None` while unknown.
     pub fn goal_met(&self) -> Option<bool> {
-        match self.end.as_ref()?.verdict.as_ref()? {
+        match self.verdict()? {
             Verdict::Goal { met, .. } => *met,
             _ => None,
         }
@@ -184,7 +184,7 @@ impl RunView {
 
     /// The kind of run.
     pub fn kind(&self) -> ReportKind {
-        match self.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+        match self.verdict() {
             Some(Verdict::Limits { .. }) => return ReportKind::Search,
             Some(Verdict::Answers { .. }) => return ReportKind::Experiment,
             Some(Verdict::Goal { .. }) => return ReportKind::Load,
@@ -213,8 +213,31 @@ impl RunView {
             .map_or_else(ArrivalKind::default, |started| ArrivalKind::from_run_kind(&started.command))
     }
 
+    /// The verdict of a finished run.
+    pub(crate) fn verdict(&self) -> Option<&Verdict> {
+        self.end.as_ref()?.verdict.as_ref()
+    }
+
+    /// A search's response times at shares of its limit; empty if not measured.
+    pub(crate) fn curve(&self) -> &[CurvePoint] {
+        match self.verdict() {
+            Some(Verdict::Limits { curve, .. }) => curve,
+            _ => &[],
+        }
+    }
+
+    /// What gave first, if known.
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        self.diagnosis.as_ref()?.cause()
+    }
+
+    /// What holds by the strict goal, as far as known: as estimated, else the highest load shown to hold.
+    pub(crate) fn held(&self) -> Option<f64> {
+        self.limits.first().and_then(|limit| limit.held.or(limit.lower))
+    }
+
     pub(crate) fn search_ended(&self) -> Option<&SearchEnd> {
-        match self.end.as_ref()?.verdict.as_ref()? {
+        match self.verdict()? {
             Verdict::Limits { ended, .. } => Some(ended),
             _ => None,
         }
@@ -229,7 +252,7 @@ impl RunView {
     /// The rate that failed in a trial that counts, though no limit was found below it.
     pub(crate) fn failed_rate(&self) -> Option<f64> {
         let upper = self.limits.first()?.upper?;
-        let is_it = |trial: &Trial| TrialState::from_trial(trial) == TrialState::Bad && trial.is_at(upper);
+        let is_it = |trial: &Trial| trial.state() == TrialState::Bad && trial.is_at(upper);
         self.trials.iter().any(is_it).then_some(upper)
     }
 

@@ -4,7 +4,7 @@ use crate::document::{Axis, AxisUnit};
 use crate::experiment::factor;
 use crate::figure_tables;
 use crate::wording::format_rate;
-use units::{Bytes, Nanos, Share, grouped};
+use units::{Bytes, Nanos, Share, grouped, trim_zeros};
 
 /// Margin beyond the outermost values, as a share of the range shown.
 const MARGIN: f64 = 0.06;
@@ -104,17 +104,15 @@ impl Scale {
         }
         let least = (self.high - self.low) / most as f64;
         if self.unit == AxisUnit::Time && least > 1.0 {
-            return self.times(least);
+            let step = CLOCK_STEPS.into_iter().find(|step| *step >= least);
+            return self.multiples(step.unwrap_or(DAY * (least / DAY).ceil()));
         }
         let ten = 10f64.powf(least.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * ten).into_iter().find(|step| *step >= least);
-        let step = step.unwrap_or(10.0 * ten);
-        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
-        (first..=last).map(|tick| tick as f64 * step).collect()
+        self.multiples(step.unwrap_or(10.0 * ten))
     }
 
-    fn times(&self, least: f64) -> Vec<f64> {
-        let step = CLOCK_STEPS.into_iter().find(|step| *step >= least).unwrap_or(DAY * (least / DAY).ceil());
+    fn multiples(&self, step: f64) -> Vec<f64> {
         let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
         (first..=last).map(|tick| tick as f64 * step).collect()
     }
@@ -129,9 +127,7 @@ impl Scale {
             }
         }
         let least = (self.high - self.low) / most.max(1) as f64;
-        let step = 2f64.powf(least.max(1.0).log2().ceil());
-        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
-        (first..=last).map(|tick| tick as f64 * step).collect()
+        self.multiples(2f64.powf(least.max(1.0).log2().ceil()))
     }
 
     /// Formats a value.
@@ -139,23 +135,18 @@ impl Scale {
         match self.unit {
             AxisUnit::PerSecond => format_rate(value),
             AxisUnit::Seconds if value > 0.0 && value < SUB_NANOSECOND => {
-                format!("{} ns", short(&format!("{:.1}", value * 1e9)))
+                format!("{} ns", trim_zeros(&format!("{:.1}", value * 1e9)))
             }
             AxisUnit::Time if value == 0.0 => "0 s".to_owned(),
             AxisUnit::Seconds | AxisUnit::Time => Nanos::from_secs_f64(value).to_string(),
             AxisUnit::Bytes => Bytes(value.max(0.0) as u64).to_string(),
             AxisUnit::BytesPerSecond => figure_tables::value(record::FigureUnit::BytesPerSecond, value),
             AxisUnit::Share => Share(value).to_string(),
-            AxisUnit::Ratio => format!("×{}", short(&factor(value))),
+            AxisUnit::Ratio => format!("×{}", trim_zeros(&factor(value))),
             _ if value.fract() == 0.0 && value >= 0.0 => grouped(value as u64),
             _ => format!("{value:.2}"),
         }
     }
-}
-
-/// Strips trailing zeros.
-fn short(number: &str) -> &str {
-    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 #[cfg(test)]

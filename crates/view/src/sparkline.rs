@@ -112,10 +112,10 @@ pub fn trial_strip(trials: &[Trial], glyphs: Glyphs, most: usize) -> Option<Text
     let left_out = trials.len().saturating_sub(most);
     let mut line = Text::plain(format!("  {:<8}  ", "trials"));
     for trial in &trials[left_out..] {
-        let tone = TrialState::from_trial(trial).tone();
+        let tone = trial.state().tone();
         line = line.with_span(tone, glyphs.mark(tone));
     }
-    let of = |state| trials.iter().filter(|trial| TrialState::from_trial(trial) == state).count();
+    let of = |state| trials.iter().filter(|trial| trial.state() == state).count();
     let mut words = format!("  {} good, {} bad", of(TrialState::Good), of(TrialState::Bad));
     if of(TrialState::Void) > 0 {
         words += &format!(", {} void", of(TrialState::Void));

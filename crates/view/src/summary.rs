@@ -114,6 +114,10 @@ fn unfinished(view: &RunView) -> Option<Text> {
     })
 }
 
+fn no_verdict_line() -> Text {
+    Text::new(Tone::Bad, "no verdict")
+}
+
 /// Certainty as a statement about n: a share is never zero, only below something.
 fn loss_bound_words(arrivals: ArrivalKind, bad: u64, due: u64) -> String {
     let below = Share(binomial_upper_bound(bad, due, CONFIDENCE));

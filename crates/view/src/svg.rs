@@ -9,7 +9,7 @@ mod time_chart;
 
 use crate::Text;
 use crate::document::{Chart, Document};
-use crate::wording::escape_xml;
+use crate::wording::{escape_xml, shortened};
 use panel::{height, panel};
 use plot_area::Rect;
 use std::borrow::Cow;
@@ -129,15 +129,8 @@ fn shorter(text: &str, letters: usize) -> String {
     match room.rsplit_once("; ") {
         Some((whole, _)) if whole.matches('(').count() > whole.matches(')').count() => format!("{whole})"),
         Some((whole, _)) => whole.to_owned(),
-        None => cut(text, letters),
+        None => shortened(text, letters),
     }
-}
-
-fn cut(text: &str, letters: usize) -> String {
-    if text.chars().count() <= letters {
-        return text.to_owned();
-    }
-    text.chars().take(letters - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

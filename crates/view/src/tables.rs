@@ -153,9 +153,9 @@ impl TableExporter {
         let mut rows = Vec::from_iter(self.trial(&[]));
         if let Some(current) = self.view.current.take() {
             if self.wants(ExportTable::Trials) {
-                let of =
-                    TrialRow::new(self.at(current.number, 0.0), current.cut_short(), BoundsRow::default());
-                rows.push((ExportTable::Trials, self.trials.row(&of)));
+                let (at, trial) = (self.at(current.number, 0.0), current.cut_short());
+                let row = self.trials.row(&TrialRow { at, trial, bounds: BoundsRow::default() });
+                rows.push((ExportTable::Trials, row));
             }
             rows.extend(self.buckets(current.number, &current.total));
         }
@@ -179,8 +179,8 @@ impl TableExporter {
     fn trial(&mut self, limits: &[Limit]) -> Option<(ExportTable, ExportRow)> {
         let is_due = std::mem::take(&mut self.trial_pending) && self.wants(ExportTable::Trials);
         let trial = self.view.trials.last().filter(|_| is_due)?;
-        let of = TrialRow::new(self.at(trial.number, 0.0), trial.clone(), BoundsRow::of(limits));
-        Some((ExportTable::Trials, self.trials.row(&of)))
+        let (at, bounds) = (self.at(trial.number, 0.0), BoundsRow::of(limits));
+        Some((ExportTable::Trials, self.trials.row(&TrialRow { at, trial: trial.clone(), bounds })))
     }
 
     fn buckets(&self, trial: u32, total: &record::Slice) -> Vec<(ExportTable, ExportRow)> {

@@ -319,9 +319,8 @@ impl<'a> TextPlot<'a> {
                 let (low, high) = (words(low), words(high));
                 [format!("{name} {}, between {low} and {high}", full(at)), format!("{name} {}", words(at))]
             }
-            (Some((name, at)), Some(_)) => [format!("{name} {}", full(at)), format!("{name} {}", words(at))],
-            // Known exactly.
-            (Some((name, at)), None) => [format!("{name} {}", full(at)), format!("{name} {}", words(at))],
+            // One end is open, or it is known exactly.
+            (Some((name, at)), _) => [format!("{name} {}", full(at)), format!("{name} {}", words(at))],
             (None, Some((_, Some(high)))) => {
                 [format!("fails at {}", full(high)), format!("fails at {}", words(high))]
             }

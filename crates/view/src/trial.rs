@@ -1,4 +1,4 @@
-use crate::ArrivalKind;
+use crate::{ArrivalKind, TrialState};
 use record::catalogue::{LOAD, LoadReader, LoadRow};
 use record::{
     Caveat, Failure, Judgement, MemberFigures, Outcomes, Purpose, Recovery, Slice, StepSlice, TrialResult,
@@ -157,6 +157,10 @@ impl LoadFigures {
         self.times().next().flatten()
     }
 
+    pub(crate) fn quantiles(&self) -> Option<Quantiles> {
+        self.response().map(|times| times.quantiles)
+    }
+
     /// The most frequent failure.
     pub fn worst_failure(&self) -> Option<(&Failure, u64)> {
         self.failures.iter().map(|(f, n)| (f, *n)).max_by_key(|(_, n)| *n)
@@ -212,6 +216,27 @@ impl Trial {
             judgement: Some(judgement.clone()),
             figures: LoadFigures::from_slice(&result.total),
         }
+    }
+
+    /// Its class in the search.
+    pub fn state(&self) -> TrialState {
+        match &self.judgement {
+            None => TrialState::Unjudged,
+            Some(_) if !self.purpose.is_judged() => TrialState::Unjudged,
+            Some(_) if self.is_void() => TrialState::Void,
+            Some(judgement) if judgement.good => TrialState::Good,
+            Some(_) => TrialState::Bad,
+        }
+    }
+
+    /// Why it does not count.
+    pub(crate) fn void_reasons(&self) -> &[Caveat] {
+        self.judgement.as_ref().map_or(&[], |judgement| &judgement.invalid)
+    }
+
+    /// Whether it does not count, whatever its purpose.
+    pub(crate) fn is_void(&self) -> bool {
+        !self.void_reasons().is_empty()
     }
 
     /// Formats a number of its arrivals: `59,520 requests`.

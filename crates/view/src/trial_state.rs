@@ -19,22 +19,6 @@ units::named! {
 }
 
 impl TrialState {
-    /// Classifies a trial.
-    pub fn from_trial(trial: &Trial) -> Self {
-        match &trial.judgement {
-            None => Self::Unjudged,
-            Some(_) if !trial.purpose.is_judged() => Self::Unjudged,
-            Some(j) if !j.invalid.is_empty() => Self::Void,
-            Some(j) if j.good => Self::Good,
-            Some(_) => Self::Bad,
-        }
-    }
-
-    /// Whether it does not count, whatever its purpose.
-    pub(crate) fn is_void(trial: &Trial) -> bool {
-        trial.judgement.as_ref().is_some_and(|judgement| !judgement.invalid.is_empty())
-    }
-
     /// The word's tone.
     pub fn tone(self) -> Tone {
         match self {
@@ -43,6 +27,15 @@ impl TrialState {
             Self::Void => Tone::Warn,
             Self::Unjudged => Tone::Faint,
         }
+    }
+}
+
+/// The tone of a count of this outcome.
+pub fn outcome_tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Ok => Tone::Good,
+        Outcome::Unsent => Tone::Warn,
+        _ => Tone::Bad,
     }
 }
 
@@ -59,9 +52,9 @@ pub(crate) fn why_bad_without_rate(trial: &Trial) -> Option<String> {
 
 /// Why a trial is bad or void, for where the rate is already given.
 pub(crate) fn why(trial: &Trial) -> Option<String> {
-    match TrialState::from_trial(trial) {
+    match trial.state() {
         TrialState::Bad => why_bad_without_rate(trial),
-        TrialState::Void => trial.judgement.as_ref()?.invalid.first().map(ToString::to_string),
+        TrialState::Void => trial.void_reasons().first().map(ToString::to_string),
         TrialState::Good | TrialState::Unjudged => None,
     }
 }

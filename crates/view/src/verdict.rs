@@ -99,7 +99,7 @@ pub(crate) fn unstated_arithmetic(diagnosis: &Diagnosis) -> Option<&CapacityChec
 /// is about.
 pub(crate) fn arithmetic_words(view: &RunView, diagnosis: &Diagnosis) -> Option<String> {
     let found = diagnosis.arithmetic.as_ref().filter(|found| found.agrees())?;
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let held = view.held();
     let is_near = |held: f64| CapacityCheck { measured: Rate(held), ..found.clone() }.is_near();
     let about = if found.is_near() && held.is_none_or(is_near) { "" } else { "about " };
     Some(format!(" {} = {}: that is {about}the limit.", found.formula, found.ceiling))
@@ -213,8 +213,7 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
 /// What a less than high confidence lacks most, and what would help.
 fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
     let Confidence { margin, persistence, independence, coverage } = confidence;
-    let percent = |share: f64| Share((share * 100.0).round() / 100.0);
-    let (shown, seen) = (percent(persistence), percent(coverage));
+    let (shown, seen) = (Share(persistence).rounded(2), Share(coverage).rounded(2));
     let (close, sources) = match cause {
         Some(Cause::Freeze) => (
             "the good trials next to the limit froze about as often as the bad ones",
@@ -252,7 +251,7 @@ pub(crate) fn factor(times: f64) -> String {
 pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
     let Prediction { change, capacity, from, then } = prediction;
     let longer = freezes::sustained_rate(view).map(|rate| (rate.0, "held in the long run"));
-    let held = view.limits.first().and_then(|limit| Some((limit.held.or(limit.lower)?, "held")));
+    let held = view.held().map(|held| (held, "held"));
     let held = longer.or(held);
     let limit = |capacity: Rate| match held.zip(*from) {
         Some(((held, _), from)) => Rate(held * capacity.0 / from.0),

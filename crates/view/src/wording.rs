@@ -76,6 +76,11 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("“{name}”")
 }
 
+/// A table's cell: a dash if there is no value.
+pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| value.to_string())
+}
+
 /// Shortens text to fit.
 pub(crate) fn shortened(text: &str, room: usize) -> String {
     if text.chars().count() <= room {

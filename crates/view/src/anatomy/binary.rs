@@ -123,15 +123,10 @@ fn unneeded(parts: &FileDependencies) -> Vec<Text> {
 }
 
 fn why(binary: &Binary) -> Vec<Text> {
-    let mut lines = Vec::new();
-    for (n, reason) in dynamic_reasons(binary).iter().enumerate() {
-        let head = if n == 0 { "  why not static" } else { "" };
-        if !head.is_empty() {
-            lines.push(Text::new(Tone::Faint, head));
-        }
-        lines.extend(wrap("    ", &reason_text(reason), Tone::Plain));
-    }
-    lines
+    let reasons = dynamic_reasons(binary);
+    let head = (!reasons.is_empty()).then(|| Text::new(Tone::Faint, "  why not static"));
+    let reasons = reasons.iter().flat_map(|reason| wrap("    ", &reason_text(reason), Tone::Plain));
+    head.into_iter().chain(reasons).collect()
 }
 
 fn reason_text(reason: &DynamicReason) -> String {

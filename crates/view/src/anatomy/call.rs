@@ -153,13 +153,12 @@ fn kernel(chain: &CallPath, report: &FunctionReport<'_>) -> Vec<Text> {
             .with_plain(format!(", {number}, {from}")),
     ];
     lines.extend(flags.iter().flat_map(meanings));
-    match site.creation {
-        CreationSyscall::Fork => lines.push(meaning("", "a process with a copy of the memory")),
-        CreationSyscall::Vfork => {
-            lines.push(meaning("", "a process in the same memory, for which the parent waits"))
-        }
-        CreationSyscall::Clone | CreationSyscall::Clone3 => {}
-    }
+    let made = match site.creation {
+        CreationSyscall::Fork => Some("    a process with a copy of the memory"),
+        CreationSyscall::Vfork => Some("    a process in the same memory, for which the parent waits"),
+        CreationSyscall::Clone | CreationSyscall::Clone3 => None,
+    };
+    lines.extend(made.map(Text::plain));
     lines
 }
 
@@ -177,9 +176,6 @@ fn meanings(flags: &CloneFlags) -> Vec<Text> {
 }
 
 fn meaning(name: &str, meaning: &str) -> Text {
-    if name.is_empty() {
-        return Text::plain(format!("    {meaning}"));
-    }
     Text::plain(format!("    {name:<21} ")).with_span(Tone::Faint, meaning)
 }
 
@@ -256,13 +252,10 @@ fn live(report: &FunctionReport<'_>) -> Vec<Text> {
                     .to_owned(),
             };
             lines.push(Text::plain("  ").with_span(Tone::Warn, text));
+            let other =
+                |(program, why): &(String, String)| wrap("    ", &format!("{program}: {why}"), Tone::Faint);
+            lines.extend(report.observation.others.iter().flat_map(other));
         }
-    }
-    // Once it was seen, runs that did not show it do not matter.
-    if report.observation.call.is_none() {
-        let other =
-            |(program, why): &(String, String)| wrap("    ", &format!("{program}: {why}"), Tone::Faint);
-        lines.extend(report.observation.others.iter().flat_map(other));
     }
     lines
 }

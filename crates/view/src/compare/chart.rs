@@ -6,19 +6,19 @@ use super::measure::ComparedMeasure;
 use super::run_comparison::RunComparison;
 use crate::Tone;
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
-use crate::page::{BETTER_LEFT, BETTER_RIGHT};
+use crate::page::pictures::{better_direction, better_side, with_ratio_bands};
 use record::CaveatKind;
 
 impl RunComparison {
     /// One chart where more is better, one, with a reversed axis, where less is better: better is always to the right.
     pub fn charts(&self) -> Vec<Chart> {
-        let all = [false, true].map(|less_is_better| self.picture(less_is_better));
-        all.into_iter().filter(|chart| chart.series.iter().any(|series| !series.points.is_empty())).collect()
+        let all = [true, false].map(|more_is_better| self.picture(more_is_better));
+        all.into_iter().filter(Chart::has_points).collect()
     }
 
-    fn picture(&self, less_is_better: bool) -> Chart {
+    fn picture(&self, more_is_better: bool) -> Chart {
         let (mut rows, mut points) = (Vec::new(), Vec::new());
-        let measures = self.measures.iter().filter(|measure| measure.less_is_better == less_is_better);
+        let measures = self.measures.iter().filter(|measure| measure.less_is_better != more_is_better);
         for measure in measures {
             let runs = self.runs.iter().zip(&measure.differences).skip(1);
             for (run, difference) in runs.filter_map(|(run, difference)| Some((run, difference.as_ref()?))) {
@@ -32,20 +32,16 @@ impl RunComparison {
                 rows.push(ChartRow { note, word, ..ChartRow::named(&measure.title) });
             }
         }
-        let (id, direction, below, above) = if less_is_better {
-            ("differences-less", "less is better", ("better", Tone::Good), ("worse", Tone::Bad))
-        } else {
-            ("differences-more", "more is better", ("worse", Tone::Bad), ("better", Tone::Good))
-        };
+        let id = if more_is_better { "differences-more" } else { "differences-less" };
+        let direction = better_direction(more_is_better);
         let against = self.runs.first().map(ComparedRun::display_name).unwrap_or_default();
         let title = match self.runs.as_slice() {
             [_, other] => format!("how {} differs from {against} ({direction})", other.display_name()),
             _ => format!("how they differ from {against} ({direction})"),
         };
-        let (low, high) = (1.0 / (1.0 + self.noise), 1.0 + self.noise);
         // At another load nothing is better or worse, and no mark may lie in a zone that says so.
         let judged = !self.all_caveats.iter().any(|caveat| caveat.doubt == CaveatKind::OtherLoad);
-        let better = if less_is_better { BETTER_LEFT } else { BETTER_RIGHT };
+        let better = better_side(more_is_better);
         let (x, note) = match judged {
             true => (format!("times as much{better}"), "the zone that contains all of it is the answer"),
             false => ("times as much".to_owned(), "their loads differ, so none is called better or worse"),
@@ -54,13 +50,7 @@ impl RunComparison {
         let chart = Chart::of(id, title, ChartForm::Intervals, (&x, AxisUnit::Ratio), ("", AxisUnit::Count))
             .log_x()
             .note(note);
-        let chart = match judged {
-            true => chart
-                .band(below.0, None, Some(low), below.1)
-                .band("no difference", Some(low), Some(high), Tone::Faint)
-                .band(above.0, Some(high), None, above.1),
-            false => chart,
-        };
+        let chart = if judged { with_ratio_bands(chart, more_is_better, self.noise) } else { chart };
         let chart = chart.vertical_line("the same", Some(1.0), Tone::Faint);
         Chart { rows, ..chart.points("difference", SeriesRole::Achieved, points) }
     }

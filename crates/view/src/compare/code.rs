@@ -1,15 +1,38 @@
 //! Which functions of two profiled runs cost more or less processor time per request.
 
-use super::changes::CodeChanges;
 use super::compared_run::ComparedRun;
 use super::run_comparison::RunComparison;
 use crate::document::{Section, TextTable, indent_all};
-use crate::{Text, Tone, symbol};
+use crate::{RunView, Text, Tone, symbol};
+use record::Profile;
 use serde_json::{Value, json};
-use stacks::CodeChange;
+use stacks::{CodeChange, CodeScope, request_changes};
 use units::Nanos;
 
 const MAX_SHOWN: usize = 10;
+
+/// How a run's functions differ from those of the first run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CodeChanges {
+    /// By self time.
+    itself: Vec<CodeChange>,
+    /// By time including callees.
+    with_callees: Vec<CodeChange>,
+}
+
+impl CodeChanges {
+    /// `None` if either run has no profile under load.
+    pub(super) fn between(first: &RunView, other: &RunView) -> Option<Self> {
+        let (first, other) = (profile_under_load(first)?, profile_under_load(other)?);
+        let changes = |spent| request_changes(first, other, spent);
+        Some(Self { itself: changes(CodeScope::Itself)?, with_callees: changes(CodeScope::WithCallees)? })
+    }
+}
+
+/// A search's first profile is from well below its limit.
+fn profile_under_load(view: &RunView) -> Option<&Profile> {
+    view.profiles.iter().find(|profile| profile.requests > Some(0))
+}
 
 /// Changes beyond chance, largest first.
 fn sure(changes: &[CodeChange]) -> Vec<&CodeChange> {
@@ -47,8 +70,7 @@ fn signed(seconds: f64) -> String {
 impl RunComparison {
     /// One section per run that was profiled like the first.
     pub fn code_sections(&self) -> Vec<Section> {
-        let of = |(nth, (run, changes)): (usize, (&ComparedRun, &Option<CodeChanges>))| {
-            let CodeChanges { itself, with_callees } = changes.as_ref()?;
+        let of = |(nth, run, CodeChanges { itself, with_callees }): (usize, &ComparedRun, &CodeChanges)| {
             let title = format!("which code changed: processor time of a request, {}", run.title);
             let mut section = Section::named(&format!("code-{nth}"), &title);
             for (spent, all) in
@@ -61,9 +83,15 @@ impl RunComparison {
                 let said = format!("no function differs by more than chance allows ({compared} compared)");
                 section.texts.push(Text::empty_at_depth(1).with_plain(said));
             }
-            Some(section)
+            section
         };
-        self.runs.iter().zip(&self.code).enumerate().filter_map(of).collect()
+        self.changed_code().map(of).collect()
+    }
+
+    /// Each run that was profiled like the first, with its index.
+    fn changed_code(&self) -> impl Iterator<Item = (usize, &ComparedRun, &CodeChanges)> {
+        let runs = self.runs.iter().zip(&self.code).enumerate();
+        runs.filter_map(|(nth, (run, changes))| Some((nth, run, changes.as_ref()?)))
     }
 
     pub(super) fn code_lines(&self) -> Vec<Text> {
@@ -90,26 +118,24 @@ impl RunComparison {
                 "high": ns(change.difference.high),
             })
         };
-        let of = |(run, changes): (&ComparedRun, &Option<CodeChanges>)| {
-            let CodeChanges { itself, with_callees } = changes.as_ref()?;
+        let of = |(_, run, CodeChanges { itself, with_callees }): (usize, &ComparedRun, &CodeChanges)| {
             let itself = itself.iter().map(|change| function("itself", change));
             let with_callees = with_callees.iter().map(|change| function("with-callees", change));
             let functions: Vec<Value> = itself.chain(with_callees).collect();
-            Some(json!({ "run": run.id, "functions": functions }))
+            json!({ "run": run.id, "functions": functions })
         };
-        let all: Vec<Value> = self.runs.iter().zip(&self.code).filter_map(of).collect();
+        let all: Vec<Value> = self.changed_code().map(of).collect();
         (!all.is_empty()).then_some(Value::Array(all))
     }
 
     /// For a pull request: the largest changes, one line per run.
     pub(super) fn code_sentences(&self) -> Vec<String> {
-        let of = |(run, changes): (&ComparedRun, &Option<CodeChanges>)| {
-            let CodeChanges { itself, with_callees } = changes.as_ref()?;
+        let of = |(_, run, CodeChanges { itself, with_callees }): (usize, &ComparedRun, &CodeChanges)| {
             let change = *sure(itself).first().or(sure(with_callees).first())?;
             let (more, which) = (time(change.difference.value), if change.grew() { "more" } else { "less" });
             Some(format!("{} spends {more} {which} of each request in {}", run.title, change.name))
         };
-        self.runs.iter().zip(&self.code).filter_map(of).collect()
+        self.changed_code().filter_map(of).collect()
     }
 }
 

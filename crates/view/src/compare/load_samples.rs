@@ -2,7 +2,7 @@
 
 use crate::watched::cpu_of;
 use crate::{ReportKind, RunView, Trial};
-use record::{Event, Purpose, Slice, Verdict};
+use record::{Event, Purpose, Slice};
 use stats::{Estimate, Histogram, clustered_share, quantile_bounds, ratio_of_sums};
 use units::Nanos;
 
@@ -29,18 +29,18 @@ pub struct LoadSamples {
     good: Vec<(f64, f64)>,
     /// The service's processor time, and elapsed time, in nanoseconds.
     cpu: Vec<(f64, f64)>,
-    memory: Option<u64>,
+    /// The service's peak memory, in bytes.
+    pub(super) memory: Option<u64>,
     /// The queue grows, so what is answered afterwards is no rate of the load.
     grows: bool,
 }
 
-/// The load to compare: that of `torment run`, or that of a search at [`SHARE`] of its limit, if made.
+/// The load to compare: that of `torment run`, or that of a search at [`LIMIT_SHARE`] of its limit, if made.
 pub(super) fn compared_load(view: &RunView) -> Option<Trial> {
     if view.kind() == ReportKind::Load {
         return view.load();
     }
-    let Some(Verdict::Limits { curve, .. }) = &view.end.as_ref()?.verdict else { return None };
-    let point = curve.iter().find(|point| (point.share - LIMIT_SHARE).abs() < 1e-6)?;
+    let point = view.curve().iter().find(|point| (point.share - LIMIT_SHARE).abs() < 1e-6)?;
     let at_it = |trial: &&Trial| trial.purpose == Purpose::Curve && trial.is_at(point.rate.0);
     view.trials.iter().rev().find(at_it).cloned()
 }
@@ -49,10 +49,7 @@ impl LoadSamples {
     /// Creates samples for the run with this view, before its first event.
     pub fn new(view: &RunView) -> Self {
         let Some(load) = compared_load(view) else { return Self::default() };
-        let thresholds = load
-            .figures
-            .response()
-            .map(|times| [times.quantiles.p50, times.quantiles.p90, times.quantiles.p99]);
+        let thresholds = load.figures.quantiles().map(|times| [times.p50, times.p90, times.p99]);
         let grows = load.judgement.is_some_and(|judgement| judgement.growth_per_second.is_some());
         Self { trial: Some(load.number), loaded: load.loaded, thresholds, grows, ..Self::default() }
     }
@@ -131,10 +128,5 @@ impl LoadSamples {
         }
         let gap = self.loaded.0 as f64 / answered as f64;
         ratio_of_sums(&self.cpu).map(|used| used.map(|processors| processors.max(0.0) * gap))
-    }
-
-    /// The service's peak memory, in bytes.
-    pub(super) fn memory(&self) -> Option<u64> {
-        self.memory
     }
 }

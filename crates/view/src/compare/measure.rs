@@ -190,7 +190,7 @@ impl ComparedMeasure {
         let one = |value: f64| match value {
             _ if value.is_infinite() => "?".to_owned(),
             _ if is_share => {
-                let size = Share((value.abs() * 1e5).round() / 1e5);
+                let size = Share(value.abs()).rounded(5);
                 format!(
                     "{}{size}",
                     if size.0 == 0.0 {

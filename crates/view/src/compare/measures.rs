@@ -63,7 +63,7 @@ pub(super) fn compare_measures(runs: &[RunInput<'_>], noise: f64) -> Vec<Compare
         add(id, format!("response {name}{of}"), FigureUnit::Nanos, true, true, &figure);
     }
     let longest = |(view, _): RunInput<'_>| {
-        Some(RunFigure::without_interval(compared_load(view)?.figures.response()?.quantiles.max.0 as f64))
+        Some(RunFigure::without_interval(compared_load(view)?.figures.quantiles()?.max.0 as f64))
     };
     add("response_max", format!("response max{of}"), FigureUnit::Nanos, true, false, &longest);
     let goodput = |(view, spread): RunInput<'_>| match view.kind() {
@@ -94,7 +94,7 @@ pub(super) fn compare_measures(runs: &[RunInput<'_>], noise: f64) -> Vec<Compare
         &cpu,
     );
     let memory =
-        |(_, spread): RunInput<'_>| spread.memory().map(|bytes| RunFigure::without_interval(bytes as f64));
+        |(_, spread): RunInput<'_>| spread.memory.map(|bytes| RunFigure::without_interval(bytes as f64));
     add("memory", format!("target's memory at most{of}"), FigureUnit::Bytes, true, false, &memory);
     all
 }

@@ -1,12 +1,12 @@
 //! Compares several runs with the first: each figure with its interval and meaning.
 
-use super::changes::CodeChanges;
+use super::code::CodeChanges;
 use super::comparability::comparability_caveats;
 use super::compared_run::ComparedRun;
 use super::difference::Significance;
 use super::load_samples::LoadSamples;
 use super::measure::ComparedMeasure;
-use super::measures::{RunInput, compare_measures, load_difference};
+use super::measures::{compare_measures, load_difference};
 use crate::{ReportKind, RunView, Text};
 use record::{Caveat, CaveatKind};
 
@@ -48,9 +48,11 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
     if runs.is_empty() || runs.len() > MAX_COMPARED {
         return Err(format!("{} runs; expected at most {MAX_COMPARED}, and one at least", runs.len()));
     }
-    let titles = titles(runs);
+    let name = |view: &RunView| view.started.as_ref().and_then(|started| started.label.name.clone());
+    let names: Vec<Option<String>> = runs.iter().map(|(view, _)| name(view)).collect();
+    let is_unique = |name: &&String| names.iter().flatten().filter(|other| other == name).count() == 1;
     let mut compared = Vec::new();
-    for ((view, _), title) in runs.iter().zip(titles) {
+    for (view, _) in runs {
         let Some(started) = &view.started else {
             return Err("the first event of a run is missing: nothing can be said about it".to_owned());
         };
@@ -62,16 +64,13 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
         }
         compared.push(ComparedRun {
             id: started.id.clone(),
-            title,
+            title: started.label.name.as_ref().filter(is_unique).unwrap_or(&started.id.0).clone(),
             command: started.command.clone(),
             target: started.target.clone(),
             started_unix_ms: started.at_unix_ms,
             machine: started.machine.clone(),
             label: started.label.clone(),
-            first_cause: view
-                .diagnosis
-                .as_ref()
-                .and_then(|diagnosis| diagnosis.cause().and(diagnosis.sentences.first().cloned())),
+            first_cause: view.cause().and_then(|_| view.diagnosis.as_ref()?.sentences.first().cloned()),
         });
     }
     let different = runs.iter().find(|(view, _)| view.kind() != runs[0].0.kind());
@@ -102,9 +101,8 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
             }
         })
         .collect();
-    let code =
-        (0..runs.len()).map(|run| (run > 0).then(|| CodeChanges::between(runs[0].0, runs[run].0)).flatten());
-    let code = code.collect();
+    let changes = runs[1..].iter().map(|(view, _)| CodeChanges::between(runs[0].0, view));
+    let code = std::iter::once(None).chain(changes).collect();
     Ok(RunComparison {
         all_caveats: comparability_caveats(runs, &compared),
         runs: compared,
@@ -117,20 +115,7 @@ pub fn compare_runs(runs: &[(&RunView, &LoadSamples)], noise: f64) -> Result<Run
 
 /// Whether the load may be judged: the generator was not the limit.
 fn is_trustworthy(view: &RunView) -> bool {
-    let judgement = view.load().and_then(|load| load.judgement);
-    view.kind() != ReportKind::Load || judgement.is_none_or(|judgement| judgement.invalid.is_empty())
-}
-
-/// Each run's name if unique, else its id.
-fn titles(runs: &[RunInput<'_>]) -> Vec<String> {
-    let label = |view: &RunView| view.started.as_ref().and_then(|started| started.label.name.clone());
-    let names: Vec<Option<String>> = runs.iter().map(|(view, _)| label(view)).collect();
-    let id = |view: &RunView| view.started.as_ref().map_or_else(String::new, |started| started.id.0.clone());
-    let title = |(view, name): (&RunView, &Option<String>)| match name {
-        Some(name) if names.iter().filter(|other| other.as_ref() == Some(name)).count() == 1 => name.clone(),
-        _ => id(view),
-    };
-    runs.iter().zip(&names).map(|((view, _), name)| title((*view, name))).collect()
+    view.kind() != ReportKind::Load || view.load().is_none_or(|load| !load.is_void())
 }
 
 /// How many differences a sentence names, the first with its confidence.

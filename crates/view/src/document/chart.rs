@@ -245,16 +245,16 @@ impl Axis {
 }
 
 impl Chart {
-    pub(crate) fn over_time(
-        id: impl Into<String>,
-        title: impl Into<String>,
-        form: ChartForm,
-        y: (&str, AxisUnit),
-    ) -> Self {
-        Self::of(id, title, form, ("time", AxisUnit::Time), y)
+    /// Lines over time.
+    pub(crate) fn lines(id: impl Into<String>, title: impl Into<String>, y: (&str, AxisUnit)) -> Self {
+        Self::of(id, title, ChartForm::Lines, ("time", AxisUnit::Time), y)
     }
 
-    /// A chart not over time.
+    /// Stacked areas over time.
+    pub(crate) fn stack(id: impl Into<String>, title: impl Into<String>, y: (&str, AxisUnit)) -> Self {
+        Self::of(id, title, ChartForm::Stack, ("time", AxisUnit::Time), y)
+    }
+
     pub(crate) fn of(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -277,6 +277,11 @@ impl Chart {
             marks: Vec::new(),
             hollow: String::new(),
         }
+    }
+
+    /// Whether any of its series has points.
+    pub(crate) fn has_points(&self) -> bool {
+        self.series.iter().any(|series| !series.points.is_empty())
     }
 
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {

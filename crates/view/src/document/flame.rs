@@ -1,5 +1,6 @@
 //! A flame graph: call stacks, and each call's share of the processor time.
 
+use crate::figure_tables::distinct;
 use serde::Serialize;
 use stacks::{FlameCall, FlameGraph};
 
@@ -33,15 +34,10 @@ pub struct FlameChart {
 
 impl FlameChart {
     pub(crate) fn of(title: &str, name: &str, beside_name: Option<&str>, flames: &FlameGraph) -> Self {
-        let mut modules: Vec<String> = Vec::new();
+        let modules = distinct(flames.names.iter().map(|(_, module)| module.clone()));
         let names = flames.names.iter().map(|(name, module)| {
-            let at = modules.iter().position(|known| known == module);
-            let at = at.or_else(|| {
-                modules.push(module.clone());
-                Some(modules.len() - 1)
-            });
-            let at = at.filter(|_| !module.is_empty()).map_or(-1, |at| at as i64);
-            (crate::symbol::cut(name, MAX_NAME_LEN), at)
+            let at = modules.iter().position(|known| known == module).filter(|_| !module.is_empty());
+            (crate::symbol::cut(name, MAX_NAME_LEN), at.map_or(-1, |at| at as i64))
         });
         let names = names.collect();
         let call = |FlameCall { depth, name, samples, other_samples: beside }: &FlameCall| {

@@ -1,49 +1,38 @@
 //! Numbers as short as possible: five significant digits, times to the millisecond, integers without a decimal point.
 
-use serde::Serializer;
-use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
 
 /// Signature dictated by serde, which passes references.
 pub(super) fn value<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-    number(significant(*value), to)
+    Number(significant(*value)).serialize(to)
 }
 
 pub(super) fn maybe<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(found) => number(significant(*found), to),
-        None => to.serialize_none(),
-    }
+    value.map(|value| Number(significant(value))).serialize(to)
 }
 
 pub(super) fn values<S: Serializer>(values: &[f64], to: S) -> Result<S::Ok, S::Error> {
-    sequence(values.iter().map(|value| Some(significant(*value))), to)
+    to.collect_seq(values.iter().map(|value| Number(significant(*value))))
 }
 
 pub(super) fn maybes<S: Serializer>(values: &[Option<f64>], to: S) -> Result<S::Ok, S::Error> {
-    sequence(values.iter().map(|value| value.map(significant)), to)
+    to.collect_seq(values.iter().map(|value| value.map(|value| Number(significant(value)))))
 }
 
 pub(super) fn time<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-    number(millis(*value), to)
+    Number(millis(*value)).serialize(to)
 }
 
 pub(super) fn times<S: Serializer>(values: &[f64], to: S) -> Result<S::Ok, S::Error> {
-    sequence(values.iter().map(|value| Some(millis(*value))), to)
+    to.collect_seq(values.iter().map(|value| Number(millis(*value))))
 }
 
-fn sequence<S: Serializer>(values: impl Iterator<Item = Option<f64>>, to: S) -> Result<S::Ok, S::Error> {
-    let mut sequence = to.serialize_seq(None)?;
-    for value in values {
-        match value {
-            Some(value) if is_whole(value) => sequence.serialize_element(&(value as i64))?,
-            value => sequence.serialize_element(&value)?,
-        }
+struct Number(f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if is_whole(self.0) { to.serialize_i64(self.0 as i64) } else { to.serialize_f64(self.0) }
     }
-    sequence.end()
-}
-
-fn number<S: Serializer>(value: f64, to: S) -> Result<S::Ok, S::Error> {
-    if is_whole(value) { to.serialize_i64(value as i64) } else { to.serialize_f64(value) }
 }
 
 /// An integer small enough for a float to represent its neighbours.

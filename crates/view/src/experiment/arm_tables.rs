@@ -5,7 +5,8 @@ use super::design_lookup::figure;
 use super::words::{head, measure_words, median, number_of, range, value};
 use super::{DesignLookup, WIDTH, connections};
 use crate::document::TextTable;
-use crate::wording::shortened;
+use crate::figure_tables::distinct;
+use crate::wording::{or_dash, shortened};
 use crate::{Text, Tone};
 use plan::{ArmMeasure, LoadLevel};
 
@@ -43,13 +44,7 @@ fn of_workload(lookup: &DesignLookup<'_>, workload: &str) -> (Vec<usize>, Vec<us
 
 /// In measuring order.
 fn workloads<'a>(lookup: &DesignLookup<'a>) -> Vec<&'a str> {
-    let mut found: Vec<&str> = Vec::new();
-    for probe in &lookup.design.probes {
-        if !found.contains(&probe.workload.as_str()) {
-            found.push(&probe.workload);
-        }
-    }
-    found
+    distinct(lookup.design.probes.iter().map(|probe| probe.workload.as_str()))
 }
 
 /// The limit and the first rate share a table; each further rate has its own.
@@ -129,7 +124,7 @@ fn drawn(lookup: &DesignLookup<'_>, group: &[usize], columns: &[ProbeMeasure]) -
         let middle = |column: &ProbeMeasure| {
             let least = lookup.measurements(arm, column.0).any(|measurement| measurement.at_least);
             let sign = if least && column.1 == ArmMeasure::Capacity { "≥ " } else { "" };
-            let text = median(&mut figures(column)).map_or("–".to_owned(), |m| value(column.1, m));
+            let text = or_dash(median(&mut figures(column)).map(|middle| value(column.1, middle)));
             (format!("{sign}{text}"), Tone::Plain)
         };
         let cause = (first_cause(lookup, arm, group), Tone::Plain);

@@ -3,19 +3,19 @@ use super::{DesignLookup, number_of};
 use crate::document::TextTable;
 use crate::wording::quoted;
 use crate::{Text, Tone};
-use record::{ArmStart, ExperimentState, HypothesisResult, Noise};
+use record::{ArmStart, HypothesisResult, Noise};
 use std::collections::BTreeMap;
 
 /// How sure the answers are: noise, placebo, and void starts.
-pub(crate) fn lines(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<Text> {
-    let placebo: Vec<&HypothesisResult> = state.judged.iter().filter(|j| j.hypothesis.is_none()).collect();
+pub(crate) fn lines(lookup: &DesignLookup<'_>) -> Vec<Text> {
+    let (noise, placebo) = (&lookup.state.noise, Vec::from_iter(lookup.placebos()));
     let mut lines = Vec::new();
     // One per measure, like the noise: they share a table.
-    let together = placebo.len() == state.noise.len();
-    if !state.noise.is_empty() {
-        lines.extend(noise(lookup, &state.noise, if together { &placebo } else { &[] }).lines());
+    let together = placebo.len() == noise.len();
+    if !noise.is_empty() {
+        lines.extend(table(lookup, if together { &placebo } else { &[] }).lines());
     }
-    if !together || state.noise.is_empty() {
+    if !together || noise.is_empty() {
         lines.extend(placebo.iter().map(|result| {
             let (text, tone) = placebo_answer(result);
             let name = result.name.trim_start_matches("placebo").trim_start_matches([':', ' ']);
@@ -27,17 +27,17 @@ pub(crate) fn lines(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<T
 }
 
 /// The spread between identical starts, and the smallest effect that would show.
-pub(crate) fn noise_table(lookup: &DesignLookup<'_>, state: &ExperimentState) -> TextTable {
-    noise(lookup, &state.noise, &[])
+pub(crate) fn noise_table(lookup: &DesignLookup<'_>) -> TextTable {
+    table(lookup, &[])
 }
 
-fn noise(lookup: &DesignLookup<'_>, noise: &[Noise], placebo: &[&HypothesisResult]) -> TextTable {
+fn table(lookup: &DesignLookup<'_>, placebo: &[&HypothesisResult]) -> TextTable {
     let heads = ["starts of the same arm", "differ by", "detectable", "placebo"];
     let mut table = match placebo {
         [] => TextTable::new(&heads[..3]),
         _ => TextTable::with_text_last(&heads),
     };
-    for (index, noise) in noise.iter().enumerate() {
+    for (index, noise) in lookup.state.noise.iter().enumerate() {
         let cells = [
             (lookup.comparison_label(noise.probe, noise.measure), Tone::Plain),
             (deviation_words(noise), Tone::Plain),

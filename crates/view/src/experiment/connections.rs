@@ -5,7 +5,7 @@ use super::design_lookup::figure;
 use super::words::{measure_words, median, value};
 use super::{DesignLookup, WIDTH};
 use crate::document::TextTable;
-use crate::wording::shortened;
+use crate::wording::{or_dash, shortened};
 use crate::{Text, Tone};
 use plan::{ArmMeasure, LoadLevel};
 use units::{Bytes, grouped};
@@ -120,7 +120,7 @@ fn memory(lookup: &DesignLookup<'_>, arm: usize, probes: &[(u32, usize)], place:
     let Some((fewest, first)) = fewest.copied() else { return "–".to_owned() };
     if fewest == connections {
         let mut all: Vec<f64> = lookup.starts(arm, probe).filter_map(|start| memory(start, probe)).collect();
-        return median(&mut all).map_or("–".to_owned(), |bytes| value(ArmMeasure::Memory, bytes));
+        return or_dash(median(&mut all).map(|bytes| value(ArmMeasure::Memory, bytes)));
     }
     let more = f64::from(connections) - f64::from(fewest);
     let growth = |start| Some((memory(start, probe)? - memory(start, first)?) / more);

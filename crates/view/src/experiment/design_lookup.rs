@@ -2,13 +2,18 @@ use super::changes;
 use super::words::{measure_words, percent};
 use crate::RunView;
 use plan::{ArmMeasure, Hypothesis, LoadLevel};
-use record::{ArmStart, Design, MeasurementResult};
+use record::{ArmStart, Design, ExperimentState, HypothesisResult, MeasurementResult};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use units::{Rate, grouped};
+
+static NO_STATE: LazyLock<ExperimentState> = LazyLock::new(ExperimentState::default);
 
 /// Resolves the indices in an experiment's events.
 pub(crate) struct DesignLookup<'a> {
     pub design: &'a Design,
+    /// The default before there is any.
+    pub state: &'a ExperimentState,
     pub all_starts: &'a [ArmStart],
     /// By probe index, the rate that a share of the capacity comes to in all blocks. During the pilot the capacity is an early estimate.
     rates: BTreeMap<usize, Rate>,
@@ -21,7 +26,8 @@ impl<'a> DesignLookup<'a> {
         let held = view.starts.iter().filter(|start| start.block > 0).flat_map(|start| &start.taken);
         let rates = held.filter_map(|measurement| Some((measurement.probe, measurement.rate?))).collect();
         let plan = view.started.as_ref().map_or("", |started| started.plan.as_str());
-        Some(Self { design: view.design.as_ref()?, all_starts: &view.starts, rates, plan })
+        let state = view.experiment_state.as_ref().unwrap_or(&NO_STATE);
+        Some(Self { design: view.design.as_ref()?, state, all_starts: &view.starts, rates, plan })
     }
 
     /// An arm's name.
@@ -58,6 +64,12 @@ impl<'a> DesignLookup<'a> {
         self.rates.get(&measurement.probe).is_none_or(|rate| measurement.rate == Some(*rate))
     }
 
+    /// A start's result under the blocks' load.
+    pub fn figure_at_load(&self, start: &ArmStart, probe: usize, measure: ArmMeasure) -> Option<f64> {
+        let mut of_probe = start.taken.iter().filter(|measurement| measurement.probe == probe);
+        figure(of_probe.find(|measurement| self.is_at_load(measurement))?, measure)
+    }
+
     fn load_at(&self, probe: usize, held: Option<Rate>) -> String {
         match self.design.probes.get(probe).map(|probe| probe.at) {
             Some(LoadLevel::Limit) | None => String::new(),
@@ -87,12 +99,9 @@ impl<'a> DesignLookup<'a> {
 
     /// The arms a hypothesis compares, if more than two: `A, B against C, D`.
     pub fn contrast(&self, hypothesis: &Hypothesis) -> Option<String> {
-        let side = |sign: f64| -> Vec<&str> {
-            let on = hypothesis.contrast.iter().filter(|(_, weight)| weight * sign > 0.0);
-            on.map(|(arm, _)| self.arm(*arm)).collect()
-        };
-        (hypothesis.contrast.len() > 2)
-            .then(|| format!("{} against {}", side(1.0).join(", "), side(-1.0).join(", ")))
+        let side =
+            |sign| contrast_side(hypothesis, sign).map(|arm| self.arm(arm)).collect::<Vec<_>>().join(", ");
+        (hypothesis.contrast.len() > 2).then(|| format!("{} against {}", side(1.0), side(-1.0)))
     }
 
     /// The measures that hypotheses ask for, without duplicates.
@@ -107,24 +116,30 @@ impl<'a> DesignLookup<'a> {
         self.design.hypotheses.iter().any(|h| h.probe == probe && h.measure == measure)
     }
 
+    /// The placebos: the unchanged plan against itself.
+    pub fn placebos(&self) -> impl Iterator<Item = &'a HypothesisResult> {
+        self.state.judged.iter().filter(|result| result.hypothesis.is_none())
+    }
+
     /// The valid starts of an arm: of blocks, or of the pilot while there are no others.
     pub fn valid_starts(&self, arm: usize) -> impl Iterator<Item = &'a ArmStart> + Clone {
-        let starts = self.all_starts;
-        let counts = move |start: &&ArmStart| start.arm == arm && start.void.is_none();
-        let in_blocks = starts.iter().filter(counts).any(|start| start.block > 0);
-        starts.iter().filter(counts).filter(move |start| start.block > 0 || !in_blocks)
+        self.valid_starts_with(arm, |_| true)
     }
 
     /// An arm's valid starts that measured this probe: of blocks, or only of the pilot.
     pub fn starts(&self, arm: usize, probe: usize) -> impl Iterator<Item = &'a ArmStart> + Clone {
-        let of = move |start: &&ArmStart| {
-            start.arm == arm
-                && start.void.is_none()
-                && start.taken.iter().any(|measurement| measurement.probe == probe)
-        };
-        let visits = self.all_starts;
-        let in_blocks = visits.iter().filter(of).any(|start| start.block > 0);
-        visits.iter().filter(of).filter(move |start| start.block > 0 || !in_blocks)
+        self.valid_starts_with(arm, move |start| start.taken.iter().any(|taken| taken.probe == probe))
+    }
+
+    fn valid_starts_with(
+        &self,
+        arm: usize,
+        has: impl Fn(&ArmStart) -> bool + Clone,
+    ) -> impl Iterator<Item = &'a ArmStart> + Clone {
+        let starts = self.all_starts;
+        let counts = move |start: &&ArmStart| start.arm == arm && start.void.is_none() && has(start);
+        let in_blocks = starts.iter().filter(counts.clone()).any(|start| start.block > 0);
+        starts.iter().filter(counts).filter(move |start| start.block > 0 || !in_blocks)
     }
 
     /// A probe's result at each of them.
@@ -135,6 +150,11 @@ impl<'a> DesignLookup<'a> {
     ) -> impl Iterator<Item = &'a MeasurementResult> + Clone {
         self.starts(arm, probe).flat_map(move |start| start.taken.iter().filter(move |t| t.probe == probe))
     }
+}
+
+/// The arms with a positive or negative weight in a hypothesis.
+pub(crate) fn contrast_side(hypothesis: &Hypothesis, sign: f64) -> impl Iterator<Item = usize> {
+    hypothesis.contrast.iter().filter(move |(_, weight)| weight * sign > 0.0).map(|(arm, _)| *arm)
 }
 
 pub(crate) fn figure(measurement: &MeasurementResult, measure: ArmMeasure) -> Option<f64> {

@@ -2,7 +2,7 @@ use super::bar::{self, BAR_WIDTH};
 use super::words::{answer_in_full, answer_word, percent, ratio};
 use super::{DesignLookup, WIDTH};
 use crate::wording::shortened;
-use crate::{RunView, Text, Tone};
+use crate::{RunView, Text, Tone, caveats};
 use plan::Hypothesis;
 use record::{Caveat, ExperimentState, HypothesisResult};
 
@@ -15,10 +15,8 @@ const NAME_WIDTH: usize = WIDTH - 2 - ANSWER_WIDTH - 2 - 2 - RATIO_WIDTH - 2 - B
 
 /// One line per hypothesis under a scale: the results so far. Where there is no room for both, the interval is drawn rather than written.
 pub fn hypothesis_lines(view: &RunView, width: usize) -> Vec<Text> {
-    let Some((lookup, state)) = DesignLookup::of(view).zip(view.experiment_state.as_ref()) else {
-        return Vec::new();
-    };
-    let rows = hypothesis_rows(&lookup, state);
+    let Some(lookup) = DesignLookup::of(view) else { return Vec::new() };
+    let rows = hypothesis_rows(&lookup);
     let Some(unit) = unit(&rows) else { return Vec::new() };
     let layout = if width < WIDTH { BarLayout::narrow(width) } else { BarLayout::WIDE };
     let each = rows
@@ -28,8 +26,8 @@ pub fn hypothesis_lines(view: &RunView, width: usize) -> Vec<Text> {
 }
 
 /// Every hypothesis with its remarks.
-pub(crate) fn sentences(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<Text> {
-    let rows = hypothesis_rows(lookup, state);
+pub(crate) fn sentences(lookup: &DesignLookup<'_>) -> Vec<Text> {
+    let rows = hypothesis_rows(lookup);
     let Some(unit) = unit(&rows) else { return Vec::new() };
     let one_effect = one_effect(&rows).is_some();
     let mut lines = vec![scale(&rows, unit, BarLayout::WIDE)];
@@ -55,8 +53,8 @@ pub(crate) fn sentences(lookup: &DesignLookup<'_>, state: &ExperimentState) -> V
             lines.push(under(Text::plain(&result.says)));
         }
         lines.extend(prediction_line(result).map(under));
-        let caveats = result.caveats.iter().filter(|caveat| !is_of_several(state, caveat));
-        lines.extend(caveats.map(|c| under(Text::new(Tone::Warn, "caveat: ").with_plain(c.to_string()))));
+        let caveats = result.caveats.iter().filter(|caveat| !is_of_several(lookup.state, caveat));
+        lines.extend(caveats.map(|caveat| under(caveats::line(caveat.to_string()))));
         lines.push(Text::empty());
     }
     lines
@@ -75,16 +73,11 @@ pub(crate) struct HypothesisRow<'a> {
 }
 
 /// Only hypotheses: the placebo is part of the certainty.
-pub(crate) fn hypothesis_rows<'a>(
-    lookup: &DesignLookup<'a>,
-    state: &'a ExperimentState,
-) -> Vec<HypothesisRow<'a>> {
-    let asked = |result: &HypothesisResult| lookup.design.hypotheses.get(result.hypothesis?);
-    state
-        .judged
-        .iter()
-        .filter_map(|result| Some(HypothesisRow { result, hypothesis: asked(result)? }))
-        .collect()
+pub(crate) fn hypothesis_rows<'a>(lookup: &DesignLookup<'a>) -> Vec<HypothesisRow<'a>> {
+    let row = |result: &'a HypothesisResult| {
+        Some(HypothesisRow { result, hypothesis: lookup.design.hypotheses.get(result.hypothesis?)? })
+    };
+    lookup.state.judged.iter().filter_map(row).collect()
 }
 
 /// `None` without rows.

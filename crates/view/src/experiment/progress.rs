@@ -59,7 +59,7 @@ pub(crate) fn block_of(start: &ArmStart) -> String {
     if start.block == 0 { "pilot".to_owned() } else { format!("block {}", start.block) }
 }
 
-/// Rounded to seconds; above two minutes to minutes.
+/// Rounded to seconds, but at least one.
 fn whole(time: Nanos) -> Nanos {
     Nanos::from_secs(time.as_secs_f64().round().max(1.0) as u64)
 }

@@ -1,4 +1,5 @@
 use crate::RunView;
+use crate::experiment::DesignLookup;
 use crate::values::{caveat, count, micros, rate_value, seconds};
 use plan::{ArmMeasure, LoadLevel};
 use record::{
@@ -9,13 +10,11 @@ use units::Nanos;
 
 /// Design, answers and all starts; null before the design is known.
 pub(super) fn experiment(view: &RunView) -> Value {
-    let Some(design) = &view.design else { return Value::Null };
-    let nothing = ExperimentState::default();
-    let state = view.experiment_state.as_ref().unwrap_or(&nothing);
-    let arm = |place: usize| design.arms.get(place).map(|arm| arm.name.as_str());
+    let Some(lookup) = DesignLookup::of(view) else { return Value::Null };
+    let DesignLookup { design, state, .. } = lookup;
+    let arm = |place: usize| arm_name(design, place);
     let hypotheses: Vec<Value> =
         (0..design.hypotheses.len()).map(|place| hypothesis(design, state, place)).collect();
-    let placebo = state.judged.iter().filter(|result| result.hypothesis.is_none());
     json!({
         "design": {
             "pilot": design.pilot,
@@ -42,11 +41,16 @@ pub(super) fn experiment(view: &RunView) -> Value {
         "blocks": state.blocks,
         "over": state.over,
         "hypotheses": hypotheses,
-        "placebo": placebo.map(hypothesis_result).collect::<Vec<_>>(),
+        "placebo": lookup.placebos().map(hypothesis_result).collect::<Vec<_>>(),
         "noise": state.noise.iter().map(noise).collect::<Vec<_>>(),
         "caveats": state.caveats.iter().map(caveat).collect::<Vec<_>>(),
         "visits": view.starts.iter().map(|made| arm_start(made, arm(made.arm))).collect::<Vec<_>>(),
     })
+}
+
+/// Null if it is not in the design.
+fn arm_name(design: &Design, arm: usize) -> Option<&str> {
+    design.arms.get(arm).map(|arm| arm.name.as_str())
 }
 
 fn load(at: LoadLevel) -> Value {
@@ -61,12 +65,11 @@ fn load(at: LoadLevel) -> Value {
 /// A hypothesis with its answer; null while there is none.
 fn hypothesis(design: &Design, state: &ExperimentState, place: usize) -> Value {
     let asked = &design.hypotheses[place];
-    let arm = |arm: usize| design.arms.get(arm).map(|arm| arm.name.as_str());
     let found = state.judged.iter().find(|result| result.hypothesis == Some(place));
     json!({
         "name": asked.name,
         "contrast": asked.contrast.iter().map(|(place, weight)| json!({
-            "arm": arm(*place),
+            "arm": arm_name(design, *place),
             "weight": count(*weight),
         })).collect::<Vec<_>>(),
         "probe": asked.probe,

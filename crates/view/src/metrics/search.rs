@@ -1,6 +1,6 @@
 //! Progress of a search, an experiment or a ramp.
 
-use super::{Samples, families as family};
+use super::{MetricFamily, Samples, families as family};
 use crate::{ArrivalKind, RunView, TrialState, caveats};
 use std::collections::BTreeMap;
 
@@ -14,9 +14,8 @@ pub(super) fn add_samples(view: &RunView, samples: &mut Samples) {
             samples.number(&family::TRIAL_RATE, &[], rate.0);
         }
     }
-    let classes =
-        view.trials.iter().map(|trial| [trial.purpose.name(), class(TrialState::from_trial(trial))]);
-    count_each(classes, |labels, count| samples.count(&family::TRIALS, labels, count));
+    let classes = view.trials.iter().map(|trial| [trial.purpose.name(), class(trial.state())]);
+    count_each(samples, &family::TRIALS, classes);
     for limit in &view.limits {
         for (bound, at) in [("held", limit.held), ("lower", limit.lower), ("upper", limit.upper)] {
             if let Some(at) = at {
@@ -29,21 +28,22 @@ pub(super) fn add_samples(view: &RunView, samples: &mut Samples) {
     }
     let arm = |arm: usize| view.design.as_ref().and_then(|design| Some(design.arms.get(arm)?.name.as_str()));
     let starts = view.starts.iter().map(|start| [arm(start.arm).unwrap_or_default()]);
-    count_each(starts, |labels, count| samples.count(&family::STARTS, labels, count));
+    count_each(samples, &family::STARTS, starts);
     let tables = view.figures.iter().map(|figure| [figure.table.as_str()]);
-    count_each(tables, |labels, count| samples.count(&family::FIGURES, labels, count));
+    count_each(samples, &family::FIGURES, tables);
     if let Some(ramped) = view.ramp.last() {
         samples.count(&family::TASKS, &[], ramped.tasks);
     }
 }
 
 fn count_each<'a, const N: usize>(
+    samples: &mut Samples,
+    family: &'static MetricFamily,
     labels: impl Iterator<Item = [&'a str; N]>,
-    mut say: impl FnMut(&[&str], u64),
 ) {
     let mut counts: BTreeMap<[&str; N], u64> = BTreeMap::new();
     labels.for_each(|labels| *counts.entry(labels).or_default() += 1);
-    counts.iter().for_each(|(labels, count)| say(labels, *count));
+    counts.iter().for_each(|(labels, count)| samples.count(family, labels, *count));
 }
 
 fn class(state: TrialState) -> &'static str {

@@ -30,16 +30,6 @@ pub(super) struct TargetMetrics {
     surroundings: BTreeMap<&'static str, LabelledValues>,
 }
 
-struct LabelledValue {
-    source: &'static str,
-    of_program: bool,
-    /// Whether its last label names an item.
-    is_named: bool,
-    labels: Vec<String>,
-    measure: &'static Measure,
-    value: f64,
-}
-
 impl TargetMetrics {
     /// Sets who is watched on a machine.
     pub fn set_watched(&mut self, machine: &str, watched: &WatchCoverage) {
@@ -53,30 +43,38 @@ impl TargetMetrics {
         let is_first = self.machine.get_or_insert_with(|| machine.to_owned()) == machine;
         let mut programs = LabelledValues::new();
         let mut around: BTreeMap<&'static str, LabelledValues> = BTreeMap::new();
-        for LabelledValue { source, of_program, is_named, mut labels, measure, value: counted } in
-            self.labelled_values(machine, window)
-        {
-            let Some(family) = measure.metric.map(|metric| metric.family) else { continue };
+        window.visit(&mut |of, measure, counted| {
+            let Some(metric) = measure.metric else { return };
             // There is one database, wherever it is queried from.
-            let is_asked = matches!(source, "postgres" | "sessions" | "metrics" | "series");
-            if !of_program && !is_first && !is_asked {
-                continue;
+            let is_asked = matches!(of.source, "postgres" | "sessions" | "metrics" | "series");
+            if of.subject.is_none() && !is_first && !is_asked {
+                return;
             }
-            let values = match (measure.grows, of_program) {
-                (true, _) => &mut self.sums,
-                (false, true) => &mut programs,
-                (false, false) => around.entry(source).or_default(),
+            let program = match of.subject.map(|index| self.trees.at(machine, index)) {
+                Some(Some(tree)) => Vec::from(words(&self.trees.known()[tree])),
+                // Beyond the maximum.
+                Some(None) => return,
+                None => Vec::new(),
             };
-            if measure.grows && is_named && !values.contains_key(&(family, labels.clone())) {
+            let names = of.names.iter().map(|(_, name)| name.to_string());
+            let label = metric.label.map(|(_, label)| label.to_owned());
+            let mut labels: Vec<String> = program.into_iter().chain(names).chain(label).collect();
+            let values = match (measure.grows, of.subject) {
+                (true, _) => &mut self.sums,
+                (false, Some(_)) => &mut programs,
+                (false, None) => around.entry(of.source).or_default(),
+            };
+            let is_named = !of.names.is_empty();
+            if measure.grows && is_named && !values.contains_key(&(metric.family, labels.clone())) {
                 let (name, of) = labels.split_last_mut().expect("it has a name");
                 let alike =
-                    values.keys().filter(|(other, labels)| *other == family && labels.starts_with(of));
+                    values.keys().filter(|(other, labels)| *other == metric.family && labels.starts_with(of));
                 if alike.count() >= MAX_ITEMS {
                     OTHERS.clone_into(name);
                 }
             }
-            values.entry((family, labels)).or_insert((measure, 0.0)).1 += counted;
-        }
+            values.entry((metric.family, labels)).or_insert((measure, 0.0)).1 += counted;
+        });
         self.programs.insert(machine.to_owned(), programs);
         // If the database was seen, drop sessions that are gone.
         if window.postgres.is_some() {
@@ -85,42 +83,14 @@ impl TargetMetrics {
         self.surroundings.extend(around);
     }
 
-    fn labelled_values(&self, machine: &str, window: &Window) -> Vec<LabelledValue> {
-        let mut values = Vec::new();
-        window.visit(&mut |of, measure, counted| {
-            let Some(metric) = measure.metric else { return };
-            let program = match of.subject {
-                Some(index) => match self.trees.at(machine, index) {
-                    Some(tree) => words(&self.trees.known()[tree]).to_vec(),
-                    None => return,
-                },
-                None => Vec::new(),
-            };
-            let names = of.names.iter().map(|(_, name)| name.to_string());
-            let label = metric.label.map(|(_, label)| label.to_owned());
-            values.push(LabelledValue {
-                source: of.source,
-                of_program: of.subject.is_some(),
-                is_named: !of.names.is_empty(),
-                labels: program.into_iter().chain(names).chain(label).collect(),
-                measure,
-                value: counted,
-            });
-        });
-        values
-    }
-
     pub fn add_samples(&self, samples: &mut Samples) {
-        let each = |(machine, all): (&'_ String, &'_ Vec<f64>)| {
-            let of = |(index, cpus): (usize, &f64)| (machine.clone(), index, *cpus);
-            all.iter().enumerate().map(of).collect::<Vec<_>>()
-        };
-        for (machine, index, cpus) in self.allowed_cpus.iter().flat_map(each).filter(|(.., cpus)| *cpus > 0.0)
-        {
-            // Only programs still there.
-            let tree = self.trees.at(&machine, index).map(|tree| words(&self.trees.known()[tree]));
-            if let Some(labels) = tree.filter(|labels| self.is_seen(labels)) {
-                samples.number(&family::CPU_ALLOWED, &labels.each_ref().map(String::as_str), cpus);
+        for (machine, all) in &self.allowed_cpus {
+            for (index, cpus) in all.iter().enumerate().filter(|(_, cpus)| **cpus > 0.0) {
+                // Only programs still there.
+                let tree = self.trees.at(machine, index).map(|tree| words(&self.trees.known()[tree]));
+                if let Some(labels) = tree.filter(|labels| self.is_seen(labels)) {
+                    samples.number(&family::CPU_ALLOWED, &labels.each_ref().map(String::as_str), *cpus);
+                }
             }
         }
         let say = |values: &LabelledValues, samples: &mut Samples| {

@@ -86,7 +86,7 @@ impl PageBuilder {
     /// Keeps the distribution of the most telling load: one judged good, at the highest rate; then any other that counts.
     fn judge(&mut self, result: &record::TrialResult) {
         let Some(trial) = self.run.trials.last() else { return };
-        let rank = match (TrialState::from_trial(trial), trial.purpose) {
+        let rank = match (trial.state(), trial.purpose) {
             (_, Purpose::Load) => 4,
             (_, purpose) if !purpose.is_judged() => 0,
             (TrialState::Good, _) => 3,

@@ -3,7 +3,7 @@
 use crate::RunView;
 use crate::document::{Text, Tone};
 use crate::experiment::{
-    DesignLookup, HypothesisRow, answer_word, figure, hypothesis_rows, median, ratio, value,
+    DesignLookup, HypothesisRow, answer_word, contrast_side, figure, hypothesis_rows, median, ratio, value,
 };
 use crate::wording::quoted;
 use plan::ArmMeasure;
@@ -11,9 +11,9 @@ use record::{Cause, CaveatKind, HypothesisAnswer, MeasurementResult};
 
 /// The decided hypotheses, each with its change.
 pub(super) fn decided_line(view: &RunView) -> Option<Text> {
-    let (lookup, state) = DesignLookup::of(view).zip(view.experiment_state.as_ref())?;
+    let lookup = DesignLookup::of(view)?;
     let mut line = Text::empty();
-    for row in hypothesis_rows(&lookup, state) {
+    for row in hypothesis_rows(&lookup) {
         let (word, tone) = answer_word(row.result.answer);
         let Some(interval) = row.result.ratio.as_ref().filter(|_| matches!(tone, Tone::Good | Tone::Bad))
         else {
@@ -34,16 +34,15 @@ pub(super) fn decided_line(view: &RunView) -> Option<Text> {
 
 /// The change, if a hypothesis is about one arm alone.
 fn changed(lookup: &DesignLookup<'_>, row: &HypothesisRow<'_>) -> Option<String> {
-    let mut raised = row.hypothesis.contrast.iter().filter(|(_, weight)| *weight > 0.0);
-    let (arm, _) = raised.next().filter(|_| row.hypothesis.contrast.len() == 2)?;
-    let changes = lookup.changes(*arm);
+    let raised = contrast_side(row.hypothesis, 1.0).next();
+    let changes = lookup.changes(raised.filter(|_| row.hypothesis.contrast.len() == 2)?);
     (!changes.is_empty()).then(|| changes.join(", "))
 }
 
 /// Says that what a change relieved still gives first: then raising it as much again is worth a try, if it is a number.
 fn still_limited_words(lookup: &DesignLookup<'_>, row: &HypothesisRow<'_>) -> Option<String> {
-    let (arm, _) = row.hypothesis.contrast.iter().find(|(_, weight)| *weight > 0.0)?;
-    let measurements: Vec<&MeasurementResult> = lookup.measurements(*arm, row.hypothesis.probe).collect();
+    let arm = contrast_side(row.hypothesis, 1.0).next()?;
+    let measurements: Vec<&MeasurementResult> = lookup.measurements(arm, row.hypothesis.probe).collect();
     let is_relieved = |cause: Cause| row.hypothesis.relieves.iter().any(|relieved| relieved == cause.name());
     let still: Vec<&&MeasurementResult> =
         measurements.iter().filter(|measurement| measurement.cause.is_some_and(is_relieved)).collect();
@@ -55,7 +54,7 @@ fn still_limited_words(lookup: &DesignLookup<'_>, row: &HypothesisRow<'_>) -> Op
         None if says.is_empty() => format!("it is still limited by {}", last.cause?.words()),
         None => format!("even then {says}"),
     };
-    let changes = lookup.changes(*arm);
+    let changes = lookup.changes(arm);
     let further = match changes.as_slice() {
         [change] => next_value(change),
         _ => None,
@@ -75,9 +74,9 @@ fn next_value(change: &str) -> Option<String> {
 
 /// What to do next: keep what helped, run more blocks for what is open; otherwise the plan is as good as its variants.
 pub(super) fn next_step(view: &RunView) -> Option<Text> {
-    let (lookup, state) = DesignLookup::of(view).zip(view.experiment_state.as_ref())?;
+    let lookup = DesignLookup::of(view)?;
     view.end.as_ref()?;
-    let rows = hypothesis_rows(&lookup, state);
+    let rows = hypothesis_rows(&lookup);
     let of = |answer: HypothesisAnswer| rows.iter().filter(move |row| row.result.answer == answer);
     let mut parts: Vec<String> = Vec::new();
     let adopted = |row: &HypothesisRow<'_>| {
@@ -104,20 +103,15 @@ pub(super) fn next_step(view: &RunView) -> Option<Text> {
 /// What to expect of the adopted change: the compared figure times the ratio in the headline, to its precision. The median of its own
 /// starts may differ, as the ratio is within blocks.
 pub(super) fn expected_gain(view: &RunView) -> Option<Text> {
-    let (lookup, state) = DesignLookup::of(view).zip(view.experiment_state.as_ref())?;
+    let lookup = DesignLookup::of(view)?;
     view.end.as_ref()?;
-    let gains = hypothesis_rows(&lookup, state)
-        .into_iter()
-        .filter(|row| row.result.answer == HypothesisAnswer::Better);
+    let gains =
+        hypothesis_rows(&lookup).into_iter().filter(|row| row.result.answer == HypothesisAnswer::Better);
     let gains = gains.filter_map(|row| {
         changed(&lookup, &row)?;
         let (probe, measure) = (row.hypothesis.probe, row.hypothesis.measure);
-        let (arm, _) = row.hypothesis.contrast.iter().find(|(_, weight)| *weight < 0.0)?;
-        let measurements =
-            lookup.measurements(*arm, probe).filter(|measurements| lookup.is_at_load(measurements));
-        let mut figures: Vec<f64> =
-            measurements.filter_map(|measurement| figure(measurement, measure)).collect();
-        let (before, times) = (median(&mut figures)?, row.result.ratio.as_ref()?);
+        let arm = contrast_side(row.hypothesis, -1.0).next()?;
+        let (before, times) = (median_at_load(&lookup, arm, probe, measure)?, row.result.ratio.as_ref()?);
         let after = round_to_uncertainty(before * times.value, before * (times.high - times.low) / 2.0);
         let (after, before) = (value(measure, after), value(measure, before));
         Some(format!("{} of about {after}, where it was {before}", lookup.comparison_label(probe, measure)))
@@ -129,32 +123,18 @@ pub(super) fn expected_gain(view: &RunView) -> Option<Text> {
 /// Response times with the adopted change, else of the unchanged plan, and whether any are missing: a change that answers more may answer
 /// later.
 pub(super) fn response_time_line(view: &RunView) -> Option<Text> {
-    let (lookup, state) = DesignLookup::of(view).zip(view.experiment_state.as_ref())?;
+    let lookup = DesignLookup::of(view)?;
     view.end.as_ref()?;
-    let rows = hypothesis_rows(&lookup, state);
+    let rows = hypothesis_rows(&lookup);
     let better = rows.iter().find(|row| row.result.answer == HypothesisAnswer::Better);
     let row = better.or(rows.first())?;
-    let side = |is_raised: bool| {
-        let mut of = row.hypothesis.contrast.iter().filter(|(_, weight)| (*weight > 0.0) == is_raised);
-        of.next().map(|(arm, _)| *arm)
-    };
-    let measurements = |arm: usize| -> Vec<&MeasurementResult> {
-        lookup
-            .measurements(arm, row.hypothesis.probe)
-            .filter(|measurement| lookup.is_at_load(measurement))
-            .collect()
-    };
+    let probe = row.hypothesis.probe;
     let times = |arm: usize| {
-        let of = |measure: ArmMeasure| {
-            let mut figures: Vec<f64> = measurements(arm)
-                .into_iter()
-                .filter_map(|measurement| figure(measurement, measure))
-                .collect();
-            median(&mut figures).map(|time| value(measure, time))
-        };
+        let of = |measure| Some(value(measure, median_at_load(&lookup, arm, probe, measure)?));
         Some(format!("p50 {} and p99 {}", of(ArmMeasure::P50)?, of(ArmMeasure::P99)?))
     };
-    let (arm, before) = (side(true).filter(|_| better.is_some()), side(false)?);
+    let side = |sign| contrast_side(row.hypothesis, sign).next();
+    let (arm, before) = (side(1.0).filter(|_| better.is_some()), side(-1.0)?);
     let times_text = match arm {
         Some(arm) => format!("{}, where it was {}", times(arm)?, times(before)?),
         None => format!("{} as the plan stands", times(before)?),
@@ -162,12 +142,28 @@ pub(super) fn response_time_line(view: &RunView) -> Option<Text> {
     let failed = |measurement: &&&MeasurementResult| {
         measurement.caveats.iter().any(|caveat| caveat.doubt == CaveatKind::NotAnswered)
     };
-    let all: Vec<&MeasurementResult> = arm.into_iter().chain([before]).flat_map(measurements).collect();
+    let arms = arm.into_iter().chain([before]);
+    let all: Vec<&MeasurementResult> =
+        arms.flat_map(|arm| measurements_at_load(&lookup, arm, probe)).collect();
     let lost = match all.iter().filter(failed).count() {
         0 => "no request failed".to_owned(),
         starts => format!("requests failed in {starts} of {} starts", all.len()),
     };
     Some(Text::labelled("response time", format!("{times_text} (medians of the starts); {lost}")))
+}
+
+/// An arm's results under the blocks' load.
+fn measurements_at_load<'a>(
+    lookup: &DesignLookup<'a>,
+    arm: usize,
+    probe: usize,
+) -> impl Iterator<Item = &'a MeasurementResult> {
+    lookup.measurements(arm, probe).filter(|measurement| lookup.is_at_load(measurement))
+}
+
+fn median_at_load(lookup: &DesignLookup<'_>, arm: usize, probe: usize, measure: ArmMeasure) -> Option<f64> {
+    let found = measurements_at_load(lookup, arm, probe).filter_map(|taken| figure(taken, measure));
+    median(&mut found.collect::<Vec<_>>())
 }
 
 /// Drops digits that half the uncertainty makes meaningless: 953 ± 34 is 950.

@@ -48,25 +48,24 @@ impl Timeline {
         let stretches = (rows / 2).max(1);
         let stretch =
             |number: usize| -> Range<usize> { number * all / stretches..(number + 1) * all / stretches };
-        let each = || (0..stretches).map(stretch);
+        let ranges: Vec<Range<usize>> = (0..stretches).map(stretch).collect();
         let of_column = |column: &TimelineColumn| TimelineColumn {
             id: column.id.clone(),
-            values: each()
-                .flat_map(|range| {
-                    let one = range.len() == 1;
-                    let (first, second) = join_rows(column.values[range].iter().copied(), column.adds);
-                    std::iter::once(first).chain((!one).then_some(second))
-                })
-                .collect(),
+            values: joined(&ranges, |range| join_rows(column.values[range].iter().copied(), column.adds)),
             adds: column.adds,
         };
-        let at = each().flat_map(|range| {
-            let one = range.len() == 1;
-            let (first, second) = moments(&self.at[range]);
-            std::iter::once(first).chain((!one).then_some(second))
-        });
-        Self { at: at.collect(), columns: self.columns.iter().map(of_column).collect() }
+        let at = joined(&ranges, |range| moments(&self.at[range]));
+        Self { at, columns: self.columns.iter().map(of_column).collect() }
     }
+}
+
+/// Each range as two values; a range of one row as one.
+pub(super) fn joined<T>(ranges: &[Range<usize>], two: impl Fn(Range<usize>) -> (T, T)) -> Vec<T> {
+    let each = ranges.iter().flat_map(|range| {
+        let (first, second) = two(range.clone());
+        std::iter::once(first).chain((range.len() > 1).then_some(second))
+    });
+    each.collect()
 }
 
 #[cfg(test)]

@@ -26,8 +26,7 @@ pub(super) fn build(page: &PageBuilder) -> PageFront {
     // Nothing from above is repeated below.
     let mut chain = request_path::stations(run);
     // What gave far above what torment can send, or what the limit does not depend on, did not give first.
-    let is_ours = run.is_generator_limited()
-        && run.diagnosis.as_ref().is_none_or(|found| found.cause() != Some(Cause::Generator));
+    let is_ours = run.is_generator_limited() && run.cause() != Some(Cause::Generator);
     if is_ours || freezes::unknown_cause_line(run).is_some() {
         chain.clear();
     }
@@ -357,7 +356,7 @@ pub(super) fn phases(run: &RunView, most: usize) -> Vec<Phase> {
 
 fn phase(run: &RunView, trial: &Trial) -> Option<Phase> {
     let stretch = run.trial_spans.get(&trial.number)?;
-    let state = TrialState::from_trial(trial);
+    let state = trial.state();
     let word = match state {
         TrialState::Unjudged => trial.purpose.name(),
         state => state.name(),

@@ -1,13 +1,12 @@
 //! A run's result as a chart, shown on the first screen beside the verdict.
 
 mod bars;
-mod current_trial;
 mod effects;
 mod limit;
 mod threads;
 mod working_set;
 
-pub(crate) use effects::{BETTER_LEFT, BETTER_RIGHT};
+pub(crate) use effects::{better_direction, better_side, with_ratio_bands};
 pub(crate) use limit::knee;
 
 use crate::document::Chart;

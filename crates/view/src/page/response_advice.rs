@@ -23,7 +23,7 @@ const SAME_RATE_SHARE: f64 = 0.98;
 pub(super) fn line(view: &RunView) -> Option<Text> {
     let goal = &view.started.as_ref()?.goal;
     let objective: Objective = goal.parse().ok()?;
-    view.end.as_ref()?.verdict.as_ref()?;
+    view.verdict()?;
     if view.arrival_kind() != ArrivalKind::Requests {
         return None;
     }
@@ -45,7 +45,7 @@ pub(super) fn line(view: &RunView) -> Option<Text> {
 }
 
 fn p99(trial: &Trial) -> Option<Nanos> {
-    trial.figures.response().map(|times| times.quantiles.p99)
+    trial.figures.quantiles().map(|times| times.p99)
 }
 
 /// The offered load and its response time: nothing is known of higher rates, and too high a rate gives no figure to plan with.
@@ -61,7 +61,7 @@ fn of_load(view: &RunView) -> Option<(&'static str, String)> {
             Some(("plan for", format!("less than {rate}; torment find shows how much it holds")))
         }
         (true, rate) => {
-            let times = load.figures.response()?.quantiles;
+            let times = load.figures.quantiles()?;
             let quick = format!("p50 is {} and p99 {}", times.p50, times.p99);
             Some(match rate {
                 Some(rate) if freezes::is_recurrent(view) => {
@@ -106,13 +106,13 @@ impl PlanningRate {
 
 /// Good trials with their rates.
 fn good(view: &RunView) -> impl Iterator<Item = (f64, &Trial)> {
-    let good = view.trials.iter().filter(|trial| TrialState::from_trial(trial) == TrialState::Good);
+    let good = view.trials.iter().filter(|trial| trial.state() == TrialState::Good);
     good.filter_map(|trial| Some((trial.rate?.0, trial)))
 }
 
 /// What to plan for, with the response time there or at the highest measured rate below, and near what holds.
 pub(super) fn of_search(view: &RunView) -> Option<String> {
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower))?;
+    let held = view.held()?;
     let plan = PlanningRate::of(view, held);
     if view.is_generator_limited() {
         let rate = rounded(Rate(plan.rate));
@@ -125,7 +125,7 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
     }
     let within = |shares: RangeInclusive<f64>, state: TrialState| {
         let there = move |trial: &&Trial| trial.rate.is_some_and(|rate| shares.contains(&(rate.0 / held)));
-        view.trials.iter().filter(move |trial| TrialState::from_trial(trial) == state).filter(there)
+        view.trials.iter().filter(move |trial| trial.state() == state).filter(there)
     };
     // At four fifths a trial was made on purpose.
     let is_easy = |at: f64| NEAR_PLANNED.contains(&(plan.rate / held)) && NEAR_PLANNED.contains(&(at / held));
@@ -134,8 +134,7 @@ pub(super) fn of_search(view: &RunView) -> Option<String> {
         let below = good(view).filter(|(at, _)| *at <= plan.rate * (1.0 + SAME_MARK));
         below.max_by(|a, b| a.0.total_cmp(&b.0))
     };
-    let measured =
-        easy.or_else(below).and_then(|(at, trial)| Some((at, trial.figures.response()?.quantiles)));
+    let measured = easy.or_else(below).and_then(|(at, trial)| Some((at, trial.figures.quantiles()?)));
     let there = measured.map(|(at, _)| at).filter(|at| is_easy(*at) || *at == plan.rate);
     let rate = there.map_or_else(|| rounded(Rate(plan.rate)), Rate);
     let near = within(NEAR_LIMIT, TrialState::Good).filter_map(p99).max();

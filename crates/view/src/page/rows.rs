@@ -7,7 +7,7 @@ mod tests;
 
 pub(super) use latest::LatestRow;
 
-use super::downsample::{join_rows, moments};
+use super::downsample::{join_rows, joined, moments};
 use crate::document::{Timeline, TimelineColumn};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -228,12 +228,6 @@ impl TimelineRows {
 
     /// Appends one row as it is, several as two.
     fn append(&mut self, rows: &[Row]) {
-        let moments = if let [one] = rows {
-            vec![one.from]
-        } else {
-            let at: Vec<f64> = rows.iter().map(|row| row.from).collect();
-            <[f64; 2]>::from(moments(&at)).to_vec()
-        };
         let all = self.columns.len();
         let mut values = vec![f32::NAN; all * rows.len()];
         for (number, row) in rows.iter().enumerate() {
@@ -251,18 +245,16 @@ impl TimelineRows {
             }
             self.last = own;
         }
+        let whole = 0..rows.len();
+        let whole = std::slice::from_ref(&whole);
         for (place, column) in self.columns.iter_mut().enumerate() {
             let of_column = (0..rows.len()).map(|row| values[row * all + place]);
             column.has_value |= of_column.clone().any(|value| !value.is_nan());
             column.has_nonzero |= of_column.clone().any(|value| !value.is_nan() && value != 0.0);
-            if moments.len() == 1 {
-                column.values.extend(of_column);
-            } else {
-                let (first, second) = join_rows(of_column.map(measured), column.adds);
-                column.values.extend([first, second].map(stored));
-            }
+            column.values.extend(joined(whole, |_| join_stored(of_column.clone(), column.adds)));
         }
-        self.at.extend(moments);
+        let at: Vec<f64> = rows.iter().map(|row| row.from).collect();
+        self.at.extend(joined(whole, |range| moments(&at[range])));
     }
 
     /// Doubles the joined width until about half of the rows suffice.
@@ -280,25 +272,10 @@ impl TimelineRows {
                     _ => ranges.push(row..row + 1),
                 }
             }
-            for column in &mut self.columns {
-                let old = std::mem::take(&mut column.values);
-                for range in &ranges {
-                    match &old[range.clone()] {
-                        [one] => column.values.push(*one),
-                        some => {
-                            let (first, second) = join_rows(some.iter().copied().map(measured), column.adds);
-                            column.values.extend([first, second].map(stored));
-                        }
-                    }
-                }
+            for StoredColumn { values, adds, .. } in &mut self.columns {
+                *values = joined(&ranges, |range| join_stored(values[range].iter().copied(), *adds));
             }
-            let old = std::mem::take(&mut self.at);
-            for range in ranges {
-                match &old[range] {
-                    [one] => self.at.push(*one),
-                    some => self.at.extend(<[f64; 2]>::from(moments(some))),
-                }
-            }
+            self.at = joined(&ranges, |range| moments(&self.at[range]));
             self.renew();
         }
     }
@@ -336,6 +313,9 @@ fn measured(value: f32) -> Option<f64> {
     (!value.is_nan()).then(|| f64::from(value))
 }
 
-fn stored(value: Option<f64>) -> f32 {
-    value.map_or(f32::NAN, |value| value as f32)
+/// As [`join_rows`].
+fn join_stored(values: impl Iterator<Item = f32>, adds: bool) -> (f32, f32) {
+    let stored = |value: Option<f64>| value.map_or(f32::NAN, |value| value as f32);
+    let (first, second) = join_rows(values.map(measured), adds);
+    (stored(first), stored(second))
 }

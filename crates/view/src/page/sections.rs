@@ -6,7 +6,6 @@ mod experiment;
 mod figures;
 mod load;
 mod machine;
-mod profile;
 mod response;
 mod run;
 mod search;
@@ -15,6 +14,7 @@ mod threads;
 
 use super::builder::PageBuilder;
 use crate::document::Section;
+use crate::profile;
 
 pub(super) use load::picture;
 
@@ -22,7 +22,7 @@ pub(super) use load::picture;
 pub(super) fn all(page: &PageBuilder) -> Vec<Section> {
     let all = [
         evidence::section(&page.run),
-        profile::section(page),
+        profile::section(&page.run),
         search::section(page),
         experiment::section(page),
         load::section(page),

@@ -146,14 +146,13 @@ impl TargetColumns {
     /// Measures that exist once, per process tree or at all: counters per second, and so times as shares.
     fn singles(&mut self, writer: &mut CellWriter<'_>, machine: usize, window: &Window) {
         let WatchedMachine { name, suffix: behind, .. } = &self.machines[machine];
-        let (name, behind) = (name.clone(), behind.clone());
         window.visit(&mut |of, measure, counted| {
             if !of.names.is_empty() {
                 return;
             }
             let mut id = format!("{}.{}", of.source, measure.name);
             let value = measure.quantity.of(counted) / if measure.grows { writer.seconds } else { 1.0 };
-            let tree = of.subject.and_then(|index| self.trees.at(&name, index));
+            let tree = of.subject.and_then(|index| self.trees.at(name, index));
             let is_one_too_many = of.subject.is_some() && tree.is_none();
             if let Some(tree) = tree.filter(|_| LIMITS.contains(&id.as_str())) {
                 self.tree_columns[tree].limits.insert(id, value);
@@ -166,7 +165,7 @@ impl TargetColumns {
             if let Some(tree) = tree {
                 id += &format!(".{tree}");
             } else if MACHINE.contains(&of.source) {
-                id += &behind;
+                id += behind;
             }
             let column = writer.rows.column(&id, is_stacked, None);
             writer.cells.push((column, value as f32));

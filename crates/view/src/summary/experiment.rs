@@ -1,11 +1,11 @@
-use super::unfinished;
+use super::{no_verdict_line, unfinished};
 use crate::document::indent_all;
 use crate::experiment::{
     DesignLookup, answer_counts, certainty, design_line, number_of, sentences, tables, void_starts,
 };
 use crate::wording::whole_seconds;
 use crate::{RunView, Text, Tone, fleet};
-use record::{ArmStart, ExperimentEnd, ExperimentState, HypothesisAnswer, RunId, StartTimes};
+use record::{ArmStart, ExperimentEnd, HypothesisAnswer, RunId, StartTimes};
 use units::Nanos;
 
 /// Shorter parts of a start are left out.
@@ -13,30 +13,29 @@ const MIN_SHOWN: Nanos = Nanos::from_millis(50);
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let Some(lookup) = DesignLookup::of(view) else { return indent_all(headline_lines(view)) };
-    let nothing = ExperimentState::default();
-    let state = view.experiment_state.as_ref().unwrap_or(&nothing);
-    let head = unfinished(view).into_iter().chain(headline(view, &lookup, state));
+    let head = unfinished(view).into_iter().chain(headline(view, &lookup));
     let mut lines = indent_all(head.chain([Text::empty()]));
-    lines.extend(sentences(&lookup, state));
+    lines.extend(sentences(&lookup));
     if lookup.all_starts.is_empty() {
-        lines.extend(indent_all(resume(view, state)));
+        lines.extend(indent_all(resume(view, &lookup)));
         return lines;
     }
     lines.extend(tables(&lookup));
-    let sure = certainty(&lookup, state);
+    let sure = certainty(&lookup);
     if !sure.is_empty() {
         lines.extend(sure);
         lines.push(Text::empty());
     }
     let mut rest = void_starts(&lookup);
-    rest.push(spent(&lookup, state));
+    rest.push(spent(&lookup));
     rest.extend(start_time_line(&lookup));
     rest.extend(fleet::lines(view, "fleet: "));
     rest.extend(kept(&lookup));
     if !view.logs.is_empty() {
-        rest.extend(view.started.as_ref().map(|started| logs(&started.id)));
+        let command = view.started.as_ref().map(|started| format!("torment show {} --logs", started.id));
+        rest.extend(command.map(|command| Text::labelled("logs", command)));
     }
-    rest.extend(resume(view, state));
+    rest.extend(resume(view, &lookup));
     lines.extend(indent_all(rest));
     lines
 }
@@ -44,16 +43,14 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 /// The answers and why it ended, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
     let Some(lookup) = DesignLookup::of(view) else {
-        let none = view.end.as_ref().map(|_| Text::new(Tone::Bad, "no verdict"));
-        return unfinished(view).into_iter().chain(none).collect();
+        return vec![unfinished(view).unwrap_or_else(no_verdict_line)];
     };
-    let nothing = ExperimentState::default();
-    let state = view.experiment_state.as_ref().unwrap_or(&nothing);
-    headline(view, &lookup, state).into_iter().chain(unfinished(view)).collect()
+    headline(view, &lookup).into_iter().chain(unfinished(view)).collect()
 }
 
 /// The answers, and why it ended.
-fn headline(view: &RunView, lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<Text> {
+fn headline(view: &RunView, lookup: &DesignLookup<'_>) -> Vec<Text> {
+    let state = lookup.state;
     let asked = state.judged.iter().filter(|result| result.hypothesis.is_some());
     let mut lines = Vec::new();
     if asked.clone().next().is_some() {
@@ -91,12 +88,12 @@ fn headline(view: &RunView, lookup: &DesignLookup<'_>, state: &ExperimentState) 
 }
 
 /// Number of starts, time taken, and order.
-fn spent(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Text {
+fn spent(lookup: &DesignLookup<'_>) -> Text {
     let time = lookup.all_starts.iter().fold(Nanos::ZERO, |sum, start| sum + start.took);
     let time = whole_seconds(time);
     let pilot = lookup.all_starts.iter().filter(|start| start.block == 0).count();
     let made = number_of(lookup.all_starts.len(), "start");
-    let alone = if state.blocks == 0 || pilot == 0 {
+    let alone = if lookup.state.blocks == 0 || pilot == 0 {
         String::new()
     } else {
         format!(", the first {pilot} of the plan as it stands")
@@ -166,14 +163,10 @@ fn kept(lookup: &DesignLookup<'_>) -> Vec<Text> {
     lines
 }
 
-fn logs(id: &RunId) -> Text {
-    Text::labelled("logs", format!("torment show {id} --logs"))
-}
-
 /// How to resume it, if unfinished.
-fn resume(view: &RunView, state: &ExperimentState) -> Option<Text> {
+fn resume(view: &RunView, lookup: &DesignLookup<'_>) -> Option<Text> {
     let id = &view.started.as_ref()?.id;
-    let cut = view.end.is_none() && !view.running || state.over == Some(ExperimentEnd::Interrupted);
+    let cut = view.end.is_none() && !view.running || lookup.state.over == Some(ExperimentEnd::Interrupted);
     cut.then(|| {
         Text::new(Tone::Faint, "resume: ")
             .with_span(Tone::Strong, format!("torment try --resume {id}"))

@@ -10,7 +10,7 @@ use record::GeneratorCapacity;
 use units::{Rate, Share};
 
 /// Where it fell behind, its cost per request, what helps, and the expected gain.
-pub(super) fn lines(view: &RunView, capacity: &GeneratorCapacity, held: Option<f64>) -> Vec<Text> {
+pub(super) fn lines(view: &RunView, capacity: &GeneratorCapacity) -> Vec<Text> {
     let GeneratorCapacity { most, user, kernel, worked, waited, .. } = *capacity;
     let each = view.arrival_kind().arrival();
     let unit = view.arrival_kind().unit();
@@ -29,7 +29,7 @@ pub(super) fn lines(view: &RunView, capacity: &GeneratorCapacity, held: Option<f
     };
     let fell = match asked {
         // If it once sent more than in the trials it fell behind in, that figure would contradict what holds.
-        Some(asked) if most < asked.1 && held.is_none_or(|held| held <= most) => {
+        Some(asked) if most < asked.1 && view.held().is_none_or(|held| held <= most) => {
             format!(" in {count} at {} {unit}, and sent at most {} a second", rates(asked), format_rate(most))
         }
         Some(asked) => format!(" in {count} at {} {unit}", rates(asked)),

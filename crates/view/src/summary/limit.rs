@@ -17,7 +17,7 @@ pub(super) fn limit_line(view: &RunView, limit: &Limit, held: f64, ended: &Searc
     let verb = holds(ended, limit.held, limit.lower, limit.upper);
     let longer = freezes::sustained_rate(view);
     let of = match longer {
-        _ if median_limit(&view.limits).is_some() => " in nine of ten trials".to_owned(),
+        _ if median_limit(view).is_some() => " in nine of ten trials".to_owned(),
         Some(_) => in_trials(view),
         None => String::new(),
     };
@@ -171,7 +171,7 @@ fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd) -> Stri
         // One trial may fail what nine in ten hold: that the others had no bad request would not match the picture.
         Some(stood) if stood.bad > 0 => {
             let (at, all) = (stood.at(held), stood.good + stood.bad);
-            let hold = if median_limit(&view.limits).is_some() { "" } else { "nine in ten trials hold it: " };
+            let hold = if median_limit(view).is_some() { "" } else { "nine in ten trials hold it: " };
             Some(format!("{hold}{} of {all}{length} {at} did", stood.good))
         }
         Some(stood) => Some(counted(
@@ -211,9 +211,9 @@ fn counted(arrivals: ArrivalKind, trials: u64, length: &str, at: &str, (due, los
 }
 
 /// What half of the trials hold, if that differs from what nine in ten hold.
-pub(super) fn median_limit(limits: &[Limit]) -> Option<&Limit> {
-    let (most, half) = (limits.first()?.held?, limits.get(1)?.held?);
-    (half > most * SAME_RATE_RATIO).then(|| &limits[1])
+pub(super) fn median_limit(view: &RunView) -> Option<&Limit> {
+    let (most, half) = (view.limits.first()?, view.limits.get(1)?);
+    (half.held? > most.held? * SAME_RATE_RATIO).then_some(half)
 }
 
 /// The good trials' length at a rate, if equal to the second. For an estimated limit, at any rate.

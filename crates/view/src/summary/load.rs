@@ -1,7 +1,7 @@
-use super::{FEW_REQUESTS, loss_bound_words, unfinished};
+use super::{FEW_REQUESTS, loss_bound_words, no_verdict_line, unfinished};
 use crate::document::{Section, TextTable, indent_all};
-use crate::trial_state::why_bad_without_rate;
-use crate::wording::format_rate;
+use crate::trial_state::{outcome_tone, why_bad_without_rate};
+use crate::wording::{format_rate, or_dash};
 use crate::{ArrivalKind, LoadFigures, RunView, Text, TimeSummary, Tone, Trial, fleet, freezes, verdict};
 use record::{Failure, Outcome, Verdict};
 use stats::Quantiles;
@@ -21,8 +21,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
     }
     lines.push(Text::empty());
     let (bad, due) = (load.figures.outcomes.bad(), load.figures.due);
-    let void = load.judgement.as_ref().is_some_and(|j| !j.invalid.is_empty());
-    if due > 0 && bad < due && !void {
+    if due > 0 && bad < due && !load.is_void() {
         let sure = format!("{}.", loss_bound_words(view.arrival_kind(), bad, due));
         lines.extend(indent_all([Text::labelled("how sure", sure)]));
     }
@@ -44,7 +43,7 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
         return unfinished(view).into_iter().chain(freezes::line(view)).collect();
     };
     let Some(Verdict::Goal { met, goal, outcomes, loss }) = &end.verdict else {
-        return vec![Text::new(Tone::Bad, "no verdict")];
+        return vec![no_verdict_line()];
     };
     let mut line = match met {
         Some(true) => match freezes::headline_suffix(view) {
@@ -112,12 +111,8 @@ fn counts(arrivals: ArrivalKind, figures: &LoadFigures) -> Vec<Text> {
         let count = figures.outcomes.get(outcome);
         ended += count;
         if count > 0 {
-            let tone = match outcome {
-                Outcome::Ok => Tone::Good,
-                Outcome::Unsent => Tone::Warn,
-                _ => Tone::Bad,
-            };
-            line = line.with_plain(" · ").with_span(tone, format!("{} {}", grouped(count), outcome.name()));
+            let text = format!("{} {}", grouped(count), outcome.name());
+            line = line.with_plain(" · ").with_span(outcome_tone(outcome), text);
         }
     }
     let open = figures.due.saturating_sub(ended);
@@ -196,9 +191,7 @@ fn parts(view: &RunView, load: &Trial) -> TextTable {
         let bad = if part.bad > 0 { Tone::Bad } else { Tone::Faint };
         let counts = [(part.sent, Tone::Plain), (part.ok, Tone::Plain), (part.bad, bad)];
         let times = part.response.map(|times| times.quantiles);
-        let time = |of: fn(&Quantiles) -> Nanos| {
-            (times.as_ref().map_or_else(|| "–".to_owned(), |q| of(q).to_string()), Tone::Plain)
-        };
+        let time = |of: fn(&Quantiles) -> Nanos| (or_dash(times.as_ref().map(of)), Tone::Plain);
         let times = [time(|q| q.p50), time(|q| q.p95), time(|q| q.p99), time(|q| q.max)];
         let counts = counts.map(|(count, tone)| (grouped(count), tone));
         table.push_row([(name.to_owned(), Tone::Plain)].into_iter().chain(counts).chain(times));

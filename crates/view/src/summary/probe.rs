@@ -79,7 +79,7 @@ fn headline(view: &RunView, how: &str) -> Text {
     let all = view.figures.len() as u64;
     let doubtful = view.figures.iter().filter(|figure| !figure.caveats.is_empty()).count() as u64;
     let headline = Text::new(Tone::Strong, format!("{} figures", grouped(all)));
-    match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+    match view.verdict() {
         Some(Verdict::Sheet { cut_short: true, .. }) => {
             headline.with_span(Tone::Warn, ", interrupted before all were measured")
         }

@@ -7,7 +7,8 @@ use record::Verdict;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let first = indent_all(headline_lines(view));
-    let waiting = indent_all(looks::closer_look_lines(view));
+    let seen = view.places.iter().flat_map(|place| &place.closer_looks);
+    let waiting = indent_all(seen.flat_map(looks::look_lines));
     let apart = (!waiting.is_empty()).then(Text::empty);
     first
         .into_iter()
@@ -19,7 +20,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 
 /// The most frequent function, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
-    let most = match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+    let most = match view.verdict() {
         Some(Verdict::Profiled { most: Some((name, share)), .. }) => {
             let text = format!("{:.0} % of its processor time", share * 100.0);
             Some(Text::new(Tone::Strong, text).with_plain(" is in ").with_span(Tone::Strong, name))

@@ -4,97 +4,79 @@ mod headline;
 
 pub(crate) use headline::{generator_next_steps, raise_advice, raise_gain};
 
-use super::limit::{at_bound, median_limit};
-use super::{loss_bound_words, unfinished};
+use super::limit::{at_bound, between, median_limit};
+use super::{loss_bound_words, no_verdict_line, unfinished};
 use crate::contrary_trials::{SupportingTrials, bad_below_limit, fell_behind_at};
 use crate::document::{TextTable, indent_all};
+use crate::experiment::number_of;
 use crate::wording::{format_rate, whole_seconds};
 use crate::{ArrivalKind, RunView, Text, Tone, Trial, TrialState, fleet, freezes, hiccups, verdict, why_bad};
 use headline::{headline, known};
-use record::{BackgroundLoss, CurvePoint, Limit, SearchEnd, Verdict, WarmUpResult};
+use record::{BackgroundLoss, SearchEnd, Verdict, WarmUpResult};
 use units::{Nanos, Share, grouped};
 
 /// A smaller speed-up by the warm-up is not mentioned.
 const MIN_SPEEDUP: f64 = 1.2;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
-    let mut lines = Vec::new();
-    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
-    let strict_limit = view.limits.first();
-    if let Some(Verdict::Limits { ended, curve, background, warmed_up, overloaded, .. }) = verdict {
-        let mut head = headline(view, strict_limit, ended).into_iter();
-        lines.extend(background.as_ref().map(|lost| background_loss_line(view.arrival_kind(), lost)));
-        lines.extend(head.next());
-        lines.extend(why_no_more_line(view));
-        lines.extend(failures_below_line(view));
-        lines.extend(overload_line(strict_limit, *overloaded));
-        lines.extend(typical_limit_line(view.arrival_kind().arrivals(), &view.limits));
-        lines.extend(warm_up_line(view.arrival_kind(), *warmed_up));
-        lines.extend(head);
+    if let Some([lost, mut first, found]) = finished(view) {
+        let more = first.split_off(first.len().min(1));
+        let mut lines = [lost, first, found, more].concat();
         lines.extend(freezes::line(view));
         lines.push(Text::empty());
         lines.extend(verdict::lines(view));
         lines = indent_all(lines);
-        lines.extend(curve_lines(view, curve));
+        lines.extend(curve_lines(view));
         lines.extend(indent_all(certainty_lines(view)));
-        lines
-    } else {
-        lines.extend(unfinished(view).or_else(|| Some(Text::new(Tone::Bad, "no verdict"))));
-        lines.extend(known(view.arrival_kind().raised(), strict_limit, Tone::Strong));
-        lines.extend(generator_limited_line(view));
-        lines.extend(why_no_more_line(view));
-        lines.extend(freezes::line(view));
-        lines.extend(verdict_apart(view));
-        lines.extend(certainty_lines(view));
-        indent_all(lines)
+        return lines;
     }
+    let mut lines = vec![unfinished(view).unwrap_or_else(no_verdict_line)];
+    lines.extend(known(view, Tone::Strong));
+    lines.extend(generator_limited_line(view));
+    lines.extend(why_no_more_line(view));
+    lines.extend(freezes::line(view));
+    lines.extend(verdict_apart(view));
+    lines.extend(certainty_lines(view));
+    indent_all(lines)
+}
+
+/// Of a finished search: its background loss, what holds and how far it came, and all else that it found.
+fn finished(view: &RunView) -> Option<[Vec<Text>; 3]> {
+    let Verdict::Limits { ended, background, warmed_up, overloaded, .. } = view.verdict()? else {
+        return None;
+    };
+    let lost = background.as_ref().map(|lost| background_loss_line(view.arrival_kind(), lost));
+    let found = why_no_more_line(view)
+        .into_iter()
+        .chain(failures_below_line(view))
+        .chain(overload_line(view, *overloaded))
+        .chain(typical_limit_line(view))
+        .chain(warm_up_line(view.arrival_kind(), *warmed_up));
+    Some([Vec::from_iter(lost), headline(view, ended), found.collect()])
 }
 
 /// What holds so far or in the end, why no more, and other findings.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
-    let strict_limit = view.limits.first();
-    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
-    match verdict {
-        Some(Verdict::Limits { ended, background, warmed_up, overloaded, .. }) => {
-            let lost = background.as_ref().map(|lost| background_loss_line(view.arrival_kind(), lost));
-            let head = lost.into_iter().chain(headline(view, strict_limit, ended));
-            let above = why_no_more_line(view);
-            let half = typical_limit_line(view.arrival_kind().arrivals(), &view.limits);
-            let rest = warm_up_line(view.arrival_kind(), *warmed_up).into_iter().chain(freezes::line(view));
-            head.chain(above)
-                .chain(failures_below_line(view))
-                .chain(overload_line(strict_limit, *overloaded))
-                .chain(half)
-                .chain(rest)
-                .collect()
-        }
-        _ if view.end.is_some() => vec![Text::new(Tone::Bad, "no verdict")],
-        _ => {
-            let known = known(view.arrival_kind().raised(), strict_limit, Tone::Strong)
-                .into_iter()
-                .chain(generator_limited_line(view));
-            let above = unfinished(view).into_iter().chain(why_no_more_line(view));
-            known.chain(above).chain(freezes::line(view)).collect()
-        }
+    if let Some(found) = finished(view) {
+        return found.into_iter().flatten().chain(freezes::line(view)).collect();
     }
+    if view.end.is_some() {
+        return vec![no_verdict_line()];
+    }
+    let known = known(view, Tone::Strong).into_iter().chain(generator_limited_line(view));
+    let above = unfinished(view).into_iter().chain(why_no_more_line(view));
+    known.chain(above).chain(freezes::line(view)).collect()
 }
 
 /// A search's certainty and cost.
 pub(crate) fn certainty_lines(view: &RunView) -> Vec<Text> {
-    let strict_limit = view.limits.first();
-    match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+    let (sure, spent) = match view.verdict() {
         Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
-            let sure = certainty_line(view, strict_limit, *detection_limit).into_iter();
-            sure.chain(resent(view))
-                .chain(spent(u64::from(*trials), *loaded))
-                .chain(fleet::lines(view, "fleet: "))
-                .collect()
+            (certainty_line(view, *detection_limit), spent(u64::from(*trials), *loaded))
         }
-        _ => {
-            let spent = spent(view.trials.len() as u64, view.time_under_load());
-            resent(view).into_iter().chain(spent).chain(fleet::lines(view, "fleet: ")).collect()
-        }
-    }
+        _ => (None, spent(view.trials.len() as u64, view.time_under_load())),
+    };
+    sure.into_iter().chain(resent(view)).chain(spent).chain(fleet::lines(view, "fleet: ")).collect()
 }
 
 /// Says that torment is the limit, while a search has no end yet.
@@ -149,7 +131,7 @@ pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
     if let Some(froze) = freezes::why_trials_bad(view) {
         return Some(froze);
     }
-    let bad = view.trials.iter().rev().filter(|t| TrialState::from_trial(t) == TrialState::Bad);
+    let bad = view.trials.iter().rev().filter(|t| t.state() == TrialState::Bad);
     let bad = bad.filter(|t| t.is_at(upper) || t.rate.is_some_and(|r| r.0 > upper));
     let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
     why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)
@@ -160,8 +142,7 @@ pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
     let failed = bad_below_limit(view);
     let loss = |trial: &&&Trial| trial.judgement.as_ref().map_or(0.0, |judgement| judgement.loss);
     let worst = failed.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
-    let limit = view.limits.first()?;
-    let held = limit.held.or(limit.lower)?;
+    let held = view.held()?;
     let at = if failed.iter().any(|trial| trial.is_at(held)) { "at or " } else { "" };
     let times = if failed.len() == 1 { "in one trial" } else { "in several trials" };
     let whose = if fell_behind_at(view, worst) {
@@ -174,14 +155,15 @@ pub(crate) fn failures_below_line(view: &RunView) -> Option<Text> {
 }
 
 /// The target's throughput once a queue has formed, if below what it holds.
-fn overload_line(strict_limit: Option<&Limit>, overloaded: Option<f64>) -> Option<Text> {
-    let (limit, did) = strict_limit.zip(overloaded)?;
+fn overload_line(view: &RunView, overloaded: Option<f64>) -> Option<Text> {
+    let (limit, did) = view.limits.first().zip(overloaded)?;
     // Earlier versions stored it even if not below.
-    let share = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005).map(percent)?;
+    let less = Some(1.0 - did / limit.held?).filter(|less| *less >= 0.005)?;
     let sinks = format!(
-        "once a queue has formed it handles only about {} {}, {share} less",
+        "once a queue has formed it handles only about {} {}, {} less",
         format_rate(did),
-        limit.unit
+        limit.unit,
+        Share(less).rounded(2)
     );
     Some(
         Text::new(Tone::Warn, sinks).with_plain(": an overload does not end until the load falls below that"),
@@ -199,14 +181,14 @@ fn warm_up_line(arrivals: ArrivalKind, warmed_up: Option<WarmUpResult>) -> Optio
 }
 
 /// The second goal, if it adds anything to the first.
-fn typical_limit_line(arrivals: &str, limits: &[Limit]) -> Option<Text> {
-    let (strict_limit, typical) = (limits.first()?, limits.get(1)?);
+fn typical_limit_line(view: &RunView) -> Option<Text> {
+    let (strict_limit, typical) = (view.limits.first()?, view.limits.get(1)?);
+    let in_brackets = |lower: Option<f64>, upper: Option<f64>| {
+        between(None, lower, upper).map(|between| format!(" ({between})")).unwrap_or_default()
+    };
     if strict_limit.held.is_some() {
-        let half = median_limit(limits)?;
-        let between = half.lower.zip(half.upper);
-        let between = between
-            .map(|(l, u)| format!(" (between {} and {})", format_rate(l), format_rate(u)))
-            .unwrap_or_default();
+        let half = median_limit(view)?;
+        let between = in_brackets(half.lower, half.upper);
         return Some(Text::plain(format!(
             "half of the trials hold {} {}{between}",
             format_rate(half.held?),
@@ -217,41 +199,37 @@ fn typical_limit_line(arrivals: &str, limits: &[Limit]) -> Option<Text> {
     if strict_limit.lower.is_some_and(|s| lower <= s * 1.005) {
         return None;
     }
-    let upper = typical
-        .upper
-        .map(|u| format!(" (between {} and {})", format_rate(lower), format_rate(u)))
-        .unwrap_or_default();
+    let (between, arrivals) = (in_brackets(Some(lower), typical.upper), view.arrival_kind().arrivals());
     let gap = match strict_limit.lower {
         Some(s) => {
             format!(
                 "; the gap of {} is hiccups: single trials that lose {arrivals}",
-                percent(1.0 - s / lower)
+                Share(1.0 - s / lower).rounded(2)
             )
         }
         None => format!("; but single trials lose {arrivals} at every rate tried"),
     };
-    Some(Text::plain(format!("the typical trial holds {} {}{upper}{gap}", format_rate(lower), typical.unit)))
+    Some(Text::plain(format!(
+        "the typical trial holds {} {}{between}{gap}",
+        format_rate(lower),
+        typical.unit
+    )))
 }
 
-/// A share in whole percent, for use in sentences.
-fn percent(share: f64) -> String {
-    Share((share * 100.0).round() / 100.0).to_string()
-}
-
-fn curve_lines(view: &RunView, curve: &[CurvePoint]) -> Vec<Text> {
-    if curve.is_empty() {
+fn curve_lines(view: &RunView) -> Vec<Text> {
+    if view.curve().is_empty() {
         return Vec::new();
     }
-    let mut lines = curve_table(curve).lines();
+    let mut lines = curve_table(view).lines();
     lines.extend(indent_all(hiccups::line(view)));
     lines.push(Text::empty());
     lines
 }
 
 /// Response times at fixed shares of the capacity.
-pub(crate) fn curve_table(curve: &[CurvePoint]) -> TextTable {
+pub(crate) fn curve_table(view: &RunView) -> TextTable {
     let mut table = TextTable::new(&["response time", "p50", "p99", "max", "waiting"]);
-    for point in curve {
+    for point in view.curve() {
         let share = format!("{:>3} %  {:>9}", (point.share * 100.0).round(), point.rate.to_string());
         let plain = [
             share,
@@ -265,8 +243,8 @@ pub(crate) fn curve_table(curve: &[CurvePoint]) -> TextTable {
     table
 }
 
-fn certainty_line(view: &RunView, strict_limit: Option<&Limit>, detection_limit: f64) -> Option<Text> {
-    let limit = strict_limit?;
+fn certainty_line(view: &RunView, detection_limit: f64) -> Option<Text> {
+    let limit = view.limits.first()?;
     limit.lower?;
     let mut text = Vec::new();
     let stood = SupportingTrials::from_limit(view, limit);
@@ -308,7 +286,6 @@ fn spent(trials: u64, loaded: Nanos) -> Option<Text> {
     if loaded == Nanos::ZERO {
         return None;
     }
-    let s = if trials == 1 { "" } else { "s" };
-    let text = format!("{} trial{s}, {} of load", grouped(trials), whole_seconds(loaded));
+    let text = format!("{}, {} of load", number_of(trials as usize, "trial"), whole_seconds(loaded));
     Some(Text::labelled("time", text))
 }

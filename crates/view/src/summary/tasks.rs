@@ -12,9 +12,7 @@ const MAX_RAMP_ROWS: usize = 8;
 
 pub(super) fn lines(view: &RunView) -> Vec<Text> {
     let mut lines = indent_all(unfinished(view));
-    if let Some(Verdict::Tasks { reached, forecast, gave }) =
-        view.end.as_ref().and_then(|end| end.verdict.as_ref())
-    {
+    if let Some(Verdict::Tasks { reached, forecast, gave }) = view.verdict() {
         lines.extend(verdict(*reached, *forecast, gave));
         lines.push(Text::empty());
     }
@@ -29,8 +27,7 @@ pub(super) fn lines(view: &RunView) -> Vec<Text> {
 
 /// The number of threads and what gave, or the state.
 pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
-    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
-    let Some(Verdict::Tasks { reached, gave, .. }) = verdict else {
+    let Some(Verdict::Tasks { reached, gave, .. }) = view.verdict() else {
         return unfinished(view).into_iter().collect();
     };
     let (head, why) = end_words(*reached, gave);

@@ -28,8 +28,7 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
 
 fn verdict(view: &RunView) -> Vec<Text> {
     let mut lines = Vec::new();
-    let verdict = view.end.as_ref().and_then(|end| end.verdict.as_ref());
-    if let Some(Verdict::WorkingSet { model, half_predicted, half_measured }) = verdict {
+    if let Some(Verdict::WorkingSet { model, half_predicted, half_measured }) = view.verdict() {
         lines.push(match half_measured {
             Some(half) => Text::new(Tone::Strong, half_as_fast(*half)),
             None => {

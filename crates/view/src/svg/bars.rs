@@ -1,13 +1,12 @@
 //! Bar charts: group names above, what tells bars apart on the left, values on the right, and the expected value, part by part, as a thin
 //! bar below each.
 
-use super::cut;
 use super::plot_area::{BOTTOM, PlotArea, Rect};
 use super::rows::{MARGIN, text};
 use crate::Tone;
 use crate::document::{Chart, ChartPoint, ChartRow};
 use crate::scale::Scale;
-use crate::wording::escape_xml;
+use crate::wording::{escape_xml, shortened};
 use std::fmt::Write;
 
 /// Height of the heading.
@@ -119,12 +118,12 @@ impl PlotArea<'_> {
         let ChartRow { name, note, word } = row.row;
         let mut y = top + row.top;
         if row.is_named {
-            text(out, "strong", (left - LABEL_WIDTH + MARGIN, y + NAME - 6.0), &cut(name, MAX_CHARS.0));
+            text(out, "strong", (left - LABEL_WIDTH + MARGIN, y + NAME - 6.0), &shortened(name, MAX_CHARS.0));
             y += NAME;
         }
         let label = row.value.map_or("", |point| point.label.as_str());
         if !label.is_empty() {
-            let (x, y, label) = (left - 8.0, y + LINE, escape_xml(&cut(label, MAX_CHARS.1)));
+            let (x, y, label) = (left - 8.0, y + LINE, escape_xml(&shortened(label, MAX_CHARS.1)));
             let _ = writeln!(
                 out,
                 "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{label}</text>"
@@ -140,7 +139,7 @@ impl PlotArea<'_> {
             let across = (zero, self.at_x(point.x));
             with_title(out, &texts, |out| {
                 rect(out, class, across, (y + GAP, BAR - 2.0 * GAP));
-                self.whisker(out, point, y + BAR / 2.0);
+                self.whisker(out, "whisker", point, y + BAR / 2.0, 4.0);
             });
         }
         y += BAR;
@@ -159,17 +158,7 @@ impl PlotArea<'_> {
         if !row.parts.is_empty() {
             y += THIN_BAR;
         }
-        text(out, "tick", (left, y + LINE - 1.0), &cut(note, MAX_CHARS.2));
-    }
-
-    fn whisker(&self, out: &mut String, point: &ChartPoint, y: f64) {
-        let (Some(low), Some(high)) = (point.low, point.high) else { return };
-        let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - 4.0, y + 4.0);
-        let _ = writeln!(
-            out,
-            "<path class=\"whisker\" d=\"M{low:.1} {y:.1}H{high:.1}\
-             M{low:.1} {above:.1}V{below:.1}M{high:.1} {above:.1}V{below:.1}\"/>"
-        );
+        text(out, "tick", (left, y + LINE - 1.0), &shortened(note, MAX_CHARS.2));
     }
 }
 

@@ -1,7 +1,7 @@
 //! A chart's plot area, and positions within it.
 
 use crate::Tone;
-use crate::document::{AxisUnit, Band, Chart};
+use crate::document::{AxisUnit, Band, Chart, ChartPoint};
 use crate::scale::Scale;
 use crate::wording::escape_xml;
 use std::fmt::Write;
@@ -52,6 +52,17 @@ impl PlotArea<'_> {
         let Rect { left, right, .. } = self.frame;
         let from = band.from.map_or(left, |at| self.at_x(at));
         (from, band.to.map_or(right, |at| self.at_x(at)).max((from + MIN_BAND).min(right)))
+    }
+
+    /// A value's interval with upright ends, which reach `half` above and below.
+    pub(super) fn whisker(&self, out: &mut String, class: &str, point: &ChartPoint, y: f64, half: f64) {
+        let (Some(low), Some(high)) = (point.low, point.high) else { return };
+        let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - half, y + half);
+        let _ = writeln!(
+            out,
+            "<path class=\"{class}\" d=\"M{low:.1} {y:.1}H{high:.1}\
+             M{low:.1} {above:.1}V{below:.1}M{high:.1} {above:.1}V{below:.1}\"/>"
+        );
     }
 
     pub(super) fn axes(&self, out: &mut String) {

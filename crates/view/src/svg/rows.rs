@@ -1,10 +1,9 @@
 //! Charts of rows: names on the left, outcomes on the right.
 
-use super::cut;
 use super::plot_area::{CROSS, OUTLINES, PlotArea, Rect, class, text_class};
 use crate::Tone;
 use crate::document::{Chart, ChartPoint};
-use crate::wording::escape_xml;
+use crate::wording::{escape_xml, shortened};
 use std::fmt::Write;
 
 /// Row height, and space below the last row, for the names of bands.
@@ -41,7 +40,7 @@ fn fitting(note: &str, letters: usize) -> String {
     let fits = |count: &usize| parts[..*count].join(SEPARATOR).chars().count() <= letters;
     match (1..=parts.len()).rev().find(fits) {
         Some(count) => parts[..count].join(SEPARATOR),
-        None => cut(parts[0], letters),
+        None => shortened(parts[0], letters),
     }
 }
 
@@ -62,7 +61,7 @@ impl PlotArea<'_> {
                 let (y, end) = (self.at_y(place as f64 - 0.5), right + OUTCOME_WIDTH - MARGIN);
                 let _ = writeln!(out, "<path class=\"grid\" d=\"M{names} {y:.1}H{end}\"/>");
             }
-            text(out, "strong", (names, y + LINES.0), &cut(&row.name, MAX_CHARS.0));
+            text(out, "strong", (names, y + LINES.0), &shortened(&row.name, MAX_CHARS.0));
             text(out, "tick", (names, y + LINES.1), &fitting(&row.note, MAX_CHARS.1));
             let word = format!("strong {}", text_class(row.word.tone));
             text(out, word.trim_end(), (words, y + LINES.0), &row.word.text);
@@ -98,14 +97,7 @@ impl PlotArea<'_> {
         let all: Vec<&str> = all.into_iter().filter(|words| !words.is_empty()).collect();
         let _ = writeln!(out, "<g><title>{}</title>", escape_xml(&all.join(", ")));
         let toned = class(point.tone);
-        if let (Some(low), Some(high)) = (point.low, point.high) {
-            let (low, high, above, below) = (self.at_x(low), self.at_x(high), y - 5.0, y + 5.0);
-            let _ = writeln!(
-                out,
-                "<path class=\"{toned} bar\" d=\"M{low:.1} {y:.1}H{high:.1}\
-                 M{low:.1} {above:.1}V{below:.1}M{high:.1} {above:.1}V{below:.1}\"/>"
-            );
-        }
+        self.whisker(out, &format!("{toned} bar"), point, y, 5.0);
         let (class, outline) = match (is_value, point.tone) {
             (true, Tone::Good) => (toned, OUTLINES[0]),
             (true, Tone::Bad) => (toned, CROSS),

@@ -32,15 +32,9 @@ impl SliceRow {
 }
 
 pub(super) struct TrialRow {
-    at: RowOrigin,
-    trial: Trial,
-    bounds: BoundsRow,
-}
-
-impl TrialRow {
-    pub fn new(at: RowOrigin, trial: Trial, bounds: BoundsRow) -> Self {
-        Self { at, trial, bounds }
-    }
+    pub at: RowOrigin,
+    pub trial: Trial,
+    pub bounds: BoundsRow,
 }
 
 /// The bounds of a search after a trial.
@@ -76,7 +70,7 @@ pub(super) fn slices() -> Columns<SliceRow> {
     counted(columns, |s| &s.figures, is_told).number(
         "silent_seconds",
         "time without an answer although requests were under way, in silences of 100 ms or more that had ended by then",
-        |s| Some(seconds(s.silent)),
+        |s| Some(s.silent.as_secs_f64()),
     )
 }
 
@@ -85,19 +79,21 @@ pub(super) fn trials() -> Columns<TrialRow> {
         .at(|t: &TrialRow| &t.at)
         .text("purpose", "why it was made", |t| Some(t.trial.purpose.name()))
         .text("class", "`good`, `bad` or `void`; nothing if it is never judged, or was cut short", |t| {
-            let state = TrialState::from_trial(&t.trial);
+            let state = t.trial.state();
             (state != TrialState::Unjudged).then(|| state.name())
         })
         .text("why", "what is wrong in a bad one, in words", |t| {
-            (TrialState::from_trial(&t.trial) == TrialState::Bad).then(|| why_bad(&t.trial)).flatten()
+            (t.trial.state() == TrialState::Bad).then(|| why_bad(&t.trial)).flatten()
         })
         .number("offered_per_second", "the rate as planned; of a closed loop the rate reached", |t| {
             t.trial.rate.map(|rate| rate.0)
         })
-        .number("planned_seconds", "how long the load was to last", |t| t.trial.planned.map(seconds))
-        .number("loaded_seconds", "how long it lasted", |t| Some(seconds(t.trial.loaded)))
+        .number("planned_seconds", "how long the load was to last", |t| {
+            t.trial.planned.map(Nanos::as_secs_f64)
+        })
+        .number("loaded_seconds", "how long it lasted", |t| Some(t.trial.loaded.as_secs_f64()))
         .number("drain_seconds", "how long was waited for open requests at most", |t| {
-            Some(seconds(t.trial.drain))
+            Some(t.trial.drain.as_secs_f64())
         })
         .flag("hopeless", "it was ended early, because nothing could save it", |t| Some(t.trial.hopeless))
         .flag("recovered", "the target came back after it; nothing if that was not looked at", |t| {
@@ -109,7 +105,7 @@ pub(super) fn trials() -> Columns<TrialRow> {
         })
         .number("recovery_seconds", "how long that took, or was waited for", |t| match t.trial.recovery {
             Recovery::NotNeeded => None,
-            Recovery::After(time) | Recovery::Not(time) => Some(seconds(time)),
+            Recovery::After(time) | Recovery::Not(time) => Some(time.as_secs_f64()),
         })
         .number("loss_share", "arrivals lost, counted or implied by a queue that grows", |t| {
             t.trial.judgement.as_ref().map(|judgement| judgement.loss)
@@ -181,10 +177,6 @@ fn cell(quantity: Quantity, value: &LoadValue) -> CellValue {
             .map_or(CellValue::Nothing, |text| CellValue::Text(text.into())),
         _ => CellValue::Nothing,
     }
-}
-
-fn seconds(time: Nanos) -> f64 {
-    time.as_secs_f64()
 }
 
 /// `200=59490; 503=12`; `None` if empty.

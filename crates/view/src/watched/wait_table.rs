@@ -3,6 +3,7 @@
 use super::figures::average_over;
 use super::{average, cpu_of, sessions_words, subject_name};
 use crate::document::{TextTable, indent_all};
+use crate::experiment::number_of;
 use crate::values::rate_value;
 use crate::wording::format_rate;
 use crate::{Text, Tone};
@@ -11,7 +12,7 @@ use record::watch::{
     TreeWindow, WatchCoverage, WatchedProcesses, Window,
 };
 use serde_json::{Value, json};
-use units::{Bytes, Nanos, Rate, Share, grouped};
+use units::{Bytes, Nanos, Rate, Share, grouped, trim_zeros};
 
 /// Thread groups shown in full; beyond, only those that use a processor.
 const MAX_GROUPS: usize = 8;
@@ -28,10 +29,10 @@ const NEAR: f64 = 0.8;
 pub fn who_waits(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
     let merged = Window::merged(windows);
     let mut lines = Vec::new();
-    let nobody = (TreeWindow::default(), merged.length());
+    let (nobody, length) = (TreeWindow::default(), merged.length());
     for (index, subject) in watched.subjects.iter().enumerate().filter(|(_, subject)| subject.pid > 0) {
-        let window = merged.subjects.get(index).unwrap_or(&nobody.0);
-        lines.extend(subject_lines(subject, window, nobody.1));
+        let window = merged.subjects.get(index).unwrap_or(&nobody);
+        lines.extend(subject_lines(subject, window, length));
         lines.push(Text::empty());
     }
     if !watched.has_processes() {
@@ -39,16 +40,11 @@ pub fn who_waits(windows: &[Window], watched: &WatchCoverage) -> Vec<Text> {
         lines.push(Text::empty());
     }
     let about = watched.postgres.as_ref();
-    lines.extend(merged.postgres.iter().flat_map(|p| postgres_lines(p, about, merged.length())));
-    lines.extend(merged.host.as_ref().map(|host| host_line(host, merged.length())));
+    lines.extend(merged.postgres.iter().flat_map(|p| postgres_lines(p, about, length)));
+    lines.extend(merged.host.as_ref().map(|host| host_line(host, length)));
     lines.extend(merged.network.as_ref().and_then(network_line));
-    lines.extend(
-        merged
-            .metrics
-            .iter()
-            .filter_map(|m| m.error.as_ref())
-            .map(|e| fact("metrics", e.clone(), Tone::Warn)),
-    );
+    let errors = merged.metrics.iter().filter_map(|metrics| metrics.error.clone());
+    lines.extend(errors.map(|error| fact("metrics", error, Tone::Warn)));
     lines.extend(merged.changes.iter().map(|change| fact("changed", change.clone(), Tone::Warn)));
     lines.extend(indent_all(not_observable(watched)));
     while lines.last().is_some_and(|line| line.pieces.is_empty()) {
@@ -132,11 +128,7 @@ fn header(subject: &WatchedProcesses, window: &TreeWindow, length: Nanos) -> Tex
     if window.processes > 1 {
         parts.push(format!("{} processes", grouped(window.processes.into())));
     }
-    parts.push(format!(
-        "{} thread{}",
-        grouped(window.threads.into()),
-        if window.threads == 1 { "" } else { "s" }
-    ));
+    parts.push(number_of(window.threads as usize, "thread"));
     parts.push(Bytes(window.rss_bytes).to_string());
     if window.clients > 0 {
         parts.push(format!("{} connections from clients", grouped(window.clients.into())));
@@ -154,8 +146,7 @@ fn header(subject: &WatchedProcesses, window: &TreeWindow, length: Nanos) -> Tex
 
 /// At most two decimals, without trailing zeros.
 fn trimmed(value: f64) -> String {
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    trim_zeros(&format!("{value:.2}")).to_owned()
 }
 
 fn groups(window: &TreeWindow, length: Nanos) -> Vec<Text> {
@@ -285,22 +276,21 @@ fn limits(window: &TreeWindow) -> Option<Text> {
 }
 
 fn jvm_line(jvm: &Jvm, length: Nanos) -> Text {
-    let share = |ns: u64| Share(average_over(ns, length)).0;
-    let percent = |ns: u64| Share((share(ns) * 1000.0).round() / 1000.0).to_string();
+    let share = |ns: u64| Share(average_over(ns, length)).rounded(3);
     let mut text = format!(
         "{} pauses, {} of the time; heap {} of {}",
         grouped(jvm.pauses),
-        percent(jvm.pause_ns),
+        share(jvm.pause_ns),
         Bytes(jvm.heap_used_bytes),
         Bytes(jvm.heap_max_bytes)
     );
     if jvm.full_pauses > 0 {
-        text += &format!("; {} of the whole heap, {}", grouped(jvm.full_pauses), percent(jvm.full_ns));
+        text += &format!("; {} of the whole heap, {}", grouped(jvm.full_pauses), share(jvm.full_ns));
     }
     if jvm.compiles > 0 {
         text += &format!("; {} methods compiled", grouped(jvm.compiles));
     }
-    let tone = if share(jvm.pause_ns) >= 0.1 { Tone::Bad } else { Tone::Plain };
+    let tone = if average_over(jvm.pause_ns, length) >= 0.1 { Tone::Bad } else { Tone::Plain };
     fact("  GC", text, tone)
 }
 
@@ -364,7 +354,7 @@ fn host_line(host: &Host, length: Nanos) -> Text {
     parts.push(format!("{} of memory available", Bytes(host.memory_available_bytes)));
     for disk in host.disks.iter().filter(|disk| disk.busy_ms as f64 >= 0.2 * length.as_secs_f64() * 1e3) {
         let busy = disk.busy_ms as f64 / (length.as_secs_f64() * 1e3).max(1.0);
-        parts.push(format!("disk {} busy {}", disk.name, Share((busy * 100.0).round() / 100.0)));
+        parts.push(format!("disk {} busy {}", disk.name, Share(busy).rounded(2)));
     }
     fact("machine", parts.join(" · "), Tone::Plain)
 }
@@ -382,7 +372,7 @@ fn network_line(network: &Network) -> Option<Text> {
     note(network.softnet_drops, "packets dropped by a processor");
     let again = network.segments_retransmitted as f64 / network.segments_sent.max(1) as f64;
     if again >= 0.001 {
-        parts.push(format!("{} of the segments sent again", Share((again * 1e4).round() / 1e4)));
+        parts.push(format!("{} of the segments sent again", Share(again).rounded(4)));
     }
     (!parts.is_empty()).then(|| fact("network", parts.join(" · "), Tone::Bad))
 }

@@ -33,7 +33,7 @@ pub(crate) fn average(count: f64) -> String {
 
 pub(crate) fn amount(value: f64, unit: &str) -> String {
     match unit {
-        "share" => Share((value * 1000.0).round() / 1000.0).to_string(),
+        "share" => Share(value).rounded(3).to_string(),
         "" => format_rate(value),
         unit => format!("{} {unit}", format_rate(value)),
     }

@@ -2,30 +2,44 @@
 
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
 use crate::experiment::{
-    DesignLookup, answer_in_full, answer_word, block_of, cause_under_load, figure, percent,
+    DesignLookup, answer_in_full, answer_word, block_of, cause_under_load, contrast_side, percent,
 };
 use crate::figure_tables::distinct;
 use crate::wording::quoted;
 use crate::{RunView, Tone};
 use plan::{ArmMeasure, Hypothesis};
-use record::{ArmStart, ExperimentState, HypothesisAnswer, HypothesisResult};
+use record::{ArmStart, HypothesisAnswer, HypothesisResult};
 
 /// Vertical offset of the estimate within its row, and the range of its starts, the first at the top.
 const ESTIMATE_OFFSET: f64 = -0.2;
 const START_RANGE: (f64, f64) = (0.04, 0.4);
 
-/// Better is to the right: in all charts numbers rise to the right.
-pub(crate) const BETTER_RIGHT: &str = "; better to the right";
-pub(crate) const BETTER_LEFT: &str = "; better to the left";
-
 /// One per direction and smallest effect: charts share their bands.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let Some(lookup) = DesignLookup::of(view) else { return Vec::new() };
-    let nothing = ExperimentState::default();
-    let state = view.experiment_state.as_ref().unwrap_or(&nothing);
     let kinds = distinct(lookup.design.hypotheses.iter().map(kind));
-    let all = kinds.into_iter().enumerate().map(|(nth, kind)| picture(&lookup, state, nth, kind));
-    all.filter(|chart| chart.series.iter().any(|series| !series.points.is_empty())).collect()
+    let all = kinds.into_iter().enumerate().map(|(nth, kind)| picture(&lookup, nth, kind));
+    all.filter(Chart::has_points).collect()
+}
+
+/// Which way is better: in all charts numbers rise to the right.
+pub(crate) fn better_side(more_is_better: bool) -> &'static str {
+    if more_is_better { "; better to the right" } else { "; better to the left" }
+}
+
+pub(crate) fn better_direction(more_is_better: bool) -> &'static str {
+    if more_is_better { "more is better" } else { "less is better" }
+}
+
+/// Adds the zones of a ratio that are better, worse, and neither: closer to 1 than the smallest effect that matters.
+pub(crate) fn with_ratio_bands(chart: Chart, more_is_better: bool, effect: f64) -> Chart {
+    let (worse, better) = (("worse", Tone::Bad), ("better", Tone::Good));
+    let (below, above) = if more_is_better { (worse, better) } else { (better, worse) };
+    let (low, high) = (1.0 / (1.0 + effect), 1.0 + effect);
+    chart
+        .band(below.0, None, Some(low), below.1)
+        .band("no difference", Some(low), Some(high), Tone::Faint)
+        .band(above.0, Some(high), None, above.1)
 }
 
 /// Whether more is better, and the smallest effect of interest.
@@ -33,7 +47,7 @@ fn kind(hypothesis: &Hypothesis) -> (bool, f64) {
     (hypothesis.measure.more_is_better(), hypothesis.effect.0)
 }
 
-fn picture(lookup: &DesignLookup<'_>, state: &ExperimentState, nth: usize, of: (bool, f64)) -> Chart {
+fn picture(lookup: &DesignLookup<'_>, nth: usize, of: (bool, f64)) -> Chart {
     let (more_is_better, effect) = of;
     let all: Vec<(usize, &Hypothesis)> = lookup
         .design
@@ -47,22 +61,17 @@ fn picture(lookup: &DesignLookup<'_>, state: &ExperimentState, nth: usize, of: (
     for &(probe, measure) in &figures {
         let compared = ProbedMeasure { lookup, probe, measure, is_only: figures.len() == 1 };
         drawn.push(compared.baseline());
-        drawn.push(compared.placebo(placebo(lookup, state, (probe, measure))));
+        drawn.push(compared.placebo(placebo(lookup, (probe, measure))));
         let of_it =
             all.iter().filter(|(_, hypothesis)| (hypothesis.probe, hypothesis.measure) == (probe, measure));
         drawn.extend(of_it.map(|(place, hypothesis)| {
-            let result = state.judged.iter().find(|result| result.hypothesis == Some(*place));
+            let result = lookup.state.judged.iter().find(|result| result.hypothesis == Some(*place));
             compared.hypothesis(hypothesis, result)
         }));
     }
     let what = match figures.as_slice() {
         [(probe, measure)] => lookup.comparison_label(*probe, *measure),
         _ => "the effects".to_owned(),
-    };
-    let (direction, below, above) = if more_is_better {
-        ("more is better", ("worse", Tone::Bad), ("better", Tone::Good))
-    } else {
-        ("less is better", ("better", Tone::Good), ("worse", Tone::Bad))
     };
     let against_baseline =
         |hypothesis: &Hypothesis| hypothesis.contrast.iter().all(|(arm, w)| *w >= 0.0 || *arm == 0);
@@ -71,7 +80,7 @@ fn picture(lookup: &DesignLookup<'_>, state: &ExperimentState, nth: usize, of: (
     } else {
         "ratio to what it is compared with"
     };
-    let (title, id) = (format!("{what} ({direction})"), format!("effects-{nth}"));
+    let (title, id) = (format!("{what} ({})", better_direction(more_is_better)), format!("effects-{nth}"));
     let is_void = drawn.iter().flat_map(|drawn| &drawn.starts).any(|start| start.tone == Tone::Warn);
     let note = format!(
         "bar: a ratio with its interval; the zone that contains all of it is the answer (changes of less than {} do not \
@@ -79,30 +88,19 @@ fn picture(lookup: &DesignLookup<'_>, state: &ExperimentState, nth: usize, of: (
         percent(effect),
         if is_void { "; hollow: void, does not count" } else { "" }
     );
-    let to = format!("{to}{}", if more_is_better { BETTER_RIGHT } else { BETTER_LEFT });
+    let to = format!("{to}{}", better_side(more_is_better));
     let x = (to.as_str(), AxisUnit::Ratio);
     let chart = Chart::of(id, title, ChartForm::Intervals, x, ("", AxisUnit::Count))
         .log_x()
         .note(note)
         .hollow("void");
-    let (low, high) = (1.0 / (1.0 + effect), 1.0 + effect);
-    let chart = chart
-        .band(below.0, None, Some(low), below.1)
-        .band("no difference", Some(low), Some(high), Tone::Faint)
-        .band(above.0, Some(high), None, above.1)
-        .vertical_line("no effect", Some(1.0), Tone::Faint);
-    placed(chart, drawn)
+    let chart = with_ratio_bands(chart, more_is_better, effect);
+    placed(chart.vertical_line("no effect", Some(1.0), Tone::Faint), drawn)
 }
 
 /// A measure's placebo: there is one per measure asked for, in the same order, once all can be compared.
-fn placebo<'a>(
-    lookup: &DesignLookup<'_>,
-    state: &'a ExperimentState,
-    of: (usize, ArmMeasure),
-) -> Option<&'a HypothesisResult> {
-    let figures = lookup.hypothesis_measures();
-    let placebos: Vec<&HypothesisResult> =
-        state.judged.iter().filter(|result| result.hypothesis.is_none()).collect();
+fn placebo<'a>(lookup: &DesignLookup<'a>, of: (usize, ArmMeasure)) -> Option<&'a HypothesisResult> {
+    let (figures, placebos) = (lookup.hypothesis_measures(), Vec::from_iter(lookup.placebos()));
     let place = figures.iter().position(|figure| *figure == of)?;
     placebos.get(place).copied().filter(|_| placebos.len() == figures.len())
 }
@@ -189,18 +187,16 @@ impl ProbedMeasure<'_> {
     }
 
     fn hypothesis(&self, asked: &Hypothesis, result: Option<&HypothesisResult>) -> EffectRow {
-        let weighed = || asked.contrast.iter().filter(|(_, weight)| *weight != 0.0);
-        let sides: Vec<ContrastSide> = weighed()
-            .map(|(arm, weight)| ContrastSide { arm: *arm, placebo: None, weight: *weight })
-            .collect();
-        let arm = |sign: f64| weighed().find(|(_, weight)| weight * sign > 0.0).map(|(arm, _)| *arm);
+        let weighed = asked.contrast.iter().filter(|(_, weight)| *weight != 0.0);
+        let sides: Vec<ContrastSide> =
+            weighed.map(|(arm, weight)| ContrastSide { arm: *arm, placebo: None, weight: *weight }).collect();
         // Several arms have no common cause.
-        let of_two = |arm: Option<usize>| arm.filter(|_| sides.len() == 2);
+        let of_two = |sign: f64| contrast_side(asked, sign).next().filter(|_| sides.len() == 2);
         let other =
-            of_two(arm(-1.0)).filter(|arm| *arm != 0).map(|arm| format!("against {}", self.lookup.arm(arm)));
-        let cause = of_two(arm(1.0)).and_then(|arm| self.cause_words(arm));
+            of_two(-1.0).filter(|arm| *arm != 0).map(|arm| format!("against {}", self.lookup.arm(arm)));
+        let cause = of_two(1.0).and_then(|arm| self.cause_words(arm));
         let changed =
-            of_two(arm(1.0)).map(|arm| self.lookup.changes(arm).join(", ")).filter(|said| !said.is_empty());
+            of_two(1.0).map(|arm| self.lookup.changes(arm).join(", ")).filter(|said| !said.is_empty());
         let note = self.note([changed, self.lookup.contrast(asked).or(other), cause]);
         let said =
             result.map(|result| TextSpan::new(answer_word(result.answer).1, answer_in_full(result.answer)));
@@ -256,10 +252,7 @@ impl ProbedMeasure<'_> {
 
     /// The logarithm of a start's result under the blocks' load.
     fn log(&self, start: &ArmStart) -> Option<f64> {
-        let is_it = |measurement: &&record::MeasurementResult| {
-            measurement.probe == self.probe && self.lookup.is_at_load(measurement)
-        };
-        let figure = figure(start.taken.iter().find(is_it)?, self.measure)?;
+        let figure = self.lookup.figure_at_load(start, self.probe, self.measure)?;
         (figure.is_finite() && figure > 0.0).then(|| figure.ln())
     }
 }

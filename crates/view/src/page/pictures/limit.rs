@@ -1,13 +1,13 @@
 //! Where a service breaks, and how sure that is.
 
-use super::current_trial;
 use crate::contrary_trials::{ContraryTrials, SAME_MARK, plotted_trials};
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
 use crate::summary::why_no_more;
 use crate::wording::format_rate;
-use crate::{ArrivalKind, RunView, TimeSummary, Tone, Trial, TrialState, freezes, summary};
+use crate::{ArrivalKind, RunView, Tone, Trial, TrialState, freezes, summary};
 use plan::Objective;
-use record::SearchEnd;
+use record::{Purpose, SearchEnd};
+use stats::Quantiles;
 use units::Nanos;
 
 /// Beyond the knee the 99th percentile exceeds this multiple of its value below half of the limit,
@@ -35,7 +35,7 @@ pub(super) fn charts(view: &RunView) -> Vec<Chart> {
         return Vec::new();
     }
     // Without bad trials there is nothing to show.
-    let is_bad = |(_, trial): (f64, &Trial)| TrialState::from_trial(trial) == TrialState::Bad;
+    let is_bad = |(_, trial): (f64, &Trial)| trial.state() == TrialState::Bad;
     let good = plotted_trials(view).any(is_bad).then(|| good(view));
     std::iter::once(limit(view)).chain(good).collect()
 }
@@ -56,12 +56,12 @@ fn deadline(view: &RunView) -> Option<f64> {
 
 /// Response time by rate, one mark per trial; the limit as wide as its interval, and the region beyond.
 fn limit(view: &RunView) -> Chart {
-    let of = |quantile: fn(&TimeSummary) -> Nanos| {
+    let of = |quantile: fn(Quantiles) -> Nanos| {
         let point = |(x, trial): (f64, &Trial)| {
-            let state = TrialState::from_trial(trial);
+            let state = trial.state();
             Some(ChartPoint {
                 x,
-                y: quantile(&trial.figures.response()?).as_secs_f64(),
+                y: quantile(trial.figures.quantiles()?).as_secs_f64(),
                 label: format!("trial {}: {}", trial.number, state.name()),
                 tone: state.tone(),
                 ..ChartPoint::default()
@@ -80,8 +80,7 @@ fn limit(view: &RunView) -> Chart {
     };
     let beyond = beyond(view);
     let strays = ContraryTrials::from_view(view);
-    let is_all_good =
-        plotted_trials(view).all(|(_, trial)| TrialState::from_trial(trial) == TrialState::Good);
+    let is_all_good = plotted_trials(view).all(|(_, trial)| trial.state() == TrialState::Good);
     let good = if is_all_good { "" } else { ", good if it met the goal" };
     let mut note = format!("each mark is a percentile of one trial{good}{}", strays.words(view));
     // If freezes make them fail, the verdict says so.
@@ -98,7 +97,7 @@ fn limit(view: &RunView) -> Chart {
         note +=
             &format!("; p99 of {p99} at {at} {unit} is a hiccup of one trial: at higher rates it is lower");
     }
-    if let Some(asked) = current_trial::current_trial_words(view) {
+    if let Some(asked) = current_trial_words(view) {
         note = format!("{asked}; {note}");
     }
     let y = ("response time", AxisUnit::Seconds);
@@ -106,17 +105,36 @@ fn limit(view: &RunView) -> Chart {
         .log_y()
         .note(note)
         .hollow("void")
-        .points("p50", SeriesRole::Half, of(|times| times.quantiles.p50))
-        .points("p99", SeriesRole::NinetyNine, of(|times| times.quantiles.p99))
-        .points("p99.9", SeriesRole::Largest, of(|times| times.quantiles.p99_9))
+        .points("p50", SeriesRole::Half, of(|times| times.p50))
+        .points("p99", SeriesRole::NinetyNine, of(|times| times.p99))
+        .points("p99.9", SeriesRole::Largest, of(|times| times.p99_9))
         .bound("goal", deadline(view), Tone::Bad);
-    let held = view.limits.first().and_then(|limit| limit.held.or(limit.lower));
+    let held = view.held();
     let tone =
         view.search_ended().map_or(Tone::Strong, |ended| summary::tone(ended, freezes::is_recurrent(view)));
     with_bands(view, chart, beyond)
         .vertical_line(holds, held, tone)
         .vertical_line("knee", knee, Tone::Plain)
         .vertical_line("before the warm-up", strays.cold_at, Tone::Faint)
+}
+
+/// What a running search is trying, and why. `None` between trials, and unless a search is running.
+fn current_trial_words(view: &RunView) -> Option<String> {
+    let current = view.current.as_ref().filter(|_| view.running)?;
+    let why = match current.purpose {
+        Purpose::Load => return None,
+        Purpose::Climb => "to find an overload",
+        Purpose::WarmUp => "to warm the target up",
+        Purpose::Measure => "to narrow the interval",
+        Purpose::Sentinel => "to see whether the target has changed",
+        Purpose::Confirm => "to try a bound once more",
+        Purpose::Recovery => "to see whether the target is as quick as before",
+        Purpose::Curve => "to see how quick answers are below the limit",
+        Purpose::Profile => "to see which code runs",
+    };
+    // All trials of a search for connections have one rate.
+    let rate = current.rate.filter(|_| current.arrival_kind != ArrivalKind::Connections);
+    Some(rate.map_or_else(|| format!("now: {why}"), |rate| format!("now: {rate}, {why}")))
 }
 
 /// The headline's wording for a limit that was not found.
@@ -136,7 +154,7 @@ fn good(view: &RunView) -> Chart {
     let mut trials: Vec<(f64, &Trial)> = plotted_trials(view).collect();
     trials.sort_by(|a, b| a.0.total_cmp(&b.0));
     for (rate, trial) in trials {
-        let good = match TrialState::from_trial(trial) {
+        let good = match trial.state() {
             TrialState::Good => 1,
             TrialState::Bad => 0,
             TrialState::Void | TrialState::Unjudged => continue,
@@ -193,7 +211,7 @@ fn with_bands(view: &RunView, chart: Chart, beyond: &str) -> Chart {
 fn beyond(view: &RunView) -> &'static str {
     let good = |from: f64| {
         let mut there = plotted_trials(view).filter(|(at, _)| *at > from * (1.0 + SAME_MARK));
-        there.any(|(_, trial)| TrialState::from_trial(trial) == TrialState::Good)
+        there.any(|(_, trial)| trial.state() == TrialState::Good)
     };
     if view.fails_at().is_some_and(good) { FAILS_OFTEN } else { OVERLOAD }
 }
@@ -203,10 +221,9 @@ fn beyond(view: &RunView) -> &'static str {
 pub(crate) fn knee(view: &RunView) -> Option<f64> {
     // If torment is the limit, the climb is its own.
     let limit = view.limits.first().filter(|_| !view.is_generator_limited())?;
-    let (held, lower) = (limit.held.or(limit.lower)?, limit.lower?);
-    let good = plotted_trials(view)
-        .filter(|(at, trial)| *at <= held && TrialState::from_trial(trial) == TrialState::Good);
-    let p99 = |trial: &Trial| trial.figures.response().map(|times| times.quantiles.p99.as_secs_f64());
+    let (held, lower) = (view.held()?, limit.lower?);
+    let good = plotted_trials(view).filter(|(at, trial)| *at <= held && trial.state() == TrialState::Good);
+    let p99 = |trial: &Trial| trial.figures.quantiles().map(|times| times.p99.as_secs_f64());
     let mut good: Vec<(f64, f64)> = good.filter_map(|(at, trial)| Some((at, p99(trial)?))).collect();
     good.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut quick: Vec<f64> = good.iter().filter(|(at, _)| *at <= held / 2.0).map(|(_, p99)| *p99).collect();
@@ -225,13 +242,12 @@ pub(crate) fn knee(view: &RunView) -> Option<f64> {
 /// The good trial whose 99th percentile most exceeds one nearer to the limit, if by far: it seems to contradict the figures given, from
 /// trials further on.
 fn hiccup(view: &RunView) -> Option<(f64, Nanos)> {
-    let limit = view.limits.first().filter(|_| view.fails_at().is_some())?;
-    let held = limit.held.or(limit.lower)?;
+    let held = view.held().filter(|_| view.fails_at().is_some())?;
     let near = held * HICCUP_FROM..=held;
-    let good = plotted_trials(view)
-        .filter(|(at, trial)| near.contains(at) && TrialState::from_trial(trial) == TrialState::Good);
+    let good =
+        plotted_trials(view).filter(|(at, trial)| near.contains(at) && trial.state() == TrialState::Good);
     let mut good: Vec<(f64, Nanos)> =
-        good.filter_map(|(at, trial)| Some((at, trial.figures.response()?.quantiles.p99))).collect();
+        good.filter_map(|(at, trial)| Some((at, trial.figures.quantiles()?.p99))).collect();
     good.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut least = f64::INFINITY;
     let above = good.into_iter().map(|(at, p99)| {

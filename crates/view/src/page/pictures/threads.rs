@@ -10,10 +10,7 @@ use units::grouped;
 /// Empty before the first threads.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
     let up = up(view);
-    [limit(view, up), memory(view, up)]
-        .into_iter()
-        .filter(|chart| chart.series.iter().any(|series| !series.points.is_empty()))
-        .collect()
+    [limit(view, up), memory(view, up)].into_iter().filter(Chart::has_points).collect()
 }
 
 /// The rising part of the ramp: releasing threads shows no limit.
@@ -96,7 +93,7 @@ fn with_bands(view: &RunView, chart: Chart) -> Chart {
 }
 
 fn verdict(view: &RunView) -> Option<(u64, &RampEnd)> {
-    match view.end.as_ref()?.verdict.as_ref()? {
+    match view.verdict()? {
         Verdict::Tasks { reached, gave, .. } => Some((*reached, gave)),
         _ => None,
     }

@@ -17,7 +17,7 @@ const METHOD_PREFIX: &str = "each, ";
 
 /// Empty before the first size.
 pub(super) fn charts(view: &RunView) -> Vec<Chart> {
-    let (model, predicted, found) = match view.end.as_ref().and_then(|end| end.verdict.as_ref()) {
+    let (model, predicted, found) = match view.verdict() {
         Some(Verdict::WorkingSet { model, half_predicted, half_measured }) => {
             (*model, *half_predicted, *half_measured)
         }

@@ -1,17 +1,13 @@
 //! The database, as it reports itself.
 
 use crate::Tone;
-use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole};
+use crate::document::{AxisUnit, Chart, Section, SeriesRole};
 use crate::page::builder::PageBuilder;
 
 pub(super) fn section(page: &PageBuilder) -> Section {
-    let sessions = Chart::over_time(
-        "sessions",
-        "sessions of PostgreSQL, by what they do",
-        ChartForm::Stack,
-        ("sessions", AxisUnit::Count),
-    )
-    .note("idle sessions are left out");
+    let title = "sessions of PostgreSQL, by what they do";
+    let sessions =
+        Chart::stack("sessions", title, ("sessions", AxisUnit::Count)).note("idle sessions are left out");
     let sessions = page
         .target
         .sessions
@@ -22,34 +18,29 @@ pub(super) fn section(page: &PageBuilder) -> Section {
         .column("other", SeriesRole::Idle, "sessions.other");
     let watched = page.run.places.iter().find_map(|place| place.coverage.postgres.as_ref());
     let most = watched.and_then(|postgres| postgres.setting("max_connections")?.parse().ok());
-    let connections = Chart::over_time(
-        "database-connections",
-        "connections",
-        ChartForm::Lines,
-        ("connections", AxisUnit::Count),
-    )
-    .column("all databases", SeriesRole::Busy, "postgres.connections")
-    .bound("max_connections", most, Tone::Bad);
-    let done =
-        Chart::over_time("transactions", "transactions", ChartForm::Lines, ("a second", AxisUnit::PerSecond))
-            .column("committed", SeriesRole::Good, "postgres.commits");
+    let connections = Chart::lines("database-connections", "connections", ("connections", AxisUnit::Count))
+        .column("all databases", SeriesRole::Busy, "postgres.connections")
+        .bound("max_connections", most, Tone::Bad);
+    let done = Chart::lines("transactions", "transactions", ("a second", AxisUnit::PerSecond)).column(
+        "committed",
+        SeriesRole::Good,
+        "postgres.commits",
+    );
     let done = match page.has_nonzero("postgres.rollbacks") {
         true => done.column("rolled back", SeriesRole::Bad, "postgres.rollbacks"),
         false => done,
     };
-    let wal = Chart::over_time(
-        "wal",
-        "write-ahead log, bytes a second",
-        ChartForm::Lines,
-        ("bytes", AxisUnit::Bytes),
-    )
-    .column("written", SeriesRole::Busy, "postgres.wal");
+    let wal = Chart::lines("wal", "write-ahead log, bytes a second", ("bytes", AxisUnit::Bytes)).column(
+        "written",
+        SeriesRole::Busy,
+        "postgres.wal",
+    );
     let section = Section::named("database", "The database");
     let section = section.chart(page, sessions).chart(page, connections).chart(page, done).chart(page, wal);
     if !page.has_nonzero("postgres.blocks_read") {
         return section;
     }
     let title = "pages read from outside shared buffers";
-    let read = Chart::over_time("pages-read", title, ChartForm::Lines, ("a second", AxisUnit::PerSecond));
+    let read = Chart::lines("pages-read", title, ("a second", AxisUnit::PerSecond));
     section.chart(page, read.column("pages", SeriesRole::Waiting, "postgres.blocks_read"))
 }

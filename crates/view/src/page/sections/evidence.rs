@@ -3,6 +3,7 @@
 use crate::document::{Section, Text, TextSpan, TextTable};
 use crate::explain::{conclusion, finding_head, how_confident, supporting_sections, why_no_verdict};
 use crate::watched::amount;
+use crate::wording::or_dash;
 use crate::{ReportKind, RunView, Tone};
 use record::{Diagnosis, Finding};
 
@@ -29,19 +30,13 @@ fn of(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
 fn facts(finding: &Finding) -> TextTable {
     let head = ["fact", "seen", "when well", "threshold", "seconds", "source"];
     let row = |fact: &record::Evidence| -> Vec<TextSpan> {
-        let well = fact.well.map_or("–".to_owned(), |well| amount(well, &fact.unit));
+        let well = or_dash(fact.well.map(|well| amount(well, &fact.unit)));
         vec![
             TextSpan::new(Tone::Plain, &fact.text),
             TextSpan::new(Tone::Strong, amount(fact.value, &fact.unit)),
             TextSpan::new(Tone::Plain, well),
             TextSpan::new(Tone::Faint, amount(fact.threshold, &fact.unit)),
-            TextSpan::new(
-                Tone::Faint,
-                match fact.windows {
-                    0 => "–".to_owned(),
-                    count => count.to_string(),
-                },
-            ),
+            TextSpan::new(Tone::Faint, or_dash(Some(fact.windows).filter(|windows| *windows > 0))),
             TextSpan::new(Tone::Faint, &fact.source),
         ]
     };

@@ -5,14 +5,14 @@ use crate::document::{
     AxisUnit, Chart, ChartForm, ChartPoint, Section, SeriesRole, Text, TextSpan, TextTable,
 };
 use crate::experiment::{
-    DesignLookup, answer_word, block_of, current_start_line, figure, hypothesis_rows, noise_table, percent,
+    DesignLookup, answer_word, block_of, current_start_line, hypothesis_rows, noise_table, percent,
     placebo_answer, prediction_line, ratio, start_done_line, value, void_starts, whole_tables,
 };
 use crate::page::builder::PageBuilder;
 use crate::summary::headline;
-use crate::wording::quoted;
+use crate::wording::{or_dash, quoted};
 use plan::ArmMeasure;
-use record::{ExperimentState, HypothesisResult};
+use record::HypothesisResult;
 
 /// Maximum starts in the table; the last ones.
 const MAX_STARTS: usize = 400;
@@ -21,27 +21,24 @@ pub(super) fn section(page: &PageBuilder) -> Section {
     let section = Section::named("experiment", "The experiment");
     let run = &page.run;
     let Some(lookup) = DesignLookup::of(run) else { return section };
-    let nothing = ExperimentState::default();
-    let state = run.experiment_state.as_ref().unwrap_or(&nothing);
     let mut lines = headline(run);
     lines.extend(run.running.then(|| current_start_line(run)));
-    let mut section = section.texts(lines).table(answers(&lookup, state)).texts(sentences(&lookup, state));
+    let mut section = section.texts(lines).table(answers(&lookup)).texts(sentences(&lookup));
     for (index, table) in whole_tables(&lookup).into_iter().enumerate() {
         section = section.table(table.titled(if index == 0 { "results of each arm" } else { "" }));
     }
-    section = section.table(arms(&lookup)).table(noise_table(&lookup, state).titled("how sure"));
+    section = section.table(arms(&lookup)).table(noise_table(&lookup).titled("how sure"));
     for (index, (probe, measure)) in lookup.hypothesis_measures().into_iter().enumerate() {
         section = section.chart(page, by_start(&lookup, index, probe, measure));
     }
     section.table(starts(&lookup)).texts(void_starts(&lookup))
 }
 
-fn answers(lookup: &DesignLookup<'_>, state: &ExperimentState) -> TextTable {
+fn answers(lookup: &DesignLookup<'_>) -> TextTable {
     let head = ["hypothesis", "answer", "ratio", "worth having", "measured", "blocks"];
-    let ratio = |result: &HypothesisResult| {
-        TextSpan::new(Tone::Plain, result.ratio.as_ref().map(ratio).unwrap_or("–".to_owned()))
-    };
-    let hypotheses = hypothesis_rows(lookup, state).into_iter().map(|row| {
+    let ratio =
+        |result: &HypothesisResult| TextSpan::new(Tone::Plain, or_dash(result.ratio.as_ref().map(ratio)));
+    let hypotheses = hypothesis_rows(lookup).into_iter().map(|row| {
         let (word, tone) = answer_word(row.result.answer);
         vec![
             TextSpan::new(Tone::Strong, &row.result.name),
@@ -52,7 +49,7 @@ fn answers(lookup: &DesignLookup<'_>, state: &ExperimentState) -> TextTable {
             TextSpan::new(Tone::Faint, row.result.blocks.to_string()),
         ]
     });
-    let placebos = state.judged.iter().filter(|result| result.hypothesis.is_none()).map(|result| {
+    let placebos = lookup.placebos().map(|result| {
         let (text, tone) = placebo_answer(result);
         // The ratio has its own column.
         let word = text.split(", ×").next().unwrap_or_default().to_owned();
@@ -73,9 +70,9 @@ fn answers(lookup: &DesignLookup<'_>, state: &ExperimentState) -> TextTable {
 }
 
 /// Remarks on each hypothesis beside its figures.
-fn sentences(lookup: &DesignLookup<'_>, state: &ExperimentState) -> Vec<Text> {
+fn sentences(lookup: &DesignLookup<'_>) -> Vec<Text> {
     let mut texts = Vec::new();
-    for row in hypothesis_rows(lookup, state) {
+    for row in hypothesis_rows(lookup) {
         let result = row.result;
         let named = |text: Text| {
             let name = TextSpan::new(Tone::Strong, format!("{}: ", quoted(&result.name)));
@@ -110,21 +107,13 @@ fn by_start(lookup: &DesignLookup<'_>, index: usize, probe: usize, measure: ArmM
         ArmMeasure::Threads => AxisUnit::Count,
     };
     let title = lookup.comparison_label(probe, measure);
-    let chart = Chart::of(
-        format!("starts-{index}"),
-        format!("{title}, at each start"),
-        ChartForm::Points,
-        ("start", AxisUnit::Count),
-        (title.as_str(), unit),
-    );
+    let (id, heading) = (format!("starts-{index}"), format!("{title}, at each start"));
+    let (x, y) = (("start", AxisUnit::Count), (title.as_str(), unit));
+    let chart = Chart::of(id, heading, ChartForm::Points, x, y);
     (0..lookup.design.arms.len()).fold(chart, |chart, arm| {
         let starts = lookup.all_starts.iter().filter(|start| start.arm == arm && start.void.is_none());
         let points = starts.filter_map(|start| {
-            let measurement = start
-                .taken
-                .iter()
-                .find(|measurement| measurement.probe == probe && lookup.is_at_load(measurement))?;
-            let y = figure(measurement, measure)?;
+            let y = lookup.figure_at_load(start, probe, measure)?;
             let placebo = if start.placebo { ", placebo" } else { "" };
             Some(ChartPoint {
                 x: f64::from(start.number),

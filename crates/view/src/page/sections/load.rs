@@ -1,6 +1,6 @@
 //! The load over time: rates, response times, and what waited.
 
-use crate::document::{AxisUnit, Chart, ChartForm, Phase, Section, SeriesRole};
+use crate::document::{AxisUnit, Chart, Phase, Section, SeriesRole};
 use crate::page::builder::PageBuilder;
 use crate::page::load_columns;
 use crate::summary::figures;
@@ -18,42 +18,32 @@ fn timeline_charts(page: &PageBuilder) -> Vec<Chart> {
     let run = &page.run;
     let arrivals = run.arrival_kind().arrivals();
     let [of_rate, of_time, of_wait] = chart_notes(run.arrival_kind());
-    let rate = Chart::over_time("rate", "rate", ChartForm::Lines, ("a second", AxisUnit::PerSecond))
+    let rate = Chart::lines("rate", "rate", ("a second", AxisUnit::PerSecond))
         .note(of_rate)
         .column("offered", SeriesRole::Offered, "offered")
         .column("achieved", SeriesRole::Achieved, "achieved")
         .column("goodput", SeriesRole::Good, "goodput");
-    let strict_limit = run.limits.first().filter(|_| run.kind() == ReportKind::Search);
+    let of_search = |rate: Option<f64>| rate.filter(|_| run.kind() == ReportKind::Search);
     let rate = rate
-        .bound("holds", strict_limit.and_then(|limit| limit.held.or(limit.lower)), Tone::Good)
-        .bound("fails", strict_limit.and_then(|_| run.fails_at()), Tone::Bad);
-    let rate = rate.marks(freeze_phases(run));
-    let response = Chart::over_time(
-        "response-time",
-        "response time",
-        ChartForm::Lines,
-        ("response time", AxisUnit::Seconds),
-    )
-    .note(of_time)
-    .log_y()
-    .column("p50", SeriesRole::Half, "response_p50")
-    .column("p90", SeriesRole::Ninety, "response_p90")
-    .column("p99", SeriesRole::NinetyNine, "response_p99")
-    .column("max", SeriesRole::Largest, "response_max")
-    .column("lateness p99", SeriesRole::Waiting, "lateness_p99")
-    .column("service p99", SeriesRole::Busy, "service_p99")
-    .marks(freeze_phases(run));
-    let waiting = Chart::over_time(
-        "waiting",
-        format!("outstanding {arrivals}"),
-        ChartForm::Lines,
-        (arrivals, AxisUnit::Count),
-    )
-    .note(of_wait)
-    .column("peak", SeriesRole::Largest, "outstanding_max")
-    .column("mean", SeriesRole::Busy, "outstanding_mean")
-    .column("not sent", SeriesRole::Waiting, "backlog")
-    .marks(freeze_phases(run));
+        .bound("holds", of_search(run.held()), Tone::Good)
+        .bound("fails", of_search(run.fails_at()), Tone::Bad)
+        .marks(freeze_phases(run));
+    let response = Chart::lines("response-time", "response time", ("response time", AxisUnit::Seconds))
+        .note(of_time)
+        .log_y()
+        .column("p50", SeriesRole::Half, "response_p50")
+        .column("p90", SeriesRole::Ninety, "response_p90")
+        .column("p99", SeriesRole::NinetyNine, "response_p99")
+        .column("max", SeriesRole::Largest, "response_max")
+        .column("lateness p99", SeriesRole::Waiting, "lateness_p99")
+        .column("service p99", SeriesRole::Busy, "service_p99")
+        .marks(freeze_phases(run));
+    let waiting = Chart::lines("waiting", format!("outstanding {arrivals}"), (arrivals, AxisUnit::Count))
+        .note(of_wait)
+        .column("peak", SeriesRole::Largest, "outstanding_max")
+        .column("mean", SeriesRole::Busy, "outstanding_mean")
+        .column("not sent", SeriesRole::Waiting, "backlog")
+        .marks(freeze_phases(run));
     [rate, response, waiting].into_iter().filter_map(|chart| page.without_empty_series(chart)).collect()
 }
 
@@ -75,12 +65,8 @@ fn chart_notes(arrivals: ArrivalKind) -> [&'static str; 3] {
 
 pub(super) fn section(page: &PageBuilder) -> Section {
     let run = &page.run;
-    let mut outcomes = Chart::over_time(
-        "outcomes",
-        format!("outcomes of {}", run.arrival_kind().arrivals()),
-        ChartForm::Stack,
-        ("a second", AxisUnit::PerSecond),
-    );
+    let title = format!("outcomes of {}", run.arrival_kind().arrivals());
+    let mut outcomes = Chart::stack("outcomes", title, ("a second", AxisUnit::PerSecond));
     for outcome in Outcome::ALL {
         let column = load_columns::outcome(outcome);
         // What never happened needs no legend entry.
@@ -106,10 +92,9 @@ pub(super) fn section(page: &PageBuilder) -> Section {
     if !page.has_nonzero("resent") {
         return section;
     }
-    let resent =
-        Chart::over_time("resent", "requests resent", ChartForm::Lines, ("a second", AxisUnit::PerSecond))
-            .note("the server was just closing their connection")
-            .column("resent", SeriesRole::Waiting, "resent");
+    let resent = Chart::lines("resent", "requests resent", ("a second", AxisUnit::PerSecond))
+        .note("the server was just closing their connection")
+        .column("resent", SeriesRole::Waiting, "resent");
     section.chart(page, resent)
 }
 

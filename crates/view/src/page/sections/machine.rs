@@ -1,21 +1,17 @@
 //! Memory, the JVM, sockets, and the machine itself.
 
 use crate::Tone;
-use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole, Text};
+use crate::document::{AxisUnit, Chart, Section, SeriesRole, Text};
 use crate::page::builder::PageBuilder;
 use crate::page::target_columns::WatchedMachine;
 use crate::summary::conditions_words;
 use crate::wording::place_suffix;
 
-fn lines(id: String, title: String, y: (&str, AxisUnit)) -> Chart {
-    Chart::over_time(id, title, ChartForm::Lines, y)
-}
-
 /// Each process tree's resident memory against its limit.
 pub(super) fn memory(page: &PageBuilder) -> Section {
     let section = Section::named("memory", "Memory");
     page.target.tree_columns.iter().enumerate().fold(section, |section, (place, tree)| {
-        let chart = lines(
+        let chart = Chart::lines(
             format!("memory-{place}"),
             format!("{}: memory", tree.title()),
             ("bytes", AxisUnit::Bytes),
@@ -35,33 +31,35 @@ pub(super) fn jvm(page: &PageBuilder) -> Section {
     let section = Section::named("jvm", "The Java virtual machine");
     page.target.tree_columns.iter().enumerate().fold(section, |section, (place, tree)| {
         let name = tree.title();
-        let heap = lines(format!("heap-{place}"), format!("{name}: heap"), ("bytes", AxisUnit::Bytes))
+        let heap = Chart::lines(format!("heap-{place}"), format!("{name}: heap"), ("bytes", AxisUnit::Bytes))
             .column("used", SeriesRole::Busy, format!("jvm.heap.{place}"))
             .bound("largest", tree.limit("jvm.heap_max"), Tone::Bad);
-        let pauses =
-            lines(format!("pauses-{place}"), format!("{name}: time paused"), ("share", AxisUnit::Share))
-                .column("garbage collection", SeriesRole::Bad, format!("jvm.pause.{place}"))
-                .column("all safepoints", SeriesRole::Waiting, format!("jvm.safepoint.{place}"));
+        let pauses = Chart::lines(
+            format!("pauses-{place}"),
+            format!("{name}: time paused"),
+            ("share", AxisUnit::Share),
+        )
+        .column("garbage collection", SeriesRole::Bad, format!("jvm.pause.{place}"))
+        .column("all safepoints", SeriesRole::Waiting, format!("jvm.safepoint.{place}"));
         let section = section.chart(page, heap).chart(page, pauses);
         if !page.has_nonzero(&format!("jvm.compiles.{place}")) {
             return section;
         }
         let title = format!("{name}: methods compiled");
-        let compiles = lines(format!("compiles-{place}"), title, ("a second", AxisUnit::PerSecond));
+        let compiles = Chart::lines(format!("compiles-{place}"), title, ("a second", AxisUnit::PerSecond));
         section.chart(page, compiles.column("methods", SeriesRole::Nth(0), format!("jvm.compiles.{place}")))
     })
 }
 
 /// Connections, and those not yet accepted.
 pub(super) fn sockets(page: &PageBuilder) -> Section {
-    let own =
-        lines("connections".to_owned(), "torment: connections".to_owned(), ("connections", AxisUnit::Count));
+    let own = Chart::lines("connections", "torment: connections", ("connections", AxisUnit::Count));
     let own = own.column("open", SeriesRole::Busy, "connections");
     let mut section = Section::named("sockets", "Connections").chart(page, own);
     for (place, tree) in page.target.tree_columns.iter().enumerate() {
         let name = tree.title();
         let id = format!("connections-{place}");
-        let chart = lines(id, format!("{name}: connections"), ("connections", AxisUnit::Count));
+        let chart = Chart::lines(id, format!("{name}: connections"), ("connections", AxisUnit::Count));
         let mut chart = chart.column("from clients", SeriesRole::Busy, format!("process.clients.{place}"));
         for (nth, address) in tree.peers.shown() {
             chart = chart.column(
@@ -75,7 +73,7 @@ pub(super) fn sockets(page: &PageBuilder) -> Section {
         if queues().any(|column| page.has_nonzero(&column)) {
             let id = format!("queue-{place}");
             let title = format!("{name}: connections made and not yet accepted");
-            let mut chart = lines(id, title, ("connections", AxisUnit::Count));
+            let mut chart = Chart::lines(id, title, ("connections", AxisUnit::Count));
             for (nth, address) in tree.listeners.shown() {
                 chart = chart.column(address, SeriesRole::Nth(nth as u8), format!("queue.{place}.{nth}"));
             }
@@ -84,7 +82,7 @@ pub(super) fn sockets(page: &PageBuilder) -> Section {
     }
     machines(page).iter().fold(section, |section, machine| {
         let title = format!("what the network lost{}", place_suffix(&machine.name));
-        let mut drops = lines(machine.id("drops"), title, ("a second", AxisUnit::PerSecond));
+        let mut drops = Chart::lines(machine.id("drops"), title, ("a second", AxisUnit::PerSecond));
         for (name, column, role) in [
             ("connections, because the queue was full", "network.listen_overflows", SeriesRole::Bad),
             ("connections, for any reason", "network.listen_drops", SeriesRole::Waiting),
@@ -110,8 +108,7 @@ fn machines(page: &PageBuilder) -> Vec<WatchedMachine> {
 /// Processors, disks, neighbours, and torment's own usage.
 pub(super) fn section(page: &PageBuilder) -> Section {
     let machines = machines(page);
-    let id = "disks".to_owned();
-    let disks = lines(id, "disks busy".to_owned(), ("share of the time", AxisUnit::Share));
+    let disks = Chart::lines("disks", "disks busy", ("share of the time", AxisUnit::Share));
     let disks = page.target.disks.shown().fold(disks, |chart, (nth, name)| {
         chart.column(name, SeriesRole::Nth(nth as u8), format!("disk.{nth}"))
     });
@@ -123,7 +120,7 @@ pub(super) fn section(page: &PageBuilder) -> Section {
     });
     machines.iter().fold(section.chart(page, disks), |section, machine| {
         let title = format!("memory available{}", place_suffix(&machine.name));
-        let available = lines(machine.id("available"), title, ("bytes", AxisUnit::Bytes));
+        let available = Chart::lines(machine.id("available"), title, ("bytes", AxisUnit::Bytes));
         section
             .chart(page, available.column("available", SeriesRole::Idle, machine.id("host.memory_available")))
     })
@@ -137,7 +134,7 @@ fn used(page: &PageBuilder, machine: &WatchedMachine) -> Chart {
         name => format!("processors of {name}"),
     };
     let used = ("processors", AxisUnit::Processors);
-    Chart::over_time(machine.id("host-cpu"), title, ChartForm::Stack, used)
+    Chart::stack(machine.id("host-cpu"), title, used)
         .column("programs", SeriesRole::Busy, machine.id("host.user"))
         .column("kernel", SeriesRole::Nth(0), machine.id("host.system"))
         .column("idle, waiting for a disk", SeriesRole::Waiting, machine.id("host.iowait"))
@@ -148,14 +145,15 @@ fn used(page: &PageBuilder, machine: &WatchedMachine) -> Chart {
 /// Time of a fixed computation: rises if others on the same host slow the processors down.
 fn pace(machine: &WatchedMachine) -> Chart {
     let title = format!("how fast the processors are{}", place_suffix(&machine.name));
-    let chart = lines(machine.id("pace"), title, ("time that the same arithmetic takes", AxisUnit::Seconds));
+    let chart =
+        Chart::lines(machine.id("pace"), title, ("time that the same arithmetic takes", AxisUnit::Seconds));
     chart.column("on the target's processors", SeriesRole::Nth(0), machine.id("host.pace"))
 }
 
 /// Processor usage other than the target's. If torment only watches there, its loops are elsewhere.
 fn who(machine: &WatchedMachine) -> Chart {
     let title = format!("who uses the processors{}", place_suffix(&machine.name));
-    let chart = lines(machine.id("who"), title, ("processors", AxisUnit::Processors));
+    let chart = Chart::lines(machine.id("who"), title, ("processors", AxisUnit::Processors));
     let (cpu, others) = (machine.id("torment.cpu"), machine.id("host.neighbours_cpu"));
     if !machine.name.is_empty() {
         return chart.column("torment, which watches", SeriesRole::Nth(1), cpu).column(

@@ -9,17 +9,12 @@ pub(super) fn section(page: &PageBuilder) -> Section {
 }
 
 fn heat(page: &PageBuilder) -> Chart {
-    let mut chart = Chart::over_time(
-        "heat",
-        "response times over time",
-        ChartForm::Heat,
-        ("response time", AxisUnit::Seconds),
-    )
-    .note("darker: more requests took that long")
-    .log_y()
-    .marks(freeze_phases(&page.run));
-    chart.heat = page.heatmap.grid();
-    chart
+    let (time, y) = (("time", AxisUnit::Time), ("response time", AxisUnit::Seconds));
+    let chart = Chart::of("heat", "response times over time", ChartForm::Heat, time, y)
+        .note("darker: more requests took that long")
+        .log_y()
+        .marks(freeze_phases(&page.run));
+    Chart { heat: page.heatmap.grid(), ..chart }
 }
 
 fn spread(page: &PageBuilder) -> Chart {
@@ -28,17 +23,12 @@ fn spread(page: &PageBuilder) -> Chart {
         "" => "distribution".to_owned(),
         name => format!("distribution ({name})"),
     };
-    Chart::of(
-        "distribution",
-        title,
-        ChartForm::Lines,
-        ("percentile", AxisUnit::Percentile),
-        ("time", AxisUnit::Seconds),
-    )
-    .note("share of requests that took no longer; timed from when they were due, so no wait is left out")
-    .log_x()
-    .log_y()
-    .points("response time", SeriesRole::NinetyNine, found.response)
-    .points("service time", SeriesRole::Busy, found.service)
-    .points("lateness", SeriesRole::Waiting, found.lateness)
+    let (x, y) = (("percentile", AxisUnit::Percentile), ("time", AxisUnit::Seconds));
+    Chart::of("distribution", title, ChartForm::Lines, x, y)
+        .note("share of requests that took no longer; timed from when they were due, so no wait is left out")
+        .log_x()
+        .log_y()
+        .points("response time", SeriesRole::NinetyNine, found.response)
+        .points("service time", SeriesRole::Busy, found.service)
+        .points("lateness", SeriesRole::Waiting, found.lateness)
 }

@@ -4,9 +4,10 @@ use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, Section, SeriesRol
 use crate::page::builder::{GoalBounds, PageBuilder};
 use crate::summary::{certainty_lines, curve_table, headline};
 use crate::trial_state::why;
+use crate::wording::or_dash;
 use crate::{ReportKind, RunView, Tone, Trial, TrialState, hiccups};
-use record::{Purpose, Verdict};
-use units::{Nanos, Rate, Share};
+use record::Purpose;
+use units::{Nanos, Share};
 
 /// Maximum trials in the table; the last ones.
 const MAX_TRIALS: usize = 400;
@@ -17,27 +18,13 @@ pub(super) fn section(page: &PageBuilder) -> Section {
         return section;
     }
     let lines: Vec<_> = headline(run).into_iter().chain(certainty_lines(run)).collect();
-    let mut section =
-        section.texts(lines).texts(hiccups::line(run)).chart(page, chart(page)).table(table(run));
-    if let Some(Verdict::Limits { curve, .. }) = run.end.as_ref().and_then(|end| end.verdict.as_ref()) {
-        section = section.table(curve_table(curve));
-    }
-    section
+    let section = section.texts(lines).texts(hiccups::line(run)).chart(page, chart(page));
+    section.table(table(run)).table(curve_table(run))
 }
 
 fn chart(page: &PageBuilder) -> Chart {
-    let chart = Chart::of(
-        "trials",
-        "trials, and the bounds closing in",
-        ChartForm::Points,
-        ("trial", AxisUnit::Count),
-        ("offered rate", AxisUnit::PerSecond),
-    )
-    .note(
-        "each trial at its rate, and the bounds after it: the highest rate that holds, the lowest that fails",
-    );
     let of = |state: TrialState| {
-        let trials = page.run.trials.iter().filter(move |trial| TrialState::from_trial(trial) == state);
+        let trials = page.run.trials.iter().filter(move |trial| trial.state() == state);
         trials.filter_map(move |trial| {
             Some(ChartPoint {
                 x: f64::from(trial.number),
@@ -54,7 +41,11 @@ fn chart(page: &PageBuilder) -> Chart {
         });
         points.collect::<Vec<_>>()
     };
-    chart
+    let (x, y) = (("trial", AxisUnit::Count), ("offered rate", AxisUnit::PerSecond));
+    let note =
+        "each trial at its rate, and the bounds after it: the highest rate that holds, the lowest that fails";
+    Chart::of("trials", "trials, and the bounds closing in", ChartForm::Points, x, y)
+        .note(note)
         .points("lower bound", SeriesRole::Nth(0), bound(|bounds| bounds.1, Tone::Good))
         .points("upper bound", SeriesRole::Nth(1), bound(|bounds| bounds.2, Tone::Bad))
         .points("good", SeriesRole::Good, of(TrialState::Good))
@@ -75,24 +66,22 @@ fn table(run: &RunView) -> TextTable {
 }
 
 fn row(trial: &Trial) -> Vec<TextSpan> {
-    let state = TrialState::from_trial(trial);
-    let times = trial.figures.response().map(|times| times.quantiles);
-    let dash = || "–".to_owned();
-    let loss = trial.judgement.as_ref().map_or_else(dash, |judgement| Share(judgement.loss).to_string());
-    let time = |time: Option<Nanos>| time.map_or_else(dash, |time| time.to_string());
+    let state = trial.state();
+    let times = trial.figures.quantiles();
+    let loss = or_dash(trial.judgement.as_ref().map(|judgement| Share(judgement.loss)));
     vec![
         TextSpan::new(Tone::Plain, trial.number.to_string()),
         TextSpan::new(Tone::Plain, trial.purpose.name()),
-        TextSpan::new(Tone::Plain, trial.rate.map_or_else(dash, |rate: Rate| rate.to_string())),
+        TextSpan::new(Tone::Plain, or_dash(trial.rate)),
         TextSpan::new(
             Tone::Faint,
             Nanos::from_millis((trial.loaded.as_millis_f64() / 100.0).round() as u64 * 100).to_string(),
         ),
         TextSpan::new(state.tone(), state.name()),
         TextSpan::new(if state == TrialState::Bad { Tone::Bad } else { Tone::Plain }, loss),
-        TextSpan::new(Tone::Plain, time(times.map(|q| q.p50))),
-        TextSpan::new(Tone::Plain, time(times.map(|q| q.p99))),
-        TextSpan::new(Tone::Plain, time(times.map(|q| q.max))),
+        TextSpan::new(Tone::Plain, or_dash(times.map(|q| q.p50))),
+        TextSpan::new(Tone::Plain, or_dash(times.map(|q| q.p99))),
+        TextSpan::new(Tone::Plain, or_dash(times.map(|q| q.max))),
         TextSpan::new(Tone::Plain, why(trial).unwrap_or_default()),
     ]
 }

@@ -19,26 +19,21 @@ pub(super) fn section(page: &PageBuilder) -> Section {
         points.collect::<Vec<_>>()
     };
     let first = run.system_limits.iter().find(|limit| limit.threads.is_some());
-    let threads = Chart::of(
-        "ramp",
+    let after = ("after", AxisUnit::Seconds);
+    let threads = Chart::of("ramp", "threads", ChartForm::Lines, after, ("threads", AxisUnit::Count)).points(
         "threads",
-        ChartForm::Lines,
-        ("after", AxisUnit::Seconds),
-        ("threads", AxisUnit::Count),
-    )
-    .points("threads", SeriesRole::Achieved, over(|moment| moment.tasks as f64));
+        SeriesRole::Achieved,
+        over(|moment| moment.tasks as f64),
+    );
     let threads = match first {
         Some(room) => threads.bound(&room.name, room.threads.map(|threads| threads as f64), Tone::Bad),
         None => threads,
     };
-    let free = Chart::of(
+    let free = Chart::of("free", "free memory", ChartForm::Lines, after, ("bytes", AxisUnit::Bytes)).points(
         "free",
-        "free memory",
-        ChartForm::Lines,
-        ("after", AxisUnit::Seconds),
-        ("bytes", AxisUnit::Bytes),
-    )
-    .points("free", SeriesRole::Idle, over(|moment| moment.free.0 as f64));
+        SeriesRole::Idle,
+        over(|moment| moment.free.0 as f64),
+    );
     let raise = first.into_iter().flat_map(|limit| {
         [
             Text::plain("to raise ").with_span(Tone::Strong, &limit.name),

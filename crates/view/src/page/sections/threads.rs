@@ -1,7 +1,7 @@
 //! Where the target's threads are, and what processors they get.
 
 use crate::Tone;
-use crate::document::{AxisUnit, Chart, ChartForm, Section, SeriesRole};
+use crate::document::{AxisUnit, Chart, Section, SeriesRole};
 use crate::page::builder::PageBuilder;
 use crate::page::target_columns::TreeColumns;
 use record::watch::ThreadWait;
@@ -17,21 +17,13 @@ pub(super) fn section(page: &PageBuilder) -> Section {
         for (group, group_name) in tree.groups.shown() {
             section = section.chart(page, states(page, place, tree, (group, group_name)));
         }
-        let ready = Chart::over_time(
-            format!("ready-{place}"),
-            format!("{name}: threads waiting for a processor"),
-            ChartForm::Lines,
-            ("threads", AxisUnit::Count),
-        );
+        let title = format!("{name}: threads waiting for a processor");
+        let ready = Chart::lines(format!("ready-{place}"), title, ("threads", AxisUnit::Count));
         section = section.chart(page, ready.column("ready", SeriesRole::Waiting, format!("ready.{place}")));
         let column = format!("cgroup.cpu_throttled_share.{place}");
         if page.has_nonzero(&column) {
-            let throttled = Chart::over_time(
-                format!("throttled-{place}"),
-                format!("{name}: periods throttled by the quota"),
-                ChartForm::Lines,
-                ("share", AxisUnit::Share),
-            );
+            let title = format!("{name}: periods throttled by the quota");
+            let throttled = Chart::lines(format!("throttled-{place}"), title, ("share", AxisUnit::Share));
             section = section.chart(page, throttled.column("throttled", SeriesRole::Bad, column));
         }
     }
@@ -40,12 +32,8 @@ pub(super) fn section(page: &PageBuilder) -> Section {
 
 /// Processors by thread group, against those allowed.
 fn processors(place: usize, tree: &TreeColumns, name: &str) -> Chart {
-    let chart = Chart::over_time(
-        format!("cpu-{place}"),
-        format!("{name}: processors used, by group of threads"),
-        ChartForm::Stack,
-        ("processors", AxisUnit::Processors),
-    );
+    let title = format!("{name}: processors used, by group of threads");
+    let chart = Chart::stack(format!("cpu-{place}"), title, ("processors", AxisUnit::Processors));
     let mut nth = 0;
     let mut chart = tree.groups.shown().fold(chart, |chart, (group, group_name)| {
         nth += 1;
@@ -65,12 +53,8 @@ fn processors(place: usize, tree: &TreeColumns, name: &str) -> Chart {
 
 /// What a group's threads do, or wait for.
 fn states(page: &PageBuilder, place: usize, tree: &TreeColumns, (group, called): (usize, &str)) -> Chart {
-    let chart = Chart::over_time(
-        format!("threads-{place}-{group}"),
-        format!("{}: {called}", tree.title()),
-        ChartForm::Stack,
-        ("threads", AxisUnit::Count),
-    );
+    let (id, title) = (format!("threads-{place}-{group}"), format!("{}: {called}", tree.title()));
+    let chart = Chart::stack(id, title, ("threads", AxisUnit::Count));
     let running = ThreadWait::Running.to_string();
     let chart = tree.states[group].shown().fold(chart, |chart, (state, word)| {
         let role = if word == running { SeriesRole::Busy } else { SeriesRole::Nth(page.target.word(word)) };

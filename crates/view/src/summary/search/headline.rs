@@ -1,6 +1,6 @@
 //! What holds, how far the search came, and what to do if it found no limit.
 
-use super::{generator_limited_line, percent};
+use super::generator_limited_line;
 use crate::contrary_trials::fell_behind;
 use crate::experiment::number_of;
 use crate::remedy::remedy;
@@ -8,18 +8,13 @@ use crate::summary::{generator_limit, limit};
 use crate::trial_state::what_to_check;
 use crate::wording::format_rate;
 use crate::{RunView, Text, Tone, freezes};
-use record::{
-    CaveatKind, Failure, GeneratorCapacity, Limit, LimitUnit, Outcome, Outcomes, Recovery, SearchEnd, Verdict,
-};
+use record::{CaveatKind, Failure, GeneratorCapacity, Outcome, Outcomes, Recovery, SearchEnd, Verdict};
 use std::collections::BTreeMap;
-use units::{Nanos, grouped};
+use units::{Nanos, Share, grouped};
 
 /// What holds, and how far the search came.
-pub(super) fn headline(view: &RunView, strict_limit: Option<&Limit>, ended: &SearchEnd) -> Vec<Text> {
-    let held = strict_limit.and_then(|l| l.held.or(l.lower));
-    let raised = view.arrival_kind().raised();
-    let unit = strict_limit.map_or(view.arrival_kind().unit(), |l| l.unit.clone());
-    let holds = || match strict_limit.zip(held) {
+pub(super) fn headline(view: &RunView, ended: &SearchEnd) -> Vec<Text> {
+    let holds = || match view.limits.first().zip(view.held()) {
         Some((limit, held)) => {
             limit::limit_line(view, limit, held, ended, limit::tone(ended, freezes::is_recurrent(view)))
         }
@@ -27,16 +22,16 @@ pub(super) fn headline(view: &RunView, strict_limit: Option<&Limit>, ended: &Sea
             let tone = if ended.is_at_least() { Tone::Warn } else { Tone::Bad };
             let open = limit::open_limit_words(ended, None, None, Some(view.is_generator_limited()))
                 .map(|open| format!(": {open}"));
+            let raised = view.arrival_kind().raised();
             Text::new(tone, format!("no {raised} was shown to hold{}", open.unwrap_or_default()))
         }
     };
-    let note = |text: String| Text::plain(text);
     match ended {
         SearchEnd::Converged => vec![holds()],
         SearchEnd::MaxReached => {
             std::iter::once(holds()).chain(raise_advice(view)).chain(raise_gain(view)).collect()
         }
-        SearchEnd::BelowMin => vec![below_min(strict_limit, &unit, raised)],
+        SearchEnd::BelowMin => vec![below_min(view)],
         SearchEnd::BudgetSpent => {
             let more = minutes(2.0 * view.time_under_load().as_secs_f64());
             // More time helps little while it freezes.
@@ -44,17 +39,17 @@ pub(super) fn headline(view: &RunView, strict_limit: Option<&Limit>, ended: &Sea
                 true => format!("give it more: --budget {more}"),
                 false => "find out first why the target froze".to_owned(),
             };
-            vec![holds(), note(format!("time ran out before the bounds were close enough; {then}"))]
+            vec![holds(), Text::plain(format!("time ran out before the bounds were close enough; {then}"))]
         }
-        SearchEnd::Noisy => vec![holds(), note(noise(view, strict_limit))],
+        SearchEnd::Noisy => vec![holds(), Text::plain(noise(view))],
         SearchEnd::GeneratorLimit if !view.is_generator_limited() => vec![holds()],
         SearchEnd::GeneratorLimit if let Some(capacity) = generator(view) => {
             let mut lines = vec![holds()];
-            lines.extend(generator_limit::lines(view, capacity, held));
+            lines.extend(generator_limit::lines(view, capacity));
             lines
         }
         SearchEnd::GeneratorLimit => {
-            let why = view.trials.iter().rev().find_map(|t| t.judgement.as_ref()?.invalid.first());
+            let why = view.trials.iter().rev().find_map(|t| t.void_reasons().first());
             let why = why.map(|why| Text::plain(why.to_string()));
             std::iter::once(holds()).chain(why).chain(generator_next_steps(view)).collect()
         }
@@ -75,7 +70,7 @@ pub(super) fn headline(view: &RunView, strict_limit: Option<&Limit>, ended: &Sea
                     .with_plain(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
             ]
         }
-        SearchEnd::Interrupted => known(raised, strict_limit, limit::tone(ended, false))
+        SearchEnd::Interrupted => known(view, limit::tone(ended, false))
             .into_iter()
             .chain(generator_limited_line(view))
             .chain([Text::new(Tone::Warn, "interrupted").with_plain(": that is what is known so far")])
@@ -124,17 +119,17 @@ pub(crate) fn generator_next_steps(view: &RunView) -> Vec<Text> {
 
 /// The generator's capacity, if it was the limit.
 fn generator(view: &RunView) -> Option<&GeneratorCapacity> {
-    match view.end.as_ref()?.verdict.as_ref()? {
+    match view.verdict()? {
         Verdict::Limits { generator, .. } => generator.as_ref(),
         _ => None,
     }
 }
 
 /// The precision of a limit found within the target's noise, and what more time would gain.
-fn noise(view: &RunView, limit: Option<&Limit>) -> String {
-    let bounds = limit.and_then(|limit| limit.lower.zip(limit.upper));
+fn noise(view: &RunView) -> String {
+    let bounds = view.limits.first().and_then(|limit| limit.lower.zip(limit.upper));
     let known = match bounds {
-        Some((lower, upper)) => format!("known to ±{}", percent((upper - lower) / (upper + lower))),
+        Some((lower, upper)) => format!("known to ±{}", Share((upper - lower) / (upper + lower)).rounded(2)),
         None => "not known better".to_owned(),
     };
     if view.is_slowing_down() {
@@ -162,9 +157,9 @@ fn minutes(seconds: f64) -> Nanos {
 }
 
 /// What is known without a verdict.
-pub(super) fn known(raised: &str, strict_limit: Option<&Limit>, tone: Tone) -> Option<Text> {
-    let limit = strict_limit?;
-    let unit = &limit.unit;
+pub(super) fn known(view: &RunView, tone: Tone) -> Option<Text> {
+    let limit = view.limits.first()?;
+    let (unit, raised) = (&limit.unit, view.arrival_kind().raised());
     let text = match (limit.lower, limit.upper) {
         (Some(lower), Some(upper)) => {
             let rest = match limit.held {
@@ -183,10 +178,11 @@ pub(super) fn known(raised: &str, strict_limit: Option<&Limit>, tone: Tone) -> O
     Some(Text::new(tone, text))
 }
 
-fn below_min(strict_limit: Option<&Limit>, unit: &LimitUnit, raised: &str) -> Text {
-    let upper =
-        strict_limit.and_then(|l| l.upper).map(|u| format!(" {} {unit}", format_rate(u))).unwrap_or_default();
-    Text::new(Tone::Bad, format!("does not hold even{upper}"))
+fn below_min(view: &RunView) -> Text {
+    let limit = view.limits.first();
+    let upper = limit.and_then(|limit| Some(format!(" {} {}", format_rate(limit.upper?), limit.unit)));
+    let raised = view.arrival_kind().raised();
+    Text::new(Tone::Bad, format!("does not hold even{}", upper.unwrap_or_default()))
         .with_plain(format!(", the lowest {raised} tried: start lower with --from, or relax --goal"))
 }
 
