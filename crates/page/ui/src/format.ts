@@ -40,6 +40,11 @@ export function formatTick(value: number, unit: Unit): string {
   return format(value, unit);
 }
 
+/** The parts that are there and not empty, with this between them. */
+export function joined(between: string, ...parts: (string | null | undefined)[]): string {
+  return parts.filter((part) => part).join(between);
+}
+
 /** Text in which no line breaks between a figure and its unit. */
 export function tied(words: string): string {
   return words.replace(/(\d) (?=(?:%|[mµn]?s|min|[KMGT]iB)(?!\w))/g, `$1${SPACE}`);

@@ -3,7 +3,7 @@
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { readHistory, type Listed } from './document';
-import { lasted, moment, tied } from './format';
+import { joined, lasted, moment, tied } from './format';
 import { asked, type Key, shownRuns, SPANS } from './history-rows';
 import { LimitHistory, LimitPicture } from './limit';
 import { alikes, axes, reach } from './limits';
@@ -60,7 +60,7 @@ export function History(): JSX.Element {
         if (read.some((run) => run.state === 'running')) next = AGAIN;
       } catch (error) {
         if (over) return;
-        const found = error instanceof Trouble ? error : new Trouble('refused', String(error));
+        const found = Trouble.of(error);
         setTrouble(found);
         if (found.why === 'gone') next = AGAIN;
       }
@@ -223,8 +223,8 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
  * The text after a run's name: its command, unless that is its name, and its target, unless that is implied. Without the usual
  * scheme, a narrow screen has room for the rest.
  */
-function told(run: Listed): string[] {
-  return [run.command === run.name ? '' : run.command, run.name === '' ? '' : run.target.replace(/^http:\/\//, '')];
+function told(run: Listed): string {
+  return joined(' · ', run.command === run.name ? '' : run.command, run.name === '' ? '' : run.target.replace(/^http:\/\//, ''));
 }
 
 function Rows({
@@ -309,7 +309,7 @@ function Rows({
                     <a href={`#/runs/${encodeURIComponent(run.id)}`}>
                       {run.name || run.target || run.id}
                     </a>{' '}
-                    <span class="faint">{told(run).filter((s) => s !== '').join(' · ')}</span>{' '}
+                    <span class="faint">{told(run)}</span>{' '}
                     <span class="faint beneath">{moment(run.started_unix_ms)}</span>
                     {run.tags.map((tag) => (
                       <span key={tag} class="tag">
