@@ -2,7 +2,8 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import type { Chart, Point } from '../document';
-import { format, formatTick } from '../format';
+import { format, formatTick, joined } from '../format';
+import { placeOn } from '../limits';
 import { look, palette, toneColour } from '../palette';
 import { scheme } from '../theme';
 import { ticks } from '../ticks';
@@ -58,9 +59,8 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
   const head = HEAD;
   const bottom = head + below;
   const [min, max] = barRange(chart, rows);
-  const share = (value: number) =>
-    chart.x.log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
-  const at = (value: number) => left + Math.min(1, Math.max(0, share(value))) * (width - left - right);
+  const axis = { from: min, to: max, log: chart.x.log };
+  const at = (value: number) => left + placeOn(axis, value) * (width - left - right);
   const zero = chart.x.log ? left : at(0);
   const room = Math.max(2, Math.floor((width - left - right) / 80));
   return (
@@ -228,9 +228,9 @@ function Titled({ text, children }: { text: string; children: ComponentChildren 
 
 /** Its value and outcome. */
 function said(chart: Chart, { row, value }: BarRow): string {
-  return [value ? valued(chart, value) : '', row.word.text].filter((part) => part !== '').join(' · ');
+  return joined(' · ', value && valued(chart, value), row.word.text);
 }
 
 function spoken(chart: Chart, row: BarRow): string {
-  return [row.row.name, row.value?.label ?? '', said(chart, row)].filter((part) => part !== '').join(', ');
+  return joined(', ', row.row.name, row.value?.label, said(chart, row));
 }
