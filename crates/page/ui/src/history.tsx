@@ -75,10 +75,6 @@ export function History(): JSX.Element {
 
   const shown = useMemo(() => (runs ? shownRuns(runs, state) : []), [runs, state]);
   const narrowed = state.verdict !== '' || state.span !== 0;
-  // Ticked runs stay ticked during another search.
-  const chosen = state.chosen;
-  const choose = (id: string) =>
-    change({ chosen: chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(0, MOST) });
 
   return (
     <>
@@ -143,7 +139,7 @@ export function History(): JSX.Element {
               {shown.length === runs.length ? `${runs.length} runs` : `${shown.length} of ${runs.length} runs`}
             </p>
           </form>
-          <Compare chosen={chosen} clear={() => change({ chosen: [] })} />
+          <Compare chosen={state.chosen} clear={() => change({ chosen: [] })} />
           {shown.length === 0 ? (
             <p class="nothing">
               No run matches.{' '}
@@ -152,15 +148,7 @@ export function History(): JSX.Element {
               </button>
             </p>
           ) : (
-            <Rows
-              all={runs}
-              runs={shown.slice(0, room)}
-              state={state}
-              chosen={chosen}
-              choose={choose}
-              open={(id) => change({ opened: id === state.opened ? '' : id })}
-              sort={(by) => change({ by, descending: state.by === by ? !state.descending : by === 'started' })}
-            />
+            <Rows all={runs} runs={shown.slice(0, room)} state={state} change={change} />
           )}
           {shown.length > room && (
             <p>
@@ -231,20 +219,18 @@ function Rows({
   all,
   runs,
   state,
-  chosen,
-  choose,
-  open,
-  sort,
+  change,
 }: {
   /** All runs that limits are compared among, shown or not. */
   all: Listed[];
   runs: Listed[];
   state: typeof kept;
-  chosen: string[];
-  choose: (id: string) => void;
-  open: (id: string) => void;
-  sort: (by: Key) => void;
+  change: (part: Partial<typeof kept>) => void;
 }): JSX.Element {
+  // Ticked runs stay ticked during another search.
+  const { chosen } = state;
+  const choose = (id: string) =>
+    change({ chosen: chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(0, MOST) });
   const scales = useMemo(() => axes(all), [all]);
   const histories = useMemo(() => alikes(all), [all]);
   // Columns that are empty for all runs only take the room of the others.
@@ -259,7 +245,7 @@ function Rows({
       class={`${side} col-${by}`}
       aria-sort={state.by === by ? (state.descending ? 'descending' : 'ascending') : undefined}
     >
-      <button type="button" class="quiet" onClick={() => sort(by)}>
+      <button type="button" class="quiet" onClick={() => change({ by, descending: state.by === by ? !state.descending : by === 'started' })}>
         {name}
         <span aria-hidden="true">{state.by === by ? (state.descending ? ' ↓' : ' ↑') : ''}</span>
       </button>
@@ -329,7 +315,7 @@ function Rows({
                   {limits && (
                     <td class="text col-limit">
                       {run.limit && axis && (like.length > 1 ? (
-                        <button type="button" class="quiet" aria-expanded={opened} title={`${run.verdict}; click for its history`} onClick={() => open(run.id)}>
+                        <button type="button" class="quiet" aria-expanded={opened} title={`${run.verdict}; click for its history`} onClick={() => change({ opened: opened ? '' : run.id })}>
                           <LimitPicture limit={run.limit} axis={axis} words={run.verdict} />
                           <span class="unseen">, over time</span>
                         </button>

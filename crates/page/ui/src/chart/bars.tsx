@@ -56,8 +56,7 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
     below = bar + BAR + (row.parts.length > 0 ? THIN : 0) + LINE * notes.length;
     return { ...row, names, notes, top, bar };
   });
-  const head = HEAD;
-  const bottom = head + below;
+  const bottom = HEAD + below;
   const [min, max] = barRange(chart, rows);
   const axis = { from: min, to: max, log: chart.x.log };
   const at = (value: number) => left + placeOn(axis, value) * (width - left - right);
@@ -76,8 +75,8 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
         >
           {ticks(chart.x.unit, chart.x.log, min, max, room).map((tick) => (
             <g key={tick}>
-              <line class="grid" x1={at(tick)} x2={at(tick)} y1={head} y2={bottom} />
-              {[head - 6, bottom + 15].map((y) => (
+              <line class="grid" x1={at(tick)} x2={at(tick)} y1={HEAD} y2={bottom} />
+              {[HEAD - 6, bottom + 15].map((y) => (
                 <text key={y} class="tick" x={at(tick)} y={y} text-anchor="middle">
                   {formatTick(tick, chart.x.unit)}
                 </text>
@@ -89,12 +88,12 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
           </text>
           {placed.map((row, index) => {
             const { value, parts, names, notes } = row;
-            const y = head + row.bar;
+            const y = HEAD + row.bar;
             const beside = narrow ? y - 4 : y + 13;
             return (
               <g key={index}>
                 {names.map((name, line) => (
-                  <text key={line} class="label" x={4} y={head + row.top + 12 + LINE * line}>
+                  <text key={line} class="label" x={4} y={HEAD + row.top + 12 + LINE * line}>
                     {name}
                   </text>
                 ))}

@@ -8,7 +8,8 @@ import type { Data } from './data';
 import { above, along, beside, ON_LINE, ON_MARK, place, type Place, type Taken, within } from './names';
 import { CROSS, isLine, judged, shapes } from './shapes';
 
-const ratio = () => window.devicePixelRatio || 1;
+/** Pixels of the screen for each of CSS. */
+export const ratio = () => window.devicePixelRatio || 1;
 
 /** The dash of a phase's strip: solid for good. */
 export const strip = (tone: Tone): readonly number[] => (tone === 'bad' ? [3, 2] : tone === 'warn' ? [8, 3] : []);

@@ -9,7 +9,7 @@ import { driftRange, niceRange, ticks } from '../ticks';
 import { nearestRow, stacked, type Data } from './data';
 import type { Group, Range } from './group';
 import { hatched } from './hatch';
-import { drawBands, drawBounds, drawHeat, drawMarks, drawNames, drawPhases, drawPoints, nearestPoint } from './marks';
+import { drawBands, drawBounds, drawHeat, drawMarks, drawNames, drawPhases, drawPoints, nearestPoint, ratio } from './marks';
 import { onTouch } from './touch';
 
 /** Minimum share of the axis for what is open to the right. */
@@ -116,10 +116,9 @@ export class Plot {
   }
 
   private moveCursor(left: number): void {
-    const scale = window.devicePixelRatio || 1;
     // uPlot's types omit that charts of the same group can be made to follow.
     const move = this.plot.setCursor as (at: { left: number; top: number }, tell: boolean, follow: boolean) => void;
-    move({ left, top: this.plot.bbox.height / scale / 2 }, true, true);
+    move({ left, top: this.plot.bbox.height / ratio() / 2 }, true, true);
   }
 
   /** The first and the last visible row. */
@@ -289,7 +288,7 @@ export class Plot {
     const upright = side === 'y';
     const colours = () => palette(scheme());
     const room = (plot: uPlot) => {
-      const length = (upright ? plot.bbox.height : plot.bbox.width) / (window.devicePixelRatio || 1);
+      const length = (upright ? plot.bbox.height : plot.bbox.width) / ratio();
       return Math.max(2, Math.floor(length / (upright ? 34 : 72)));
     };
     return {
@@ -325,7 +324,7 @@ export class Plot {
       if (chart.form === 'stack') {
         own.width = 1;
         own.dash = [];
-        own.fill = () => hatched(looks().colour, looks().hatch, window.devicePixelRatio || 1);
+        own.fill = () => hatched(looks().colour, looks().hatch, ratio());
         // An area of a single row has no width.
         own.points = { show: false, size: 4, fill: () => looks().colour, filter: () => lonely(data.values) };
       } else if (chart.form === 'points') {
