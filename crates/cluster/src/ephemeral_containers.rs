@@ -25,11 +25,9 @@ fn container(objects: &Manifests, pod: &Value) -> Value {
         "readOnlyRootFilesystem": true,
         "seccompProfile": {"type": "RuntimeDefault"},
     });
+    context["runAsNonRoot"] = json!(user != Some(0));
     if user != Some(0) {
-        context["runAsNonRoot"] = json!(true);
         context["capabilities"] = json!({"drop": ["ALL"]});
-    } else {
-        context["runAsNonRoot"] = json!(false);
     }
     for (key, id) in [("runAsUser", user), ("runAsGroup", group)] {
         if let Some(id) = id {

@@ -1,17 +1,22 @@
 //! What is wrong with kubectl, the connection to the cluster, a permission or a policy there, and who can change it.
 
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
 /// Why there are no pods.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// kubectl is not installed.
+    #[error(
+        "there is no kubectl on this machine: install it, and log in to the cluster as usual; torment uses yours, with your contexts and your \
+         rights"
+    )]
     NoKubectl,
     /// kubectl could not be started.
-    Start(io::Error),
+    #[error("kubectl cannot be run: {0}")]
+    Start(#[source] io::Error),
     /// kubectl did not end in time.
+    #[error("kubectl took longer than {} s for {purpose}{}", .limit.as_secs(), after_colon(.output))]
     TimedOut {
         /// What it was run for.
         purpose: String,
@@ -21,6 +26,7 @@ pub enum Error {
         output: String,
     },
     /// Explains an error of kubectl or the cluster, with a remedy.
+    #[error("{0}")]
     Explained(String),
 }
 
@@ -31,30 +37,9 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoKubectl => f.write_str(
-                "there is no kubectl on this machine: install it, and log in to the cluster as usual; torment uses yours, \
-                 with your contexts and your rights",
-            ),
-            Self::Start(why) => write!(f, "kubectl cannot be run: {why}"),
-            Self::TimedOut { purpose, limit, output } => {
-                write!(f, "kubectl took longer than {} s for {purpose}", limit.as_secs())?;
-                if output.is_empty() { Ok(()) } else { write!(f, ": {output}") }
-            }
-            Self::Explained(words) => f.write_str(words),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Start(why) => Some(why),
-            Self::NoKubectl | Self::TimedOut { .. } | Self::Explained(_) => None,
-        }
-    }
+/// Output to end a sentence with, if there is any.
+fn after_colon(output: &str) -> String {
+    if output.is_empty() { String::new() } else { format!(": {output}") }
 }
 
 /// Its last line.

@@ -27,6 +27,19 @@ struct AccessRight {
 }
 
 impl AccessRight {
+    const fn to(verbs: &'static [&'static str], resource_path: &'static str, group: &'static str) -> Self {
+        Self { name: resource_path, group, resource_path, verbs, consequence: None }
+    }
+
+    const fn called(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// A run is possible without it, but for this.
+    const fn or_else(self, consequence: &'static str) -> Self {
+        Self { consequence: Some(consequence), ..self }
+    }
+
     fn resource(&self) -> &str {
         self.resource_path.split('/').next().unwrap_or(self.resource_path)
     }
@@ -37,62 +50,19 @@ impl AccessRight {
 }
 
 const RIGHTS: [AccessRight; 8] = [
-    AccessRight {
-        name: "jobs",
-        group: "batch",
-        resource_path: "jobs",
-        verbs: &["create", "delete"],
-        consequence: None,
-    },
-    AccessRight {
-        name: "secrets",
-        group: "",
-        resource_path: "secrets",
-        verbs: &["create"],
-        consequence: None,
-    },
-    AccessRight {
-        name: "networkpolicies",
-        group: "networking.k8s.io",
-        resource_path: "networkpolicies",
-        verbs: &["create"],
-        consequence: None,
-    },
-    AccessRight {
-        name: "growth",
-        group: "batch",
-        resource_path: "jobs",
-        verbs: &["patch"],
-        consequence: Some("a fleet does not grow (--workers 4..16)"),
-    },
-    AccessRight {
-        name: "pods",
-        group: "",
-        resource_path: "pods",
-        verbs: &["list"],
-        consequence: Some("why a worker does not start, or was lost, and on which node it is, is not said"),
-    },
-    AccessRight {
-        name: "events",
-        group: "",
-        resource_path: "events",
-        verbs: &["list"],
-        consequence: Some("why the cluster makes no pods at all, such as a quota, is not said"),
-    },
-    AccessRight {
-        name: "services",
-        group: "",
-        resource_path: "services",
-        verbs: &["create"],
-        consequence: Some("no run can be conducted there (--conduct-there)"),
-    },
-    AccessRight {
-        name: "pods/portforward",
-        group: "",
-        resource_path: "pods/portforward",
-        verbs: &["create"],
-        consequence: Some("a run that is conducted there (--conduct-there) cannot be followed"),
-    },
+    AccessRight::to(&["create", "delete"], "jobs", "batch"),
+    AccessRight::to(&["create"], "secrets", ""),
+    AccessRight::to(&["create"], "networkpolicies", "networking.k8s.io"),
+    AccessRight::to(&["patch"], "jobs", "batch")
+        .called("growth")
+        .or_else("a fleet does not grow (--workers 4..16)"),
+    AccessRight::to(&["list"], "pods", "")
+        .or_else("why a worker does not start, or was lost, and on which node it is, is not said"),
+    AccessRight::to(&["list"], "events", "")
+        .or_else("why the cluster makes no pods at all, such as a quota, is not said"),
+    AccessRight::to(&["create"], "services", "").or_else("no run can be conducted there (--conduct-there)"),
+    AccessRight::to(&["create"], "pods/portforward", "")
+        .or_else("a run that is conducted there (--conduct-there) cannot be followed"),
 ];
 
 fn row(name: &str, found: impl Into<String>) -> Prerequisite {
@@ -114,6 +84,20 @@ fn with_bearing(
     remedy: Option<Remedy>,
 ) -> Prerequisite {
     Prerequisite { bearing, means: Some(means.into()), remedy, ..row }
+}
+
+/// A row that holds if the cluster does not refuse what was asked; otherwise it says why.
+fn unless_refused(
+    row: Prerequisite,
+    asked: Result<(), Error>,
+    bearing: Severity,
+    means: &str,
+    remedy: Option<Remedy>,
+) -> Prerequisite {
+    match asked {
+        Ok(()) => row,
+        Err(why) => with_bearing(Prerequisite { found: why.to_string(), ..row }, bearing, means, remedy),
+    }
 }
 
 impl PodSite {
@@ -217,25 +201,15 @@ impl PodSite {
         );
         let arguments = ["create", "--dry-run=server", "--validate=strict", "-f", "-", "-o", "name"];
         let row = row("objects", "a job, a secret and a network policy are accepted as they are");
-        match self.kubectl.ask("asking whether the objects are accepted", &arguments, &all) {
-            Ok(_) => row,
-            Err(why) => {
-                let found = Prerequisite { found: why.to_string(), ..row };
-                with_bearing(found, Severity::Hinders, "no run can be made there", None)
-            }
-        }
+        let asked = self.kubectl.ask("asking whether the objects are accepted", &arguments, &all).map(drop);
+        unless_refused(row, asked, Severity::Hinders, "no run can be made there", None)
     }
 
     fn check_worker_admission(&self) -> Prerequisite {
         let manifests = self.objects("doctor".to_owned(), WORKERS, PodDuty::Work(None), DEADLINE_SECONDS);
         let row = row("a worker's pod", "it is admitted: Pod Security, quota, rules of the cluster");
-        match self.check_admission(&manifests) {
-            Ok(()) => row,
-            Err(why) => {
-                let found = Prerequisite { found: why.to_string(), ..row };
-                with_bearing(found, Severity::Hinders, "no worker would start", None)
-            }
-        }
+        let asked = self.check_admission(&manifests);
+        unless_refused(row, asked, Severity::Hinders, "no worker would start", None)
     }
 }
 

@@ -141,13 +141,7 @@ impl PodSite {
     ) -> Result<RunPods, Error> {
         let kubectl = &self.kubectl;
         let cleanup = CleanupProcess::start(kubectl, &manifests.name())?;
-        let mut run_pods = RunPods {
-            site: self.clone(),
-            manifests,
-            cleanup: Some(cleanup),
-            snapshot: Arc::default(),
-            refreshed_at: None,
-        };
+        let mut run_pods = self.run_pods(manifests, Some(cleanup));
         let manifests = &run_pods.manifests;
         let made = kubectl.ask("making the pods", &["create", "-f", "-", "-o", "json"], &first(manifests))?;
         let made: Value = serde_json::from_str(&made).unwrap_or_default();
@@ -206,14 +200,12 @@ impl PodSite {
                 "there is no run {id} in {place}: what is over is removed after an hour"
             )));
         }
-        let run_pods = RunPods {
-            site: self.clone(),
-            manifests,
-            cleanup: None,
-            snapshot: Arc::default(),
-            refreshed_at: None,
-        };
-        Ok((run_pods, file))
+        Ok((self.run_pods(manifests, None), file))
+    }
+
+    fn run_pods(&self, manifests: Manifests, cleanup: Option<CleanupProcess>) -> RunPods {
+        let (site, snapshot) = (self.clone(), Arc::default());
+        RunPods { site, manifests, cleanup, snapshot, refreshed_at: None }
     }
 
     /// Asks the server whether it would admit one of the pods: for a job it rejects pods only when they are created.
@@ -374,13 +366,10 @@ impl PodSnapshot {
         let Some(list) = ask(&[&["get", "pods", "-o", "json"], &which[..]].concat()) else { return };
         let list = if manifests.inside_pods.is_empty() { list } else { as_pods(&list, &manifests.name()) };
         let pods = Pods::parse(&list);
-        let warning = if pods.count() < manifests.count as usize {
-            let about = format!("involvedObject.kind=Job,involvedObject.name={}", manifests.name());
-            ask(&["get", "events", "--field-selector", &about, "-o", "json"])
-                .and_then(|events| latest_warning(&events))
-        } else {
-            None
-        };
+        let is_short = pods.count() < manifests.count as usize;
+        let about = format!("involvedObject.kind=Job,involvedObject.name={}", manifests.name());
+        let events = || ask(&["get", "events", "--field-selector", &about, "-o", "json"]);
+        let warning = is_short.then(events).flatten().and_then(|events| latest_warning(&events));
         *self.lock() = (pods, warning);
     }
 }

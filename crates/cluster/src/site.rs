@@ -97,14 +97,12 @@ impl PodSite {
     pub(crate) fn objects(&self, id: String, count: u32, duty: PodDuty, deadline_seconds: u64) -> Manifests {
         // The architectures of somebody else's image are unknown.
         let kind = self.options.image.is_none().then(|| architecture().to_owned());
-        let cpus = self.options.worker_cpus.unwrap_or(1);
-        let image = self.image().to_owned();
         Manifests {
             id,
             count,
-            cpus,
+            cpus: self.options.worker_cpus.unwrap_or(1),
             duty,
-            image,
+            image: self.image().to_owned(),
             architecture: kind,
             inside_pods: Vec::new(),
             deadline_seconds,

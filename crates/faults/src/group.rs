@@ -21,11 +21,8 @@ pub(crate) struct CaseGroup {
     folders: Vec<PathBuf>,
 }
 
-/// A controller's folder, by version.
-enum VersionedFolder {
-    V1(PathBuf),
-    V2(PathBuf),
-}
+/// Files of a group, and what is written to each.
+type FileValues<'a> = &'a [(&'a str, String)];
 
 impl CaseGroup {
     pub(crate) fn make(limits: &ServiceLimits) -> Result<Self, CaseError> {
@@ -34,39 +31,28 @@ impl CaseGroup {
         let mut this = Self { folders: Vec::new() };
         if let Some(cpus) = limits.cpus {
             let quota = (cpus * PERIOD_US as f64) as u64;
-            match this.folder("cpu", &name)? {
-                VersionedFolder::V1(folder) => {
-                    set(&folder, "cpu.cfs_period_us", PERIOD_US)?;
-                    set(&folder, "cpu.cfs_quota_us", quota)?;
-                }
-                VersionedFolder::V2(folder) => set(&folder, "cpu.max", format!("{quota} {PERIOD_US}"))?,
-            }
+            let v1 = [("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota.to_string())];
+            this.limit("cpu", &name, &v1, &[("cpu.max", format!("{quota} {PERIOD_US}"))])?;
         }
         if let Some(mib) = limits.memory_mib {
-            match this.folder("memory", &name)? {
-                VersionedFolder::V1(folder) => set(&folder, "memory.limit_in_bytes", mib << 20)?,
-                VersionedFolder::V2(folder) => {
-                    set(&folder, "memory.max", mib << 20)?;
-                    // The file is missing where nothing can be swapped.
-                    let _ = fs::write(folder.join("memory.swap.max"), "0");
-                }
-            }
+            let bytes = (mib << 20).to_string();
+            let v1 = [("memory.limit_in_bytes", bytes.clone())];
+            let folder = this.limit("memory", &name, &v1, &[("memory.max", bytes)])?;
+            // The file is missing where nothing can be swapped, and in version 1.
+            let _ = fs::write(folder.join("memory.swap.max"), "0");
         }
         if let Some(tasks) = limits.tasks {
-            let (VersionedFolder::V1(folder) | VersionedFolder::V2(folder)) = this.folder("pids", &name)?;
-            set(&folder, "pids.max", tasks)?;
+            let files = [("pids.max", tasks.to_string())];
+            this.limit("pids", &name, &files, &files)?;
         }
         let rates =
             [("read_iops_device", "riops", limits.reads), ("write_iops_device", "wiops", limits.writes)];
         for (file, word, rate) in rates {
             let Some(rate) = rate else { continue };
             let disk = disk_of(&std::env::temp_dir())?;
-            match this.folder("blkio", &name)? {
-                VersionedFolder::V1(folder) => {
-                    set(&folder, &format!("blkio.throttle.{file}"), format!("{disk} {rate}"))?
-                }
-                VersionedFolder::V2(folder) => set(&folder, "io.max", format!("{disk} {word}={rate}"))?,
-            }
+            let v1_file = format!("blkio.throttle.{file}");
+            let v1 = [(v1_file.as_str(), format!("{disk} {rate}"))];
+            this.limit("blkio", &name, &v1, &[("io.max", format!("{disk} {word}={rate}"))])?;
         }
         Ok(this)
     }
@@ -76,9 +62,16 @@ impl CaseGroup {
         self.folders.iter().try_for_each(|folder| set(folder, "cgroup.procs", pid))
     }
 
-    /// The group's folder for a controller (version 1 name), created on demand.
-    fn folder(&mut self, controller: &str, name: &str) -> Result<VersionedFolder, CaseError> {
-        let (tree, parent) = parent(controller)
+    /// Sets what a controller (version 1 name) limits, by its files of either version. Returns the group's folder
+    /// for it, which is created on demand.
+    fn limit(
+        &mut self,
+        controller: &str,
+        name: &str,
+        v1: FileValues<'_>,
+        v2: FileValues<'_>,
+    ) -> Result<PathBuf, CaseError> {
+        let (version, parent) = parent(controller)
             .ok_or_else(|| CaseError::Skip(format!("no control group here limits '{controller}'")))?;
         let folder = parent.join(name);
         if !self.folders.contains(&folder) {
@@ -91,7 +84,9 @@ impl CaseGroup {
             })?;
             self.folders.push(folder.clone());
         }
-        Ok(if tree == 1 { VersionedFolder::V1(folder) } else { VersionedFolder::V2(folder) })
+        let values = if version == 1 { v1 } else { v2 };
+        values.iter().try_for_each(|(file, value)| set(&folder, file, value))?;
+        Ok(folder)
     }
 }
 

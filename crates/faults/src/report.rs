@@ -1,7 +1,7 @@
 //! Results of the cases: each against its truth, and all of them together.
 
 use crate::case::ExpectedCause;
-use record::{Cause, Diagnosis, Event, NoFinding};
+use record::{Cause, Event, NoFinding};
 
 /// One repetition of a case.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,10 +44,17 @@ impl CaseVerdict {
     /// From the last diagnosis of a run.
     pub(crate) fn from_events(events: &[Event]) -> Self {
         let diagnosis = events.iter().rev().find_map(|event| match event {
-            Event::Diagnosed { diagnosis } => Some(diagnosis.as_ref()),
+            Event::Diagnosed { diagnosis } => Some(diagnosis),
             _ => None,
         });
-        diagnosis.map_or_else(Self::default, Self::from)
+        let Some(diagnosis) = diagnosis else { return Self::default() };
+        let confidence = diagnosis.findings.first().map(|finding| finding.confidence);
+        Self {
+            causes: diagnosis.findings.iter().map(|finding| finding.cause).collect(),
+            confidence: confidence.map(|confidence| (confidence.value(), confidence.word())),
+            none: diagnosis.none,
+            sentences: diagnosis.sentences.clone(),
+        }
     }
 
     /// Whether the verdict is the truth.
@@ -77,20 +84,6 @@ impl CaseVerdict {
             ExpectedCause::Nothing => !self.causes.is_empty(),
         };
         wrong && self.confidence.is_some_and(|(_, word)| word == "high")
-    }
-}
-
-impl From<&Diagnosis> for CaseVerdict {
-    fn from(diagnosis: &Diagnosis) -> Self {
-        Self {
-            causes: diagnosis.findings.iter().map(|finding| finding.cause).collect(),
-            confidence: diagnosis
-                .findings
-                .first()
-                .map(|finding| (finding.confidence.value(), finding.confidence.word())),
-            none: diagnosis.none,
-            sentences: diagnosis.sentences.clone(),
-        }
     }
 }
 

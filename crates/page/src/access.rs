@@ -59,12 +59,11 @@ impl AccessPolicy {
         if self.local_only
             && !headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local_host)
         {
-            return Err(HttpError {
-                status: StatusCode::FORBIDDEN,
-                why: "this page is served to its own machine only, as localhost, 127.0.0.1 or [::1]; a \
-                      site with another name must not read it through the browser"
-                    .to_owned(),
-            });
+            return Err(HttpError::new(
+                StatusCode::FORBIDDEN,
+                "this page is served to its own machine only, as localhost, 127.0.0.1 or [::1]; a site with \
+                 another name must not read it through the browser",
+            ));
         }
         let Some(token) = &self.token else { return Ok(TokenSource::None) };
         if query_token(request.uri().query()).is_some_and(|given| token.matches(given)) {
@@ -73,12 +72,11 @@ impl AccessPolicy {
         if self.header_tokens(headers).any(|given| token.matches(given)) {
             return Ok(TokenSource::Header);
         }
-        Err(HttpError {
-            status: StatusCode::UNAUTHORIZED,
-            why: "this page needs its token: use the address that torment printed when it started, the one \
-                  that ends in ?token=…"
-                .to_owned(),
-        })
+        Err(HttpError::new(
+            StatusCode::UNAUTHORIZED,
+            "this page needs its token: use the address that torment printed when it started, the one that \
+             ends in ?token=…",
+        ))
     }
 
     /// Every candidate for the token.

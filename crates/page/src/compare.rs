@@ -9,7 +9,7 @@ use record::RunId;
 use store::{RunState, RunSummary, Store};
 use units::Share;
 use view::document::{
-    Document, PageCaveat, PageFront, PageHeader, SCHEMA, Section, TextSpan, TextTable, Timeline,
+    Document, PageCaveat, PageFront, PageHeader, PageState, SCHEMA, Section, TextSpan, TextTable, Timeline,
 };
 use view::{
     LoadSamples, MAX_COMPARED, NOISE, RunComparison, RunView, Tone, compare_runs, strip_common_prefix,
@@ -31,8 +31,8 @@ pub(crate) fn compare(cache: &RunCache, run_list: &str) -> Result<Document, Http
         )));
     }
     let store = cache.store()?;
-    let (mut runs, mut views): (Vec<ComparedDocument>, Vec<(RunView, LoadSamples)>) =
-        (Vec::new(), Vec::new());
+    let mut runs: Vec<ComparedDocument> = Vec::new();
+    let mut views = Vec::new();
     for name in names {
         let run = cache.run(name)?;
         let mut run = lock(&run);
@@ -44,14 +44,12 @@ pub(crate) fn compare(cache: &RunCache, run_list: &str) -> Result<Document, Http
                 summary.id
             )));
         }
-        let view = run.pages.run.clone();
-        views.push((view, LoadSamples::default()));
+        views.push(run.pages.run.clone());
         runs.push(ComparedDocument { summary, document: run.document() });
     }
-    for (run, (view, samples)) in runs.iter().zip(&mut views) {
-        *samples = load_samples(&store, &run.summary.id, view)?;
-    }
-    let pairs: Vec<(&RunView, &LoadSamples)> = views.iter().map(|(view, samples)| (view, samples)).collect();
+    let samples = runs.iter().zip(&views).map(|(run, view)| load_samples(&store, &run.summary.id, view));
+    let samples = samples.collect::<Result<Vec<_>, _>>()?;
+    let pairs: Vec<(&RunView, &LoadSamples)> = views.iter().zip(&samples).collect();
     Ok(side_by_side(&runs, compare_runs(&pairs, NOISE)))
 }
 
@@ -115,7 +113,7 @@ fn head(runs: &[ComparedDocument]) -> PageHeader {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_unix_ms: runs.iter().map(|run| run.summary.started_unix_ms).min().unwrap_or_default(),
         ended_unix_ms: runs.iter().filter_map(|run| run.summary.ended_unix_ms).max().filter(|_| !goes_on),
-        state: if goes_on { view::document::PageState::Running } else { view::document::PageState::Ended },
+        state: if goes_on { PageState::Running } else { PageState::Ended },
         ..PageHeader::default()
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use store::{Filter, RunState, RunSummary, Store};
 use units::Moment;
+use view::document::PageState;
 
 /// Default number of lines: more than anybody reads, and read in a moment.
 const LINES: u32 = 1_000;
@@ -96,12 +97,12 @@ fn machine(run: &RunSummary) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// As a [`view::document::PageState`].
-pub(crate) fn state(state: RunState) -> view::document::PageState {
+/// As the page says it.
+pub(crate) fn state(state: RunState) -> PageState {
     match state {
-        RunState::Ended => view::document::PageState::Ended,
-        RunState::Running => view::document::PageState::Running,
-        RunState::CutShort => view::document::PageState::CutShort,
+        RunState::Ended => PageState::Ended,
+        RunState::Running => PageState::Running,
+        RunState::CutShort => PageState::CutShort,
     }
 }
 

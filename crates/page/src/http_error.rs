@@ -13,12 +13,12 @@ pub(crate) struct HttpError {
 }
 
 impl HttpError {
-    pub fn bad_request(why: impl Into<String>) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, why: why.into() }
+    pub fn new(status: StatusCode, why: impl Into<String>) -> Self {
+        Self { status, why: why.into() }
     }
 
-    pub fn internal(why: impl Into<String>) -> Self {
-        Self { status: StatusCode::INTERNAL_SERVER_ERROR, why: why.into() }
+    pub fn bad_request(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, why)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::access::{self, AccessPolicy};
 use crate::html::{PAGE, json};
 use crate::http_error::HttpError;
-use crate::run_cache::{RunCache, lock, run_blocking};
+use crate::run_cache::{RunCache, run_blocking};
 use crate::stream::{self, ClientPosition};
 use crate::{compare, history};
 use axum::extract::{Path, Query, State};
@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router, middleware};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
@@ -63,26 +63,20 @@ pub(crate) fn routes(state: AppState, policy: AccessPolicy) -> Router {
         .layer(middleware::from_fn_with_state(Arc::new(policy), access::check_access))
 }
 
-async fn home(State(state): State<AppState>) -> Response {
+async fn home(State(state): State<AppState>) -> Json<Value> {
     let home = state.cache.home().map_or_else(|| "#/".to_owned(), |id| format!("#/runs/{id}"));
-    Json(json!({ "home": home })).into_response()
+    Json(json!({ "home": home }))
 }
 
 async fn list_runs(
     State(state): State<AppState>,
     Query(query): Query<HashMap<String, String>>,
-) -> Result<Response, HttpError> {
-    let found = run_blocking(move || history::history(&state.cache.store()?, &query)).await?;
-    Ok(Json(found).into_response())
+) -> Result<Json<Value>, HttpError> {
+    run_blocking(move || history::history(&state.cache.store()?, &query)).await.map(Json)
 }
 
 async fn document(State(state): State<AppState>, Path(id): Path<String>) -> Result<Response, HttpError> {
-    let found = run_blocking(move || {
-        let run = state.cache.run(&id)?;
-        let mut run = lock(&run);
-        run.catch_up(false)?;
-        Ok(json(&run.document()))
-    });
+    let found = run_blocking(move || Ok(json(&state.cache.document(&id)?)));
     Ok(as_json(found.await?))
 }
 
@@ -93,14 +87,10 @@ async fn picture(State(state): State<AppState>, Path(ids): Path<String>) -> Resu
         let document = if ids.contains(',') {
             compare::compare(&state.cache, &ids)?
         } else {
-            let run = state.cache.run(&ids)?;
-            let mut run = lock(&run);
-            run.catch_up(false)?;
-            run.document()
+            state.cache.document(&ids)?
         };
-        view::svg(&document).ok_or_else(|| HttpError {
-            status: StatusCode::NOT_FOUND,
-            why: "this run has no picture: nothing was measured yet".to_owned(),
+        view::svg(&document).ok_or_else(|| {
+            HttpError::new(StatusCode::NOT_FOUND, "this run has no picture: nothing was measured yet")
         })
     });
     Ok(([(CONTENT_TYPE, "image/svg+xml")], found.await?).into_response())
@@ -112,13 +102,10 @@ async fn events(
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     let Ok(permit) = Arc::clone(&state.streams).try_acquire_owned() else {
-        return Err(HttpError {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            why: format!(
-                "{MAX_STREAMS} browsers are already watching; close one, or reload the page to see the run as \
-                 it stands"
-            ),
-        });
+        let why = format!(
+            "{MAX_STREAMS} browsers are already watching; close one, or reload the page to see the run as it stands"
+        );
+        return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, why));
     };
     let run = run_blocking(move || state.cache.run(&id)).await?;
     let position =
@@ -145,16 +132,15 @@ async fn metrics(State(state): State<AppState>, headers: HeaderMap) -> Result<Re
 }
 
 async fn not_found() -> HttpError {
-    HttpError {
-        status: StatusCode::NOT_FOUND,
-        why: "there is nothing at this address; the page is at /, its data at /api/history, /api/runs/ID, \
-              /api/runs/ID/events, /api/runs/ID/picture.svg and /api/compare?runs=A,B, metrics at /metrics"
-            .to_owned(),
-    }
+    HttpError::new(
+        StatusCode::NOT_FOUND,
+        "there is nothing at this address; the page is at /, its data at /api/history, /api/runs/ID, \
+         /api/runs/ID/events, /api/runs/ID/picture.svg and /api/compare?runs=A,B, metrics at /metrics",
+    )
 }
 
 async fn method_not_allowed() -> HttpError {
-    HttpError { status: StatusCode::METHOD_NOT_ALLOWED, why: "only GET is answered here".to_owned() }
+    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here")
 }
 
 fn as_json(text: String) -> Response {

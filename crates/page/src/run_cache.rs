@@ -3,6 +3,7 @@
 use crate::ROWS;
 use crate::html::json;
 use crate::http_error::HttpError;
+use axum::http::StatusCode;
 use meter::{MetricsReader, RunFollower};
 use record::RunId;
 use std::path::{Path, PathBuf};
@@ -80,6 +81,14 @@ impl RunCache {
         runs.push((id, Arc::clone(&run)));
         Ok(run)
     }
+
+    /// The document of such a run, as far as it has been read.
+    pub fn document(&self, reference: &str) -> Result<Document, HttpError> {
+        let run = self.run(reference)?;
+        let mut run = lock(&run);
+        run.catch_up(false)?;
+        Ok(run.document())
+    }
 }
 
 /// A panic while reading one run must not end the server for all.
@@ -93,10 +102,14 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, HttpError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(why) if why.is_panic() => Err(HttpError::internal(
-            "the run could not be read; this is a bug in torment, which has printed where it is",
-        )),
-        Err(_) => Err(HttpError::internal("torment ends")),
+        Err(why) => {
+            let words = if why.is_panic() {
+                "the run could not be read; this is a bug in torment, which has printed where it is"
+            } else {
+                "torment ends"
+            };
+            Err(HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, words))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -120,11 +120,8 @@ impl EventSender {
         let mut last = *self.end_receiver.borrow();
         loop {
             let update = match self.poll(last).await {
-                Ok(step) => step,
-                Err(refusal) => {
-                    let why = json!({ "state": "gone", "error": refusal.why });
-                    return self.send(Event::default().event("end").data(why.to_string())).await;
-                }
+                Ok(update) => update,
+                Err(refusal) => return self.send_end(json!({ "state": "gone", "error": refusal.why })).await,
             };
             let ended = update.state != RunState::Running;
             self.send_front(update.front, ended && !update.more).await?;
@@ -136,8 +133,7 @@ impl EventSender {
                 continue;
             }
             if ended {
-                let how = json!({ "state": history::state(update.state) });
-                return self.send(Event::default().event("end").data(how.to_string())).await;
+                return self.send_end(json!({ "state": history::state(update.state) })).await;
             }
             if last || self.sender.is_closed() {
                 return Ok(());
@@ -172,6 +168,10 @@ impl EventSender {
         }
         self.last_front = Some((front, Instant::now()));
         self.send(event).await
+    }
+
+    async fn send_end(&self, how: Value) -> Result<(), ClientGone> {
+        self.send(Event::default().event("end").data(how.to_string())).await
     }
 
     /// Waits until the browser has taken the previous event.

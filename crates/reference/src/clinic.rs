@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::answer::Answer;
-use crate::database::{DatabaseError, Fortune, Owner, OwnerFields, Session};
+use crate::database::{DatabaseError, Fortune, OWNER_FIELDS, Owner, OwnerFields, Session};
 use crate::fault::FaultWork;
 use crate::form;
 use crate::request_parser::Request;
@@ -74,23 +74,12 @@ fn no_owner() -> Answer {
 fn parse_owner(body: &[u8]) -> Result<OwnerFields, String> {
     let mut owner = OwnerFields::default();
     for (name, value) in form::parse_form(body).map_err(|reason| format!("form: {reason}\n"))? {
-        match name.as_str() {
-            "first_name" => owner.first_name = value,
-            "last_name" => owner.last_name = value,
-            "address" => owner.address = value,
-            "city" => owner.city = value,
-            "telephone" => owner.telephone = value,
-            _ => {}
+        if let Some(field) = OWNER_FIELDS.iter().position(|field| *field == name) {
+            owner[field] = value;
         }
     }
     let mut reasons = String::new();
-    for (name, value) in [
-        ("first_name", &owner.first_name),
-        ("last_name", &owner.last_name),
-        ("address", &owner.address),
-        ("city", &owner.city),
-        ("telephone", &owner.telephone),
-    ] {
+    for (name, value) in OWNER_FIELDS.into_iter().zip(&owner) {
         let reason = if value.trim().is_empty() {
             "must not be blank"
         } else if value.chars().count() > 255 {
@@ -108,18 +97,14 @@ fn parse_owner(body: &[u8]) -> Result<OwnerFields, String> {
 }
 
 fn owner_page(id: i32, owner: &Owner) -> String {
-    let f = &owner.fields;
+    let [first_name, last_name, address, city, telephone] =
+        owner.fields.each_ref().map(|field| form::escape_html(field));
     let mut page = String::with_capacity(1_024);
     let _ = write!(
         page,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Owner {id}</title></head>\n\
-         <body><h1>Owner</h1>\n<table>\n<tr><th>Name</th><td>{} {}</td></tr>\n<tr><th>Address</th><td>{}</td></tr>\n\
-         <tr><th>City</th><td>{}</td></tr>\n<tr><th>Telephone</th><td>{}</td></tr>\n</table>\n<h2>Pets</h2>\n<ul>\n",
-        form::escape_html(&f.first_name),
-        form::escape_html(&f.last_name),
-        form::escape_html(&f.address),
-        form::escape_html(&f.city),
-        form::escape_html(&f.telephone),
+         <body><h1>Owner</h1>\n<table>\n<tr><th>Name</th><td>{first_name} {last_name}</td></tr>\n<tr><th>Address</th><td>{address}</td></tr>\n\
+         <tr><th>City</th><td>{city}</td></tr>\n<tr><th>Telephone</th><td>{telephone}</td></tr>\n</table>\n<h2>Pets</h2>\n<ul>\n",
     );
     for pet in &owner.pets {
         let _ = write!(
@@ -166,14 +151,7 @@ mod tests {
 
     fn check(body: &str, expected: Result<[&str; 5], &str>) {
         let found = parse_owner(body.as_bytes());
-        let expected =
-            expected.map_err(str::to_owned).map(|[first, last, address, city, telephone]| OwnerFields {
-                first_name: first.to_owned(),
-                last_name: last.to_owned(),
-                address: address.to_owned(),
-                city: city.to_owned(),
-                telephone: telephone.to_owned(),
-            });
+        let expected = expected.map(|values| values.map(str::to_owned)).map_err(str::to_owned);
         assert_eq!(found, expected, "{body}");
     }
 

@@ -55,7 +55,7 @@ pub(crate) struct Exchange {
 }
 
 /// Whether a connection continues after an answer.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionReuse {
     KeepAlive,
     Close,

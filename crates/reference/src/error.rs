@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::ListenAddress;
+use crate::{ListenAddress, THREADS_LIMIT};
 
 /// Why a service could not start. Each message ends with advice.
 #[derive(Debug, thiserror::Error)]
@@ -42,14 +42,12 @@ pub enum Error {
         advice: &'static str,
     },
     /// A number of threads or connections is zero or absurd.
-    #[error("{count} {what} were asked for; give a number from 1 to {most}")]
+    #[error("{count} {what} were asked for; give a number from 1 to {THREADS_LIMIT}")]
     Count {
         /// Of what.
         what: &'static str,
         /// The number given.
         count: usize,
-        /// The largest number accepted.
-        most: usize,
     },
     /// Threads, or the descriptors they need, are unavailable.
     #[error("cannot start the service's threads: {0}; ask for fewer or raise `ulimit -u`")]

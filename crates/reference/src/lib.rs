@@ -176,7 +176,7 @@ impl Default for ServiceConfig {
 }
 
 /// More workers, loops or database connections than this are a typo.
-const THREADS_LIMIT: usize = 100_000;
+pub(crate) const THREADS_LIMIT: usize = 100_000;
 
 /// A running service; it ends when dropped.
 pub struct BuiltinService {
@@ -194,19 +194,16 @@ impl BuiltinService {
     /// Fails when the address is taken or not ours, when the database cannot be reached, or when
     /// a thread cannot be started.
     pub fn start(config: ServiceConfig) -> Result<Self, Error> {
-        let counts = match config.model {
-            ConcurrencyModel::Pool { workers, .. } => {
-                [("workers", workers), ("connections", config.connections)]
+        let serving = match config.model {
+            ConcurrencyModel::Pool { workers, .. } | ConcurrencyModel::Serial { workers } => {
+                Some(("workers", workers))
             }
-            ConcurrencyModel::Threads => [("connections", config.connections); 2],
-            ConcurrencyModel::Async { loops } => [("loops", loops), ("connections", config.connections)],
-            ConcurrencyModel::Serial { workers } => {
-                [("workers", workers), ("connections", config.connections)]
-            }
+            ConcurrencyModel::Threads => None,
+            ConcurrencyModel::Async { loops } => Some(("loops", loops)),
         };
-        for (what, count) in counts {
+        for (what, count) in serving.into_iter().chain([("connections", config.connections)]) {
             if !(1..=THREADS_LIMIT).contains(&count) {
-                return Err(Error::Count { what, count, most: THREADS_LIMIT });
+                return Err(Error::Count { what, count });
             }
         }
         sys::raise_nofile();

@@ -48,6 +48,8 @@ const fn refuse(status: u16, reason: &'static str) -> Refusal {
     Refusal { status, reason }
 }
 
+const TOO_LARGE: Refusal = refuse(413, "the body is larger than 1 MiB");
+
 /// The headers that delimit the body.
 #[derive(Default)]
 struct FramingHeaders {
@@ -61,10 +63,7 @@ struct FramingHeaders {
 
 /// Parses the first request in `bytes`.
 pub(crate) fn parse(bytes: &[u8]) -> ParseResult<'_> {
-    match try_parse(bytes) {
-        Ok(parsed) => parsed,
-        Err(refusal) => ParseResult::Refused(refusal),
-    }
+    try_parse(bytes).unwrap_or_else(ParseResult::Refused)
 }
 
 fn try_parse(bytes: &[u8]) -> Result<ParseResult<'_>, Refusal> {
@@ -90,31 +89,26 @@ fn try_parse(bytes: &[u8]) -> Result<ParseResult<'_>, Refusal> {
     }
 
     let rest = &bytes[head_len..];
+    let wants_continue = framing.expects_continue && rest.is_empty();
     let (body, body_len) = if framing.chunked {
         match decode_chunks(rest)? {
             Some((body, used)) => (Cow::Owned(body), used),
-            None if rest.len() > CHUNKED_WIRE_LIMIT => {
-                return Err(refuse(413, "the body is larger than 1 MiB"));
-            }
-            None => {
-                let wants_continue = framing.expects_continue && rest.is_empty();
-                return Ok(ParseResult::Partial { at_least: bytes.len() + 1, wants_continue });
-            }
+            None if rest.len() > CHUNKED_WIRE_LIMIT => return Err(TOO_LARGE),
+            None => return Ok(ParseResult::Partial { at_least: bytes.len() + 1, wants_continue }),
         }
     } else {
         let length = framing.length.unwrap_or(0);
         if length > BODY_LIMIT {
-            return Err(refuse(413, "the body is larger than 1 MiB"));
+            return Err(TOO_LARGE);
         }
-        if rest.len() < length {
-            let wants_continue = framing.expects_continue && rest.is_empty();
+        let Some(body) = rest.get(..length) else {
             return Ok(ParseResult::Partial { at_least: head_len + length, wants_continue });
-        }
-        (Cow::Borrowed(&rest[..length]), length)
+        };
+        (Cow::Borrowed(body), length)
     };
 
     let (path, query) = split_target(target);
-    let keep_alive = if is_http11 { !framing.close } else { framing.keep_alive && !framing.close };
+    let keep_alive = !framing.close && (is_http11 || framing.keep_alive);
     let request = Request { method, path, query, body, keep_alive, is_http11 };
     Ok(ParseResult::Whole { request, used: head_len + body_len })
 }
@@ -174,7 +168,7 @@ fn decode_chunks(wire: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Refusal> {
         }
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         if size > BODY_LIMIT || body.len() + size > BODY_LIMIT {
-            return Err(refuse(413, "the body is larger than 1 MiB"));
+            return Err(TOO_LARGE);
         }
         let Some(chunk) = wire.get(at..at + size + 2) else {
             return Ok(None);

@@ -36,29 +36,12 @@ impl Route {
 
     /// The route of a path; `/owners/7` and `/owners/8` are one.
     pub(crate) fn of(path: &str) -> Self {
-        match path {
-            "/delay" => Self::Delay,
-            "/queue" => Self::Queue,
-            "/pool" => Self::Pool,
-            "/stall" => Self::Stall,
-            "/warm" => Self::Warm,
-            "/shed" => Self::Shed,
-            "/bytes" => Self::Bytes,
-            "/continue" => Self::Continue,
-            "/echo" => Self::Echo,
-            "/json" => Self::Json,
-            "/healthz" => Self::Healthz,
-            "/" => Self::Home,
-            "/owners/new" => Self::NewOwner,
-            "/owners/count" => Self::CountOwners,
-            "/fortunes" => Self::Fortunes,
-            "/truth" => Self::Truth,
-            "/burn" => Self::Burn,
+        Self::ALL.into_iter().find(|route| route.name() == path).unwrap_or_else(|| match path {
             _ if path.starts_with("/owners/") => Self::Owner,
             _ if path.starts_with("/status/") => Self::Status,
             _ if path.starts_with("/fault/") => Self::Fault,
             _ => Self::Unknown,
-        }
+        })
     }
 
     /// The methods it accepts, as in an `Allow` header; `None` accepts any, so that a load
@@ -77,16 +60,12 @@ impl Route {
 pub(crate) struct Parameters<'a>(pub(crate) &'a str);
 
 impl<'a> Parameters<'a> {
-    fn get(self, name: &str) -> Option<&'a str> {
+    /// A text verbatim, if given.
+    pub(crate) fn text(self, name: &str) -> Option<&'a str> {
         self.0.split('&').find_map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             (key == name).then_some(value)
         })
-    }
-
-    /// A text verbatim, if given.
-    pub(crate) fn text(self, name: &str) -> Option<&'a str> {
-        self.get(name)
     }
 
     /// A number between two bounds, or the default if not given. The error is a sentence
@@ -95,7 +74,7 @@ impl<'a> Parameters<'a> {
     where
         T: FromStr + PartialOrd + std::fmt::Display,
     {
-        let Some(text) = self.get(name) else {
+        let Some(text) = self.text(name) else {
             return Ok(default);
         };
         match text.parse() {
@@ -107,7 +86,7 @@ impl<'a> Parameters<'a> {
 
     /// Whether a switch is on: `chunked=1`.
     pub(crate) fn switch(self, name: &str) -> Result<bool, String> {
-        match self.get(name) {
+        match self.text(name) {
             None | Some("0") => Ok(false),
             Some("1") => Ok(true),
             Some(text) => Err(format!("{name} is '{text}'; it must be 0 or 1")),
@@ -116,7 +95,7 @@ impl<'a> Parameters<'a> {
 
     /// A duration with its unit: `every=10s`.
     pub(crate) fn duration(self, name: &str, default: units::Nanos) -> Result<units::Nanos, String> {
-        match self.get(name) {
+        match self.text(name) {
             None => Ok(default),
             Some(text) => text.parse().map_err(|e: units::ParseError| format!("{name}: {e}")),
         }

@@ -68,19 +68,16 @@ impl ServiceState {
             let words = format!("This page takes {allow}.\n");
             return HandlerResult::Answer(Answer::text(405, words).header("allow", allow));
         }
-        match route {
+        let handled = match route {
             Route::Home | Route::Owner | Route::NewOwner | Route::CountOwners | Route::Fortunes => {
-                clinic::handle_page(route, request)
+                Ok(clinic::handle_page(route, request))
             }
-            Route::Fault | Route::Burn => match FaultWork::parse(request.path, request.query) {
-                Ok(work) => HandlerResult::Fault(work),
-                Err(sentence) => HandlerResult::Answer(Answer::text(400, format!("{sentence}\n"))),
-            },
-            _ => HandlerResult::Answer(
-                self.truth_page(route, request, arrival)
-                    .unwrap_or_else(|sentence| Answer::text(400, format!("{sentence}\n"))),
-            ),
-        }
+            Route::Fault | Route::Burn => {
+                FaultWork::parse(request.path, request.query).map(HandlerResult::Fault)
+            }
+            _ => self.truth_page(route, request, arrival).map(HandlerResult::Answer),
+        };
+        handled.unwrap_or_else(|sentence| HandlerResult::Answer(Answer::text(400, format!("{sentence}\n"))))
     }
 
     /// Queries the database, waiting for a session and for the answer.

@@ -36,65 +36,42 @@ impl WarmUpCurve {
     }
 }
 
-/// One server, first come first served.
-#[derive(Debug, Default)]
-struct SingleServer {
-    free_at: Nanos,
-    served: u64,
-}
-
-impl SingleServer {
-    /// start = max(arrival, free); due = start + service.
-    fn admit(&mut self, arrival: Nanos, service: Nanos) -> Nanos {
-        self.free_at = arrival.max(self.free_at) + service;
-        self.served += 1;
-        self.free_at
-    }
-}
-
-/// c identical servers behind one queue, first come first served.
+/// Identical servers behind one queue, first come first served.
 #[derive(Debug)]
-struct ServerPool {
+struct VirtualServer {
+    /// When each of them is free.
     free_at: BinaryHeap<Reverse<Nanos>>,
     served: u64,
-}
-
-impl ServerPool {
-    fn new(size: usize) -> Self {
-        Self { free_at: std::iter::repeat_n(Reverse(Nanos::ZERO), size).collect(), served: 0 }
-    }
-
-    fn admit(&mut self, arrival: Nanos, service: Nanos) -> Nanos {
-        let Reverse(free) = self.free_at.pop().expect("a pool has at least one server");
-        let due = arrival.max(free) + service;
-        self.free_at.push(Reverse(due));
-        self.served += 1;
-        due
-    }
-}
-
-/// One server that rejects requests when too many wait.
-#[derive(Debug, Default)]
-struct SheddingServer {
-    server: SingleServer,
-    /// When those waiting at the last arrival start to be served, in order.
+    /// When those waiting at the last arrival start to be served, in order; only kept if their number is limited.
     starts: VecDeque<Nanos>,
 }
 
-impl SheddingServer {
-    /// When the answer is due, or `None` if `limit` requests already wait.
-    fn admit(&mut self, arrival: Nanos, service: Nanos, limit: usize) -> Option<Nanos> {
-        while self.starts.front().is_some_and(|start| *start <= arrival) {
-            self.starts.pop_front();
+impl VirtualServer {
+    fn new(size: usize) -> Self {
+        let free_at = std::iter::repeat_n(Reverse(Nanos::ZERO), size).collect();
+        Self { free_at, served: 0, starts: VecDeque::new() }
+    }
+
+    /// When the answer is due: start = max(arrival, free); due = start + service. `None` if `limit` requests
+    /// already wait.
+    fn admit(&mut self, arrival: Nanos, service: Nanos, limit: Option<usize>) -> Option<Nanos> {
+        let Reverse(free) = *self.free_at.peek().expect("there is at least one server");
+        let start = arrival.max(free);
+        if let Some(limit) = limit {
+            while self.starts.front().is_some_and(|start| *start <= arrival) {
+                self.starts.pop_front();
+            }
+            if start > arrival {
+                if self.starts.len() >= limit {
+                    return None;
+                }
+                self.starts.push_back(start);
+            }
         }
-        if self.starts.len() >= limit && self.server.free_at > arrival {
-            return None;
-        }
-        let start = arrival.max(self.server.free_at);
-        if start > arrival {
-            self.starts.push_back(start);
-        }
-        Some(self.server.admit(arrival, service))
+        self.free_at.pop();
+        self.free_at.push(Reverse(start + service));
+        self.served += 1;
+        Some(start + service)
     }
 }
 
@@ -111,13 +88,6 @@ pub(crate) enum ServerKey {
     Pool { size: usize, service: Nanos },
     Shed { service: Nanos, limit: usize },
     Warm { service: Nanos, factor_bits: u64, requests: u64 },
-}
-
-#[derive(Debug)]
-enum VirtualServer {
-    Single(SingleServer),
-    Pool(ServerPool),
-    Shedding(SheddingServer),
 }
 
 /// A virtual server's response to an arrival.
@@ -153,36 +123,17 @@ impl VirtualServers {
         if self.servers.len() >= SERVERS_LIMIT && !self.servers.contains_key(&key) {
             return Admission::TooManyServers;
         }
-        let server = self.servers.entry(key).or_insert_with(|| match key {
-            ServerKey::Queue { .. } | ServerKey::Warm { .. } => {
-                VirtualServer::Single(SingleServer::default())
-            }
-            ServerKey::Pool { size, .. } => VirtualServer::Pool(ServerPool::new(size)),
-            ServerKey::Shed { .. } => VirtualServer::Shedding(SheddingServer::default()),
-        });
-        let served = match server {
-            VirtualServer::Single(one) | VirtualServer::Shedding(SheddingServer { server: one, .. }) => {
-                one.served
-            }
-            VirtualServer::Pool(many) => many.served,
-        };
-        let (service, warming) = match key {
+        let (size, service, limit, warm_up) = match key {
+            ServerKey::Queue { service } => (1, service, None, self.warm_up),
+            ServerKey::Pool { size, service } => (size, service, None, self.warm_up),
+            ServerKey::Shed { service, limit } => (1, service, Some(limit), self.warm_up),
             ServerKey::Warm { service, factor_bits, requests } => {
-                (service, Some(WarmUpCurve { factor: f64::from_bits(factor_bits), requests }))
+                (1, service, None, Some(WarmUpCurve { factor: f64::from_bits(factor_bits), requests }))
             }
-            ServerKey::Queue { service }
-            | ServerKey::Pool { service, .. }
-            | ServerKey::Shed { service, .. } => (service, self.warm_up),
         };
-        let service = warming.map_or(service, |w| w.service_time(service, served));
-        match (server, key) {
-            (VirtualServer::Single(one), _) => Admission::Due(one.admit(arrival, service)),
-            (VirtualServer::Pool(many), _) => Admission::Due(many.admit(arrival, service)),
-            (VirtualServer::Shedding(shedding), ServerKey::Shed { limit, .. }) => {
-                shedding.admit(arrival, service, limit).map_or(Admission::Shed, Admission::Due)
-            }
-            (VirtualServer::Shedding(_), _) => unreachable!("only a Shed key makes a shedding server"),
-        }
+        let server = self.servers.entry(key).or_insert_with(|| VirtualServer::new(size));
+        let service = warm_up.map_or(service, |w| w.service_time(service, server.served));
+        server.admit(arrival, service, limit).map_or(Admission::Shed, Admission::Due)
     }
 }
 

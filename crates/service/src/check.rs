@@ -1,6 +1,6 @@
 //! Checks before anything is started.
 
-use crate::{Error, group, port, postgres, program, ready::ReadyCheck};
+use crate::{Error, Guard, group, port, postgres, program, ready::ReadyCheck};
 use plan::{Dependency, PostgresSetup, Program, ResourceLimits, Setup};
 use std::fs::{self, File};
 use std::path::Path;
@@ -8,16 +8,22 @@ use std::path::Path;
 /// The name of databases in messages.
 pub const POSTGRES: &str = "postgres";
 
-/// Checks that everything the setup names exists, may be used, and is free.
-pub fn check(setup: &Setup) -> Result<(), Error> {
-    let mut ports = Vec::new();
-    for need in &setup.needs {
-        match need {
-            Dependency::Postgres(database) => check_postgres(database, &mut ports)?,
-            Dependency::Program(program) => check_program(program, &mut ports)?,
+impl Guard {
+    /// Checks, before anything is started, that all the setup names can be: programs and folders exist, ports are
+    /// free, limits may be set.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(setup: &Setup) -> Result<(), Error> {
+        let mut ports = Vec::new();
+        for need in &setup.needs {
+            match need {
+                Dependency::Postgres(database) => check_postgres(database, &mut ports)?,
+                Dependency::Program(program) => check_program(program, &mut ports)?,
+            }
         }
+        setup.service.iter().try_for_each(|service| check_program(service, &mut ports))
     }
-    setup.service.iter().try_for_each(|service| check_program(service, &mut ports))
 }
 
 fn check_program(program: &Program, ports: &mut Vec<(u16, String)>) -> Result<(), Error> {

@@ -58,6 +58,27 @@ pub struct LaunchSpec {
     pub task: bool,
 }
 
+impl LaunchSpec {
+    /// A command executed in the folder, to its end and without limits.
+    pub fn task(name: &str, program: PathBuf, words: Vec<OsString>, folder: PathBuf) -> Self {
+        Self {
+            name: name.to_owned(),
+            program,
+            words,
+            folder,
+            env: Vec::new(),
+            files: Vec::new(),
+            user: None,
+            limits: ResourceLimits::default(),
+            stop: "TERM".to_owned(),
+            death: "KILL".to_owned(),
+            grace: Nanos::from_secs(5),
+            line: None,
+            task: true,
+        }
+    }
+}
+
 /// A user and a group, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {

@@ -59,22 +59,18 @@ pub fn reap(on_exit: &mut dyn FnMut(u32, WaitStatus)) -> bool {
     }
 }
 
-/// Kills all descendants of this process, which adopts those whose parents end before them. Returns whether none is
-/// left after `patience`: a process that waits for a broken disk cannot be killed, nor one that changed its user.
-pub fn kill_all(timeout: Duration, on_exit: &mut dyn FnMut(u32, WaitStatus)) -> bool {
+/// Kills all descendants of this process, which adopts those whose parents end before them. Some may be left after
+/// `timeout`: a process that waits for a broken disk cannot be killed, nor one that changed its user.
+pub fn kill_all(timeout: Duration, on_exit: &mut dyn FnMut(u32, WaitStatus)) {
     let until = Instant::now() + timeout;
-    while reap(on_exit) {
+    while reap(on_exit) && Instant::now() <= until {
         let table = table();
         let own = std::process::id();
         table.keys().filter(|pid| **pid != own && is_within(&table, **pid, own)).for_each(|pid| {
             send(*pid, Signal::KILL);
         });
-        if Instant::now() > until {
-            return false;
-        }
         sleep(PAUSE);
     }
-    true
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use rustix::fs::{Access, access};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use units::Nanos;
 
 /// The command word that means this program itself.
 const OWN_COMMAND: &str = "torment";
@@ -31,11 +30,9 @@ pub fn launch_spec(program: &Program, own_program: &Path) -> Result<LaunchSpec, 
     let folder = folder(program)?;
     let file = |(path, content): &(String, Template)| (folder.join(path), render_text(content).into_vec());
     let files = program.files.iter().map(file).collect();
-    let limits = program.limits.clone();
-    let base = command_spec(program, own_program, words, folder)?;
     Ok(LaunchSpec {
         files,
-        limits,
+        limits: program.limits.clone(),
         stop: program.stop.clone(),
         grace: program.grace,
         line: match &program.ready {
@@ -43,7 +40,7 @@ pub fn launch_spec(program: &Program, own_program: &Path) -> Result<LaunchSpec, 
             _ => None,
         },
         task: false,
-        ..base
+        ..command_spec(program, own_program, words, folder)?
     })
 }
 
@@ -56,7 +53,7 @@ pub fn prepare_spec(program: &Program, own_program: &Path) -> Result<Option<Laun
     Ok(Some(command_spec(program, own_program, words, folder(program)?)?))
 }
 
-/// A command executed in the folder, to its end and without limits.
+/// As [`LaunchSpec::task`], in the program's environment.
 fn command_spec(
     program: &Program,
     own_program: &Path,
@@ -70,21 +67,7 @@ fn command_spec(
     let first = words.first().ok_or_else(|| Error::start(&program.name, "its command is empty"))?;
     let program_path = resolve_program(first, &folder, &path, own_program)
         .map_err(|why| Error::start(&program.name, why))?;
-    Ok(LaunchSpec {
-        name: program.name.clone(),
-        program: program_path,
-        words,
-        folder,
-        env,
-        files: Vec::new(),
-        user: None,
-        limits: plan::ResourceLimits::default(),
-        stop: "TERM".to_owned(),
-        death: "KILL".to_owned(),
-        grace: Nanos::from_secs(5),
-        line: None,
-        task: true,
-    })
+    Ok(LaunchSpec { env, ..LaunchSpec::task(&program.name, program_path, words, folder) })
 }
 
 /// The file that a command's first word refers to. With a slash it is below the folder, otherwise in PATH.

@@ -1,11 +1,10 @@
 //! Starts what a plan names, each program once the one before is ready.
 
 use crate::check::{POSTGRES, check_free};
-use crate::database::PostgresDatabase;
 use crate::guard_protocol::LaunchSpec;
 use crate::handle::Guard;
 use crate::ready::ReadyCheck;
-use crate::{Error, port, postgres, process_tree, program};
+use crate::{Error, database, port, postgres, process_tree, program};
 use plan::{Dependency, PostgresSetup, Program, Setup};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,15 +29,6 @@ impl ReadyWait<'_> {
 }
 
 impl Guard {
-    /// Checks, before anything is started, that all the setup names can be: programs and folders exist, ports are
-    /// free, limits may be set.
-    ///
-    /// # Errors
-    /// The first thing that is wrong.
-    pub fn check(setup: &Setup) -> Result<(), Error> {
-        crate::check::check(setup)
-    }
-
     /// Builds the programs: runs each `prepare` to its end, each command in each folder once in this guard's
     /// lifetime.
     ///
@@ -89,7 +79,7 @@ impl Guard {
             if let Dependency::Postgres(plan) = need
                 && let Some(file) = &plan.reset
             {
-                PostgresDatabase::from_plan(plan).run_sql(file, &mut || self.take_end_error())?;
+                database::run_sql(plan, file, &mut || self.take_end_error())?;
             }
         }
         Ok(())
@@ -197,50 +187,43 @@ impl Guard {
     }
 
     /// From an empty folder to a seeded database.
-    fn start_postgres(&mut self, database: &PostgresSetup, stop: &dyn Fn() -> bool) -> Result<(), Error> {
-        let wait = ReadyWait { stop, since: Instant::now(), within: database.within };
-        check_free(POSTGRES, database.port)?;
+    fn start_postgres(&mut self, setup: &PostgresSetup, stop: &dyn Fn() -> bool) -> Result<(), Error> {
+        let wait = ReadyWait { stop, since: Instant::now(), within: setup.within };
+        check_free(POSTGRES, setup.port)?;
         let programs = postgres::programs().ok_or(Error::NoPostgres)?;
         let user = postgres::ordinary_user("postgres");
-        let within = database.data.as_ref().map(std::path::absolute).transpose();
+        let within = setup.data.as_ref().map(std::path::absolute).transpose();
         let within =
-            within.map_err(|e| Error::file(POSTGRES, database.data.as_deref().unwrap_or_default(), e))?;
+            within.map_err(|e| Error::file(POSTGRES, setup.data.as_deref().unwrap_or_default(), e))?;
         let folder = self.folder(POSTGRES, within, user)?;
         let data = folder.join("data");
         let start = |program: &str, arguments: Vec<std::ffi::OsString>| {
             let program = programs.join(program);
+            let words = std::iter::once(program.clone().into()).chain(arguments).collect();
             LaunchSpec {
-                name: POSTGRES.to_owned(),
-                words: std::iter::once(program.clone().into()).chain(arguments).collect(),
-                program,
-                folder: folder.clone(),
-                env: Vec::new(),
-                files: Vec::new(),
                 user,
-                limits: plan::ResourceLimits::default(),
                 // Ends at once and leaves no shared memory; the folder's content is removed anyway.
                 stop: "QUIT".to_owned(),
                 death: "QUIT".to_owned(),
                 grace: Nanos::from_secs(10),
-                line: None,
-                task: true,
+                ..LaunchSpec::task(POSTGRES, program, words, folder.clone())
             }
         };
         let initdb = start("initdb", postgres::initdb_arguments(&data));
         self.run_to_end(initdb, "initdb", &wait)?;
-        let settings = database.settings.iter().map(|(name, value)| format!("{name}={value}"));
-        let arguments = postgres::server_arguments(&data, None, database.port, settings);
+        let settings = setup.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        let arguments = postgres::server_arguments(&data, None, setup.port, settings);
         self.launch(LaunchSpec {
-            limits: database.limits.clone(),
+            limits: setup.limits.clone(),
             task: false,
             ..start("postgres", arguments)
         })?;
         self.wait_until(POSTGRES, &wait, &mut |_| is_ready(&data))?;
-        self.check_own_listener(POSTGRES, database.port)?;
-        let made = PostgresDatabase::from_plan(database);
-        made.create().map_err(|why| Error::start(POSTGRES, format!("database '{}': {why}", made.name)))?;
-        for file in &database.seed {
-            made.run_sql(file, &mut || self.stop_reason(file, &wait))?;
+        self.check_own_listener(POSTGRES, setup.port)?;
+        database::create(setup)
+            .map_err(|why| Error::start(POSTGRES, format!("database '{}': {why}", setup.database)))?;
+        for file in &setup.seed {
+            database::run_sql(setup, file, &mut || self.stop_reason(file, &wait))?;
         }
         Ok(())
     }

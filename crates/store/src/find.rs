@@ -1,6 +1,6 @@
 use crate::{Error, Store};
 use record::RunId;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Params, params};
 
 /// Matches shown.
 const MAX_SHOWN: usize = 5;
@@ -43,16 +43,16 @@ impl Store {
         if query.is_empty() {
             return Err(self.no_run_error(query)?);
         }
-        if let Some(id) = self.first("SELECT id FROM run WHERE id = ?1", query)? {
+        if let Some(id) = self.first("SELECT id FROM run WHERE id = ?1", [query])? {
             return Ok(id);
         }
-        match parse_last(query) {
-            Some(Ok(back)) => return self.last(query, back),
-            Some(Err(())) => return Err(self.no_run_error(query)?),
-            None => {}
+        if let Some(back) = parse_last(query) {
+            let sql = "SELECT id FROM run WHERE part_of IS NULL ORDER BY started_unix_ms DESC, key DESC LIMIT 1 OFFSET ?1";
+            let found = back.map_or(Ok(None), |back| self.first(sql, [back]))?;
+            return found.map_or_else(|| Err(self.no_run_error(query)?), Ok);
         }
         let named = "SELECT id FROM run WHERE name = ?1 ORDER BY started_unix_ms DESC, key DESC LIMIT 1";
-        if let Some(id) = self.first(named, query)? {
+        if let Some(id) = self.first(named, [query])? {
             return Ok(id);
         }
         let mut fits = self.ids_starting_with(query)?;
@@ -66,18 +66,9 @@ impl Store {
         }
     }
 
-    fn first(&self, sql: &str, query: &str) -> Result<Option<RunId>, Error> {
-        let found = self.db.query_row(sql, [query], |row| row.get(0).map(RunId)).optional();
+    fn first(&self, sql: &str, params: impl Params) -> Result<Option<RunId>, Error> {
+        let found = self.db.query_row(sql, params, |row| row.get(0).map(RunId)).optional();
         found.map_err(|e| self.error(&e))
-    }
-
-    fn last(&self, query: &str, back: u32) -> Result<RunId, Error> {
-        let sql = "SELECT id FROM run WHERE part_of IS NULL ORDER BY started_unix_ms DESC, key DESC LIMIT 1 OFFSET ?1";
-        let found = self.db.query_row(sql, [back], |row| row.get(0).map(RunId)).optional();
-        match found.map_err(|e| self.error(&e))? {
-            Some(id) => Ok(id),
-            None => Err(self.no_run_error(query)?),
-        }
     }
 
     /// Some of the ids with this prefix, newest first.

@@ -8,7 +8,7 @@ use record::{
 };
 use rusqlite::{Connection, TransactionBehavior, named_params, params};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -224,18 +224,15 @@ impl WriterThread {
     fn work(&mut self, entries: &Receiver<QueuedEvent>) -> Result<(), Error> {
         while let Ok(first) = entries.recv() {
             let begin = Instant::now();
-            let mut bytes = first.json.len();
-            let mut ended = first.ends();
-            self.waiting.push(first);
-            while bytes < COMMIT_BYTES && !ended {
-                match entries.recv_timeout(COMMIT_AFTER.saturating_sub(begin.elapsed())) {
-                    Ok(next) => {
-                        bytes += next.json.len();
-                        ended = next.ends();
-                        self.waiting.push(next);
-                    }
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-                }
+            let mut bytes = 0;
+            let mut next = Some(first);
+            while let Some(entry) = next {
+                bytes += entry.json.len();
+                let may_wait =
+                    bytes < COMMIT_BYTES && !matches!(entry.columns, Some(ColumnUpdate::Ended(..)));
+                self.waiting.push(entry);
+                let wait = || entries.recv_timeout(COMMIT_AFTER.saturating_sub(begin.elapsed())).ok();
+                next = may_wait.then(wait).flatten();
             }
             self.commit().map_err(|e| Error::of(&self.path, &e))?;
         }
@@ -261,14 +258,9 @@ impl WriterThread {
     }
 }
 
-impl QueuedEvent {
-    fn ends(&self) -> bool {
-        matches!(self.columns, Some(ColumnUpdate::Ended(..)))
-    }
-}
-
 impl ColumnUpdate {
-    fn update(&self, db: &Connection, run: i64) -> rusqlite::Result<()> {
+    /// Returns the number of rows changed, as do the functions below.
+    fn update(&self, db: &Connection, run: i64) -> rusqlite::Result<usize> {
         match self {
             Self::Limit(limit) => limit_columns(db, run, limit),
             Self::State(standing) => standing_columns(db, run, standing),
@@ -294,7 +286,7 @@ impl ColumnUpdate {
                         "UPDATE run SET goal_met = ?2, loss = ?3 WHERE key = ?1",
                         params![run, met, loss],
                     ),
-                    Some(Verdict::Answers { standing }) => return standing_columns(db, run, standing),
+                    Some(Verdict::Answers { standing }) => standing_columns(db, run, standing),
                     Some(
                         machine @ (Verdict::Sheet { .. }
                         | Verdict::Profiled { .. }
@@ -306,13 +298,12 @@ impl ColumnUpdate {
                     }
                     None => Ok(0),
                 }
-                .map(|_| ())
             }
         }
     }
 }
 
-fn summary_columns(db: &Connection, run: i64, fields: &SummaryFields) -> rusqlite::Result<()> {
+fn summary_columns(db: &Connection, run: i64, fields: &SummaryFields) -> rusqlite::Result<usize> {
     let SummaryFields { freezes: still, load_outcome: carried, costs, arms } = fields;
     let [costs, arms] = [serde_json::to_string(costs), serde_json::to_string(arms)]
         .map(|list| list.expect("numbers and names can be written"))
@@ -331,7 +322,6 @@ fn summary_columns(db: &Connection, run: i64, fields: &SummaryFields) -> rusqlit
             ":arms": arms,
         },
     )
-    .map(|_| ())
 }
 
 /// The group of runs like this one, as in [`crate::RunSummary`]. [`Store::plans`] reads the plan from it.
@@ -350,18 +340,17 @@ fn comparable_key(db: &Connection, started: &RunStart) -> rusqlite::Result<Optio
     .map(Some)
 }
 
-fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<()> {
+fn limit_columns(db: &Connection, run: i64, limit: &Limit) -> rusqlite::Result<usize> {
     db.execute(
         "UPDATE run SET limit_goal = :goal, held = :held, lower = :lower, upper = :upper, unit = :unit WHERE key = :run",
         named_params! {
             ":run": run, ":goal": limit.goal, ":held": limit.held, ":lower": limit.lower, ":upper": limit.upper, ":unit": limit.unit.name(),
         },
     )
-    .map(|_| ())
 }
 
 /// Skips the placebo, which is no hypothesis.
-fn standing_columns(db: &Connection, run: i64, state: &ExperimentState) -> rusqlite::Result<()> {
+fn standing_columns(db: &Connection, run: i64, state: &ExperimentState) -> rusqlite::Result<usize> {
     let results = || state.judged.iter().filter(|judged| judged.hypothesis.is_some());
     let count = |answer| results().filter(|judged| judged.answer == answer).count() as i64;
     let over = state.over.map(|over| serde_json::to_value(over).expect("a plain enum is a JSON string"));
@@ -378,7 +367,6 @@ fn standing_columns(db: &Connection, run: i64, state: &ExperimentState) -> rusql
             ":over": over.as_ref().and_then(|over| over.as_str()),
         },
     )
-    .map(|_| ())
 }
 
 fn json(event: &Event) -> String {

@@ -7,6 +7,7 @@ use diagnosis::Freezes;
 use record::{ArmAnswer, CostRange, Label, RunId, Verdict};
 use rusqlite::types::FromSql;
 use rusqlite::{Row, params};
+use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use units::{Nanos, Rate};
 
@@ -201,6 +202,12 @@ impl Cells<'_, '_> {
         self.next_column += 1;
         self.row.get(self.next_column - 1)
     }
+
+    /// A value stored as JSON. What another version wrote, and this one does not know, is treated as missing.
+    fn next_json<T: DeserializeOwned + Default>(&mut self) -> rusqlite::Result<T> {
+        let json: Option<String> = self.next_value()?;
+        Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
+    }
 }
 
 /// SQLite's integers are signed, ours are counts.
@@ -240,9 +247,8 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         part_of: cells.next_value::<Option<String>>()?.map(RunId),
         answers: answers(&mut cells)?,
         experiment_end: cells.next_value()?,
-        // Unknown values of a newer version are treated as missing.
-        verdict: cells.next_value::<Option<String>>()?.and_then(|json| serde_json::from_str(&json).ok()),
-        label: Label { name: cells.next_value()?, tags: tags(&mut cells)?, commit: cells.next_value()? },
+        verdict: cells.next_json()?,
+        label: Label { name: cells.next_value()?, tags: cells.next_json()?, commit: cells.next_value()? },
         host: cells.next_value()?,
         processor: cells.next_value()?,
         cpus: cells.next_value()?,
@@ -251,11 +257,8 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         previous_limit: previous_limit(&mut cells)?,
         freezes: freeze_summary(&mut cells)?,
         load_outcome: load_outcome(&mut cells)?,
-        // A list of another version is treated as missing.
-        costs: serde_json::from_str(&cells.next_value::<Option<String>>()?.unwrap_or_default())
-            .unwrap_or_default(),
-        arms: serde_json::from_str(&cells.next_value::<Option<String>>()?.unwrap_or_default())
-            .unwrap_or_default(),
+        costs: cells.next_json()?,
+        arms: cells.next_json()?,
     })
 }
 
@@ -280,11 +283,6 @@ fn previous_limit(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Option<Previous
         (cells.next_value()?, cells.next_value::<Option<f64>>()?, cells.next_value::<Option<f64>>()?);
     let known = id.zip(lower.zip(upper));
     Ok(known.map(|(id, (lower, upper))| PreviousLimit { id, held, lower, upper }))
-}
-
-fn tags(cells: &mut Cells<'_, '_>) -> rusqlite::Result<Vec<String>> {
-    let json: Option<String> = cells.next_value()?;
-    Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
 }
 
 /// None unless it is an experiment with a first block.
@@ -394,13 +392,9 @@ impl Store {
 
     /// Plans as parsed, by [`RunSummary::alike`]: many runs share one.
     pub fn plans(&self) -> Result<HashMap<i64, String>, Error> {
-        let read = || {
-            let mut query = self.db.prepare("SELECT key, json_extract(what, '$[2]') FROM alike")?;
-            query
-                .query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?
-                .collect::<rusqlite::Result<_>>()
-        };
-        read().map_err(|e| self.error(&e))
+        let sql = "SELECT key, json_extract(what, '$[2]') FROM alike";
+        let plans = self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(plans.into_iter().collect())
     }
 
     /// Number of runs.

@@ -1,5 +1,6 @@
 use crate::check_processors;
-use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use crate::with_parent::end_with_parent;
+use rustix::process::{Signal, getpid};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -42,12 +43,7 @@ pub fn configure_child(
             // SAFETY: a system call that changes this child alone; no handler is installed.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
-        set_parent_process_death_signal(Some(death_signal))?;
-        // If the parent ended before the call above, its signal never comes.
-        if getppid() != Some(parent) {
-            return Err(rustix::io::Errno::SRCH.into());
-        }
-        Ok(())
+        end_with_parent(parent, death_signal)
     };
     // SAFETY: between fork and exec only system calls are made, on values made before the fork: no memory is
     // allocated or freed and no lock taken, so it does not matter what other threads of this process were

@@ -1,4 +1,5 @@
 use crate::AnonymousMapping;
+use crate::errors::check_code;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::size_of;
@@ -41,13 +42,13 @@ impl Condition {
         // is zero, as is all of a new mapping.
         unsafe {
             let mut attributes: libc::pthread_mutexattr_t = std::mem::zeroed();
-            check(libc::pthread_mutexattr_init(&raw mut attributes))?;
-            check(libc::pthread_mutexattr_setpshared(&raw mut attributes, sharing))?;
-            check(libc::pthread_mutex_init(this.mutex(), &raw const attributes))?;
+            check_code(libc::pthread_mutexattr_init(&raw mut attributes))?;
+            check_code(libc::pthread_mutexattr_setpshared(&raw mut attributes, sharing))?;
+            check_code(libc::pthread_mutex_init(this.mutex(), &raw const attributes))?;
             let mut attributes: libc::pthread_condattr_t = std::mem::zeroed();
-            check(libc::pthread_condattr_init(&raw mut attributes))?;
-            check(libc::pthread_condattr_setpshared(&raw mut attributes, sharing))?;
-            check(libc::pthread_cond_init(this.changed(), &raw const attributes))?;
+            check_code(libc::pthread_condattr_init(&raw mut attributes))?;
+            check_code(libc::pthread_condattr_setpshared(&raw mut attributes, sharing))?;
+            check_code(libc::pthread_cond_init(this.changed(), &raw const attributes))?;
         }
         Ok(this)
     }
@@ -55,7 +56,7 @@ impl Condition {
     /// Locks the mutex; the guard releases it only while it waits for the number.
     pub fn lock(&self) -> io::Result<ConditionGuard<'_>> {
         // SAFETY: the mutex was initialised in `new`, and its memory lives as long as `self` is borrowed.
-        check(unsafe { libc::pthread_mutex_lock(self.mutex()) })?;
+        check_code(unsafe { libc::pthread_mutex_lock(self.mutex()) })?;
         Ok(ConditionGuard { condition: self, not_send: PhantomData })
     }
 
@@ -99,7 +100,7 @@ impl ConditionGuard<'_> {
         while self.condition.number().load(Ordering::Relaxed) != number {
             // SAFETY: both were initialised in `new`, for the same processes; their memory lives while
             // borrowed; and this thread holds the mutex: `self`, which is not `Send`, proves it.
-            check(unsafe { libc::pthread_cond_wait(self.condition.changed(), self.condition.mutex()) })?;
+            check_code(unsafe { libc::pthread_cond_wait(self.condition.changed(), self.condition.mutex()) })?;
         }
         Ok(())
     }
@@ -110,11 +111,6 @@ impl Drop for ConditionGuard<'_> {
         // SAFETY: as in `wait_for`.
         unsafe { libc::pthread_mutex_unlock(self.condition.mutex()) };
     }
-}
-
-/// pthread functions return the error instead of setting `errno`.
-fn check(code: libc::c_int) -> io::Result<()> {
-    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
 }
 
 #[cfg(test)]

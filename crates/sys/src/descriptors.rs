@@ -1,3 +1,4 @@
+use crate::errors::check_errno;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -42,5 +43,5 @@ fn close_range(first: u32, last: u32) -> io::Result<()> {
     // SAFETY: the call takes only numbers. It is made for a number that cannot be open, or in a table that
     // nobody else has, for numbers that its thread may no longer use.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    check_errno(result)
 }

@@ -1,4 +1,6 @@
-use rustix::process::{Pid, Signal, WaitOptions, getpid, getppid, kill_process, waitpid};
+use crate::task::wait_for_child;
+use crate::with_parent::end_with_parent;
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -24,10 +26,8 @@ impl ForkedChild {
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
-                let bound = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
-                // If the parent ended before the call above, its signal never comes.
                 let body = || catch_unwind(AssertUnwindSafe(body)).unwrap_or(false);
-                let succeeded = bound && getppid() == Some(parent) && body();
+                let succeeded = end_with_parent(parent, Signal::KILL).is_ok() && body();
                 // SAFETY: it ends this process at once. What the parent does on exit is not done twice.
                 unsafe { libc::_exit(i32::from(!succeeded)) }
             }
@@ -38,13 +38,7 @@ impl ForkedChild {
     /// Waits for its end; returns whether it exited with 0.
     pub fn wait(mut self) -> io::Result<bool> {
         let Some(pid) = self.pid.take() else { return Ok(false) };
-        loop {
-            match waitpid(Some(pid), WaitOptions::empty()) {
-                Ok(Some((_, status))) => return Ok(status.exit_status() == Some(0)),
-                Ok(None) | Err(rustix::io::Errno::INTR) => {}
-                Err(why) => return Err(why.into()),
-            }
-        }
+        Ok(wait_for_child(pid)?.exit_status() == Some(0))
     }
 
     /// Its process.
@@ -57,7 +51,7 @@ impl Drop for ForkedChild {
     fn drop(&mut self) {
         if let Some(pid) = self.pid.take() {
             let _ = kill_process(pid, Signal::KILL);
-            let _ = waitpid(Some(pid), WaitOptions::empty());
+            let _ = wait_for_child(pid);
         }
     }
 }

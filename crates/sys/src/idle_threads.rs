@@ -1,13 +1,10 @@
+use crate::errors::check_code;
+use rustix::param::page_size;
 use rustix::thread::futex;
 use std::hint::black_box;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use units::Bytes;
-
-/// The size of a stack's guard page, and the unit in which stacks are mapped.
-fn page() -> usize {
-    rustix::param::page_size()
-}
 
 /// What all the threads wait at. They may outlive their creator, so it is never freed.
 #[derive(Debug)]
@@ -41,24 +38,20 @@ impl IdleThreads {
     /// Adds one as pthread_create(3) makes it: detached, with a stack of its own and a guard page below. Fails
     /// as pthread_create does, which is with EAGAIN whatever the reason.
     pub fn add_thread(&mut self) -> io::Result<()> {
-        let check = |error: libc::c_int| match error {
-            0 => Ok(()),
-            error => Err(io::Error::from_raw_os_error(error)),
-        };
         let mut attributes = std::mem::MaybeUninit::uninit();
         let mut thread = std::mem::MaybeUninit::uninit();
         // SAFETY: the attributes are initialised before use and destroyed after. The thread runs `wait_at`,
         // which takes a pointer to a gate and gets one that is never freed; the thread's handle is not used.
         unsafe {
-            check(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
+            check_code(libc::pthread_attr_init(attributes.as_mut_ptr()))?;
             let attributes = attributes.as_mut_ptr();
-            let result = check(libc::pthread_attr_setstacksize(attributes, self.stack))
+            let result = check_code(libc::pthread_attr_setstacksize(attributes, self.stack))
                 .and_then(|()| {
-                    check(libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED))
+                    check_code(libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED))
                 })
                 .and_then(|()| {
                     let gate = std::ptr::from_ref(self.gate).cast_mut().cast();
-                    check(libc::pthread_create(thread.as_mut_ptr(), attributes, wait_at_gate, gate))
+                    check_code(libc::pthread_create(thread.as_mut_ptr(), attributes, wait_at_gate, gate))
                 });
             libc::pthread_attr_destroy(attributes);
             result?;
@@ -244,7 +237,7 @@ unsafe fn clone_waiting(_flags: libc::c_int, _gate: *const u32) -> i64 {
 /// The results of the two steps of making a stack: mapping it, with the guard page, and making it writable.
 /// `None` for the second if the first fails.
 pub fn try_map_stack(stack: Bytes) -> (io::Result<()>, Option<io::Result<()>>) {
-    let Some(length) = usize::try_from(stack.0).ok().and_then(|stack| stack.checked_add(page())) else {
+    let Some(length) = usize::try_from(stack.0).ok().and_then(|stack| stack.checked_add(page_size())) else {
         return (Err(io::Error::from_raw_os_error(libc::ENOMEM)), None);
     };
     let check = |failed: bool| if failed { Err(io::Error::last_os_error()) } else { Ok(()) };
@@ -263,8 +256,8 @@ pub fn try_map_stack(stack: Bytes) -> (io::Result<()>, Option<io::Result<()>>) {
         if mapped.is_err() {
             return (mapped, None);
         }
-        let usable = start.byte_add(page());
-        let changed = libc::mprotect(usable, length - page(), libc::PROT_READ | libc::PROT_WRITE);
+        let usable = start.byte_add(page_size());
+        let changed = libc::mprotect(usable, length - page_size(), libc::PROT_READ | libc::PROT_WRITE);
         let changed = check(changed != 0);
         libc::munmap(start, length);
         (mapped, Some(changed))
@@ -279,7 +272,7 @@ pub fn occupy_maps(count: u64) -> io::Result<()> {
     if pairs == 0 {
         return Ok(());
     }
-    let length = pairs.checked_mul(2 * page()).ok_or_else(refused)?;
+    let length = pairs.checked_mul(2 * page_size()).ok_or_else(refused)?;
     // SAFETY: as in `try_map_stack`; it is never unmapped.
     unsafe {
         let start = libc::mmap(
@@ -294,7 +287,7 @@ pub fn occupy_maps(count: u64) -> io::Result<()> {
             return Err(io::Error::last_os_error());
         }
         for pair in 0..pairs {
-            if libc::mprotect(start.byte_add(pair * 2 * page()), page(), libc::PROT_READ) != 0 {
+            if libc::mprotect(start.byte_add(pair * 2 * page_size()), page_size(), libc::PROT_READ) != 0 {
                 return Err(io::Error::last_os_error());
             }
         }

@@ -8,6 +8,7 @@ mod child_setup;
 mod clock;
 mod condition;
 mod descriptors;
+mod errors;
 mod forked_child;
 mod idle_threads;
 mod limits;
@@ -29,6 +30,7 @@ pub mod task;
 mod ticks;
 mod uring;
 mod usage;
+mod with_parent;
 
 pub use alarm::Alarm;
 pub use child_setup::configure_child;

@@ -1,3 +1,4 @@
+use crate::errors::check_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::io;
 use std::ptr::NonNull;
@@ -141,8 +142,7 @@ impl SampleEvent {
 
     fn control(&self, request: libc::c_ulong, argument: libc::c_int) -> io::Result<()> {
         // SAFETY: neither request takes an address.
-        let done = unsafe { libc::ioctl(self.0.as_raw_fd(), request as _, argument) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        check_errno(unsafe { libc::ioctl(self.0.as_raw_fd(), request as _, argument) })
     }
 }
 
@@ -166,12 +166,6 @@ unsafe impl Send for SampleRing {}
 
 /// A record: its `PERF_RECORD_…` type, its `misc` bits, and what follows its header.
 pub type RawSample<'a> = (u32, u16, &'a [u8]);
-
-struct RecordHeader {
-    kind: u32,
-    misc: u16,
-    length: u16,
-}
 
 impl SampleRing {
     /// Maps a ring of `pages` pages, a power of two, for a one-processor event.
@@ -209,7 +203,7 @@ impl SampleRing {
         let mut found = Vec::new();
         while tail < head {
             // A header has 8 bytes, and record lengths are multiples of 8: no header wraps around the end.
-            let RecordHeader { kind, misc, length } = self.header_at(tail);
+            let (kind, misc, length) = self.header_at(tail);
             // The kernel writes whole records; anything else would loop forever.
             if length < 8 || u64::from(length) > head - tail {
                 break;
@@ -241,12 +235,10 @@ impl SampleRing {
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at).cast()) }
     }
 
-    fn header_at(&self, from: u64) -> RecordHeader {
-        let (eight, _) = self.pieces(from, 8);
-        let [a, b, c, d, e, f, g, h] = *eight else { return RecordHeader { kind: 0, misc: 0, length: 0 } };
-        let (kind, misc, length) = ([a, b, c, d], [e, f], [g, h]);
-        let (misc, length) = (u16::from_ne_bytes(misc), u16::from_ne_bytes(length));
-        RecordHeader { kind: u32::from_ne_bytes(kind), misc, length }
+    /// The type of a record, its `misc` bits and its length; a length of 0 for what is no header.
+    fn header_at(&self, from: u64) -> (u32, u16, u16) {
+        let [a, b, c, d, e, f, g, h] = *self.pieces(from, 8).0 else { return (0, 0, 0) };
+        (u32::from_ne_bytes([a, b, c, d]), u16::from_ne_bytes([e, f]), u16::from_ne_bytes([g, h]))
     }
 
     /// At most one of the records in the ring wraps around.

@@ -1,3 +1,4 @@
+use crate::errors::check_errno;
 use std::io;
 
 /// Lets the calling thread run before all non-real-time ones (sched(7), `SCHED_FIFO` at its lowest priority),
@@ -15,7 +16,7 @@ pub fn set_real_time() -> io::Result<()> {
             &raw const parameters,
         )
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    check_errno(result)
 }
 
 /// The shortest time slice that the kernel grants, in nanoseconds.
@@ -52,7 +53,7 @@ pub fn set_short_slice() -> io::Result<()> {
     // SAFETY: the call reads one structure of the size that it states, which outlives it, and only changes how
     // this thread is scheduled.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    check_errno(result)
 }
 
 #[cfg(test)]

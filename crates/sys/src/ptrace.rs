@@ -1,4 +1,6 @@
-use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use crate::errors::check_errno;
+use crate::with_parent::end_with_parent;
+use rustix::process::{Pid, Signal, getpid};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -94,12 +96,8 @@ pub fn trace_on_start(command: &mut Command) {
     let parent = getpid();
     command.process_group(0);
     let enter = move || {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        // If the parent ended before the call above, its signal never comes.
-        if getppid() != Some(parent) {
-            return Err(rustix::io::Errno::SRCH.into());
-        }
-        request(TRACEME, 0, 0, 0).map(drop)
+        end_with_parent(parent, Signal::KILL)?;
+        request(TRACEME, 0, 0)
     };
     // SAFETY: between fork and exec only system calls are made: no memory is allocated or freed and no lock
     // taken, so it does not matter what other threads of this process were doing.
@@ -110,27 +108,21 @@ pub fn trace_on_start(command: &mut Command) {
 
 /// Requests that give the kernel no address of this process, so it cannot change its memory: the last argument
 /// is a number in all requests made here.
-fn request(
-    request: libc::c_long,
-    pid: i32,
-    address: usize,
-    number: libc::c_long,
-) -> io::Result<libc::c_long> {
+fn request(request: libc::c_long, pid: i32, number: libc::c_long) -> io::Result<()> {
     // SAFETY: no address of this process is given; effects on another process are not on this one's memory. The
     // tracee of `TRACEME` is the caller, which then stops at signals and otherwise goes on unchanged.
-    let done = unsafe { libc::syscall(libc::SYS_ptrace, request, libc::c_long::from(pid), address, number) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
+    check_errno(unsafe { libc::syscall(libc::SYS_ptrace, request, libc::c_long::from(pid), 0_usize, number) })
 }
 
 /// Traces whatever a stopped tracee starts, and has all of it end with the tracer.
 pub fn follow_children(pid: Pid) -> io::Result<()> {
     let options = MARK_SYSCALLS | FOLLOW_FORK | FOLLOW_VFORK | FOLLOW_CLONE | TRACE_EXEC | END_WITH_TRACER;
-    request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, options).map(drop)
+    request(SETOPTIONS, pid.as_raw_nonzero().get(), options)
 }
 
 /// Has a stopped tracee end with the tracer; what it starts runs untraced.
 pub fn kill_with_tracer(pid: Pid) -> io::Result<()> {
-    request(SETOPTIONS, pid.as_raw_nonzero().get(), 0, MARK_SYSCALLS | END_WITH_TRACER).map(drop)
+    request(SETOPTIONS, pid.as_raw_nonzero().get(), MARK_SYSCALLS | END_WITH_TRACER)
 }
 
 /// Resumes a stopped tracee, with this signal unless it is 0.
@@ -140,7 +132,7 @@ pub fn resume_tracee(pid: Pid, mode: ResumeMode, signal: i32) -> io::Result<()> 
         ResumeMode::Step => STEP,
         ResumeMode::Continue => CONTINUE,
     };
-    request(code, pid.as_raw_nonzero().get(), 0, signal.into()).map(drop)
+    request(code, pid.as_raw_nonzero().get(), signal.into())
 }
 
 /// Waits for any tracee of this thread; `None` when there is none left.
@@ -183,7 +175,7 @@ fn parse_wait_status(status: i32) -> TraceeEvent {
 pub fn child_of_tracee(pid: Pid) -> io::Result<Option<Pid>> {
     let mut number: libc::c_ulong = 0;
     // SAFETY: the kernel writes one number of this size into one, borrowed for the call.
-    let done = unsafe {
+    check_errno(unsafe {
         libc::syscall(
             libc::SYS_ptrace,
             GETEVENTMSG,
@@ -191,10 +183,7 @@ pub fn child_of_tracee(pid: Pid) -> io::Result<Option<Pid>> {
             0_usize,
             &raw mut number,
         )
-    };
-    if done < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    })?;
     Ok(i32::try_from(number).ok().and_then(Pid::from_raw))
 }
 
@@ -206,7 +195,7 @@ pub fn syscall_info(pid: Pid) -> io::Result<SyscallInfo> {
     let mut info = [0_u8; INFO_SIZE];
     // SAFETY: the kernel writes at most as many bytes as it is told, the size of the buffer, which is borrowed
     // for the call; any bytes are valid.
-    let written = unsafe {
+    let done = check_errno(unsafe {
         libc::syscall(
             libc::SYS_ptrace,
             GET_SYSCALL_INFO,
@@ -214,16 +203,13 @@ pub fn syscall_info(pid: Pid) -> io::Result<SyscallInfo> {
             INFO_SIZE,
             info.as_mut_ptr(),
         )
-    };
-    if written < 0 {
-        let why = io::Error::last_os_error();
-        return Err(match why.raw_os_error() {
-            Some(libc::EIO) => {
-                io::Error::other("the kernel does not tell where a tracee is: Linux 5.3 or newer is needed")
-            }
-            _ => why,
-        });
-    }
+    });
+    done.map_err(|why| match why.raw_os_error() {
+        Some(libc::EIO) => {
+            io::Error::other("the kernel does not tell where a tracee is: Linux 5.3 or newer is needed")
+        }
+        _ => why,
+    })?;
     Ok(parse_syscall_info(&info))
 }
 

@@ -1,3 +1,4 @@
+use crate::usage::duration;
 use rustix::process::Pid;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -27,16 +28,13 @@ pub fn reap(pid: Pid) -> io::Result<Option<ChildExit>> {
     // SAFETY: the kernel writes one status and one rusage, into ours. A process number touches no memory of
     // this process.
     let found = unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG | libc::__WALL, &raw mut usage) };
-    let time = |time: libc::timeval| {
-        Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
-    };
     match found {
         -1 => Err(io::Error::last_os_error()),
         0 => Ok(None),
         _ => Ok(Some(ChildExit {
             status: ExitStatus::from_raw(status),
-            user: time(usage.ru_utime),
-            system: time(usage.ru_stime),
+            user: duration(usage.ru_utime),
+            system: duration(usage.ru_stime),
         })),
     }
 }

@@ -1,3 +1,4 @@
+use crate::socket::set_flag;
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -6,18 +7,7 @@ use std::time::Duration;
 /// Has the kernel timestamp each segment on arrival (`SO_TIMESTAMPNS`, socket(7)), before any thread handles
 /// it. Accepted sockets inherit it from the listening one.
 pub fn enable_receive_timestamps(socket: impl AsFd) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the descriptor is borrowed for the call; the option's value is an int that outlives it.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPNS,
-            (&raw const on).cast(),
-            size_of_val(&on) as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    set_flag(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
 }
 
 /// Room for one timestamp and its header, aligned as the header must be.

@@ -1,3 +1,4 @@
+use crate::errors::check_errno;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -11,16 +12,13 @@ pub fn ephemeral_port_count() -> Option<u64> {
 /// Lets `bind` choose only the source address, and `connect` the port (`IP_BIND_ADDRESS_NO_PORT`, Linux 4.2,
 /// ip(7)): ports are then counted per address pair, not per source.
 pub fn bind_address_no_port(socket: impl AsFd) -> io::Result<()> {
-    let on: libc::c_int = 1;
+    set_flag(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)
+}
+
+/// Sets an option whose value is an int, to 1 (setsockopt(2)).
+pub(crate) fn set_flag(socket: impl AsFd, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
+    let (fd, on): (_, libc::c_int) = (socket.as_fd().as_raw_fd(), 1);
+    let length = size_of_val(&on) as libc::socklen_t;
     // SAFETY: the descriptor is borrowed for the call; the option's value is an int that outlives it.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            (&raw const on).cast(),
-            size_of_val(&on) as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    check_errno(unsafe { libc::setsockopt(fd, level, option, (&raw const on).cast(), length) })
 }

@@ -6,6 +6,7 @@ mod clone;
 mod program;
 mod thread;
 
+pub(crate) use clone::wait_for_child;
 pub use clone::{ChildMemory, clone3, write_in_child};
 pub use program::PreparedProgram;
 pub use thread::{RawThread, ThreadStarter};

@@ -18,14 +18,10 @@ pub struct ResourceUsage {
     pub processor: Duration,
     /// The part spent in the kernel.
     pub kernel: Duration,
-    /// Context switches because the thread waited.
-    pub voluntary: u64,
-    /// Context switches because another had to run.
-    pub involuntary: u64,
+    /// Context switches, because a thread waited or because another had to run.
+    pub switches: u64,
     /// Page faults that needed no disk.
     pub minor_faults: u64,
-    /// Page faults that did.
-    pub major_faults: u64,
 }
 
 /// Resources used since the start.
@@ -39,17 +35,17 @@ pub fn usage(scope: UsageScope) -> ResourceUsage {
     let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one rusage, into ours. It cannot fail: every Linux knows `who`.
     unsafe { libc::getrusage(who, &raw mut raw) };
-    let time = |time: libc::timeval| {
-        Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
-    };
     ResourceUsage {
-        processor: time(raw.ru_utime) + time(raw.ru_stime),
-        kernel: time(raw.ru_stime),
-        voluntary: raw.ru_nvcsw.unsigned_abs(),
-        involuntary: raw.ru_nivcsw.unsigned_abs(),
+        processor: duration(raw.ru_utime) + duration(raw.ru_stime),
+        kernel: duration(raw.ru_stime),
+        switches: raw.ru_nvcsw.unsigned_abs() + raw.ru_nivcsw.unsigned_abs(),
         minor_faults: raw.ru_minflt.unsigned_abs(),
-        major_faults: raw.ru_majflt.unsigned_abs(),
     }
+}
+
+/// A time used, which is never negative.
+pub(crate) fn duration(time: libc::timeval) -> Duration {
+    Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
 }
 
 impl ResourceUsage {
@@ -58,16 +54,9 @@ impl ResourceUsage {
         Self {
             processor: self.processor.saturating_sub(earlier.processor),
             kernel: self.kernel.saturating_sub(earlier.kernel),
-            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
-            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+            switches: self.switches.saturating_sub(earlier.switches),
             minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
-            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
         }
-    }
-
-    /// Voluntary and involuntary context switches.
-    pub fn switches(&self) -> u64 {
-        self.voluntary + self.involuntary
     }
 }
 
@@ -85,7 +74,7 @@ mod tests {
             assert!(Instant::now() < until, "it works, and no time is charged");
         }
         let thread = usage(UsageScope::Thread).since(&before.1);
-        assert!(thread.voluntary >= 1, "{thread:?}");
+        assert!(thread.switches >= 1, "{thread:?}");
         assert!(usage(UsageScope::Process).since(&before.0).processor >= Duration::from_millis(5));
     }
 

@@ -1,6 +1,6 @@
 //! Whether the target's pods may be watched: from their nodes, by privileged pods, or from inside.
 
-use super::{AccessRight, DEADLINE_SECONDS, row, with_bearing};
+use super::{AccessRight, DEADLINE_SECONDS, row, unless_refused, with_bearing};
 use crate::error::{EPHEMERAL, Error};
 use crate::manifests::PodDuty;
 use crate::site::PodSite;
@@ -8,13 +8,10 @@ use record::{Area, Prerequisite, Remedy, Severity};
 
 /// The most pods watched.
 const PODS_MOST: usize = 8;
-const INSIDE_RIGHTS: [AccessRight; 1] = [AccessRight {
-    name: "inside pods",
-    group: "",
-    resource_path: EPHEMERAL,
-    verbs: &["get", "patch"],
-    consequence: Some("no watcher goes into the target's pods (--watch-on inside)"),
-}];
+const INSIDE_RIGHTS: [AccessRight; 1] =
+    [AccessRight::to(&["get", "patch"], EPHEMERAL, "").called("inside pods").or_else(NONE_INSIDE)];
+/// What is lost without them, or if a pod refuses.
+const NONE_INSIDE: &str = "no watcher goes into the target's pods (--watch-on inside)";
 
 impl PodSite {
     /// Checks both. From inside, the namespace of the target's service counts, if one is named, and what its pods
@@ -35,20 +32,12 @@ impl PodSite {
     fn on_nodes(&self) -> Prerequisite {
         let duty = PodDuty::Watch(vec!["node".to_owned()]);
         let row = row("a watcher's pod", "it is admitted, and sees the processes of its node");
-        let Err(why) = self.check_admission(&self.objects("doctor".to_owned(), 1, duty, DEADLINE_SECONDS))
-        else {
-            return row;
-        };
-        let found = Prerequisite { found: why.to_string(), ..row };
+        let asked = self.check_admission(&self.objects("doctor".to_owned(), 1, duty, DEADLINE_SECONDS));
         let elsewhere = "another namespace: --watch-on k8s:CONTEXT/NAMESPACE; whoever administers the cluster makes one: kubectl create namespace \
                          watch && kubectl label namespace watch pod-security.kubernetes.io/enforce=privileged";
         let remedy = Some(Remedy { now: None, for_good: Some(elsewhere.to_owned()) });
-        with_bearing(
-            found,
-            Severity::Less,
-            "the target's pods are not watched from here (--watch-on k8s)",
-            remedy,
-        )
+        let means = "the target's pods are not watched from here (--watch-on k8s)";
+        unless_refused(row, asked, Severity::Less, means, remedy)
     }
 
     /// Asks whether each of the service's pods would accept a watcher.
@@ -67,12 +56,9 @@ impl PodSite {
             Ok(count) => {
                 row("a pod's watcher", format!("it is admitted to each of {count} of {namespace}/{name}"))
             }
-            Err(why) => with_bearing(
-                row("a pod's watcher", why.to_string()),
-                Severity::Less,
-                "no watcher goes into the target's pods (--watch-on inside)",
-                None,
-            ),
+            Err(why) => {
+                with_bearing(row("a pod's watcher", why.to_string()), Severity::Less, NONE_INSIDE, None)
+            }
         }
     }
 }

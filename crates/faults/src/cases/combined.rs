@@ -1,7 +1,8 @@
 //! Two faults at once: which gives first follows from the numbers.
 
+use super::java::tomcat;
 use crate::case::CaseCapacity::Known;
-use crate::case::{CaseLoad, CaseService, FaultCase, ServiceLimits};
+use crate::case::{CaseLoad, FaultCase, ServiceLimits};
 use record::Cause;
 use std::time::Duration;
 
@@ -46,13 +47,7 @@ pub(super) fn cases() -> Vec<FaultCase> {
              the other half allocate 273/s · 128 KB = 35 MB/s, of which 512 MB of heap are \
              collected once in some seconds",
         )
-        .service(CaseService::Java {
-            release: 25,
-            options: &["-Xmx512m", "-XX:+UseSerialGC"],
-            workers: 200,
-            pool: 10,
-            virtual_threads: false,
-        }),
+        .service(tomcat(25, &["-Xmx512m", "-XX:+UseSerialGC"])),
         FaultCase::new(
             "both-row-lock-and-pool",
             "5 connections, all of which change the same row and keep it for 5 ms",

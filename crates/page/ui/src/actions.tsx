@@ -63,7 +63,7 @@ export function Actions({ doc, group, linked }: { doc: Document; group: Group; l
   const savePicture = () =>
     picture().then(
       (svg) => put('svg', 'image/svg+xml', svg),
-      (error) => say(error instanceof Trouble ? error.message : String(error)),
+      (error) => say(Trouble.of(error).message),
     );
   const savePage = async () => {
     // A page without a picture is better than none.

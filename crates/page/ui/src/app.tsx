@@ -98,7 +98,7 @@ function ComparePage({ ids }: { ids: string[] }): JSX.Element {
         if (!read) throw new Trouble('refused', 'The server sent a comparison that this page cannot read.');
         setRead(read);
       })
-      .catch((error) => setTrouble(error instanceof Trouble ? error : new Trouble('refused', String(error))));
+      .catch((error) => setTrouble(Trouble.of(error)));
   }, []);
   return (
     <Shell linked>

@@ -26,8 +26,6 @@ const RETRY = 2000;
 const UNSEEN = 20_000;
 
 export class Follow {
-  private readonly id: string;
-  private readonly changed: (now: Followed) => void;
   private now: Followed = { document: null, notes: [], trouble: null, live: false, heard: 0 };
   private held: Held | null = null;
   private events: EventSource | null = null;
@@ -36,9 +34,10 @@ export class Follow {
   private unseen: number | null = null;
   private ended = false;
 
-  constructor(id: string, changed: (now: Followed) => void) {
-    this.id = id;
-    this.changed = changed;
+  constructor(
+    private readonly id: string,
+    private readonly changed: (now: Followed) => void,
+  ) {
     document.addEventListener('visibilitychange', this.seen);
     void this.load();
   }
@@ -57,12 +56,11 @@ export class Follow {
       if (this.ended) return;
       if (!read) throw new Trouble('refused', 'The server sent a run that this page cannot read: are both from the same version of torment?');
       this.held = { generation: null, timeline: read.document.timeline };
-      const running = read.document.front.head.state === 'running';
-      this.now = { document: read.document, notes: read.notes, trouble: null, live: running, heard: Date.now() };
-      if (running && !document.hidden) this.open();
+      this.now = { ...read, trouble: null, live: read.document.front.head.state === 'running', heard: Date.now() };
+      if (this.now.live && !document.hidden) this.open();
     } catch (error) {
       if (this.ended) return;
-      const trouble = error instanceof Trouble ? error : new Trouble('refused', String(error));
+      const trouble = Trouble.of(error);
       const head = this.now.document?.front.head;
       if (trouble.why === 'gone' && head && head.state !== 'running') {
         // A page of one run ends with it.
@@ -90,27 +88,20 @@ export class Follow {
           void this.load();
         }
       });
-    events.addEventListener('open', () => {
-      this.heard();
-    });
+    events.addEventListener('open', () => this.heard());
     events.addEventListener('error', () => {
       if (this.events !== events) return;
-      if (this.now.document?.front.head.state !== 'running') {
+      if (!this.running()) {
         void this.load();
         return;
       }
-      this.now = {
-        ...this.now,
-        live: false,
-        trouble: new Trouble('gone', 'The server that this page came from no longer answers.'),
-      };
+      const trouble = new Trouble('gone', 'The server that this page came from no longer answers.');
+      this.now = { ...this.now, live: false, trouble };
       this.tell();
       // The browser reconnects by itself unless the server refused it.
       if (events.readyState === EventSource.CLOSED) this.again();
     });
-    on('front', (data) => {
-      if (this.now.document) this.now = { ...this.now, document: { ...this.now.document, front: readFront(data) } };
-    });
+    on('front', (data) => this.change({ front: readFront(data) }));
     on('rows', (data) => {
       const { generation, from, timeline } = (data ?? {}) as Record<string, unknown>;
       const rows = { generation: Number(generation), from: Number(from), timeline: readTimeline(timeline) };
@@ -120,9 +111,17 @@ export class Follow {
         return;
       }
       this.held = held;
-      if (this.now.document) this.now = { ...this.now, document: { ...this.now.document, timeline: held.timeline } };
+      this.change({ timeline: held.timeline });
     });
     on('end', () => void this.load());
+  }
+
+  private change(part: Partial<Document>): void {
+    if (this.now.document) this.now = { ...this.now, document: { ...this.now.document, ...part } };
+  }
+
+  private running(): boolean {
+    return this.now.document?.front.head.state === 'running';
   }
 
   private heard(): void {
@@ -163,8 +162,7 @@ export class Follow {
       this.unseen = window.setTimeout(() => this.close(), UNSEEN);
       return;
     }
-    const running = this.now.document?.front.head.state === 'running';
-    if (running && this.events === null) void this.load();
+    if (this.running() && this.events === null) void this.load();
     else this.tell();
   };
 }

@@ -40,6 +40,11 @@ export function formatTick(value: number, unit: Unit): string {
   return format(value, unit);
 }
 
+/** The parts that are there and not empty, with this between them. */
+export function joined(between: string, ...parts: (string | null | undefined)[]): string {
+  return parts.filter((part) => part).join(between);
+}
+
 /** Text in which no line breaks between a figure and its unit. */
 export function tied(words: string): string {
   return words.replace(/(\d) (?=(?:%|[mµn]?s|min|[KMGT]iB)(?!\w))/g, `$1${SPACE}`);
@@ -75,12 +80,13 @@ export function duration(seconds: number): string {
   return m === 0 ? `${h}${SPACE}h` : `${h}${SPACE}h${SPACE}${m}${SPACE}min`;
 }
 
+const two = (n: number) => String(n).padStart(2, '0');
+
 /** A time of the run: `7.5 s`, `1:05`, `1:02:05`. */
 export function clock(seconds: number): string {
   if (seconds < 60) return `${trimmed(seconds.toFixed(seconds < 10 ? 2 : 1))}${SPACE}s`;
   const whole = Math.round(seconds);
   const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  const two = (n: number) => String(n).padStart(2, '0');
   return h === 0 ? `${m}:${two(s)}` : `${h}:${two(m)}:${two(s)}`;
 }
 
@@ -134,7 +140,6 @@ function trimmed(text: string): string {
 export function moment(unixMs: number, seconds = false): string {
   if (!unixMs) return '–';
   const date = new Date(unixMs);
-  const two = (n: number) => String(n).padStart(2, '0');
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
   return `${day} ${time}${seconds ? `:${two(date.getSeconds())}` : ''}`;

@@ -3,7 +3,7 @@
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { readHistory, type Listed } from './document';
-import { lasted, moment, tied } from './format';
+import { joined, lasted, moment, tied } from './format';
 import { asked, type Key, shownRuns, SPANS } from './history-rows';
 import { LimitHistory, LimitPicture } from './limit';
 import { alikes, axes, reach } from './limits';
@@ -60,7 +60,7 @@ export function History(): JSX.Element {
         if (read.some((run) => run.state === 'running')) next = AGAIN;
       } catch (error) {
         if (over) return;
-        const found = error instanceof Trouble ? error : new Trouble('refused', String(error));
+        const found = Trouble.of(error);
         setTrouble(found);
         if (found.why === 'gone') next = AGAIN;
       }
@@ -75,10 +75,6 @@ export function History(): JSX.Element {
 
   const shown = useMemo(() => (runs ? shownRuns(runs, state) : []), [runs, state]);
   const narrowed = state.verdict !== '' || state.span !== 0;
-  // Ticked runs stay ticked during another search.
-  const chosen = state.chosen;
-  const choose = (id: string) =>
-    change({ chosen: chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(0, MOST) });
 
   return (
     <>
@@ -143,7 +139,7 @@ export function History(): JSX.Element {
               {shown.length === runs.length ? `${runs.length} runs` : `${shown.length} of ${runs.length} runs`}
             </p>
           </form>
-          <Compare chosen={chosen} clear={() => change({ chosen: [] })} />
+          <Compare chosen={state.chosen} clear={() => change({ chosen: [] })} />
           {shown.length === 0 ? (
             <p class="nothing">
               No run matches.{' '}
@@ -152,15 +148,7 @@ export function History(): JSX.Element {
               </button>
             </p>
           ) : (
-            <Rows
-              all={runs}
-              runs={shown.slice(0, room)}
-              state={state}
-              chosen={chosen}
-              choose={choose}
-              open={(id) => change({ opened: id === state.opened ? '' : id })}
-              sort={(by) => change({ by, descending: state.by === by ? !state.descending : by === 'started' })}
-            />
+            <Rows all={runs} runs={shown.slice(0, room)} state={state} change={change} />
           )}
           {shown.length > room && (
             <p>
@@ -223,28 +211,26 @@ function Compare({ chosen, clear }: { chosen: string[]; clear: () => void }): JS
  * The text after a run's name: its command, unless that is its name, and its target, unless that is implied. Without the usual
  * scheme, a narrow screen has room for the rest.
  */
-function told(run: Listed): string[] {
-  return [run.command === run.name ? '' : run.command, run.name === '' ? '' : run.target.replace(/^http:\/\//, '')];
+function told(run: Listed): string {
+  return joined(' · ', run.command === run.name ? '' : run.command, run.name === '' ? '' : run.target.replace(/^http:\/\//, ''));
 }
 
 function Rows({
   all,
   runs,
   state,
-  chosen,
-  choose,
-  open,
-  sort,
+  change,
 }: {
   /** All runs that limits are compared among, shown or not. */
   all: Listed[];
   runs: Listed[];
   state: typeof kept;
-  chosen: string[];
-  choose: (id: string) => void;
-  open: (id: string) => void;
-  sort: (by: Key) => void;
+  change: (part: Partial<typeof kept>) => void;
 }): JSX.Element {
+  // Ticked runs stay ticked during another search.
+  const { chosen } = state;
+  const choose = (id: string) =>
+    change({ chosen: chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id].slice(0, MOST) });
   const scales = useMemo(() => axes(all), [all]);
   const histories = useMemo(() => alikes(all), [all]);
   // Columns that are empty for all runs only take the room of the others.
@@ -259,7 +245,7 @@ function Rows({
       class={`${side} col-${by}`}
       aria-sort={state.by === by ? (state.descending ? 'descending' : 'ascending') : undefined}
     >
-      <button type="button" class="quiet" onClick={() => sort(by)}>
+      <button type="button" class="quiet" onClick={() => change({ by, descending: state.by === by ? !state.descending : by === 'started' })}>
         {name}
         <span aria-hidden="true">{state.by === by ? (state.descending ? ' ↓' : ' ↑') : ''}</span>
       </button>
@@ -309,7 +295,7 @@ function Rows({
                     <a href={`#/runs/${encodeURIComponent(run.id)}`}>
                       {run.name || run.target || run.id}
                     </a>{' '}
-                    <span class="faint">{told(run).filter((s) => s !== '').join(' · ')}</span>{' '}
+                    <span class="faint">{told(run)}</span>{' '}
                     <span class="faint beneath">{moment(run.started_unix_ms)}</span>
                     {run.tags.map((tag) => (
                       <span key={tag} class="tag">
@@ -329,7 +315,7 @@ function Rows({
                   {limits && (
                     <td class="text col-limit">
                       {run.limit && axis && (like.length > 1 ? (
-                        <button type="button" class="quiet" aria-expanded={opened} title={`${run.verdict}; click for its history`} onClick={() => open(run.id)}>
+                        <button type="button" class="quiet" aria-expanded={opened} title={`${run.verdict}; click for its history`} onClick={() => change({ opened: opened ? '' : run.id })}>
                           <LimitPicture limit={run.limit} axis={axis} words={run.verdict} />
                           <span class="unseen">, over time</span>
                         </button>

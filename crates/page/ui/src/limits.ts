@@ -1,6 +1,6 @@
 /** The limits of runs: on an axis shared by all runs of a unit, and over time. */
 
-import { formatTick } from './format';
+import { formatTick, joined } from './format';
 import type { Chart, Limit, Listed } from './document';
 
 /** Letters of a commit hash that distinguish it. */
@@ -92,7 +92,7 @@ export function limitChart(runs: readonly Listed[]): Chart {
     const y = run.limit && middle(run.limit);
     if (!run.limit || y === null) return [];
     const { lower, upper } = run.limit;
-    const label = [run.name || run.id, commit(run)].filter((part) => part !== '').join(', ');
+    const label = joined(', ', run.name || run.id, commit(run));
     // A half-open interval has no end to draw.
     const [low, high] = upper === null ? [null, null] : [lower, upper];
     return [{ x: run.started_unix_ms / 1000, y, low, high, label, tone: 'strong' as const }];

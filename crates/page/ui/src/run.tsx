@@ -8,7 +8,7 @@ import { timeRange } from './chart/data';
 import { Group } from './chart/group';
 import type { Document, Doubt, Full, Head, Section, Station } from './document';
 import { FlameView } from './flame-view';
-import { lasted, moment } from './format';
+import { joined, lasted, moment } from './format';
 import { TableView } from './table';
 import { TextView, toneOf, words } from './text';
 import { Zoomed } from './zoom';
@@ -27,9 +27,8 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
   group.full = useMemo(() => timeRange(doc), [doc.timeline, doc.front]);
   useEffect(() => {
     const verdict = front.verdict[0] ? words(front.verdict[0]) : front.head.state === 'running' ? 'running' : '';
-    window.document.title = [front.head.name, front.head.target || front.head.command, verdict, 'torment'].filter((s) => s !== '').join(' · ');
+    window.document.title = joined(' · ', front.head.name, front.head.target || front.head.command, verdict, 'torment');
   }, [front]);
-  const ids = new Set(front.sections.map((section) => section.id));
   // The list of runs takes its colour from the first line; in a comparison each line is about a run.
   const told = front.head.command === 'compare' ? front.verdict : front.verdict.slice(0, 1);
   const nothing = front.verdict.length === 0 && front.sections.length === 0;
@@ -88,7 +87,7 @@ export function DocumentView({ document: doc, linked, live }: Props): JSX.Elemen
         <SectionView
           key={section.id}
           section={section}
-          doubts={front.doubts.filter((doubt) => doubt.section === section.id && ids.has(section.id))}
+          doubts={front.doubts.filter((doubt) => doubt.section === section.id)}
           doc={doc}
           linked={linked}
           charts={(chart) => <ChartView chart={chart} timeline={timeline} phases={front.phases} group={group} />}

@@ -4,10 +4,16 @@
 export type Why = 'token' | 'unknown' | 'gone' | 'refused';
 
 export class Trouble extends Error {
-  readonly why: Why;
-  constructor(why: Why, message: string) {
+  constructor(
+    readonly why: Why,
+    message: string,
+  ) {
     super(message);
-    this.why = why;
+  }
+
+  /** For anything thrown. */
+  static of(error: unknown): Trouble {
+    return error instanceof Trouble ? error : new Trouble('refused', String(error));
   }
 }
 

@@ -107,7 +107,7 @@ fn round_trips<E: MessageEnd + Send>(
                 last = now;
             }
         }
-        Ok((last - began, usage(UsageScope::Thread).since(&before).switches()))
+        Ok((last - began, usage(UsageScope::Thread).since(&before).switches))
     };
     let there = || {
         if getpid() == own {
@@ -127,7 +127,7 @@ fn round_trips<E: MessageEnd + Send>(
             second.send(&message)?;
         }
         sides.store_report(SideReport {
-            switches: usage(UsageScope::Thread).since(&before).switches(),
+            switches: usage(UsageScope::Thread).since(&before).switches,
             ..SideReport::default()
         });
         Ok(())

@@ -32,7 +32,7 @@ pub(super) fn measure(probe: LaunchProbe, operations: u64) -> io::Result<BlockRe
         let allowed = CpuAffinity::current()?.list();
         sys::bind_to(&allowed[allowed.len().saturating_sub(1)..])?;
     }
-    let switches = || usage(UsageScope::Process).switches() + usage(UsageScope::Children).switches();
+    let switches = || usage(UsageScope::Process).switches + usage(UsageScope::Children).switches;
     let before = switches();
     let times = time_launches(probe, operations)?;
     let switches = switches().saturating_sub(before);

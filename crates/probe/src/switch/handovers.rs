@@ -175,7 +175,7 @@ impl HandoverRun<'_> {
                 }
             }
             let took = began.elapsed();
-            let switches = usage(UsageScope::Thread).since(&before).switches();
+            let switches = usage(UsageScope::Thread).since(&before).switches;
             Ok(HandoverCounts { took, switches, looks, apart })
         };
         let there = || {
@@ -194,7 +194,7 @@ impl HandoverRun<'_> {
                 }
                 side.pass_turn()?;
             }
-            let switches = usage(UsageScope::Thread).since(&before).switches();
+            let switches = usage(UsageScope::Thread).since(&before).switches;
             common.store_report(SideReport { switches, ..SideReport::default() });
             Ok(())
         };

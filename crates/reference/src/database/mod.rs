@@ -47,15 +47,11 @@ pub(crate) struct Owner {
     pub(crate) pets: Vec<Pet>,
 }
 
-/// The form fields of an owner.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct OwnerFields {
-    pub(crate) first_name: String,
-    pub(crate) last_name: String,
-    pub(crate) address: String,
-    pub(crate) city: String,
-    pub(crate) telephone: String,
-}
+/// The form fields of an owner, which are also the columns of the table.
+pub(crate) const OWNER_FIELDS: [&str; 5] = ["first_name", "last_name", "address", "city", "telephone"];
+
+/// A value for each of [`OWNER_FIELDS`].
+pub(crate) type OwnerFields = [String; OWNER_FIELDS.len()];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pet {
@@ -130,7 +126,7 @@ pub(crate) fn open(
         ClinicDatabase::Sqlite(path) => (SessionPool::new(sqlite::open(path, connections)?), None),
         ClinicDatabase::Postgres(url) => {
             let pool = SessionPool::new(postgresql::open(url, connections)?);
-            (pool.with_session_factory(postgresql::session_factory(url)?), None)
+            (pool.with_unpooled(postgresql::run_unpooled(url)?), None)
         }
     };
     Ok((pool, folder))

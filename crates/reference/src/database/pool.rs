@@ -4,7 +4,7 @@
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use super::{DatabaseError, Session};
+use super::{DatabaseError, DatabaseFault, Session};
 
 /// HikariCP's `connectionTimeout`: after waiting this long for a session, a request is answered 503.
 pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(30);
@@ -13,11 +13,11 @@ pub(crate) struct SessionPool {
     idle: Mutex<Vec<Box<dyn Session>>>,
     returned: Condvar,
     size: usize,
-    session_factory: Option<SessionFactory>,
+    run_unpooled: Option<RunUnpooled>,
 }
 
-/// Makes sessions outside the pool.
-pub(super) type SessionFactory = Box<dyn Fn() -> Box<dyn Session> + Send + Sync>;
+/// Runs a fault in a session of its own, outside the pool.
+pub(super) type RunUnpooled = Box<dyn Fn(&DatabaseFault) -> Result<(), DatabaseError> + Send + Sync>;
 
 /// No session came free in time.
 #[derive(Debug)]
@@ -29,24 +29,21 @@ impl SessionPool {
             size: sessions.len(),
             idle: Mutex::new(sessions),
             returned: Condvar::new(),
-            session_factory: None,
+            run_unpooled: None,
         }
     }
 
     /// Permits sessions outside the pool, too.
-    pub(super) fn with_session_factory(self, session_factory: SessionFactory) -> Self {
-        Self { session_factory: Some(session_factory), ..self }
+    pub(super) fn with_unpooled(self, run_unpooled: RunUnpooled) -> Self {
+        Self { run_unpooled: Some(run_unpooled), ..self }
     }
 
-    /// Runs `work` in a session outside the pool, as a program without a pool would.
-    pub(crate) fn with_unpooled_session(
-        &self,
-        work: impl FnOnce(&mut dyn Session) -> Result<(), DatabaseError>,
-    ) -> Result<Result<(), DatabaseError>, PoolTimeout> {
-        match &self.session_factory {
-            Some(session_factory) => Ok(work(&mut *session_factory())),
-            // The pool's session returns the error instead.
-            None => self.with_session(Instant::now() + WAIT_LIMIT, work),
+    /// Runs a fault: in a session of the pool or, if it is about connecting, as a program without a pool would.
+    pub(crate) fn run_fault(&self, fault: &DatabaseFault) -> Result<Result<(), DatabaseError>, PoolTimeout> {
+        match (fault, &self.run_unpooled) {
+            (DatabaseFault::Connect { .. }, Some(run_unpooled)) => Ok(run_unpooled(fault)),
+            // Without sessions outside it, the pool's returns the error.
+            _ => self.with_session(Instant::now() + WAIT_LIMIT, |session| session.run_fault(fault)),
         }
     }
 

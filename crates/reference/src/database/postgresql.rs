@@ -5,10 +5,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use postgres::config::{Config, Host};
+use postgres::types::ToSql;
 use postgres::{Client, NoTls, Statement};
 
-use super::fault_statement::{self, DatabaseFault};
-use super::pool::SessionFactory;
+use super::fault_statement::{self, DatabaseFault, PreparedTables};
+use super::pool::RunUnpooled;
 use super::{DatabaseError, Fortune, Owner, OwnerFields, Pet, Session, Visit, error_chain, seed_rows};
 use crate::Error;
 
@@ -44,7 +45,7 @@ struct PreparedClient {
     insert: Statement,
     count: Statement,
     fortunes: Statement,
-    prepared: fault_statement::PreparedTables,
+    prepared: PreparedTables,
 }
 
 /// Connects `connections` times; creates missing tables and seeds empty ones.
@@ -64,10 +65,13 @@ pub(super) fn open(url: &str, connections: usize) -> Result<Vec<Box<dyn Session>
     Ok(all)
 }
 
-/// Makes sessions that are not connected yet.
-pub(super) fn session_factory(url: &str) -> Result<SessionFactory, Error> {
+/// Runs faults, each over a connection of its own.
+pub(super) fn run_unpooled(url: &str) -> Result<RunUnpooled, Error> {
     let config = configuration(url)?;
-    Ok(Box::new(move || Box::new(PostgresSession { config: config.clone(), connected: None })))
+    Ok(Box::new(move |fault: &DatabaseFault| {
+        let mut client = config.connect(NoTls)?;
+        Ok(fault_statement::run_fault(&mut client, &mut PreparedTables::default(), fault)?)
+    }))
 }
 
 /// Parses the URL and resolves everything in it: a static program cannot call
@@ -150,7 +154,7 @@ impl PreparedClient {
             )?,
             count: client.prepare("SELECT count(*) FROM owners")?,
             fortunes: client.prepare("SELECT id, message FROM fortunes")?,
-            prepared: fault_statement::PreparedTables::default(),
+            prepared: PreparedTables::default(),
             client,
         })
     }
@@ -188,14 +192,8 @@ impl Session for PostgresSession {
             let Some(row) = c.client.query_opt(&c.owner, &[&id])? else {
                 return Ok(None);
             };
-            let fields = OwnerFields {
-                first_name: text(&row, 0),
-                last_name: text(&row, 1),
-                address: text(&row, 2),
-                city: text(&row, 3),
-                telephone: text(&row, 4),
-            };
-            let mut owner = Owner { fields, pets: Vec::new() };
+            let mut owner =
+                Owner { fields: std::array::from_fn(|column| text(&row, column)), pets: Vec::new() };
             for row in c.client.query(&c.pets, &[&id])? {
                 let pet = Pet {
                     id: row.get(0),
@@ -214,10 +212,8 @@ impl Session for PostgresSession {
 
     fn insert_owner(&mut self, owner: &OwnerFields) -> Result<i64, DatabaseError> {
         self.with_client(|c| {
-            let o = owner;
-            let row = c
-                .client
-                .query_one(&c.insert, &[&o.first_name, &o.last_name, &o.address, &o.city, &o.telephone])?;
+            let row =
+                c.client.query_one(&c.insert, &owner.each_ref().map(|field| field as &(dyn ToSql + Sync)))?;
             Ok(i64::from(row.get::<_, i32>(0)))
         })
     }
@@ -234,14 +230,6 @@ impl Session for PostgresSession {
     }
 
     fn run_fault(&mut self, fault: &DatabaseFault) -> Result<(), DatabaseError> {
-        if let DatabaseFault::Connect { .. } = fault {
-            let mut client = self.config.connect(NoTls)?;
-            return Ok(fault_statement::run_fault(
-                &mut client,
-                &mut fault_statement::PreparedTables::default(),
-                fault,
-            )?);
-        }
         self.with_client(|c| fault_statement::run_fault(&mut c.client, &mut c.prepared, fault))
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::{DatabaseError, Fortune, Owner, OwnerFields, Pet, Session, Visit, error_chain, seed_rows};
 use crate::Error;
@@ -81,15 +81,7 @@ impl Session for SqliteSession {
             "SELECT first_name, last_name, address, city, telephone FROM owners WHERE id = ?1",
         )?;
         let fields = query
-            .query_row([id], |row| {
-                Ok(OwnerFields {
-                    first_name: row.get(0)?,
-                    last_name: row.get(1)?,
-                    address: row.get(2)?,
-                    city: row.get(3)?,
-                    telephone: row.get(4)?,
-                })
-            })
+            .query_row([id], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]))
             .optional()?;
         let Some(fields) = fields else { return Ok(None) };
         let mut query = self.connection.prepare_cached(
@@ -121,8 +113,7 @@ impl Session for SqliteSession {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO owners (first_name, last_name, address, city, telephone) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
-        let o = owner;
-        Ok(statement.insert(params![o.first_name, o.last_name, o.address, o.city, o.telephone])?)
+        Ok(statement.insert(owner.each_ref())?)
     }
 
     fn count_owners(&mut self) -> Result<i64, DatabaseError> {

@@ -5,8 +5,6 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use crate::database::WAIT_LIMIT;
 
 /// Maximum pools of permits; each is kept until the service ends.
@@ -86,10 +84,7 @@ impl Permits {
 /// Uses a processor for this long, by the calling thread's own clock: waiting for a processor is not
 /// counted, so n processors do exactly n seconds of it in a second.
 pub(super) fn burn(time: Duration, is_stopping: impl Fn() -> bool) {
-    let cpu_time = || {
-        let now = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
-    };
+    let cpu_time = || Duration::from_nanos(sys::thread_cpu_ns());
     let until = cpu_time() + time;
     let mut number = 0x9E37_79B9_7F4A_7C15_u64;
     while cpu_time() < until && !is_stopping() {
@@ -106,6 +101,7 @@ pub(super) fn burn(time: Duration, is_stopping: impl Fn() -> bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::time::{ClockId, clock_gettime};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]

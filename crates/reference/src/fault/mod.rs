@@ -10,11 +10,9 @@ mod contended;
 mod fault_work;
 mod held_resources;
 
-use std::time::Instant;
-
 use crate::ServiceState;
 use crate::answer::Answer;
-use crate::database::{DatabaseError, DatabaseFault, WAIT_LIMIT};
+use crate::database::{DatabaseError, DatabaseFault};
 use contended::ContendedResources;
 use held_resources::HeldResources;
 
@@ -56,60 +54,43 @@ pub(crate) fn blocking_refused() -> Answer {
 impl ServiceState {
     /// Runs a fault page's work in the calling thread.
     pub(crate) fn run_fault(&self, work: &FaultWork) -> Answer {
-        let done = || Answer::text(200, "done\n");
-        let refused = |why: String| Answer::text(503, format!("{why}\n"));
-        let faults = &self.faults;
-        match work {
-            FaultWork::Cpu { time } => {
-                contended::burn(*time, || self.stop.is_stopping());
-                done()
+        match self.try_fault(work) {
+            Ok(()) => Answer::text(200, "done\n"),
+            Err(why) => {
+                let status = if matches!(work, FaultWork::Call { .. }) { 502 } else { 503 };
+                Answer::text(status, format!("{why}\n"))
             }
-            FaultWork::Burn(burning) => {
-                burning.spend(&|| self.stop.is_stopping());
-                done()
-            }
-            FaultWork::Lock { time } => {
-                faults.contended.lock(*time, || self.stop.is_stopping());
-                done()
-            }
-            FaultWork::Permit { size, time } => {
-                match faults.contended.permit(*size, *time, || self.stop.is_stopping()) {
-                    Ok(()) => done(),
-                    Err(why) => refused(why),
-                }
-            }
-            FaultWork::Call { to, path } => match call::call(*to, path) {
-                Ok(status) if status < 400 => done(),
-                Ok(status) => Answer::text(502, format!("{to} answered {status}\n")),
-                Err(e) => Answer::text(502, format!("{to} did not answer: {e}\n")),
-            },
-            FaultWork::Database(fault) => self.run_database_fault(fault),
-            FaultWork::Memory { bytes } => faults.held.memory(*bytes).map_or_else(refused, |()| done()),
-            FaultWork::FreeMemory => {
-                faults.held.free_memory();
-                done()
-            }
-            FaultWork::Thread { life } => faults.held.thread(*life).map_or_else(refused, |()| done()),
-            FaultWork::Open => faults.held.open().map_or_else(refused, |()| done()),
-            FaultWork::CloseAll => {
-                faults.held.close_all();
-                done()
-            }
-            FaultWork::File { bytes } => faults.held.append(*bytes).map_or_else(refused, |()| done()),
         }
     }
 
-    fn run_database_fault(&self, fault: &DatabaseFault) -> Answer {
-        let outcome = match fault {
-            DatabaseFault::Connect { .. } => {
-                self.database.with_unpooled_session(|session| session.run_fault(fault))
-            }
-            _ => self.database.with_session(Instant::now() + WAIT_LIMIT, |session| session.run_fault(fault)),
-        };
-        match outcome {
-            Ok(Ok(())) => Answer::text(200, "done\n"),
-            Ok(Err(DatabaseError(words))) => Answer::text(503, format!("the database failed: {words}\n")),
-            Err(_) => Answer::text(503, "no database connection came free within 30 s\n"),
+    fn try_fault(&self, work: &FaultWork) -> Result<(), String> {
+        let is_stopping = || self.stop.is_stopping();
+        let faults = &self.faults;
+        match work {
+            FaultWork::Cpu { time } => contended::burn(*time, is_stopping),
+            FaultWork::Burn(burning) => burning.spend(&is_stopping),
+            FaultWork::Lock { time } => faults.contended.lock(*time, is_stopping),
+            FaultWork::Permit { size, time } => faults.contended.permit(*size, *time, is_stopping)?,
+            FaultWork::Call { to, path } => match call::call(*to, path) {
+                Ok(status) if status < 400 => {}
+                Ok(status) => return Err(format!("{to} answered {status}")),
+                Err(e) => return Err(format!("{to} did not answer: {e}")),
+            },
+            FaultWork::Database(fault) => self.run_database_fault(fault)?,
+            FaultWork::Memory { bytes } => faults.held.memory(*bytes)?,
+            FaultWork::FreeMemory => faults.held.free_memory(),
+            FaultWork::Thread { life } => faults.held.thread(*life)?,
+            FaultWork::Open => faults.held.open()?,
+            FaultWork::CloseAll => faults.held.close_all(),
+            FaultWork::File { bytes } => faults.held.append(*bytes)?,
         }
+        Ok(())
+    }
+
+    fn run_database_fault(&self, fault: &DatabaseFault) -> Result<(), String> {
+        self.database
+            .run_fault(fault)
+            .map_err(|_| "no database connection came free within 30 s".to_owned())?
+            .map_err(|DatabaseError(words)| format!("the database failed: {words}"))
     }
 }

@@ -287,23 +287,17 @@ impl<'a> EventLoop<'a> {
 
     fn write(&mut self, key: u64) {
         let Some(client) = self.clients.get(key) else { return };
-        let flushed = client.connection.flush();
-        match std::mem::replace(&mut client.state, ClientState::Reading) {
-            ClientState::Writing(exchange, sent, after) => match flushed {
-                Ok(true) => {
-                    if client.connection.finish(&self.loops.state.log, &exchange, &sent, after)
-                        == ConnectionReuse::Close
-                    {
-                        self.close(key);
-                    }
-                }
-                Ok(false) => client.state = ClientState::Writing(exchange, sent, after),
-                Err(_) => {
-                    client.state = ClientState::Writing(exchange, sent, after);
+        let ClientState::Writing(exchange, sent, after) = client.state else { return };
+        match client.connection.flush() {
+            Ok(true) => {
+                client.state = ClientState::Reading;
+                let log = &self.loops.state.log;
+                if client.connection.finish(log, &exchange, &sent, after) == ConnectionReuse::Close {
                     self.close(key);
                 }
-            },
-            other => client.state = other,
+            }
+            Ok(false) => {}
+            Err(_) => self.close(key),
         }
     }
 

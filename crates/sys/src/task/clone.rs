@@ -211,7 +211,7 @@ unsafe fn enter(_: &CloneArgs, _: *mut isize, _: *const ChildStep) -> isize {
 }
 
 /// waitpid(2), retried when interrupted.
-pub(super) fn wait_for_child(pid: Pid) -> io::Result<WaitStatus> {
+pub(crate) fn wait_for_child(pid: Pid) -> io::Result<WaitStatus> {
     loop {
         match waitpid(Some(pid), WaitOptions::empty()) {
             Ok(Some((_, status))) => return Ok(status),

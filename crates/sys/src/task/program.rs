@@ -1,6 +1,7 @@
 //! Starting another program as a child.
 
 use super::clone::{CLEAR_SIGHAND, ChildStep, PIDFD, VFORK, VM, clone, wait_for_child};
+use crate::errors::check_code;
 use rustix::process::{Pid, getpid};
 use std::ffi::{CString, OsStr, c_char};
 use std::io;
@@ -18,8 +19,10 @@ const SIGNAL_SET: usize = 8;
 #[derive(Debug)]
 pub struct PreparedProgram {
     path: CString,
-    arguments: Vec<CString>,
-    environment: Vec<CString>,
+    /// Its arguments, its name first.
+    _arguments: Vec<CString>,
+    /// Its environment, as `NAME=value`.
+    _environment: Vec<CString>,
     /// Pointers into the above, whose buffers do not move; null-terminated.
     argv: Vec<*mut c_char>,
     envp: Vec<*mut c_char>,
@@ -57,7 +60,7 @@ impl PreparedProgram {
                 .push(CString::new([name.as_ref().as_bytes(), value.as_ref().as_bytes()].join(&b'='))?);
         }
         let (argv, envp) = (pointers(&arguments), pointers(&environment));
-        Ok(Self { path, arguments, environment, argv, envp })
+        Ok(Self { path, _arguments: arguments, _environment: environment, argv, envp })
     }
 
     /// Starts it by clone3(2) with CLONE_VM | CLONE_VFORK | CLONE_CLEAR_SIGHAND | CLONE_PIDFD, so that the cost
@@ -123,20 +126,8 @@ impl PreparedProgram {
                 self.envp.as_ptr(),
             )
         };
-        match failed {
-            0 => Ok(Pid::from_raw(pid).expect("a child's number is above 0")),
-            failed => Err(io::Error::from_raw_os_error(failed)),
-        }
-    }
-
-    /// Its arguments, its name first.
-    pub fn arguments(&self) -> &[CString] {
-        &self.arguments
-    }
-
-    /// Its environment, as `NAME=value`.
-    pub fn environment(&self) -> &[CString] {
-        &self.environment
+        check_code(failed)?;
+        Ok(Pid::from_raw(pid).expect("a child's number is above 0"))
     }
 }
 
@@ -162,8 +153,8 @@ mod tests {
     #[test]
     fn a_program_gets_its_arguments_and_environment_and_gives_its_status() {
         let program = shell("test \"$WHAT\" = \"a word\" && exit 7", &[("WHAT", "a word")]);
-        assert_eq!(program.arguments().len(), 3);
-        assert_eq!(program.environment(), [c"WHAT=a word".to_owned()]);
+        assert_eq!(program._arguments.len(), 3);
+        assert_eq!(program._environment, [c"WHAT=a word".to_owned()]);
         let (pid, fd) = program.start().expect("every Linux has a shell");
         let ended_by_fd = waitid(WaitId::PidFd(fd.as_fd()), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         assert!(ended_by_fd.expect("the descriptor is the child's").is_some());

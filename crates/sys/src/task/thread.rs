@@ -1,6 +1,7 @@
 //! Threads that do nothing.
 
-use std::ffi::{c_int, c_void};
+use crate::errors::check_code;
+use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
@@ -22,12 +23,12 @@ impl ThreadStarter {
     pub fn with_new_stacks() -> io::Result<Self> {
         let mut attributes = Box::new(MaybeUninit::uninit());
         // SAFETY: it initialises the memory that it is given.
-        check(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) })?;
+        check_code(unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) })?;
         // SAFETY: initialised above.
         let mut this = Self(Some(unsafe { attributes.assume_init() }));
         if let Some(attributes) = &mut this.0 {
             // SAFETY: initialised, and borrowed for writing.
-            check(unsafe { libc::pthread_attr_setstacksize(&raw mut **attributes, UNCACHED_STACK) })?;
+            check_code(unsafe { libc::pthread_attr_setstacksize(&raw mut **attributes, UNCACHED_STACK) })?;
         }
         Ok(this)
     }
@@ -38,7 +39,9 @@ impl ThreadStarter {
         let attributes = self.0.as_deref().map_or(null(), |attributes| &raw const *attributes);
         // SAFETY: room for the thread's handle, attributes that are null or initialised, and a function that
         // touches nothing.
-        check(unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes, return_argument, null_mut()) })?;
+        check_code(unsafe {
+            libc::pthread_create(thread.as_mut_ptr(), attributes, return_argument, null_mut())
+        })?;
         // SAFETY: the thread was started, so its handle was written.
         Ok(RawThread(unsafe { thread.assume_init() }))
     }
@@ -62,16 +65,12 @@ impl RawThread {
     /// Waits for its end (pthread_join(3)).
     pub fn join(self) -> io::Result<()> {
         // SAFETY: it was started joinable, and this is its only handle, given up here.
-        check(unsafe { libc::pthread_join(self.0, null_mut()) })
+        check_code(unsafe { libc::pthread_join(self.0, null_mut()) })
     }
 }
 
 extern "C" fn return_argument(argument: *mut c_void) -> *mut c_void {
     argument
-}
-
-fn check(failed: c_int) -> io::Result<()> {
-    if failed == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(failed)) }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import type { Chart, Point } from '../document';
-import { format, formatTick } from '../format';
+import { format, formatTick, joined } from '../format';
+import { placeOn } from '../limits';
 import { look, palette, toneColour } from '../palette';
 import { scheme } from '../theme';
 import { ticks } from '../ticks';
@@ -55,12 +56,10 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
     below = bar + BAR + (row.parts.length > 0 ? THIN : 0) + LINE * notes.length;
     return { ...row, names, notes, top, bar };
   });
-  const head = HEAD;
-  const bottom = head + below;
+  const bottom = HEAD + below;
   const [min, max] = barRange(chart, rows);
-  const share = (value: number) =>
-    chart.x.log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
-  const at = (value: number) => left + Math.min(1, Math.max(0, share(value))) * (width - left - right);
+  const axis = { from: min, to: max, log: chart.x.log };
+  const at = (value: number) => left + placeOn(axis, value) * (width - left - right);
   const zero = chart.x.log ? left : at(0);
   const room = Math.max(2, Math.floor((width - left - right) / 80));
   return (
@@ -76,8 +75,8 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
         >
           {ticks(chart.x.unit, chart.x.log, min, max, room).map((tick) => (
             <g key={tick}>
-              <line class="grid" x1={at(tick)} x2={at(tick)} y1={head} y2={bottom} />
-              {[head - 6, bottom + 15].map((y) => (
+              <line class="grid" x1={at(tick)} x2={at(tick)} y1={HEAD} y2={bottom} />
+              {[HEAD - 6, bottom + 15].map((y) => (
                 <text key={y} class="tick" x={at(tick)} y={y} text-anchor="middle">
                   {formatTick(tick, chart.x.unit)}
                 </text>
@@ -89,12 +88,12 @@ export function Bars({ chart }: { chart: Chart }): JSX.Element {
           </text>
           {placed.map((row, index) => {
             const { value, parts, names, notes } = row;
-            const y = head + row.bar;
+            const y = HEAD + row.bar;
             const beside = narrow ? y - 4 : y + 13;
             return (
               <g key={index}>
                 {names.map((name, line) => (
-                  <text key={line} class="label" x={4} y={head + row.top + 12 + LINE * line}>
+                  <text key={line} class="label" x={4} y={HEAD + row.top + 12 + LINE * line}>
                     {name}
                   </text>
                 ))}
@@ -228,9 +227,9 @@ function Titled({ text, children }: { text: string; children: ComponentChildren 
 
 /** Its value and outcome. */
 function said(chart: Chart, { row, value }: BarRow): string {
-  return [value ? valued(chart, value) : '', row.word.text].filter((part) => part !== '').join(' · ');
+  return joined(' · ', value && valued(chart, value), row.word.text);
 }
 
 function spoken(chart: Chart, row: BarRow): string {
-  return [row.row.name, row.value?.label ?? '', said(chart, row)].filter((part) => part !== '').join(', ');
+  return joined(', ', row.row.name, row.value?.label, said(chart, row));
 }

@@ -3,17 +3,15 @@
 export type Range = [number, number];
 
 export class Group {
-  /** Charts of one group synchronise their cursors under this key. */
-  readonly key: string;
-  /** The full range; null: each chart uses its own. */
-  full: Range | null;
   private zoomed: Range | null = null;
   private listeners = new Set<() => void>();
 
-  constructor(key: string, full: Range | null) {
-    this.key = key;
-    this.full = full;
-  }
+  constructor(
+    /** Charts of one group synchronise their cursors under this key. */
+    readonly key: string,
+    /** The full range; null: each chart uses its own. */
+    public full: Range | null,
+  ) {}
 
   /** The visible range; null: everything. */
   get range(): Range | null {

@@ -23,18 +23,15 @@ export function hatched(colour: string, hatch: Hatch, ratio: number): CanvasPatt
   context.fillRect(0, 0, SIDE, SIDE);
   context.strokeStyle = context.fillStyle = clear(colour, LINES);
   context.lineWidth = 1;
-  for (const [x0, y0, x1, y1] of strokes(hatch)) {
+  for (const [x0, y0, x1, y1] of STROKES[hatch]) {
     context.beginPath();
     context.moveTo(x0, y0);
     context.lineTo(x1, y1);
     context.stroke();
   }
-  if (hatch === 'dots') {
+  for (const at of hatch === 'dots' ? [2, 6] : []) {
     context.beginPath();
-    context.arc(2, 2, 0.7, 0, 7);
-    context.fill();
-    context.beginPath();
-    context.arc(6, 6, 0.7, 0, 7);
+    context.arc(at, at, 0.7, 0, 7);
     context.fill();
   }
   const pattern = context.createPattern(canvas, 'repeat');
@@ -43,28 +40,24 @@ export function hatched(colour: string, hatch: Hatch, ratio: number): CanvasPatt
   return pattern;
 }
 
+/** A line from one point to another. */
+type Stroke = [number, number, number, number];
+
+const RISING: Stroke[] = [
+  [0, 8, 8, 0],
+  [-2, 2, 2, -2],
+  [6, 10, 10, 6],
+];
+const FALLING: Stroke[] = RISING.map(([a, b, c, d]) => [8 - a, b, 8 - c, d]);
+
 /** The lines of a tile, such that adjacent tiles join. */
-export function strokes(hatch: Hatch): [number, number, number, number][] {
-  const rising: [number, number, number, number][] = [
-    [0, 8, 8, 0],
-    [-2, 2, 2, -2],
-    [6, 10, 10, 6],
-  ];
-  const falling: [number, number, number, number][] = rising.map(([a, b, c, d]) => [8 - a, b, 8 - c, d]);
-  switch (hatch) {
-    case 'rising':
-      return rising;
-    case 'falling':
-      return falling;
-    case 'cross':
-      return [...rising, ...falling];
-    case 'level':
-      return [[0, 4, 8, 4]];
-    case 'upright':
-      return [[4, 0, 4, 8]];
-    case 'plain':
-    case 'none':
-    case 'dots':
-      return [];
-  }
-}
+export const STROKES: Record<Hatch, Stroke[]> = {
+  rising: RISING,
+  falling: FALLING,
+  cross: [...RISING, ...FALLING],
+  level: [[0, 4, 8, 4]],
+  upright: [[4, 0, 4, 8]],
+  plain: [],
+  none: [],
+  dots: [],
+};

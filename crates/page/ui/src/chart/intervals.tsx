@@ -5,12 +5,13 @@
 
 import type { JSX } from 'preact';
 import type { Band, Chart, Point, Role, Tone } from '../document';
-import { format, formatTick } from '../format';
+import { format, formatTick, joined } from '../format';
+import { placeOn } from '../limits';
 import { look, palette, toneColour } from '../palette';
 import { scheme } from '../theme';
 import { niceRange, ticks } from '../ticks';
 import { bandLook } from './marks';
-import { CROSS, OUTLINES, TRIANGLE } from './shapes';
+import { CROSS, judged, OUTLINES, TRIANGLE } from './shapes';
 import { interval, rowOf, word } from './table';
 import { useWidth } from './width';
 import { wrapped } from './wrap';
@@ -157,8 +158,6 @@ export function Intervals({ chart }: { chart: Chart }): JSX.Element {
 /** Whether a name fits into its zone; an empty one always does. */
 const fits = (band: Band, width: number) => band.name === '' || width > band.name.length * 6.2 + 12;
 
-const judged = (tone: Tone) => tone === 'good' || tone === 'bad' || tone === 'warn';
-
 const colourOf = (tone: Tone, role: Role) => (judged(tone) || tone === 'faint' ? toneColour(tone, scheme()) : look(role, scheme()).colour);
 
 /** A value with its interval. */
@@ -203,10 +202,9 @@ function Mark({
 function Small({ chart, point, x, y }: { chart: Chart; point: Point; x: number; y: number }): JSX.Element {
   const hollow = point.tone === 'warn';
   const colours = palette(scheme());
-  const said = [rowOf(chart, point)?.name, point.label, format(point.x, chart.x.unit)];
   return (
     <circle cx={x} cy={y} r="3" fill={hollow ? colours.ground : colours.neutral} stroke={hollow ? colours.warn : 'none'} stroke-width="1.5">
-      <title>{said.filter((part) => part).join(', ')}</title>
+      <title>{joined(', ', rowOf(chart, point)?.name, point.label, format(point.x, chart.x.unit))}</title>
     </circle>
   );
 }
@@ -261,9 +259,8 @@ function scale(chart: Chart, points: Point[], width: number): Places {
     [min, max] = [min >= 0 ? Math.max(0, min - air) : min - air, max + air];
   }
   const side = 24;
-  const share = (value: number) =>
-    log ? Math.log(Math.max(value, min) / min) / Math.log(max / min) : (value - min) / (max - min);
-  const at = (value: number) => side + Math.min(1, Math.max(0, share(value))) * (width - 2 * side);
+  const axis = { from: min, to: max, log };
+  const at = (value: number) => side + placeOn(axis, value) * (width - 2 * side);
   return {
     at,
     end: (value, isMost) => (value === null ? (isMost ? width : 0) : at(value)),
@@ -274,8 +271,7 @@ function scale(chart: Chart, points: Point[], width: number): Places {
 function summary(chart: Chart): string {
   const said = chart.rows.map((row) => {
     const point = chart.series[0]?.points.find((point) => rowOf(chart, point) === row);
-    const parts = [row.word.text, point ? valued(chart, point) : '', row.note];
-    return [row.name, parts.filter((part) => part !== '').join(', ')].join(' ').trim();
+    return joined(' ', row.name, joined(', ', row.word.text, point && valued(chart, point), row.note));
   });
   return `${chart.title}: ${said.join('; ')}`;
 }

@@ -2,14 +2,14 @@
 
 import type { JSX } from 'preact';
 import { overTime, type Chart, type Phase, type Tone } from '../document';
-import { format } from '../format';
+import { format, joined } from '../format';
 import { clear, look, palette, shade, toneColour } from '../palette';
 import { scheme } from '../theme';
 import { cellOf, heatColumn, marksAt, phaseAt } from './data';
-import { strokes } from './hatch';
+import { STROKES } from './hatch';
 import { bandLook, largest, strip } from './marks';
 import type { At, Drawn } from './plot';
-import { CROSS, isLine, keys, shapes } from './shapes';
+import { CROSS, isLine, JUDGED, keys, shapes } from './shapes';
 import { interval, word } from './table';
 
 interface Props {
@@ -63,13 +63,11 @@ export function reading({ chart, data, phases }: Drawn, at: At | null): string {
     if (!point) return '';
     const range = interval(point, chart.y.unit);
     const value = `${format(point.y, chart.y.unit)}${range && ` (${range})`}`;
-    const parts = [point.label, format(point.x, chart.x.unit), value, word(point.tone, chart.hollow)];
-    return parts.filter((part) => part !== '').join(' · ');
+    return joined(' · ', point.label, format(point.x, chart.x.unit), value, word(point.tone, chart.hollow));
   }
   const x = data.x[at.row]!;
   const phase = overTime(chart) ? phaseAt(phases, x) : null;
-  const parts = [format(data.from[at.row], chart.x.unit), phase?.label ?? '', marksAt(chart.marks, data.from, at.row)];
-  return parts.filter((part) => part !== '').join(' · ');
+  return joined(' · ', format(data.from[at.row], chart.x.unit), phase?.label, marksAt(chart.marks, data.from, at.row));
 }
 
 /** The same with the values of all visible series. */
@@ -90,12 +88,12 @@ function heatReading(chart: Chart, at: At, phases: readonly Phase[]): string {
   const { total, most } = heatColumn(heat, at.row);
   const cell = (row: number) => `${format(heat.y[row], chart.y.unit)} – ${format(heat.y[row + 1], chart.y.unit)}`;
   const [from, to] = [heat.x[at.row]!, heat.x[at.row + 1]!];
-  const phase = phaseAt(phases, (from + to) / 2)?.label ?? '';
-  const parts = [format(from, chart.x.unit), phase, marksAt(chart.marks, heat.x, at.row), `${format(total, 'count')} in all`];
+  const phase = phaseAt(phases, (from + to) / 2)?.label;
   const here = at.y === null ? -1 : cellOf(heat.y, at.y);
-  if (here >= 0) parts.push(`${format(heat.counts[at.row * (heat.y.length - 1) + here] ?? 0, 'count')} at ${cell(here)}`);
-  else if (most >= 0) parts.push(`most at ${cell(most)}`);
-  return parts.filter((part) => part !== '').join(' · ');
+  let where = '';
+  if (here >= 0) where = `${format(heat.counts[at.row * (heat.y.length - 1) + here] ?? 0, 'count')} at ${cell(here)}`;
+  else if (most >= 0) where = `most at ${cell(most)}`;
+  return joined(' · ', format(from, chart.x.unit), phase, marksAt(chart.marks, heat.x, at.row), `${format(total, 'count')} in all`, where);
 }
 
 function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element {
@@ -105,7 +103,7 @@ function Swatch({ chart, index }: { chart: Chart; index: number }): JSX.Element 
       <svg class="swatch" width="22" height="12" viewBox="0 0 22 12" aria-hidden="true">
         <rect x="0.5" y="0.5" width="21" height="11" fill={colour} fill-opacity={hatch === 'plain' ? 0.4 : hatch === 'none' ? 0.12 : 0.24} stroke={colour} />
         {[1, 8, 15].flatMap((x) =>
-          strokes(hatch).map(([x0, y0, x1, y1], i) => (
+          STROKES[hatch].map(([x0, y0, x1, y1], i) => (
             <line key={`${x} ${i}`} x1={x + x0 * 0.8} y1={2 + y0} x2={x + x1 * 0.8} y2={2 + y1} stroke={colour} />
           )),
         )}
@@ -190,7 +188,7 @@ const VOID = 'void';
 /** What the strips above the axes say of the load at that time. */
 function Strips({ phases }: { phases: readonly Phase[] }): JSX.Element {
   const tones = new Set(phases.map((phase) => phase.tone));
-  const judged = (['good', 'bad', 'warn'] as const).filter((tone) => tones.has(tone));
+  const judged = JUDGED.filter((tone) => tones.has(tone));
   return (
     <>
       {judged.length > 0 && <li class="shape">strip above, each trial:</li>}

@@ -6,9 +6,10 @@ import { clear, look, type Look, palette, shade, toneColour, type Scheme } from 
 import { format } from '../format';
 import type { Data } from './data';
 import { above, along, beside, ON_LINE, ON_MARK, place, type Place, type Taken, within } from './names';
-import { CROSS, isLine, shapes } from './shapes';
+import { CROSS, isLine, judged, shapes } from './shapes';
 
-const ratio = () => window.devicePixelRatio || 1;
+/** Pixels of the screen for each of CSS. */
+export const ratio = () => window.devicePixelRatio || 1;
 
 /** The dash of a phase's strip: solid for good. */
 export const strip = (tone: Tone): readonly number[] => (tone === 'bad' ? [3, 2] : tone === 'warn' ? [8, 3] : []);
@@ -27,10 +28,10 @@ export function drawPhases(plot: uPlot, phases: readonly Phase[], scheme: Scheme
     const right = plot.valToPos(phase.to, 'x', true);
     if (right < bbox.left || left > bbox.left + bbox.width) continue;
     const colour = toneColour(phase.tone, scheme);
-    const judged = phase.tone === 'good' || phase.tone === 'bad' || phase.tone === 'warn';
-    ctx.fillStyle = clear(colour, judged ? 0.07 : 0.035);
+    const [area, edge] = judged(phase.tone) ? [0.07, 0.9] : [0.035, 0.35];
+    ctx.fillStyle = clear(colour, area);
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
-    ctx.strokeStyle = clear(colour, judged ? 0.9 : 0.35);
+    ctx.strokeStyle = clear(colour, edge);
     ctx.lineWidth = STRIP.high * px;
     ctx.setLineDash(strip(phase.tone).map((length) => length * px));
     const height = bbox.top - (STRIP.away - STRIP.high / 2) * px;

@@ -9,7 +9,7 @@ import { driftRange, niceRange, ticks } from '../ticks';
 import { nearestRow, stacked, type Data } from './data';
 import type { Group, Range } from './group';
 import { hatched } from './hatch';
-import { drawBands, drawBounds, drawHeat, drawMarks, drawNames, drawPhases, drawPoints, nearestPoint } from './marks';
+import { drawBands, drawBounds, drawHeat, drawMarks, drawNames, drawPhases, drawPoints, nearestPoint, ratio } from './marks';
 import { onTouch } from './touch';
 
 /** Minimum share of the axis for what is open to the right. */
@@ -37,26 +37,16 @@ export interface Drawn {
 const FONT = '11px system-ui, sans-serif';
 
 export class Plot {
-  private readonly host: HTMLElement;
-  private readonly group: Group;
-  private readonly moved: (at: At | null) => void;
-  private drawn: Drawn;
-  private hidden: ReadonlySet<number>;
   private plot: uPlot;
   private ends: (() => void)[] = [];
 
   constructor(
-    host: HTMLElement,
-    drawn: Drawn,
-    hidden: ReadonlySet<number>,
-    group: Group,
-    moved: (at: At | null) => void,
+    private readonly host: HTMLElement,
+    private drawn: Drawn,
+    private hidden: ReadonlySet<number>,
+    private readonly group: Group,
+    private readonly moved: (at: At | null) => void,
   ) {
-    this.host = host;
-    this.drawn = drawn;
-    this.hidden = hidden;
-    this.group = group;
-    this.moved = moved;
     this.plot = this.made();
     this.ends.push(
       group.onZoom(() => this.range()),
@@ -88,16 +78,13 @@ export class Plot {
     this.plot.destroy();
   }
 
-  /** Moves the cursor by this many rows, starting at the first or last if it is nowhere yet. Returns its new row. */
-  step(by: number): number | null {
-    const x = this.drawn.data.x;
-    if (x.length === 0) return null;
+  /** Moves the cursor by this many rows, starting at the first or last if it is nowhere yet. */
+  step(by: number): void {
+    if (this.drawn.data.x.length === 0) return;
     const [first, last] = this.shown();
     const now = this.plot.cursor.idx ?? null;
     const off = now === null || (this.plot.cursor.left ?? -1) < 0;
-    const row = Math.min(last, Math.max(first, off ? (by > 0 ? first : last) : now + by));
-    this.moveTo(row);
-    return row;
+    this.moveTo(Math.min(last, Math.max(first, off ? (by > 0 ? first : last) : now + by)));
   }
 
   /** Moves the cursor to the first or last visible row. */
@@ -129,10 +116,9 @@ export class Plot {
   }
 
   private moveCursor(left: number): void {
-    const scale = window.devicePixelRatio || 1;
     // uPlot's types omit that charts of the same group can be made to follow.
     const move = this.plot.setCursor as (at: { left: number; top: number }, tell: boolean, follow: boolean) => void;
-    move({ left, top: this.plot.bbox.height / scale / 2 }, true, true);
+    move({ left, top: this.plot.bbox.height / ratio() / 2 }, true, true);
   }
 
   /** The first and the last visible row. */
@@ -302,7 +288,7 @@ export class Plot {
     const upright = side === 'y';
     const colours = () => palette(scheme());
     const room = (plot: uPlot) => {
-      const length = (upright ? plot.bbox.height : plot.bbox.width) / (window.devicePixelRatio || 1);
+      const length = (upright ? plot.bbox.height : plot.bbox.width) / ratio();
       return Math.max(2, Math.floor(length / (upright ? 34 : 72)));
     };
     return {
@@ -338,7 +324,7 @@ export class Plot {
       if (chart.form === 'stack') {
         own.width = 1;
         own.dash = [];
-        own.fill = () => hatched(looks().colour, looks().hatch, window.devicePixelRatio || 1);
+        own.fill = () => hatched(looks().colour, looks().hatch, ratio());
         // An area of a single row has no width.
         own.points = { show: false, size: 4, fill: () => looks().colour, filter: () => lonely(data.values) };
       } else if (chart.form === 'points') {
@@ -353,19 +339,14 @@ export class Plot {
   }
 
   private at(plot: uPlot): At | null {
-    const { row, own } = this.cursor(plot);
-    if (row === null) return null;
+    const { idx: row, left = -1 } = plot.cursor;
+    if (row === null || row === undefined || left < 0) return null;
+    const own = this.host.matches(':hover');
     const { chart, data } = this.drawn;
     const rows = chart.series.map((_, index) => plot.cursor.idxs?.[index + 1] ?? row);
     const y = own ? plot.posToVal(plot.cursor.top ?? 0, 'y') : null;
     const point = chart.form === 'points' ? nearestPoint(plot, data, this.hidden, own ? null : row) : null;
     return { row: point?.row ?? row, rows, y, point };
-  }
-
-  private cursor(plot: uPlot): { row: number | null; own: boolean } {
-    const { idx, left } = plot.cursor;
-    if (idx === null || idx === undefined || left === undefined || left < 0) return { row: null, own: false };
-    return { row: idx, own: this.host.matches(':hover') };
   }
 }
 

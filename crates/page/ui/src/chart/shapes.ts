@@ -14,6 +14,13 @@ export const OUTLINES = [
 export const CROSS = 'M-4-4 4 4M-4 4 4-4';
 export const TRIANGLE = 'M0-5 4.5 4H-4.5Z';
 
+/** The tones that are judgements. */
+export const JUDGED = ['good', 'bad', 'warn'] as const;
+
+export function judged(tone: Tone): boolean {
+  return JUDGED.some((one) => one === tone);
+}
+
 export interface Shape {
   path: string;
   filled: boolean;
@@ -43,8 +50,7 @@ export function shapes(chart: Chart): (series: number, tone: Tone) => Shape {
     alone || (tones[series] === tone && tones.filter((other) => other === tone).length === 1);
   return (series, tone) => {
     const outline = OUTLINES[series % OUTLINES.length]!;
-    const judged = tone === 'good' || tone === 'bad' || tone === 'warn';
-    if (!judged || !says(series, tone)) {
+    if (!judged(tone) || !says(series, tone)) {
       return { path: outline, filled: tone === 'good' || tone === 'strong', crossed: tone === 'bad', toned: false };
     }
     if (tone === 'bad') return { path: '', filled: false, crossed: true, toned: true };
@@ -55,13 +61,13 @@ export function shapes(chart: Chart): (series: number, tone: Tone) => Shape {
 /** The legend of points with different meanings, and which series are drawn so. */
 export function keys(chart: Chart): { tone: Tone; series: number[] }[] {
   const shape = shapes(chart);
-  const judged = chart.series.map((series) => new Set(isLine(series) ? [] : series.points.map((point) => point.tone)));
-  const several = judged.findIndex((tones) => tones.size > 1);
+  const tones = chart.series.map((series) => new Set(isLine(series) ? [] : series.points.map((point) => point.tone)));
+  const several = tones.findIndex((own) => own.size > 1);
   // All good needs no key; all hollow does, unless the series' name says it.
-  const mixed = several >= 0 ? several : judged.findIndex((tones, series) => tones.has('warn') && !shape(series, 'warn').toned);
-  const told = (['good', 'bad', 'warn'] as const).filter((tone) => judged[mixed]?.has(tone));
+  const mixed = several >= 0 ? several : tones.findIndex((own, series) => own.has('warn') && !shape(series, 'warn').toned);
+  const told = JUDGED.filter((tone) => tones[mixed]?.has(tone));
   return told.map((tone) => {
-    const alike = (index: number) => judged[index]!.has(tone) && shape(index, tone).toned === shape(mixed, tone).toned;
+    const alike = (index: number) => tones[index]!.has(tone) && shape(index, tone).toned === shape(mixed, tone).toned;
     return { tone, series: chart.series.flatMap((_, index) => (alike(index) ? index : [])) };
   });
 }

@@ -1,7 +1,7 @@
 /** A chart's figures as a table, for those who cannot or do not want to read the drawing. */
 
-import type { Chart, Phase, Point, Row, Timeline, Tone } from '../document';
-import { format } from '../format';
+import { overTime, type Chart, type Phase, type Point, type Row, type Timeline, type Tone } from '../document';
+import { format, joined } from '../format';
 import { thinRows } from '../thin';
 import { chartData, heatColumn, marksAt, phaseAt } from './data';
 
@@ -17,77 +17,70 @@ export interface Figures {
   left: number;
 }
 
+interface Column<T> {
+  name: string;
+  cell: (row: T) => string;
+  /** Text, not figures. */
+  text?: boolean;
+  /** False: it is left out. */
+  wanted?: boolean;
+}
+
+function figures<T>(columns: Column<T>[], rows: T[], left: number): Figures {
+  const shown = columns.filter(({ wanted = true }) => wanted);
+  return {
+    head: shown.map(({ name }) => name),
+    rows: rows.map((row) => shown.map(({ cell }) => cell(row))),
+    text: shown.flatMap(({ text }, index) => (text ? index : [])),
+    left,
+  };
+}
+
 export function chartTable(chart: Chart, timeline: Timeline, phases: readonly Phase[]): Figures {
   if (chart.form === 'heat') return heatTable(chart);
   if (isAlong(chart) || chart.form === 'points') return pointTable(chart);
   const data = chartData(chart, timeline);
   const marks = data.x.map((_, row) => marksAt(chart.marks, data.from, row));
   const rows = thinRows([...data.values, marks.map((mark) => (mark === '' ? 0 : 1))], data.x.length, ROOM);
-  const within = chart.x.unit === 'time' && phases.length > 0;
-  const marked = chart.marks.length > 0;
-  return {
-    head: [
-      chart.x.name || 'x',
-      ...chart.series.map((series) => series.name),
-      ...(within ? ['phase'] : []),
-      ...(marked ? ['mark'] : []),
+  return figures<number>(
+    [
+      { name: chart.x.name || 'x', cell: (row) => format(data.from[row], chart.x.unit) },
+      ...chart.series.map(({ name }, index) => ({ name, cell: (row: number) => format(data.values[index]![row], chart.y.unit) })),
+      { name: 'phase', cell: (row) => phaseAt(phases, data.x[row]!)?.label ?? '', text: true, wanted: overTime(chart) && phases.length > 0 },
+      { name: 'mark', cell: (row) => marks[row]!, text: true, wanted: chart.marks.length > 0 },
     ],
-    rows: rows.map((row) => [
-      format(data.from[row], chart.x.unit),
-      ...data.values.map((values) => format(values[row], chart.y.unit)),
-      ...(within ? [phaseAt(phases, data.x[row]!)?.label ?? ''] : []),
-      ...(marked ? [marks[row]!] : []),
-    ]),
-    text: [within, marked].filter((there) => there).map((_, index) => chart.series.length + 1 + index),
-    left: data.x.length - rows.length,
-  };
+    rows,
+    data.x.length - rows.length,
+  );
 }
 
 function pointTable(chart: Chart): Figures {
   const all = chart.series.flatMap((series, index) =>
     series.points.map((point) => {
       const row = rowOf(chart, point);
-      const what = [row?.name ?? '', point.label].filter((part) => part !== '').join(', ');
+      const what = joined(', ', row?.name, point.label);
       // A row's outcome and notes are shown beside its value, not beside every underlying one.
       const of = index === 0 ? row : undefined;
       return { series: series.name, point, what, meaning: of?.word.text || word(point.tone, chart.hollow), note: of?.note ?? '' };
     }),
   );
-  const several = chart.series.length > 1;
-  const named = all.some(({ what }) => what !== '');
-  const ranged = all.some(({ point }) => point.low !== null || point.high !== null);
-  const meant = all.some(({ meaning }) => meaning !== '');
-  const noted = all.some(({ note }) => note !== '');
   const along = isAlong(chart);
   const unit = along ? chart.x.unit : chart.y.unit;
   const kept = thinRows([all.map(({ point }) => (along ? point.x : point.y))], all.length, 4 * ROOM);
-  const head: string[] = [];
-  const text: number[] = [];
-  const add = (wanted: boolean, name: string, isText: boolean) => {
-    if (!wanted) return;
-    if (isText) text.push(head.length);
-    head.push(name);
-  };
-  add(named, 'what', true);
-  add(several, 'series', true);
-  add(true, chart.x.name || 'x', false);
-  add(!along, chart.y.name || 'y', false);
-  add(ranged, 'interval', false);
-  add(meant, 'meaning', true);
-  add(noted, 'note', true);
-  const rows = kept.map((index) => {
-    const { series, point, what, meaning, note } = all[index]!;
-    return [
-      ...(named ? [what] : []),
-      ...(several ? [series] : []),
-      format(point.x, chart.x.unit),
-      ...(along ? [] : [format(point.y, chart.y.unit)]),
-      ...(ranged ? [interval(point, unit)] : []),
-      ...(meant ? [meaning] : []),
-      ...(noted ? [note] : []),
-    ];
-  });
-  return { head, rows, text, left: all.length - rows.length };
+  const ranged = all.some(({ point }) => point.low !== null || point.high !== null);
+  return figures(
+    [
+      { name: 'what', cell: ({ what }) => what, text: true, wanted: all.some(({ what }) => what !== '') },
+      { name: 'series', cell: ({ series }) => series, text: true, wanted: chart.series.length > 1 },
+      { name: chart.x.name || 'x', cell: ({ point }) => format(point.x, chart.x.unit) },
+      { name: chart.y.name || 'y', cell: ({ point }) => format(point.y, chart.y.unit), wanted: !along },
+      { name: 'interval', cell: ({ point }) => interval(point, unit), wanted: ranged },
+      { name: 'meaning', cell: ({ meaning }) => meaning, text: true, wanted: all.some(({ meaning }) => meaning !== '') },
+      { name: 'note', cell: ({ note }) => note, text: true, wanted: all.some(({ note }) => note !== '') },
+    ],
+    kept.map((index) => all[index]!),
+    all.length - kept.length,
+  );
 }
 
 function heatTable(chart: Chart): Figures {

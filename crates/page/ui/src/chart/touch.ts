@@ -28,8 +28,8 @@ export function pinched(shown: Range, width: number, log: boolean, before: Range
   return [back(from), back(from + width * each)];
 }
 
-/** Listens to touches on an element; returns a function that unsubscribes. */
-export function onTouch(element: HTMLElement, touched: Touched): () => void {
+/** Listens to touches on an element for as long as it exists. */
+export function onTouch(element: HTMLElement, touched: Touched): void {
   const fingers = new Map<number, number>();
   let begun: { shown: Range; places: Range } | null = null;
   const left = (event: PointerEvent) => event.clientX - element.getBoundingClientRect().left;
@@ -61,9 +61,8 @@ export function onTouch(element: HTMLElement, touched: Touched): () => void {
   const up = (event: PointerEvent) => {
     if (fingers.delete(event.pointerId)) begin();
   };
-  const heard = { pointerdown: down, pointermove: move, pointerup: up, pointercancel: up };
-  for (const [name, listener] of Object.entries(heard)) element.addEventListener(name, listener as EventListener);
-  return () => {
-    for (const [name, listener] of Object.entries(heard)) element.removeEventListener(name, listener as EventListener);
-  };
+  element.addEventListener('pointerdown', down);
+  element.addEventListener('pointermove', move);
+  element.addEventListener('pointerup', up);
+  element.addEventListener('pointercancel', up);
 }
