@@ -133,12 +133,16 @@ impl FleetPlace {
 
 /// Whether ssh takes it for a host, and nothing else.
 fn is_host(text: &str) -> bool {
-    let inner = |c: char| c.is_alphanumeric() || "._-@:[]%".contains(c);
-    !text.is_empty() && !text.starts_with('-') && text.chars().all(inner)
+    is_word(text, "._-@:[]%")
 }
 
 /// Whether a shell takes it for a path, and nothing else.
 pub(crate) fn is_remote_path(text: &str) -> bool {
-    let inner = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
+    is_word(text, "/._-+@~")
+}
+
+/// Whether it has only letters, digits and this punctuation, and is no option.
+fn is_word(text: &str, punctuation: &str) -> bool {
+    let inner = |c: char| c.is_alphanumeric() || punctuation.contains(c);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(inner)
 }

@@ -150,6 +150,12 @@ pub fn parse_cores(text: &str) -> Result<Vec<u32>, ParseError> {
     Ok(cores)
 }
 
+/// `processor 3`, `processors 0, 1`.
+pub(crate) fn numbered(one: &str, several: &str, numbers: &[u32]) -> String {
+    let listed: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    format!("{} {}", if numbers.len() == 1 { one } else { several }, listed.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
