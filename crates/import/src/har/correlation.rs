@@ -6,6 +6,7 @@
 //! was meant cannot be told.
 
 use super::page;
+use crate::placeholder::free_name;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -92,12 +93,7 @@ impl KnownValues {
             return None;
         }
         let name = source.name.get_or_insert_with(|| {
-            let preferred = &source.preferred_name;
-            let free = |name: &String| !self.names.contains(name);
-            let name = Some(preferred.clone())
-                .filter(free)
-                .or_else(|| (2..).map(|n| format!("{preferred}_{n}")).find(free));
-            let name = name.expect("numbers do not end");
+            let name = free_name(&source.preferred_name, |name| !self.names.contains(name));
             self.names.insert(name.clone());
             name
         });
