@@ -11,6 +11,7 @@ use crate::{
     Template, TemplatePiece,
 };
 use crate::{data_set, parse_cores};
+use std::collections::BTreeSet;
 use std::path::{Component, Path};
 use units::{Bytes, Nanos};
 
@@ -86,7 +87,7 @@ fn ready_target(target: &Target) -> Option<ReadyCondition> {
 }
 
 impl Section {
-    /// `usual` is the default ready condition.
+    /// `default_ready` is the ready condition that holds unless one is given.
     fn program(
         &self,
         name: &str,
@@ -253,13 +254,11 @@ impl Section {
 
     /// Sorted, each once.
     pub(super) fn cores(&self) -> Result<Vec<u32>, Error> {
-        let mut cores = Vec::new();
+        let mut cores = BTreeSet::new();
         for given in self.all(Key::Cores) {
             cores.extend(parse_cores(&given.text).map_err(|e| given.error(e.to_string()))?);
         }
-        cores.sort_unstable();
-        cores.dedup();
-        Ok(cores)
+        Ok(cores.into_iter().collect())
     }
 }
 
