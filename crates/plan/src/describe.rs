@@ -193,11 +193,9 @@ fn pluralized(n: usize, what: &str) -> String {
 /// At most as many lines as people read, the first with a label.
 fn labelled_lines(label: &str, texts: Vec<String>) -> Vec<String> {
     let more = texts.len().saturating_sub(MAX_LINES);
-    let mut lines: Vec<String> = Vec::new();
-    for text in texts.into_iter().take(MAX_LINES) {
-        let label = if lines.is_empty() { label } else { "" };
-        lines.push(format!("{label:8} {text}"));
-    }
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let shown = labels.zip(texts.iter().take(MAX_LINES));
+    let mut lines: Vec<String> = shown.map(|(label, text)| format!("{label:8} {text}")).collect();
     if more > 0 {
         lines.push(format!("         and {more} more"));
     }

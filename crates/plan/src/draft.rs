@@ -90,9 +90,7 @@ impl Section {
     }
 
     fn remove(&mut self, keys: &[Key]) {
-        keys.iter().for_each(|key| {
-            self.values.remove(key);
-        });
+        self.values.retain(|key, _| !keys.contains(key));
     }
 
     pub(crate) fn parsed<T: std::str::FromStr<Err = ParseError>>(
@@ -298,7 +296,7 @@ impl Draft {
         self.top.one(key).map(|given| given.text.as_str())
     }
 
-    /// Lets `over` win wherever both say something: the command line over the plan file.
+    /// Lets `overrides` win wherever both say something: the command line over the plan file.
     ///
     /// What belongs together goes together: a body replaces the other kind of body, a closed loop an open one, stages
     /// a duration. Headers are replaced by name, requests by statements.

@@ -94,11 +94,8 @@ impl Draft {
 fn head_count(given: &SourceText) -> Result<(u32, u32), Error> {
     let most = FleetPlan::MAX_WORKERS;
     let count = |text: &str| text.trim().parse().ok().filter(|count| (1..=most).contains(count));
-    let counts = match given.text.split_once("..") {
-        None => count(&given.text).map(|count| (count, count)),
-        Some((least, most)) => count(least).zip(count(most)),
-    };
-    counts.filter(|(least, most)| least <= most).ok_or_else(|| {
+    let (first, last) = given.text.split_once("..").unwrap_or((&given.text, &given.text));
+    count(first).zip(count(last)).filter(|(least, most)| least <= most).ok_or_else(|| {
         given.error(format!(
             "'{}' is no number of workers; expected how many, from 1 to {most}, or from how many to how many, such as 4..16",
             given.text

@@ -14,7 +14,7 @@ pub(crate) const MAX_CONNECTIONS: u32 = 1 << 20;
 const ARTICLE: &str = "30s:1% 30s:10% 30s:50% 30s:100% 60s:100%";
 
 impl Section {
-    /// `usual` is the default number of connections of a closed loop.
+    /// `default_connections` is the default number of connections of a closed loop.
     pub(super) fn load(&self, default_connections: Option<u32>) -> Result<Load, Error> {
         let duration = self.time(Key::Duration)?;
         let requests = self.whole(Key::Requests, 1, "a number of requests")?;
