@@ -33,7 +33,7 @@ impl Secrets {
         self.hide_fields(url, &url_fields(url), place)
     }
 
-    /// The placeholder for a value. Equal values of one sort share it; `what` describes it in notes.
+    /// The placeholder for a value. Equal values of one sort share it; `description` is for notes.
     pub(crate) fn hide(&mut self, kind: &str, value: &str, description: &str) -> String {
         let preferred_name = variable_name(kind);
         let same = |kept: &&FoundSecret| kept.value == value && without_number(&kept.name) == preferred_name;

@@ -1,6 +1,6 @@
 //! Values that a later request takes from an earlier answer: without them a recorded flow seldom runs.
 //!
-//! A string or number of a JSON answer, or a hidden field of a page, no shorter than [`SHORTEST`], that no request
+//! A string or number of a JSON answer, or a hidden field of a page, no shorter than [`MIN_LENGTH`], that no request
 //! had before, comes from the server. Where it is a whole word in a later request, it becomes `{name}`, and the step
 //! in whose answer it first appeared extracts it. A value at several places of that answer is left alone: which one
 //! was meant cannot be told.
@@ -180,20 +180,13 @@ impl KnownValues {
 }
 
 fn words(text: &str, class: fn(u8) -> bool) -> Vec<Range<usize>> {
-    let (mut words, mut from) = (Vec::new(), None);
-    for (at, b) in text.bytes().enumerate() {
-        match (class(b), from) {
-            (true, None) => from = Some(at),
-            (false, Some(start)) => {
-                words.push(start..at);
-                from = None;
-            }
-            _ => {}
-        }
-    }
-    words.extend(from.map(|start| start..text.len()));
-    words.retain(|word| word.len() >= MIN_LENGTH);
-    words
+    let mut at = 0;
+    let ranges = text.as_bytes().split(|b| !class(*b)).map(|word| {
+        let start = at;
+        at += word.len() + 1;
+        start..start + word.len()
+    });
+    ranges.filter(|word| word.len() >= MIN_LENGTH).collect()
 }
 
 /// `/data/access_token` is `access_token`; `id` alone says too little, `/order/id` is `order_id`.
