@@ -1,7 +1,7 @@
 use std::fmt;
 
 /// A processor architecture, by its number in the ELF header (`e_machine`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Architecture(pub u16);
 
 /// Common names, by the numbers of the ELF specification.

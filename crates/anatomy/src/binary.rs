@@ -150,7 +150,7 @@ fn binary_from_elf(elf: Elf<'_>) -> Result<Binary, Error> {
     Ok(Binary {
         bits: elf.bits,
         big_endian: elf.big_endian,
-        machine: elf.machine.unwrap_or(Architecture(0)),
+        machine: elf.machine,
         kind,
         exported: defined.map(|symbol| symbol.name.clone()).collect(),
         undefined: symbol_table.as_ref().map(undefined).or(complete.then(Vec::new)),

@@ -9,7 +9,7 @@ use object::{Endianness, SymbolIndex, elf};
 pub(crate) struct Elf<'a> {
     pub bits: u8,
     pub big_endian: bool,
-    pub machine: Option<Architecture>,
+    pub machine: Architecture,
     pub file_type: u16,
     /// Loaded segments, in file order.
     pub segments: Vec<Segment<'a>>,
@@ -151,7 +151,7 @@ fn read<'a, H: FileHeader<Endian = Endianness>>(bytes: &'a [u8], bits: u8) -> Re
     let mut file = Elf {
         bits,
         big_endian: head.is_big_endian(),
-        machine: Some(Architecture(head.e_machine(endian).0)),
+        machine: Architecture(head.e_machine(endian).0),
         file_type: head.e_type(endian).0,
         ..Elf::default()
     };

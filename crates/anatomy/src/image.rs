@@ -16,7 +16,6 @@ pub(crate) enum SlotContent {
 /// A library (or a static program) with code that can be followed.
 #[derive(Debug)]
 pub struct Image<'a> {
-    machine: Architecture,
     elf: Elf<'a>,
     functions: Vec<Function>,
     by_address: BTreeMap<u64, Vec<usize>>,
@@ -45,7 +44,7 @@ impl<'a> Image<'a> {
     /// If it is no ELF file, or of an unsupported architecture.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut elf = Elf::read(bytes)?;
-        let machine = elf.machine.unwrap_or(Architecture(0));
+        let machine = elf.machine;
         if ![Architecture::X86_64, Architecture::AARCH64].contains(&machine)
             || elf.bits != 64
             || elf.big_endian
@@ -60,7 +59,6 @@ impl<'a> Image<'a> {
         let dynamic = elf.dynamic_symbols.take().unwrap_or_default();
         let others = elf.symbols.take().unwrap_or_default();
         let mut image = Self {
-            machine,
             elf,
             functions: Vec::new(),
             by_address: BTreeMap::new(),
@@ -114,7 +112,7 @@ impl<'a> Image<'a> {
 
     /// Its architecture.
     pub fn machine(&self) -> Architecture {
-        self.machine
+        self.elf.machine
     }
 
     /// The linker's build ID.

@@ -1,14 +1,12 @@
 mod function;
 
-use crate::call_path::{
-    CallPath, CallSite, DisassembledLine, PathStep, SymbolName, SyscallPaths, SyscallSite,
-};
+use crate::call_path::{CallPath, CallSite, DisassembledLine, PathStep, SyscallPaths, SyscallSite};
 use crate::decoder::disassemble;
 use crate::flow::Target;
 use crate::image::SlotContent;
 use crate::{CloneFlags, CreationSyscall, Error, Image};
 use function::{ControlTransfer, FunctionBody, scan_function};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// Maximum search depth, in calls: the longest known path has four.
 const DEPTH: usize = 8;
@@ -218,17 +216,14 @@ fn syscall_site(image: &Image<'_>, system: &function::SyscallInstruction) -> Opt
 /// What is exported under the system call's name, unless it is on the path or is what was asked about.
 fn bypassed_exports(libraries: &[Image<'_>], path: &CallPath, symbol: &str) -> Vec<String> {
     let name = path.site.creation.name();
-    let at: BTreeMap<usize, u64> =
-        libraries.iter().enumerate().filter_map(|(n, image)| Some((n, image.find(name)?))).collect();
-    let on_the_way = |(n, address): (&usize, &u64)| {
-        path.steps.iter().any(|step| step.library == *n && step.address == *address)
+    if name == symbol {
+        return Vec::new();
+    }
+    let bypassed = |(library, image): (usize, &Image<'_>)| {
+        let address = image.find(name)?;
+        let is_on_path = path.steps.iter().any(|step| (step.library, step.address) == (library, address));
+        let mut names = image.names(address).into_iter().filter(|_| !is_on_path);
+        names.find(|known| known.symbol == name && known.exported).map(ToString::to_string)
     };
-    let exported = |(n, address): (&usize, &u64)| {
-        let names = libraries.get(*n).map(|image| image.names(*address)).unwrap_or_default();
-        let known: Option<&SymbolName> =
-            names.into_iter().find(|known| known.symbol == name && known.exported);
-        known.map(ToString::to_string)
-    };
-    let all = at.iter().filter(|_| name != symbol).filter(|place| !on_the_way(*place));
-    all.filter_map(exported).collect()
+    libraries.iter().enumerate().filter_map(bypassed).collect()
 }

@@ -223,13 +223,9 @@ fn comment_out_excess(requests: &mut [Request]) -> Option<String> {
 fn number_equal_names(requests: &mut [Request]) {
     let mut names = BTreeSet::new();
     for request in requests {
-        let mut name = request.name.clone();
-        for n in 2.. {
-            if names.insert(name.clone()) {
-                break;
-            }
-            name = format!("{} ({n})", request.name);
-        }
+        let again = (2..).map(|n| format!("{} ({n})", request.name));
+        let mut candidates = std::iter::once(request.name.clone()).chain(again);
+        let name = candidates.find(|name| names.insert(name.clone())).expect("numbers do not end");
         request.name = name;
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn parse_fields(text: &str) -> Option<Vec<(String, String)>> {
 }
 
 /// A body for a plan, its secrets hidden: a form as its fields, if they reproduce it. `place` is its location in
-/// notes, and `put_in` inserts values of earlier answers.
+/// notes, and `substitute` inserts values of earlier answers.
 pub(crate) fn body(
     text: &str,
     media: &str,

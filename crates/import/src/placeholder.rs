@@ -12,6 +12,13 @@ pub(crate) fn placeholders(text: &str) -> Result<Vec<String>, String> {
     Ok(varying.map(ToString::to_string).collect())
 }
 
+/// The first of `name`, `name_2`, `name_3`, … that is free.
+pub(crate) fn free_name(name: &str, is_free: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|n| format!("{name}_{n}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| is_free(name)).expect("numbers do not end")
+}
+
 /// Whether a text is sent as is.
 pub(crate) fn is_plain(text: &str) -> bool {
     placeholders(text).is_ok_and(|found| found.is_empty())

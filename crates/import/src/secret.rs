@@ -1,6 +1,7 @@
 //! Keeps secrets out of a file that is edited and shared, and provides placeholders for them.
 
 use crate::encode;
+use crate::placeholder::free_name;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -32,7 +33,7 @@ impl Secrets {
         self.hide_fields(url, &url_fields(url), place)
     }
 
-    /// The placeholder for a value. Equal values of one sort share it; `what` describes it in notes.
+    /// The placeholder for a value. Equal values of one sort share it; `description` is for notes.
     pub(crate) fn hide(&mut self, kind: &str, value: &str, description: &str) -> String {
         let preferred_name = variable_name(kind);
         let same = |kept: &&FoundSecret| kept.value == value && without_number(&kept.name) == preferred_name;
@@ -41,14 +42,7 @@ impl Secrets {
         }
         let reserved = |name: &str| self.reserved.contains(&format!("{{env:{name}}}"));
         let taken = |name: &str| reserved(name) || self.found.iter().any(|kept| kept.name == name);
-        let name = if taken(&preferred_name) {
-            (2..)
-                .map(|n| format!("{preferred_name}_{n}"))
-                .find(|name| !taken(name))
-                .expect("numbers do not end")
-        } else {
-            preferred_name
-        };
+        let name = free_name(&preferred_name, |name| !taken(name));
         let secret = FoundSecret { name, value: value.to_owned(), description: description.to_owned() };
         let placeholder = secret.placeholder();
         self.found.push(secret);
@@ -58,12 +52,10 @@ impl Secrets {
     /// A header's value; if `is_known`, it contains a placeholder, and only what surrounds it is secret.
     pub(crate) fn hide_in_header(&mut self, name: &str, value: &str, is_known: bool) -> String {
         if is_secret(name) && !value.is_empty() {
+            let what = format!("the value of the header '{name}'");
             match is_known {
-                true => {
-                    let what = format!("the value of the header '{name}'");
-                    self.hide_around(name, value, &what, is_label)
-                }
-                false => self.hide(name, value, &format!("the value of the header '{name}'")),
+                true => self.hide_around(name, value, &what, is_label),
+                false => self.hide(name, value, &what),
             }
         } else if value.starts_with("http") {
             self.hide_in_url(value, "in a URL, escaped as it stands there")

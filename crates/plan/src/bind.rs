@@ -1,4 +1,4 @@
-use crate::error::{Error, SourceLocation};
+use crate::error::Error;
 use crate::{
     Arrivals, DataSet, Escaping, Load, Plan, RowOrder, RowSource, SecretSource, Stage, Task, TemplatePiece,
     data_set, secret::SecretValue,
@@ -154,7 +154,8 @@ impl ColumnCache<'_> {
     }
 }
 
-fn is_forbidden_in_header(b: u8) -> bool {
+/// Whether no header's value can hold it.
+pub(crate) fn is_forbidden_in_header(b: u8) -> bool {
     b.is_ascii_control() && b != b'\t'
 }
 
@@ -162,11 +163,10 @@ fn is_forbidden_in_header(b: u8) -> bool {
 fn escaped_column(file: &str, text: &str, column: &str, fit: Escaping) -> Result<Arc<[String]>, Error> {
     let values = data_set::read_column(file, text, column)?;
     if fit == Escaping::Header && values.iter().any(|value| value.bytes().any(is_forbidden_in_header)) {
-        let location = SourceLocation::File { name: file.into(), text: text.into(), span: 0..0 };
         let message = format!(
             "column '{column}' is used in a header and holds a line break or another control character"
         );
-        return Err(Error::at(&location, message));
+        return Err(Error::in_file(file, text, 0..0, message));
     }
     let escape = |value: String| {
         if matches!(fit, Escaping::Raw | Escaping::Header) {

@@ -113,13 +113,7 @@ impl Draft {
             Target::Http(origin) => self.origin(origin)?,
             Target::Sql(database) => self.database(database, &url.location)?,
             Target::Demo | Target::Null => {
-                for key in [Key::UnixSocket, Key::Streams] {
-                    if let Some(given) = self.top.one(key) {
-                        let message =
-                            format!("only an http:// or https:// target has {}", key_description(key));
-                        return Err(given.error(message));
-                    }
-                }
+                self.refuse_http_keys(&[Key::UnixSocket, Key::Streams])?;
                 if self.http()? == HttpVersion::Two {
                     let message =
                         "only an http:// or https:// target speaks HTTP/2; the built-in service does not";
@@ -166,13 +160,7 @@ impl Draft {
         if let Some(password) = &mut database.password {
             password.resolve_paths(location);
         }
-        for key in [Key::Http, Key::Streams, Key::Basic, Key::Bearer, Key::Headers] {
-            if let Some(given) = self.top.one(key) {
-                return Err(
-                    given.error(format!("only an http:// or https:// target has {}", key_description(key)))
-                );
-            }
-        }
+        self.refuse_http_keys(&[Key::Http, Key::Streams, Key::Basic, Key::Bearer, Key::Headers])?;
         if let Some(given) = self.top.one(Key::UnixSocket) {
             return Err(given.error(
                 "a database's socket goes in its URL, as a folder: postgres://me@%2Frun%2Fpostgresql/db",
@@ -182,6 +170,19 @@ impl Draft {
             database.insecure = database.tls;
         }
         Ok(())
+    }
+
+    /// For a target that is no HTTP service.
+    fn refuse_http_keys(&self, keys: &[Key]) -> Result<(), Error> {
+        let Some(key) = keys.iter().copied().find(|key| self.top.has(*key)) else { return Ok(()) };
+        let what = match key {
+            Key::UnixSocket => "a socket",
+            Key::Streams => "streams",
+            Key::Http => "a version of HTTP",
+            Key::Headers => "headers",
+            _ => "credentials such as these",
+        };
+        Err(self.top.error_at(key, format!("only an http:// or https:// target has {what}")))
     }
 
     /// Number of connections to a database.
@@ -212,8 +213,6 @@ impl Draft {
             (None, Some(given), _) => given.parse_count(MAX_CONNECTIONS, "a number of connections")?,
             (None, None, _) => base.connections,
         };
-        let outstanding =
-            top.one(Key::MaxOutstanding).map(|g| g.parse_count(u32::MAX, "a number of arrivals"));
         let lateness = top.parsed(Key::Lateness)?.unwrap_or(base.lateness);
         if lateness > MAX_LATENESS {
             return Err(
@@ -222,11 +221,13 @@ impl Draft {
         }
         Ok(Generator {
             connections,
-            outstanding: outstanding.transpose()?.unwrap_or(base.outstanding),
+            outstanding: top
+                .count(Key::MaxOutstanding, u32::MAX, "a number of arrivals")?
+                .unwrap_or(base.outstanding),
             cores: top.cores()?,
             lateness,
             resend: top.flag(Key::Resend)?.unwrap_or(base.resend),
-            seed: top.one(Key::Seed).map(|g| g.parse_whole(0, "a seed")).transpose()?.unwrap_or(base.seed),
+            seed: top.whole(Key::Seed, 0, "a seed")?.unwrap_or(base.seed),
         })
     }
 }
@@ -242,14 +243,4 @@ fn parse_choice<T: Copy>(
     let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
     let advice = advice(&given.text, &names);
     Err(given.error(format!("'{}' is not known here; {advice}", given.text)))
-}
-
-fn key_description(key: Key) -> &'static str {
-    match key {
-        Key::UnixSocket => "a socket",
-        Key::Streams => "streams",
-        Key::Http => "a version of HTTP",
-        Key::Headers => "headers",
-        _ => "credentials such as these",
-    }
 }

@@ -1,20 +1,13 @@
-use crate::error::{Error, SourceLocation};
+use crate::error::Error;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The values of one column of a CSV file (RFC 4180): a header line, then one row per line; a quoted field may
 /// contain commas, line ends, and doubled quotes. Empty lines are skipped.
 pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let offset = text.len() - body.len();
-    let shared: (Arc<str>, Arc<str>) = (name.into(), text.into());
     let error = |span: Range<usize>, message: String| {
-        let location = SourceLocation::File {
-            name: Arc::clone(&shared.0),
-            text: Arc::clone(&shared.1),
-            span: span.start + offset..span.end + offset,
-        };
-        Error::at(&location, message)
+        Error::in_file(name, text, span.start + offset..span.end + offset, message)
     };
     let mut rows = RowReader { text: body, at: 0 };
     let bad_quote = |at: usize| error(at..at + 1, "a quote that is never closed properly".to_owned());

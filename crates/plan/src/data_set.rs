@@ -3,7 +3,6 @@
 use crate::error::{Error, SourceLocation};
 use crate::{csv, ndjson};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::Path;
 use units::random::{mix, one_of};
 
@@ -62,14 +61,6 @@ impl RowSource {
     fn name(&self) -> &str {
         match self {
             Self::File(name) | Self::Data(name) => name,
-        }
-    }
-
-    /// Writes the placeholder for one of its columns.
-    pub(crate) fn fmt(&self, column: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(file) => write!(f, "{{file:{file}:{column}}}"),
-            Self::Data(name) => write!(f, "{{{name}.{column}}}"),
         }
     }
 }

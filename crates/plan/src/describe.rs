@@ -1,6 +1,7 @@
 mod experiment;
 
 use crate::bind::planned_arrivals;
+use crate::load::numbered;
 use crate::{
     Arrivals, DataSet, FleetPlace, FleetPlan, Flow, HttpVersion, Load, LoadLevel, Objective, Payload, Plan,
     Request, RowOrder, SearchPlan, Stage, StatusRange,
@@ -131,9 +132,7 @@ impl Plan {
             ),
         };
         if !generator.cores.is_empty() {
-            let cores: Vec<String> = generator.cores.iter().map(u32::to_string).collect();
-            let word = if cores.len() == 1 { "processor" } else { "processors" };
-            text += &format!("on {word} {}; ", cores.join(", "));
+            text += &format!("on {}; ", numbered("processor", "processors", &generator.cores));
         }
         if !generator.resend {
             text += "nothing is resent; ";
@@ -171,9 +170,7 @@ fn describe_watch(watch: &WatchPlan, target: &Target) -> Option<String> {
     }
     let mut parts = Vec::new();
     if !watch.pids.is_empty() {
-        let word = if watch.pids.len() == 1 { "process" } else { "processes" };
-        let pids: Vec<String> = watch.pids.iter().map(u32::to_string).collect();
-        parts.push(format!("{word} {}", pids.join(", ")));
+        parts.push(numbered("process", "processes", &watch.pids));
     }
     parts.extend(watch.cgroup.as_ref().map(|path| format!("processes of the control group {path}")));
     parts
@@ -196,11 +193,9 @@ fn pluralized(n: usize, what: &str) -> String {
 /// At most as many lines as people read, the first with a label.
 fn labelled_lines(label: &str, texts: Vec<String>) -> Vec<String> {
     let more = texts.len().saturating_sub(MAX_LINES);
-    let mut lines: Vec<String> = Vec::new();
-    for text in texts.into_iter().take(MAX_LINES) {
-        let label = if lines.is_empty() { label } else { "" };
-        lines.push(format!("{label:8} {text}"));
-    }
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let shown = labels.zip(texts.iter().take(MAX_LINES));
+    let mut lines: Vec<String> = shown.map(|(label, text)| format!("{label:8} {text}")).collect();
     if more > 0 {
         lines.push(format!("         and {more} more"));
     }

@@ -47,6 +47,11 @@ impl SourceText {
         Some(self.text.trim()).filter(|text| !text.is_empty()).ok_or_else(|| self.error(expected))
     }
 
+    /// A part of it, given at the same place.
+    pub(crate) fn part(&self, text: &str) -> Self {
+        Self { text: text.to_owned(), location: self.location.clone() }
+    }
+
     pub(crate) fn is_option(&self) -> bool {
         matches!(self.location, SourceLocation::Option(_))
     }
@@ -85,9 +90,7 @@ impl Section {
     }
 
     fn remove(&mut self, keys: &[Key]) {
-        keys.iter().for_each(|key| {
-            self.values.remove(key);
-        });
+        self.values.retain(|key, _| !keys.contains(key));
     }
 
     pub(crate) fn parsed<T: std::str::FromStr<Err = ParseError>>(
@@ -125,6 +128,16 @@ impl Section {
             }
             rate => Ok(rate),
         }
+    }
+
+    /// A whole number from 1 to `most`.
+    pub(crate) fn count(&self, key: Key, most: u32, what: &str) -> Result<Option<u32>, Error> {
+        self.one(key).map(|given| given.parse_count(most, what)).transpose()
+    }
+
+    /// A whole number of at least `least`.
+    pub(crate) fn whole(&self, key: Key, least: u64, what: &str) -> Result<Option<u64>, Error> {
+        self.one(key).map(|given| given.parse_whole(least, what)).transpose()
     }
 
     /// An error about an invalid value.
@@ -283,7 +296,7 @@ impl Draft {
         self.top.one(key).map(|given| given.text.as_str())
     }
 
-    /// Lets `over` win wherever both say something: the command line over the plan file.
+    /// Lets `overrides` win wherever both say something: the command line over the plan file.
     ///
     /// What belongs together goes together: a body replaces the other kind of body, a closed loop an open one, stages
     /// a duration. Headers are replaced by name, requests by statements.

@@ -34,6 +34,10 @@ impl Error {
         Self { location: Some(location.clone()), message: message.into() }
     }
 
+    pub(crate) fn in_file(name: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
+        Self::at(&SourceLocation::File { name: name.into(), text: text.into(), span }, message)
+    }
+
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { location: None, message: message.into() }
     }

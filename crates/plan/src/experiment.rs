@@ -152,17 +152,8 @@ impl crate::Plan {
         {
             generator.connections = generator.connections.max(*connections);
         }
-        Self {
-            target: self.target.clone(),
-            data: self.data.clone(),
-            flows: workload.flows.iter().map(|place| self.flows[*place].clone()).collect(),
-            objective: self.objective,
-            task,
-            generator,
-            fleet: self.fleet.clone(),
-            watch: self.watch.clone(),
-            setup: None,
-        }
+        let flows = workload.flows.iter().map(|place| self.flows[*place].clone()).collect();
+        Self { flows, task, generator, setup: None, ..self.clone() }
     }
 }
 

@@ -17,13 +17,8 @@ impl Draft {
     /// If it is not TOML, or a key is unknown or of the wrong type. Values are parsed by [`Draft::check`].
     pub fn from_toml(name: &str, text: &str) -> Result<Self, Error> {
         let table = DeTable::parse(text).map_err(|e| {
-            let message = e.message().lines().next().unwrap_or("this is not TOML").to_owned();
-            let file = FileParser {
-                name: name.into(),
-                masked: secret::masked_lines(text).into(),
-                draft: Self::default(),
-            };
-            file.error(e.span().unwrap_or(0..0), message)
+            let message = e.message().lines().next().unwrap_or("this is not TOML");
+            Error::in_file(name, &secret::masked_lines(text), e.span().unwrap_or(0..0), message)
         })?;
         let mut spans = Vec::new();
         masking::secrets(table.get_ref(), text, &mut spans);

@@ -1,6 +1,7 @@
 //! Who makes the load and who watches the target, if not the one process that carries out the plan.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use units::Nanos;
 
@@ -94,10 +95,7 @@ impl FleetPlace {
         match Self::parse(text, FleetPlan::MAX_WATCHERS, expected)? {
             Self::Here => Err(format!("this machine is watched anyway, where nobody else is; {expected}")),
             Self::Ssh(hosts) => {
-                let name = |host: &str| host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned();
-                let mut names: Vec<String> = hosts.iter().map(|host| name(host)).collect();
-                names.sort_unstable();
-                names.dedup();
+                let names: BTreeSet<&str> = hosts.iter().filter_map(|host| host.rsplit('@').next()).collect();
                 if names.len() < hosts.len() {
                     return Err("each machine is watched once: name each host once".to_owned());
                 }
@@ -133,12 +131,16 @@ impl FleetPlace {
 
 /// Whether ssh takes it for a host, and nothing else.
 fn is_host(text: &str) -> bool {
-    let inner = |c: char| c.is_alphanumeric() || "._-@:[]%".contains(c);
-    !text.is_empty() && !text.starts_with('-') && text.chars().all(inner)
+    is_word(text, "._-@:[]%")
 }
 
 /// Whether a shell takes it for a path, and nothing else.
 pub(crate) fn is_remote_path(text: &str) -> bool {
-    let inner = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
+    is_word(text, "/._-+@~")
+}
+
+/// Whether it has only letters, digits and this punctuation, and is no option.
+fn is_word(text: &str, punctuation: &str) -> bool {
+    let inner = |c: char| c.is_alphanumeric() || punctuation.contains(c);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(inner)
 }

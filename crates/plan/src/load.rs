@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use units::{Nanos, ParseError, Rate, Share};
 
 /// What `torment run` offers.
@@ -136,7 +137,7 @@ pub fn parse_cores(text: &str) -> Result<Vec<u32>, ParseError> {
         || ParseError { found: text.to_owned(), expected: "a list of processors such as 0, 0,2 or 0-3" };
     let core =
         |text: &str| text.trim().parse::<u32>().ok().filter(|core| *core <= MAX_CORE).ok_or_else(error);
-    let mut cores = Vec::new();
+    let mut cores = BTreeSet::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (core(first)?, core(last)?);
@@ -145,9 +146,13 @@ pub fn parse_cores(text: &str) -> Result<Vec<u32>, ParseError> {
         }
         cores.extend(first..=last);
     }
-    cores.sort_unstable();
-    cores.dedup();
-    Ok(cores)
+    Ok(cores.into_iter().collect())
+}
+
+/// `processor 3`, `processors 0, 1`.
+pub(crate) fn numbered(one: &str, several: &str, numbers: &[u32]) -> String {
+    let listed: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    format!("{} {}", if numbers.len() == 1 { one } else { several }, listed.join(", "))
 }
 
 #[cfg(test)]

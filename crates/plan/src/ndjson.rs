@@ -1,19 +1,12 @@
-use crate::error::{Error, SourceLocation, nearest};
+use crate::error::{Error, nearest};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The values of one key of an NDJSON file: a JSON object per line; empty lines are skipped. Strings are taken as is,
 /// any other value as its JSON text.
 pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<String>, Error> {
-    let shared: (Arc<str>, Arc<str>) = (name.into(), text.into());
-    let error = |span: Range<usize>, message: String| {
-        Error::at(
-            &SourceLocation::File { name: Arc::clone(&shared.0), text: Arc::clone(&shared.1), span },
-            message,
-        )
-    };
+    let error = |span: Range<usize>, message: &str| Error::in_file(name, text, span, message);
     let (mut values, mut start) = (Vec::new(), 0);
     for line in text.split_inclusive('\n') {
         let span = start..start + line.trim_end().len();
@@ -23,8 +16,8 @@ pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<St
         if line.is_empty() {
             continue;
         }
-        let row: BTreeMap<String, &RawValue> = serde_json::from_str(line)
-            .map_err(|_| error(span.clone(), "this line is not a JSON object".to_owned()))?;
+        let row: BTreeMap<String, &RawValue> =
+            serde_json::from_str(line).map_err(|_| error(span.clone(), "this line is not a JSON object"))?;
         let Some(value) = row.get(column) else {
             let mut message = format!("no '{column}' in this row");
             match nearest(column, row.keys().map(String::as_str)) {
@@ -34,12 +27,12 @@ pub(crate) fn read_column(name: &str, text: &str, column: &str) -> Result<Vec<St
                     message += &format!("; it has: {}", keys.join(", "));
                 }
             }
-            return Err(error(span, message));
+            return Err(error(span, &message));
         };
         values.push(serde_json::from_str(value.get()).unwrap_or_else(|_| value.get().to_owned()));
     }
     if values.is_empty() {
-        return Err(error(0..0, "the file is empty; expected a JSON object on each line".to_owned()));
+        return Err(error(0..0, "the file is empty; expected a JSON object on each line"));
     }
     Ok(values)
 }

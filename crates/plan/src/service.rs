@@ -1,3 +1,4 @@
+use crate::load::numbered;
 use crate::{DatabaseAddress, Template};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos};
@@ -166,14 +167,13 @@ impl std::fmt::Display for Program {
 /// As in `1.5 processors, 2 GiB`; empty if there are none.
 impl std::fmt::Display for ResourceLimits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let word = |n: f64| if n == 1.0 { "processor" } else { "processors" };
         let mut parts = Vec::new();
-        parts.extend(self.cpus.map(|cpus| format!("{cpus} {}", word(cpus))));
+        let word = if self.cpus == Some(1.0) { "processor" } else { "processors" };
+        parts.extend(self.cpus.map(|cpus| format!("{cpus} {word}")));
         parts.extend(self.memory.map(|memory| memory.to_string()));
         parts.extend(self.pids.map(|pids| format!("{} processes and threads", units::grouped(pids))));
         if !self.cores.is_empty() {
-            let cores: Vec<String> = self.cores.iter().map(u32::to_string).collect();
-            parts.push(format!("on {} {}", word(cores.len() as f64), cores.join(", ")));
+            parts.push(format!("on {}", numbered("processor", "processors", &self.cores)));
         }
         f.write_str(&parts.join(", "))
     }

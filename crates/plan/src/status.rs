@@ -18,11 +18,9 @@ impl FromStr for StatusRange {
         let (first, last) = if let Some(class) = text.strip_suffix("xx").or_else(|| text.strip_suffix("XX")) {
             let class = digits(class).filter(|c| (1..=9).contains(c)).ok_or_else(error)?;
             (class * 100, class * 100 + 99)
-        } else if let Some((first, last)) = text.split_once('-') {
-            (status(first).ok_or_else(error)?, status(last).ok_or_else(error)?)
         } else {
-            let one = status(text).ok_or_else(error)?;
-            (one, one)
+            let (first, last) = text.split_once('-').unwrap_or((text, text));
+            (status(first).ok_or_else(error)?, status(last).ok_or_else(error)?)
         };
         if first > last {
             return Err(error());

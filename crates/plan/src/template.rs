@@ -207,17 +207,6 @@ impl Template {
     }
 }
 
-impl TemplatePiece {
-    /// The file it is read from, if the plan names it here.
-    pub(crate) fn file_mut(&mut self) -> Option<&mut String> {
-        match self {
-            Self::Field { of: RowSource::File(file), .. }
-            | Self::Secret { from: SecretSource::File(file), .. } => Some(file),
-            _ => None,
-        }
-    }
-}
-
 /// Encodes what starts at `start` to base64 in place, from the last group of three backwards, since each group of
 /// four ends beyond those still to be read.
 fn base64_from(start: usize, out: &mut Vec<u8>) {
@@ -250,7 +239,8 @@ impl fmt::Display for TemplatePiece {
             Self::Uuid => f.write_str("{uuid}"),
             Self::Counter => f.write_str("{counter}"),
             Self::Taken { name, .. } => write!(f, "{{{name}}}"),
-            Self::Field { of, column, .. } => of.fmt(column, f),
+            Self::Field { of: RowSource::File(file), column, .. } => write!(f, "{{file:{file}:{column}}}"),
+            Self::Field { of: RowSource::Data(name), column, .. } => write!(f, "{{{name}.{column}}}"),
             Self::Secret { from, .. } => from.fmt(f),
             Self::Base64(_) => SecretSource::Given.fmt(f),
         }

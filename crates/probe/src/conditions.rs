@@ -26,26 +26,23 @@ pub fn survey() -> Conditions {
     let began = Instant::now();
     (0..READINGS).for_each(|_| _ = std::hint::black_box(sys::monotonic_ns()));
     let clock = Nanos::from(began.elapsed() / READINGS);
-    let mut caveats = Vec::new();
-    let mut add_caveat = |kind: CaveatKind, text: String| caveats.push(Caveat::new(kind, text));
-    if foreign > FOREIGN {
-        let text = format!(
-            "others use {:.0} % of a processor: find them with `top`, and measure again without them",
-            foreign * 100.0
-        );
-        add_caveat(CaveatKind::OthersAtWork, text);
-    }
-    if stolen > STOLEN {
-        let text = format!("the hypervisor gives {:.0} % of this machine's time to others", stolen * 100.0);
-        add_caveat(CaveatKind::StolenTime, text);
-    }
-    if gaps > GAPS {
-        let text = format!(
-            "a program that only reads the clock is away {:.0} % of the time: something takes the processor that no counter shows",
-            gaps * 100.0
-        );
-        add_caveat(CaveatKind::Gaps, text);
-    }
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let others = format!(
+        "others use {} of a processor: find them with `top`, and measure again without them",
+        percent(foreign)
+    );
+    let hypervisor = format!("the hypervisor gives {} of this machine's time to others", percent(stolen));
+    let away = format!(
+        "a program that only reads the clock is away {} of the time: something takes the processor that no counter shows",
+        percent(gaps)
+    );
+    let caveat = |is_so: bool, kind, text| is_so.then(|| Caveat::new(kind, text));
+    let caveats = [
+        caveat(foreign > FOREIGN, CaveatKind::OthersAtWork, others),
+        caveat(stolen > STOLEN, CaveatKind::StolenTime, hypervisor),
+        caveat(gaps > GAPS, CaveatKind::Gaps, away),
+    ];
+    let caveats = caveats.into_iter().flatten().collect();
     Conditions { foreign, stolen, gaps, clock, facts: facts(), caveats }
 }
 

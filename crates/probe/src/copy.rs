@@ -1,6 +1,8 @@
 //! Copies within memory, and the cheapest operations a program can ask for: the yardstick for all other figures.
 
+use crate::any_probe::AnyProbe;
 use crate::block::{BlockResult, FigureName, Measurable};
+use crate::rounds::ProbeTable;
 use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
@@ -85,16 +87,21 @@ fn touch(operations: u64) -> io::Result<Duration> {
     Ok(took)
 }
 
-/// The table `copy`.
+/// The table `memcpy`.
 pub struct CopyTable;
 
-impl CopyTable {
-    pub(crate) fn cells(&self) -> Vec<CopyProbe> {
-        let copies = SIZES.map(|size| CopyProbe::Copy(Bytes(size)));
-        copies.into_iter().chain([CopyProbe::Touch, CopyProbe::Call, CopyProbe::Clock]).collect()
+impl ProbeTable for CopyTable {
+    fn name(&self) -> &'static str {
+        "memcpy"
     }
 
-    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    fn cells(&self) -> Vec<AnyProbe> {
+        let copies = SIZES.map(|size| CopyProbe::Copy(Bytes(size))).into_iter();
+        let all = copies.chain([CopyProbe::Touch, CopyProbe::Call, CopyProbe::Clock]);
+        all.map(AnyProbe::Copy).collect()
+    }
+
+    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         for (figure, size) in figures.iter_mut().zip(SIZES) {
             let rate = size as f64 / figure.median;
             figure.argument = Some(format!(

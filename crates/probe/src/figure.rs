@@ -28,7 +28,8 @@ pub(crate) fn figures(table: &str, named: Vec<FigureName>, blocks: &[BlockResult
             let names = (table, named.row.as_str(), named.column.as_str());
             Some(Figure {
                 single: operation_times(blocks.iter().filter_map(|block| block.single.get(at))),
-                switches: sum(blocks.iter().map(|block| block.switches))
+                // None if any is none.
+                switches: (blocks.iter().map(|block| block.switches).sum::<Option<u64>>())
                     .map(|all| all as f64 / operations as f64),
                 apart: apart_share(blocks),
                 ..Figure::from_blocks(names, named.unit, values, operations)?
@@ -43,14 +44,9 @@ fn operation_times<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Optio
     OperationTimes::from_histogram(&all)
 }
 
-/// None if any is none.
-fn sum(counts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
-    counts.sum()
-}
-
 fn apart_share(blocks: &[BlockResult]) -> Option<f64> {
-    let looks = sum(blocks.iter().map(|block| block.looks.map(|(looks, _)| looks)))?;
-    let apart = sum(blocks.iter().map(|block| block.looks.map(|(_, apart)| apart)))?;
+    let looks: u64 = blocks.iter().map(|block| Some(block.looks?.0)).sum::<Option<u64>>()?;
+    let apart: u64 = blocks.iter().map(|block| Some(block.looks?.1)).sum::<Option<u64>>()?;
     (looks > 0).then(|| apart as f64 / looks as f64)
 }
 

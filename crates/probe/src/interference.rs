@@ -28,7 +28,7 @@ impl InterferenceMeter {
     }
 
     /// Share of a processor used by others since then: neither by this process and the children it has waited for, nor by those
-    /// that used `ours`. And the share of the time that the hypervisor stole.
+    /// that used `own_time`. And the share of the time that the hypervisor stole.
     pub fn foreign_and_stolen(&self, own_time: Duration) -> Option<(f64, f64)> {
         let ticks = self.ticks.zip(Ticks::now()).map(|(before, now)| now.since(&before))?;
         let own_time = own_cpu_time().saturating_sub(self.own_before) + own_time;

@@ -6,7 +6,9 @@ mod messages;
 mod shared_memory;
 mod stream;
 
+use crate::any_probe::AnyProbe;
 use crate::block::{BlockResult, FigureName, Measurable};
+use crate::rounds::ProbeTable;
 use crate::sides::Placement;
 use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
@@ -138,8 +140,12 @@ impl Measurable for IpcProbe {
 /// The table `ipc`.
 pub struct IpcTable;
 
-impl IpcTable {
-    pub(crate) fn cells(&self) -> Vec<IpcProbe> {
+impl ProbeTable for IpcTable {
+    fn name(&self) -> &'static str {
+        "ipc"
+    }
+
+    fn cells(&self) -> Vec<AnyProbe> {
         let possible = Placement::possible();
         let places: Vec<Placement> = possible.into_iter().filter(|place| *place != Placement::Free).collect();
         let mut all = Vec::new();
@@ -166,10 +172,10 @@ impl IpcTable {
                 all.extend(swept.map(|(size, buffer)| IpcProbe::Throughput(transport, size, Some(buffer))));
             }
         }
-        all
+        all.into_iter().map(AnyProbe::Ipc).collect()
     }
 
-    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         explain::explain(figures)
     }
 }

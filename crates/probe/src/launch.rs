@@ -5,7 +5,9 @@ mod explain;
 mod minimal;
 mod tasks;
 
+use crate::any_probe::AnyProbe;
 use crate::block::{BlockResult, FigureName, Measurable, ProberKind};
+use crate::rounds::ProbeTable;
 use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -161,11 +163,21 @@ pub struct LaunchTable {
 }
 
 impl LaunchTable {
-    pub(crate) fn cells(&self) -> Vec<LaunchProbe> {
+    fn probes(&self) -> Vec<LaunchProbe> {
         if self.like_eliben { paused_probes() } else { back_to_back_probes() }
     }
+}
 
-    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+impl ProbeTable for LaunchTable {
+    fn name(&self) -> &'static str {
+        "launch"
+    }
+
+    fn cells(&self) -> Vec<AnyProbe> {
+        self.probes().into_iter().map(AnyProbe::Launch).collect()
+    }
+
+    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         if self.like_eliben {
             explain::explain_paused(figures)
         } else {
@@ -209,7 +221,7 @@ mod tests {
     #[test]
     fn every_figure_has_a_name_of_its_own() {
         for like_eliben in [false, true] {
-            let cells = LaunchTable { like_eliben }.cells();
+            let cells = LaunchTable { like_eliben }.probes();
             let mut names: Vec<(String, String)> =
                 cells.iter().flat_map(LaunchProbe::figures).map(|named| (named.row, named.column)).collect();
             let all = names.len();

@@ -5,30 +5,37 @@ mod thread_ramp;
 
 pub use thread_ramp::MemoryProbe;
 
+use crate::any_probe::AnyProbe;
 use crate::figure::{find_figure, median};
+use crate::rounds::ProbeTable;
 use record::{Figure, Summand};
 use thread_ramp::{FREE, MALLOC, PARTS, SUM, ThreadVariant};
 use units::Bytes;
 
 const KIB: f64 = 1024.0;
 
+const THREADS: [ThreadVariant; 3] = [ThreadVariant::Plain, ThreadVariant::Touched, ThreadVariant::Raw];
+
 /// The table `memory`.
 pub struct MemoryTable;
 
-impl MemoryTable {
-    pub(crate) fn cells(&self) -> Vec<MemoryProbe> {
-        let threads =
-            [ThreadVariant::Plain, ThreadVariant::Touched, ThreadVariant::Raw].map(MemoryProbe::Thread);
-        threads.into_iter().chain([MemoryProbe::Malloc]).collect()
+impl ProbeTable for MemoryTable {
+    fn name(&self) -> &'static str {
+        "memory"
     }
 
-    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    fn cells(&self) -> Vec<AnyProbe> {
+        let threads = THREADS.map(MemoryProbe::Thread);
+        threads.into_iter().chain([MemoryProbe::Malloc]).map(AnyProbe::Memory).collect()
+    }
+
+    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         let of = |thread: ThreadVariant| MemoryProbe::Thread(thread).row();
         let stack = Bytes(rustix::param::page_size() as u64);
         for figure in figures.iter_mut() {
             figure.argument = argument(figure, stack);
         }
-        for thread in [ThreadVariant::Plain, ThreadVariant::Touched, ThreadVariant::Raw] {
+        for thread in THREADS {
             let row = of(thread);
             // Everything but virtual memory and the sum itself.
             let columns = PARTS.into_iter().filter(|column| !["virtual", SUM].contains(column));
@@ -40,7 +47,8 @@ impl MemoryTable {
             }
         }
         let mut notes = Vec::new();
-        let all = PARTS.map(|column| median(figures, &of(ThreadVariant::Plain), column));
+        let plain = of(ThreadVariant::Plain);
+        let all = PARTS.map(|column| median(figures, &plain, column));
         if let [Some(virtual_size), Some(resident), _, Some(kernel), _, Some(sum)] = all {
             notes.push(format!(
                 "A waiting thread costs {:.1} KiB, of which its process's RSS shows {:.0} %: the kernel's stack ({:.0} KiB) is in \
@@ -53,12 +61,7 @@ impl MemoryTable {
                 sum * 10_000.0 / KIB / KIB / KIB,
             ));
         }
-        let both = median(figures, &of(ThreadVariant::Plain), SUM).zip(median(
-            figures,
-            &of(ThreadVariant::Plain),
-            FREE,
-        ));
-        if let Some((sum, free)) = both {
+        if let (Some(sum), Some(free)) = (thread_sum(figures), median(figures, &plain, FREE)) {
             notes.push(format!(
                 "MemFree fell by {:.1} KiB a thread, {:.0} % of the sum: the kernel takes part of it from what it keeps for \
                  each processor. The sum of the parts is the steady figure.",

@@ -70,19 +70,18 @@ pub fn measure(
         if stop() {
             break;
         }
-        match warm(&probe, &mut probers, settings)? {
+        match warm(&probe, &mut probers)? {
             Ok(operations) => {
                 let wanted = probe.max_blocks().map_or(settings.blocks, |most| most.min(settings.blocks));
                 progress.push(ProbeProgress { probe, operations, wanted_blocks: wanted, blocks: Vec::new() });
             }
             Err(why) => {
-                let rows: Vec<String> = probe.figures().into_iter().map(|named| named.row).take(1).collect();
-                let text = format!("{} is not measured: {why}", rows.concat());
+                let text = format!("{} is not measured: {why}", row(&probe));
                 emit(Event::Noted { table: name.to_owned(), text });
             }
         }
     }
-    let disturbed = measure_rounds(&mut progress, &mut probers, settings, stop)?;
+    let disturbed = measure_rounds(&mut progress, &mut probers, stop)?;
     drop(probers);
     let mut measured: Vec<Figure> =
         progress.iter().flat_map(|course| figures(name, course.probe.figures(), &course.blocks)).collect();
@@ -97,6 +96,10 @@ pub fn measure(
         emit(Event::Noted { table: name.to_owned(), text });
     }
     Ok(progress.iter().all(|course| course.blocks.len() >= course.wanted_blocks as usize) && !stop())
+}
+
+fn row(probe: &AnyProbe) -> String {
+    probe.figures().into_iter().next().map_or_else(String::new, |named| named.row)
 }
 
 /// The prober processes, one of each kind.
@@ -121,12 +124,8 @@ impl Probers<'_> {
 }
 
 /// Finds how many operations make a block, and goes on until the probe is warm.
-fn warm(
-    probe: &AnyProbe,
-    probers: &mut Probers<'_>,
-    settings: &ProbeSettings,
-) -> Result<Result<u64, String>, Error> {
-    let target = settings.block_time.as_secs_f64();
+fn warm(probe: &AnyProbe, probers: &mut Probers<'_>) -> Result<Result<u64, String>, Error> {
+    let target = probers.settings.block_time.as_secs_f64();
     let mut operations = probe.min_operations();
     let mut last: Option<f64> = None;
     for _ in 0..WARM_MOST {
@@ -155,9 +154,9 @@ fn warm(
 fn measure_rounds(
     progress: &mut [ProbeProgress],
     probers: &mut Probers<'_>,
-    settings: &ProbeSettings,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Caveat>, Error> {
+    let settings = probers.settings;
     let (mut retries, mut disturbed_rounds, mut round) = (settings.blocks / RETRY_DIVISOR, 0, 0);
     let mut check = DisturbanceCheck::new();
     while progress.iter().any(|course| course.blocks.len() < course.wanted_blocks as usize) {
@@ -175,11 +174,7 @@ fn measure_rounds(
                     check.used += block.used.to_duration();
                     measured.push((at, block));
                 }
-                Err(why) => {
-                    let row =
-                        entry.probe.figures().first().map_or_else(String::new, |named| named.row.clone());
-                    return Err(Error::Probe(row, why));
-                }
+                Err(why) => return Err(Error::Probe(row(&entry.probe), why)),
             }
         }
         round += 1;

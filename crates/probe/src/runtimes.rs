@@ -46,27 +46,23 @@ pub fn measure(table: &str, settings: &ProbeSettings, stop: &dyn Fn() -> bool) -
     let folder = match ScratchFolder::new() {
         Ok(folder) => folder,
         Err(why) => {
-            return (
-                figures,
-                vec![format!("No runtime is measured: there is no folder for its program: {why}.")],
-            );
+            notes.push(format!("No runtime is measured: there is no folder for its program: {why}."));
+            return (figures, notes);
         }
     };
-    let runtimes = [go(&folder, stop), java(&folder), node(&folder)];
-    for runtime in runtimes {
-        match runtime {
-            Ok(rows) => {
-                for runtime in rows {
-                    for place in [Placement::One, Placement::Free] {
-                        match measure_runtime(table, &runtime, place, settings, stop) {
-                            Ok(Some(figure)) => figures.push(figure),
-                            Ok(None) => return (figures, notes),
-                            Err(why) => notes.push(format!("{} is not measured: {why}.", runtime.row)),
-                        }
-                    }
+    for rows in [go(&folder, stop), java(&folder), node(&folder)] {
+        let rows = rows.unwrap_or_else(|why| {
+            notes.push(why);
+            Vec::new()
+        });
+        for runtime in rows {
+            for place in [Placement::One, Placement::Free] {
+                match measure_runtime(table, &runtime, place, settings, stop) {
+                    Ok(Some(figure)) => figures.push(figure),
+                    Ok(None) => return (figures, notes),
+                    Err(why) => notes.push(format!("{} is not measured: {why}.", runtime.row)),
                 }
             }
-            Err(why) => notes.push(why),
         }
     }
     (figures, notes)
@@ -78,11 +74,8 @@ fn go(folder: &ScratchFolder, stop: &dyn Fn() -> bool) -> Result<Vec<Runtime>, S
     let get =
         format!("install Go 1.{GO_LEAST} or newer (package `golang`, or go.dev) so that `go` is in PATH");
     let Some(go) = find_program("go") else { return Err(failed(format!("there is no `go`; {get}"))) };
-    match version(&go, "version", "go1.") {
-        Some(minor) if minor < GO_LEAST => {
-            return Err(failed(format!("`go` is of version 1.{minor}; {get}")));
-        }
-        _ => {}
+    if let Some(minor) = version(&go, "version", "go1.").filter(|minor| *minor < GO_LEAST) {
+        return Err(failed(format!("`go` is of version 1.{minor}; {get}")));
     }
     let source = folder.write("handover.go", GO).map_err(|why| failed(why.to_string()))?;
     let program = folder.path().join("handover");
@@ -110,11 +103,8 @@ fn java(folder: &ScratchFolder) -> Result<Vec<Runtime>, String> {
     let Some(java) = home.or_else(|| find_program("java")) else {
         return Err(failed(format!("there is no `java`; {get}")));
     };
-    match version(&java, "--version", "") {
-        Some(major) if major < JAVA_LEAST => {
-            return Err(failed(format!("{} is of version {major}; {get}", java.display())));
-        }
-        _ => {}
+    if let Some(major) = version(&java, "--version", "").filter(|major| *major < JAVA_LEAST) {
+        return Err(failed(format!("{} is of version {major}; {get}", java.display())));
     }
     let source = folder.write("Handover.java", JAVA).map_err(|why| failed(why.to_string()))?;
     // Its counters would be left among the temporary files if it were killed.
@@ -170,12 +160,8 @@ fn measure_runtime(
         Err(NoOutput::Failed(why)) => return Err(why),
     };
     let disturbed = disturbance_caveat(&meter);
-    let mut lines = Vec::new();
-    for line in output.lines() {
-        lines.push(
-            serde_json::from_str::<PrintedBlock>(line).map_err(|why| format!("it says {line:?}: {why}"))?,
-        );
-    }
+    let parse = |line: &str| serde_json::from_str(line).map_err(|why| format!("it says {line:?}: {why}"));
+    let lines = output.lines().map(parse).collect::<Result<Vec<PrintedBlock>, String>>()?;
     let blocks: Vec<f64> = lines.iter().map(|line| line.ns).collect();
     if blocks.len() != settings.blocks as usize {
         return Err(format!("it was asked for {} blocks and says {}", settings.blocks, blocks.len()));

@@ -1,6 +1,7 @@
 //! The two sides of a measurement: one here, the other in a thread or a process of its own.
 
 use rustix::io::Errno;
+use rustix::process::getpid;
 use rustix::thread::futex;
 use serde::{Deserialize, Serialize};
 use std::fs::{read_dir, read_to_string};
@@ -190,7 +191,9 @@ pub fn run_both<T>(
     let (done, other_succeeded) = match kind {
         TaskKind::Processes => {
             wait_until_single_threaded()?;
-            let partner = ForkedChild::start(there)?;
+            // What is measured between processes must not be measured within one.
+            let own = getpid();
+            let partner = ForkedChild::start(|| getpid() != own && there())?;
             let done = here()?;
             (done, partner.wait()?)
         }
@@ -202,6 +205,12 @@ pub fn run_both<T>(
         })?,
     };
     if other_succeeded { Ok(done) } else { Err(io::Error::other("the other side has failed")) }
+}
+
+/// Binds the calling thread to the last processor that this process may use.
+pub fn bind_to_last_processor() -> io::Result<()> {
+    let allowed = CpuAffinity::current()?.list();
+    bind_to(&allowed[allowed.len().saturating_sub(1)..])
 }
 
 /// Binds the calling thread to its processor.

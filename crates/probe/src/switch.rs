@@ -5,8 +5,11 @@ mod handovers;
 mod tasks;
 mod turn_takers;
 
-use crate::block::{BlockResult, FigureName, Measurable};
+use crate::any_probe::AnyProbe;
+use crate::block::{BlockResult, FigureName, Measurable, ProbeSettings};
 use crate::figure::median;
+use crate::rounds::ProbeTable;
+use crate::runtimes;
 use crate::sides::{Placement, TaskKind};
 use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
@@ -107,8 +110,12 @@ pub struct SwitchTable {
     pub runtimes: bool,
 }
 
-impl SwitchTable {
-    pub(crate) fn cells(&self) -> Vec<SwitchProbe> {
+impl ProbeTable for SwitchTable {
+    fn name(&self) -> &'static str {
+        "switch"
+    }
+
+    fn cells(&self) -> Vec<AnyProbe> {
         let places = Placement::possible();
         let mut all = Vec::new();
         for kind in [TaskKind::Threads, TaskKind::Processes] {
@@ -119,10 +126,14 @@ impl SwitchTable {
         all.extend(places.iter().map(|place| SwitchProbe::Echo(*place)));
         all.extend(WakeMechanism::ALONE.map(SwitchProbe::Alone));
         all.extend([SwitchProbe::Tokio, SwitchProbe::ByHand]);
-        all
+        all.into_iter().map(AnyProbe::Switch).collect()
     }
 
-    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         explain::explain(figures)
+    }
+
+    fn extra(&self, settings: &ProbeSettings, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
+        if self.runtimes { runtimes::measure(self.name(), settings, stop) } else { Default::default() }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) enum ArrivalSource {
 }
 
 impl ArrivalSource {
-    /// The part of launcher `index` of `launchers`; all of a trial share `drawn`.
+    /// The part of launcher `index` of `launchers`; all of a trial share `taken`.
     pub fn new(offer: &OfferedLoad, index: u32, launchers: u32, taken: &Arc<AtomicU64>) -> Self {
         match offer {
             OfferedLoad::Open(schedule) => Self::Open(schedule.arrivals(index, launchers).peekable()),
@@ -28,7 +28,7 @@ impl ArrivalSource {
         }
     }
 
-    /// When the next is due, given `room` for this many more; `None` if none is to come for now.
+    /// When the next is due, given `free_slots`; `None` if none is to come for now.
     pub fn next_due(&mut self, free_slots: usize) -> Option<Nanos> {
         match self {
             Self::Open(due) => due.peek().map(|arrival| arrival.due),
@@ -38,7 +38,7 @@ impl ArrivalSource {
         }
     }
 
-    /// Takes the next if it is due by `now` and before `ends`: its number and due time.
+    /// Takes the next if it is due by `now` and before `load_end`: its number and due time.
     pub fn take(&mut self, now: Nanos, load_end: Nanos, free_slots: usize) -> Option<(u64, Nanos)> {
         let due = self.next_due(free_slots)?;
         if due > now || due >= load_end {

@@ -150,7 +150,7 @@ pub fn process_figure(
 }
 
 /// A figure from times of single operations.
-pub fn process_times_figure(row: &str, column: &str, times: &Histogram) -> Option<Figure> {
+fn process_times_figure(row: &str, column: &str, times: &Histogram) -> Option<Figure> {
     let quantiles = times.quantiles()?;
     let figure = process_figure(row, column, FigureUnit::Nanos, &[quantiles.p50.0 as f64], times.count())?;
     Some(Figure { single: OperationTimes::from_histogram(times), ..figure })
@@ -169,7 +169,6 @@ mod tests {
             switches: 4000,
             created: 1200,
             running: 2.5,
-            alive: 90.0,
             cgroup_tasks: Some(120),
         };
         let mut spawn = Histogram::default();

@@ -8,7 +8,6 @@ use crate::Setup;
 use crate::arrival_source::ArrivalSource;
 use crate::job_log::{JobBuffer, JobRecord};
 use crate::report::{LauncherControl, LauncherCounts, LauncherReport};
-use crate::status::check_status;
 use engine::{
     OpenCounts, OutstandingArrival, Recorder, Reporter, SlotKey, Slots, ThreadReport, TimeoutQueue,
     to_timespec,
@@ -309,7 +308,7 @@ impl Launcher {
         let recorder = &mut self.recorder;
         let code = status.code().and_then(|code| u16::try_from(code).ok());
         recorder.count_status(code);
-        match check_status(status, &self.setup.expected) {
+        match self.setup.expected.check(status) {
             Ok(()) => {
                 recorder.record_service(ended - child.started);
                 recorder.answered(&child.arrival, ended, ended);

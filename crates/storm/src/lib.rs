@@ -18,10 +18,9 @@ mod options;
 mod program;
 mod report;
 mod sampler;
-mod status;
 
 pub use error::Error;
-pub use figures::{TABLE, process_figure, process_times_figure};
+pub use figures::{TABLE, process_figure};
 pub use minimal_program::{MinimalProgram, cpuid_time};
 pub use options::{ExpectedStatuses, StormOptions};
 pub use program::ProgramCommand;
@@ -41,7 +40,7 @@ use stats::Histogram;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -110,17 +109,13 @@ impl Storm {
         let environment = std::env::vars_os().chain(command.environment.iter().cloned());
         let program = PreparedProgram::new(&command.path, command.argv.iter().skip(1), environment)
             .map_err(|why| Error::NotExecutable { path: command.path.clone(), why: reason(&why) })?;
-        let file = |path: &str| {
-            let opened = OpenOptions::new().read(true).write(true).open(path);
-            opened.map_err(|why| Error::File { path: PathBuf::from(path), why })
+        let open = |path: &Path, how: &OpenOptions| {
+            how.open(path).map(Arc::new).map_err(|why| Error::File { path: path.to_owned(), why })
         };
-        let null = Arc::new(file("/dev/null")?);
+        let null = open(Path::new("/dev/null"), OpenOptions::new().read(true).write(true))?;
         let output = match &options.output {
             None => Arc::clone(&null),
-            Some(path) => {
-                let opened = OpenOptions::new().create(true).append(true).open(path);
-                Arc::new(opened.map_err(|why| Error::File { path: path.clone(), why })?)
-            }
+            Some(path) => open(path, OpenOptions::new().create(true).append(true))?,
         };
         let log = options.log.as_deref().map(JobLog::begin).transpose()?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
@@ -229,7 +224,7 @@ impl LoadGenerator for Storm {
                 return TrialCounts::default();
             }
         };
-        let sampler = Sampler::begin(Arc::clone(&control.alive));
+        let sampler = Sampler::begin();
         let apply = |command, _| match command {
             LoadCommand::Kill => control.kill.store(true, Ordering::Relaxed),
             _ => control.stop.store(true, Ordering::Relaxed),

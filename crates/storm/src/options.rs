@@ -1,4 +1,7 @@
+use record::Failure;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use units::Nanos;
 
 /// Exit statuses that count as success.
@@ -15,15 +18,26 @@ impl ExpectedStatuses {
     /// Parses a list such as `0,2-4`; `None` if invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let one = |text: &str| text.trim().parse::<u8>().ok();
-        let ranges = text.split(',').map(|part| match part.split_once('-') {
-            Some((from, to)) => one(from).zip(one(to)).filter(|(from, to)| from <= to),
-            None => one(part).map(|status| (status, status)),
+        let ranges = text.split(',').map(|part| {
+            let (from, to) = part.split_once('-').unwrap_or((part, part));
+            one(from).zip(one(to)).filter(|(from, to)| from <= to)
         });
         ranges.collect::<Option<Vec<_>>>().map(Self)
     }
 
-    pub(crate) fn contains(&self, code: i32) -> bool {
-        self.0.iter().any(|(from, to)| (i32::from(*from)..=i32::from(*to)).contains(&code))
+    /// Whether a process that ended like this succeeded, or why not.
+    pub(crate) fn check(&self, status: ExitStatus) -> Result<(), Failure> {
+        let is_expected =
+            |code| self.0.iter().any(|(from, to)| (i32::from(*from)..=i32::from(*to)).contains(&code));
+        match (status.code(), status.signal()) {
+            (Some(code), _) if is_expected(code) => Ok(()),
+            (Some(code), _) => Err(Failure::Check(format!("exit status {code}"))),
+            (None, signal) => {
+                // Whether it left a core behind depends on the machine.
+                let ended = ExitStatus::from_raw(signal.unwrap_or_default()).to_string();
+                Err(Failure::Check(format!("ended by {}", ended.replacen("signal:", "signal", 1))))
+            }
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use stats::Histogram;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Orders to, and shared counters of, all launchers of a trial.
@@ -13,7 +12,7 @@ pub(crate) struct LauncherControl {
     /// So does everything still running.
     pub kill: AtomicBool,
     /// Processes alive.
-    pub alive: Arc<AtomicU64>,
+    pub alive: AtomicU64,
     /// The most alive at once.
     pub max_alive: AtomicU64,
     /// Processes started.

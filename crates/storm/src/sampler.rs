@@ -4,7 +4,7 @@ use procfs::{HostStat, cgroups, parse_host_stat, read_number};
 use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::Ticks;
@@ -27,8 +27,6 @@ pub struct MachineSecond {
     pub created: u64,
     /// Tasks ready or running, on average (`procs_running`).
     pub running: f64,
-    /// Live processes of the storm, on average.
-    pub alive: f64,
     /// The most tasks in our control group (`pids.current`), if counted.
     pub cgroup_tasks: Option<u64>,
 }
@@ -58,14 +56,13 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Starts sampling; `alive` counts the storm's processes. `None` if no thread can be started, or /proc/stat
-    /// cannot be read.
-    pub fn begin(alive: Arc<AtomicU64>) -> Option<Self> {
+    /// Starts sampling. `None` if no thread can be started, or /proc/stat cannot be read.
+    pub fn begin() -> Option<Self> {
         let first = StatReading::now()?;
         let stop = Arc::new(AtomicBool::new(false));
         let stop_flag = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("sampler".to_owned());
-        Some(Self { stop, thread: thread.spawn(move || sample_machine(first, &stop_flag, &alive)).ok()? })
+        Some(Self { stop, thread: thread.spawn(move || sample_machine(first, &stop_flag)).ok()? })
     }
 
     /// Takes a last sample and returns all blocks; the last may be shorter.
@@ -76,12 +73,12 @@ impl Sampler {
     }
 }
 
-fn sample_machine(mut first: StatReading, stop: &AtomicBool, alive: &AtomicU64) -> Vec<MachineSecond> {
+fn sample_machine(mut first: StatReading, stop: &AtomicBool) -> Vec<MachineSecond> {
     let pids_file = cgroup_pids_file();
     let stopped = || stop.load(Ordering::Relaxed);
     let mut blocks = Vec::new();
     loop {
-        let (mut samples, mut running_sum, mut alive_sum, mut max_tasks) = (0, 0, 0, None);
+        let (mut samples, mut running_sum, mut max_tasks) = (0, 0, None);
         let mut last = first;
         while samples < SAMPLES_PER_BLOCK {
             if !stopped() {
@@ -93,7 +90,6 @@ fn sample_machine(mut first: StatReading, stop: &AtomicBool, alive: &AtomicU64) 
             last = next;
             samples += 1;
             running_sum += next.running;
-            alive_sum += alive.load(Ordering::Relaxed);
             max_tasks = max_tasks.max(pids_file.as_ref().and_then(read_number));
             if stopped() {
                 break;
@@ -105,7 +101,6 @@ fn sample_machine(mut first: StatReading, stop: &AtomicBool, alive: &AtomicU64) 
             switches: last.switches.saturating_sub(first.switches),
             created: last.created.saturating_sub(first.created),
             running: running_sum as f64 / f64::from(samples),
-            alive: alive_sum as f64 / f64::from(samples),
             cgroup_tasks: max_tasks,
         });
         if stopped() {
@@ -128,8 +123,7 @@ mod tests {
 
     #[test]
     fn what_happens_meanwhile_is_seen() {
-        let alive = Arc::new(AtomicU64::new(7));
-        let sampler = Sampler::begin(Arc::clone(&alive)).expect("a thread can be had");
+        let sampler = Sampler::begin().expect("a thread can be had");
         for _ in 0..3 {
             std::process::Command::new("true").status().expect("every Linux has it");
         }
@@ -137,6 +131,5 @@ mod tests {
         // On a busy machine the three take more than one block.
         assert!(blocks.iter().map(|block| block.created).sum::<u64>() >= 3, "{blocks:?}");
         assert!(blocks.iter().any(|block| block.switches > 0), "{blocks:?}");
-        assert!(blocks.iter().all(|block| (block.alive - 7.0).abs() < 1e-9), "{blocks:?}");
     }
 }

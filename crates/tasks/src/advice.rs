@@ -72,20 +72,11 @@ struct LimitChange<'a> {
 impl LimitChange<'_> {
     /// Commands that set it now, and permanently.
     fn commands(self) -> (String, String) {
-        let Self {
-            name,
-            property,
-            for_all_users: of_all_users,
-            option,
-            files: [docker, podman],
-            pod,
-            lxc,
-            by_hand,
-        } = self;
+        let Self { name, property, for_all_users, option, files: [docker, podman], pod, lxc, by_hand } = self;
         match GroupOwner::of(name) {
             GroupOwner::Systemd { unit, user } => {
                 let command = if user { "systemctl --user" } else { "systemctl" };
-                let of_all = if !user && unit.starts_with("user-") { &*of_all_users } else { "" };
+                let of_all = if !user && unit.starts_with("user-") { &*for_all_users } else { "" };
                 (
                     format!("{command} set-property --runtime {unit} {property}"),
                     format!("{command} set-property {unit} {property}{of_all}"),

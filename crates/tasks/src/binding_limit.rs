@@ -1,14 +1,12 @@
 //! Which limit was hit: from readings before and at the failure, and from the repeated single steps. Pure.
 
 use crate::ThreadsWanted;
-use crate::limits::{ClassifiedLimit, LimitKind, classified_limits};
+use crate::limits::{CLOSE_SHARE, ClassifiedLimit, LimitKind, classified_limits};
 use crate::readings::{KillCounts, LimitReadings, MemoryGroup};
 use record::{RampEnd, SystemLimit, SystemLimitUnit};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Limits this close to the one hit would have been next.
-const CLOSE_SHARE: f64 = 0.05;
 /// A limit with a larger share of room left was not hit: others end between the failure and the reading.
 const FULL_SLACK: f64 = 0.01;
 const EAGAIN: i32 = 11;

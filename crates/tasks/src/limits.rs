@@ -16,8 +16,9 @@ const MAPS: u64 = 2;
 const STACK: u64 = 2 << 20;
 /// The guard page; with larger pages it is larger, and as negligible.
 const GUARD_SIZE: u64 = 4 << 10;
-/// Limits this close behind the first bind with it: raising one alone gains nothing.
-const CLOSE_SHARE: f64 = 0.05;
+/// Limits this close behind the first bind with it: raising one alone gains nothing. So close to the one that was hit,
+/// they would have been next.
+pub const CLOSE_SHARE: f64 = 0.05;
 
 /// What one more thread takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,56 +83,34 @@ pub fn close_to_first(limits: &[SystemLimit]) -> Vec<String> {
 /// Ordered by the threads they allow; those that allow any number last.
 pub fn classified_limits(readings: &LimitReadings, threads_wanted: &ThreadsWanted) -> Vec<ClassifiedLimit> {
     let cost = ThreadCost::of(readings, threads_wanted);
-    let mut all = vec![
-        task_limit(nproc(readings, threads_wanted)),
-        task_limit(threads_max(readings, threads_wanted)),
-        task_limit(pid_max(readings, threads_wanted)),
-        memory_limit(available(readings, &cost)),
-    ];
-    all.extend(
-        readings
-            .task_groups
-            .iter()
-            .enumerate()
-            .map(|(at, group)| task_limit(pids(readings, at, group, threads_wanted))),
-    );
+    let mut all = Vec::new();
+    let mut add = |kind, limit| all.push(ClassifiedLimit { kind, limit });
+    add(LimitKind::Task, nproc(readings, threads_wanted));
+    add(LimitKind::Task, threads_max(readings, threads_wanted));
+    add(LimitKind::Task, pid_max(readings, threads_wanted));
+    add(LimitKind::Memory, available(readings, &cost));
+    for (at, group) in readings.task_groups.iter().enumerate() {
+        add(LimitKind::Task, pids(readings, at, group, threads_wanted));
+    }
     if readings.task_groups.is_empty() {
-        all.push(task_limit(no_pids(readings)));
+        add(LimitKind::Task, no_pids(readings));
     }
-    all.extend(readings.memory_groups.iter().map(|group| memory_limit(group_memory(group, &cost))));
+    for group in &readings.memory_groups {
+        add(LimitKind::Memory, group_memory(group, &cost));
+    }
     if !threads_wanted.raw {
-        all.push(space_limit(maps(readings, threads_wanted)));
-        all.push(space_limit(address_space(readings, &cost)));
-        all.push(space_limit(rlimit_space(
-            "RLIMIT_AS",
-            'v',
-            readings.address_space.soft,
-            readings.virtual_size,
-            cost.stack + GUARD_SIZE,
-        )));
-        all.push(space_limit(rlimit_space(
-            "RLIMIT_DATA",
-            'd',
-            readings.data.soft,
-            readings.data_size,
-            cost.stack,
-        )));
+        let LimitReadings { address_space: whole, virtual_size, data, data_size, .. } = readings;
+        let each = cost.stack + GUARD_SIZE;
+        add(LimitKind::Space, maps(readings, threads_wanted));
+        add(LimitKind::Space, address_space(readings, &cost));
+        add(LimitKind::Space, rlimit_space("RLIMIT_AS", 'v', whole.soft, *virtual_size, each));
+        add(LimitKind::Space, rlimit_space("RLIMIT_DATA", 'd', data.soft, *data_size, cost.stack));
     }
-    all.extend(commit(readings, &cost).map(space_limit));
+    if let Some(commit) = commit(readings, &cost) {
+        add(LimitKind::Space, commit);
+    }
     all.sort_by_key(|known| known.limit.threads.unwrap_or(u64::MAX));
     all
-}
-
-fn task_limit(limit: SystemLimit) -> ClassifiedLimit {
-    ClassifiedLimit { kind: LimitKind::Task, limit }
-}
-
-fn space_limit(limit: SystemLimit) -> ClassifiedLimit {
-    ClassifiedLimit { kind: LimitKind::Space, limit }
-}
-
-fn memory_limit(limit: SystemLimit) -> ClassifiedLimit {
-    ClassifiedLimit { kind: LimitKind::Memory, limit }
 }
 
 /// The limit needed for the threads wanted, or for twice as many as now.
@@ -207,17 +186,11 @@ fn threads_max(readings: &LimitReadings, threads_wanted: &ThreadsWanted) -> Syst
 }
 
 fn pid_max(readings: &LimitReadings, threads_wanted: &ThreadsWanted) -> SystemLimit {
-    let LimitReadings {
-        pid_max: limit,
-        last_pid: last_number,
-        pids_in_use: numbered,
-        visible_tasks: seen,
-        ..
-    } = *readings;
+    let LimitReadings { pid_max: limit, last_pid, pids_in_use, visible_tasks, .. } = *readings;
     // Numbers below are given once, before the first wrap.
-    let fresh = last_number.map_or(0, |last| (RESERVED_PIDS - 1).saturating_sub(last));
-    let threads = limit.map(|limit| (limit.saturating_sub(RESERVED_PIDS + numbered)).saturating_add(fresh));
-    let wanted = raised_limit(seen + RESERVED_PIDS, threads.unwrap_or_default(), threads_wanted)
+    let fresh = last_pid.map_or(0, |last| (RESERVED_PIDS - 1).saturating_sub(last));
+    let threads = limit.map(|limit| limit.saturating_sub(RESERVED_PIDS + pids_in_use).saturating_add(fresh));
+    let wanted = raised_limit(visible_tasks + RESERVED_PIDS, threads.unwrap_or_default(), threads_wanted)
         .clamp(32_768, 4_194_304);
     let mut note = format!("the lowest {RESERVED_PIDS} are given once only");
     if readings.own_pid_namespace {
@@ -225,7 +198,7 @@ fn pid_max(readings: &LimitReadings, threads_wanted: &ThreadsWanted) -> SystemLi
     }
     SystemLimit {
         limit,
-        used: Some(seen),
+        used: Some(visible_tasks),
         threads,
         now: format!("sysctl -w kernel.pid_max={wanted}"),
         for_good: format!("/etc/sysctl.d/90-tasks.conf: kernel.pid_max = {wanted}"),

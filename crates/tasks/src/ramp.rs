@@ -1,13 +1,15 @@
 //! Threads until a limit is hit: up by doubling, then down again, with progress reports.
 
+use crate::binding_limit::{limit_of_failure, limit_of_kill, with_advice};
 use crate::crowd::{CrowdReport, CrowdRequest};
 use crate::crowd_process::CrowdProcess;
 use crate::limits::{ThreadCost, limits};
-use crate::readings::LimitReadings;
-use crate::{Error, ThreadsWanted, binding_limit, reserve};
+use crate::readings::{LimitReadings, MemoryGroup};
+use crate::reserve::{is_memory_short, next_step, threads_allowed};
+use crate::{Error, ThreadsWanted};
 use plan::ResourceLimits;
 use procfs::kib_field;
-use record::{Event, RampEnd, SystemLimitUnit, Verdict};
+use record::{Event, RampEnd, RampProgress, SystemLimitUnit, Verdict};
 use service::Guard;
 use service::Incoming;
 use std::fs::read_to_string;
@@ -34,20 +36,12 @@ pub fn ramp(
 ) -> Result<Verdict, Error> {
     threads_wanted.check()?;
     let here = LimitReadings::take(Path::new("/"), std::process::id());
-    let (guard, groups) = match threads_wanted.until_failure {
-        true => {
-            make_own_group(program, &here, threads_wanted).map(|(guard, groups)| (Some(guard), groups))?
-        }
-        false => (None, Vec::new()),
-    };
+    let own_group = threads_wanted.until_failure.then(|| make_own_group(program, &here, threads_wanted));
+    let (guard, groups) = own_group.transpose()?.unzip();
     let stack = Bytes(ThreadCost::of(&here, threads_wanted).stack);
-    let request = CrowdRequest {
-        stack,
-        touch: threads_wanted.touch,
-        raw: threads_wanted.raw,
-        maps: threads_wanted.maps,
-    };
-    let child = CrowdProcess::start(program, &request, &groups)?;
+    let ThreadsWanted { touch, raw, maps, .. } = *threads_wanted;
+    let request = CrowdRequest { stack, touch, raw, maps };
+    let child = CrowdProcess::start(program, &request, &groups.unwrap_or_default())?;
     let before = LimitReadings::take(Path::new("/"), child.pid());
     let limits = limits(&before, threads_wanted);
     let forecast = limits.first().and_then(|room| room.threads);
@@ -107,11 +101,8 @@ impl Ramp<'_> {
         self.last_report = Some(Instant::now());
         let memory = read_to_string("/proc/meminfo").unwrap_or_default();
         let free = Bytes(kib_field(&memory, "MemFree").unwrap_or_default());
-        (self.emit)(Event::Ramped(record::RampProgress {
-            tasks,
-            free,
-            after: Nanos::from(self.began.elapsed()),
-        }));
+        let after = Nanos::from(self.began.elapsed());
+        (self.emit)(Event::Ramped(RampProgress { tasks, free, after }));
         kib_field(&memory, "MemAvailable")
     }
 
@@ -130,16 +121,14 @@ impl Ramp<'_> {
             if made >= most {
                 return Ok(RampEnd::Asked);
             }
-            let mut limits = limits(&now, self.threads_wanted).into_iter();
-            let nearest = limits.next();
+            let nearest = limits(&now, self.threads_wanted).into_iter().next();
             let threads_left = nearest.as_ref().and_then(|room| room.threads);
-            let allowed = reserve::threads_allowed(&self.before, &now, self.threads_wanted);
+            let allowed = threads_allowed(&self.before, &now, self.threads_wanted);
             if allowed == Some(0) {
-                let limit =
-                    nearest.map(|room| binding_limit::with_advice(&self.before, self.threads_wanted, &room));
+                let limit = nearest.map(|room| with_advice(&self.before, self.threads_wanted, &room));
                 return Ok(RampEnd::Reserve { room: limit.map(Box::new) });
             }
-            let step = reserve::next_step(made, threads_left).min(allowed.unwrap_or(u64::MAX));
+            let step = next_step(made, threads_left).min(allowed.unwrap_or(u64::MAX));
             if let Some(end) = self.make(made.saturating_add(step).min(most))? {
                 return Ok(end);
             }
@@ -156,9 +145,7 @@ impl Ramp<'_> {
             if (self.stop)() {
                 return Ok(Some(RampEnd::Interrupted));
             }
-            if available.is_some_and(|available| {
-                reserve::is_memory_short(&self.before, available, self.threads_wanted)
-            }) {
+            if available.is_some_and(|left| is_memory_short(&self.before, left, self.threads_wanted)) {
                 self.child.set_ceiling(0)?;
             }
             match incoming {
@@ -166,27 +153,18 @@ impl Ramp<'_> {
                 Incoming::Message(CrowdReport::Reached) => return Ok(None),
                 Incoming::Message(CrowdReport::Failed(failure)) => {
                     let after = LimitReadings::take(Path::new("/"), self.child.pid());
-                    return Ok(Some(binding_limit::limit_of_failure(
-                        &self.before,
-                        &after,
-                        self.threads_wanted,
-                        &failure,
-                    )));
+                    let end = limit_of_failure(&self.before, &after, self.threads_wanted, &failure);
+                    return Ok(Some(end));
                 }
                 Incoming::Message(other) => {
                     return Err(Error::Crowd(format!("it says {other:?}, which is unexpected")));
                 }
                 Incoming::Closed => {
                     self.child.expect_killed()?;
-                    let groups: Vec<_> =
-                        self.before.memory_groups.iter().map(|group| group.reread()).collect();
-                    let kills = self.before.read_kills();
-                    return Ok(Some(binding_limit::limit_of_kill(
-                        &self.before,
-                        &groups,
-                        kills,
-                        self.threads_wanted,
-                    )));
+                    let before = &self.before;
+                    let groups: Vec<_> = before.memory_groups.iter().map(MemoryGroup::reread).collect();
+                    let kills = before.read_kills();
+                    return Ok(Some(limit_of_kill(before, &groups, kills, self.threads_wanted)));
                 }
             }
         }

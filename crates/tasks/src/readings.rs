@@ -90,7 +90,6 @@ pub struct LimitReadings {
     pub virtual_size: u64,
     pub data_size: u64,
     pub available: Option<u64>,
-    pub free: u64,
     pub total: u64,
     /// Limit and committed memory, where the kernel does not overcommit.
     pub commit: Option<(u64, u64)>,
@@ -113,7 +112,7 @@ impl LimitReadings {
         let capable = hex_field(&status, "CapEff").is_some_and(|all| all & EXEMPTING_CAPABILITIES != 0);
         let (top, maps) = mappings(&own("maps"));
         let load = procfs::parse_loadavg(file("proc/loadavg").as_bytes());
-        let census = TaskCensus::take(root, uid);
+        let (visible_tasks, user_tasks, pids_in_use) = count_tasks(root, uid);
         let membership = cgroups::find(root, pid, &own("cgroup")).unwrap_or_default();
         let own_memory =
             membership.memory.groups.first().map(|group| (group.folder.clone(), membership.memory.unified));
@@ -129,9 +128,9 @@ impl LimitReadings {
             stack: limit("Max stack size"),
             address_space: limit("Max address space"),
             data: limit("Max data size"),
-            visible_tasks: census.tasks,
-            user_tasks: census.user_tasks,
-            pids_in_use: census.pids_in_use,
+            visible_tasks,
+            user_tasks,
+            pids_in_use,
             tasks: load.map(|load| load.tasks),
             last_pid: load.map(|load| load.last),
             threads_max: sysctl("kernel/threads-max"),
@@ -153,7 +152,6 @@ impl LimitReadings {
             virtual_size: kib_field(&status, "VmSize").unwrap_or_default(),
             data_size: kib_field(&status, "VmData").unwrap_or_default(),
             available: kib_field(&memory, "MemAvailable"),
-            free: kib_field(&memory, "MemFree").unwrap_or_default(),
             total: kib_field(&memory, "MemTotal").unwrap_or_default(),
             commit: commit.filter(|_| strict),
             kills: number_field(&file("proc/vmstat"), "oom_kill"),
@@ -185,31 +183,21 @@ impl LimitReadings {
     }
 }
 
-/// All tasks visible in /proc.
-#[derive(Debug, Default)]
-struct TaskCensus {
-    tasks: u64,
-    user_tasks: u64,
-    pids_in_use: u64,
-}
-
-impl TaskCensus {
-    fn take(root: &Path, user: u32) -> Self {
-        let mut all = Self::default();
-        for pid in procfs::pids_in(&root.join("proc")) {
-            // It may end meanwhile.
-            let status = read_to_string(root.join(format!("proc/{pid}/status"))).unwrap_or_default();
-            let Some(threads) = number_field(&status, "Threads") else { continue };
-            all.tasks += threads;
-            if number_field(&status, "Uid") == Some(user.into()) {
-                all.user_tasks += threads;
-            }
-            // Its further threads have numbers of their own; those below are mostly single-threaded kernel threads.
-            all.pids_in_use +=
-                if u64::from(pid) < RESERVED_PIDS { threads.saturating_sub(1) } else { threads };
+/// The tasks visible in /proc: all, those of this user, and those with numbers that can be reused.
+fn count_tasks(root: &Path, user: u32) -> (u64, u64, u64) {
+    let (mut all, mut of_user, mut reusable) = (0, 0, 0);
+    for pid in procfs::pids_in(&root.join("proc")) {
+        // It may end meanwhile.
+        let status = read_to_string(root.join(format!("proc/{pid}/status"))).unwrap_or_default();
+        let Some(threads) = number_field(&status, "Threads") else { continue };
+        all += threads;
+        if number_field(&status, "Uid") == Some(user.into()) {
+            of_user += threads;
         }
-        all
+        // Its further threads have numbers of their own; those below are mostly single-threaded kernel threads.
+        reusable += if u64::from(pid) < RESERVED_PIDS { threads.saturating_sub(1) } else { threads };
     }
+    (all, of_user, reusable)
 }
 
 fn hex_field(text: &str, name: &str) -> Option<u64> {

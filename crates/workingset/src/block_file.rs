@@ -3,25 +3,24 @@
 use crate::clock_cache::{CacheLookup, ClockCache};
 use crate::stopwatch::Stopwatch;
 use crate::xorshift::Xorshift;
-use crate::{BLOCK, ReadMeasurement, RereadTimes};
+use crate::{BLOCK, BLOCKS, ReadMeasurement, RereadTimes};
 use rustix::fs::{Advice, fadvise};
 use std::fs::{File, OpenOptions, read_to_string};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::{AnonymousMapping, UringReads};
 use units::{Bytes, Nanos};
 
 /// Bytes per read in the sequential pass.
 const PASS_STEP: usize = 1 << 20;
-/// Parts of the time that are counted separately.
-const BLOCKS: u32 = 8;
 /// Blocks read twice, to detect caches below the kernel.
 const REREADS: u64 = 400;
 
 /// A file open for reading.
 pub struct BlockFile {
+    path: PathBuf,
     /// Through the page cache.
     file: File,
     method: ReadMethod,
@@ -62,7 +61,8 @@ impl BlockFile {
             }
             None => ReadMethod::PageCache,
         };
-        Ok(Self { file, method, length, rng: Xorshift::new(seed), page: vec![0; PASS_STEP] })
+        let (path, rng) = (path.to_owned(), Xorshift::new(seed));
+        Ok(Self { path, file, method, length, rng, page: vec![0; PASS_STEP] })
     }
 
     /// Reads in its first `set` bytes for this time, from a cache filled by one sequential pass.
@@ -151,8 +151,8 @@ impl BlockFile {
     }
 
     /// Reads some blocks past every cache of this machine, then the same again.
-    pub fn read_twice(&mut self, path: &Path) -> io::Result<RereadTimes> {
-        let direct = open_direct(path)?;
+    pub fn read_twice(&mut self) -> io::Result<RereadTimes> {
+        let direct = open_direct(&self.path)?;
         let mut memory = AnonymousMapping::private(BLOCK)?;
         let blocks: Vec<u64> =
             (0..REREADS).map(|_| self.rng.below(self.length / BLOCK.0) * BLOCK.0).collect();
@@ -264,7 +264,7 @@ mod tests {
             let doubt = 5.0 / (reading.reads() as f64).sqrt();
             assert!((share - truth).abs() <= doubt, "{set} MiB: {share}, {} reads", reading.reads());
         }
-        let twice = blocks.read_twice(file.path()).expect("it can be read");
+        let twice = blocks.read_twice().expect("it can be read");
         assert!(twice.first > Nanos::ZERO && twice.again > Nanos::ZERO);
     }
 

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::block_file::drop_page_cache;
 use crate::xorshift::Xorshift;
 use rustix::fs::{statfs, statvfs};
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use units::Bytes;
@@ -89,17 +89,12 @@ pub fn write_random_file(path: &Path, size: Bytes, seed: u64, stop: &dyn Fn() ->
         file.write_all(&chunk[..length]).map_err(failed)?;
         written += length as u64;
         if written - flushed >= FLUSH || written == size.0 {
-            flush_and_drop_cache(&file).map_err(failed)?;
+            // What one control group has cached would be a hit for another.
+            file.sync_data().and_then(|()| drop_page_cache(&file)).map_err(failed)?;
             flushed = written;
         }
     }
     Ok(())
-}
-
-/// What one control group has cached would be a hit for another.
-fn flush_and_drop_cache(file: &File) -> std::io::Result<()> {
-    file.sync_data()?;
-    drop_page_cache(file)
 }
 
 #[cfg(test)]

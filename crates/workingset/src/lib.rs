@@ -28,6 +28,8 @@ use units::{Bytes, Nanos, Rate};
 
 /// Size of a file read: a PostgreSQL page.
 pub const BLOCK: Bytes = Bytes(8192);
+/// Parts of the time of a measurement that are counted separately.
+const BLOCKS: u32 = 8;
 
 /// What a reader reads, and through which cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! Reads cache lines, each at an address that depends on the previous read: pure latency.
 
-use crate::ReadMeasurement;
 use crate::stopwatch::Stopwatch;
 use crate::xorshift::Xorshift;
+use crate::{BLOCKS, ReadMeasurement};
 use std::hint::black_box;
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,8 +14,6 @@ use units::{Bytes, Nanos};
 const LINE_SIZE: u64 = 64;
 /// Reads between two clock readings.
 const STRETCH_READS: u32 = 4096;
-/// Parts of the time that are counted separately.
-const BLOCKS: u32 = 8;
 
 /// Memory with every page touched.
 pub struct MemoryLines {

@@ -1,11 +1,12 @@
 //! The reader process, from the inside: the hidden command `reader`.
 
+use crate::ReadSource;
 use crate::block_file::BlockFile;
 use crate::memory::MemoryLines;
-use crate::{ReadMeasurement, ReadSource, RereadTimes};
 use serde::{Deserialize, Serialize};
 use service::JsonSocket;
 use std::io;
+use std::path::Path;
 use units::{Bytes, Nanos};
 
 /// A reader's task: its first line of input.
@@ -15,18 +16,14 @@ pub(crate) struct ReaderTask {
     pub seed: u64,
 }
 
-/// Further requests, one JSON line each. The response to each is one line: the result, or the error.
+/// Further requests, one JSON line each. The response to each, and to the task once all is ready, is one line: the
+/// result, or the error.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum ReadRequest {
+    /// Answered by a [`ReadMeasurement`](crate::ReadMeasurement).
     Read { set: Bytes, time: Nanos },
+    /// Answered by [`RereadTimes`](crate::RereadTimes).
     Twice,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum ReadResponse {
-    Ready,
-    Reading(ReadMeasurement),
-    Twice(RereadTimes),
 }
 
 enum OpenSource {
@@ -41,47 +38,35 @@ enum OpenSource {
 pub fn run_reader() -> io::Result<()> {
     let mut socket = JsonSocket::from_stdin()?;
     let Some(task): Option<ReaderTask> = socket.receive_next()? else { return Ok(()) };
-    let mut source = match open_source(&task) {
+    let mut source = match open_source(task) {
         Ok(open) => open,
-        Err(why) => return socket.send_result(&io::Result::<ReadResponse>::Err(why)),
+        Err(why) => return socket.send_result(&io::Result::<()>::Err(why)),
     };
-    socket.send_result(&Ok(ReadResponse::Ready))?;
+    socket.send_result(&Ok(()))?;
     while let Some(request) = socket.receive_next()? {
-        socket.send_result(&handle_request(&request, &task, &mut source))?;
+        match (request, &mut source) {
+            (ReadRequest::Read { set, time }, OpenSource::Memory(lines)) => {
+                socket.send_result(&Ok(lines.read(set, time)))
+            }
+            (ReadRequest::Read { set, time }, OpenSource::File(blocks)) => {
+                socket.send_result(&blocks.read(set, time))
+            }
+            (ReadRequest::Twice, OpenSource::File(blocks)) => socket.send_result(&blocks.read_twice()),
+            (ReadRequest::Twice, OpenSource::Memory(_)) => {
+                socket.send_result(&io::Result::<()>::Err(io::Error::other("memory is below nothing")))
+            }
+        }?;
     }
     Ok(())
 }
 
-fn open_source(task: &ReaderTask) -> io::Result<OpenSource> {
-    let seed = task.seed;
-    Ok(match &task.behind {
-        ReadSource::Memory { most, huge } => OpenSource::Memory(MemoryLines::new(*most, *huge, seed)?),
-        ReadSource::File { path, depth } => {
-            OpenSource::File(Box::new(BlockFile::open(path, *depth, None, seed)?))
-        }
-        ReadSource::Direct { path, cache } => {
-            OpenSource::File(Box::new(BlockFile::open(path, 1, Some(*cache), seed)?))
-        }
-    })
-}
-
-fn handle_request(
-    request: &ReadRequest,
-    task: &ReaderTask,
-    source: &mut OpenSource,
-) -> io::Result<ReadResponse> {
-    match (request, source, &task.behind) {
-        (ReadRequest::Read { set, time }, OpenSource::Memory(lines), _) => {
-            Ok(ReadResponse::Reading(lines.read(*set, *time)))
-        }
-        (ReadRequest::Read { set, time }, OpenSource::File(blocks), _) => {
-            blocks.read(*set, *time).map(ReadResponse::Reading)
-        }
-        (
-            ReadRequest::Twice,
-            OpenSource::File(blocks),
-            ReadSource::File { path, .. } | ReadSource::Direct { path, .. },
-        ) => blocks.read_twice(path).map(ReadResponse::Twice),
-        (ReadRequest::Twice, ..) => Err(io::Error::other("memory is below nothing")),
+fn open_source(ReaderTask { behind, seed }: ReaderTask) -> io::Result<OpenSource> {
+    let file = |path: &Path, depth, cache| {
+        Ok(OpenSource::File(Box::new(BlockFile::open(path, depth, cache, seed)?)))
+    };
+    match behind {
+        ReadSource::Memory { most, huge } => Ok(OpenSource::Memory(MemoryLines::new(most, huge, seed)?)),
+        ReadSource::File { path, depth } => file(&path, depth, None),
+        ReadSource::Direct { path, cache } => file(&path, 1, Some(cache)),
     }
 }

@@ -1,8 +1,9 @@
 //! torment's handle of the reader process.
 
-use crate::reader::{ReadRequest, ReadResponse, ReaderTask};
+use crate::reader::{ReadRequest, ReaderTask};
 use crate::{Error, ReadMeasurement, ReadSource, RereadTimes};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use service::Subprocess;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -32,10 +33,8 @@ impl ReaderProcess {
             ReadSource::File { path, .. } | ReadSource::Direct { path, .. } => path.display().to_string(),
         };
         let mut this = Self { process, source_name };
-        match this.ask(&ReaderTask { behind: source.clone(), seed })? {
-            ReadResponse::Ready => Ok(this),
-            other => Err(unexpected(&other)),
-        }
+        this.ask::<()>(&ReaderTask { behind: source.clone(), seed })?;
+        Ok(this)
     }
 
     /// Reads at random in the first `set` bytes for this time, from a cache filled by one sequential pass.
@@ -43,10 +42,7 @@ impl ReaderProcess {
     /// # Errors
     /// If that cannot be read, or the process has ended.
     pub fn read(&mut self, set: Bytes, time: Nanos) -> Result<ReadMeasurement, Error> {
-        match self.ask(&ReadRequest::Read { set, time })? {
-            ReadResponse::Reading(reading) => Ok(reading),
-            other => Err(unexpected(&other)),
-        }
+        self.ask(&ReadRequest::Read { set, time })
     }
 
     /// Reads some blocks past the page cache, then the same again.
@@ -54,18 +50,11 @@ impl ReaderProcess {
     /// # Errors
     /// If the file system does not permit that, or the process has ended.
     pub fn read_twice(&mut self) -> Result<RereadTimes, Error> {
-        match self.ask(&ReadRequest::Twice)? {
-            ReadResponse::Twice(twice) => Ok(twice),
-            other => Err(unexpected(&other)),
-        }
+        self.ask(&ReadRequest::Twice)
     }
 
-    fn ask(&mut self, request: &impl Serialize) -> Result<ReadResponse, Error> {
-        let answer: Result<ReadResponse, String> = self.process.ask(request).map_err(Error::Reader)?;
+    fn ask<A: DeserializeOwned>(&mut self, request: &impl Serialize) -> Result<A, Error> {
+        let answer: Result<A, String> = self.process.ask(request).map_err(Error::Reader)?;
         answer.map_err(|why| Error::Read(self.source_name.clone(), why))
     }
-}
-
-fn unexpected(answer: &ReadResponse) -> Error {
-    Error::Reader(format!("it answers {answer:?}, which is unexpected"))
 }

@@ -1,7 +1,7 @@
 //! Reads single rows of a PostgreSQL table by key: behind the server's cache, and behind that the kernel's.
 
 use crate::xorshift::Xorshift;
-use crate::{Error, ReadMeasurement};
+use crate::{BLOCKS, Error, ReadMeasurement};
 use postgres::{Client, NoTls, Statement};
 use std::time::Duration;
 use units::{Bytes, Nanos};
@@ -12,8 +12,6 @@ const FILLER: u32 = 30;
 const BATCH: u64 = 1 << 16;
 /// Connection timeout.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Parts of the time that are counted separately.
-const BLOCKS: u32 = 8;
 const TABLE_NAME: &str = "torment_working_set";
 
 /// Our own table, in our own session.

@@ -17,7 +17,7 @@ impl Xorshift {
         self.next_mixed(0)
     }
 
-    /// Mixes `with` in first, so that the number cannot be known before `with` is.
+    /// Mixes `extra` in first, so that the number cannot be known before `extra` is.
     pub fn next_mixed(&mut self, extra: u64) -> u64 {
         let mut state = self.0 ^ extra;
         state ^= state << 13;

@@ -86,29 +86,15 @@ impl FunctionScan {
             self.instructions.insert(address, (instruction.length, instruction.flow));
             let Some(next) = address.checked_add(u64::from(instruction.length)) else { return true };
             match instruction.flow {
-                Flow::End => return true,
-                Flow::Jump(Target::Address(target)) => {
-                    if leaves(target) {
-                        self.exits.insert(address);
-                    } else {
-                        self.jump_targets.insert(target);
-                        pending.push(target);
-                    }
-                    return true;
+                Flow::Jump(Target::Address(target)) | Flow::Branch(target) if !leaves(target) => {
+                    self.jump_targets.insert(target);
+                    pending.push(target);
                 }
-                Flow::Jump(_) => {
-                    self.exits.insert(address);
-                    return true;
-                }
-                Flow::Branch(target) => {
-                    if leaves(target) {
-                        self.exits.insert(address);
-                    } else {
-                        self.jump_targets.insert(target);
-                        pending.push(target);
-                    }
-                }
-                Flow::Next | Flow::Call(_) | Flow::System => {}
+                Flow::Jump(_) | Flow::Branch(_) => _ = self.exits.insert(address),
+                Flow::Next | Flow::Call(_) | Flow::System | Flow::End => {}
+            }
+            if matches!(instruction.flow, Flow::Jump(_) | Flow::End) {
+                return true;
             }
             // After a call that never returns the next function may begin.
             if !within(next) && image.is_function_start(next) && !matches!(instruction.flow, Flow::System) {

@@ -140,8 +140,7 @@ fn auth(
     let secrets = &mut document.secrets;
     Some(Auth::Basic(match user_and_password(&user) {
         // A token that stands for both, as in `-u token:` and `http://token@host`; or a variable that contains both.
-        (token, Some("")) => format!("{}:", hidden(secrets, "TOKEN", token, "the user, who has no password")),
-        (token, None) if operation.user.is_none() => {
+        (token, password) if password.map_or(operation.user.is_none(), str::is_empty) => {
             format!("{}:", hidden(secrets, "TOKEN", token, "the user, who has no password"))
         }
         (both, None) if has_variable(both) => both.to_owned(),
@@ -194,7 +193,6 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
     } else if !operation.get && without("Content-Type", request) {
         request.headers.push(("Content-Type".to_owned(), CONTENT_TYPE.to_owned()));
     }
-    let files = operation.data.iter().filter(|data| matches!(data, DataPart::File(..))).count();
     if let [DataPart::File(file, strips)] = operation.data.as_slice()
         && !operation.get
     {
@@ -206,7 +204,7 @@ fn body(operation: &Operation, document: &mut Document, request: &mut Request) -
         }
         return body_file(file, request);
     }
-    if files > 0 {
+    if operation.data.iter().any(|data| matches!(data, DataPart::File(..))) {
         request.note(
             "the data is made up of text and files, which is not carried over: the files are left out; \
              write all of it into one body_file",
@@ -252,14 +250,12 @@ fn parts(operation: &Operation, document: &mut Document, request: &mut Request) 
         ));
         return Body::None;
     }
-    request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
-    request.headers.push(("Content-Type".to_owned(), multipart::content_type()));
     let part = |part: &Part| Part {
         value: document.secrets.hide_in_field(&part.name, &part.value, "in a form"),
         ..part.clone()
     };
     let parts: Vec<_> = operation.parts.iter().map(part).collect();
-    Body::Bytes(multipart::body(&parts).into_bytes())
+    multipart::body(&parts, request)
 }
 
 /// curl's `[1-100]` becomes torment's `{1..100}`; its other patterns are only noted.

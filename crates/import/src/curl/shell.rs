@@ -42,10 +42,8 @@ impl<'a> ShellParser<'a> {
                     Some(c) => self.push(c),
                 },
                 '\'' => {
-                    let end = self.rest().find('\'').ok_or_else(|| unclosed("'"))?;
-                    let quoted = self.rest()[..end].to_owned();
+                    let quoted = self.take_until('\'', "'")?;
                     self.word().extend_from_slice(quoted.as_bytes());
-                    self.at += end + 1;
                 }
                 '"' => self.double_quoted()?,
                 '$' if self.rest().starts_with('\'') => self.ansi_quoted()?,
@@ -74,6 +72,13 @@ impl<'a> ShellParser<'a> {
         let c = self.rest().chars().next()?;
         self.at += c.len_utf8();
         Some(c)
+    }
+
+    /// What stands before this character, which is skipped too.
+    fn take_until(&mut self, close: char, open: &str) -> Result<&'a str, Error> {
+        let (inner, _) = self.rest().split_once(close).ok_or_else(|| unclosed(open))?;
+        self.at += inner.len() + close.len_utf8();
+        Ok(inner)
     }
 
     /// The word being read; a quote begins one even if it is empty.
@@ -139,12 +144,8 @@ impl<'a> ShellParser<'a> {
                 'f' => 12,
                 'v' => 11,
                 'x' => self.number(16, 2).map_or(b'x', |n| n as u8),
-                'u' => {
-                    self.code_point(4);
-                    continue;
-                }
-                'U' => {
-                    self.code_point(8);
+                kind @ ('u' | 'U') => {
+                    self.code_point(if kind == 'u' { 4 } else { 8 });
                     continue;
                 }
                 '0'..='7' => {
@@ -204,9 +205,7 @@ impl<'a> ShellParser<'a> {
         }
         self.at += name.len();
         if braced {
-            let end = self.rest().find('}').ok_or_else(|| unclosed("${"))?;
-            let more = self.rest()[1..end].to_owned();
-            self.at += end + 1;
+            let more = &self.take_until('}', "${")?[1..];
             if !more.is_empty() {
                 self.note(format!(
                     "what stands behind the name in ${{{name}…}} is not carried over: {name} is taken from the \
@@ -221,13 +220,10 @@ impl<'a> ShellParser<'a> {
 
     fn command_substitution(&mut self, close: char) -> Result<(), Error> {
         let open = if close == ')' { "$(" } else { "`" };
-        let end = self.rest().find(close).ok_or_else(|| unclosed(open))?;
-        let command = self.rest()[..end].to_owned();
-        self.at += end + 1;
+        let command = shortened(self.take_until(close, open)?);
         let number = self.script.variables.iter().filter(|name| name.starts_with("{env:COMMAND")).count();
         let name = if number == 0 { "COMMAND".to_owned() } else { format!("COMMAND_{}", number + 1) };
         self.variable(&name);
-        let command = shortened(&command);
         self.note(format!("{open}{command}{close} is not run: export {name}='…' with what it says"));
         Ok(())
     }

@@ -29,6 +29,12 @@ impl TomlWriter {
         self.line(&pair(key, value));
     }
 
+    fn pair_if_given(&mut self, key: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.pair(key, value);
+        }
+    }
+
     pub(super) fn notes(&mut self, place: &str, notes: &[String]) {
         for note in notes {
             self.comment(note);
@@ -56,15 +62,11 @@ impl TomlWriter {
         self.notes("", &target.notes);
         self.line("[target]");
         self.pair("url", &target.url);
-        if let Some(socket) = &target.unix_socket {
-            self.pair("unix_socket", socket);
-        }
+        self.pair_if_given("unix_socket", target.unix_socket.as_deref());
         if target.insecure {
             self.line("insecure = true");
         }
-        if let Some(version) = target.http {
-            self.pair("http", version);
-        }
+        self.pair_if_given("http", target.http);
         match auth {
             Some(Auth::Basic(user)) => self.pair("basic", user),
             Some(Auth::Bearer(token)) => self.pair("bearer", token),
@@ -88,9 +90,7 @@ impl TomlWriter {
         if title == "[[request]]" {
             self.line("weight = 1");
         }
-        if let Some(think) = &request.think {
-            self.pair("think", think);
-        }
+        self.pair_if_given("think", request.think.as_deref());
         let default_method = if request.body.is_empty() { "GET" } else { "POST" };
         if request.method != default_method {
             self.pair("method", &request.method);
@@ -98,9 +98,7 @@ impl TomlWriter {
         self.pair("url", &request.url);
         self.headers(&request.headers);
         self.body(&request.body);
-        if let Some(timeout) = &request.timeout {
-            self.pair("timeout", timeout);
-        }
+        self.pair_if_given("timeout", request.timeout.as_deref());
         match request.expect_status.as_slice() {
             [] => {}
             [one] => self.line(&format!("expect_status = {}", status(one))),
@@ -134,9 +132,7 @@ impl TomlWriter {
             Body::Form(fields) => self.form(fields),
             Body::Bytes(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => self.pair("body", text),
-                Err(_) => {
-                    self.pair("body_base64", &BASE64_STANDARD.encode(bytes));
-                }
+                Err(_) => self.pair("body_base64", &BASE64_STANDARD.encode(bytes)),
             },
         }
     }

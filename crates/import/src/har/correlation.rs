@@ -1,11 +1,12 @@
 //! Values that a later request takes from an earlier answer: without them a recorded flow seldom runs.
 //!
-//! A string or number of a JSON answer, or a hidden field of a page, no shorter than [`SHORTEST`], that no request
+//! A string or number of a JSON answer, or a hidden field of a page, no shorter than [`MIN_LENGTH`], that no request
 //! had before, comes from the server. Where it is a whole word in a later request, it becomes `{name}`, and the step
 //! in whose answer it first appeared extracts it. A value at several places of that answer is left alone: which one
 //! was meant cannot be told.
 
 use super::page;
+use crate::placeholder::free_name;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -92,12 +93,7 @@ impl KnownValues {
             return None;
         }
         let name = source.name.get_or_insert_with(|| {
-            let preferred = &source.preferred_name;
-            let free = |name: &String| !self.names.contains(name);
-            let name = Some(preferred.clone())
-                .filter(free)
-                .or_else(|| (2..).map(|n| format!("{preferred}_{n}")).find(free));
-            let name = name.expect("numbers do not end");
+            let name = free_name(&source.preferred_name, |name| !self.names.contains(name));
             self.names.insert(name.clone());
             name
         });
@@ -184,20 +180,13 @@ impl KnownValues {
 }
 
 fn words(text: &str, class: fn(u8) -> bool) -> Vec<Range<usize>> {
-    let (mut words, mut from) = (Vec::new(), None);
-    for (at, b) in text.bytes().enumerate() {
-        match (class(b), from) {
-            (true, None) => from = Some(at),
-            (false, Some(start)) => {
-                words.push(start..at);
-                from = None;
-            }
-            _ => {}
-        }
-    }
-    words.extend(from.map(|start| start..text.len()));
-    words.retain(|word| word.len() >= MIN_LENGTH);
-    words
+    let mut at = 0;
+    let ranges = text.as_bytes().split(|b| !class(*b)).map(|word| {
+        let start = at;
+        at += word.len() + 1;
+        start..start + word.len()
+    });
+    ranges.filter(|word| word.len() >= MIN_LENGTH).collect()
 }
 
 /// `/data/access_token` is `access_token`; `id` alone says too little, `/order/id` is `order_id`.

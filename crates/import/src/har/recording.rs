@@ -137,19 +137,19 @@ pub(super) fn parse(text: &str) -> Result<Vec<Exchange>, Error> {
     let text = text.trim_start_matches('\u{feff}');
     let file: HarFile = serde_json::from_str(text).map_err(|e| Error::new(format!("{e}; {EXPECTED}")))?;
     let pages = file.log.pages.unwrap_or_default();
-    let mut exchanges: Vec<_> = file.log.entries.into_iter().map(|entry| exchange(entry, &pages)).collect();
-    if exchanges.is_empty() {
+    if file.log.entries.is_empty() {
         return Err(Error::new(
             "the recording is empty; open the network panel first, then load the page, then save",
         ));
     }
     // Stable, so that entries of the same moment or without one keep their order.
     let mut last = f64::MIN;
-    let mut keyed: Vec<(f64, Exchange)> = Vec::with_capacity(exchanges.len());
-    for exchange in exchanges.drain(..) {
+    let in_order = |entry: Entry| {
+        let exchange = exchange(entry, &pages);
         last = exchange.span.map_or(last, |(start, _)| start);
-        keyed.push((last, exchange));
-    }
+        (last, exchange)
+    };
+    let mut keyed: Vec<(f64, Exchange)> = file.log.entries.into_iter().map(in_order).collect();
     keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
     Ok(keyed.into_iter().map(|(_, exchange)| exchange).collect())
 }

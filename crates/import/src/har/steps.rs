@@ -181,7 +181,14 @@ fn body(
         (Some(bytes), _) if !bytes.is_empty() => bytes.clone(),
         (_, Some(text)) => text.into_bytes(),
         (_, None) if posted.is_multipart_text() => {
-            return multipart_body(step, posted, known, ambiguous, document);
+            let part = |field: &Pair| {
+                let value = known.substitute(field.value.as_deref().unwrap_or_default(), ambiguous);
+                let value = document.secrets.hide_in_field(&field.name, &value, "in a form");
+                multipart::Part { name: field.name.clone(), value, content_type: None }
+            };
+            let parts: Vec<_> = posted.fields.iter().map(part).collect();
+            step.body = multipart::body(&parts, step);
+            return;
         }
         (_, None) if posted.fields.is_empty() => return,
         (_, None) => {
@@ -201,25 +208,6 @@ fn body(
     }
     let substitute = |text: &str| known.substitute(text, ambiguous);
     step.body = form::body(text, &posted.media, "in a body", &mut document.secrets, substitute);
-}
-
-/// A multipart form recorded only as its fields.
-fn multipart_body(
-    step: &mut Request,
-    posted: &PostedBody,
-    known: &mut KnownValues,
-    ambiguous: &mut Vec<String>,
-    document: &mut Document,
-) {
-    let part = |field: &Pair| {
-        let value = known.substitute(field.value.as_deref().unwrap_or_default(), ambiguous);
-        let value = document.secrets.hide_in_field(&field.name, &value, "in a form");
-        multipart::Part { name: field.name.clone(), value, content_type: None }
-    };
-    let parts: Vec<_> = posted.fields.iter().map(part).collect();
-    step.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
-    step.headers.push(("Content-Type".to_owned(), multipart::content_type()));
-    step.body = Body::Bytes(multipart::body(&parts).into_bytes());
 }
 
 /// A form recorded only as its fields, encoded again. Recorders differ in whether they decode; what contains escapes

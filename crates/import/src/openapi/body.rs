@@ -30,17 +30,13 @@ pub(super) fn add_body(
         None => content.iter().next().expect("it is not empty"),
     };
     let given = sampler.example(description);
-    let from_schema = |sampler: &mut Sampler<'_, '_>| sampler.sample(&description["schema"], "body");
     if media.starts_with("multipart/") {
         return request
             .note(format!("its body ({media}) is left out: write it as body_file with its boundary"));
     }
-    let sample = match given {
-        Some(example) => Some(example),
-        None if is_json(media) || is_form(media) || media.starts_with("text/") => from_schema(sampler),
-        None => None,
-    };
-    let Some(sample) = sample else {
+    let can_be_made = is_json(media) || is_form(media) || media.starts_with("text/");
+    let made = || sampler.sample(&description["schema"], "body");
+    let Some(sample) = given.or_else(|| can_be_made.then(made).flatten()) else {
         return request.note(format!("its body ({media}) is left out: there is no example of it"));
     };
     if is_form(media) {

@@ -23,9 +23,9 @@ pub(crate) fn import(text: &str, options: &OpenApiOptions) -> Result<ImportedPla
     document.target.url = format!("{}/", server.origin);
     document.target.notes = notes;
     document.notes = spec.notes();
-    let mut context = OperationImporter::new(&spec, server, options, document);
-    context.add_paths();
-    let mut document = context.document;
+    let mut importer = OperationImporter { spec: &spec, server, options, document };
+    importer.add_paths();
+    let mut document = importer.document;
     if document.requests.is_empty() {
         return Err(Error::new("the description has no operation; expected some below 'paths'"));
     }

@@ -8,32 +8,20 @@ use super::{parameters, security};
 use crate::OpenApiOptions;
 use crate::document::{Document, Request};
 use crate::encode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The order in which a path's operations are written.
 const METHODS: [&str; 8] = ["get", "head", "options", "trace", "post", "put", "patch", "delete"];
 
 /// What all operations share.
 pub(super) struct OperationImporter<'a, 's> {
-    spec: &'s Spec<'a>,
-    server: Server,
-    include_writes: bool,
-    /// Whether the base was given, and overrides the description's servers.
-    base_given: bool,
+    pub spec: &'s Spec<'a>,
+    pub server: Server,
+    pub options: &'s OpenApiOptions,
     pub document: Document,
 }
 
-impl<'a, 's> OperationImporter<'a, 's> {
-    pub(super) fn new(
-        spec: &'s Spec<'a>,
-        server: Server,
-        options: &OpenApiOptions,
-        document: Document,
-    ) -> Self {
-        let (include_writes, base_given) = (options.include_writes, options.base.is_some());
-        Self { spec, server, include_writes, base_given, document }
-    }
-
+impl<'a> OperationImporter<'a, '_> {
     pub(super) fn add_paths(&mut self) {
         for (path, item) in self.spec.root["paths"].as_object().into_iter().flatten() {
             match self.spec.resolve(item) {
@@ -58,7 +46,7 @@ impl<'a, 's> OperationImporter<'a, 's> {
         if operation["deprecated"] == true {
             request.comments.push("Deprecated.".to_owned());
         }
-        if !self.include_writes && matches!(method, "post" | "put" | "patch" | "delete") {
+        if !self.options.include_writes && matches!(method, "post" | "put" | "patch" | "delete") {
             request.disabled = true;
             request.comments.push("Changes state: commented out.".to_owned());
         }
@@ -88,7 +76,8 @@ impl<'a, 's> OperationImporter<'a, 's> {
     /// The path's prefix: of the operation's server, the path's, or the description's.
     fn prefix(&self, item: &Value, operation: &Value, request: &mut Request) -> String {
         let own = [operation, item].into_iter().find_map(|holder| self.server.own(&holder["servers"]));
-        match own.filter(|_| !self.base_given) {
+        // A base that was given overrides the description's servers.
+        match own.filter(|_| self.options.base.is_none()) {
             None => self.server.prefix.clone(),
             Some(Ok(server)) => {
                 if server.origin != self.server.origin {
@@ -123,11 +112,7 @@ impl<'a, 's> OperationImporter<'a, 's> {
                         request.note("the links of its answer are not carried over: write a [[flow]] that takes values");
                     }
                     types.extend(
-                        response["content"]
-                            .as_object()
-                            .into_iter()
-                            .flatten()
-                            .map(|(media, _)| media.as_str()),
+                        response["content"].as_object().into_iter().flat_map(Map::keys).map(String::as_str),
                     );
                 }
                 Err(why) => request.note(format!("one of its answers is not read: {why}")),

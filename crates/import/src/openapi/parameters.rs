@@ -114,10 +114,7 @@ fn value(parameter: &Value, sampler: &mut Sampler<'_, '_>, place: &str) -> Optio
     }
     // Or JSON inside a parameter.
     let media = parameter["content"].as_object()?.values().next()?;
-    let sample = match sampler.example(media) {
-        Some(example) => example,
-        None => sampler.sample(&media["schema"], place)?,
-    };
+    let sample = sampler.example(media).or_else(|| sampler.sample(&media["schema"], place))?;
     Some(Sample::Text(match sample {
         Sample::Json(value) => encode::component(value.to_string().as_bytes()),
         other => other.json(),

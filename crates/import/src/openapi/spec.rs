@@ -1,5 +1,5 @@
 use crate::Error;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A longer chain of references is treated as a cycle.
 const MAX_CHAIN: usize = 32;
@@ -53,14 +53,12 @@ impl<'a> Spec<'a> {
 
     /// Which parts of the description are not carried over.
     pub(super) fn notes(&self) -> Vec<String> {
-        let names = |value: &Value| match value.as_object() {
-            Some(members) => members.keys().cloned().collect::<Vec<_>>().join(", "),
-            None => String::new(),
-        };
-        let webhooks = names(&self.root["webhooks"]);
+        let webhooks: Vec<&str> =
+            self.root["webhooks"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
         if webhooks.is_empty() {
             return Vec::new();
         }
+        let webhooks = webhooks.join(", ");
         vec![format!("webhooks are not carried over, since torment answers no requests: {webhooks}")]
     }
 

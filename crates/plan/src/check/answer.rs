@@ -75,12 +75,7 @@ fn take(given: &SourceText) -> Result<Extraction, Error> {
             "'{from}' does not say where it stands; expected json:/pointer, regex:…, header:Name or cookie:name"
         )));
     };
-    let kind = parse_choice(
-        &SourceText { text: kind.trim().to_owned(), location: given.location.clone() },
-        &KINDS,
-        |kind| kind,
-    )?;
-    let from = match kind {
+    let from = match parse_choice(&given.part(kind.trim()), &KINDS, |kind| kind)? {
         "json" => ExtractionSource::Json(json_pointer(at.trim(), given)?),
         "regex" => ExtractionSource::Regex(pattern(at, given)?),
         "header" => ExtractionSource::Header(header_name(at, given)?.to_owned()),

@@ -60,7 +60,7 @@ impl Draft {
             }
         }
         for question in &pending {
-            let measured: Vec<usize> = question.contrast.iter().map(|(arm, _)| *arm).collect();
+            let measured: Vec<usize> = question.hypothesis.contrast.iter().map(|(arm, _)| *arm).collect();
             measurements.require(question.workload, question.at, &measured);
         }
         let are_named = table.named && !pending.is_empty();
@@ -94,26 +94,19 @@ impl Draft {
         let no_hypotheses = pending.is_empty();
         let hypotheses =
             pending.into_iter().map(|question| question.with_measurement(&measurements)).collect();
-        let count = |key, usual, what| {
-            experiment.one(key).map_or(Ok(usual), |given| given.parse_count(MAX_STARTS, what))
-        };
         // A table alone compares nothing: it needs no pilot, and one block suffices.
         let is_table =
             no_hypotheses && !measurements.iter().any(|probe| matches!(probe.at, LoadLevel::Share(_)));
         let pilot = match experiment.one(Key::Pilot) {
             Some(given) if is_table && given.text.trim() == "0" => 0,
             None if is_table => 0,
-            _ => count(Key::Pilot, DEFAULT_PILOT_STARTS, "a number of starts")?,
+            _ => experiment
+                .count(Key::Pilot, MAX_STARTS, "a number of starts")?
+                .unwrap_or(DEFAULT_PILOT_STARTS),
         };
-        let most = experiment
-            .one(Key::Most)
-            .map(|given| given.parse_count(MAX_STARTS, "a number of blocks"))
-            .transpose()?;
-        let least = count(
-            Key::Least,
-            DEFAULT_MIN_BLOCKS.min(most.unwrap_or(DEFAULT_MIN_BLOCKS)),
-            "a number of blocks",
-        )?;
+        let most = experiment.count(Key::Most, MAX_STARTS, "a number of blocks")?;
+        let least = experiment.count(Key::Least, MAX_STARTS, "a number of blocks")?;
+        let least = least.unwrap_or(DEFAULT_MIN_BLOCKS.min(most.unwrap_or(DEFAULT_MIN_BLOCKS)));
         let most = most.unwrap_or(DEFAULT_MAX_BLOCKS.max(least));
         if least < 2 && !no_hypotheses {
             let key = if experiment.has(Key::Least) { Key::Least } else { Key::Most };

@@ -53,7 +53,7 @@ impl Draft {
             "only watchers of join are counted, each host of ssh and each node of the target's pods has one: leave it out",
         )?;
         refuse(
-            has(Key::RemoteBinary) && !any(|place| matches!(place, FleetPlace::Ssh(_))),
+            has(Key::RemoteBinary) && !any(is_hosts),
             Key::RemoteBinary,
             "it is for the hosts of ssh: leave it out",
         )?;
@@ -78,16 +78,10 @@ impl Draft {
             Key::WatchOn,
             "null is no target that could be watched: leave it out",
         )?;
-        let watchers = top.one(Key::Watchers);
         Ok(FleetPlan {
             workers: top.one(Key::Workers).map(head_count).transpose()?,
-            watchers: watchers
-                .map(|given| given.parse_count(FleetPlan::MAX_WATCHERS, "a number of watchers"))
-                .transpose()?,
-            worker_cpus: top
-                .one(Key::WorkerCpus)
-                .map(|given| given.parse_count(FleetPlan::MAX_CPUS, "a number of processors"))
-                .transpose()?,
+            watchers: top.count(Key::Watchers, FleetPlan::MAX_WATCHERS, "a number of watchers")?,
+            worker_cpus: top.count(Key::WorkerCpus, FleetPlan::MAX_CPUS, "a number of processors")?,
             wait: top.time(Key::Wait)?,
             remote_binary: top.one(Key::RemoteBinary).map(remote_path).transpose()?,
             on,
@@ -100,11 +94,8 @@ impl Draft {
 fn head_count(given: &SourceText) -> Result<(u32, u32), Error> {
     let most = FleetPlan::MAX_WORKERS;
     let count = |text: &str| text.trim().parse().ok().filter(|count| (1..=most).contains(count));
-    let counts = match given.text.split_once("..") {
-        None => count(&given.text).map(|count| (count, count)),
-        Some((least, most)) => count(least).zip(count(most)),
-    };
-    counts.filter(|(least, most)| least <= most).ok_or_else(|| {
+    let (first, last) = given.text.split_once("..").unwrap_or((&given.text, &given.text));
+    count(first).zip(count(last)).filter(|(least, most)| least <= most).ok_or_else(|| {
         given.error(format!(
             "'{}' is no number of workers; expected how many, from 1 to {most}, or from how many to how many, such as 4..16",
             given.text

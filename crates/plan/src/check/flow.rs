@@ -146,17 +146,21 @@ fn unique_names(names: Vec<(Option<&SourceText>, String)>) -> Result<Vec<String>
             return Err(given.error(format!("'{}' is already used as a name", given.text)));
         }
     }
-    let mut unique_name = |default: String| {
-        let again = (2..).map(|n| format!("{default} ({n})"));
-        let mut candidates = std::iter::once(default.clone()).chain(again);
-        let name = candidates.find(|name| !used.contains(name)).expect("numbers do not end");
-        used.insert(name.clone());
-        name
-    };
-    let name = |(given, default): (Option<&SourceText>, String)| {
-        given.map_or_else(|| unique_name(default), |given| given.text.trim().to_owned())
+    let name = |(given, default): (Option<&SourceText>, String)| match given {
+        Some(given) => given.text.trim().to_owned(),
+        None => {
+            let name = unique_name(&default, |name| !used.contains(name));
+            used.insert(name.clone());
+            name
+        }
     };
     Ok(names.into_iter().map(name).collect())
+}
+
+/// The first of `name`, `name (2)`, `name (3)`, … that is free.
+pub(super) fn unique_name(name: &str, is_free: impl Fn(&String) -> bool) -> String {
+    let again = (2..).map(|n| format!("{name} ({n})"));
+    std::iter::once(name.to_owned()).chain(again).find(is_free).expect("numbers do not end")
 }
 
 /// A time, or a range of times.

@@ -1,5 +1,6 @@
 //! Hypotheses: each `[[hypothesis]]`, and the effects of crossed factors.
 
+use super::flow::unique_name;
 use super::variant::{Arms, CrossedFactors};
 use crate::draft::{Draft, MAX_RATE, Section, SourceText};
 use crate::error::{Error, advice};
@@ -22,26 +23,17 @@ pub(super) struct Context<'a> {
 /// A hypothesis whose measurement is not known yet.
 #[derive(Clone)]
 pub(super) struct PendingHypothesis {
-    name: String,
-    pub(super) contrast: Vec<(usize, f64)>,
+    /// All but the index of its measurement.
+    pub(super) hypothesis: Hypothesis,
     pub(super) workload: usize,
     pub(super) at: LoadLevel,
-    measure: ArmMeasure,
-    effect: Share,
-    relieves: Vec<String>,
 }
 
 impl PendingHypothesis {
     pub(super) fn with_measurement(self, measurements: &[Measurement]) -> Hypothesis {
         let is_it = |probe: &Measurement| probe.workload == self.workload && probe.at == self.at;
-        Hypothesis {
-            probe: measurements.iter().position(is_it).expect("every question wants its probe"),
-            name: self.name,
-            contrast: self.contrast,
-            measure: self.measure,
-            effect: self.effect,
-            relieves: self.relieves,
-        }
+        let probe = measurements.iter().position(is_it).expect("every question wants its probe");
+        Hypothesis { probe, ..self.hypothesis }
     }
 }
 
@@ -67,15 +59,11 @@ impl Draft {
         for question in context.crossed() {
             context.add_for_workloads(None, question, &mut pending);
         }
-        let given_names = names;
         let mut used: BTreeSet<String> = BTreeSet::new();
-        for question in &mut pending {
-            let name = question.name.clone();
-            let again = (2..).map(|n| format!("{name} ({n})"));
-            let is_free = |one: &String| !used.contains(one) && (*one == name || !given_names.contains(one));
-            let mut candidates = std::iter::once(name.clone()).chain(again);
-            question.name = candidates.find(is_free).expect("numbers do not end");
-            used.insert(question.name.clone());
+        for PendingHypothesis { hypothesis: Hypothesis { name, .. }, .. } in &mut pending {
+            let is_free = |one: &String| !used.contains(one) && (one == name || !names.contains(one));
+            *name = unique_name(name, is_free);
+            used.insert(name.clone());
         }
         Ok((texts, pending))
     }
@@ -94,7 +82,7 @@ impl Context<'_> {
         for workload in workloads {
             let mut question = PendingHypothesis { workload, ..question.clone() };
             if names_workload {
-                question.name += &format!(" on {}", self.workloads[workload].name);
+                question.hypothesis.name += &format!(" on {}", self.workloads[workload].name);
             }
             into.push(question);
         }
@@ -105,14 +93,10 @@ impl Context<'_> {
         let Self { arms: Arms { arms, cross }, table, .. } = self;
         let measure = table.measure;
         let at = table.load_of(measure);
-        let pending = |name: String, contrast, relieves| PendingHypothesis {
-            name,
-            contrast,
+        let pending = |name, contrast, relieves| PendingHypothesis {
+            hypothesis: Hypothesis { name, contrast, probe: 0, measure, effect: table.effect, relieves },
             workload: 0,
             at,
-            measure,
-            effect: table.effect,
-            relieves,
         };
         let levels: Vec<(usize, usize)> = (0..cross.factors.len())
             .flat_map(|factor| (1..=cross.factors[factor].levels.len()).map(move |level| (factor, level)))
@@ -214,15 +198,14 @@ impl Section {
                 relieves.push(cause.clone());
             }
         }
-        let pending = PendingHypothesis {
-            name: name.clone().unwrap_or_else(|| {
-                let against =
-                    if against == 0 { String::new() } else { format!(" against {}", names[against]) };
-                format!("{} changes {}{against}", names[variant], measure.name())
-            }),
+        let default_name = || {
+            let against = if against == 0 { String::new() } else { format!(" against {}", names[against]) };
+            format!("{} changes {}{against}", names[variant], measure.name())
+        };
+        let hypothesis = Hypothesis {
+            name: name.clone().unwrap_or_else(default_name),
             contrast: vec![(variant, 1.0), (against, -1.0)],
-            workload: 0,
-            at,
+            probe: 0,
             measure,
             effect,
             relieves,
@@ -236,7 +219,7 @@ impl Section {
             at,
             effect,
         };
-        Ok((text, pending))
+        Ok((text, PendingHypothesis { hypothesis, workload: 0, at }))
     }
 
     /// The load at which a measure is taken.

@@ -14,15 +14,11 @@ pub(crate) const MAX_CONNECTIONS: u32 = 1 << 20;
 const ARTICLE: &str = "30s:1% 30s:10% 30s:50% 30s:100% 60s:100%";
 
 impl Section {
-    /// `usual` is the default number of connections of a closed loop.
+    /// `default_connections` is the default number of connections of a closed loop.
     pub(super) fn load(&self, default_connections: Option<u32>) -> Result<Load, Error> {
         let duration = self.time(Key::Duration)?;
-        let requests: Option<u64> =
-            self.one(Key::Requests).map(|g| g.parse_whole(1, "a number of requests")).transpose()?;
-        let connections: Option<u32> = self
-            .one(Key::Connections)
-            .map(|g| g.parse_count(MAX_CONNECTIONS, "a number of connections"))
-            .transpose()?;
+        let requests = self.whole(Key::Requests, 1, "a number of requests")?;
+        let connections = self.count(Key::Connections, MAX_CONNECTIONS, "a number of connections")?;
         let rate = self.rate(Key::Rate)?;
         let arrivals = self.arrivals()?;
         if rate.is_none() && self.all(Key::Stages).is_empty() {
@@ -61,12 +57,8 @@ impl Section {
                 vec![Stage { duration, from: rate, to: rate }]
             }
             (given, rate) => {
-                for key in [Key::Duration, Key::Requests] {
-                    if self.one(key).is_some() {
-                        return Err(
-                            self.error_at(key, "stages already say how long they last: leave this out")
-                        );
-                    }
+                if let Some(key) = [Key::Duration, Key::Requests].into_iter().find(|key| self.has(*key)) {
+                    return Err(self.error_at(key, "stages already say how long they last: leave this out"));
                 }
                 self.stages(given, rate)?
             }

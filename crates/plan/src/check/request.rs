@@ -1,13 +1,15 @@
 //! One request: what is sent, and what its answer must be.
 
 use super::answer::{header_name, is_token};
+use crate::bind::is_forbidden_in_header;
 use crate::draft::{Section, SourceText};
 use crate::error::{Error, SourceLocation};
 use crate::placeholder::NameScope;
 use crate::secret::{hide, hide_basic, hide_header, is_secret_name};
 use crate::url::{TargetUrl, parse_path};
 use crate::{
-    Escaping, Key, Payload, ReadFile, Request, Statement, Target, Template, TemplatePiece, data_set, form,
+    Escaping, Key, Payload, ReadFile, Request, RowSource, SecretSource, Statement, Target, Template,
+    TemplatePiece, data_set, form,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
@@ -270,7 +272,7 @@ fn header(given: &SourceText, names: &NameScope<'_>) -> Result<(String, Template
     if ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
         return Err(given.error(format!("torment sets '{name}' itself, from the body: leave it out")));
     }
-    if value.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
+    if value.bytes().any(is_forbidden_in_header) {
         return Err(
             given.error(format!("the value of '{name}' holds a line break or another control character"))
         );
@@ -295,7 +297,9 @@ impl Template {
     /// Files named in a plan file are looked up next to it.
     pub(crate) fn resolve_paths(&mut self, location: &SourceLocation) {
         self.visit_mut(&mut |piece| {
-            if let Some(file) = piece.file_mut() {
+            if let TemplatePiece::Field { of: RowSource::File(file), .. }
+            | TemplatePiece::Secret { from: SecretSource::File(file), .. } = piece
+            {
                 *file = data_set::resolve_path(file, location);
             }
         });

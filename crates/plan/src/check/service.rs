@@ -2,7 +2,7 @@
 
 use super::{load::MAX_CONNECTIONS, parse_choice};
 use crate::draft::{DependencyDraft, Draft, Section, SourceText};
-use crate::error::{Error, SourceLocation};
+use crate::error::Error;
 use crate::placeholder::{NameScope, is_name};
 use crate::secret::{hide, is_secret_variable, may_hold_secret, url_secrets};
 use crate::url::TargetUrl;
@@ -11,6 +11,7 @@ use crate::{
     Template, TemplatePiece,
 };
 use crate::{data_set, parse_cores};
+use std::collections::BTreeSet;
 use std::path::{Component, Path};
 use units::{Bytes, Nanos};
 
@@ -86,7 +87,7 @@ fn ready_target(target: &Target) -> Option<ReadyCondition> {
 }
 
 impl Section {
-    /// `usual` is the default ready condition.
+    /// `default_ready` is the ready condition that holds unless one is given.
     fn program(
         &self,
         name: &str,
@@ -232,7 +233,7 @@ impl Section {
             if all.iter().any(|(known, _)| known == name) {
                 return Err(given.error(format!("'{name}' is given twice")));
             }
-            check_no_nul(given, ())?;
+            check_no_nul(given)?;
             all.push((name.to_owned(), read(name, value, given)?));
         }
         Ok(all)
@@ -246,23 +247,18 @@ impl Section {
         Ok(ResourceLimits {
             cpus: self.one(Key::Cpus).map(parse_cpus).transpose()?,
             memory,
-            pids: self
-                .one(Key::Pids)
-                .map(|given| given.parse_whole(1, "a number of processes"))
-                .transpose()?,
+            pids: self.whole(Key::Pids, 1, "a number of processes")?,
             cores: self.cores()?,
         })
     }
 
     /// Sorted, each once.
     pub(super) fn cores(&self) -> Result<Vec<u32>, Error> {
-        let mut cores = Vec::new();
+        let mut cores = BTreeSet::new();
         for given in self.all(Key::Cores) {
             cores.extend(parse_cores(&given.text).map_err(|e| given.error(e.to_string()))?);
         }
-        cores.sort_unstable();
-        cores.dedup();
-        Ok(cores)
+        Ok(cores.into_iter().collect())
     }
 }
 
@@ -273,17 +269,16 @@ impl SourceText {
     }
 
     pub(super) fn connections(&self, text: &str) -> Result<u32, Error> {
-        let given = Self { text: text.to_owned(), location: self.location.clone() };
-        given.parse_count(MAX_CONNECTIONS, "a number of connections")
+        self.part(text).parse_count(MAX_CONNECTIONS, "a number of connections")
     }
 }
 
 /// The system ends strings at a NUL.
-fn check_no_nul<T>(given: &SourceText, value: T) -> Result<T, Error> {
+fn check_no_nul(given: &SourceText) -> Result<(), Error> {
     if given.text.contains('\0') {
         return Err(given.error("no program can be given a NUL character"));
     }
-    Ok(value)
+    Ok(())
 }
 
 /// A word of the `prepare` command, kept as written.
@@ -294,12 +289,13 @@ fn parse_prepare(given: &SourceText) -> Result<String, Error> {
             "prepare is stored as written, and takes no placeholders: let it read an environment variable",
         ));
     }
-    check_no_nul(given, given.text.clone())
+    check_no_nul(given)?;
+    Ok(given.text.clone())
 }
 
 /// Text for a program: only `{env:NAME}` and `{secret:FILE}` are placeholders in it, and secrets in URLs are hidden.
 fn parse_text(text: &str, given: &SourceText) -> Result<Template, Error> {
-    check_no_nul(given, ())?;
+    check_no_nul(given)?;
     let parse = |text: &str| Template::parse(text).map_err(|e| given.error(e.to_string()));
     let mut whole = Template::default();
     let mut at = 0;
@@ -338,8 +334,7 @@ fn parse_ready(given: &SourceText) -> Result<ReadyCondition, Error> {
         return Ok(ReadyCondition::Started);
     }
     if let Some(port) = text.strip_prefix("port ") {
-        let location: SourceLocation = given.location.clone();
-        return Ok(ReadyCondition::Port(SourceText { text: port.trim().to_owned(), location }.port()?));
+        return Ok(ReadyCondition::Port(given.part(port.trim()).port()?));
     }
     if let Some(line) = text.strip_prefix("log ").map(str::trim).filter(|line| !line.is_empty()) {
         return Ok(ReadyCondition::Log(line.to_owned()));

@@ -1,7 +1,6 @@
 //! An experiment in the syntax of plan files, with every default filled in.
 
 use super::TomlWriter;
-use super::toml_value::exact_rate;
 use crate::{ExperimentPlan, ExperimentSettings, HypothesisText, Key, LoadLevel, ResourceLimits, Variant};
 
 impl TomlWriter {
@@ -66,7 +65,7 @@ impl TomlWriter {
 fn exact_at(at: LoadLevel) -> Option<String> {
     match at {
         LoadLevel::Limit => None,
-        LoadLevel::Rate(rate) => Some(exact_rate(rate)),
+        LoadLevel::Rate(rate) => Some(rate.0.to_string()),
         LoadLevel::Share(share) => Some(exact_percent(share.0)),
         LoadLevel::Connections(count) => Some(format!("{count} connections")),
     }

@@ -1,7 +1,7 @@
 //! The load, in the syntax of plan files.
 
 use super::TomlWriter;
-use super::toml_value::{exact_rate, exact_time};
+use super::toml_value::exact_time;
 use crate::{Key, Load, SearchPlan, Stage};
 use units::Rate;
 
@@ -46,9 +46,9 @@ fn stage_texts(stages: &[Stage]) -> Vec<String> {
     let (mut texts, mut level) = (Vec::new(), Rate::ZERO);
     for stage in stages {
         if stage.from != level {
-            texts.push(format!("0s:{}", exact_rate(stage.from)));
+            texts.push(format!("0s:{}", stage.from.0));
         }
-        texts.push(format!("{}:{}", exact_time(stage.duration), exact_rate(stage.to)));
+        texts.push(format!("{}:{}", exact_time(stage.duration), stage.to.0));
         level = stage.to;
     }
     texts

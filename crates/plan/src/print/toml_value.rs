@@ -28,8 +28,8 @@ to_toml! {
     u64: ToString::to_string,
     f64: ToString::to_string,
     Bytes: |bytes| bytes.0.to_string(),
-    Rate: |rate| exact_rate(*rate),
-    Share: |share| exact_share(*share),
+    Rate: |rate| rate.0.to_string(),
+    Share: |share| share.0.to_string(),
     Nanos: |time| quoted(&exact_time(*time)),
     str: quoted,
     String: |text| quoted(text),
@@ -89,21 +89,13 @@ pub(super) fn exact_time(time: Nanos) -> String {
     }
 }
 
-pub(super) fn exact_rate(rate: Rate) -> String {
-    rate.0.to_string()
-}
-
-pub(super) fn exact_share(share: Share) -> String {
-    share.0.to_string()
-}
-
 pub(super) fn exact_goal(goal: &Objective) -> String {
     let shown = goal.to_string();
     if shown.parse().as_ref() == Ok(goal) {
         return shown;
     }
     match goal.deadline {
-        None => format!("loss<{}", exact_share(goal.loss)),
+        None => format!("loss<{}", goal.loss.0),
         Some(deadline) => {
             let percentile = format!("{:.6}", 100.0 - goal.loss.0 * 100.0);
             let percentile = percentile.trim_end_matches('0').trim_end_matches('.');

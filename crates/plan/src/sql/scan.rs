@@ -17,12 +17,10 @@ pub(super) enum TokenKind {
 impl TokenKind {
     pub(super) fn description(self) -> &'static str {
         match self {
-            Self::Plain => "a statement",
-            Self::Quoted => "a text in quotes",
             Self::Escaped => "a text that begins with a letter before its quote: write it without",
             Self::Name => "a name in quotes: it stands for a value",
             Self::Dollar => "a text between dollars: write it in quotes",
-            Self::Comment => "a comment",
+            Self::Plain | Self::Quoted | Self::Comment => "a statement",
         }
     }
 }

@@ -96,14 +96,12 @@ fn explain_latency(figures: &mut [Figure], transport: Transport, size: Bytes) {
              cache to the other's; both processors are busy all the time"
                 .to_owned()
         }
-        (_, Some(here)) if apart > here => {
-            format!(
-                "{}: an idle processor is woken for each message",
-                format_difference(apart, here, "on one processor")
-            )
-        }
         (_, Some(here)) => {
-            format!("{}: both copy at once", format_difference(apart, here, "on one processor"))
+            let why = match apart > here {
+                true => "an idle processor is woken for each message",
+                false => "both copy at once",
+            };
+            format!("{}: {why}", format_difference(apart, here, "on one processor"))
         }
         (_, None) => "an idle processor is woken for each message".to_owned(),
     };
@@ -139,24 +137,15 @@ fn explain_throughput(figures: &mut [Figure], transport: Transport, size: Bytes)
     let (row, column) = (throughput_row(transport), size.to_string());
     let Some(bytes) = median(figures, &row, &column) else { return };
     let each = 1e9 * size.0 as f64 / bytes;
-    let text = match (transport, size <= SMALL) {
-        (Transport::SharedBusy | Transport::SharedAsleep, true) => {
-            format!("{} a message: its line changes processors", clamped_nanos(each))
-        }
-        (_, true) => {
-            format!("{} a message: a system call on either side, whatever its size", clamped_nanos(each))
-        }
+    let what = match (transport, size <= SMALL) {
+        (Transport::SharedBusy | Transport::SharedAsleep, true) => "its line changes processors",
+        (_, true) => "a system call on either side, whatever its size",
         (Transport::SharedBusy | Transport::SharedAsleep, false) => {
-            format!(
-                "{} a message: copied in by one processor while the other copies out",
-                clamped_nanos(each)
-            )
+            "copied in by one processor while the other copies out"
         }
-        (_, false) => {
-            format!("{} a message: copied in and copied out, and waking whoever waits", clamped_nanos(each))
-        }
+        (_, false) => "copied in and copied out, and waking whoever waits",
     };
-    set_argument(figures, &row, &column, text);
+    set_argument(figures, &row, &column, format!("{} a message: {what}", clamped_nanos(each)));
 }
 
 fn explain_buffers(figures: &mut [Figure]) {

@@ -3,6 +3,7 @@
 use super::tasks::{self, BATCH, LaunchTimes};
 use super::{LaunchMethod, LaunchPattern, LaunchProbe, StartedProgram, minimal_program};
 use crate::block::BlockResult;
+use crate::sides::bind_to_last_processor;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use stats::Histogram;
 use std::fs::read_to_string;
@@ -11,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::task::{self, ChildMemory, PreparedProgram, ThreadStarter};
-use sys::{CpuAffinity, UsageScope, monotonic_ns, usage};
+use sys::{UsageScope, monotonic_ns, usage};
 use units::{Bytes, Nanos};
 
 /// The article's pause.
@@ -29,8 +30,7 @@ pub(super) fn measure(probe: LaunchProbe, operations: u64) -> io::Result<BlockRe
         check_huge(probe.heap)?;
     }
     if probe.manner == LaunchPattern::BackToBack {
-        let allowed = CpuAffinity::current()?.list();
-        sys::bind_to(&allowed[allowed.len().saturating_sub(1)..])?;
+        bind_to_last_processor()?;
     }
     let switches = || usage(UsageScope::Process).switches + usage(UsageScope::Children).switches;
     let before = switches();

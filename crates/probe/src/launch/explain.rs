@@ -35,18 +35,20 @@ impl FigureSheet<'_> {
         }
     }
 
-    fn set_parts(&mut self, probe: LaunchProbe, at: usize, parts: impl FnOnce(f64) -> Vec<Summand>) {
+    /// In words, and as a sum.
+    fn explain(&mut self, probe: LaunchProbe, at: usize, how: impl FnOnce(f64) -> (String, Vec<Summand>)) {
         if let Some(figure) = self.figure(probe, at) {
-            figure.parts = parts(figure.median);
+            let (argument, parts) = how(figure.median);
+            (figure.argument, figure.parts) = (Some(argument), parts);
         }
     }
 
     /// A launch and what follows until it is joined, for methods whose cost does not grow with memory.
     fn set_join_parts(&mut self, probe: LaunchProbe, after: &str) {
-        let launch = self.value(probe, LAUNCH);
-        self.set_parts(probe, ROUND, |round| {
-            launch.map_or_else(Vec::new, |launch| Summand::split(round, ("its launch", launch), after))
-        });
+        let Some(launch) = self.value(probe, LAUNCH) else { return };
+        if let Some(figure) = self.figure(probe, ROUND) {
+            figure.parts = Summand::split(figure.median, ("its launch", launch), after);
+        }
     }
 
     /// Cost of one more page, over all sizes in small pages.
@@ -92,51 +94,37 @@ fn explain_copies(sheet: &mut FigureSheet<'_>, method: LaunchMethod) {
         let nearest = sheet.value(LaunchProbe::new(method, SIZES[1]), at);
         let per_page =
             nearest.zip(empty).map(|(more, less)| (more - less).max(0.0) / (SIZES[1] / PAGE) as f64);
-        sheet.set_argument(LaunchProbe::new(method, 0), at, |_| match own.zip(per_page) {
-            Some(((pages, maps), per_page)) => format!(
-                "{parts}; {} of it for the worker's own {pages:.0} touched pages in {maps:.0} mappings",
-                clamped_nanos(pages * per_page)
-            ),
-            None => parts.to_owned(),
-        });
-        sheet.set_parts(LaunchProbe::new(method, 0), at, |all| match own.zip(per_page) {
-            Some(((pages, _), per_page)) => {
-                let own = format!("the worker's own {pages:.0} touched pages");
-                Summand::split(all, (own.as_str(), pages * per_page), "all that does not grow with the pages")
+        sheet.explain(LaunchProbe::new(method, 0), at, |all| match own.zip(per_page) {
+            Some(((pages, maps), per_page)) => {
+                let (own, cost) = (format!("the worker's own {pages:.0} touched pages"), pages * per_page);
+                (
+                    format!("{parts}; {} of it for {own} in {maps:.0} mappings", clamped_nanos(cost)),
+                    Summand::split(all, (&own, cost), "all that does not grow with the pages"),
+                )
             }
-            None => Vec::new(),
+            None => (parts.to_owned(), Vec::new()),
         });
         let Some((empty, slope)) = empty.zip(slope) else { continue };
+        let base = format!("{} at 0 MiB", clamped_nanos(empty));
         for size in &SIZES[1..] {
-            let pages = (size / PAGE) as f64;
-            sheet.set_parts(LaunchProbe::new(method, *size), at, |_| {
-                let more = format!("{} pages × {:.1} ns", grouped(size / PAGE), slope.per_unit);
-                vec![
-                    Summand::new("as at 0 MiB", empty),
-                    Summand::new(more, (pages * slope.per_unit).max(0.0)),
-                ]
-            });
-            sheet.set_argument(LaunchProbe::new(method, *size), at, |_| {
-                format!(
-                    "{} at 0 MiB + {} pages × {:.1} ns = {}",
-                    clamped_nanos(empty),
-                    grouped(size / PAGE),
-                    slope.per_unit,
-                    clamped_nanos(empty + pages * slope.per_unit)
+            let pages = size / PAGE;
+            let more = format!("{} pages × {:.1} ns", grouped(pages), slope.per_unit);
+            let cost = pages as f64 * slope.per_unit;
+            sheet.explain(LaunchProbe::new(method, *size), at, |_| {
+                (
+                    format!("{base} + {more} = {}", clamped_nanos(empty + cost)),
+                    vec![Summand::new("as at 0 MiB", empty), Summand::new(more, cost.max(0.0))],
                 )
             });
         }
-        let entries = format!("{} entries of 2 MiB", HUGE / HUGE_PAGE);
-        sheet.set_parts(LaunchProbe::huge(method), at, |huge| {
-            Summand::split(huge, ("as at 0 MiB", empty), &entries)
-        });
-        sheet.set_argument(LaunchProbe::huge(method), at, |huge| {
-            format!(
-                "{} at 0 MiB + {} entries of 2 MiB, {} each, instead of {} of 4 KiB",
-                clamped_nanos(empty),
-                HUGE / HUGE_PAGE,
-                clamped_nanos((huge - empty).max(0.0) / (HUGE / HUGE_PAGE) as f64),
-                grouped(HUGE / PAGE)
+        let count = HUGE / HUGE_PAGE;
+        let entries = format!("{count} entries of 2 MiB");
+        sheet.explain(LaunchProbe::huge(method), at, |huge| {
+            let each = clamped_nanos((huge - empty).max(0.0) / count as f64);
+            let small = grouped(HUGE / PAGE);
+            (
+                format!("{base} + {entries}, {each} each, instead of {small} of 4 KiB"),
+                Summand::split(huge, ("as at 0 MiB", empty), &entries),
             )
         });
     }
@@ -342,13 +330,14 @@ mod tests {
     use super::*;
     use crate::block::FigureName;
     use crate::launch::LaunchTable;
+    use crate::rounds::ProbeTable;
 
     fn figures(table: &LaunchTable, value: impl Fn(LaunchProbe, usize) -> f64) -> Vec<Figure> {
         let figure = |cell: LaunchProbe, at: usize, named: FigureName| {
             let names = ("launch", named.row.as_str(), named.column.as_str());
             Figure::from_blocks(names, named.unit, vec![value(cell, at)], 1).expect("it is a number")
         };
-        let cells = table.cells().into_iter();
+        let cells = table.probes().into_iter();
         cells
             .flat_map(|cell| cell.figures().into_iter().enumerate().map(move |(at, named)| (cell, at, named)))
             .map(|(cell, at, named)| figure(cell, at, named))

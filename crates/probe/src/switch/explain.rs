@@ -39,23 +39,21 @@ fn explain_handovers(figures: &mut [Figure], mechanism: WakeMechanism, kind: Tas
     let row = row(mechanism, kind);
     let calls = median(figures, mechanism.calls_alone_row(), Placement::One.name());
     let one = median(figures, &row, Placement::One.name());
-    let other = if kind == TaskKind::Threads { TaskKind::Processes } else { TaskKind::Threads };
-    let threads = median(figures, &self::row(mechanism, other), Placement::One.name());
+    let threads = match kind {
+        TaskKind::Threads => None,
+        TaskKind::Processes => {
+            median(figures, &self::row(mechanism, TaskKind::Threads), Placement::One.name())
+        }
+    };
     for place in [Placement::One, Placement::Two, Placement::Free] {
         let Some(figure) = find_figure(figures, &row, place.name()) else { continue };
         let switches = figure.switches.unwrap_or_default();
-        let happened = (MIN_SWITCHES..=MAX_SWITCHES).contains(&switches);
-        figure.argument = match place {
-            Placement::One => {
-                Some(handover_argument(mechanism, kind, figure.median, calls, switches, threads))
-            }
-            _ => Some(placement_argument(mechanism, place, figure, one)),
+        let (argument, parts) = match place {
+            Placement::One => explain_handover(mechanism, figure.median, calls, switches, threads),
+            _ => explain_placement(mechanism, place, figure, one),
         };
-        figure.parts = match place {
-            Placement::One => handover_parts(mechanism, kind, figure.median, calls, threads),
-            _ => wake_parts(mechanism, place, figure, one),
-        };
-        if !happened {
+        (figure.argument, figure.parts) = (Some(argument), parts);
+        if !(MIN_SWITCHES..=MAX_SWITCHES).contains(&switches) {
             let text = format!(
                 "{switches:.2} context switches a handover were counted, not 1: {}",
                 switch_count_reason(mechanism, place, switches)
@@ -65,115 +63,84 @@ fn explain_handovers(figures: &mut [Figure], mechanism: WakeMechanism, kind: Tas
     }
 }
 
-/// On one processor: system calls and switch.
-fn handover_argument(
+/// On one processor: system calls and switch, also as a sum, where there is one. `threads` is the same handover between
+/// threads, for one between processes.
+fn explain_handover(
     mechanism: WakeMechanism,
-    kind: TaskKind,
     all: f64,
     calls: Option<f64>,
     switches: f64,
     threads: Option<f64>,
-) -> String {
-    let mut text = match (mechanism, calls) {
-        (WakeMechanism::Condition, _) | (_, None) => format!(
-            "{switches:.2} switches, with their system calls: the mutex is held when the other is woken"
-        ),
-        (WakeMechanism::Yield, Some(call)) => {
-            format!(
-                "1 system call {} + switch {}; nobody is woken",
-                clamped_nanos(call),
-                clamped_nanos(all - call)
-            )
-        }
-        (_, Some(calls)) => {
-            format!(
-                "2 system calls {} + wake-up and switch {}",
-                clamped_nanos(calls),
-                clamped_nanos(all - calls)
-            )
-        }
+) -> (String, Vec<Summand>) {
+    let calls = calls.filter(|_| mechanism != WakeMechanism::Condition);
+    let (count, rest, nobody) = match mechanism {
+        WakeMechanism::Yield => ("1 system call", "switch", "; nobody is woken"),
+        _ => ("2 system calls", "wake-up and switch", ""),
     };
-    if let Some(threads) = threads.filter(|threads| kind == TaskKind::Processes && all > *threads) {
+    let (mut text, mut parts) = match calls {
+        Some(calls) => (
+            format!("{count} {} + {rest} {}{nobody}", clamped_nanos(calls), clamped_nanos(all - calls)),
+            Summand::split(all, (count, calls), rest),
+        ),
+        None => (
+            format!(
+                "{switches:.2} switches, with their system calls: the mutex is held when the other is woken"
+            ),
+            Vec::new(),
+        ),
+    };
+    if let Some(threads) = threads.filter(|threads| all > *threads) {
+        let change = all - threads;
         text.push_str(&format!(
             "; {} of it the change of the address space, which threads do not have",
-            clamped_nanos(all - threads)
+            clamped_nanos(change)
         ));
-    }
-    text
-}
-
-/// The same as a sum, where there is one.
-fn handover_parts(
-    mechanism: WakeMechanism,
-    kind: TaskKind,
-    all: f64,
-    calls: Option<f64>,
-    threads: Option<f64>,
-) -> Vec<Summand> {
-    let Some(calls) = calls.filter(|_| mechanism != WakeMechanism::Condition) else { return Vec::new() };
-    let (count, rest) = match mechanism {
-        WakeMechanism::Yield => ("1 system call", "switch"),
-        _ => ("2 system calls", "wake-up and switch"),
-    };
-    match threads.filter(|threads| kind == TaskKind::Processes && all > *threads && *threads > calls) {
-        Some(threads) => {
-            let mut parts = Summand::split(threads, (count, calls), rest);
-            parts.push(Summand::new("change of the address space", all - threads));
-            parts
+        if let Some(calls) = calls.filter(|calls| threads > *calls) {
+            parts = Summand::split(threads, (count, calls), rest);
+            parts.push(Summand::new("change of the address space", change));
         }
-        None => Summand::split(all, (count, calls), rest),
     }
+    (text, parts)
 }
 
-/// What waking an idle processor adds.
-fn wake_parts(mechanism: WakeMechanism, place: Placement, figure: &Figure, one: Option<f64>) -> Vec<Summand> {
-    match one.filter(|_| mechanism != WakeMechanism::Yield && share_apart(place, figure) > MIN_APART_SHARE) {
-        Some(one) => {
-            Summand::split(figure.median, ("as on one processor", one), "an idle processor is woken")
-        }
-        None => Vec::new(),
-    }
-}
-
-/// Share of the samples that found both sides on different processors.
-fn share_apart(place: Placement, figure: &Figure) -> f64 {
-    figure.apart.unwrap_or(if place == Placement::Two { 1.0 } else { 0.0 })
-}
-
-/// On two processors, or anywhere.
-fn placement_argument(
+/// On two processors, or anywhere: what waking an idle processor adds.
+fn explain_placement(
     mechanism: WakeMechanism,
     place: Placement,
     figure: &Figure,
     one: Option<f64>,
-) -> String {
+) -> (String, Vec<Summand>) {
     if mechanism == WakeMechanism::Yield {
-        return "each side yields on its own processor: nobody waits, and nothing is handed over".to_owned();
+        let text = "each side yields on its own processor: nobody waits, and nothing is handed over";
+        return (text.to_owned(), Vec::new());
     }
-    let share = share_apart(place, figure);
+    // Of the samples that found both sides on different processors.
+    let share = figure.apart.unwrap_or(if place == Placement::Two { 1.0 } else { 0.0 });
     let crossed = match place {
         Placement::Free => {
             format!("both sides were on different processors in {} of the looks: ", percent(share))
         }
         _ => String::new(),
     };
-    match one {
-        Some(one) if figure.median > one && share > MIN_APART_SHARE => format!(
+    let Some(one) = one else {
+        return (format!("{crossed}there is no figure of one processor to hold it against"), Vec::new());
+    };
+    if share <= MIN_APART_SHARE {
+        let text = "the scheduler keeps both together, so that it is the figure of one processor";
+        return (format!("{crossed}{text}"), Vec::new());
+    }
+    let text = match figure.median > one {
+        true => format!(
             "{crossed}{} more than on one processor: an idle processor is woken by an interrupt from another, on a \
              virtual machine through its host",
             clamped_nanos(figure.median - one)
         ),
-        Some(one) if share > MIN_APART_SHARE => {
-            format!(
-                "{crossed}{} less than on one processor: both run at once",
-                clamped_nanos(one - figure.median)
-            )
-        }
-        Some(_) => {
-            format!("{crossed}the scheduler keeps both together, so that it is the figure of one processor")
-        }
-        None => format!("{crossed}there is no figure of one processor to hold it against"),
-    }
+        false => format!(
+            "{crossed}{} less than on one processor: both run at once",
+            clamped_nanos(one - figure.median)
+        ),
+    };
+    (text, Summand::split(figure.median, ("as on one processor", one), "an idle processor is woken"))
 }
 
 fn switch_count_reason(mechanism: WakeMechanism, place: Placement, switches: f64) -> &'static str {

@@ -6,7 +6,7 @@ use super::turn_takers::{
     write_bytes,
 };
 use crate::block::BlockResult;
-use crate::sides::{Placement, SideReport, SidesMemory, TaskKind, run_both};
+use crate::sides::{Placement, SideReport, SidesMemory, TaskKind, bind_to_last_processor, run_both};
 use rustix::io::Errno;
 use rustix::thread::{futex, sched_getcpu, sched_yield};
 use std::io;
@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use sys::{Condition, CpuAffinity, UsageScope, bind_to, usage};
+use sys::{Condition, UsageScope, usage};
 
 /// One round in this many is made before the clock starts,
 const WARM: u64 = 10;
@@ -58,18 +58,16 @@ pub fn echo(placement: Placement, echoes: u64) -> io::Result<BlockResult> {
 
 /// The system calls of a handover without another side, on the last processor; nanoseconds per pair.
 pub fn alone(mechanism: WakeMechanism, pairs: u64) -> io::Result<BlockResult> {
-    if let [.., last] = CpuAffinity::current()?.list().as_slice() {
-        bind_to(&[*last])?;
-    }
+    bind_to_last_processor()?;
     let took = match mechanism {
         WakeMechanism::Pipe => {
             let (read, write) = pipe()?;
-            timed(pairs, || there_and_back::<1>(&write, &read))
+            timed(pairs, || there_and_back(&write, &read))
         }
         WakeMechanism::Socketpair => {
             let (first, second) = UnixStream::pair()?;
             let (first, second) = (first.into(), second.into());
-            timed(pairs, || there_and_back::<1>(&first, &second))
+            timed(pairs, || there_and_back(&first, &second))
         }
         WakeMechanism::Eventfd => {
             let counter = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?;
@@ -102,9 +100,9 @@ pub fn alone(mechanism: WakeMechanism, pairs: u64) -> io::Result<BlockResult> {
     })
 }
 
-fn there_and_back<const N: usize>(write: &OwnedFd, read: &OwnedFd) -> io::Result<()> {
-    write_bytes(write, &[1; N])?;
-    read_bytes::<N>(read).map(drop)
+fn there_and_back(write: &OwnedFd, read: &OwnedFd) -> io::Result<()> {
+    write_bytes(write, &[1])?;
+    read_bytes::<1>(read).map(drop)
 }
 
 fn timed(operations: u64, mut operation: impl FnMut() -> io::Result<()>) -> io::Result<Duration> {

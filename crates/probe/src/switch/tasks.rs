@@ -1,6 +1,7 @@
 //! Handovers without the kernel: between two tasks of one thread.
 
 use crate::block::BlockResult;
+use crate::sides::bind_to_last_processor;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
@@ -9,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
-use sys::{CpuAffinity, bind_to};
 use tokio::sync::mpsc;
 
 /// One round in this many is made before the clock starts.
@@ -17,7 +17,7 @@ const WARMUP_DIVISOR: u64 = 10;
 
 /// Two futures that wake each other, on a minimal executor: the floor of a task's cost.
 pub fn by_hand(handovers: u64) -> io::Result<BlockResult> {
-    pin_to_last_processor()?;
+    bind_to_last_processor()?;
     let rounds = handovers.div_ceil(2);
     let (there, back) = (Slot::default(), Slot::default());
     let took = Cell::new(Duration::ZERO);
@@ -45,7 +45,7 @@ pub fn by_hand(handovers: u64) -> io::Result<BlockResult> {
 
 /// Through tokio channels that hold one value each, on its single-threaded runtime.
 pub fn tokio(handovers: u64) -> io::Result<BlockResult> {
-    pin_to_last_processor()?;
+    bind_to_last_processor()?;
     let rounds = handovers.div_ceil(2);
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let (there, mut from_first) = mpsc::channel(1);
@@ -71,13 +71,6 @@ pub fn tokio(handovers: u64) -> io::Result<BlockResult> {
         began.elapsed()
     });
     measured(runtime.block_on(first).map_err(io::Error::other)?, rounds)
-}
-
-fn pin_to_last_processor() -> io::Result<()> {
-    match CpuAffinity::current()?.list().as_slice() {
-        [.., last] => bind_to(&[*last]),
-        [] => Ok(()),
-    }
 }
 
 fn measured(took: Duration, rounds: u64) -> io::Result<BlockResult> {
@@ -160,6 +153,7 @@ fn poll_both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sys::CpuAffinity;
 
     #[test]
     fn every_value_comes_and_goes() {
