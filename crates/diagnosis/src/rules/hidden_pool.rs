@@ -29,8 +29,7 @@ pub(crate) fn active_sessions(postgres: &PostgresWindow) -> f64 {
 /// Sessions on a request's path.
 pub(crate) fn station(case: &Case<'_>, name: String, count: impl Fn(&PostgresWindow) -> f64) -> Station {
     case.station(StationKind::Database.station(name), |side| {
-        let postgres = side.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
-        Some(use_of(count(postgres), None, &side.load))
+        Some(use_of(count(side.postgres()?), None, &side.load))
     })
 }
 
@@ -47,7 +46,7 @@ fn occupation(postgres: &PostgresWindow) -> String {
 
 /// Busy sessions, as many as a pool has connections.
 pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<PoolSessions> {
-    let postgres = case.degraded.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+    let postgres = case.degraded.postgres()?;
     let busy = active_sessions(postgres);
     if busy < 0.6 * size {
         return None;
@@ -164,7 +163,7 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
     }
     Some(
         found
-            .chain(["requests".to_owned()])
+            .chain(["requests"])
             .limiting(pool)
             .chain(link)
             .advise("hold each connection for less time")
@@ -205,10 +204,9 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
         return Some(found);
     }
     // Observable waits of workers say more, and if they wait for something that no rule knows, that is the thing to say.
-    let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
     let workers_explain = |w: &Workers| {
         let engaged = load.outstanding.min(w.count);
-        let waiting = || contention_of(w.clone(), load.outstanding, well).waiting;
+        let waiting = || contention_of(w.clone(), load.outstanding, case.well_workers()).waiting;
         w.count >= 8.0 && w.outside() + waiting() >= MIN_WAITING_SHARE * engaged
             || w.other >= MIN_WAITING_SHARE * engaged
     };
@@ -337,7 +335,7 @@ impl Concurrency {
         };
         let twice = format_number(2.0 * served);
         found
-            .chain(["requests".to_owned()])
+            .chain(["requests"])
             .limiting(station)
             .advise(format!(
                 "find what limits it to {} at a time ({what}) and raise that, or make a request shorter",

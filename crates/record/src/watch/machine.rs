@@ -46,6 +46,13 @@ pub struct CpuQuota {
     pub throttled_ns: u64,
 }
 
+impl CpuQuota {
+    /// The share of the periods in which it was throttled.
+    pub fn throttled_share(&self) -> f64 {
+        self.throttled as f64 / self.periods.max(1) as f64
+    }
+}
+
 /// `memory.max` or `memory.limit_in_bytes`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
