@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use units::Share;
 
 /// Usage against a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -12,7 +13,7 @@ pub struct LimitUsage {
 impl LimitUsage {
     /// In use ÷ allowed.
     pub fn share(self) -> f64 {
-        if self.limit == 0 { 0.0 } else { self.used as f64 / self.limit as f64 }
+        Share::of(self.used, self.limit).0
     }
 }
 
