@@ -22,7 +22,7 @@ pub(crate) struct PartSummary<'a> {
     pub workers: Option<Workers>,
 }
 
-/// A window with the number outstanding: in a growing queue it differs from the overall average.
+/// A window with the number outstanding in its second: in a growing queue it differs from the overall average.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoadedWindow<'a> {
     pub window: &'a Window,
@@ -113,8 +113,7 @@ impl<'a> PartSummary<'a> {
     /// Without its workers: these are known once there are two sides to compare.
     pub fn of(part: &RunPart<'a>) -> Self {
         let load = LoadSummary::of(&part.seconds);
-        let windows: Vec<LoadedWindow<'a>> =
-            part.windows.iter().map(|&(window, outstanding)| LoadedWindow { window, outstanding }).collect();
+        let windows = part.windows.clone();
         let merged = Window::merged(windows.iter().map(|moment| moment.window));
         let service = merged.subjects.first().cloned().unwrap_or_default();
         Self { load, merged, windows, seconds: part.seconds.clone(), service, workers: None }

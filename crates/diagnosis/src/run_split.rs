@@ -3,6 +3,7 @@
 //! For a search the trials' judgements decide. For a single load its seconds do: a load with stages is well first and degraded later.
 
 use crate::observed_run::{ObservedRun, Second, Trial};
+use crate::part_summary::LoadedWindow;
 use record::Purpose;
 use record::watch::Window;
 use units::{Nanos, Rate};
@@ -28,8 +29,7 @@ const WELL_SHARES: std::ops::RangeInclusive<f64> = 0.3..=0.85;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunPart<'a> {
     pub seconds: Vec<&'a Second>,
-    /// Each with the average number outstanding in its second.
-    pub windows: Vec<(&'a Window, f64)>,
+    pub windows: Vec<LoadedWindow<'a>>,
     /// Their trials.
     pub trials: Vec<u32>,
 }
@@ -78,7 +78,7 @@ fn loaded_seconds<'a>(trial: &'a Trial, place: &str) -> Vec<(&'a Second, Option<
 
 fn push_second<'a>(part: &mut RunPart<'a>, trial: u32, second: &'a Second, window: Option<&'a Window>) {
     part.seconds.push(second);
-    part.windows.extend(window.map(|window| (window, second.outstanding)));
+    part.windows.extend(window.map(|window| LoadedWindow { window, outstanding: second.outstanding }));
     if part.trials.last() != Some(&trial) {
         part.trials.push(trial);
     }

@@ -11,13 +11,6 @@ use record::watch::{CloserLook, PeerConnections, PostgresWindow};
 use record::{CapacityCheck, Cause, Evidence, Station, StationKind, StationUse};
 use units::{Nanos, Rate};
 
-/// The sessions behind a pool, and their activity.
-pub(crate) struct PoolSessions {
-    pub evidence: Evidence,
-    /// `10 sessions in Timeout:PgSleep`.
-    pub station: Station,
-}
-
 /// Average number of sessions busy for a client.
 pub(crate) fn active_sessions(postgres: &PostgresWindow) -> f64 {
     let busy = |state: &str| {
@@ -44,23 +37,18 @@ fn occupation(postgres: &PostgresWindow) -> String {
     }
 }
 
-/// Busy sessions, as many as a pool has connections.
-pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<PoolSessions> {
+/// Busy sessions, as many as a pool has connections; and their station: `10 sessions in Timeout:PgSleep`.
+pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<(Evidence, Station)> {
     let postgres = case.degraded.postgres()?;
     let busy = active_sessions(postgres);
     if busy < 0.6 * size {
         return None;
     }
     let doing = occupation(postgres);
-    Some(PoolSessions {
-        evidence: fact(format!("PostgreSQL: {} sessions busy, most in {doing}", format_number(busy)))
-            .measured(busy, 0.6 * size, "sessions", source::ACTIVITY),
-        station: station(
-            case,
-            format!("{} in {doing}", format_count(busy.round(), "session")),
-            active_sessions,
-        ),
-    })
+    let text = format!("PostgreSQL: {} sessions busy, most in {doing}", format_number(busy));
+    let name = format!("{} in {doing}", format_count(busy.round(), "session"));
+    let evidence = fact(text).measured(busy, 0.6 * size, "sessions", source::ACTIVITY);
+    Some((evidence, station(case, name, active_sessions)))
 }
 
 /// A pool whose waiters are not observable: its connections are always in use.
@@ -82,12 +70,12 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
     if load.outstanding < 1.3 * size {
         return None;
     }
-    let sessions = sessions(case, size);
+    let (busy_sessions, link) = sessions(case, size).unzip();
     let concurrency = Concurrency::of(case).filter(|one| one.served == size && one.is_multiplexed(case));
-    if sessions.is_none() && !waits_with_deadline && concurrency.is_none() {
+    if link.is_none() && !waits_with_deadline && concurrency.is_none() {
         return None;
     }
-    let others = u32::from(sessions.is_some()) + u32::from(waits_with_deadline);
+    let others = u32::from(link.is_some()) + u32::from(waits_with_deadline);
     let place = name_peer(case, &peer.address);
     let before = case.well.as_ref().and_then(|well| {
         let seen = well.merged.postgres.as_ref().map(active_sessions);
@@ -157,12 +145,9 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
         degraded: Some(use_of(size, Some(load.outstanding - size), load)),
         ..StationKind::Peers.station(format!("{} to {place}", format_count(size, "connection")))
     };
-    let link = sessions.as_ref().map(|sessions| sessions.station.clone());
-    if let Some(sessions) = sessions {
-        found = found.evidence(sessions.evidence);
-    }
     Some(
         found
+            .evidences(busy_sessions)
             .chain(["requests"])
             .limiting(pool)
             .chain(link)

@@ -152,9 +152,9 @@ fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFindi
     if let Some(dump) = thread_dump_fact(case, waits_in_application) {
         found = found.evidence(dump).sources(3);
     }
-    let sessions = hidden_pool::sessions(case, size);
-    if let Some(sessions) = &sessions {
-        found = found.evidence(sessions.evidence.clone()).sources(3);
+    let (busy_sessions, link) = hidden_pool::sessions(case, size).unzip();
+    if let Some(busy) = busy_sessions {
+        found = found.evidence(busy).sources(3);
     }
     let shorter = match hold {
         Some(hold) => format!("hold each {thing} for less time: now {} per request", format_time(hold)),
@@ -180,7 +180,7 @@ fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFindi
             .arithmetic(arithmetic)
             .chain(station(case))
             .limiting(pool)
-            .chain(sessions.map(|sessions| sessions.station))
+            .chain(link)
             .advise(shorter)
             .advise(size_advice(size, thing, hold, measured))
             .predicts_doubling(
