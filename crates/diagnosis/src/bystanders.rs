@@ -23,9 +23,7 @@ pub(crate) fn find_bystanders(well: &PartSummary<'_>, degraded: &PartSummary<'_>
     let processes = f64::from(degraded.service().processes.max(well.service().processes));
     let mut by_group = BTreeMap::new();
     for group in &degraded.service().groups {
-        let Some(before) = well.service().groups.iter().find(|before| before.name == group.name) else {
-            continue;
-        };
+        let Some(before) = well.service().group(&group.name) else { continue };
         let mut found = in_group(well, degraded, before, group);
         // Many that look idle under any load may still be workers that wait for each other.
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -59,7 +57,7 @@ fn in_group(
     let mut found = Vec::new();
     // Bystanders make no connections.
     for state in after.states.iter().filter(|state| state.wait != ThreadWait::Socket) {
-        let (then, now) = (threads_in_wait(before, &state.wait), state.threads);
+        let (then, now) = (before.waiting(&state.wait), state.threads);
         let at_rest = then - answered.0 * (now - then) / (answered.1 - answered.0);
         let mut same = then.min(now);
         match (is_busy_wait(&state.wait), extrapolate) {
@@ -89,9 +87,8 @@ fn is_permanent(
     after: &ThreadGroup,
     wait: &ThreadWait,
 ) -> bool {
-    let count_in = |moment: &LoadedWindow<'_>| {
-        Some(whole_threads(threads_in_wait(group_of(moment, &after.name)?, wait)))
-    };
+    let count_in =
+        |moment: &LoadedWindow<'_>| Some(whole_threads(moment.service()?.group(&after.name)?.waiting(wait)));
     let mut counts = well.windows.iter().chain(&degraded.windows).filter_map(count_in);
     let first = counts.next();
     can_extrapolate(well, degraded)
@@ -117,7 +114,7 @@ fn can_extrapolate(well: &PartSummary<'_>, degraded: &PartSummary<'_>) -> bool {
 fn spare_threads(well: &PartSummary<'_>, name: &str) -> f64 {
     const LEAST: usize = 5;
     let of = |moment: &LoadedWindow<'_>| {
-        Some((moment.outstanding, all_busy(group_of(moment, name)?) - moment.outstanding))
+        Some((moment.outstanding, all_busy(moment.service()?.group(name)?) - moment.outstanding))
     };
     // At the start of a load, the number outstanding rises for one response time, and its average is below its final value.
     let later = |moment: &&LoadedWindow<'_>| moment.from >= moment.length() / 2;
@@ -128,18 +125,9 @@ fn spare_threads(well: &PartSummary<'_>, name: &str) -> f64 {
     all.get(all.len() / 2).map_or(0.0, |(_, spare)| whole_threads(*spare))
 }
 
-/// The service's threads of that name, in one window.
-fn group_of<'a>(moment: &LoadedWindow<'a>, name: &str) -> Option<&'a ThreadGroup> {
-    moment.window.subjects.first()?.groups.iter().find(|group| group.name == name)
-}
-
 /// Whole permanent threads, from an average.
 fn whole_threads(threads: f64) -> f64 {
     (threads + MAX_MISSED_SHARE).floor()
-}
-
-fn threads_in_wait(group: &ThreadGroup, wait: &ThreadWait) -> f64 {
-    group.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
 }
 
 /// Whether a thread probably serves a request; in any other state it may also be waiting for one.

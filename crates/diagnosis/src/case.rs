@@ -4,10 +4,10 @@ use crate::bystanders;
 use crate::downstream::DownstreamView;
 use crate::freeze_impact::FreezeImpact;
 use crate::observed_run::{ObservedRun, Trial};
-use crate::part_summary::{PartSummary, cpu, runnable};
+use crate::part_summary::{PartSummary, cpu};
 use crate::run_split::RunSplit;
 use crate::workers::{Bystanders, Workers};
-use record::watch::{CloserLook, TreeRole, TreeWindow, WatchCoverage, WatchedProcesses};
+use record::watch::{CloserLook, TreeRole, TreeWindow, WatchCoverage, WatchedProcesses, Window};
 use record::{Caveat, ExhaustedResource, Failure, MachineCosts, Purpose, Station, StationUse};
 use std::collections::BTreeMap;
 use units::Rate;
@@ -144,9 +144,24 @@ impl<'a> Case<'a> {
         self.subject().is_some_and(|subject| subject.is_go)
     }
 
+    /// Whether it is the database itself.
+    pub fn is_postgres(&self) -> bool {
+        self.subject().is_some_and(|subject| subject.is_postgres)
+    }
+
     /// Its workers in a window, if it has any.
-    pub fn workers(&self, subject: &TreeWindow) -> Option<Workers> {
-        Workers::find(subject, self.subject(), &self.bystanders)
+    pub fn workers(&self, window: &Window) -> Option<Workers> {
+        Workers::find(window.service()?, self.subject(), &self.bystanders)
+    }
+
+    /// Its workers while it was well.
+    pub fn well_workers(&self) -> Option<&Workers> {
+        self.well.as_ref()?.workers.as_ref()
+    }
+
+    /// The median response time while it was well, in seconds.
+    pub fn well_median(&self) -> Option<f64> {
+        self.well.as_ref()?.load.response_p50
     }
 
     pub fn name(&self) -> &str {
@@ -161,7 +176,7 @@ impl<'a> Case<'a> {
 
     /// Processors the service used while degraded.
     pub fn cpu(&self) -> f64 {
-        cpu(self.degraded.service(), self.degraded.merged.length())
+        self.degraded.cpu()
     }
 
     /// The rate at which its processors would be fully used, at the present cost of a request; none if it uses too little of them to
@@ -173,13 +188,18 @@ impl<'a> Case<'a> {
 
     /// Its threads that were ready for a processor.
     pub fn runnable(&self) -> f64 {
-        runnable(self.degraded.service(), self.degraded.merged.length())
+        self.degraded.runnable()
     }
 
     /// The observed downstream process trees.
     pub fn downstreams(&self) -> impl Iterator<Item = (&'a WatchedProcesses, &TreeWindow)> {
         let pairs = self.watched.subjects.iter().zip(&self.degraded.merged.subjects);
         pairs.filter(|(subject, _)| subject.role == TreeRole::Downstream)
+    }
+
+    /// Processors they used while it was degraded.
+    pub fn downstream_cpu(&self) -> f64 {
+        self.downstreams().map(|(_, seen)| cpu(seen, self.degraded.merged.length())).sum()
     }
 
     /// The share of due looks at threads that were made.
@@ -206,13 +226,6 @@ impl<'a> Case<'a> {
             degraded: station_use(&self.degraded),
             ..template
         }
-    }
-}
-
-impl Case<'_> {
-    /// Processors the service used; 0 if the service is the database itself.
-    pub fn cpu_beside_postgres(&self) -> f64 {
-        if self.subject().is_some_and(|subject| subject.is_postgres) { 0.0 } else { self.cpu() }
     }
 }
 

@@ -26,7 +26,7 @@ impl CompilerActivity {
             Event::TrialStarted { .. } => self.0.clear(),
             Event::Observed { place, window, .. } => {
                 let compilers = self.0.entry(place.clone()).or_default();
-                compilers.busy += window.subjects.first().map_or(Nanos::ZERO, busy);
+                compilers.busy += window.service().map_or(Nanos::ZERO, busy);
                 compilers.length += window.length();
             }
             _ => {}

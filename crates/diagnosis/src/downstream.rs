@@ -4,6 +4,7 @@
 //! applied to each of these, with its windows in the service's place. At most as many requests wait there as it has connections: the
 //! service may hold back the rest.
 
+use crate::part_summary::LoadedWindow;
 use crate::run_split::{RunPart, RunSplit};
 use record::watch::{TreeRole, WatchCoverage, Window};
 
@@ -36,7 +37,10 @@ impl DownstreamView {
     /// The same parts of the run.
     pub fn apply_to<'b>(&'b self, split: &RunSplit<'b>) -> RunSplit<'b> {
         let with_windows = |part: &RunPart<'b>, windows: &'b [(Window, f64)]| RunPart {
-            windows: windows.iter().map(|(window, outstanding)| (window, *outstanding)).collect(),
+            windows: windows
+                .iter()
+                .map(|(window, outstanding)| LoadedWindow { window, outstanding: *outstanding })
+                .collect(),
             ..part.clone()
         };
         RunSplit {
@@ -49,11 +53,11 @@ impl DownstreamView {
 
 /// The windows in which it was observed, with what waited there.
 fn windows(part: &RunPart<'_>, at: usize) -> Vec<(Window, f64)> {
-    let from_subject = |(window, outstanding): &(&Window, f64)| {
-        let connections = f64::from(window.subjects.get(at)?.clients);
-        let mut reordered = (*window).clone();
+    let from_subject = |moment: &LoadedWindow<'_>| {
+        let connections = f64::from(moment.subjects.get(at)?.clients);
+        let mut reordered = moment.window.clone();
         reordered.subjects[..=at].rotate_right(1);
-        Some((reordered, outstanding.min(connections)))
+        Some((reordered, moment.outstanding.min(connections)))
     };
     part.windows.iter().filter_map(from_subject).collect()
 }

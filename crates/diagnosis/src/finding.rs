@@ -58,12 +58,9 @@ impl RuleFinding {
     }
 
     /// Share of the degraded windows in which it holds by itself.
-    pub fn persisting(mut self, case: &Case<'_>, is: impl Fn(&LoadedWindow<'_>) -> bool) -> Self {
+    pub fn persisting(self, case: &Case<'_>, is: impl Fn(&LoadedWindow<'_>) -> bool) -> Self {
         let (share, windows) = case.degraded.share_of_windows(&is);
-        self.windows = windows;
-        self.first_window = case.degraded.windows.iter().position(is);
-        self.confidence.persistence = share.max(0.3);
-        self
+        self.persisting_for(share, windows, case.degraded.windows.iter().position(is))
     }
 
     /// The same by count, if it was not looked for in windows; `first`: the first second in which it held.
@@ -89,21 +86,15 @@ impl RuleFinding {
         self
     }
 
-    /// Adds a fact; seen in as many windows as the rule held in, unless it says otherwise.
+    /// Adds a fact, seen in as many windows as the rule held in.
     pub fn evidence(mut self, evidence: Evidence) -> Self {
-        let windows = if evidence.windows == 0 { self.windows } else { evidence.windows };
-        self.evidence.push(Evidence { windows, ..evidence });
+        self.evidence.push(Evidence { windows: self.windows, ..evidence });
         self
     }
 
     /// Adds a fact, whose figures follow.
     pub fn fact(self, text: impl Into<String>) -> Self {
         self.evidence(fact(text))
-    }
-
-    /// The last fact was seen in this many windows.
-    pub fn in_windows(self, windows: u32) -> Self {
-        self.with(|fact| fact.windows = windows)
     }
 
     pub fn evidences(self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
@@ -185,8 +176,7 @@ impl RuleFinding {
 
 /// A fact in words.
 pub(crate) fn fact(text: impl Into<String>) -> Evidence {
-    let (text, unit, source) = (text.into(), String::new(), String::new());
-    Evidence { text, value: 0.0, threshold: 0.0, unit, well: None, source, windows: 0 }
+    Evidence { text: text.into(), ..Evidence::default() }
 }
 
 /// Details of a fact.

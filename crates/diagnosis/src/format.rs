@@ -40,11 +40,6 @@ pub(crate) fn format_time(seconds: f64) -> String {
     Nanos::from_secs_f64(seconds).to_string()
 }
 
-/// Bytes, in powers of 1,024.
-pub(crate) fn format_bytes(value: u64) -> String {
-    units::Bytes(value).to_string()
-}
-
 /// `a, b and c`.
 pub(crate) fn format_list(items: &[String]) -> String {
     match items {

@@ -118,11 +118,6 @@ impl Second {
         let rate = Rate::of(self.due, self.elapsed).0;
         (self.due > 0).then(|| self.outstanding / rate)
     }
-
-    /// Arrivals that count against the target.
-    pub fn bad(&self) -> u64 {
-        self.outcomes.bad()
-    }
 }
 
 impl ObservedRun {
@@ -181,9 +176,9 @@ impl ObservedRun {
                 }
             }
             Event::TrialDone { trial, result, judgement } => {
-                let end = TrialEnd::of(result.loaded, judgement);
+                let Judgement { good, invalid, .. } = judgement.clone();
                 if let Some(trial) = self.trial(*trial) {
-                    trial.end = Some(end);
+                    trial.end = Some(TrialEnd { loaded: result.loaded, good, invalid });
                 }
             }
             Event::RunEnded(end) => end.verdict.iter().for_each(|verdict| self.set_verdict(verdict)),
@@ -211,11 +206,5 @@ fn push_bounded<T>(to: &mut Vec<T>, next: T) {
     to.push(next);
     if to.len() > 2 * KEPT_EACH_END {
         to.remove(KEPT_EACH_END);
-    }
-}
-
-impl TrialEnd {
-    fn of(loaded: Nanos, judgement: &Judgement) -> Self {
-        Self { loaded, good: judgement.good, invalid: judgement.invalid.clone() }
     }
 }

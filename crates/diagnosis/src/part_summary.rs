@@ -3,7 +3,7 @@
 use crate::observed_run::Second;
 use crate::run_split::RunPart;
 use crate::workers::Workers;
-use record::watch::{ThreadWait, TreeWindow, Window};
+use record::watch::{PostgresWindow, ThreadWait, TreeWindow, Window};
 use record::{Failure, Outcome};
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -22,7 +22,7 @@ pub(crate) struct PartSummary<'a> {
     pub workers: Option<Workers>,
 }
 
-/// A window with the number outstanding: in a growing queue it differs from the overall average.
+/// A window with the number outstanding in its second: in a growing queue it differs from the overall average.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoadedWindow<'a> {
     pub window: &'a Window,
@@ -113,8 +113,7 @@ impl<'a> PartSummary<'a> {
     /// Without its workers: these are known once there are two sides to compare.
     pub fn of(part: &RunPart<'a>) -> Self {
         let load = LoadSummary::of(&part.seconds);
-        let windows: Vec<LoadedWindow<'a>> =
-            part.windows.iter().map(|&(window, outstanding)| LoadedWindow { window, outstanding }).collect();
+        let windows = part.windows.clone();
         let merged = Window::merged(windows.iter().map(|moment| moment.window));
         let service = merged.subjects.first().cloned().unwrap_or_default();
         Self { load, merged, windows, seconds: part.seconds.clone(), service, workers: None }
@@ -143,6 +142,21 @@ impl<'a> PartSummary<'a> {
         self.merged.length().as_secs_f64()
     }
 
+    /// Processors the service used.
+    pub fn cpu(&self) -> f64 {
+        cpu(&self.service, self.merged.length())
+    }
+
+    /// Its threads that were ready for a processor.
+    pub fn runnable(&self) -> f64 {
+        runnable(&self.service, self.merged.length())
+    }
+
+    /// The database's statistics, if any look at it succeeded.
+    pub fn postgres(&self) -> Option<&PostgresWindow> {
+        self.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)
+    }
+
     /// A counter as a rate per second.
     pub fn per_second(&self, count: u64) -> f64 {
         count as f64 / self.observed_seconds().max(f64::MIN_POSITIVE)
@@ -155,8 +169,8 @@ impl<'a> PartSummary<'a> {
     }
 }
 
-/// Total nanoseconds of all threads ÷ nanoseconds of the window.
-fn average(ns: u64, window: Nanos) -> f64 {
+/// Total nanoseconds of all threads, or processors, ÷ nanoseconds of the window.
+pub(crate) fn average(ns: u64, window: Nanos) -> f64 {
     ns as f64 / (window.0 as f64).max(1.0)
 }
 
@@ -170,12 +184,6 @@ pub(crate) fn cpu(subject: &TreeWindow, length: Nanos) -> f64 {
 pub(crate) fn runnable(subject: &TreeWindow, length: Nanos) -> f64 {
     let delay: u64 = subject.groups.iter().map(|group| group.run_delay_ns).sum();
     // Run delay is accounted when a thread gets its processor: a starving one shows in the looks alone.
-    let running: f64 = subject
-        .groups
-        .iter()
-        .flat_map(|group| &group.states)
-        .filter(|state| state.wait == ThreadWait::Running)
-        .map(|state| state.threads)
-        .sum();
+    let running: f64 = subject.groups.iter().map(|group| group.waiting(&ThreadWait::Running)).sum();
     average(delay, length).max(running - cpu(subject, length))
 }

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::format::{format_count, format_factor, format_number, format_time};
-use crate::part_summary::{cpu as cpu_of, runnable as runnable_of};
+use crate::part_summary::{PartSummary, average, cpu as cpu_of, runnable as runnable_of};
 use record::CapacityCheck;
 use record::watch::{TreeWindow, Window};
 use units::Rate;
@@ -25,10 +25,7 @@ const MIN_CEILING_SHARE: f64 = 0.7;
 
 /// Idle processors of the machine.
 pub(crate) fn idle_cpus(window: &Window) -> f64 {
-    window
-        .host
-        .as_ref()
-        .map_or(0.0, |host| (host.idle_ns + host.iowait_ns) as f64 / window.length().0.max(1) as f64)
+    window.host.as_ref().map_or(0.0, |host| average(host.idle_ns + host.iowait_ns, window.length()))
 }
 
 /// Whether the machine has no processor to spare.
@@ -45,7 +42,7 @@ pub(crate) fn is_crowded_out(window: &Window, cpus: f64) -> bool {
         used + ready
             >= if ready >= MIN_READY_THREADS { FULL_UTILISATION } else { EXHAUSTED_UTILISATION } * cpus
     };
-    is_machine_full(window) && window.subjects.first().is_some_and(wants)
+    is_machine_full(window) && window.service().is_some_and(wants)
 }
 
 pub(crate) fn host_cpus(window: &Window) -> f64 {
@@ -107,11 +104,9 @@ pub(crate) fn connections_advice(case: &Case<'_>) -> Option<String> {
 
 /// Ceiling from the cost of a request while the target was well.
 pub(crate) fn ceiling_by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<CapacityCheck> {
-    let cost = case.when_well(|side| {
-        cpu_of(side.service(), side.merged.length()) / side.load.answered.max(f64::MIN_POSITIVE)
-    })?;
+    let cost = case.when_well(|side| side.cpu() / side.load.answered.max(f64::MIN_POSITIVE))?;
     // Below a few hundredths of a processor the cost is noise.
-    let used = case.when_well(|side| cpu_of(side.service(), side.merged.length()))?;
+    let used = case.when_well(PartSummary::cpu)?;
     // And a cost that would not allow the measured rate is that of a cold target.
     if used < 0.05 || !cost.is_finite() || available / cost < MIN_CEILING_SHARE * case.degraded.load.answered
     {

@@ -3,9 +3,10 @@
 //! For a search the trials' judgements decide. For a single load its seconds do: a load with stages is well first and degraded later.
 
 use crate::observed_run::{ObservedRun, Second, Trial};
+use crate::part_summary::LoadedWindow;
 use record::Purpose;
 use record::watch::Window;
-use units::Nanos;
+use units::{Nanos, Rate};
 
 /// A second in which arrivals stay this many times longer than in the best one, and this much longer, is degraded.
 const DEGRADED_FACTOR: f64 = 3.0;
@@ -28,8 +29,7 @@ const WELL_SHARES: std::ops::RangeInclusive<f64> = 0.3..=0.85;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunPart<'a> {
     pub seconds: Vec<&'a Second>,
-    /// Each with the average number outstanding in its second.
-    pub windows: Vec<(&'a Window, f64)>,
+    pub windows: Vec<LoadedWindow<'a>>,
     /// Their trials.
     pub trials: Vec<u32>,
 }
@@ -78,7 +78,7 @@ fn loaded_seconds<'a>(trial: &'a Trial, place: &str) -> Vec<(&'a Second, Option<
 
 fn push_second<'a>(part: &mut RunPart<'a>, trial: u32, second: &'a Second, window: Option<&'a Window>) {
     part.seconds.push(second);
-    part.windows.extend(window.map(|window| (window, second.outstanding)));
+    part.windows.extend(window.map(|window| LoadedWindow { window, outstanding: second.outstanding }));
     if part.trials.last() != Some(&trial) {
         part.trials.push(trial);
     }
@@ -96,7 +96,7 @@ fn by_second<'a>(trial: &'a Trial, place: &str) -> RunSplit<'a> {
     let is_degraded = |s: &Second| {
         let slow =
             s.stay().zip(best).is_some_and(|(stay, best)| stay > DEGRADED_FACTOR * best + DEGRADED_FLOOR);
-        closed || slow || s.bad() > 0
+        closed || slow || s.outcomes.bad() > 0
     };
     let marked: Vec<bool> = seconds.iter().map(|(s, _)| is_degraded(s)).collect();
     let share = marked.iter().filter(|bad| **bad).count() as f64 / marked.len().max(1) as f64;
@@ -117,8 +117,7 @@ fn by_second<'a>(trial: &'a Trial, place: &str) -> RunSplit<'a> {
 /// Whether the last degraded second is followed by as many well ones at its rate as there were degraded ones.
 fn has_recovered(seconds: &[(&Second, Option<&Window>)], degraded: &[bool]) -> bool {
     let Some(last) = degraded.iter().rposition(|bad| *bad) else { return false };
-    let rate =
-        |at: usize| seconds[at].0.due as f64 / seconds[at].0.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+    let rate = |at: usize| Rate::of(seconds[at].0.due, seconds[at].0.elapsed).0;
     let same = |at: &usize| (rate(*at) / rate(last) - 1.0).abs() <= 0.1;
     let after = (last + 1..seconds.len()).filter(same).count();
     after > 0 && after >= degraded.iter().filter(|bad| **bad).count()

@@ -55,10 +55,8 @@ pub(crate) fn find_saturated<'a>(case: &'a Case<'_>) -> Option<SaturatedThreads<
     if case.subject().is_some_and(|subject| subject.java.is_some()) {
         return None;
     }
-    let (seconds, is_loop) = (
-        case.degraded.observed_seconds(),
-        case.subject().and_then(find_by_subject).is_some_and(|known| known.is_event_loop),
-    );
+    let seconds = case.degraded.observed_seconds();
+    let is_loop = case.subject().and_then(find_by_subject).is_some_and(|known| known.is_event_loop);
     let min_group_share = if is_loop { MIN_LOOP_SHARE } else { MIN_GROUP_SHARE };
     let all: u64 = case.degraded.service().groups.iter().map(|group| group.on_cpu_ns).sum();
     let (group, threads, on_cpu_ns) = case.degraded.service().groups.iter().find_map(|group| {
@@ -87,15 +85,13 @@ pub(crate) fn find_few_saturated<'a>(case: &'a Case<'_>) -> Option<SaturatedThre
 fn were_waiting(case: &Case<'_>, group: &ThreadGroup, threads: f64) -> bool {
     let known = case.subject().and_then(find_by_subject).filter(|program| program.process_advice.is_some());
     let is_loop = |side: &PartSummary<'_>| {
-        let before = side.service().groups.iter().find(|before| before.name == group.name);
-        before.is_some_and(|before| {
+        side.service().group(&group.name).is_some_and(|before| {
             // How often a thread is seen running says little: one sampled in step with the requests always looks the same.
             let elsewhere_in = |g: &ThreadGroup| {
-                g.threads - threads_waiting(g, &ThreadWait::Running) - threads_waiting(g, &ThreadWait::Events)
+                g.threads - g.waiting(&ThreadWait::Running) - g.waiting(&ThreadWait::Events)
             };
             let elsewhere = (elsewhere_in(before) - elsewhere_in(group)).abs();
-            let waited =
-                threads_waiting(before, &ThreadWait::Events) - threads_waiting(group, &ThreadWait::Events);
+            let waited = before.waiting(&ThreadWait::Events) - group.waiting(&ThreadWait::Events);
             // Near its limit it rests for moments that are seldom sampled: then its processor time shows that it did.
             let rested = threads - before.on_cpu_ns as f64 / 1e9 / side.observed_seconds();
             let tenth = 0.1 * threads;
@@ -104,11 +100,6 @@ fn were_waiting(case: &Case<'_>, group: &ThreadGroup, threads: f64) -> bool {
         })
     };
     known.is_some_and(|known| known.is_event_loop) || case.when_well(is_loop).unwrap_or(known.is_some())
-}
-
-/// How many of its threads wait so.
-pub(crate) fn threads_waiting(group: &ThreadGroup, wait: &ThreadWait) -> f64 {
-    group.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
 }
 
 /// How to give a service more processes, if known.

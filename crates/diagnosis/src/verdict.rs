@@ -15,12 +15,12 @@ const MIN_CONFIDENCE: f64 = 0.3;
 const TIE_MARGIN: f64 = 0.1;
 
 /// Whether `cause`, where it holds, explains `symptom`.
-pub(crate) fn explains(cause: Cause, symptom: Cause) -> bool {
+fn explains(cause: Cause, symptom: Cause) -> bool {
     use Cause::*;
     let waits = matches!(symptom, Lock | Pool | Workers | Downstream | Inside | AcceptQueue | Safepoint);
     let behind = matches!(symptom, PostgresIdleInTransaction | PacketDrops | Retransmissions);
     match cause {
-        Generator | Ports | OwnDescriptors => !matches!(symptom, Generator | Ports | OwnDescriptors),
+        Generator | Ports | OwnDescriptors => !is_of_torment(symptom),
         // Whatever lacks a processor waits longer for everything else.
         Neighbour | CpuQuota => {
             waits || behind || matches!(symptom, Cpu | PostgresCpu | ColdJit | Gc | Freeze)
@@ -116,7 +116,7 @@ fn all_findings<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<Lo
 }
 
 /// Whether it is about the generator: then it holds everywhere.
-fn is_of_torment(cause: Cause) -> bool {
+pub(crate) fn is_of_torment(cause: Cause) -> bool {
     matches!(cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors)
 }
 
@@ -218,12 +218,10 @@ fn lost_sentences(cases: &[Case<'_>]) -> impl Iterator<Item = String> {
 
 /// What was not observable at all places, and so not ruled out.
 pub(crate) fn unseen_notes(cases: &[Case<'_>]) -> Vec<String> {
-    let of_case = |case: &Case<'_>| {
+    let of_case = |case: &Case<'_>| -> Vec<String> {
         let place = if case.is_remote() { format!("on {}, ", case.place) } else { String::new() };
-        let missing =
-            case.watched.missing.iter().map(|missing| format!("{place}{}: {}", missing.what, missing.why));
-        let missing: Vec<String> = missing.collect();
-        missing
+        let missing = case.watched.missing.iter();
+        missing.map(|missing| format!("{place}{}: {}", missing.what, missing.why)).collect()
     };
     cases.iter().flat_map(of_case).chain(lost_sentences(cases)).collect()
 }

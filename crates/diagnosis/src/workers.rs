@@ -83,9 +83,8 @@ impl Workers {
             .filter(|group| group.on_cpu_ns as f64 >= WORK * work as f64)
             .max_by(|a, b| busy(a).total_cmp(&busy(b)).then(a.threads.total_cmp(&b.threads)))?;
         // If hardly any of them computes, none waits for the interpreter: Ruby's threads also sleep so.
-        let running = group.states.iter().filter(|state| state.wait == ThreadWait::Running);
-        let interpreted = processes.is_some_and(is_interpreted)
-            && running.map(|s| s.threads).sum::<f64>() >= MIN_COMPUTE_SHARE;
+        let interpreted =
+            processes.is_some_and(is_interpreted) && group.waiting(&ThreadWait::Running) >= MIN_COMPUTE_SHARE;
         let (name, all) = (group.name.clone(), group.threads);
         let mut workers = Self { name, count: all, mixed: java, interpreted, ..Self::default() };
         for state in &group.states {

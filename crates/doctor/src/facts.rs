@@ -95,8 +95,7 @@ impl MachineFacts {
         let system_limits = tasks::forecast_of(root, pid, &wanted);
         let cpu = |name: &str| format!("{CPUS}/{name}");
         let cpu_names = tree.names(CPUS).into_iter().filter(|name| {
-            let number = name.strip_prefix("cpu").unwrap_or_default();
-            procfs::parse_number(number.as_bytes()).is_some()
+            name.strip_prefix("cpu").and_then(|number| parse_number(number.as_bytes())).is_some()
         });
         let governors = cpu_names.map(|name| tree.text(&cpu(&format!("{name}/cpufreq/scaling_governor"))));
         let mut facts = Self {
@@ -125,10 +124,8 @@ impl MachineFacts {
             ports: tree.parsed("proc/sys/net/ipv4/ip_local_port_range", procfs::parse_port_range),
             tw_reuse: tree.number("proc/sys/net/ipv4/tcp_tw_reuse"),
             conntrack: optional(tree.number(&format!("{CONNTRACK}/nf_conntrack_max"))).and_then(|most| {
-                match most {
-                    Some(most) => Ok(Some((tree.number(&format!("{CONNTRACK}/nf_conntrack_count"))?, most))),
-                    None => Ok(None),
-                }
+                let with_count = |most| Ok((tree.number(&format!("{CONNTRACK}/nf_conntrack_count"))?, most));
+                most.map(with_count).transpose()
             }),
             backlog: tree.number("proc/sys/net/core/somaxconn"),
             system_limits,
@@ -149,10 +146,8 @@ impl MachineFacts {
                 Err(_) => tree.number(&cpu("cpufreq/boost")).ok().map(|on| Turbo::Boost(on != 0)),
             },
             huge_pages: optional(tree.parsed(&format!("{HUGE}/enabled"), chosen)).and_then(|enabled| {
-                match enabled {
-                    Some(enabled) => Ok(Some((enabled, tree.parsed(&format!("{HUGE}/defrag"), chosen)?))),
-                    None => Ok(None),
-                }
+                let with_defrag = |enabled| Ok((enabled, tree.parsed(&format!("{HUGE}/defrag"), chosen)?));
+                enabled.map(with_defrag).transpose()
             }),
         };
         // Last, so that our own reading is not taken for the work of others.

@@ -2,7 +2,7 @@
 
 use std::fs::read_to_string;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReadError {
@@ -32,13 +32,9 @@ impl<'a> FileTree<'a> {
         Self { root, pid }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.root.join(name)
-    }
-
     /// A file's content, trimmed.
     pub fn text(&self, name: &str) -> FileRead<String> {
-        let read = read_to_string(self.path(name)).map(|text| text.trim().to_owned());
+        let read = read_to_string(self.root.join(name)).map(|text| text.trim().to_owned());
         read.map_err(|why| match why.kind() {
             ErrorKind::NotFound => ReadError { why: format!("/{name} is not there"), absent: true },
             _ => ReadError { why: format!("/{name} cannot be read: {why}"), absent: false },
@@ -63,7 +59,7 @@ impl<'a> FileTree<'a> {
 
     /// The sorted names in a folder.
     pub fn names(&self, folder: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
         names.sort();

@@ -92,13 +92,16 @@ fn read(path: &Path) -> Result<Elf, String> {
     Elf::read(&ReadCache::new(file))
 }
 
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Adds the names of a stripped file from its debug file, if that is installed for the process or here.
 fn with_names(mut elf: Elf, pid: u32) -> Elf {
     let Some([first, rest @ ..]) = elf.build_id.as_deref().filter(|_| !elf.has_all_functions) else {
         return elf;
     };
-    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = format!("usr/lib/debug/.build-id/{first:02x}/{rest}.debug");
+    let path = format!("usr/lib/debug/.build-id/{first:02x}/{}.debug", hexadecimal(rest));
     let places = [format!("/proc/{pid}/root/{path}"), format!("/{path}")];
     let names = places.iter().find_map(|place| read(Path::new(place)).ok());
     // The build id tells whose names it has.

@@ -45,6 +45,7 @@ pub enum FrameLocation {
     Named(u32),
 }
 
+#[derive(Default)]
 pub struct StackCollector {
     /// The processes sampled: those asked for and their descendants.
     members: HashSet<u32>,
@@ -83,27 +84,7 @@ pub struct StackCollector {
 impl StackCollector {
     /// Starts with the current mappings of these processes.
     pub fn of(pids: &[u32]) -> Self {
-        let mut collector = Self {
-            members: HashSet::new(),
-            others: HashSet::new(),
-            processes: Vec::new(),
-            spaces: HashMap::new(),
-            files: CodeFiles::default(),
-            rules: UnwindCache::default(),
-            names: RuntimeNames::default(),
-            numbers: HashMap::new(),
-            named_numbers: Vec::new(),
-            locations: Vec::new(),
-            tree: CallTree::bounded(MOST_NODES),
-            counts: BTreeMap::new(),
-            threads: Vec::new(),
-            thread_of: HashMap::new(),
-            cut: 0,
-            samples: 0,
-            lost: 0,
-            other: 0,
-            truncated: 0,
-        };
+        let mut collector = Self { tree: CallTree::bounded(MOST_NODES), ..Self::default() };
         for pid in pids {
             collector.join(*pid);
             let space = AddressSpace::of(*pid, &mut collector.files);

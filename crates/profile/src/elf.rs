@@ -3,6 +3,7 @@
 use crate::go;
 use crate::symbols::Symbols;
 use crate::v8::METADATA;
+use framehop::ExplicitModuleSectionInfo;
 use object::elf::{FileHeader64, PF_X, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
 use object::read::elf::{ElfFile, FileHeader as _, Sym, SymbolTable};
 use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SegmentFlags};
@@ -48,20 +49,8 @@ pub struct Elf {
     pub v8_constants: Vec<(Vec<u8>, i32)>,
 }
 
-/// Unwind sections, each with its address as the file states it.
-#[derive(Debug, Clone, Default)]
-pub struct UnwindTables {
-    /// `.text`; the address range only.
-    pub text: Option<Range<u64>>,
-    /// `.got`; the address range only.
-    pub got: Option<Range<u64>>,
-    /// `.eh_frame`.
-    pub frames: Option<(Range<u64>, Arc<[u8]>)>,
-    /// `.eh_frame_hdr`, the index of `.eh_frame`.
-    pub index: Option<(Range<u64>, Arc<[u8]>)>,
-    /// `.debug_frame`, if both of the above are missing.
-    pub debug_frames: Option<Arc<[u8]>>,
-}
+/// Unwind sections, each with its address as the file states it; of `.text` and `.got` the addresses only.
+pub type UnwindTables = ExplicitModuleSectionInfo<Arc<[u8]>>;
 
 /// Whether a program is Go's: it has Go's function table even if stripped.
 pub fn is_go(program: &Path) -> bool {
@@ -92,7 +81,7 @@ impl Elf {
         let mut elf = Self {
             segments: segments.collect(),
             build_id: file.build_id().ok().flatten().map(<[u8]>::to_vec),
-            tables: UnwindTables::of(&file),
+            tables: unwind_tables(&file),
             ..Self::default()
         };
         elf.add(&file, file.elf_symbol_table());
@@ -144,7 +133,7 @@ impl Elf {
     fn add_go<'d>(&mut self, file: &impl Object<'d>) -> bool {
         let section = GO_TABLES.iter().find_map(|name| file.section_by_name(name));
         let table = section.filter(|table| table.size() <= MOST_TABLES).and_then(|table| table.data().ok());
-        let text = self.tables.text.as_ref().map_or(0, |text| text.start);
+        let text = self.tables.text_svma.as_ref().map_or(0, |text| text.start);
         table.is_some_and(|table| go::add_symbols(&mut self.symbols, table, text))
     }
 
@@ -183,31 +172,34 @@ impl Elf {
     }
 }
 
-impl UnwindTables {
-    fn of<'d>(file: &impl Object<'d>) -> Self {
-        let mut room = MOST_TABLES;
-        let address_range = |name: &str| {
-            let section = file.section_by_name(name)?;
-            Some(section.address()..section.address().checked_add(section.size())?)
-        };
-        let mut data = |name: &str| -> Option<Arc<[u8]>> {
-            let section = file.section_by_name(name)?;
-            let is_plain = section
-                .compressed_file_range()
-                .is_ok_and(|range| range.format == object::CompressionFormat::None);
-            let bytes = section.data().ok().filter(|_| is_plain)?;
-            room = room.checked_sub(bytes.len() as u64)?;
-            (!bytes.is_empty()).then(|| bytes.into())
-        };
-        let frames = address_range(".eh_frame").zip(data(".eh_frame"));
-        let debug_frames = if frames.is_none() { data(".debug_frame") } else { None };
-        Self {
-            text: address_range(".text"),
-            got: address_range(".got"),
-            index: address_range(".eh_frame_hdr").zip(data(".eh_frame_hdr")),
-            frames,
-            debug_frames,
-        }
+fn unwind_tables<'d>(file: &impl Object<'d>) -> UnwindTables {
+    let mut room = MOST_TABLES;
+    let address_range = |name: &str| {
+        let section = file.section_by_name(name)?;
+        Some(section.address()..section.address().checked_add(section.size())?)
+    };
+    let mut data = |name: &str| -> Option<Arc<[u8]>> {
+        let section = file.section_by_name(name)?;
+        let is_plain = section
+            .compressed_file_range()
+            .is_ok_and(|range| range.format == object::CompressionFormat::None);
+        let bytes = section.data().ok().filter(|_| is_plain)?;
+        room = room.checked_sub(bytes.len() as u64)?;
+        (!bytes.is_empty()).then(|| bytes.into())
+    };
+    let (eh_frame_svma, eh_frame) = address_range(".eh_frame").zip(data(".eh_frame")).unzip();
+    // Programs with `.eh_frame` need no other.
+    let debug_frame = if eh_frame.is_none() { data(".debug_frame") } else { None };
+    let (eh_frame_hdr_svma, eh_frame_hdr) = address_range(".eh_frame_hdr").zip(data(".eh_frame_hdr")).unzip();
+    UnwindTables {
+        text_svma: address_range(".text"),
+        got_svma: address_range(".got"),
+        eh_frame_svma,
+        eh_frame,
+        eh_frame_hdr_svma,
+        eh_frame_hdr,
+        debug_frame,
+        ..UnwindTables::default()
     }
 }
 
@@ -219,8 +211,8 @@ mod tests {
     fn this_program() {
         let bytes = std::fs::read("/proc/self/exe").expect("it is our own");
         let elf = Elf::read(bytes.as_slice()).expect("it is one");
-        assert!(elf.has_all_functions && elf.tables.frames.is_some(), "{:?}", elf.tables.text);
-        let text = elf.tables.text.clone().expect("it has code");
+        assert!(elf.has_all_functions && elf.tables.eh_frame.is_some(), "{:?}", elf.tables.text_svma);
+        let text = elf.tables.text_svma.clone().expect("it has code");
         let at =
             elf.symbols.find(text.start + 0x1000).is_some() || elf.symbols.find(text.end - 0x1000).is_some();
         assert!(at, "some function is there");

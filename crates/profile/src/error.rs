@@ -1,3 +1,4 @@
+use rustix::io::Errno;
 use std::fs;
 
 /// Why nothing can be sampled; each message says what can be done about it.
@@ -62,9 +63,9 @@ fn refused(pid: u32, paranoid: Option<i64>, root: bool, why: &std::io::Error) ->
 impl Error {
     /// The error of opening a perf event for this process.
     pub(crate) fn of(pid: u32, why: std::io::Error) -> Self {
-        match why.raw_os_error() {
-            Some(ESRCH) => Self::Gone(pid),
-            Some(EMFILE | ENFILE) => {
+        match Errno::from_io_error(&why) {
+            Some(Errno::SRCH) => Self::Gone(pid),
+            Some(Errno::MFILE | Errno::NFILE) => {
                 Self::Lacking { what: "too many files are open; raise the limit with ulimit -n", why }
             }
             _ => {
@@ -75,10 +76,6 @@ impl Error {
         }
     }
 }
-
-const ESRCH: i32 = 3;
-const ENFILE: i32 = 23;
-const EMFILE: i32 = 24;
 
 #[cfg(test)]
 mod tests {

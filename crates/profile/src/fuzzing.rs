@@ -43,7 +43,7 @@ fn unwound(elf: &Elf, bytes: &[u8]) {
         (Unwinder::default(), UnwindCache::default(), RuntimeNames::default());
     let Some(module) = unwind_module(MAPPED..0x10_0000, MAPPED, &elf.tables) else { return };
     unwinder.add_module(module);
-    let code = elf.tables.text.clone().unwrap_or(0..PLACES);
+    let code = elf.tables.text_svma.clone().unwrap_or(0..PLACES);
     let step = (code.end.saturating_sub(code.start) / PLACES).max(1);
     for place in 0..PLACES {
         let instruction = code.start.wrapping_add(place.wrapping_mul(step)).wrapping_add(MAPPED);

@@ -105,15 +105,7 @@ pub struct RawProfile {
 impl RawProfile {
     /// Adds names. Takes longer than sampling may: files are read for it.
     pub fn symbolize(self) -> Profile {
-        let Profile { at_unix_ms, length, hz, processor_time, without_kernel, .. } = self.profile;
-        Profile {
-            at_unix_ms,
-            length,
-            hz,
-            processor_time,
-            without_kernel,
-            ..symbolize::symbolize(self.collector)
-        }
+        symbolize::symbolize(self.collector, self.profile)
     }
 }
 

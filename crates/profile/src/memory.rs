@@ -25,25 +25,25 @@ pub trait ForeignMemory {
         Some(bytes)
     }
 
+    fn array<const LENGTH: usize>(&self, address: u64) -> Option<[u8; LENGTH]> {
+        let mut bytes = [0; LENGTH];
+        self.read(address, &mut bytes)?;
+        Some(bytes)
+    }
+
     /// An address, or another 8-byte number.
     fn word(&self, address: u64) -> Option<u64> {
-        let mut bytes = [0; 8];
-        self.read(address, &mut bytes)?;
-        Some(u64::from_ne_bytes(bytes))
+        self.array(address).map(u64::from_ne_bytes)
     }
 
     /// A 4-byte number.
     fn int(&self, address: u64) -> Option<i32> {
-        let mut bytes = [0; 4];
-        self.read(address, &mut bytes)?;
-        Some(i32::from_ne_bytes(bytes))
+        self.array(address).map(i32::from_ne_bytes)
     }
 
     /// A 2-byte number.
     fn short(&self, address: u64) -> Option<u16> {
-        let mut bytes = [0; 2];
-        self.read(address, &mut bytes)?;
-        Some(u16::from_ne_bytes(bytes))
+        self.array(address).map(u16::from_ne_bytes)
     }
 
     /// A NUL-terminated string, or its beginning.

@@ -56,8 +56,8 @@ pub enum PerfRecord<'a> {
 pub struct StackSample<'a> {
     pub pid: u32,
     pub tid: u32,
-    /// Call chain by the kernel's frame pointer walk, innermost first, with context markers.
-    chain: Words<'a>,
+    /// Call chain by the kernel's frame pointer walk, innermost first, with context markers: 8-byte numbers.
+    chain: &'a [u8],
     /// User-mode registers; none for a kernel thread.
     pub registers: Option<Registers>,
     /// Copy of the user stack, from the stack pointer on.
@@ -89,21 +89,11 @@ pub struct MmapRecord<'a> {
     pub path: &'a [u8],
 }
 
-/// 8-byte numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Words<'a>(&'a [u8]);
-
-impl Words<'_> {
-    fn iter(&self) -> impl Iterator<Item = u64> {
-        self.0.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word))
-    }
-}
-
 impl<'a> StackSample<'a> {
     /// A waiting thread, with its instruction pointer, stack pointer and stack.
     pub fn waiting(pid: u32, tid: u32, instruction: u64, pointer: u64, stack: &'a [u8]) -> Self {
         let registers = Some(Registers { instruction, stack: pointer, frame: INVALID_FRAME, link: 0 });
-        Self { pid, tid, chain: Words(&[]), registers, stack, is_full: false, is_waiting: true }
+        Self { pid, tid, chain: &[], registers, stack, is_full: false, is_waiting: true }
     }
 
     /// Kernel addresses, innermost first.
@@ -118,7 +108,8 @@ impl<'a> StackSample<'a> {
 
     fn in_context(&self, wanted: u64) -> impl Iterator<Item = u64> {
         let mut context = 0;
-        self.chain.iter().filter(move |word| {
+        let words = self.chain.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
+        words.filter(move |word| {
             if *word >= FIRST_CONTEXT {
                 context = *word;
                 return false;
@@ -227,9 +218,9 @@ impl<'a> ByteReader<'a> {
     }
 
     /// A count, then that many numbers.
-    fn words(&mut self) -> Option<Words<'a>> {
+    fn words(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?.checked_mul(8)?;
-        Some(Words(self.take(length)?))
+        self.take(length)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::time::Duration;
 use sys::{SampleConfig, SampleEvent, SampleRing, SampledTask};
 
@@ -23,10 +24,6 @@ const MOST_AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_millis(1);
 /// The kernel's maximum (`NR_CPUS`).
 const MOST_PROCESSORS: u32 = 8192;
-const EACCES: i32 = 13;
-const EPERM: i32 = 1;
-const ENODEV: i32 = 19;
-const ESRCH: i32 = 3;
 
 /// Open perf events, sampling from [`PerfRings::begin`] until dropped.
 pub struct PerfRings {
@@ -43,20 +40,14 @@ impl PerfRings {
     /// # Errors
     /// If the kernel does not permit it, or there is no memory.
     pub fn open(pids: &[u32], hz: u32, wakes: bool) -> Result<Self, Error> {
-        let config = |kernel, stack_bytes| SampleConfig { hz, kernel, stack_bytes, wake_on_sample: wakes };
-        match open_per_processor(config(true, STACK_BYTES)) {
+        let config = SampleConfig { hz, kernel: true, stack_bytes: STACK_BYTES, wake_on_sample: wakes };
+        match open_per_processor(config) {
             Err(why) if is_refusal(&why) => {}
-            rings => {
-                return Ok(Self {
-                    rings: rings?,
-                    extra_events: Vec::new(),
-                    system_wide: true,
-                    config: config(true, STACK_BYTES),
-                });
-            }
+            rings => return Ok(Self { rings: rings?, extra_events: Vec::new(), system_wide: true, config }),
         }
-        match open_per_thread(pids, config(true, LITTLE_STACK_BYTES)) {
-            Err(Error::Refused { .. }) => open_per_thread(pids, config(false, LITTLE_STACK_BYTES)),
+        let config = SampleConfig { stack_bytes: LITTLE_STACK_BYTES, ..config };
+        match open_per_thread(pids, config) {
+            Err(Error::Refused { .. }) => open_per_thread(pids, SampleConfig { kernel: false, ..config }),
             opened => opened,
         }
     }
@@ -104,7 +95,8 @@ impl PerfRings {
 }
 
 fn is_refusal(error: &Error) -> bool {
-    matches!(error, Error::Refused { why, .. } if matches!(why.raw_os_error(), Some(EACCES | EPERM)))
+    let denied = |why| matches!(Errno::from_io_error(why), Some(Errno::ACCESS | Errno::PERM));
+    matches!(error, Error::Refused { why, .. } if denied(why))
 }
 
 /// Opens an event on each processor; an offline one has none.
@@ -112,7 +104,7 @@ fn open_per_processor(config: SampleConfig) -> Result<Vec<SampleRing>, Error> {
     let mut rings = Vec::new();
     for processor in processors() {
         match SampleEvent::open(SampledTask::Any, processor, config) {
-            Err(why) if why.raw_os_error() == Some(ENODEV) => {}
+            Err(why) if Errno::from_io_error(&why) == Some(Errno::NODEV) => {}
             event => rings.push(ring(event.map_err(|why| Error::of(0, why))?, config)?),
         }
     }
@@ -130,11 +122,11 @@ fn open_per_thread(pids: &[u32], config: SampleConfig) -> Result<PerfRings, Erro
             for thread in thread_ids(*pid) {
                 let event = match SampleEvent::open(SampledTask::Thread(thread), processor, config) {
                     Ok(event) => event,
-                    Err(why) if why.raw_os_error() == Some(ESRCH) => {
+                    Err(why) if Errno::from_io_error(&why) == Some(Errno::SRCH) => {
                         gone = *pid;
                         continue;
                     }
-                    Err(why) if why.raw_os_error() == Some(ENODEV) => break,
+                    Err(why) if Errno::from_io_error(&why) == Some(Errno::NODEV) => break,
                     Err(why) => return Err(Error::of(*pid, why)),
                 };
                 match &first {

@@ -1,8 +1,10 @@
 //! Turns collected addresses into a profile of named functions.
 
+use crate::code_files::hexadecimal;
 use crate::collector::{FrameLocation, MOST_NODES, StackCollector};
 use crate::demangle::demangle;
 use crate::runtime_names::RuntimeFunction;
+use crate::runtimes::namespace_tid;
 use crate::symbol_lists;
 use crate::symbols::Symbols;
 use record::{CodeFunction, CodeModule, Profile, StackCount, UnnamedReason};
@@ -15,8 +17,8 @@ use std::path::Path;
 /// Larger symbol lists are read up to this size.
 const MOST_TEXT: u64 = 256 << 20;
 
-/// Names what was collected; the caller fills the profile's other fields.
-pub fn symbolize(collector: StackCollector) -> Profile {
+/// Adds what was collected, with its names, to the profile's other fields.
+pub fn symbolize(collector: StackCollector, profile: Profile) -> Profile {
     let mut names = Symbolizer::default();
     let functions: Vec<Vec<u32>> =
         collector.locations.iter().map(|code| names.functions(*code, &collector)).collect();
@@ -55,7 +57,7 @@ pub fn symbolize(collector: StackCollector) -> Profile {
             .into_iter()
             .map(|((thread, place), samples)| StackCount(thread, place, samples))
             .collect(),
-        ..Profile::default()
+        ..profile
     }
 }
 
@@ -106,10 +108,7 @@ impl Symbolizer {
                         self.add(&file.name, Some(UnnamedReason::Unreadable { why: why.clone() }), None)
                     }
                     Some((file, Ok(elf))) => {
-                        let build_id = elf
-                            .build_id
-                            .as_ref()
-                            .map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+                        let build_id = elf.build_id.as_deref().map(hexadecimal);
                         // What the kernel maps into processes has no file with more symbols.
                         let is_file = !file.name.starts_with('[');
                         let nameless = (!elf.has_all_functions && is_file)
@@ -167,9 +166,7 @@ impl Symbolizer {
 
 /// Reads the perf map of a process, which is named after its own view of its PID.
 fn read_perf_map(pid: u32) -> Symbols {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let inside = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_whitespace().next_back());
-    let name = format!("perf-{}.map", inside.unwrap_or(&pid.to_string()));
+    let name = format!("perf-{}.map", namespace_tid(pid, pid).unwrap_or(pid));
     let places = [format!("/proc/{pid}/root/tmp/{name}"), format!("/tmp/{name}")];
     let found = places.iter().find_map(|place| text(Path::new(place)));
     found.map_or_else(Symbols::default, |text| symbol_lists::parse_perf_map(&text))

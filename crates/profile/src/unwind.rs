@@ -6,7 +6,7 @@ use crate::perf_record::{Registers, StackSample, within};
 use crate::runtime::{Runtime, StackPoint};
 use crate::runtime_names::{Frame, RuntimeNames};
 use framehop::Unwinder as _;
-use framehop::{CacheNative, ExplicitModuleSectionInfo, FrameAddress, MayAllocateDuringUnwind, Module};
+use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, Module};
 use framehop::{UnwindRegsNative, UnwinderNative};
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,23 +43,9 @@ pub struct UnwindModule(Module<Arc<[u8]>>);
 
 /// A file mapped at `place` with this load bias; none without tables, or if the addresses are impossible.
 pub fn unwind_module(range: Range<u64>, bias: u64, tables: &UnwindTables) -> Option<UnwindModule> {
-    if tables.frames.is_none() && tables.debug_frames.is_none() || bias > range.start {
-        return None;
-    }
-    let UnwindTables { text, got, frames, index, debug_frames } = tables.clone();
-    let (eh_frame_svma, eh_frame) = frames.unzip();
-    let (eh_frame_hdr_svma, eh_frame_hdr) = index.unzip();
-    let sections = ExplicitModuleSectionInfo {
-        text_svma: text,
-        got_svma: got,
-        eh_frame_svma,
-        eh_frame,
-        eh_frame_hdr_svma,
-        eh_frame_hdr,
-        debug_frame: debug_frames,
-        ..ExplicitModuleSectionInfo::default()
-    };
-    Some(UnwindModule(Module::new(String::new(), range, bias, sections)))
+    let is_known = tables.eh_frame.is_some() || tables.debug_frame.is_some();
+    (is_known && bias <= range.start)
+        .then(|| UnwindModule(Module::new(String::new(), range, bias, tables.clone())))
 }
 
 /// A user-space stack.
@@ -250,8 +236,7 @@ fn callers(from: u64, copy: &[u8], callee: u64, checks: &CodeChecks<'_>) -> Vec<
 /// What the instruction before a return address calls; none if that is not a call, or one through a register.
 #[cfg(target_arch = "x86_64")]
 pub fn call_target(memory: &impl ForeignMemory, return_address: u64) -> Option<u64> {
-    let mut call = [0; 6];
-    memory.read(return_address.wrapping_sub(6), &mut call)?;
+    let call: [u8; 6] = memory.array(return_address.wrapping_sub(6))?;
     let relative = |offset| return_address.wrapping_add_signed(i64::from(i32::from_le_bytes(offset)));
     match call {
         // Through a pointer beside the code, as libraries call each other's functions.
@@ -298,16 +283,6 @@ fn frame_pointers(from: u64, copy: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn native(registers: Registers) -> UnwindRegsNative {
-    UnwindRegsNative::new(registers.instruction, registers.stack, registers.frame)
-}
-
-#[cfg(target_arch = "aarch64")]
-fn native(registers: Registers) -> UnwindRegsNative {
-    UnwindRegsNative::new(registers.link, registers.stack, registers.frame)
-}
-
-#[cfg(target_arch = "x86_64")]
 fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
     let (stack, frame, innermost) = (native.sp(), native.bp(), !at.is_return_address());
     StackPoint { instruction: at.address(), stack, frame, link: 0, innermost, whole: true }
@@ -320,10 +295,15 @@ fn point(native: &UnwindRegsNative, at: FrameAddress) -> StackPoint {
     StackPoint { instruction: at.address(), stack, frame, link, innermost, whole: true }
 }
 
-/// The registers at a point; a caller's return address is its instruction pointer.
-fn registers_at(to: StackPoint) -> UnwindRegsNative {
-    let StackPoint { instruction, stack, frame, link, innermost, .. } = to;
-    native(Registers { instruction, stack, frame, link: if innermost { link } else { instruction } })
+#[cfg(target_arch = "x86_64")]
+fn registers_at(at: StackPoint) -> UnwindRegsNative {
+    UnwindRegsNative::new(at.instruction, at.stack, at.frame)
+}
+
+/// A caller's return address is its instruction pointer.
+#[cfg(target_arch = "aarch64")]
+fn registers_at(at: StackPoint) -> UnwindRegsNative {
+    UnwindRegsNative::new(if at.innermost { at.link } else { at.instruction }, at.stack, at.frame)
 }
 
 /// The kernel's chain alone: through code without frame pointers it ends early or goes astray.

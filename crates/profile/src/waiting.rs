@@ -7,6 +7,7 @@ use crate::memory::{ForeignMemory, ProcessMemory};
 use crate::perf_record::StackSample;
 use crate::perf_rings::thread_ids;
 use crate::runtimes::namespace_tid;
+use crate::symbolize::symbolize;
 use record::Profile;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -66,11 +67,10 @@ pub fn sample_waiting(pids: &[u32]) -> Result<Profile, Error> {
     }
     match refused {
         Some((pid, why)) if collector.samples == 0 => Err(Error::Hidden { pid, why }),
-        _ => Ok(Profile {
-            at_unix_ms,
-            length: Nanos::from(began.elapsed()),
-            ..crate::symbolize::symbolize(collector)
-        }),
+        _ => {
+            let length = Nanos::from(began.elapsed());
+            Ok(symbolize(collector, Profile { at_unix_ms, length, ..Profile::default() }))
+        }
     }
 }
 

@@ -126,7 +126,7 @@ impl Confidence {
 }
 
 /// A fact that a finding rests on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Evidence {
     /// In words: `190 of 200 workers wait for another thread, with a deadline of at most 30 s`.
     pub text: String,
@@ -166,6 +166,12 @@ pub struct Station {
 impl From<String> for Station {
     fn from(name: String) -> Self {
         Self { name, ..Self::default() }
+    }
+}
+
+impl From<&str> for Station {
+    fn from(name: &str) -> Self {
+        name.to_owned().into()
     }
 }
 

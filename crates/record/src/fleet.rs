@@ -82,7 +82,6 @@ impl MemberFigures {
     /// From all that it counted; `stolen` is of its machine, `crowded` of its connections.
     pub fn from_slice(total: &Slice, stolen: Share, crowded: Option<u64>) -> Self {
         Self {
-            member: 0,
             loops: total.loops,
             due: total.due,
             sent: total.sent,
@@ -91,13 +90,11 @@ impl MemberFigures {
             run_delay: total.run_delay,
             stolen,
             crowded,
-            places: None,
-            answers_each: None,
             pacing_p99: total.pacing.quantile(0.99),
             lateness_p99: total.lateness.quantile(0.99),
             response_p50: total.response.quantile(0.5),
             response_p99: total.response.quantile(0.99),
-            clock: Nanos::ZERO,
+            ..Self::default()
         }
     }
 

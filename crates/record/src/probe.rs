@@ -118,9 +118,7 @@ impl Figure {
             caveats: Vec::new(),
         })
     }
-}
 
-impl Figure {
     /// Its column split into circumstances and aspect: `2 MiB` and `launch and join`; the aspect is empty if there is only one.
     pub fn circumstances(&self) -> (&str, &str) {
         self.column.rsplit_once(", ").unwrap_or((&self.column, ""))

@@ -30,16 +30,16 @@ pub struct Profile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_time: Option<Nanos>,
     /// Samples dropped by the kernel because the buffer was full; whose is unknown.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::slice::is_zero")]
     pub lost: u64,
     /// Of `samples`, those whose stack is not in `stacks`, because there were too many distinct ones.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::slice::is_zero")]
     pub other: u64,
     /// Of `samples`, those whose stack could not be unwound to its root.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::slice::is_zero")]
     pub truncated: u64,
     /// Whether kernel frames were unavailable: then a stack that ends in the kernel ends at the system call.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_kernel: bool,
     /// Requests answered meanwhile; none without a load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,14 +154,6 @@ impl CallNode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackCount(pub u32, pub u32, pub u64);
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-fn is_false(said: &bool) -> bool {
-    !said
-}
-
 impl Profile {
     /// The functions of a stack, innermost first. Invalid indices of a damaged record are left out and end it.
     pub fn frames(&self, stack: StackCount) -> impl Iterator<Item = u32> {
@@ -173,6 +165,16 @@ impl Profile {
             next = call.caller().filter(|caller| *caller < at);
             Some(call.function()).filter(|function| (*function as usize) < self.functions.len())
         })
+    }
+
+    /// The name of the threads at this index; empty for an invalid one.
+    pub fn thread(&self, index: u32) -> &str {
+        self.threads.get(index as usize).map_or("", String::as_str)
+    }
+
+    /// The name of the module at this index; empty for an invalid one.
+    pub fn module(&self, index: u32) -> &str {
+        self.modules.get(index as usize).map_or("", |module| module.name.as_str())
     }
 
     /// Processor time that this many samples stand for.

@@ -113,7 +113,7 @@ impl Slice {
 }
 
 /// Zeros are not stored.
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

@@ -32,15 +32,8 @@ pub struct SliceMerger {
 struct PendingSecond {
     /// Counts, merged as they arrive.
     merged: Slice,
-    /// Fractions by source.
-    fractions: BTreeMap<usize, Fractions>,
-}
-
-/// What is measured, not counted, in one slice.
-#[derive(Debug)]
-struct Fractions {
-    outstanding: Vec<f64>,
-    silences: Vec<Silence>,
+    /// What is measured, not counted, by source: outstanding arrivals, and silences.
+    fractions: BTreeMap<usize, (Vec<f64>, Vec<Silence>)>,
 }
 
 impl SliceMerger {
@@ -65,8 +58,7 @@ impl SliceMerger {
         let pending = self.pending.entry(slice.index).or_default();
         pending.merged.index = slice.index;
         pending.merged.merge_parallel(slice);
-        let (outstanding, silences) = (slice.outstanding.clone(), slice.silences.clone());
-        pending.fractions.insert(index, Fractions { outstanding, silences });
+        pending.fractions.insert(index, (slice.outstanding.clone(), slice.silences.clone()));
     }
 
     /// A source is done; its load ended at this moment.
@@ -87,10 +79,10 @@ impl SliceMerger {
         if self.finished.iter().enumerate().any(|(index, over)| !over && !has_reported(&index)) {
             return None;
         }
-        let PendingSecond { merged, fractions: told } = first.remove();
+        let PendingSecond { merged, fractions } = first.remove();
         let mut slice = Slice { outstanding: Vec::new(), silences: Vec::new(), ..merged };
         let mut silences = Vec::new();
-        for (_, Fractions { outstanding, silences: heard }) in told {
+        for (outstanding, heard) in fractions.into_values() {
             slice.add_outstanding(&outstanding);
             silences.push(heard);
         }

@@ -18,6 +18,10 @@ pub struct RateLevel {
 }
 
 impl RateLevel {
+    fn is_at(&self, rate: f64) -> bool {
+        (self.rate / rate - 1.0).abs() < RATE_TOLERANCE
+    }
+
     /// Whether it is proven to fail the goal, or leans that way.
     fn fails(&self, goal: &Goal) -> bool {
         match classify(&self.trials, goal) {
@@ -56,7 +60,7 @@ pub fn rounded(rate: f64) -> f64 {
 
 impl Bounds {
     pub fn add(&mut self, rate: f64, trial: TrialAtLevel) {
-        match self.levels.iter_mut().find(|l| (l.rate / rate - 1.0).abs() < RATE_TOLERANCE) {
+        match self.levels.iter_mut().find(|l| l.is_at(rate)) {
             Some(level) => level.trials.push(trial),
             None => {
                 let place = self.levels.partition_point(|l| l.rate < rate);
@@ -67,7 +71,7 @@ impl Bounds {
 
     /// Drops the bad trials at a level that has passed since.
     pub fn expire_bad(&mut self, rate: f64) {
-        for level in self.levels.iter_mut().filter(|l| (l.rate / rate - 1.0).abs() < RATE_TOLERANCE) {
+        for level in self.levels.iter_mut().filter(|l| l.is_at(rate)) {
             level.trials.retain(|t| t.good);
         }
         self.levels.retain(|l| !l.trials.is_empty());
@@ -95,12 +99,11 @@ impl Bounds {
 
     /// This level alone.
     pub fn only(&self, rate: f64) -> Self {
-        let same = |level: &&RateLevel| (level.rate / rate - 1.0).abs() < RATE_TOLERANCE;
-        Self { levels: self.levels.iter().filter(same).cloned().collect() }
+        Self { levels: self.levels.iter().filter(|l| l.is_at(rate)).cloned().collect() }
     }
 
     pub fn at(&self, rate: f64) -> &[TrialAtLevel] {
-        self.levels.iter().find(|l| (l.rate / rate - 1.0).abs() < RATE_TOLERANCE).map_or(&[], |l| &l.trials)
+        self.levels.iter().find(|l| l.is_at(rate)).map_or(&[], |l| &l.trials)
     }
 
     /// All levels, by ascending rate.
@@ -110,10 +113,8 @@ impl Bounds {
 
     /// The highest rate that any trial held, of whatever length; 0 if none did.
     pub fn highest_held(&self) -> f64 {
-        self.levels
-            .iter()
-            .rfind(|level| level.trials.iter().any(|trial| trial.good))
-            .map_or(0.0, |level| level.rate)
+        let held = |level: &&RateLevel| level.trials.iter().any(|trial| trial.good);
+        self.levels.iter().rfind(held).map_or(0.0, |level| level.rate)
     }
 
     pub fn bracket(&self, goal: &Goal) -> Bracket<'_> {

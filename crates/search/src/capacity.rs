@@ -4,6 +4,7 @@
 //! normal; centre and spread are estimated together, on a grid, from all trials (a censored regression, Tobin 1958, with its posterior
 //! instead of a point). The quantiles of that distribution are the limits: the rate held in nine in ten trials, and in half of them.
 
+use stats::Estimate;
 use std::f64::consts::SQRT_2;
 
 /// The smallest and largest spread considered, as shares.
@@ -50,28 +51,11 @@ impl Observation {
         }
     }
 
+    /// The same, or the bound.
     pub fn rate(self) -> f64 {
         match self {
             Self::Measured(rate) | Self::AtLeast(rate) | Self::Below(rate) | Self::Between(_, rate) => rate,
         }
-    }
-}
-
-/// A quantile with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct QuantileEstimate {
-    /// Lower end of the 95 % interval.
-    pub low: f64,
-    /// The median of the posterior.
-    pub middle: f64,
-    /// Upper end of the interval.
-    pub high: f64,
-}
-
-impl QuantileEstimate {
-    /// The interval's width, relative to its upper end.
-    pub fn width(&self) -> f64 {
-        (self.high - self.low) / self.high
     }
 }
 
@@ -101,7 +85,7 @@ impl Capacity {
     }
 
     fn fit(observations: &[Observation], prior: f64, tail_probability: f64) -> Option<Self> {
-        let measured = observations.iter().any(|one| matches!(one, Observation::Measured(_)));
+        let measured = observations.iter().any(|one| one.measured().is_some());
         let bounded = observations.iter().any(|one| matches!(one, Observation::AtLeast(_)))
             && observations.iter().any(|one| matches!(one, Observation::Below(_) | Observation::Between(..)));
         if !measured && !bounded {
@@ -168,14 +152,11 @@ impl Capacity {
         self
     }
 
-    /// The rate that this share of trials hold.
-    pub fn held_by(&self, share: f64) -> QuantileEstimate {
+    /// The rate that this share of trials hold: the median of the posterior, with its interval.
+    pub fn held_by(&self, share: f64) -> Estimate {
         let deviation = normal_quantile(1.0 - share);
-        let mut rates: Vec<(f64, f64)> = self
-            .cells
-            .iter()
-            .map(|(centre, spread, weight)| (centre + deviation * spread, *weight))
-            .collect();
+        let rates = self.cells.iter().map(|(centre, spread, weight)| (centre + deviation * spread, *weight));
+        let mut rates: Vec<(f64, f64)> = rates.collect();
         rates.sort_by(|a, b| a.0.total_cmp(&b.0));
         let at = |part: f64| {
             let mut sum = 0.0;
@@ -185,11 +166,7 @@ impl Capacity {
             });
             found.or(rates.last()).map_or(f64::NAN, |(rate, _)| rate.exp())
         };
-        QuantileEstimate {
-            low: at(self.tail_probability),
-            middle: at(0.5),
-            high: at(1.0 - self.tail_probability),
-        }
+        Estimate { value: at(0.5), low: at(self.tail_probability), high: at(1.0 - self.tail_probability) }
     }
 
     /// The probability that the capacity's spread exceeds this share.
@@ -211,12 +188,9 @@ fn spreads() -> impl Iterator<Item = f64> {
 
 /// The mean logarithm of what was measured, or of everything if nothing was.
 fn mean_log(observations: &[Observation]) -> f64 {
-    let measured = observations.iter().any(|one| matches!(one, Observation::Measured(_)));
-    let logs: Vec<f64> = observations
-        .iter()
-        .filter(|one| !measured || matches!(one, Observation::Measured(_)))
-        .map(|one| one.rate().ln())
-        .collect();
+    let measured = observations.iter().any(|one| one.measured().is_some());
+    let telling = observations.iter().filter(|one| !measured || one.measured().is_some());
+    let logs: Vec<f64> = telling.map(|one| one.rate().ln()).collect();
     logs.iter().sum::<f64>() / logs.len() as f64
 }
 
@@ -316,8 +290,8 @@ mod tests {
         ];
         let capacity = Capacity::of(&said).expect("it was measured");
         let (most, half) = (capacity.held_by(0.9), capacity.held_by(0.5));
-        assert!(most.middle < half.middle && most.low < most.middle && half.middle < half.high);
-        assert!((900.0..1100.0).contains(&half.middle), "{half:?}");
+        assert!(most.value < half.value && most.low < most.value && half.value < half.high);
+        assert!((900.0..1100.0).contains(&half.value), "{half:?}");
         assert!((0.03..0.2).contains(&capacity.spread()), "{}", capacity.spread());
     }
 

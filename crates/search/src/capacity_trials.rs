@@ -1,12 +1,12 @@
 //! The limit as a distribution: what the trials say of it, which rate tells most next, and when it is known.
 
 use crate::bounds::rounded;
-use crate::capacity::{Capacity, Observation, QuantileEstimate};
+use crate::capacity::{Capacity, Observation};
 use crate::narrow::{NextTrial, RateRange};
 use crate::trial::FullTrial;
 use plan::Goal;
 use record::{Limit, LimitUnit};
-use stats::Slope;
+use stats::{Estimate, Slope};
 use units::Share;
 
 /// Trials that anchor the answer lie this many widths below it,
@@ -71,8 +71,8 @@ const MIN_TRIALS_TO_SPLIT: usize = 6;
 pub struct CapacityTrials {
     trials: Vec<FullTrial>,
     capacity: Option<Capacity>,
-    /// Consecutive ten-second spans differ.
-    is_moving: bool,
+    /// The target moves: consecutive ten-second spans differ.
+    pub is_moving: bool,
     /// A few seconds showed clearly more than any whole trial.
     contradicted: bool,
     /// It slows down under a queue: overload does not measure what it can hold.
@@ -199,8 +199,8 @@ impl CapacityTrials {
     /// Whether measurements differ by more than noise and chance explain: with independent arrivals and answers, a count has a standard
     /// deviation of √(2n).
     fn differs(&self, capacity: &Capacity) -> bool {
-        let mut due: Vec<u64> =
-            self.trials.iter().filter(|trial| trial.measures()).map(|trial| trial.due).collect();
+        let measuring = self.trials.iter().filter(|trial| trial.observation.measured().is_some());
+        let mut due: Vec<u64> = measuring.map(|trial| trial.due).collect();
         due.sort_unstable();
         let chance = due.get(due.len() / 2).map_or(0.0, |due| (2.0 / *due as f64).sqrt());
         capacity.spreads_beyond(MIN_MOVING_SPREAD.max(CHANCE_FACTOR * chance)) > MIN_PROBABILITY
@@ -242,17 +242,12 @@ impl CapacityTrials {
         self.trials.iter().filter(|trial| !trial.is_good())
     }
 
-    /// Whether the target moves: consecutive ten-second spans differ.
-    pub fn moves(&self) -> bool {
-        self.is_moving
-    }
-
     /// Whether a few seconds say nothing of it: it moves, or one trial held what a few seconds of another did not.
     pub fn disagrees(&self, width: f64) -> bool {
         let most = self.highest_held();
         let stopped =
             self.trials.iter().filter_map(|trial| trial.stopped(most)).fold(f64::INFINITY, f64::min);
-        self.moves() || most > stopped * (1.0 + width)
+        self.is_moving || most > stopped * (1.0 + width)
     }
 
     /// The highest rate that any trial has shown; 0 if none did.
@@ -321,13 +316,13 @@ impl CapacityTrials {
     /// seems to have changed.
     pub fn drop_outdated(&mut self, width: f64) -> bool {
         let half = self.trials.len() / 2;
-        if self.trials.len() < MIN_TRIALS_TO_SPLIT || self.moves() {
+        if self.trials.len() < MIN_TRIALS_TO_SPLIT || self.is_moving {
             return false;
         }
         let middle = |trials: &[FullTrial]| {
             let observations: Vec<Observation> = trials.iter().map(|trial| self.observation(trial)).collect();
             let known = Capacity::of(&observations)?.held_by(0.5);
-            Some((known.middle.ln(), (known.high / known.low).ln() / 4.0))
+            Some((known.value.ln(), (known.high / known.low).ln() / 4.0))
         };
         let halves = middle(&self.trials[..half]).zip(middle(&self.trials[half..]));
         let changed = halves.is_some_and(|(before, after)| {
@@ -344,16 +339,15 @@ impl CapacityTrials {
     /// The next rate; nothing once all goals are known to the width.
     pub fn next_trial(&self, goals: &[Goal], width: f64, range: RateRange) -> NextTrial {
         let Some(capacity) = &self.capacity else { return NextTrial::Nothing };
-        let known: Vec<QuantileEstimate> =
-            goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0)).collect();
-        let least = known.iter().min_by(|a, b| a.middle.total_cmp(&b.middle)).expect("there is a goal");
-        let most = known.iter().max_by(|a, b| a.middle.total_cmp(&b.middle)).expect("there is a goal");
+        let known: Vec<Estimate> = goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0)).collect();
+        let least = known.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("there is a goal");
+        let most = known.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("there is a goal");
         let good = self.good_near(least, width).count();
         let bad = self.overloads();
-        let min_good = if self.moves() { MIN_GOOD_MOVING } else { MIN_GOOD };
+        let min_good = if self.is_moving { MIN_GOOD_MOVING } else { MIN_GOOD };
         let min_bad = match capacity.spread() <= MAX_STEADY_SPREAD * width {
             true if self.is_steady(width) => MIN_BAD,
-            true if !self.moves() => MIN_BAD_NONLINEAR,
+            true if !self.is_moving => MIN_BAD_NONLINEAR,
             _ => MIN_BAD_MOVING,
         };
         if known.iter().all(|known| known.width() <= width) && good >= min_good && bad >= min_bad {
@@ -362,30 +356,30 @@ impl CapacityTrials {
         let clamp = |rate: f64| rounded(rate).clamp(range.floor, range.top);
         let needs_anchor = (good < min_good || self.is_sinking) && good <= bad;
         if needs_anchor {
-            NextTrial::Final(clamp(least.middle * (1.0 - ANCHOR_WIDTHS_BELOW * width)))
+            NextTrial::Final(clamp(least.value * (1.0 - ANCHOR_WIDTHS_BELOW * width)))
         } else if let Some((held, lost)) = self.bracket().filter(|_| !self.is_measured() || self.may_sink()) {
             let middle = (held * lost).sqrt();
             let side = if good <= bad { 1.0 - WIDTHS_BESIDE * width } else { 1.0 + WIDTHS_BESIDE * width };
             NextTrial::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
-        } else if self.moves()
+        } else if self.is_moving
             && bad >= MIN_BAD_MOVING
-            && self.highest_held() < least.middle * (1.0 - width / 2.0)
+            && self.highest_held() < least.value * (1.0 - width / 2.0)
         {
             // Nothing is published as held that was not held once: what all trials together suggest is tried.
-            NextTrial::Final(clamp(least.middle))
-        } else if self.moves() {
+            NextTrial::Final(clamp(least.value))
+        } else if self.is_moving {
             // Above its capacity every trial measures; higher rates only lengthen the queue.
             let top = self.highest_shown().max(self.shown_rate)
                 * TOP_FACTOR.powi(1 << self.climbing().saturating_sub(1).min(MAX_DOUBLINGS));
             let shallow = if self.sinking_probability > MIN_SINKING_PROBABILITY {
-                capacity.held_by(SHALLOW_SHARE).middle
+                capacity.held_by(SHALLOW_SHARE).value
             } else {
                 top
             };
             NextTrial::Final(clamp(top.min(shallow)))
         } else {
             let above = (WIDTHS_ABOVE * width).max(SPREADS_ABOVE * capacity.spread());
-            NextTrial::Final(clamp(most.middle * (1.0 + above)))
+            NextTrial::Final(clamp(most.value * (1.0 + above)))
         }
     }
 
@@ -403,7 +397,7 @@ impl CapacityTrials {
     }
 
     fn is_measured(&self) -> bool {
-        self.trials.iter().any(|trial| matches!(self.observation(trial), Observation::Measured(_)))
+        self.trials.iter().any(|trial| self.observation(trial).measured().is_some())
     }
 
     /// Whether it may sink a little: what it holds tells, overload does not.
@@ -429,11 +423,7 @@ impl CapacityTrials {
 
     /// The logarithms of what overloaded trials measured.
     fn measured(&self) -> Vec<f64> {
-        let log_rate = |trial: &FullTrial| match trial.observation {
-            Observation::Measured(rate) => Some(rate.ln()),
-            _ => None,
-        };
-        self.trials.iter().filter_map(log_rate).collect()
+        self.trials.iter().filter_map(|trial| trial.observation.measured()).map(f64::ln).collect()
     }
 
     /// How well the goals are known: the widest interval.
@@ -443,7 +433,7 @@ impl CapacityTrials {
     }
 
     /// Clean trials that support this rate.
-    fn good_near(&self, known: &QuantileEstimate, width: f64) -> impl Iterator<Item = &FullTrial> {
+    fn good_near(&self, known: &Estimate, width: f64) -> impl Iterator<Item = &FullTrial> {
         let least = known.low * (1.0 - width);
         self.trials.iter().filter(move |trial| trial.is_good() && trial.rate >= least)
     }
@@ -452,7 +442,7 @@ impl CapacityTrials {
     pub fn limit(&self, goal: &Goal, top: f64) -> Option<Limit> {
         let known = self.capacity.as_ref()?.held_by(1.0 - goal.exceed.0);
         // Nothing is published as held that was not held once.
-        let held = rounded(known.middle.min(self.highest_held()));
+        let held = rounded(known.value.min(self.highest_held()));
         let least = if self.is_sinking { known.low.max(self.lowest_crowded()) } else { known.low };
         let lower = rounded(least).min(held);
         let near = || self.good_near(&known, goal.width.0);

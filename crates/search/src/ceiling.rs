@@ -43,7 +43,7 @@ pub struct Ceiling {
     /// The highest void rate when this began.
     top: f64,
     /// The highest rate kept.
-    low: Option<f64>,
+    pub low: Option<f64>,
     /// The lowest rate above it that was not kept.
     high: f64,
     /// `high` was void twice.
@@ -60,8 +60,9 @@ pub struct Ceiling {
     /// The rate of the last whole trial, if kept.
     last_whole_rate: Option<f64>,
     /// The highest rate kept for a whole trial, and not failed since except by a hiccup.
-    shown_rate: Option<f64>,
-    capacity: Option<GeneratorCapacity>,
+    pub shown_rate: Option<f64>,
+    /// What it can make, if it was itself the limit.
+    pub capacity: Option<GeneratorCapacity>,
 }
 
 impl Ceiling {
@@ -120,11 +121,6 @@ impl Ceiling {
         self.shown_rate = Some(self.shown_rate.map_or(rate, |shown| shown.max(rate)));
     }
 
-    /// The highest rate kept for a whole trial.
-    pub fn shown(&self) -> Option<f64> {
-        self.shown_rate
-    }
-
     /// It fell behind in a whole trial at this rate. Once between two in which it kept it, that is a hiccup.
     pub fn failed(&mut self, rate: f64, capacity: Option<GeneratorCapacity>) {
         if self.last_whole_rate.take() == Some(rate) {
@@ -153,16 +149,6 @@ impl Ceiling {
     fn note(&mut self, capacity: Option<GeneratorCapacity>) {
         let more = capacity.filter(|new| self.capacity.is_none_or(|most| new.most > most.most));
         self.capacity = more.or(self.capacity);
-    }
-
-    /// The highest rate kept.
-    pub fn low(&self) -> Option<f64> {
-        self.low
-    }
-
-    /// What it can make, if it was itself the limit.
-    pub fn most(&self) -> Option<GeneratorCapacity> {
-        self.capacity
     }
 }
 

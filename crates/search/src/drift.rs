@@ -25,21 +25,13 @@ const MAX_FALL: f64 = 0.5;
 /// while its fastest tenth stays above this share, the others only stopped waiting for something else, such as a delayed ACK.
 const UNCHANGED_TENTH: f64 = 0.8;
 
-/// How a target changed.
+/// How a target changed: the response time's ratio to before.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Shift {
-    /// The response time's ratio to before, below 1.
-    Faster(f64),
-    /// The same, above 1.
-    Slower(f64),
-}
+pub struct Shift(pub f64);
 
 impl Shift {
-    /// New response time over old.
-    pub fn ratio(self) -> f64 {
-        match self {
-            Self::Faster(r) | Self::Slower(r) => r,
-        }
+    pub fn is_faster(self) -> bool {
+        self.0 < 1.0
     }
 }
 
@@ -59,19 +51,19 @@ impl Reference {
         let ratio = now.value / self.median.value;
         let noise = self.noise.max((self.median.doubt.powi(2) + now.doubt.powi(2)).sqrt());
         let beyond = ratio.ln().abs() > noise && (now.value - self.median.value).abs() > JITTER.as_secs_f64();
-        beyond.then_some(if ratio < 1.0 { Shift::Faster(ratio) } else { Shift::Slower(ratio) })
+        beyond.then_some(Shift(ratio))
     }
 
     /// Whether all answers came sooner, not only the half that waited.
     pub fn is_all_faster(&self, shift: Shift, now: &Histogram) -> bool {
         let ratio = |(before, now): (Nanos, Nanos)| now.as_secs_f64() / before.as_secs_f64();
         let tenths = self.p10.zip(now.quantile(0.1)).map(ratio);
-        shift.ratio() > MAX_FALL || tenths.is_none_or(|tenths| tenths < UNCHANGED_TENTH)
+        shift.0 > MAX_FALL || tenths.is_none_or(|tenths| tenths < UNCHANGED_TENTH)
     }
 
     /// The bounds held despite this shift: that much is noise here.
     pub fn add_noise(&mut self, shift: Shift) {
-        self.noise = self.noise.max(1.25 * shift.ratio().ln().abs());
+        self.noise = self.noise.max(1.25 * shift.0.ln().abs());
     }
 }
 
@@ -85,9 +77,9 @@ mod tests {
         let mut reference = Reference::new(at(8.0), 2.0, &Histogram::default());
         assert_eq!(reference.shift(at(8.25)), None);
         assert!((reference.seconds() - 2.0 / 9.0).abs() < 1e-9);
-        assert_eq!(reference.shift(at(7.0)), Some(Shift::Faster(0.875)));
-        assert_eq!(reference.shift(at(10.0)), Some(Shift::Slower(1.25)));
-        reference.add_noise(Shift::Faster(0.875));
+        assert_eq!(reference.shift(at(7.0)), Some(Shift(0.875)));
+        assert_eq!(reference.shift(at(10.0)), Some(Shift(1.25)));
+        reference.add_noise(Shift(0.875));
         assert_eq!(reference.shift(at(7.0)), None);
         assert_eq!(
             Reference::new(at(0.1), 2.0, &Histogram::default()).shift(at(0.13)),

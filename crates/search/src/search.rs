@@ -328,7 +328,7 @@ impl Search {
 
     /// Whether the target moves, as far as is known: consecutive ten-second spans differ.
     pub fn moves(&self) -> bool {
-        self.capacity_trials.moves()
+        self.capacity_trials.is_moving
     }
 
     /// Ends the search with what it has: there is no time for the trial it proposes.

@@ -41,25 +41,17 @@ pub struct FullTrial {
 impl FullTrial {
     /// A trial at `rate` with this result.
     pub fn new(rate: f64, observation: Observation, is_linear: bool, result: &TrialResult) -> Self {
-        let outcomes = &result.total.outcomes;
-        let (due, bad) = (result.total.due, outcomes.bad());
-        let refused = 2 * outcomes.failed > bad;
-        let stopped_early = result.hopeless && result.loaded * 10 < result.planned * STOPPED_TENTHS;
+        let bad = result.total.outcomes.bad();
         Self {
             rate,
             observation,
             is_linear,
-            stopped_early,
-            due,
+            stopped_early: result.hopeless && result.loaded * 10 < result.planned * STOPPED_TENTHS,
+            due: result.total.due,
             bad,
-            refused,
+            refused: 2 * result.total.outcomes.failed > bad,
             crowded_rate: crowded_rate(result),
         }
-    }
-
-    /// Whether it measured the capacity: it was overloaded, and what it kept up is known.
-    pub fn measures(&self) -> bool {
-        matches!(self.observation, Observation::Measured(_))
     }
 
     /// Whether it held.
@@ -69,10 +61,7 @@ impl FullTrial {
 
     /// What it measured, if it was stopped early; another trial `held` this rate.
     pub fn stopped(&self, held: f64) -> Option<f64> {
-        match self.against(held) {
-            Observation::Measured(did) if self.stopped_early => Some(did),
-            _ => None,
-        }
+        self.against(held).measured().filter(|_| self.stopped_early)
     }
 
     /// What it says given that another trial `held` this rate. A target busy refusing does less than it can: the overload did not measure

@@ -1,6 +1,6 @@
 use crate::summary::summarize;
 use crate::{SampleCount, Tally};
-use record::Profile;
+use record::{CodeFunction, Profile};
 use stats::{Estimate, poisson_interval, share_interval};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,12 +43,14 @@ impl CodeChange {
 /// confidence at which all hold together (Bonferroni): otherwise five in a hundred functions would be said
 /// to change when none did.
 pub fn share_changes(before: &Profile, after: &Profile) -> Vec<CodeChange> {
-    compared(before.samples, after.samples, (by_function(before), by_function(after)), share_interval)
+    let samples = (before.samples, after.samples);
+    differences((by_function(before), by_function(after)), samples, share_interval, share_interval)
 }
 
 /// The same by topic.
 pub fn topic_changes(before: &Profile, after: &Profile) -> Vec<CodeChange> {
-    compared(before.samples, after.samples, (by_topic(before), by_topic(after)), share_interval)
+    let samples = (before.samples, after.samples);
+    differences((by_topic(before), by_topic(after)), samples, share_interval, share_interval)
 }
 
 /// What counts as a function's processor time.
@@ -81,9 +83,9 @@ pub fn request_changes(before: &Profile, after: &Profile, scope: CodeScope) -> O
     if scope == CodeScope::WithCallees {
         // A function that passes through in only one of them would seem to cost nothing there.
         let both: BTreeSet<_> = pass_through(before).intersection(&pass_through(after)).cloned().collect();
-        [&mut first_named, &mut second_named]
-            .into_iter()
-            .for_each(|named| named.retain(|(name, _), _| !both.contains(name)));
+        for named in [&mut first_named, &mut second_named] {
+            named.retain(|(name, _), _| !both.contains(name));
+        }
     }
     Some(differences((first_named, second_named), (before.samples, after.samples), first, second))
 }
@@ -91,22 +93,20 @@ pub fn request_changes(before: &Profile, after: &Profile, scope: CodeScope) -> O
 type NamedCounts = BTreeMap<(String, String), u64>;
 
 fn by_function(profile: &Profile) -> NamedCounts {
-    let mut named = NamedCounts::new();
-    for SampleCount { index: of, own, .. } in Tally::of(profile).functions {
-        let Some(function) = profile.functions.get(of as usize) else { continue };
-        let module = profile.modules.get(function.module as usize).map_or("", |module| &module.name);
-        *named.entry((function.name.clone(), module.to_owned())).or_default() += own;
-    }
-    named
+    counts_by(profile, CodeScope::Itself, |function| profile.module(function.module).to_owned())
 }
 
 /// Totals by name, whatever the module.
 fn by_name(profile: &Profile, scope: CodeScope) -> NamedCounts {
+    counts_by(profile, scope, |_| String::new())
+}
+
+fn counts_by(profile: &Profile, scope: CodeScope, module: impl Fn(&CodeFunction) -> String) -> NamedCounts {
     let mut named = NamedCounts::new();
     for portion in Tally::of(profile).functions {
         let Some(function) = profile.functions.get(portion.index as usize) else { continue };
         let samples = if scope == CodeScope::Itself { portion.own } else { portion.total };
-        *named.entry((function.name.clone(), String::new())).or_default() += samples;
+        *named.entry((function.name.clone(), module(function))).or_default() += samples;
     }
     named
 }
@@ -122,15 +122,6 @@ fn pass_through(profile: &Profile) -> BTreeSet<String> {
 fn by_topic(profile: &Profile) -> NamedCounts {
     let known = summarize(profile).into_iter().filter_map(|part| Some((part.topic?, part.samples)));
     known.map(|(topic, samples)| ((topic.to_owned(), String::new()), samples)).collect()
-}
-
-fn compared(
-    before: u64,
-    after: u64,
-    named: (NamedCounts, NamedCounts),
-    of: impl Fn(u64, u64, f64) -> Option<Estimate>,
-) -> Vec<CodeChange> {
-    differences(named, (before, after), &of, &of)
 }
 
 fn differences(
@@ -154,13 +145,8 @@ fn differences(
         let (before, after) =
             (first(before, all_before, error_probability)?, second(after, all_after, error_probability)?);
         let (name, module) = name.clone();
-        Some(CodeChange {
-            name,
-            module,
-            before: before.value,
-            after: after.value,
-            difference: after.minus(before),
-        })
+        let difference = after.minus(before);
+        Some(CodeChange { name, module, before: before.value, after: after.value, difference })
     };
     let mut changes: Vec<CodeChange> = counts.into_iter().filter_map(change).collect();
     changes

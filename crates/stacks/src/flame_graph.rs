@@ -48,7 +48,6 @@ pub fn flame_graph(profile: &Profile, other: Option<&Profile>) -> FlameGraph {
     let mut nodes = vec![Node::default()];
     for (side, profile) in [Some(profile), other].into_iter().enumerate() {
         let Some(profile) = profile else { continue };
-        let module = |of: u32| profile.modules.get(of as usize).map_or("", |module| module.name.as_str());
         let mut number = |name: &str, module: &str| {
             let key = (name.to_owned(), module.to_owned());
             *numbers.entry(key).or_insert_with_key(|key| {
@@ -56,11 +55,9 @@ pub fn flame_graph(profile: &Profile, other: Option<&Profile>) -> FlameGraph {
                 names.len() as u32 - 1
             })
         };
-        let functions: Vec<u32> = profile
-            .functions
-            .iter()
-            .map(|function| number(&function.name, module(function.module)))
-            .collect();
+        let functions = profile.functions.iter();
+        let functions: Vec<u32> =
+            functions.map(|function| number(&function.name, profile.module(function.module))).collect();
         let threads: Vec<u32> = profile.threads.iter().map(|thread| number(thread, "")).collect();
         for stack in &profile.stacks {
             let mut frames: Vec<u32> =
@@ -112,13 +109,8 @@ pub fn flame_graph(profile: &Profile, other: Option<&Profile>) -> FlameGraph {
             left.len() as u32 - 1
         });
     }
-    FlameGraph {
-        names: left,
-        calls,
-        samples: all[0],
-        other_samples: other.map(|profile| profile.samples),
-        min_share,
-    }
+    let other_samples = other.map(|profile| profile.samples);
+    FlameGraph { names: left, calls, samples: all[0], other_samples, min_share }
 }
 
 #[cfg(test)]

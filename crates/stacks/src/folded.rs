@@ -7,7 +7,7 @@ pub fn format_folded(profile: &Profile) -> String {
     let mut text = String::new();
     for stack in &profile.stacks {
         let StackCount(thread, _, samples) = *stack;
-        text.push_str(&without_marks(profile.threads.get(thread as usize).map_or("", String::as_str)));
+        text.push_str(&without_marks(profile.thread(thread)));
         let mut frames: Vec<u32> = profile.frames(*stack).collect();
         frames.reverse();
         for function in frames {
@@ -21,17 +21,12 @@ pub fn format_folded(profile: &Profile) -> String {
 
 /// Replaces the format's special characters.
 fn without_marks(name: &str) -> String {
-    name.chars()
-        .map(|c| {
-            if c == ';' {
-                ':'
-            } else if c.is_control() {
-                ' '
-            } else {
-                c
-            }
-        })
-        .collect()
+    let plain = |c: char| match c {
+        ';' => ':',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    name.chars().map(plain).collect()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub fn encode_pprof(profile: &Profile) -> Vec<u8> {
     encoded = encoded.message(1, &samples).message(1, &time);
     let thread_key = texts.number("thread");
     for stack in &profile.stacks {
-        let thread = profile.threads.get(stack.0 as usize).map_or("", String::as_str);
+        let thread = profile.thread(stack.0);
         let label = Message::default().number(1, thread_key).number(2, texts.number(thread));
         let locations: Vec<u64> = profile.frames(*stack).map(|function| u64::from(function) + 1).collect();
         let values = [stack.2, profile.time_of(stack.2).0];

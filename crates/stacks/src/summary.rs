@@ -81,11 +81,8 @@ pub fn summarize(profile: &Profile) -> Vec<SummaryPart> {
     let mut of_functions: BTreeMap<u32, u64> = BTreeMap::new();
     CallTotals::of(profile, own)
         .into_parts(&mut |function, samples| *of_functions.entry(function).or_default() += samples);
-    parts.extend(of_functions.into_iter().map(|(function, samples)| SummaryPart {
-        topic: None,
-        function: Some(function),
-        samples,
-    }));
+    let part = |(function, samples)| SummaryPart { topic: None, function: Some(function), samples };
+    parts.extend(of_functions.into_iter().map(part));
     parts.sort_by(|a, b| b.samples.cmp(&a.samples).then(a.function.cmp(&b.function)));
     parts
 }

@@ -215,9 +215,8 @@ pub struct Topics {
 
 impl Topics {
     pub fn of(profile: &Profile) -> Self {
-        let module = |of: u32| profile.modules.get(of as usize).map_or("", |module| module.name.as_str());
         let function = |function: &record::CodeFunction| {
-            let (name, library) = (function.name.as_str(), module(function.module));
+            let (name, library) = (function.name.as_str(), profile.module(function.module));
             if library == KERNEL_MODULE {
                 let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
                 let known = KERNEL_TOPICS.iter().find(|(_, starts)| begins(starts)).map(|(topic, _)| *topic);

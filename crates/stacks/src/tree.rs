@@ -1,8 +1,8 @@
 use record::CallNode;
 use std::collections::BTreeMap;
 
-/// Stacks merged by common callers, with a maximum number of nodes.
-#[derive(Debug, Clone)]
+/// Stacks merged by common callers, with a maximum number of nodes; by default none.
+#[derive(Debug, Clone, Default)]
 pub struct CallTree {
     nodes: Vec<CallNode>,
     by_node: BTreeMap<CallNode, u32>,
@@ -14,8 +14,7 @@ pub struct CallTree {
 impl CallTree {
     /// An empty tree of at most this many nodes.
     pub fn bounded(nodes: usize) -> Self {
-        let max_nodes = nodes.min(u32::MAX as usize);
-        Self { nodes: Vec::new(), by_node: BTreeMap::new(), last_callees: Vec::new(), max_nodes }
+        Self { max_nodes: nodes.min(u32::MAX as usize), ..Self::default() }
     }
 
     /// The node of a function under its caller's node, if any; none if the tree is full.

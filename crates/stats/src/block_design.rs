@@ -114,11 +114,9 @@ impl BlockDesign {
         let rows = self.residuals.chunks(self.means.len());
         let dot = |row: &[f64]| row.iter().zip(weights).map(|(x, weight)| x * weight).sum::<f64>();
         let own = rows.map(|row| dot(row).powi(2)).sum::<f64>() / (blocks - 1.0);
-        let squares = self.squares();
-        let all = PooledVariance::all(&squares, self.blocks());
-        let alike = all.without_the_noisy(&squares, noisy_f_ratio(self.blocks(), squares.len()));
+        let all = PooledVariance::all(&self.squares(), self.blocks());
         let is_noiseless = self.above_rounding(all.variance()) == 0.0;
-        let variance = if is_noiseless { 0.0 } else { contrast_variance(own, weights, all, alike) };
+        let variance = if is_noiseless { 0.0 } else { contrast_variance(own, weights, all, self.pool()) };
         Contrast { estimate: dot(&self.means), error: (variance / blocks).sqrt() }
     }
 

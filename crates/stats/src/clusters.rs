@@ -35,6 +35,11 @@ impl Estimate {
         Self { value: increasing(self.value), low: increasing(self.low), high: increasing(self.high) }
     }
 
+    /// The interval's width, relative to its upper end.
+    pub fn width(&self) -> f64 {
+        (self.high - self.low) / self.high
+    }
+
     /// The difference of two independent estimates.
     ///
     /// Source: the method of variance estimates recovery, Zou and Donner (Statistics in Medicine 27, 2008): towards each side the

@@ -146,9 +146,7 @@ impl Histogram {
             max: self.max()?,
         })
     }
-}
 
-impl Histogram {
     fn unpacked(&self) -> &Hdr {
         match &self.0 {
             Counts::Unpacked(open) => open,

@@ -50,5 +50,5 @@ fn work_after_load(look: &Trial, place: &str, cost: f64) -> Option<(f64, f64)> {
 /// A trial's observed length in seconds, and the processors the service used in it.
 fn cpu_used(trial: &Trial, place: &str) -> Option<(f64, f64)> {
     let all = Window::merged(trial.at(place)?.windows.iter());
-    Some((all.length().as_secs_f64(), cpu(all.subjects.first()?, all.length())))
+    Some((all.length().as_secs_f64(), cpu(all.service()?, all.length())))
 }

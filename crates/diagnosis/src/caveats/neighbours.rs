@@ -2,7 +2,7 @@
 
 use crate::ObservedRun;
 use crate::observed_run::Trial;
-use crate::part_summary::{cpu, runnable};
+use crate::part_summary::{average, cpu, runnable};
 use crate::processors::{host_cpus, is_machine_full};
 use crate::saturated_threads::restless;
 use record::watch::Window;
@@ -26,7 +26,7 @@ pub(super) fn neighbours(recording: &ObservedRun) -> Option<Caveat> {
         let trials = recording.trials.iter().filter(is_bad).filter_map(|trial| trial.at(place));
         let windows: Vec<&Window> = trials.flat_map(|seen| &seen.windows).collect();
         let all = Window::merged(windows.iter().copied());
-        let (host, service) = (all.host.as_ref()?, all.subjects.first()?);
+        let (host, service) = (all.host.as_ref()?, all.service()?);
         let allowed = recording.watched.get(place)?.subjects.first()?.cpus;
         // If it may use all processors and some are idle, nobody takes them; if it is pinned to some, it never leaves those idle.
         let never_idle =
@@ -34,7 +34,7 @@ pub(super) fn neighbours(recording: &ObservedRun) -> Option<Caveat> {
         let has_none = is_machine_full(&all) || allowed < host_cpus(&all) && never_idle;
         let used = cpu(service, all.length());
         let waited = runnable(service, all.length()).min(allowed - used);
-        let neighbour_cpus = host.neighbours_cpu_ns as f64 / all.length().0.max(1) as f64;
+        let neighbour_cpus = average(host.neighbours_cpu_ns, all.length());
         let matters = has_none
             && waited >= MIN_WAIT_SHARE * (used + waited)
             && neighbour_cpus >= MIN_NEIGHBOUR_SHARE * waited;

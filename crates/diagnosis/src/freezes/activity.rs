@@ -6,6 +6,7 @@
 
 use super::{Freeze, Trial};
 use crate::format::format_number;
+use crate::part_summary::cpu;
 use record::watch::{ThreadWait, Window};
 use std::collections::BTreeMap;
 use units::Nanos;
@@ -76,10 +77,10 @@ impl WindowSigns {
         if let Some(host) = &window.host {
             add(Sign::Stolen, host.steal_ns as f64 / length);
         }
-        let Some(service) = window.subjects.first().filter(|subject| subject.is_there()) else {
+        let Some(service) = window.service().filter(|service| service.is_there()) else {
             return signs;
         };
-        if let Some(quota) = service.cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref()) {
+        if let Some(quota) = service.cpu_quota() {
             add(Sign::Quota, quota.throttled_ns as f64 / length);
             signs.quota = Some((quota.cpus, quota.group.clone()));
         }
@@ -88,8 +89,7 @@ impl WindowSigns {
             add(Sign::Safepoint, (jvm.safepoint_ns + jvm.safepoint_sync_ns) as f64 / length);
             signs.cause = Some(jvm.cause.clone()).filter(|cause| !cause.is_empty());
         }
-        let busy: u64 = service.groups.iter().map(|group| group.on_cpu_ns).sum();
-        add(Sign::Busy, busy.max(service.cpu_ns) as f64 / length);
+        add(Sign::Busy, cpu(service, window.length()));
         for group in &service.groups {
             for state in &group.states {
                 let sign = match &state.wait {

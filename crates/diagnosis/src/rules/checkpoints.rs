@@ -68,7 +68,7 @@ fn waiting_sessions(postgres: &PostgresWindow) -> f64 {
 }
 
 pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
-    let postgres = case.degraded.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+    let postgres = case.degraded.postgres()?;
     let (busy, waits) = (active_sessions(postgres), waiting_sessions(postgres));
     let (now, well) = (under_way(&case.degraded), case.when_well(under_way));
     // Timed checkpoints are spread out, and harm nobody.
@@ -130,9 +130,9 @@ pub(crate) fn checkpoints(case: &Case<'_>) -> Option<RuleFinding> {
     }
     Some(
         found
-            .chain(["requests".to_owned(), "sessions that write".to_owned()])
-            .limiting("checkpoint".to_owned())
-            .chain(["disk".to_owned()])
+            .chain(["requests", "sessions that write"])
+            .limiting("checkpoint")
+            .chain(["disk"])
             .advise(format!(
                 "raise max_wal_size{limit}: checkpoints triggered only by time are rare and spread out"
             ))

@@ -58,23 +58,17 @@ pub(super) fn contention_of(workers: Workers, outstanding: f64, well: Option<&Wo
 }
 
 pub(super) fn find_contention(case: &Case<'_>, moment: &LoadedWindow<'_>) -> Option<Contention> {
-    let subject = moment.subjects.first()?;
-    let contention = contention_of(
-        case.workers(subject)?,
-        moment.outstanding,
-        case.well.as_ref().and_then(|well| well.workers.as_ref()),
-    );
+    let subject = moment.service()?;
+    let contention = contention_of(case.workers(moment)?, moment.outstanding, case.well_workers());
     let calm = cpu_of(subject, moment.length()) < MAX_CALM_UTILISATION * case.cpus()
         && !is_crowded_out(moment, case.cpus());
     // If a thread is always busy the others wait for that one, or for nothing.
-    let group = subject.groups.iter().find(|group| group.name == contention.workers.name)?;
-    if restless(group, moment.length().as_secs_f64()).is_some() {
-        return None;
-    }
-    (contention.engaged >= MIN_ENGAGED
+    let group = subject.group(&contention.workers.name)?;
+    let holds = contention.engaged >= MIN_ENGAGED
         && contention.waiting >= MIN_WAITING_SHARE * contention.engaged
-        && calm)
-        .then_some(contention)
+        && calm
+        && restless(group, moment.length().as_secs_f64()).is_none();
+    holds.then_some(contention)
 }
 
 /// That of a side, by how its own workers wait.
@@ -85,8 +79,8 @@ pub(super) fn well_contention(side: &PartSummary<'_>) -> Option<Contention> {
 
 /// The workers on a request's path, if any.
 pub(super) fn station(case: &Case<'_>) -> Option<Station> {
-    let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
-    let contention = contention_of(case.degraded.workers.clone()?, case.degraded.load.outstanding, well);
+    let (workers, outstanding) = (case.degraded.workers.clone()?, case.degraded.load.outstanding);
+    let contention = contention_of(workers, outstanding, case.well_workers());
     let station_use = |crowd: &Contention, side: &PartSummary<'_>| {
         let before = (side.load.outstanding - crowd.busy()).max(0.0);
         use_of(crowd.busy(), Some(before), &side.load)
@@ -196,10 +190,8 @@ pub(crate) fn name_peer(case: &Case<'_>, peer: &str) -> String {
     // Nobody talks to the service in front of it.
     let others = if case.front.is_some() { 2 } else { 1 };
     let subject = case.watched.subjects.iter().skip(others).find(|subject| {
-        subject
-            .listens
-            .iter()
-            .any(|listens| listens == peer || port(listens).is_some() && port(listens) == port(peer))
+        let is_same = |at: &String| at == peer || port(at).is_some() && port(at) == port(peer);
+        subject.listens.iter().any(is_same)
     });
     match subject {
         Some(subject) => format!("{peer} ({})", subject.name),

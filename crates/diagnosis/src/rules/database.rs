@@ -8,7 +8,7 @@ use crate::part_summary::{cpu as cpu_of, runnable as runnable_of};
 use crate::processors::idle_cpus;
 use crate::request_path;
 use crate::rules::hidden_pool::{active_sessions, station};
-use record::watch::{CloserLook, PostgresWindow, SessionCount, Window};
+use record::watch::{CloserLook, PostgresWindow, SessionCount, TreeWindow, WatchedProcesses, Window};
 use record::{Cause, Failure, Station, StationKind, StationUse};
 use units::{Share, grouped};
 
@@ -59,11 +59,7 @@ fn sum(postgres: &PostgresWindow, which: impl Fn(&SessionCount) -> bool) -> f64 
 }
 
 fn busy_postgres<'a>(case: &'a Case<'_>) -> Option<&'a PostgresWindow> {
-    case.degraded
-        .merged
-        .postgres
-        .as_ref()
-        .filter(|postgres| postgres.looks > 0 && active_sessions(postgres) >= MIN_BUSY_SESSIONS)
+    case.degraded.postgres().filter(|postgres| active_sessions(postgres) >= MIN_BUSY_SESSIONS)
 }
 
 fn share_in(window: &Window, which: fn(&SessionCount) -> bool) -> f64 {
@@ -71,13 +67,13 @@ fn share_in(window: &Window, which: fn(&SessionCount) -> bool) -> f64 {
     sum(postgres, which) / active_sessions(postgres).max(MIN_BUSY_SESSIONS)
 }
 
-/// A finding on a share of the busy sessions.
+/// A finding on a share of the busy sessions; the sentence is made of how many wait, and how many are busy.
 fn by_share(
     case: &Case<'_>,
     cause: Cause,
     which: fn(&SessionCount) -> bool,
     what: &str,
-    sentence: impl FnOnce(f64, f64) -> String,
+    sentence: impl FnOnce(&str, &str) -> String,
 ) -> Option<RuleFinding> {
     let postgres = busy_postgres(case)?;
     let (busy, waiting) = (active_sessions(postgres), sum(postgres, which));
@@ -85,7 +81,7 @@ fn by_share(
     if share < MIN_SHARE {
         return None;
     }
-    let (_, windows) = case.degraded.share_of_windows(|w| share_in(w, which) >= MIN_SHARE);
+    let (waiting, of_busy) = (format_number(waiting), format_number(busy));
     let events: Vec<String> = postgres
         .sessions
         .iter()
@@ -98,18 +94,12 @@ fn by_share(
         .collect();
     Some(
         RuleFinding::new(cause)
-            .with_sentence(sentence(waiting, busy))
+            .with_sentence(sentence(&waiting, &of_busy))
             .margin(share, MIN_SHARE, 2.0 * MIN_SHARE)
             .persisting(case, |w| share_in(w, which) >= MIN_SHARE)
             .sources(2)
-            .fact(format!(
-                "{} of {} busy sessions {what}: {}",
-                format_number(waiting),
-                format_number(busy),
-                events.join(", ")
-            ))
+            .fact(format!("{waiting} of {of_busy} busy sessions {what}: {}", events.join(", ")))
             .measured(share, MIN_SHARE, "share", source::ACTIVITY)
-            .in_windows(windows)
             .well(case.when_well(|side| share_in(&side.merged, which)))
             .chain(entrance(case))
             .chain([station(case, format_count(busy.round(), "session"), active_sessions)]),
@@ -119,19 +109,18 @@ fn by_share(
 /// What sessions wait for, and how many do.
 fn wait_station(case: &Case<'_>, name: impl Into<String>, which: fn(&SessionCount) -> bool) -> Station {
     case.station(StationKind::Database.station(name), |side| {
-        let postgres = side.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
-        Some(StationUse { waiting: Some(sum(postgres, which)), ..StationUse::default() })
+        Some(StationUse { waiting: Some(sum(side.postgres()?, which)), ..StationUse::default() })
     })
 }
 
 /// The links before the sessions.
 fn entrance(case: &Case<'_>) -> Vec<Station> {
-    if case.subject().is_some_and(|subject| subject.is_postgres) {
-        return vec!["requests".to_owned().into()];
+    if case.is_postgres() {
+        return vec!["requests".into()];
     }
     let Some(workers) = case.degraded.workers.as_ref().filter(|workers| workers.reading() >= 0.5) else {
         let connections = StationKind::Peers.station(format!("connections of {}", case.name()));
-        return vec!["requests".to_owned().into(), connections];
+        return vec!["requests".into(), connections];
     };
     let named = StationKind::Peers
         .station(format!("{} in use", format_count(workers.reading().round(), "connection")));
@@ -142,21 +131,14 @@ fn entrance(case: &Case<'_>) -> Vec<Station> {
 }
 
 pub(crate) fn wal(case: &Case<'_>) -> Option<RuleFinding> {
-    let found = by_share(
-        case,
-        Cause::PostgresWal,
-        waits_for_wal,
-        "wait for the write-ahead log",
-        |waiting, busy| {
-            format!(
-                "Commits wait for PostgreSQL's write-ahead log to reach the disk: {} of {} busy sessions.",
-                format_number(waiting),
-                format_number(busy)
-            )
-        },
-    )?;
+    let sentence = |waiting: &str, busy: &str| {
+        format!(
+            "Commits wait for PostgreSQL's write-ahead log to reach the disk: {waiting} of {busy} busy sessions."
+        )
+    };
+    let what = "wait for the write-ahead log";
+    let mut found = by_share(case, Cause::PostgresWal, waits_for_wal, what, sentence)?;
     let postgres = busy_postgres(case)?;
-    let mut found = found;
     if let Some(syncs) = postgres.wal_syncs.filter(|syncs| *syncs > 0) {
         let each = postgres
             .wal_sync_ms
@@ -174,7 +156,7 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<RuleFinding> {
     Some(
         found
             .limiting(wait_station(case, "write-ahead log", waits_for_wal))
-            .chain(["disk".to_owned()])
+            .chain(["disk"])
             .advise("commit less often: several changes in one transaction, or commit_delay for many sessions")
             .advise("a faster disk for pg_wal; synchronous_commit=off where losing the last moments of acknowledged commits is acceptable")
             .unless("the same load is just as slow with synchronous_commit=off"),
@@ -182,14 +164,10 @@ pub(crate) fn wal(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 pub(crate) fn locks(case: &Case<'_>) -> Option<RuleFinding> {
-    let mut found =
-        by_share(case, Cause::PostgresLock, waits_for_lock, "wait for a lock", |waiting, busy| {
-            format!(
-                "{} of {} busy PostgreSQL sessions wait for a lock that another session holds.",
-                format_number(waiting),
-                format_number(busy)
-            )
-        })?;
+    let sentence = |waiting: &str, busy: &str| {
+        format!("{waiting} of {busy} busy PostgreSQL sessions wait for a lock that another session holds.")
+    };
+    let mut found = by_share(case, Cause::PostgresLock, waits_for_lock, "wait for a lock", sentence)?;
     for look in &case.looks {
         let CloserLook::Blockers { blocked } = look else { continue };
         let Some(first) =
@@ -203,12 +181,8 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<RuleFinding> {
             found.fact(text).measured(blocked.len() as f64, 1.0, "sessions", "pg_blocking_pids").sources(3);
         break;
     }
-    let event = busy_postgres(case)?
-        .sessions
-        .iter()
-        .find(|s| waits_for(s, "Lock", &[]))
-        .and_then(|s| s.wait_event.clone());
-    let what = match event.as_deref() {
+    let locked = busy_postgres(case)?.sessions.iter().find(|s| waits_for(s, "Lock", &[]));
+    let what = match locked.and_then(|s| s.wait_event.as_deref()) {
         Some("transactionid" | "tuple") => "a row that many sessions change".to_owned(),
         Some("advisory") => "an advisory lock".to_owned(),
         Some(other) => format!("a lock ({other})"),
@@ -230,19 +204,13 @@ pub(crate) fn locks(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 pub(crate) fn reads(case: &Case<'_>) -> Option<RuleFinding> {
-    let found = by_share(
-        case,
-        Cause::PostgresReads,
-        waits_for_reads,
-        "wait for pages from outside shared buffers",
-        |waiting, busy| {
-            format!(
-                "PostgreSQL reads from disk: {} of {} busy sessions wait for pages that are not in memory.",
-                format_number(waiting),
-                format_number(busy)
-            )
-        },
-    )?;
+    let sentence = |waiting: &str, busy: &str| {
+        format!(
+            "PostgreSQL reads from disk: {waiting} of {busy} busy sessions wait for pages that are not in memory."
+        )
+    };
+    let what = "wait for pages from outside shared buffers";
+    let found = by_share(case, Cause::PostgresReads, waits_for_reads, what, sentence)?;
     let postgres = busy_postgres(case)?;
     let hit = |p: &PostgresWindow| p.blocks_hit as f64 / (p.blocks_hit + p.blocks_read).max(1) as f64;
     let text = format!(
@@ -257,28 +225,33 @@ pub(crate) fn reads(case: &Case<'_>) -> Option<RuleFinding> {
             .well(case.when_well(|side| side.merged.postgres.as_ref().map_or(0.0, hit)))
             .sources(3)
             .limiting(wait_station(case, "pages not in memory", waits_for_reads))
-            .chain(["disk".to_owned()])
+            .chain(["disk"])
             .advise("more memory (shared_buffers and page cache), an index, or a smaller working set")
             .advise("a larger connection pool will not help")
             .unless("the same load is just as slow with all its data in memory"),
     )
 }
 
+/// The database's own processes, if observed.
+fn server<'a>(case: &Case<'a>, window: &'a Window) -> Option<(&'a WatchedProcesses, &'a TreeWindow)> {
+    case.watched.subjects.iter().zip(&window.subjects).find(|(about, _)| about.is_postgres)
+}
+
 pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     let length = case.degraded.merged.length();
-    let local =
-        case.watched.subjects.iter().zip(&case.degraded.merged.subjects).find(|(about, _)| about.is_postgres);
+    let local = server(case, &case.degraded.merged);
     let host = case.degraded.merged.host.as_ref();
     let cpus = local.map_or(f64::from(host.map_or(1, |h| h.cpus)), |(about, _)| about.cpus).max(1.0);
     let used = local.map(|(_, seen)| cpu_of(seen, length));
     let ready = local.map(|(_, seen)| runnable_of(seen, length));
-    let sessions = case.degraded.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0);
+    let sessions = case.degraded.postgres();
     let (busy, running) = sessions.map_or((0.0, 0.0), |p| (active_sessions(p), sum(p, on_processor)));
     // Sessions on a processor prove nothing alone: that the processors are used up shows in the processes, if observed.
     let by_processes = used.zip(ready).is_some_and(|(used, ready)| {
         let idle = idle_cpus(&case.degraded.merged);
         let full = idle <= 0.1 * host.map_or(1.0, |h| f64::from(h.cpus)) || used >= 0.85 * cpus;
-        full && used >= 0.4 * cpus && used > case.cpu_beside_postgres() && ready >= 0.5
+        let service = if case.is_postgres() { 0.0 } else { case.cpu() };
+        full && used >= 0.4 * cpus && used > service && ready >= 0.5
     });
     let by_sessions = running >= cpus && running >= 0.5 * busy && busy >= MIN_BUSY_SESSIONS;
     let holds = match (used, sessions) {
@@ -291,9 +264,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     }
     // Processors its processes used while all was well.
     let before = case.when_well(|side| {
-        let seen =
-            side.merged.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
-        seen.map_or(0.0, |(seen, _)| cpu_of(seen, side.merged.length()))
+        server(case, &side.merged).map_or(0.0, |(_, seen)| cpu_of(seen, side.merged.length()))
     });
     let processors = Station {
         size: Some(cpus),
@@ -320,13 +291,9 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
             ),
         })
         .margin(used.unwrap_or(running), 0.4 * cpus, 0.8 * cpus)
-        .persisting(case, |window| {
-            let seen =
-                window.subjects.iter().zip(&case.watched.subjects).find(|(_, about)| about.is_postgres);
-            match seen {
-                Some((seen, _)) => cpu_of(seen, window.length()) >= 0.4 * cpus,
-                None => window.postgres.as_ref().is_some_and(|p| sum(p, on_processor) >= cpus),
-            }
+        .persisting(case, |window| match server(case, window) {
+            Some((_, seen)) => cpu_of(seen, window.length()) >= 0.4 * cpus,
+            None => window.postgres.as_ref().is_some_and(|p| sum(p, on_processor) >= cpus),
         })
         .sources(
             1 + u32::from(used.is_some()) + u32::from(running >= 0.4 * busy && busy >= MIN_BUSY_SESSIONS),
@@ -399,10 +366,9 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<RuleFinding> {
         return None;
     }
     let limit = setting("max_connections").map_or("its limit".to_owned(), format_number);
-    let connections = if case.subject().is_some_and(|subject| subject.is_postgres) {
-        "connections".to_owned()
-    } else {
-        format!("connections of {}", case.name())
+    let connections = match case.is_postgres() {
+        true => "connections".to_owned(),
+        false => format!("connections of {}", case.name()),
     };
     let name = format!("max_connections = {limit}");
     let limited = match postgres.and(setting("max_connections")) {
@@ -430,7 +396,8 @@ pub(crate) fn connections(case: &Case<'_>) -> Option<RuleFinding> {
 
 pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<RuleFinding> {
     let postgres = busy_postgres(case)?;
-    let idle = |p: &PostgresWindow| sum(p, |s| s.state.starts_with("idle in transaction"));
+    let idles = |s: &SessionCount| s.state.starts_with("idle in transaction");
+    let idle = |p: &PostgresWindow| sum(p, idles);
     let (holding, busy) = (idle(postgres), active_sessions(postgres));
     let share = holding / busy;
     const MOST: f64 = 0.5;
@@ -459,12 +426,7 @@ pub(crate) fn idle_in_transaction(case: &Case<'_>) -> Option<RuleFinding> {
                 format_time(postgres.oldest_transaction_s)
             ))
             .measured(share, MOST, "share", source::ACTIVITY)
-            .well(case.when_well(|side| {
-                side.merged
-                    .postgres
-                    .as_ref()
-                    .map_or(0.0, |p| idle(p) / active_sessions(p).max(MIN_BUSY_SESSIONS))
-            }))
+            .well(case.when_well(|side| share_in(&side.merged, idles)))
             .chain(entrance(case))
             .limiting(station(
                 case,

@@ -8,14 +8,10 @@ use crate::processors::{
     is_machine_full, next_limit, separation_advice,
 };
 use crate::request_path;
-use crate::saturated_threads::{MIN_CPU_SHARE, ONE_THREAD, SaturatedThreads, threads_waiting};
-use record::watch::{ThreadGroup, ThreadWait, TreeWindow};
+use crate::saturated_threads::{MIN_CPU_SHARE, ONE_THREAD, SaturatedThreads};
+use record::watch::{ThreadGroup, ThreadWait};
 use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
-
-fn group_named<'s>(subject: &'s TreeWindow, name: &str) -> Option<&'s ThreadGroup> {
-    subject.groups.iter().find(|group| group.name == name)
-}
 
 /// Rounds to whole percent.
 fn rounded_share(used: f64) -> f64 {
@@ -41,7 +37,7 @@ impl SaturatedThreads<'_> {
         let gain = if cpu_limited { 2.0 } else { ((threads + idle) / threads).clamp(1.0, 2.0) };
         let when_well = |of: &dyn Fn(&ThreadGroup, f64) -> f64| {
             case.when_well(|side| {
-                group_named(side.service(), name).map_or(0.0, |group| of(group, side.observed_seconds()))
+                side.service().group(name).map_or(0.0, |group| of(group, side.observed_seconds()))
             })
         };
         let used_when_well = when_well(&|group, seconds| group.on_cpu_ns as f64 / 1e9 / seconds);
@@ -61,7 +57,7 @@ impl SaturatedThreads<'_> {
             .margin(reached_share, MIN_CPU_SHARE, ONE_THREAD)
             .persisting(case, |window| {
                 let seconds = window.length().as_secs_f64();
-                let there = window.subjects.first().and_then(|subject| group_named(subject, name));
+                let there = window.service().and_then(|service| service.group(name));
                 there.is_some_and(|there| self.restless(there, seconds) >= 0.9 * threads.round())
             })
             .sources(2)
@@ -79,8 +75,8 @@ impl SaturatedThreads<'_> {
             let text = format!("its other threads use {}", format_count(others, "processor"));
             found = found.fact(text).measured(others, 0.0, "processors", source::SCHEDSTAT);
         }
-        let there = threads_waiting(group, &ThreadWait::Events);
-        let before = when_well(&|group, _| threads_waiting(group, &ThreadWait::Events));
+        let there = group.waiting(&ThreadWait::Events);
+        let before = when_well(&|group, _| group.waiting(&ThreadWait::Events));
         if *loops && before.is_some_and(|before| before >= there + 0.1 * threads) {
             let text = format!("{} waiting for events", format_count(there, "thread"));
             found = found.fact(text).measured(there, 0.0, "threads", source::SWEEP).well(before);
@@ -91,12 +87,11 @@ impl SaturatedThreads<'_> {
                 *threads,
                 if is_single { "processor that it can use" } else { "processors that they can use" },
             ))
-            .chain(["requests".to_owned()])
+            .chain(["requests"])
             .limiting(station)
-            .chain([if is_single {
-                "one processor".to_owned()
-            } else {
-                format_count(threads.round(), "processor")
+            .chain([match is_single {
+                true => "one processor".to_owned(),
+                false => format_count(threads.round(), "processor"),
             }]);
         let first = match (loops, cpu_limited) {
             (true, true) => format!("add processors and processes together: {}", self.scale_out_advice(case)),

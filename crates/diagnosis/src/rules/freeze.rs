@@ -90,7 +90,7 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<RuleFinding> {
                 ))
                 .measured(bad, good / (1.0 - MIN_RARER), "freezes a minute", source::LOAD)
             }))
-            .chain(["requests".to_owned()])
+            .chain(["requests"])
             .limiting(station)
             .advise(freezes.advice())
             .unless("as many requests wait in trials without a freeze"),

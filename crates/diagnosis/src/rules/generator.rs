@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_number, format_time};
-use crate::part_summary::cpu;
+use crate::processors::idle_cpus;
 use record::{Cause, ExhaustedResource};
 use units::{Share, grouped};
 
@@ -51,17 +51,16 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
         );
         found = found.fact(text).measured(waited, 0.05, "share", source::SCHEDSTAT);
     }
-    let host = case.degraded.merged.host.as_ref().map(|host| host.cpus);
-    let found = match host {
-        // None can be reserved.
-        Some(..=FEW_PROCESSORS) => found.advise("generate the load on another machine: --on ssh:HOST"),
-        _ => found.advise("give torment processors of its own (--cores), or generate the load on another machine (--on ssh:HOST)"),
-    };
-    let found =
-        if case.is_load { found.advise("or ask for a lower rate: below it the figures hold") } else { found };
+    let lower = case.is_load.then(|| "or ask for a lower rate: below it the figures hold".to_owned());
     Some(
         found
-            .chain(["load generator → processor".to_owned()])
+            .advise(match case.degraded.merged.host.as_ref().map(|host| host.cpus) {
+                // None can be reserved.
+                Some(..=FEW_PROCESSORS) => "generate the load on another machine: --on ssh:HOST",
+                _ => "give torment processors of its own (--cores), or generate the load on another machine (--on ssh:HOST)",
+            })
+            .advise_all(lower)
+            .chain(["load generator → processor"])
             .unless("the generator's own delay stays below 1 ms when it has a processor of its own"),
     )
 }
@@ -73,11 +72,9 @@ const MIN_PORTS_SHARE: f64 = 0.8;
 fn target_fills_the_machine(case: &Case<'_>) -> bool {
     let all = &case.degraded.merged;
     let Some(host) = all.host.as_ref().filter(|_| !case.is_remote()) else { return false };
-    let seconds = all.length().0.max(1) as f64;
-    let idle = (host.idle_ns + host.iowait_ns) as f64 / seconds;
+    let idle = idle_cpus(all);
     let busy = f64::from(host.cpus) - idle;
-    let downstream: f64 = case.downstreams().map(|(_, seen)| cpu(seen, all.length())).sum();
-    idle <= 0.1 * f64::from(host.cpus) && case.cpu() + downstream >= 0.5 * busy
+    idle <= 0.1 * f64::from(host.cpus) && case.cpu() + case.downstream_cpu() >= 0.5 * busy
 }
 
 /// Arrivals that failed for lack of a resource; also known from a trial whose seconds were not kept.
@@ -114,7 +111,7 @@ pub(crate) fn ports(case: &Case<'_>) -> Option<RuleFinding> {
         found
             .fact(taken)
             .measured(ports.share(), MIN_PORTS_SHARE, "share", source::SOCKETS)
-            .chain(["load generator → local ports".to_owned()])
+            .chain(["load generator → local ports"])
             .advise("keep connections alive, so that each serves many requests")
             .advise("or widen net.ipv4.ip_local_port_range, or load from more addresses"),
     )
@@ -136,7 +133,7 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
             .sources(3)
             .fact(text)
             .measured(count as f64, 1.0, "arrivals", source::LOAD)
-            .chain(["load generator → descriptors".to_owned()])
+            .chain(["load generator → descriptors"])
             .advise(advice),
     )
 }

@@ -11,13 +11,6 @@ use record::watch::{CloserLook, PeerConnections, PostgresWindow};
 use record::{CapacityCheck, Cause, Evidence, Station, StationKind, StationUse};
 use units::{Nanos, Rate};
 
-/// The sessions behind a pool, and their activity.
-pub(crate) struct PoolSessions {
-    pub evidence: Evidence,
-    /// `10 sessions in Timeout:PgSleep`.
-    pub station: Station,
-}
-
 /// Average number of sessions busy for a client.
 pub(crate) fn active_sessions(postgres: &PostgresWindow) -> f64 {
     let busy = |state: &str| {
@@ -29,8 +22,7 @@ pub(crate) fn active_sessions(postgres: &PostgresWindow) -> f64 {
 /// Sessions on a request's path.
 pub(crate) fn station(case: &Case<'_>, name: String, count: impl Fn(&PostgresWindow) -> f64) -> Station {
     case.station(StationKind::Database.station(name), |side| {
-        let postgres = side.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
-        Some(use_of(count(postgres), None, &side.load))
+        Some(use_of(count(side.postgres()?), None, &side.load))
     })
 }
 
@@ -45,23 +37,18 @@ fn occupation(postgres: &PostgresWindow) -> String {
     }
 }
 
-/// Busy sessions, as many as a pool has connections.
-pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<PoolSessions> {
-    let postgres = case.degraded.merged.postgres.as_ref().filter(|postgres| postgres.looks > 0)?;
+/// Busy sessions, as many as a pool has connections; and their station: `10 sessions in Timeout:PgSleep`.
+pub(crate) fn sessions(case: &Case<'_>, size: f64) -> Option<(Evidence, Station)> {
+    let postgres = case.degraded.postgres()?;
     let busy = active_sessions(postgres);
     if busy < 0.6 * size {
         return None;
     }
     let doing = occupation(postgres);
-    Some(PoolSessions {
-        evidence: fact(format!("PostgreSQL: {} sessions busy, most in {doing}", format_number(busy)))
-            .measured(busy, 0.6 * size, "sessions", source::ACTIVITY),
-        station: station(
-            case,
-            format!("{} in {doing}", format_count(busy.round(), "session")),
-            active_sessions,
-        ),
-    })
+    let text = format!("PostgreSQL: {} sessions busy, most in {doing}", format_number(busy));
+    let name = format!("{} in {doing}", format_count(busy.round(), "session"));
+    let evidence = fact(text).measured(busy, 0.6 * size, "sessions", source::ACTIVITY);
+    Some((evidence, station(case, name, active_sessions)))
 }
 
 /// A pool whose waiters are not observable: its connections are always in use.
@@ -83,12 +70,12 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
     if load.outstanding < 1.3 * size {
         return None;
     }
-    let sessions = sessions(case, size);
+    let (busy_sessions, link) = sessions(case, size).unzip();
     let concurrency = Concurrency::of(case).filter(|one| one.served == size && one.is_multiplexed(case));
-    if sessions.is_none() && !waits_with_deadline && concurrency.is_none() {
+    if link.is_none() && !waits_with_deadline && concurrency.is_none() {
         return None;
     }
-    let others = u32::from(sessions.is_some()) + u32::from(waits_with_deadline);
+    let others = u32::from(link.is_some()) + u32::from(waits_with_deadline);
     let place = name_peer(case, &peer.address);
     let before = case.well.as_ref().and_then(|well| {
         let seen = well.merged.postgres.as_ref().map(active_sessions);
@@ -158,13 +145,10 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
         degraded: Some(use_of(size, Some(load.outstanding - size), load)),
         ..StationKind::Peers.station(format!("{} to {place}", format_count(size, "connection")))
     };
-    let link = sessions.as_ref().map(|sessions| sessions.station.clone());
-    if let Some(sessions) = sessions {
-        found = found.evidence(sessions.evidence);
-    }
     Some(
         found
-            .chain(["requests".to_owned()])
+            .evidences(busy_sessions)
+            .chain(["requests"])
             .limiting(pool)
             .chain(link)
             .advise("hold each connection for less time")
@@ -205,10 +189,9 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
         return Some(found);
     }
     // Observable waits of workers say more, and if they wait for something that no rule knows, that is the thing to say.
-    let well = case.well.as_ref().and_then(|well| well.workers.as_ref());
     let workers_explain = |w: &Workers| {
         let engaged = load.outstanding.min(w.count);
-        let waiting = || contention_of(w.clone(), load.outstanding, well).waiting;
+        let waiting = || contention_of(w.clone(), load.outstanding, case.well_workers()).waiting;
         w.count >= 8.0 && w.outside() + waiting() >= MIN_WAITING_SHARE * engaged
             || w.other >= MIN_WAITING_SHARE * engaged
     };
@@ -337,7 +320,7 @@ impl Concurrency {
         };
         let twice = format_number(2.0 * served);
         found
-            .chain(["requests".to_owned()])
+            .chain(["requests"])
             .limiting(station)
             .advise(format!(
                 "find what limits it to {} at a time ({what}) and raise that, or make a request shorter",

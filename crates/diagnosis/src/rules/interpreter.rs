@@ -37,7 +37,7 @@ pub(super) fn waits_for_interpreter(case: &Case<'_>, contention: &Contention) ->
 fn full_fact(case: &Case<'_>) -> Evidence {
     fact(format!("{} of a processor used by each of its interpreters", format_number(cpus_per_process(case))))
         .measured(cpus_per_process(case), COMPUTES, "processors", source::SCHEDSTAT)
-        .well(case.when_well(|side| cpu_of(side.service(), side.merged.length()) / processes(case)))
+        .well(case.when_well(|side| side.cpu() / processes(case)))
 }
 
 /// Processes whose interpreters compute: all, or all but a master, such as gunicorn's and Puma's.
@@ -68,21 +68,15 @@ pub(crate) fn interpreter(case: &Case<'_>) -> Option<RuleFinding> {
     if waiting.is_none() && !(is_full(case) && several) {
         return None;
     }
-    let before = case.well.as_ref().and_then(|well| well.workers.as_ref());
-    let contention = waiting.unwrap_or_else(|| contention_of(workers, load.outstanding, before));
+    let contention = waiting.unwrap_or_else(|| contention_of(workers, load.outstanding, case.well_workers()));
     let (value, least, most) = match is_full(case) {
         true => (cpus_per_process(case), COMPUTES, 0.95),
         false => (contention.waiting, MIN_WAITING_SHARE * contention.engaged, 0.9 * contention.engaged),
     };
     let stacks = stacks_fact(case, &contention.workers, waits_for_a_thread);
+    let count_text = format_count(contention.workers.count.round(), "worker");
     let whose = match processes {
-        1.0 => {
-            format!(
-                "Only one of {}'s {} computes",
-                case.name(),
-                format_count(contention.workers.count.round(), "worker")
-            )
-        }
+        1.0 => format!("Only one of {}'s {count_text} computes", case.name()),
         _ => format!("In each of {}'s {processes} processes only one thread computes", case.name()),
     };
     let more = match scaling_advice(case) {
@@ -100,7 +94,7 @@ pub(crate) fn interpreter(case: &Case<'_>) -> Option<RuleFinding> {
             .margin(value, least, most)
             .persisting(case, |window| {
                 let computes = |service| cpu_of(service, window.length()) >= COMPUTES * processes;
-                window.subjects.first().is_some_and(computes) || find_contention(case, window).is_some()
+                window.service().is_some_and(computes) || find_contention(case, window).is_some()
             })
             .sources(2 + u32::from(stacks.is_some()))
             .seen_by_sweeps(case)
@@ -111,7 +105,7 @@ pub(crate) fn interpreter(case: &Case<'_>) -> Option<RuleFinding> {
             .arithmetic(ceiling_by_cost(case, processes, "processor for each interpreter"))
             .chain(station(case))
             .limiting(lock)
-            .chain(["one thread of each".to_owned()])
+            .chain(["one thread of each"])
             .advise(format!("more processes instead of threads, each with an interpreter of its own{more}"))
             .advise("more threads will not help, nor will more processors alone")
             .predicts_doubling(

@@ -2,13 +2,13 @@
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
-use crate::format::{format_bytes, format_number, format_time};
-use crate::part_summary::LoadedWindow;
+use crate::format::{format_number, format_time};
+use crate::part_summary::{LoadedWindow, average};
 use crate::processors::idle_cpus;
 use crate::saturated_threads::is_cpu_starved;
 use record::Cause;
-use record::watch::{Jvm, TreeWindow, Window};
-use units::Share;
+use record::watch::Window;
+use units::{Bytes, Share};
 
 /// Share of the time stopped for collection from which it counts.
 const MIN_STOPPED_SHARE: f64 = 0.10;
@@ -18,12 +18,9 @@ const MIN_SYNC_TIME: f64 = 0.02;
 /// Processors that compilers use or wait for while code is cold.
 const MIN_COMPILER_CPUS: f64 = 0.2;
 
-fn jvm(window: &Window) -> Option<&Jvm> {
-    window.subjects.first()?.jvm.as_ref()
-}
-
 fn stopped_share(window: &Window) -> f64 {
-    jvm(window).map_or(0.0, |jvm| jvm.pause_ns as f64 / window.length().0.max(1) as f64)
+    let jvm = window.service().and_then(|service| service.jvm.as_ref());
+    jvm.map_or(0.0, |jvm| average(jvm.pause_ns, window.length()))
 }
 
 pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
@@ -36,10 +33,9 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
     let collector: u64 =
         case.degraded.service().groups.iter().filter(|g| is_collector(&g.name)).map(|g| g.on_cpu_ns).sum();
     let collector = case.degraded.per_second(jvm.collector_cpu_ns.unwrap_or(0).max(collector)) / 1e9;
-    let full = if jvm.full_pauses > 0 {
-        format!(", {} of them of the whole heap", jvm.full_pauses)
-    } else {
-        String::new()
+    let full = match jvm.full_pauses {
+        0 => String::new(),
+        full => format!(", {full} of them of the whole heap"),
     };
     Some(
         RuleFinding::new(Cause::Gc)
@@ -60,12 +56,12 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
             .measured(collector, 0.2, "processors", source::SCHEDSTAT)
             .fact(format!(
                 "heap {} of {}; the last collection was for {}",
-                format_bytes(jvm.heap_used_bytes),
-                format_bytes(jvm.heap_max_bytes),
+                Bytes(jvm.heap_used_bytes),
+                Bytes(jvm.heap_max_bytes),
                 jvm.cause
             ))
             .measured(jvm.heap_used_bytes as f64, jvm.heap_max_bytes as f64, "bytes", source::PERFDATA)
-            .chain(["requests".to_owned(), "allocation".to_owned(), "garbage collection".to_owned()])
+            .chain(["requests", "allocation", "garbage collection"])
             .advise("allocate less per request (async-profiler -e alloc), or give the heap more room (-Xmx)")
             .advise("if pauses are the problem and processors are free: another collector (-XX:+UseZGC)")
             .unless(format!(
@@ -97,9 +93,9 @@ pub(crate) fn safepoint(case: &Case<'_>) -> Option<RuleFinding> {
             .sources(1)
             .fact(format!("{} of {} spent on safepoints", format_time(sync / 1e9), format_time(all / 1e9)))
             .measured(sync / wall, MIN_SYNC_TIME, "share", source::PERFDATA)
-            .chain(["requests".to_owned()])
-            .limiting("safepoint".to_owned())
-            .chain(["the slowest thread to stop".to_owned()])
+            .chain(["requests"])
+            .limiting("safepoint")
+            .chain(["the slowest thread to stop"])
             .advise(
                 "look for long loops without a safepoint, page faults, or a lack of processors \
                  (-Xlog:safepoint)",
@@ -112,9 +108,10 @@ fn is_compiler(name: &str) -> bool {
     name.starts_with("C1 Compiler") || name.starts_with("C2 Compiler")
 }
 
-fn compiler_cpus(subject: &TreeWindow, length: units::Nanos) -> f64 {
-    let groups = subject.groups.iter().filter(|group| is_compiler(&group.name));
-    groups.map(|g| (g.on_cpu_ns + g.run_delay_ns) as f64).sum::<f64>() / length.0.max(1) as f64
+/// None if the service was not observed.
+fn compiler_cpus(window: &Window) -> Option<f64> {
+    let groups = window.service()?.groups.iter().filter(|group| is_compiler(&group.name));
+    Some(average(groups.map(|g| g.on_cpu_ns + g.run_delay_ns).sum(), window.length()))
 }
 
 pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
@@ -123,12 +120,11 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
     /// Otherwise it must use this share of the service's processors.
     const SHARE: f64 = 0.2;
     let jvm = case.degraded.service().jvm.as_ref()?;
-    let used = compiler_cpus(case.degraded.service(), case.degraded.merged.length());
+    let used = compiler_cpus(&case.degraded.merged)?;
     let needed = MIN_COMPILER_CPUS.max(0.1 * case.cpus());
     let half = case.degraded.windows.len() / 2;
     let mean = |windows: &[LoadedWindow<'_>]| {
-        let seen = windows.iter().filter_map(|w| w.subjects.first().map(|s| compiler_cpus(s, w.length())));
-        seen.sum::<f64>() / windows.len().max(1) as f64
+        windows.iter().filter_map(|w| compiler_cpus(w)).sum::<f64>() / windows.len().max(1) as f64
     };
     let (early, late) = (mean(&case.degraded.windows[..half]), mean(&case.degraded.windows[half..]));
     let share = used / case.cpu().max(0.01);
@@ -136,10 +132,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
     let idle = idle_cpus(&case.degraded.merged);
     let short = idle <= 0.15 * case.cpus();
     let slows = case.recovered || short && is_cpu_starved(case);
-    if !slows {
-        return None;
-    }
-    if used < needed || (used < BUSY && share < SHARE) || (half >= 2 && early < needed) {
+    if !slows || used < needed || (used < BUSY && share < SHARE) || (half >= 2 && early < needed) {
         return None;
     }
     let classes = case.degraded.per_second(jvm.classes);
@@ -153,9 +146,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
                 format_number(case.cpu())
             ))
             .margin(used, needed, 2.0 * needed)
-            .persisting(case, |w| {
-                w.subjects.first().is_some_and(|s| compiler_cpus(s, w.length()) >= 0.5 * needed)
-            })
+            .persisting(case, |w| compiler_cpus(w).is_some_and(|used| used >= 0.5 * needed))
             .sources(1 + u32::from(case.recovered) + u32::from(classes >= 5.0 || jvm.compiles > 50))
             .fact(format!(
                 "compilers: {} processors at first, {} at the end",
@@ -163,7 +154,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
                 format_number(late)
             ))
             .measured(used, needed, "processors", source::SCHEDSTAT)
-            .well(case.when_well(|side| compiler_cpus(side.service(), side.merged.length())))
+            .well(case.when_well(|side| compiler_cpus(&side.merged).unwrap_or(0.0)))
             .fact(format!(
                 "{} methods compiled, {} classes loaded a second",
                 jvm.compiles,
@@ -176,7 +167,7 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
                 "it was not seen well at this rate later"
             })
             .measured(f64::from(u8::from(case.recovered)), 1.0, "", source::LOAD)
-            .chain(["requests".to_owned(), "code not yet compiled".to_owned(), "compilers".to_owned()])
+            .chain(["requests", "code not yet compiled", "compilers"])
             .advise("warm it up first: load it for a minute below its limit, then measure")
             .unless("it is just as slow after a minute of load"),
     )

@@ -23,11 +23,9 @@ const SAME_QUEUE: f64 = 0.95;
 
 pub(super) fn lock(case: &Case<'_>, contention: &Contention) -> Option<RuleFinding> {
     // Threads that wait as while it was well, while mostly nobody does anything, wait for work: requests do not get this far.
-    let before = case.well.as_ref().and_then(|well| well.workers.as_ref());
+    let before = case.well_workers().and_then(|workers| workers.queues.get(&contention.within));
     let as_many = |n: &f64| *n >= SAME_QUEUE * contention.waiting;
-    if contention.holding < MIN_HOLDING
-        && before.is_some_and(|w| w.queues.get(&contention.within).is_some_and(as_many))
-    {
+    if contention.holding < MIN_HOLDING && before.is_some_and(as_many) {
         return None;
     }
     let waiting = |side: &PartSummary<'_>| well_contention(side).map(|crowd| crowd.waiting);
@@ -101,7 +99,7 @@ fn is_blocked(at: &StackGroup) -> bool {
 /// Adds advice.
 fn with_lock_advice(found: RuleFinding, case: &Case<'_>) -> RuleFinding {
     found
-        .chain(["its holder".to_owned()])
+        .chain(["its holder"])
         .advise("do less while it is held, or hold one lock for each key instead of one for all")
         .advise("more workers or processors will not help")
         .predicts_doubling(
@@ -123,7 +121,7 @@ pub(super) fn lock_limit(
     holding: f64,
     waiting: impl Fn(&PartSummary<'_>) -> Option<f64>,
 ) -> (Option<CapacityCheck>, Station) {
-    let hold = case.well.as_ref().and_then(|well| well.load.response_p50);
+    let hold = case.well_median();
     let arithmetic = hold.filter(|hold| *hold > 0.0).map(|hold| CapacityCheck {
         formula: format!("1 / {} held per request", format_time(hold)),
         ceiling: Rate(1.0 / hold),

@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number};
-use crate::part_summary::{cpu as cpu_of, runnable as runnable_of};
+use crate::part_summary::{PartSummary, average};
 use crate::processors::{MAX_HOST_IDLE, MIN_THROTTLED_SHARE, host_cpus, idle_cpus, is_machine_full};
 use crate::saturated_threads::{find_saturated, is_cpu_starved};
 use record::Cause;
@@ -21,16 +21,14 @@ pub(super) fn neighbours_share(case: &Case<'_>) -> Option<f64> {
     let host = all.host.as_ref()?;
     let taken = case.degraded.per_second(host.neighbours_cpu_ns) / 1e9;
     let busy = host_cpus(all) - idle_cpus(all);
-    let behind: f64 = case.downstreams().map(|(_, seen)| cpu_of(seen, all.length())).sum();
-    let throttled = case.degraded.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.as_ref());
-    let is_throttled =
-        throttled.is_some_and(|q| q.throttled as f64 >= MIN_THROTTLED_SHARE * q.periods.max(1) as f64);
+    let quota = case.degraded.service().cpu_quota();
+    let is_throttled = quota.is_some_and(|quota| quota.throttled_share() >= MIN_THROTTLED_SHARE);
     // If it may use all processors and some are idle, others do not take them from it.
     let all_of_them = case.cpus() >= host_cpus(all);
     let full = is_machine_full(all) || !all_of_them;
     // A few threads can use at most a processor each.
     let wanted_cpus = find_saturated(case).map_or(case.cpus(), |carriers| carriers.threads.min(case.cpus()));
-    let missing_cpus = wanted_cpus - case.cpu() - behind;
+    let missing_cpus = wanted_cpus - case.cpu() - case.downstream_cpu();
     let takes_it = taken >= 0.5 * missing_cpus && missing_cpus >= 0.25 * wanted_cpus;
     (full && !is_throttled && takes_it && is_cpu_starved(case)).then_some(taken / busy.max(0.01))
 }
@@ -38,13 +36,17 @@ pub(super) fn neighbours_share(case: &Case<'_>) -> Option<f64> {
 /// Whether answers take longer than while the service was well, as far as both are known: a service that only refuses is not slowed down
 /// by anybody.
 fn is_slower(case: &Case<'_>) -> bool {
-    let well = case.well.as_ref().and_then(|well| well.load.response_p50);
-    case.degraded.load.response_p50.zip(well).is_none_or(|(now, well)| now >= MIN_SLOWDOWN * well)
+    case.degraded
+        .load
+        .response_p50
+        .zip(case.well_median())
+        .is_none_or(|(now, well)| now >= MIN_SLOWDOWN * well)
 }
 
 pub(crate) fn neighbour(case: &Case<'_>) -> Option<RuleFinding> {
     let share = neighbours_share(case).filter(|_| is_slower(case))?;
     let host = case.degraded.merged.host.as_ref()?;
+    let (idle, all) = (idle_cpus(&case.degraded.merged), host_cpus(&case.degraded.merged));
     let names: Vec<String> = host
         .neighbours
         .iter()
@@ -64,7 +66,7 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<RuleFinding> {
             .margin(share, MIN_NEIGHBOUR_SHARE, 0.5)
             .persisting(case, |window| {
                 window.host.as_ref().is_some_and(|host| {
-                    let taken = host.neighbours_cpu_ns as f64 / window.length().0.max(1) as f64;
+                    let taken = average(host.neighbours_cpu_ns, window.length());
                     taken >= MIN_NEIGHBOUR_SHARE * (host_cpus(window) - idle_cpus(window))
                 })
             })
@@ -73,23 +75,10 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<RuleFinding> {
             .measured(share, MIN_NEIGHBOUR_SHARE, "share", "/proc/*/stat")
             .fact(format!("{} ready and waiting for a processor", format_count(case.runnable(), "thread")))
             .measured(case.runnable(), 0.3, "threads", source::SCHEDSTAT)
-            .well(case.when_well(|side| runnable_of(side.service(), side.merged.length())))
-            .fact(format!(
-                "{} of {} processors idle",
-                format_number(idle_cpus(&case.degraded.merged)),
-                format_number(host_cpus(&case.degraded.merged))
-            ))
-            .measured(
-                idle_cpus(&case.degraded.merged),
-                MAX_HOST_IDLE * host_cpus(&case.degraded.merged),
-                "processors",
-                source::HOST,
-            )
-            .chain([
-                "requests".to_owned(),
-                "threads ready".to_owned(),
-                "processors used by others".to_owned(),
-            ])
+            .well(case.when_well(PartSummary::runnable))
+            .fact(format!("{} of {} processors idle", format_number(idle), format_number(all)))
+            .measured(idle, MAX_HOST_IDLE * all, "processors", source::HOST)
+            .chain(["requests", "threads ready", "processors used by others"])
             .advise("stop or move the neighbour, or pin it to other processors, and measure again")
             .unless("the target is just as slow once the neighbour is gone"),
     )

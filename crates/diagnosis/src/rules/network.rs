@@ -2,12 +2,12 @@
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
-use crate::format::{format_bytes, format_number};
+use crate::format::format_number;
 use crate::part_summary::PartSummary;
 use crate::request_path;
 use record::Cause;
 use record::watch::{InterfaceTraffic, Network, Window};
-use units::{Share, grouped};
+use units::{Bytes, Share, grouped};
 
 /// Share of retransmitted segments.
 const MIN_RETRANSMITTED_SHARE: f64 = 0.01;
@@ -90,11 +90,7 @@ pub(crate) fn retransmissions(case: &Case<'_>) -> Option<RuleFinding> {
             .measured(share, MIN_RETRANSMITTED_SHARE, "share", "/proc/PID/net/snmp RetransSegs")
             .well(well)
             .evidences(drops_fact(case, network))
-            .chain([
-                "requests".to_owned(),
-                "segments lost".to_owned(),
-                "retransmitted after a time-out".to_owned(),
-            ])
+            .chain(["requests", "segments lost", "retransmitted after a time-out"])
             .advise(
                 "find where they are lost: ip -s link, ethtool -S, tc -s qdisc, and the same on \
                  the way to the clients",
@@ -116,7 +112,7 @@ fn drops_fact(case: &Case<'_>, network: &Network) -> Option<record::Evidence> {
     let by: Vec<String> =
         by.iter().filter(|(n, _)| *n > 0).map(|(n, by)| format!("{} {by}", grouped(*n))).collect();
     let text = format!("packets dropped: {}", by.join(", "));
-    let well = case.when_well(|side| side.merged.network.as_ref().map_or(0.0, |n| dropped(n) as f64));
+    let well = network_when_well(case, |network| dropped(network) as f64);
     (!by.is_empty())
         .then(|| fact(text).measured(dropped(network) as f64, 1.0, "packets", "/proc/PID/net").well(well))
 }
@@ -158,7 +154,7 @@ pub(crate) fn drops(case: &Case<'_>) -> Option<RuleFinding> {
                     + u32::from(case.degraded.load.timeouts > 0),
             )
             .evidences(drops_fact(case, network))
-            .chain(["requests".to_owned(), "packets".to_owned(), "dropped".to_owned()])
+            .chain(["requests", "packets", "dropped"])
             .advise(advice)
             .unless("nothing is dropped in a run that is just as slow"),
     )
@@ -188,7 +184,7 @@ pub(crate) fn conntrack(case: &Case<'_>) -> Option<RuleFinding> {
             .fact(format!("{} packets dropped because of it", grouped(network.tracking_drops)))
             .measured(network.tracking_drops as f64, 1.0, "packets", "/proc/PID/net/stat/nf_conntrack")
             .well(network_when_well(case, |network| network.tracking_drops as f64))
-            .chain(["connections".to_owned()])
+            .chain(["connections"])
             .limiting(request_path::limit_station(
                 format!("a table of {}", grouped(table.limit)),
                 table.used as f64,
@@ -211,10 +207,8 @@ fn link_share(link: &InterfaceTraffic, seconds: f64) -> f64 {
 pub(crate) fn bandwidth(case: &Case<'_>) -> Option<RuleFinding> {
     let link = case.degraded.merged.network.as_ref()?.link?;
     let of = |side: &PartSummary<'_>| {
-        side.merged
-            .network
-            .and_then(|network| network.link)
-            .map_or(0.0, |link| link_share(&link, side.observed_seconds()))
+        let link = side.merged.network.and_then(|network| network.link);
+        link.map_or(0.0, |link| link_share(&link, side.observed_seconds()))
     };
     let share = of(&case.degraded);
     if share < MIN_LINK_SHARE {
@@ -222,12 +216,12 @@ pub(crate) fn bandwidth(case: &Case<'_>) -> Option<RuleFinding> {
     }
     let direction = if link.sent_bytes >= link.received_bytes { "sent" } else { "received" };
     let a_second = case.degraded.per_second(link.sent_bytes.max(link.received_bytes)) as u64;
-    let speed = units::Bytes(link.bits_per_second / 8);
+    let speed = Bytes(link.bits_per_second / 8);
     Some(
         RuleFinding::new(Cause::Bandwidth)
             .with_sentence(format!(
                 "The network link is full: {} a second {direction}, of the {speed} that it carries.",
-                format_bytes(a_second)
+                Bytes(a_second)
             ))
             .margin(share, MIN_LINK_SHARE, 0.97)
             .persisting(case, |window| {

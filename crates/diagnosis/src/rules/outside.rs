@@ -10,7 +10,7 @@ use crate::part_summary::LoadedWindow;
 use crate::programs::find_by_subject;
 use crate::request_path::use_of;
 use crate::workers::Workers;
-use record::watch::TreeWindow;
+use record::watch::Window;
 use record::{CapacityCheck, Cause, Station, StationKind};
 use units::{Bytes, Rate, Share};
 
@@ -25,9 +25,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<RuleFinding> {
         workers.count = 1.0;
     }
     let all_taken = |window: &LoadedWindow<'_>| {
-        let subject = window.subjects.first();
-        let there = subject.and_then(|subject| case.workers(subject));
-        there.is_some_and(|w| {
+        case.workers(window).is_some_and(|w| {
             w.name == workers.name
                 && w.count >= 0.9 * workers.count
                 && w.outside() + w.running >= 0.8 * w.count
@@ -38,11 +36,8 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<RuleFinding> {
     let more = case.degraded.load.max_outstanding >= 1.1 * workers.count;
     let calm = case.cpu() < MAX_CALM_UTILISATION * case.cpus();
     // Thread-per-request is no limited number of workers.
-    let all = |window: &LoadedWindow<'_>| {
-        let subject = window.subjects.first()?;
-        case.workers(subject).map(|workers| workers.count)
-    };
-    let counts: Vec<f64> = case.degraded.windows.iter().filter_map(all).collect();
+    let windows = case.degraded.windows.iter();
+    let counts: Vec<f64> = windows.filter_map(|w| Some(case.workers(w)?.count)).collect();
     // Threads created on demand exist by the second half.
     let half = &counts[counts.len() / 2..];
     let (least, most) = half.iter().fold((f64::MAX, 0.0_f64), |(a, b), n| (a.min(*n), b.max(*n)));
@@ -52,8 +47,7 @@ pub(crate) fn workers(case: &Case<'_>) -> Option<RuleFinding> {
         return None;
     }
     let (what, short) = occupation(case, &workers);
-    let median = case.well.as_ref().and_then(|well| well.load.response_p50);
-    let stay = if is_single { hold_time } else { median };
+    let stay = if is_single { hold_time } else { case.well_median() };
     let arithmetic = stay.filter(|stay| *stay > 0.0).map(|stay| CapacityCheck {
         formula: format!("{} / {} each", format_count(workers.count.round(), "worker"), format_time(stay)),
         ceiling: Rate(workers.count / stay),
@@ -174,7 +168,7 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<RuleFinding> {
         return None;
     }
     let reading = |window: &LoadedWindow<'_>| {
-        let there = window.subjects.first().and_then(|subject| case.workers(subject));
+        let there = case.workers(window);
         there.is_some_and(|w| w.peers.iter().any(|(p, n)| *p == peer && *n >= MIN_WAITING_SHARE * engaged))
     };
     let place = name_peer(case, &peer);
@@ -217,17 +211,14 @@ pub(crate) fn downstream(case: &Case<'_>) -> Option<RuleFinding> {
 /// Workers wait for a disk.
 pub(crate) fn disk(case: &Case<'_>) -> Option<RuleFinding> {
     const SHARE: f64 = 0.3;
-    let disk_waits = |subject: &TreeWindow| -> (f64, Option<String>) {
-        let workers = case.workers(subject).unwrap_or_default();
-        (workers.disk, workers.disk_wait)
-    };
-    let (waiting, what) = disk_waits(case.degraded.service());
+    let disk_waits = |window: &Window| case.workers(window).map_or(0.0, |workers| workers.disk);
+    let one_waits = |window: &LoadedWindow<'_>| disk_waits(window) >= 0.6;
+    let Workers { disk: waiting, disk_wait: what, .. } =
+        case.workers(&case.degraded.merged).unwrap_or_default();
     let workers = case.degraded.workers.as_ref().map_or(0.0, |workers| workers.count);
     let engaged = workers.min(case.degraded.load.outstanding);
     // One writes, and the others wait for the file's lock, in the same kernel function, or for a mutex.
-    let one_writes =
-        case.degraded.share_of_windows(|w| w.subjects.first().is_some_and(|s| disk_waits(s).0 >= 0.6)).0
-            >= 0.7;
+    let one_writes = case.degraded.share_of_windows(one_waits).0 >= 0.7;
     let is_one = |workers: &Workers| workers.count < MIN_SEVERAL && worker_hold_time(case, workers).is_some();
     let few = engaged < MIN_ENGAGED && !case.degraded.workers.as_ref().is_some_and(is_one);
     if few || (waiting < SHARE * engaged && !(one_writes && waiting >= 0.7)) {
@@ -245,16 +236,13 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<RuleFinding> {
                 if format_number(workers) == "1" { "waits" } else { "wait" }
             ))
             .margin(waiting, SHARE * engaged, 0.6 * engaged)
-            .persisting(case, |w| w.subjects.first().is_some_and(|s| disk_waits(s).0 >= 0.6))
+            .persisting(case, one_waits)
             .sources(2)
             .seen_by_sweeps(case)
             .fact(format!("{} in uninterruptible sleep, at {what}", format_count(waiting, "worker")))
             .measured(waiting, SHARE * engaged, "threads", source::SWEEP)
-            .well(case.when_well(|side| disk_waits(side.service()).0))
-            .fact(format!(
-                "{} written a second",
-                crate::format::format_bytes(case.degraded.per_second(written) as u64)
-            ))
+            .well(case.when_well(|side| disk_waits(&side.merged)))
+            .fact(format!("{} written a second", Bytes(case.degraded.per_second(written) as u64)))
             .measured(written as f64, 0.0, "bytes", "/proc/PID/io")
             .chain(station(case))
             .chain([what])

@@ -20,13 +20,8 @@ use units::{Nanos, Rate};
 /// Share of deviating seconds.
 const RARE_SHARE: f64 = 0.1;
 
-/// The number of connections, and their peer.
-struct PoolSize {
-    count: f64,
-    peer: Option<String>,
-}
-
-fn find_pool_size(case: &Case<'_>, contention: &Contention) -> PoolSize {
+/// The number of connections, and their peer; or the number of permits.
+fn find_pool_size(case: &Case<'_>, contention: &Contention) -> (f64, Option<String>) {
     let peers = &case.degraded.service().peers;
     if let Some((peer, readers)) = contention.workers.peers.first()
         && *readers >= 0.5 * contention.holding
@@ -35,7 +30,7 @@ fn find_pool_size(case: &Case<'_>, contention: &Contention) -> PoolSize {
         let connections = established.map_or(*readers, |p| p.established);
         // A permanently used connection is being read most of the time.
         let count = if *readers >= 0.6 * connections { connections } else { *readers };
-        return PoolSize { count: count.round(), peer: Some(peer.clone()) };
+        return (count.round(), Some(peer.clone()));
     }
     // What a worker waits for in an event loop of its own is not observable; as many connections as there are such workers tell.
     let same = |peer: &&record::watch::PeerConnections| {
@@ -43,10 +38,10 @@ fn find_pool_size(case: &Case<'_>, contention: &Contention) -> PoolSize {
             && (0.6..=1.4).contains(&(contention.holding / peer.established.max(0.1)))
     };
     match peers.iter().find(same) {
-        Some(peer) => PoolSize { count: peer.established.round(), peer: Some(peer.address.clone()) },
+        Some(peer) => (peer.established.round(), Some(peer.address.clone())),
         None => {
             let most = holding_quantile(case, contention, RARE_SHARE).max(contention.holding);
-            PoolSize { count: most.round().max(2.0), peer: None }
+            (most.round().max(2.0), None)
         }
     }
 }
@@ -102,7 +97,7 @@ pub(crate) fn pool(case: &Case<'_>) -> Option<RuleFinding> {
 }
 
 fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFinding> {
-    let PoolSize { count: size, peer } = find_pool_size(case, contention);
+    let (size, peer) = find_pool_size(case, contention);
     // Connections exist or not; permits are only visible in use, here as while the target was well.
     let used = if peer.is_some() { size } else { contention.holding };
     let before = case.well.as_ref().and_then(|well| Some((taken(well, peer.as_deref())?, well)));
@@ -122,7 +117,8 @@ fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFindi
     });
     // A time that does not reproduce the measured rate is not used.
     let hold = hold.filter(|_| arithmetic.as_ref().is_some_and(CapacityCheck::agrees));
-    let peer_text = peer.as_ref().map(|peer| format!(" to {}", name_peer(case, peer))).unwrap_or_default();
+    let peer_name = peer.as_ref().map(|peer| name_peer(case, peer));
+    let peer_text = peer_name.as_ref().map(|peer| format!(" to {peer}")).unwrap_or_default();
     let stacks = stacks_fact(case, &contention.workers, waits_for_a_thread);
     let mut found = RuleFinding::new(Cause::Pool)
         .with_sentence(format!(
@@ -140,13 +136,9 @@ fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFindi
         .seen_by_sweeps(case)
         .evidence(waiting_fact(case, contention))
         .evidences(stacks)
-        .fact(match &peer {
+        .fact(match &peer_name {
             Some(peer) => {
-                format!(
-                    "{} read from {}, never more",
-                    format_number(contention.workers.reading()),
-                    name_peer(case, peer)
-                )
+                format!("{} read from {peer}, never more", format_number(contention.workers.reading()))
             }
             None => format!(
                 "{} are active meanwhile, at most {} in any second",
@@ -160,9 +152,9 @@ fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFindi
     if let Some(dump) = thread_dump_fact(case, waits_in_application) {
         found = found.evidence(dump).sources(3);
     }
-    let sessions = hidden_pool::sessions(case, size);
-    if let Some(sessions) = &sessions {
-        found = found.evidence(sessions.evidence.clone()).sources(3);
+    let (busy_sessions, link) = hidden_pool::sessions(case, size).unzip();
+    if let Some(busy) = busy_sessions {
+        found = found.evidence(busy).sources(3);
     }
     let shorter = match hold {
         Some(hold) => format!("hold each {thing} for less time: now {} per request", format_time(hold)),
@@ -188,19 +180,16 @@ fn pool_of_several(case: &Case<'_>, contention: &Contention) -> Option<RuleFindi
             .arithmetic(arithmetic)
             .chain(station(case))
             .limiting(pool)
-            .chain(sessions.map(|sessions| sessions.station))
+            .chain(link)
             .advise(shorter)
             .advise(size_advice(size, thing, hold, measured))
             .predicts_doubling(
                 case,
                 format!("{} instead of {}", format_count(2.0 * size, thing), format_number(size)),
                 measured.0,
-                &match &peer {
+                &match peer_name {
                     Some(peer) => {
-                        format!(
-                            "if the rate stays the same, {} is the limit behind the pool",
-                            name_peer(case, peer)
-                        )
+                        format!("if the rate stays the same, {peer} is the limit behind the pool")
                     }
                     None => "if the rate stays the same, what the pool guards is the limit".to_owned(),
                 },

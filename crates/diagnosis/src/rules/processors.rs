@@ -14,7 +14,7 @@ use crate::processors::{
 };
 use crate::request_path::use_of as used_there;
 use crate::saturated_threads::{SaturatedThreads, find_few_saturated, find_saturated, is_cpu_starved};
-use record::watch::Window;
+use record::watch::{CpuQuota, TreeWindow, WatchedProcesses, Window};
 use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
 
@@ -25,11 +25,11 @@ const MIN_SWITCHING_SHARE: f64 = 0.03;
 const FEW_READY: f64 = 0.1;
 
 fn service_cpu(window: &Window) -> f64 {
-    window.subjects.first().map_or(0.0, |subject| cpu_of(subject, window.length()))
+    window.service().map_or(0.0, |service| cpu_of(service, window.length()))
 }
 
 fn service_runnable(window: &Window) -> f64 {
-    window.subjects.first().map_or(0.0, |subject| runnable_of(subject, window.length()))
+    window.service().map_or(0.0, |service| runnable_of(service, window.length()))
 }
 
 /// Processors on a request's path: their use, and threads ready for one.
@@ -41,17 +41,16 @@ fn station(case: &Case<'_>, name: String, size: f64, in_use: impl Fn(&Window) ->
 }
 
 pub(crate) fn quota(case: &Case<'_>) -> Option<RuleFinding> {
-    let quota = case.degraded.service().cgroup.as_ref()?.cpu.as_ref().filter(|quota| quota.cpus > 0.0)?;
-    let share = quota.throttled as f64 / quota.periods.max(1) as f64;
+    let quota = case.degraded.service().cpu_quota().filter(|quota| quota.cpus > 0.0)?;
+    let share = quota.throttled_share();
     let used = case.cpu();
     if share < MIN_THROTTLED_SHARE || used < 0.8 * quota.cpus {
         return None;
     }
     let throttled = |window: &LoadedWindow<'_>| {
-        let quota = window.subjects.first().and_then(|s| s.cgroup.as_ref()?.cpu.clone());
-        quota.is_some_and(|quota| quota.throttled as f64 >= MIN_THROTTLED_SHARE * quota.periods.max(1) as f64)
+        let quota = window.service().and_then(TreeWindow::cpu_quota);
+        quota.is_some_and(|quota| quota.throttled_share() >= MIN_THROTTLED_SHARE)
     };
-    let (_, windows) = case.degraded.share_of_windows(throttled);
     let spare = idle_cpus(&case.degraded.merged);
     Some(
         RuleFinding::new(Cause::CpuQuota)
@@ -69,11 +68,7 @@ pub(crate) fn quota(case: &Case<'_>) -> Option<RuleFinding> {
             .sources(if used >= 0.9 * quota.cpus { 3 } else { 2 })
             .fact(format!("throttled in {} of the periods of {}", Share(share), quota.group))
             .measured(share, MIN_THROTTLED_SHARE, "share", "cpu.stat")
-            .in_windows(windows)
-            .well(case.when_well(|side| {
-                let quota = side.service().cgroup.as_ref().and_then(|cgroup| cgroup.cpu.clone());
-                quota.map_or(0.0, |q| q.throttled as f64 / q.periods.max(1) as f64)
-            }))
+            .well(case.when_well(|side| side.service().cpu_quota().map_or(0.0, CpuQuota::throttled_share)))
             .fact(format!("{} used of {} allowed", format_number(used), format_number(quota.cpus)))
             .measured(used, 0.8 * quota.cpus, "processors", source::SCHEDSTAT)
             .fact(format!("{} ready and waiting", format_count(case.runnable(), "thread")))
@@ -106,17 +101,16 @@ fn gain(now: f64, most: f64) -> f64 {
 }
 
 /// Whether a downstream is confined to the same processors as the service.
-fn shares_processors(case: &Case<'_>, subject: &record::watch::WatchedProcesses) -> bool {
-    case.subject()
-        .is_some_and(|service| !service.processors.is_empty() && service.processors == subject.processors)
+fn shares_processors(case: &Case<'_>, subject: &WatchedProcesses) -> bool {
+    let same = |own: &WatchedProcesses| !own.processors.is_empty() && own.processors == subject.processors;
+    case.subject().is_some_and(same)
 }
 
 /// Processors used by trees confined to the same ones.
 fn shared_cpu(case: &Case<'_>, window: &Window) -> f64 {
     let all = case.watched.subjects.iter().zip(&window.subjects).skip(1);
-    all.filter(|(subject, _)| shares_processors(case, subject))
-        .map(|(_, seen)| cpu_of(seen, window.length()))
-        .sum()
+    let shared = all.filter(|(subject, _)| shares_processors(case, subject));
+    shared.map(|(_, seen)| cpu_of(seen, window.length())).sum()
 }
 
 pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
@@ -138,8 +132,7 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
 fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFinding> {
     let (used, cpus, runnable) = (case.cpu(), case.cpus(), case.runnable());
     let lined_up = runnable >= MIN_READY_THREADS;
-    let downstream: f64 =
-        case.downstreams().map(|(_, seen)| cpu_of(seen, case.degraded.merged.length())).sum();
+    let downstream = case.downstream_cpu();
     let own = case.degraded.per_second(case.degraded.merged.own.cpu_ns) / 1e9;
     let host = host_cpus(&case.degraded.merged);
     let shared = shared_cpu(case, &case.degraded.merged);
@@ -157,15 +150,10 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     if !full(&case.degraded.as_window()) || runnable < min_ready || downstream > used || !lacks {
         return None;
     }
-    let (_, windows) = case.degraded.share_of_windows(full);
     let mut users = vec![format!("{} {}", case.name(), format_number(used))];
-    for (subject, seen) in case.downstreams() {
-        users.push(format!(
-            "{} {}",
-            subject.name,
-            format_number(cpu_of(seen, case.degraded.merged.length()))
-        ));
-    }
+    users.extend(case.downstreams().map(|(subject, seen)| {
+        format!("{} {}", subject.name, format_number(cpu_of(seen, case.degraded.merged.length())))
+    }));
     users.push(format!("torment {}", format_number(own)));
     let available = (cpus - shared).min(host - own - downstream).max(0.05);
     let sharing = competing_cpus(case).is_some();
@@ -173,7 +161,7 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     let crowded = sharing && used + shared < FULL_UTILISATION * cpus;
     let is = if format_number(runnable) == "1" { "is" } else { "are" };
     let more_ready = format!("{} {is} ready to run", format_count(runnable, "more thread"));
-    let mut found = RuleFinding::new(Cause::Cpu)
+    let found = RuleFinding::new(Cause::Cpu)
         .with_sentence(if used < FULL_UTILISATION * cpus && shared > 0.0 {
             let others: Vec<&str> = case
                 .downstreams()
@@ -214,16 +202,12 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
             users.join(", ")
         ))
         .measured(used, FULL_UTILISATION * cpus, "processors", source::SCHEDSTAT)
-        .in_windows(windows)
-        .well(case.when_well(|side| cpu_of(side.service(), side.merged.length())));
+        .well(case.when_well(PartSummary::cpu));
     let waiting = lined_up.then(|| {
         fact(format!("{} ready and waiting for a processor", format_count(runnable, "thread")))
             .measured(runnable, cpus, "threads", source::SCHEDSTAT)
-            .well(case.when_well(|side| runnable_of(side.service(), side.merged.length())))
+            .well(case.when_well(PartSummary::runnable))
     });
-    for group in waiting.into_iter().chain(by_group(&case.degraded)).chain(switching(case)) {
-        found = found.evidence(group);
-    }
     // More processors alone are of no use to an interpreter.
     let interpreted = interpreter::is_full(case);
     let more = match sharing {
@@ -237,6 +221,7 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     };
     Some(
         found
+            .evidences(waiting.into_iter().chain(by_group(&case.degraded)).chain(switching(case)))
             .arithmetic(ceiling_by_cost(case, available, "processors"))
             .chain([
                 "requests".to_owned(),

@@ -2,15 +2,11 @@
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
-use crate::format::{format_bytes, format_number};
+use crate::format::format_number;
 use crate::request_path;
 use record::Cause;
-use record::watch::{TreeWindow, Window};
-use units::grouped;
-
-fn service(window: &Window) -> Option<&TreeWindow> {
-    window.subjects.first()
-}
+use record::watch::{LimitUsage, TreeWindow};
+use units::{Bytes, grouped};
 
 /// Nobody would deliberately choose a smaller backlog for a loaded service.
 const SHORT_BACKLOG: u32 = 64;
@@ -52,7 +48,7 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
             ))
             .margin(if overflows > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
             .persisting(case, |w| {
-                service(w).is_some_and(full) || w.network.is_some_and(|network| network.listen_overflows > 0)
+                w.service().is_some_and(full) || w.network.is_some_and(|network| network.listen_overflows > 0)
             })
             .sources(if overflows > 0 { 3 } else { 2 })
             .fact(queued)
@@ -64,7 +60,7 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
             .measured(overflows as f64, 1.0, "connections", "/proc/net/netstat ListenOverflows")
             .fact(format!("{} requests timed out", grouped(load.timeouts)))
             .measured(load.timeouts as f64, 1.0, "requests", source::LOAD)
-            .chain(["connections".to_owned()])
+            .chain(["connections"])
             .limiting(request_path::limit_station(
                 format!("accept queue of {}", listener.backlog),
                 f64::from(listener.queued),
@@ -120,14 +116,14 @@ pub(crate) fn tasks(case: &Case<'_>) -> Option<RuleFinding> {
                 grouped(used),
                 grouped(limit)
             ))
-            .persisting(case, |w| service(w).is_some_and(at_limit))
+            .persisting(case, |w| w.service().is_some_and(at_limit))
             .sources(if refused > 0 { 3 } else { 2 })
             .fact(format!("{} threads and processes of {} allowed", grouped(used), grouped(limit)))
             .measured(used as f64, limit as f64, "tasks", source::CGROUP)
             .well(case.when_well(threads))
             .fact(format!("{} new ones refused", grouped(refused)))
             .measured(refused as f64, 1.0, "tasks", source::CGROUP)
-            .chain(["requests".to_owned(), "a thread for each".to_owned()])
+            .chain(["requests", "a thread for each"])
             .limiting(request_path::limit_station(what, used as f64, limit as f64))
             .advise(advice)
             .advise("or bound the number of threads: a pool with a queue, or virtual threads")
@@ -146,26 +142,22 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
     if memory.kills == 0 && !(full && (memory.failures > 0 || memory.high > 0)) {
         return None;
     }
-    let limit = format_bytes(memory.limit_bytes);
-    let sentence = if memory.kills > 0 {
-        format!("{} was killed by its memory limit of {limit} ({}).", case.name(), memory.group)
-    } else {
-        format!("{} is at its memory limit of {limit} ({}).", case.name(), memory.group)
-    };
+    let limit = Bytes(memory.limit_bytes);
+    let what = if memory.kills > 0 { "was killed by" } else { "is at" };
     let at_limit = |subject: &TreeWindow| {
         let memory = subject.cgroup.as_ref().and_then(|cgroup| cgroup.memory.as_ref());
         memory.is_some_and(|m| m.kills > 0 || m.failures > 0 || m.high > 0) || subject.ended > 0
     };
     Some(
         RuleFinding::new(Cause::MemoryLimit)
-            .with_sentence(sentence)
-            .persisting(case, |w| service(w).is_some_and(at_limit))
+            .with_sentence(format!("{} {what} its memory limit of {limit} ({}).", case.name(), memory.group))
+            .persisting(case, |w| w.service().is_some_and(at_limit))
             .margin(if memory.kills > 0 { 1.0 } else { 0.5 }, 0.0, 1.0)
             .sources(if memory.kills > 0 { 3 } else { 2 })
             .fact(format!(
                 "{} of {limit} in use, {} of it cache",
-                format_bytes(memory.used_bytes),
-                format_bytes(memory.cache_bytes)
+                Bytes(memory.used_bytes),
+                Bytes(memory.cache_bytes)
             ))
             .measured(held as f64, MIN_MEMORY_SHARE * memory.limit_bytes as f64, "bytes", source::CGROUP)
             .fact(format!(
@@ -188,10 +180,8 @@ pub(crate) fn memory(case: &Case<'_>) -> Option<RuleFinding> {
 const MIN_DESCRIPTORS_SHARE: f64 = 0.95;
 
 pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
-    let used = case.degraded.service().descriptors.filter(|usage| usage.share() >= MIN_DESCRIPTORS_SHARE)?;
-    let near = |subject: &TreeWindow| {
-        subject.descriptors.is_some_and(|usage| usage.share() >= MIN_DESCRIPTORS_SHARE)
-    };
+    let near = |usage: &LimitUsage| usage.share() >= MIN_DESCRIPTORS_SHARE;
+    let used = case.degraded.service().descriptors.filter(near)?;
     Some(
         RuleFinding::new(Cause::Descriptors)
             .with_sentence(format!(
@@ -201,12 +191,14 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
                 grouped(used.limit)
             ))
             .margin(used.share(), MIN_DESCRIPTORS_SHARE, 1.0)
-            .persisting(case, |w| service(w).is_some_and(near))
+            .persisting(case, |w| {
+                w.service().is_some_and(|service| service.descriptors.as_ref().is_some_and(near))
+            })
             .sources(2)
             .fact(format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)))
             .measured(used.share(), MIN_DESCRIPTORS_SHARE, "share", source::PROCESS)
             .well(case.when_well(|side| side.service().descriptors.map_or(0.0, |usage| usage.share())))
-            .chain(["connections and files".to_owned()])
+            .chain(["connections and files"])
             .limiting(request_path::limit_station(
                 format!("limit of {} descriptors", grouped(used.limit)),
                 used.used as f64,

@@ -8,7 +8,6 @@ use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number};
 use crate::part_summary::{LoadedWindow, PartSummary};
-use crate::workers::Workers;
 use record::Cause;
 use record::watch::StackGroup;
 
@@ -41,9 +40,7 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<RuleFinding> {
     }
     let sleeping_in = |side: &PartSummary<'_>| side.workers.as_ref().map(|workers| workers.sleeping);
     let many_sleep = |window: &LoadedWindow<'_>| {
-        let subject = window.subjects.first();
-        let workers: Option<Workers> = subject.and_then(|subject| case.workers(subject));
-        workers.is_some_and(|workers| workers.sleeping >= MIN_WAITING_SHARE * others)
+        case.workers(window).is_some_and(|workers| workers.sleeping >= MIN_WAITING_SHARE * others)
     };
     let (arithmetic, write) = lock_limit(case, "SQLite's write lock", workers.count - sleeping, sleeping_in);
     Some(
@@ -71,7 +68,7 @@ pub(crate) fn lock(case: &Case<'_>) -> Option<RuleFinding> {
             .arithmetic(arithmetic)
             .chain(station(case))
             .limiting(write)
-            .chain(["the transaction that writes".to_owned()])
+            .chain(["the transaction that writes"])
             .advise("write less per transaction, or batch the writes of several requests into one; WAL mode (PRAGMA journal_mode=WAL) makes each shorter")
             .advise("more workers will not help; a database with a lock for each row will")
             .predicts_doubling(

@@ -82,14 +82,11 @@ fn files(facts: &MachineFacts) -> FileRead<Assessment> {
     } else {
         format!("{} of {}", grouped(used), grouped(most))
     };
-    let row = Assessment::of(found).figure("used", used).figure("limit", most);
-    match share.0 > FULL_SHARE {
-        true => row.hinders(
-            "the next connections are refused to torment and to the target alike",
-            sysctl("fs.file-max", &(most * 4).to_string()),
-        ),
-        false => row.fine(),
-    }
+    Assessment::of(found).figure("used", used).figure("limit", most).hinders_if(
+        share.0 > FULL_SHARE,
+        "the next connections are refused to torment and to the target alike",
+        sysctl("fs.file-max", &most.saturating_mul(4).to_string()),
+    )
 }
 
 fn ports(facts: &MachineFacts) -> FileRead<Assessment> {
@@ -150,13 +147,11 @@ fn tracking(facts: &MachineFacts) -> FileRead<Assessment> {
 fn backlog(facts: &MachineFacts) -> FileRead<Assessment> {
     let most = *facts.backlog.as_ref()?;
     let row = Assessment::of(format!("{} (net.core.somaxconn)", grouped(most))).figure("somaxconn", most);
-    match most < BACKLOG_DEFAULT {
-        true => row.less(
-            format!("if more than {} connections arrive at once at any service on this machine, the rest retry after a second, which looks like a freezing target", grouped(most)),
-            sysctl("net.core.somaxconn", &BACKLOG_DEFAULT.to_string()),
-        ),
-        false => row.fine(),
-    }
+    row.less_if(
+        most < BACKLOG_DEFAULT,
+        format!("if more than {} connections arrive at once at any service on this machine, the rest retry after a second, which looks like a freezing target", grouped(most)),
+        sysctl("net.core.somaxconn", &BACKLOG_DEFAULT.to_string()),
+    )
 }
 
 fn raise(system_limit: &SystemLimit) -> Remedy {

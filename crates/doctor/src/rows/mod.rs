@@ -66,9 +66,19 @@ impl Assessment {
         Ok(Self { severity: Severity::Less, advice: Some((means.into(), remedy)), ..self })
     }
 
+    /// The same if it applies; otherwise it is fine.
+    fn less_if(self, applies: bool, means: impl Into<String>, remedy: Remedy) -> FileRead<Self> {
+        if applies { self.less(means, remedy) } else { self.fine() }
+    }
+
     /// Loads or figures suffer.
     fn hinders(self, means: impl Into<String>, remedy: Remedy) -> FileRead<Self> {
         Ok(Self { severity: Severity::Hinders, advice: Some((means.into(), remedy)), ..self })
+    }
+
+    /// The same if it applies; otherwise it is fine.
+    fn hinders_if(self, applies: bool, means: impl Into<String>, remedy: Remedy) -> FileRead<Self> {
+        if applies { self.hinders(means, remedy) } else { self.fine() }
     }
 }
 

@@ -44,14 +44,11 @@ fn kernel(facts: &MachineFacts) -> FileRead<Assessment> {
     let mut parts =
         release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u64>().unwrap_or_default());
     let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let row = Assessment::of(format!("Linux {release}"));
-    match version < MIN_KERNEL {
-        true => row.hinders(
-            "no load is made: its loops wait by epoll_pwait2, which Linux has since 5.11",
-            only_for_good("a newer kernel"),
-        ),
-        false => row.fine(),
-    }
+    Assessment::of(format!("Linux {release}")).hinders_if(
+        version < MIN_KERNEL,
+        "no load is made: its loops wait by epoll_pwait2, which Linux has since 5.11",
+        only_for_good("a newer kernel"),
+    )
 }
 
 fn processors(facts: &MachineFacts) -> FileRead<Assessment> {
@@ -110,15 +107,12 @@ fn stolen(facts: &MachineFacts) -> FileRead<Assessment> {
         .figure("now_ppm", ppm(lately))
         .figure("since_start_ppm", ppm(ever));
     let means = "the hypervisor gives this machine's time to others: response times have gaps that are not the target's, and trials are voided";
-    let help = || {
-        only_for_good(
-            "whoever runs the host: a processor of its own for this machine; or measure when the host is quiet",
-        )
-    };
-    match lately.0 {
-        share if share >= STOLEN_SHARE => row.hinders(means, help()),
-        share if share >= STOLEN_LITTLE => row.less(means, help()),
-        _ => row.fine(),
+    let help = only_for_good(
+        "whoever runs the host: a processor of its own for this machine; or measure when the host is quiet",
+    );
+    match lately.0 >= STOLEN_SHARE {
+        true => row.hinders(means, help),
+        false => row.less_if(lately.0 >= STOLEN_LITTLE, means, help),
     }
 }
 
@@ -131,13 +125,11 @@ fn others(facts: &MachineFacts) -> FileRead<Assessment> {
     let used = Share::of(busy(now).saturating_sub(busy(before)), passed).0 * processors as f64;
     let row = Assessment::of(format!("{used:.2} of {processors} processors"))
         .figure("used_milli_cpus", (used * 1000.0) as u64);
-    match used > OTHERS_CPUS {
-        true => row.less(
-            "they distort the measurement: find them with `top`, and measure without them",
-            only_now("end them, or wait"),
-        ),
-        false => row.fine(),
-    }
+    row.less_if(
+        used > OTHERS_CPUS,
+        "they distort the measurement: find them with `top`, and measure without them",
+        only_now("end them, or wait"),
+    )
 }
 
 fn clock(facts: &MachineFacts) -> FileRead<Assessment> {
@@ -162,29 +154,23 @@ fn clock(facts: &MachineFacts) -> FileRead<Assessment> {
 
 fn timers(facts: &MachineFacts) -> FileRead<Assessment> {
     let Some(ns) = facts.timer_ns else { return Assessment::of("not known").fine() };
-    let row = Assessment::of(format!("exact to {}", Nanos(ns))).figure("resolution_ns", ns);
-    match Nanos(ns) > MAX_RESOLUTION {
-        true => row.hinders(
-            format!("whatever sleeps wakes up to {} late: requests leave in bunches", Nanos(ns)),
-            only_for_good("start the kernel without highres=off, or one with CONFIG_HIGH_RES_TIMERS"),
-        ),
-        false => row.fine(),
-    }
+    Assessment::of(format!("exact to {}", Nanos(ns))).figure("resolution_ns", ns).hinders_if(
+        Nanos(ns) > MAX_RESOLUTION,
+        format!("whatever sleeps wakes up to {} late: requests leave in bunches", Nanos(ns)),
+        only_for_good("start the kernel without highres=off, or one with CONFIG_HIGH_RES_TIMERS"),
+    )
 }
 
 fn slack(facts: &MachineFacts) -> FileRead<Assessment> {
     let ns = *facts.slack_ns.as_ref()?;
-    let row = Assessment::of(Nanos(ns).to_string()).figure("slack_ns", ns);
-    match Nanos(ns) > MAX_SLACK {
-        true => row.hinders(
-            format!(
-                "sleeps may end {} late, and so do loads: it came from the program that started torment",
-                Nanos(ns)
-            ),
-            only_now("echo 50000 > /proc/$$/timerslack_ns, in the shell that starts torment"),
+    Assessment::of(Nanos(ns).to_string()).figure("slack_ns", ns).hinders_if(
+        Nanos(ns) > MAX_SLACK,
+        format!(
+            "sleeps may end {} late, and so do loads: it came from the program that started torment",
+            Nanos(ns)
         ),
-        false => row.fine(),
-    }
+        only_now("echo 50000 > /proc/$$/timerslack_ns, in the shell that starts torment"),
+    )
 }
 
 fn governor(facts: &MachineFacts) -> FileRead<Assessment> {
@@ -204,21 +190,18 @@ fn governor(facts: &MachineFacts) -> FileRead<Assessment> {
     if governors == ["performance"] {
         return row.fine();
     }
-    let performance = || {
-        remedy(
-            "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
-            "/etc/default/cpufrequtils: GOVERNOR=performance, or a unit with cpupower frequency-set -g performance",
-        )
-    };
+    let performance = remedy(
+        "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+        "/etc/default/cpufrequtils: GOVERNOR=performance, or a unit with cpupower frequency-set -g performance",
+    );
     // These two choose the clock themselves, and name all but their most eager mode so.
-    let chooses = driver.starts_with("intel_pstate")
-        || driver.starts_with("amd-pstate-epp")
-        || driver.starts_with("amd_pstate_epp");
+    let choosing = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
+    let chooses = choosing.iter().any(|known| driver.starts_with(known));
     match governors.contains(&"powersave") && !chooses {
-        true => row.hinders("the processors keep to their lowest clock: every limit is that of a slower machine", performance()),
+        true => row.hinders("the processors keep to their lowest clock: every limit is that of a slower machine", performance),
         false => row.less(
             "after a pause the clock rises only within milliseconds: response times at low rates are longer than at high ones, and starts differ",
-            performance(),
+            performance,
         ),
     }
 }
@@ -237,15 +220,12 @@ fn turbo(known: &Turbo) -> FileRead<Assessment> {
 
 fn huge(facts: &MachineFacts) -> FileRead<Assessment> {
     let Some((enabled, defrag)) = facts.huge_pages.as_ref()? else { return Assessment::of("none").fine() };
-    let row = Assessment::of(format!("{enabled}, made {defrag}"));
-    match enabled != "never" && defrag == "always" {
-        true => row.less(
-            "a program that takes memory may wait milliseconds while the kernel makes room for a huge page: gaps that look like the target's",
-            remedy(
-                "echo madvise > /sys/kernel/mm/transparent_hugepage/defrag",
-                "/etc/tmpfiles.d/90-torment.conf: w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise",
-            ),
+    Assessment::of(format!("{enabled}, made {defrag}")).less_if(
+        enabled != "never" && defrag == "always",
+        "a program that takes memory may wait milliseconds while the kernel makes room for a huge page: gaps that look like the target's",
+        remedy(
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/defrag",
+            "/etc/tmpfiles.d/90-torment.conf: w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise",
         ),
-        false => row.fine(),
-    }
+    )
 }

@@ -85,9 +85,7 @@ impl Layout {
     pub fn blob<M: ForeignMemory>(&self, memory: &M, address: u64) -> Option<Blob> {
         let heap = self.heaps.iter().find(|heap| heap.range.contains(&address))?;
         let block = block_start(heap, memory, address)?;
-        let mut used = [0];
-        memory.read(block.wrapping_add(self.block_used), &mut used)?;
-        if used == [0] {
+        if memory.array(block.wrapping_add(self.block_used))? == [0] {
             return None;
         }
         let at = block.wrapping_add(self.block_bytes);
@@ -110,10 +108,7 @@ impl Layout {
             Some(other) => Some(other.clone()),
             None => BlobKind::named(memory.text(name)?),
         };
-        let kind = match kind {
-            Some(kind) => kind,
-            None => self.parse_method(memory, at, code)?,
-        };
+        let kind = kind.or_else(|| self.parse_method(memory, at, code))?;
         Some(Blob { range, code, frame_bytes: words.saturating_mul(8).min(MOST_BYTES), name, kind })
     }
 
@@ -171,8 +166,7 @@ impl Layout {
         let mut scope = u64::try_from(number(found, 1)).ok().filter(|scope| *scope > 0)?;
         let mut all = Vec::new();
         while scope > 0 && all.len() < MOST_INLINED {
-            let mut packed = [0; 32];
-            memory.read(scopes.checked_add(scope)?, &mut packed)?;
+            let packed: [u8; 32] = memory.array(scopes.checked_add(scope)?)?;
             let mut rest = &packed[..];
             let caller = u64::from(parse_unsigned5(&mut rest, self.unsigned_base)?);
             let method = u64::from(parse_unsigned5(&mut rest, self.unsigned_base)?).checked_sub(1)?;
@@ -188,9 +182,8 @@ impl Layout {
 fn block_start<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<u64> {
     let mut segment = (address - heap.range.start) >> heap.shift;
     for _ in 0..MOST_STEPS {
-        let mut back = [0];
-        memory.read(heap.segments.checked_add(segment)?, &mut back)?;
-        match back[0] {
+        let [back] = memory.array(heap.segments.checked_add(segment)?)?;
+        match back {
             0 => return Some(heap.range.start + (segment << heap.shift)),
             u8::MAX => return None,
             back => segment = segment.checked_sub(u64::from(back))?,

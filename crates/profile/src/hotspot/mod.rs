@@ -212,34 +212,21 @@ impl<M: ForeignMemory> HotSpot<M> {
 
     /// Where the caller of a method is, given whether its frame is complete.
     fn caller_location(&self, at: StackPoint, blob: &Blob, entry: u64, complete: u64) -> CallerLocation {
-        let incomplete = at.instruction < complete;
-        match at.innermost {
-            false => CallerLocation::Framed,
-            true if incomplete && at.instruction <= entry || blob.frame_bytes == 0 => {
-                CallerLocation::Frameless
-            }
-            true if cfg!(not(target_arch = "x86_64")) => {
-                if incomplete {
-                    CallerLocation::Frameless
-                } else {
-                    CallerLocation::Framed
-                }
-            }
-            true => {
-                let from = at.instruction.saturating_sub(INSTRUCTION_BYTES).max(if incomplete {
-                    entry
-                } else {
-                    blob.code
-                });
-                let before = at.instruction.saturating_sub(from) as usize;
-                let Some(bytes) = self.memory.bytes(from, before + INSTRUCTION_BYTES as usize) else {
-                    return CallerLocation::Framed;
-                };
-                let (before, after) = bytes.split_at(before);
-                let code = Instructions { before, after };
-                if incomplete { code.entering() } else { code.leaving() }
-            }
+        let (incomplete, is_x86) = (at.instruction < complete, cfg!(target_arch = "x86_64"));
+        if !at.innermost {
+            return CallerLocation::Framed;
         }
+        if incomplete && (at.instruction <= entry || !is_x86) || blob.frame_bytes == 0 {
+            return CallerLocation::Frameless;
+        }
+        let start = if incomplete { entry } else { blob.code };
+        let from = at.instruction.saturating_sub(INSTRUCTION_BYTES).max(start);
+        let before = at.instruction.saturating_sub(from) as usize;
+        let bytes = is_x86.then(|| self.memory.bytes(from, before + INSTRUCTION_BYTES as usize));
+        let Some(bytes) = bytes.flatten() else { return CallerLocation::Framed };
+        let (before, after) = bytes.split_at(before);
+        let code = Instructions { before, after };
+        if incomplete { code.entering() } else { code.leaving() }
     }
 
     fn step_interpreted(
@@ -278,10 +265,6 @@ impl<M: ForeignMemory> HotSpot<M> {
         blob: &Blob,
         stack: &dyn Fn(u64) -> Option<u64>,
     ) -> Option<StackPoint> {
-        let by_frame_pointer = |at: StackPoint| {
-            let inside = at.frame >= at.stack && at.frame - at.stack < MOST_FRAME;
-            at.caller(at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
-        };
         if at.innermost {
             // An address that leads back to other code is not a saved register.
             let mut leads_back = |address: u64| self.has(address) && self.blob_at(address).is_some();
@@ -291,13 +274,11 @@ impl<M: ForeignMemory> HotSpot<M> {
             if stack(at.stack).is_some_and(leads_back) {
                 return at.caller(at.stack, at.frame, stack);
             }
-            return by_frame_pointer(at);
+        } else if blob.frame_bytes > 0 && at.instruction != self.layout.call_stub_return {
+            return framed(at, blob.frame_bytes, stack);
         }
-        match blob.frame_bytes {
-            0 => by_frame_pointer(at),
-            bytes if at.instruction != self.layout.call_stub_return => framed(at, bytes, stack),
-            _ => by_frame_pointer(at),
-        }
+        let inside = at.frame >= at.stack && at.frame - at.stack < MOST_FRAME;
+        at.caller(at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::memory::ForeignMemory;
 
 /// Magic of the self-description, and the number of 8-byte values after it.
-const COOKIE: &[u8] = b"xdebugpy";
+const COOKIE: &[u8; 8] = b"xdebugpy";
 const DESCRIBED: usize = 53;
 
 /// Field offsets in bytes.
@@ -94,10 +94,9 @@ const PYTHON_3_12: Layout = Layout {
 impl Layout {
     /// For the runtime at this address, of version 3.`minor`; none if the version is unknown.
     pub fn of<M: ForeignMemory>(memory: &M, runtime: u64, minor: Option<u64>) -> Option<Self> {
-        let mut cookie = [0; 8];
-        memory.read(runtime, &mut cookie)?;
+        let cookie: [u8; 8] = memory.array(runtime)?;
         match minor {
-            _ if cookie == COOKIE => Self::described(memory, runtime),
+            _ if cookie == *COOKIE => Self::described(memory, runtime),
             Some(8..=10) => Some(PYTHON_3_8),
             Some(11) => Some(PYTHON_3_11),
             Some(12) => Some(PYTHON_3_12),

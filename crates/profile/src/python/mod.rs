@@ -106,9 +106,8 @@ impl<M: ForeignMemory> Interpreter<M> {
                 return (frames, true);
             }
             let field = |offset: u64| at.wrapping_add(offset);
-            let mut owner = [0];
-            let read = self.layout.owner.and_then(|offset| self.memory.read(field(offset), &mut owner));
-            if read.is_none() || owner != [OWNED_BY_C] {
+            let owner = self.layout.owner.and_then(|offset| self.memory.array(field(offset)));
+            if owner != Some([OWNED_BY_C]) {
                 let code = self.memory.word(field(self.layout.code));
                 let Some(number) = code.and_then(|code| self.frame_of(code, names)) else { break };
                 frames.push(Frame::Named(number));

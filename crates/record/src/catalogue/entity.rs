@@ -177,7 +177,19 @@ pub fn catalogue_rows() -> Vec<CatalogueRow> {
     list
 }
 
-/// Implements [`Entity`] for a type:
+/// The metric of a row, if it has one: family, label and value, help.
+macro_rules! metric {
+    () => { None };
+    ($family:literal $($label:ident $value:literal)? $(, $words:literal)?) => {
+        Some($crate::catalogue::Metric {
+            family: $family,
+            label: [$(Some((stringify!($label), $value)),)? None][0],
+            words: [$(Some($words),)? None][0],
+        })
+    };
+}
+
+/// Implements [`Entity`] for a type, where what it names is imported:
 ///
 /// - `field: Kind quantity, "name", "help";` for each number, `if` it can be trusted, `=> "family"` of metrics, `label "value"` there,
 ///   `"the family's help."` if different;
@@ -199,49 +211,37 @@ macro_rules! entity {
         $(there if $there:expr;)?
         $(label $name_it:expr;)?
     ) => {
-        impl $crate::catalogue::Entity for $entity {
+        impl Entity for $entity {
             const SOURCE: Option<&'static str> = [$(Some($source),)? None][0];
             const LABELS: &'static [&'static str] = [$(&$labels as &[_],)? &[]][0];
 
-            fn rows() -> &'static [$crate::catalogue::Measure] {
-                #[allow(unused_imports)]
-                use $crate::catalogue::Quantity::*;
-                static ROWS: &[$crate::catalogue::Measure] = &[
-                    $($crate::catalogue::Measure {
+            fn rows() -> &'static [Measure] {
+                static ROWS: &[Measure] = &[
+                    $(Measure {
                         field: stringify!($field),
                         name: $name,
                         quantity: $quantity,
                         help: $help,
-                        grows: $crate::catalogue::$kind::GROWS,
-                        whole: $crate::catalogue::$kind::WHOLE,
-                        metric: [$(Some($crate::catalogue::Metric {
-                            family: $family,
-                            label: [$(Some((stringify!($label), $value)),)? None][0],
-                            words: [$(Some($words),)? None][0],
-                        }),)? None][0],
+                        grows: aggregation::$kind::GROWS,
+                        whole: aggregation::$kind::WHOLE,
+                        metric: metric!($($family $($label $value)? $(, $words)?)?),
                     },)*
-                    $($($crate::catalogue::Measure {
+                    $($(Measure {
                         field: "",
                         name: $d_name,
                         quantity: $d_quantity,
                         help: $d_help,
-                        grows: $crate::catalogue::$d_kind::GROWS,
-                        whole: $crate::catalogue::$d_kind::WHOLE,
-                        metric: [$(Some($crate::catalogue::Metric {
-                            family: $d_family,
-                            label: [$(Some((stringify!($d_label), $d_value)),)? None][0],
-                            words: [$(Some($d_words),)? None][0],
-                        }),)? None][0],
+                        grows: aggregation::$d_kind::GROWS,
+                        whole: aggregation::$d_kind::WHOLE,
+                        metric: metric!($($d_family $($d_label $d_value)? $(, $d_words)?)?),
                     },)*)?
                 ];
                 ROWS
             }
 
-            fn list(from: &$crate::catalogue::CatalogueRow, list: &mut Vec<$crate::catalogue::CatalogueRow>) {
-                #[allow(unused_imports)]
-                use $crate::catalogue::Component;
-                let from = $crate::catalogue::entity::with_labels::<Self>(from);
-                list.extend(Self::rows().iter().map(|measure| $crate::catalogue::CatalogueRow { measure, ..from.clone() }));
+            fn list(from: &CatalogueRow, list: &mut Vec<CatalogueRow>) {
+                let from = with_labels::<Self>(from);
+                list.extend(Self::rows().iter().map(|measure| CatalogueRow { measure, ..from.clone() }));
                 $($(<$part_type>::list(&from, list);)*)?
                 $($(<$latest_type>::list(&from, list);)*)?
             }
@@ -251,30 +251,26 @@ macro_rules! entity {
                 there(self)
             })?
 
-            $(fn label<'a>(&'a self, of: &mut $crate::catalogue::ValueLabels<'a>) {
-                let label: for<'b> fn(&'b Self, &mut $crate::catalogue::ValueLabels<'b>) = $name_it;
+            $(fn label<'a>(&'a self, of: &mut ValueLabels<'a>) {
+                let label: for<'b> fn(&'b Self, &mut ValueLabels<'b>) = $name_it;
                 label(self, of);
             })?
 
             #[allow(unused_assignments, unused_mut, unused_variables)]
             #[inline(never)]
-            fn visit(&self, of: &$crate::catalogue::ValueLabels<'_>, see: &mut $crate::catalogue::entity::ValueVisitor<'_>) {
-                #[allow(unused_imports)]
-                use $crate::catalogue::{self, aggregation::Aggregation};
-                #[allow(unused_imports)]
-                use $crate::catalogue::Component;
+            fn visit(&self, of: &ValueLabels<'_>, see: &mut ValueVisitor<'_>) {
                 if !self.is_there() {
                     return;
                 }
                 let mut of = of.clone();
-                of.source = <Self as $crate::catalogue::Entity>::SOURCE.unwrap_or(of.source);
+                of.source = <Self as Entity>::SOURCE.unwrap_or(of.source);
                 self.label(&mut of);
                 let mut rows = Self::rows().iter();
-                $($crate::catalogue::entity::visit_value(&of, rows.next(), see, catalogue::$kind::read(&self.$field)$(.filter(|_| {
+                $(visit_value(&of, rows.next(), see, aggregation::$kind::read(&self.$field)$(.filter(|_| {
                     let holds: fn(&Self) -> bool = $guard;
                     holds(self)
                 }))?);)*
-                $($($crate::catalogue::entity::visit_value(&of, rows.next(), see, {
+                $($(visit_value(&of, rows.next(), see, {
                     let read: fn(&Self) -> Option<f64> = $d_read;
                     read(self)
                 });)*)?
@@ -284,26 +280,18 @@ macro_rules! entity {
 
             #[allow(unused_variables)]
             #[inline(never)]
-            fn merge(&mut self, next: &Self, weights: $crate::catalogue::Weights) {
-                #[allow(unused_imports)]
-                use $crate::catalogue::{self, aggregation::Aggregation};
-                #[allow(unused_imports)]
-                use $crate::catalogue::Component;
-                $(let weights = catalogue::Weights::of(f64::from(self.$looks), f64::from(next.$looks));)?
-                $(catalogue::$kind::merge(&mut self.$field, &next.$field, weights);)*
+            fn merge(&mut self, next: &Self, weights: Weights) {
+                $(let weights = Weights::of(f64::from(self.$looks), f64::from(next.$looks));)?
+                $(aggregation::$kind::merge(&mut self.$field, &next.$field, weights);)*
                 $($(self.$part.merge(&next.$part, weights);)*)?
                 $($(self.$latest.take_latest(&next.$latest);)*)?
-                $($(catalogue::merge::keep_latest(&mut self.$word, &next.$word);)*)?
+                $($(keep_latest(&mut self.$word, &next.$word);)*)?
             }
 
             #[allow(unused_variables)]
             #[inline(never)]
             fn dilute(&mut self, share: f64, gone: bool) {
-                #[allow(unused_imports)]
-                use $crate::catalogue::{self, aggregation::Aggregation};
-                #[allow(unused_imports)]
-                use $crate::catalogue::Component;
-                $(catalogue::$kind::dilute(&mut self.$field, share, gone);)*
+                $(aggregation::$kind::dilute(&mut self.$field, share, gone);)*
                 $($(self.$part.dilute(share, gone);)*)?
             }
         }
@@ -330,4 +318,4 @@ pub(crate) fn with_labels<N: Entity + ?Sized>(from: &CatalogueRow) -> CatalogueR
     CatalogueRow { source: N::SOURCE.unwrap_or(from.source), labels, measure: from.measure }
 }
 
-pub(crate) use entity;
+pub(crate) use {entity, metric};

@@ -1,8 +1,9 @@
 //! The rows of a load: every number of a [`Slice`]. They also define how slices merge.
 
+use super::Measure;
 use super::Quantity::{Bytes, Count, Ns, PerSecond};
 use super::aggregation::Number;
-use super::{Measure, Metric};
+use super::entity::metric;
 use crate::{Silence, Slice, StepSlice};
 use stats::Histogram;
 use std::collections::BTreeMap;
@@ -118,11 +119,7 @@ macro_rules! load {
             help: $help,
             grows: false,
             whole: true,
-            metric: [$(Some(Metric {
-                family: $family,
-                label: [$(Some((stringify!($label), $value)),)? None][0],
-                words: [$(Some($words),)? None][0],
-            }),)? None][0],
+            metric: metric!($($family $($label $value)? $(, $words)?)?),
         }),)*];
     };
 }

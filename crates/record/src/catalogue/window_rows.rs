@@ -1,7 +1,10 @@
 //! The rows: every number of a window.
 
-use super::entity::entity;
-use super::merge::ListEntity;
+use super::Quantity::*;
+use super::aggregation::{self, Aggregation};
+use super::entity::{ValueVisitor, entity, metric, visit_value, with_labels};
+use super::merge::{ListEntity, keep_latest};
+use super::{CatalogueRow, Component, Entity, Measure, ValueLabels, Weights};
 use crate::watch::{
     BusyThreads, Cgroup, CpuQuota, DiskActivity, Host, InterfaceTraffic, Jvm, ListenSocket, MemoryLimit,
     MetricSeries, Metrics, Neighbour, Network, PeerConnections, PostgresWindow, Pressure, SessionCount,

@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use units::Share;
 
 /// Usage against a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -12,7 +13,7 @@ pub struct LimitUsage {
 impl LimitUsage {
     /// In use ÷ allowed.
     pub fn share(self) -> f64 {
-        if self.limit == 0 { 0.0 } else { self.used as f64 / self.limit as f64 }
+        Share::of(self.used, self.limit).0
     }
 }
 
@@ -44,6 +45,13 @@ pub struct CpuQuota {
     pub throttled: u64,
     /// Throttled time, summed over processors: no share of anything.
     pub throttled_ns: u64,
+}
+
+impl CpuQuota {
+    /// The share of the periods in which it was throttled.
+    pub fn throttled_share(&self) -> f64 {
+        self.throttled as f64 / self.periods.max(1) as f64
+    }
 }
 
 /// `memory.max` or `memory.limit_in_bytes`.

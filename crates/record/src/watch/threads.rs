@@ -21,6 +21,13 @@ pub struct ThreadGroup {
     pub states: Vec<ThreadState>,
 }
 
+impl ThreadGroup {
+    /// Average number of its threads that wait so.
+    pub fn waiting(&self, wait: &ThreadWait) -> f64 {
+        self.states.iter().filter(|state| state.wait == *wait).map(|state| state.threads).sum()
+    }
+}
+
 /// Threads that were on a processor, ready for one, or had theirs stolen by the hypervisor, for at least nine tenths of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]

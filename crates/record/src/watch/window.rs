@@ -1,5 +1,5 @@
 use super::{
-    Cgroup, Host, Jvm, LimitUsage, Metrics, Network, PostgresWindow, ThreadGroup, ThreadSampling,
+    Cgroup, CpuQuota, Host, Jvm, LimitUsage, Metrics, Network, PostgresWindow, ThreadGroup, ThreadSampling,
     TormentUsage,
 };
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,11 @@ impl Window {
     /// Its duration.
     pub fn length(&self) -> Nanos {
         self.to - self.from
+    }
+
+    /// The service's tree.
+    pub fn service(&self) -> Option<&TreeWindow> {
+        self.subjects.first()
     }
 }
 
@@ -84,6 +89,16 @@ impl TreeWindow {
     /// Whether there was anything to see: a service has an entry before it exists.
     pub fn is_there(&self) -> bool {
         self.processes > 0 || self.threads > 0 || !self.groups.is_empty()
+    }
+
+    /// Its threads of this name.
+    pub fn group(&self, name: &str) -> Option<&ThreadGroup> {
+        self.groups.iter().find(|group| group.name == name)
+    }
+
+    /// Its processor quota.
+    pub fn cpu_quota(&self) -> Option<&CpuQuota> {
+        self.cgroup.as_ref()?.cpu.as_ref()
     }
 }
 

@@ -236,14 +236,9 @@ impl Search {
         let range = self.range();
         if judgement.good {
             let above = rounded(rate * factor).min(range.top);
-            let end = rate >= range.top;
-            self.phase = if end {
-                Phase::Narrow
-            } else {
-                Phase::Probe { rate: above, factor: (factor * 1.25).min(2.0) }
-            };
-            if end {
-                self.estimate = None;
+            self.phase = Phase::Probe { rate: above, factor: (factor * 1.25).min(2.0) };
+            if rate >= range.top {
+                (self.phase, self.estimate) = (Phase::Narrow, None);
             }
             return;
         }
@@ -310,18 +305,16 @@ impl Search {
             }
             None => Observation::Below(rate),
         };
-        self.capacity_trials.push(
-            FullTrial::new(rate, observation, straight, result),
-            self.shown_rate.max(self.bounds.highest_held()),
-        );
-        let looked_enough = self.capacity_trials.moves() && self.changes >= MAX_LOOKED_CHANGES;
+        let trial = FullTrial::new(rate, observation, straight, result);
+        self.capacity_trials.push(trial, self.shown_rate.max(self.bounds.highest_held()));
+        let looked_enough = self.capacity_trials.is_moving && self.changes >= MAX_LOOKED_CHANGES;
         // Without time for another trial, what is known would be forgotten for nothing.
         let speedup = self
             .capacity_trials
             .speedup(self.config.width.0)
             .filter(|_| !looked_enough && !self.is_out_of_time());
         if let Some(faster) = speedup {
-            if self.capacity_trials.moves() {
+            if self.capacity_trials.is_moving {
                 // It may rise by chance: if it then does no more, these trials count again.
                 self.cold = std::mem::take(&mut self.capacity_trials);
             }
@@ -357,26 +350,20 @@ impl Search {
     pub(super) fn take_sentinel(&mut self, result: &TrialResult) {
         self.since_sentinel = 0;
         let now = WindowMedian::of(&result.total.response);
-        let shift = match (&self.reference, now) {
-            (Some(reference), Some(now)) => reference.shift(now),
-            _ => None,
-        };
-        let Some(shift) = shift else {
+        let Some(shift) = self.reference.zip(now).and_then(|(reference, now)| reference.shift(now)) else {
             self.curve_points.extend(curve_point(0.0, result).map(|p| (self.calm_rate, p)));
             return;
         };
         if self.estimates() {
             // A slowdown is part of how a target moves; one that was not warm has to be restarted.
-            let plainly = |ratio: f64| ratio.ln() < -self.capacity_trials.noise().max(MIN_WARMING);
-            let all_faster = self
-                .reference
-                .is_some_and(|reference| reference.is_all_faster(shift, &result.total.response));
-            if !matches!(shift, Shift::Faster(ratio) if plainly(ratio)) || !all_faster {
+            let plainly = shift.0.ln() < -self.capacity_trials.noise().max(MIN_WARMING);
+            let times = &result.total.response;
+            let all_faster = self.reference.is_some_and(|reference| reference.is_all_faster(shift, times));
+            if !plainly || !all_faster {
                 return;
             }
             // A target whose overloads agree may only have fallen into step with the arrivals: does it take more than before?
-            let rate =
-                rounded(self.capacity_trials.highest_shown() * shift.ratio().powf(-0.5).min(LOOK_ABOVE));
+            let rate = rounded(self.capacity_trials.highest_shown() * shift.0.powf(-0.5).min(LOOK_ABOVE));
             if self.capacity_trials.is_surely_steady(self.config.width.0) && rate <= self.range().top {
                 self.phase = Phase::Suspect { rate, shift };
             } else {
@@ -385,13 +372,13 @@ impl Search {
             return;
         }
         let proven = self.config.goals.iter().map(|g| self.bounds.proven(g));
-        let bound = match shift {
-            Shift::Faster(_) => proven.filter_map(|(_, u)| Some(u?.rate)).max_by(f64::total_cmp),
-            Shift::Slower(_) => proven.filter_map(|(l, _)| Some(l?.rate)).min_by(f64::total_cmp),
+        let bound = match shift.is_faster() {
+            true => proven.filter_map(|(_, u)| Some(u?.rate)).max_by(f64::total_cmp),
+            false => proven.filter_map(|(l, _)| Some(l?.rate)).min_by(f64::total_cmp),
         };
         match bound {
             Some(rate) => self.phase = Phase::Suspect { rate, shift },
-            None if shift.ratio().ln().abs() > PLAIN_SHIFT => self.change_point(shift),
+            None if shift.0.ln().abs() > PLAIN_SHIFT => self.change_point(shift),
             None => {}
         }
     }
@@ -404,8 +391,7 @@ impl Search {
         judgement: &Judgement,
     ) {
         self.phase = Phase::Narrow;
-        let changed = judgement.good == matches!(shift, Shift::Faster(_));
-        if changed {
+        if judgement.good == shift.is_faster() {
             self.change_point(shift);
             return;
         }
@@ -418,12 +404,12 @@ impl Search {
     /// The target has changed: every bound expires and the search opens again, upwards.
     fn change_point(&mut self, shift: Shift) {
         self.changes += 1;
-        self.slowdowns += u32::from(matches!(shift, Shift::Slower(_)));
+        self.slowdowns += u32::from(!shift.is_faster());
         if self.changes > MAX_CHANGES || self.slowdowns > MAX_SLOWDOWNS {
             self.finish(SearchEnd::NonStationary);
             return;
         }
-        let factor = (1.0 / shift.ratio()).clamp(0.25, 4.0);
+        let factor = (1.0 / shift.0).clamp(0.25, 4.0);
         self.cold = std::mem::take(&mut self.capacity_trials);
         self.estimate = self.estimate.map(|e| e * factor);
         self.expire();
@@ -468,7 +454,7 @@ impl Search {
         let factor =
             if self.capacity_trials.is_steady(width) { 1.0 + 2.0 * width } else { CONTRADICTION_FACTOR };
         let fell = !judgement.good && self.estimates() && rate * factor < self.capacity_trials.highest_held();
-        if !fell || self.capacity_trials.moves() || self.is_out_of_time() {
+        if !fell || self.capacity_trials.is_moving || self.is_out_of_time() {
             return;
         }
         if self.checks_done == MAX_CHECKS {

@@ -3,6 +3,7 @@
 use super::{CALM_SHARE, MAX_CHECKS, Phase, Proposal, Search};
 use crate::bounds::rounded;
 use crate::narrow::{NextTrial, RateRange, next_trial};
+use plan::Goal;
 use record::Purpose;
 use units::random::Random;
 use units::{Nanos, Rate};
@@ -81,7 +82,7 @@ impl Search {
         let (patience, trial) = (self.patience(), self.trial_duration().as_secs_f64());
         // A repeated warm-up is part of how it moves.
         let loaded =
-            if self.capacity_trials.moves() { self.measured } else { self.spent - self.warm }.as_secs_f64();
+            if self.capacity_trials.is_moving { self.measured } else { self.spent - self.warm }.as_secs_f64();
         let reached = self.capacity_trials.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
         // If the width is far away, that half includes the curve.
@@ -246,17 +247,13 @@ impl Search {
         if self.since_sentinel >= SENTINEL_EVERY && self.reference.is_some() {
             return Some(look());
         }
-        let coin = coin(self.config.seed, self.trials);
+        // A fair coin from the seed and a counter.
+        let coin = Random::nth(self.config.seed, self.trials.into()) >> 63 == 1;
         let part = if self.estimate_doubt > self.config.width.0 * NOISY_WIDTHS { NOISY_PART } else { 1.0 };
-        let candidates = self
-            .config
-            .goals
-            .iter()
-            .map(|g| next_trial(&self.bounds, g, g.width.0 * part, self.estimate, self.range(), coin));
-        let lowest = candidates
-            .filter_map(|w| Some((w.rate()?, w)))
-            .min_by(|(a, _), (b, _)| a.total_cmp(b))
-            .map(|(_, w)| w);
+        let wanted =
+            |g: &Goal| next_trial(&self.bounds, g, g.width.0 * part, self.estimate, self.range(), coin);
+        let candidates = self.config.goals.iter().map(wanted).filter_map(|w| Some((w.rate()?, w)));
+        let lowest = candidates.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, w)| w);
         let below = self.capacity_trials.next_lower_rate(self.config.width.0).filter(|_| self.estimates());
         let lowest = match (lowest.and_then(NextTrial::rate), below) {
             (Some(wanted), Some(below)) if below < wanted => {
@@ -278,9 +275,4 @@ impl Search {
             Some(NextTrial::Nothing) | None => None,
         }
     }
-}
-
-/// A fair coin from the seed and a counter.
-fn coin(seed: u64, counter: u32) -> bool {
-    Random::nth(seed, counter.into()) >> 63 == 1
 }

@@ -1,6 +1,7 @@
 //! Void trials: torment was too slow or was denied the machine; and what it can make then.
 
 use super::{Phase, Proposal, Search};
+use crate::bounds::RateLevel;
 use crate::ceiling::{Ceiling, CeilingStep, generator_capacity};
 use crate::classify::{Class, classify};
 use crate::judge::sustained_rate;
@@ -64,37 +65,30 @@ impl Search {
             return;
         }
         self.void_trials.weight = 0;
-        match &self.phase {
-            Phase::Climb { .. } => match self.climbed_rate {
-                Some(passed) => {
-                    self.begin_ceiling(rate, capacity);
-                    self.warm_up(passed);
-                }
-                None => {
-                    self.void_trials.capacity = capacity;
-                    self.finish(SearchEnd::GeneratorLimit);
-                }
-            },
-            Phase::Warm { .. } | Phase::Calm { .. } => {
+        match (&self.phase, self.climbed_rate) {
+            (Phase::Climb { .. }, Some(passed)) => {
+                self.begin_ceiling(rate, capacity);
+                self.warm_up(passed);
+            }
+            (Phase::Climb { .. } | Phase::Warm { .. } | Phase::Calm { .. }, _) => {
                 self.void_trials.capacity = capacity;
                 self.finish(SearchEnd::GeneratorLimit);
             }
-            Phase::Narrow if purpose == Purpose::Sentinel => self.since_sentinel = 0,
-            Phase::Probe { .. } | Phase::Suspect { .. } | Phase::Look { .. } | Phase::Narrow => {
+            (Phase::Narrow, _) if purpose == Purpose::Sentinel => self.since_sentinel = 0,
+            (Phase::Probe { .. } | Phase::Suspect { .. } | Phase::Look { .. } | Phase::Narrow, _) => {
                 self.begin_ceiling(rate, capacity);
                 self.phase = Phase::Ceiling;
             }
-            Phase::Above { .. } => self.phase = Phase::Narrow,
-            Phase::Curve(shares) => self.phase = Phase::Curve(shares[1..].to_vec()),
-            Phase::Ceiling | Phase::Done(_) => {}
+            (Phase::Above { .. }, _) => self.phase = Phase::Narrow,
+            (Phase::Curve(shares), _) => self.phase = Phase::Curve(shares[1..].to_vec()),
+            (Phase::Ceiling | Phase::Done(_), _) => {}
         }
     }
 
     fn begin_ceiling(&mut self, rate: f64, capacity: Option<GeneratorCapacity>) {
         self.void_trials.ceilings += 1;
         self.void_trials.ceiling_since = self.spent;
-        let good =
-            |level: &&crate::bounds::RateLevel| level.rate < rate && level.trials.iter().all(|t| t.good);
+        let good = |level: &&RateLevel| level.rate < rate && level.trials.iter().all(|t| t.good);
         let kept = self.bounds.levels().iter().rfind(good).map(|level| level.rate);
         self.void_trials.ceiling = Some(Ceiling::new(rate, capacity, kept.or(self.climbed_rate)));
     }
@@ -106,7 +100,7 @@ impl Search {
             .ceiling
             .map_or(CeilingStep::Gone, |ceiling| ceiling.next_step(self.range().floor));
         match aim {
-            CeilingStep::Look(rate) => Some((rate, false)),
+            CeilingStep::Look(rate) => return Some((rate, false)),
             CeilingStep::Confirm(rate) => {
                 let trials = self.bounds.at(rate);
                 let classes = || self.config.goals.iter().map(|goal| classify(trials, goal));
@@ -115,14 +109,14 @@ impl Search {
                 if open && !enough && classes().all(|class| class != Class::Upper) {
                     return Some((rate, true));
                 }
-                self.void_trials.ceiling.as_mut()?.last().map(|rate| (rate, false))
             }
             CeilingStep::Gone => {
                 self.leave_ceiling();
-                None
+                return None;
             }
-            CeilingStep::Nothing => self.void_trials.ceiling.as_mut()?.last().map(|rate| (rate, false)),
+            CeilingStep::Nothing => {}
         }
+        self.void_trials.ceiling.as_mut()?.last().map(|rate| (rate, false))
     }
 
     /// Whether it kept a rate for a whole trial, and was looked at for long enough.
@@ -133,7 +127,7 @@ impl Search {
 
     /// The highest rate that torment, itself the limit, kept for a whole trial.
     pub(super) fn shown_to_keep(&self) -> Option<f64> {
-        self.void_trials.ceiling.and_then(|ceiling| ceiling.shown())
+        self.void_trials.ceiling?.shown_rate
     }
 
     /// Takes a valid look at the ceiling, or a trial at the rate that was kept.
@@ -157,7 +151,7 @@ impl Search {
     fn leave_ceiling(&mut self) {
         // Time spent on the generator is not the target's.
         self.warm += self.spent - self.void_trials.ceiling_since.max(self.warm);
-        let low = self.void_trials.ceiling.take().and_then(|ceiling| ceiling.low());
+        let low = self.void_trials.ceiling.take().and_then(|ceiling| ceiling.low);
         self.phase = match low {
             _ if self.estimate.is_some() || self.capacity_trials.is_known() => Phase::Narrow,
             low => Phase::Probe { rate: low.unwrap_or(self.calm_rate), factor: super::FASTER },
@@ -172,12 +166,12 @@ impl Search {
     /// How a search ends that knows, or is still looking for, torment's ceiling; none if that is not the limit.
     pub(super) fn generator_end(&mut self) -> Option<SearchEnd> {
         let ceiling = self.void_trials.ceiling?;
-        self.void_trials.capacity = ceiling.most();
+        self.void_trials.capacity = ceiling.capacity;
         Some(SearchEnd::GeneratorLimit)
     }
 
     /// The most that torment makes, as far as is known: it fell behind repeatedly, and is the limit unless that is over.
     pub fn generator_capacity(&self) -> Option<GeneratorCapacity> {
-        self.void_trials.ceiling.and_then(|ceiling| ceiling.most())
+        self.void_trials.ceiling?.capacity
     }
 }
