@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, HashSet};
 use subject::describe_subject;
 
 /// Changes reported per second; of a service that starts a process per request, the rest are only counted.
-const MOST_CHANGES: usize = 10;
+const MAX_CHANGES: usize = 10;
 /// Looks between searches, by command line or cgroup, of processes that are no descendants of known ones.
 const FULL_SEARCH_EVERY: u32 = 5;
 
@@ -119,7 +119,7 @@ impl Finder {
     }
 
     fn add_change(&mut self, text: String) {
-        if self.changes.len() < MOST_CHANGES {
+        if self.changes.len() < MAX_CHANGES {
             self.changes.push(text);
         }
     }

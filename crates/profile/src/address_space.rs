@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Mappings kept per process; the kernel's own limit is close.
-const MOST_MAPPINGS: usize = 100_000;
+const MAX_MAPPINGS: usize = 100_000;
 /// Largest `[vdso]` accepted, in bytes.
-const MOST_VDSO: u64 = 1 << 20;
+const MAX_VDSO: u64 = 1 << 20;
 /// Minimum interval between two checks for new code.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -59,7 +59,7 @@ impl AddressSpace {
     fn read_mappings(&mut self, pid: u32, files: &mut CodeFiles) {
         self.last_read = Some(Instant::now());
         let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
-        for line in maps.split(|byte| *byte == b'\n').take(MOST_MAPPINGS) {
+        for line in maps.split(|byte| *byte == b'\n').take(MAX_MAPPINGS) {
             if let Some((start, length, offset, path)) = executable(line) {
                 let known = self.mappings.get(&start).is_some_and(|piece| piece.end == start + length);
                 if !known {
@@ -79,7 +79,7 @@ impl AddressSpace {
             self.mappings.remove(&old);
             self.unwinder.remove_module(old);
         }
-        if self.mappings.len() >= MOST_MAPPINGS {
+        if self.mappings.len() >= MAX_MAPPINGS {
             return;
         }
         let file = match path {
@@ -174,7 +174,7 @@ impl AddressSpace {
         locate(&self.mappings, address)
     }
 
-    /// Like [`Self::place`]; if no code is known there, rereads the mappings: nothing announces memory that
+    /// Like [`Self::locate`]; if no code is known there, rereads the mappings: nothing announces memory that
     /// becomes code later, as JIT compilers produce it.
     pub fn locate_now(&mut self, address: u64, pid: u32, files: &mut CodeFiles) -> Option<CodeLocation> {
         if let Some(place) = self.locate(address) {
@@ -214,7 +214,7 @@ fn executable(line: &[u8]) -> Option<(u64, u64, u64, &[u8])> {
 /// Reads the `[vdso]` from the process's memory.
 fn vdso(pid: u32, start: u64, length: u64) -> Result<Vec<u8>, String> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or("no process")?;
-    let mut bytes = vec![0; length.min(MOST_VDSO) as usize];
+    let mut bytes = vec![0; length.min(MAX_VDSO) as usize];
     sys::read_memory(pid, start, &mut bytes).map_err(|why| why.to_string())?;
     Ok(bytes)
 }

@@ -7,9 +7,9 @@ use std::fs::{self, File};
 use std::path::Path;
 
 /// Larger files are not read.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 /// Maximum files per profile.
-const MOST_MODULES: usize = 10_000;
+const MAX_MODULES: usize = 10_000;
 
 #[derive(Debug)]
 pub struct CodeFile {
@@ -44,7 +44,7 @@ impl CodeFiles {
         if let Some(place) = self.by_path.get(path) {
             return Some(*place);
         }
-        if self.list.len() >= MOST_MODULES {
+        if self.list.len() >= MAX_MODULES {
             return None;
         }
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
@@ -86,7 +86,7 @@ fn read(path: &Path) -> Result<Elf, String> {
     if !about.is_file() {
         return Err("it is no file".to_owned());
     }
-    if about.len() > MOST_BYTES {
+    if about.len() > MAX_BYTES {
         return Err("it is larger than 1 GiB".to_owned());
     }
     Elf::read(&ReadCache::new(file))

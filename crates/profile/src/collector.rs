@@ -17,14 +17,14 @@ use sys::SampleRing;
 /// Interval between reads of the rings, which have room for several times as much.
 const READ_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum nodes of the call tree: some 30 MB.
-pub const MOST_NODES: usize = 500_000;
+pub const MAX_NODES: usize = 500_000;
 /// Maximum distinct addresses.
-const MOST_CODES: usize = 1_000_000;
+const MAX_CODES: usize = 1_000_000;
 /// Maximum processes whose mappings are kept at once.
-const MOST_SPACES: usize = 5_000;
+const MAX_SPACES: usize = 5_000;
 /// Maximum processes named, and threads whose names are kept.
-const MOST_PROCESSES: usize = 200;
-const MOST_THREADS: usize = 100_000;
+const MAX_PROCESSES: usize = 200;
+const MAX_THREADS: usize = 100_000;
 /// One in this many samples may have a stack deeper than the copy; if more do, more is copied.
 const CUT_RATIO: u64 = 50;
 
@@ -84,7 +84,7 @@ pub struct StackCollector {
 impl StackCollector {
     /// Starts with the current mappings of these processes.
     pub fn of(pids: &[u32]) -> Self {
-        let mut collector = Self { tree: CallTree::bounded(MOST_NODES), ..Self::default() };
+        let mut collector = Self { tree: CallTree::bounded(MAX_NODES), ..Self::default() };
         for pid in pids {
             collector.join(*pid);
             let space = AddressSpace::of(*pid, &mut collector.files);
@@ -100,7 +100,7 @@ impl StackCollector {
 
     fn join(&mut self, pid: u32) {
         self.others.remove(&pid);
-        if self.members.insert(pid) && self.processes.len() < MOST_PROCESSES {
+        if self.members.insert(pid) && self.processes.len() < MAX_PROCESSES {
             let name = procfs::process_name(pid).unwrap_or_default();
             self.processes.push(ProfiledProcess { pid, name });
         }
@@ -162,7 +162,7 @@ impl StackCollector {
             PerfRecord::Started { pid, parent } if pid != parent && self.members.contains(&parent) => {
                 self.join(pid);
                 if let Some(space) = self.spaces.get(&parent).map(AddressSpace::inherited)
-                    && self.spaces.len() < MOST_SPACES
+                    && self.spaces.len() < MAX_SPACES
                 {
                     self.spaces.insert(pid, space);
                 }
@@ -214,7 +214,7 @@ impl StackCollector {
         self.samples += 1;
         let (pid, thread) = (sample.pid, self.thread(sample));
         let (files, rules, names) = (&mut self.files, &mut self.rules, &mut self.names);
-        if self.spaces.len() >= MOST_SPACES && !self.spaces.contains_key(&pid) {
+        if self.spaces.len() >= MAX_SPACES && !self.spaces.contains_key(&pid) {
             self.spaces.clear();
         }
         let space = self.spaces.entry(pid).or_insert_with(|| AddressSpace::of(pid, files));
@@ -252,7 +252,7 @@ impl StackCollector {
             FrameLocation::Named(frame) => self.named_numbers.get(frame as usize).copied().flatten(),
             _ => self.numbers.get(&location).copied(),
         };
-        if known.is_some() || self.locations.len() >= MOST_CODES {
+        if known.is_some() || self.locations.len() >= MAX_CODES {
             return known;
         }
         let number = self.locations.len() as u32;
@@ -277,7 +277,7 @@ impl StackCollector {
         let path = format!("/proc/{}/task/{}/comm", sample.pid, sample.tid);
         let name = std::fs::read_to_string(path).unwrap_or_default();
         let group = self.group(name.trim());
-        if self.thread_of.len() >= MOST_THREADS {
+        if self.thread_of.len() >= MAX_THREADS {
             self.thread_of.clear();
         }
         self.thread_of.insert(sample.tid, group);

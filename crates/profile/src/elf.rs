@@ -13,9 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum symbols per file; a browser has a million.
-const MOST_SYMBOLS: usize = 4_000_000;
+const MAX_SYMBOLS: usize = 4_000_000;
 /// Maximum bytes of unwind tables per file.
-const MOST_TABLES: u64 = 256 << 20;
+const MAX_TABLES: u64 = 256 << 20;
 
 /// Sections of a Go program's function table; the second in position-independent ones.
 const GO_TABLES: [&str; 2] = [".gopclntab", ".data.rel.ro.gopclntab"];
@@ -25,9 +25,9 @@ pub const HOTSPOT_TABLE: &[u8] = b"gHotSpotVM";
 pub const RUNTIME: &[u8] = b"_PyRuntime";
 pub const VERSION: &[u8] = b"Py_Version";
 /// Maximum symbols of a Java VM's tables; there are 24.
-const MOST_OWN: usize = 100;
+const MAX_OWN: usize = 100;
 /// Maximum V8 metadata constants; there are 530.
-const MOST_NUMBERS: usize = 2_000;
+const MAX_NUMBERS: usize = 2_000;
 
 /// Largest page size of the architectures that torment runs on.
 const LARGEST_PAGE: u64 = 64 << 10;
@@ -100,10 +100,10 @@ impl Elf {
         table: &SymbolTable<'d, FileHeader64<Endianness>, R>,
     ) {
         let names = file.section_by_index(table.string_section()).ok();
-        let names = names.filter(|names| names.size() <= MOST_TABLES);
+        let names = names.filter(|names| names.size() <= MAX_TABLES);
         let Some(names) = names.and_then(|names| names.data().ok()) else { return };
         let endian = file.endian();
-        for symbol in table.iter().take(MOST_SYMBOLS) {
+        for symbol in table.iter().take(MAX_SYMBOLS) {
             let is_function = matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC);
             let is_object = symbol.st_type() == STT_OBJECT;
             if !(is_function || is_object) || symbol.is_undefined(endian) {
@@ -121,7 +121,7 @@ impl Elf {
             let Some(name) = rest.split(|byte| *byte == 0).next() else { continue };
             match is_function {
                 true => self.symbols.add(symbol.st_value(endian), symbol.st_size(endian), name),
-                false if self.runtime_symbols.len() < MOST_OWN => {
+                false if self.runtime_symbols.len() < MAX_OWN => {
                     self.runtime_symbols.push((name.to_vec(), symbol.st_value(endian)));
                 }
                 false => {}
@@ -132,7 +132,7 @@ impl Elf {
     /// Adds the functions of a Go program; false if it is not one, or its table's version is unknown.
     fn add_go<'d>(&mut self, file: &impl Object<'d>) -> bool {
         let section = GO_TABLES.iter().find_map(|name| file.section_by_name(name));
-        let table = section.filter(|table| table.size() <= MOST_TABLES).and_then(|table| table.data().ok());
+        let table = section.filter(|table| table.size() <= MAX_TABLES).and_then(|table| table.data().ok());
         let text = self.tables.text_svma.as_ref().map_or(0, |text| text.start);
         table.is_some_and(|table| go::add_symbols(&mut self.symbols, table, text))
     }
@@ -143,7 +143,7 @@ impl Elf {
         let bytes = file.segments().find_map(|part| part.data_range(address, 4).ok().flatten());
         let number = bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_le_bytes);
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        if self.v8_constants.len() < MOST_NUMBERS {
+        if self.v8_constants.len() < MAX_NUMBERS {
             self.v8_constants.push((name.to_vec(), number));
         }
     }
@@ -173,7 +173,7 @@ impl Elf {
 }
 
 fn unwind_tables<'d>(file: &impl Object<'d>) -> UnwindTables {
-    let mut room = MOST_TABLES;
+    let mut room = MAX_TABLES;
     let address_range = |name: &str| {
         let section = file.section_by_name(name)?;
         Some(section.address()..section.address().checked_add(section.size())?)

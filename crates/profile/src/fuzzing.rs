@@ -4,7 +4,7 @@ use crate::demangle::demangle;
 use crate::elf::Elf;
 use crate::perf_record::StackSample;
 use crate::runtime_names::RuntimeNames;
-use crate::unwind::{MOST_FRAMES, UnwindCache, Unwinder, unwind_module};
+use crate::unwind::{MAX_FRAMES, UnwindCache, Unwinder, unwind_module};
 use crate::{hotspot, perf_record, python, symbol_lists, v8, waiting};
 
 /// Where the program is mapped, and at how many code addresses unwinding starts.
@@ -49,6 +49,6 @@ fn unwound(elf: &Elf, bytes: &[u8]) {
         let instruction = code.start.wrapping_add(place.wrapping_mul(step)).wrapping_add(MAPPED);
         let sample = StackSample::waiting(1, 1, instruction, 0x7000, bytes);
         let stack = unwinder.unwind(&sample, &mut rules, None, &mut made);
-        assert!(stack.frames.len() <= MOST_FRAMES);
+        assert!(stack.frames.len() <= MAX_FRAMES);
     }
 }

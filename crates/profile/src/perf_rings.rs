@@ -18,12 +18,12 @@ const LITTLE_STACK_BYTES: u32 = 16 << 10;
 /// to a bound.
 const RING_SAMPLES: usize = 64;
 const RING_HZ: u32 = 100;
-const MOST_TIMES: usize = 8;
+const MAX_TIMES: usize = 8;
 /// With more processors, sleeps this long instead of waiting for each sample.
-const MOST_AT_ONCE: usize = 8;
+const MAX_AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_millis(1);
 /// The kernel's maximum (`NR_CPUS`).
-const MOST_PROCESSORS: u32 = 8192;
+const MAX_PROCESSORS: u32 = 8192;
 
 /// Open perf events, sampling from [`PerfRings::begin`] until dropped.
 pub struct PerfRings {
@@ -55,7 +55,7 @@ impl PerfRings {
     /// Waits for the next sample, at most this long.
     pub fn wait(&self, longest: Duration) {
         // With many processors, waking for each sample would cost too much.
-        if self.rings.len() > MOST_AT_ONCE {
+        if self.rings.len() > MAX_AT_ONCE {
             std::thread::sleep(PAUSE);
         }
         let mut rings: Vec<PollFd<'_>> =
@@ -149,7 +149,7 @@ fn open_per_thread(pids: &[u32], config: SampleConfig) -> Result<PerfRings, Erro
 
 /// A ring as large as this user may lock.
 fn ring(event: SampleEvent, config: SampleConfig) -> Result<SampleRing, Error> {
-    let times = (config.hz.div_ceil(RING_HZ) as usize).next_power_of_two().min(MOST_TIMES);
+    let times = (config.hz.div_ceil(RING_HZ) as usize).next_power_of_two().min(MAX_TIMES);
     let mut pages = RING_SAMPLES * config.stack_bytes as usize * times / rustix::param::page_size();
     let mut event = event;
     loop {
@@ -193,7 +193,7 @@ fn parse_ranges(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         let (from, to) = (from.parse().ok()?, to.parse().ok()?);
-        (from <= to && to < MOST_PROCESSORS).then_some(from..=to)
+        (from <= to && to < MAX_PROCESSORS).then_some(from..=to)
     };
     text.trim().split(',').filter_map(range).flatten().collect()
 }

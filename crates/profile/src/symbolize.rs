@@ -1,7 +1,7 @@
 //! Turns collected addresses into a profile of named functions.
 
 use crate::code_files::hexadecimal;
-use crate::collector::{FrameLocation, MOST_NODES, StackCollector};
+use crate::collector::{FrameLocation, MAX_NODES, StackCollector};
 use crate::demangle::demangle;
 use crate::runtime_names::RuntimeFunction;
 use crate::runtimes::namespace_tid;
@@ -15,7 +15,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// Larger symbol lists are read up to this size.
-const MOST_TEXT: u64 = 256 << 20;
+const MAX_TEXT: u64 = 256 << 20;
 
 /// Adds what was collected, with its names, to the profile's other fields.
 pub fn symbolize(collector: StackCollector, profile: Profile) -> Profile {
@@ -23,7 +23,7 @@ pub fn symbolize(collector: StackCollector, profile: Profile) -> Profile {
     let functions: Vec<Vec<u32>> =
         collector.locations.iter().map(|code| names.functions(*code, &collector)).collect();
     // Merges addresses of one function, and expands inlined functions.
-    let mut tree = CallTree::bounded(MOST_NODES);
+    let mut tree = CallTree::bounded(MAX_NODES);
     let mut places: Vec<Option<u32>> = Vec::with_capacity(collector.tree.nodes().len());
     for node in collector.tree.nodes() {
         let caller = node.caller().map(|caller| places[caller as usize]);
@@ -175,6 +175,6 @@ fn read_perf_map(pid: u32) -> Symbols {
 fn text(path: &Path) -> Option<Vec<u8>> {
     let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
     let mut text = Vec::new();
-    file.take(MOST_TEXT).read_to_end(&mut text).ok()?;
+    file.take(MAX_TEXT).read_to_end(&mut text).ok()?;
     Some(text)
 }

@@ -12,11 +12,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Maximum frames kept of a stack, the innermost ones; a recursion may have more.
-pub const MOST_FRAMES: usize = 1_000;
+pub const MAX_FRAMES: usize = 1_000;
 /// Maximum words tried as frame pointers.
-const MOST_TRIED: usize = 64;
+const MAX_TRIED: usize = 64;
 /// Maximum words of a stack in which the caller of what waits is looked for.
-const MOST_SCANNED: u64 = 512;
+const MAX_SCANNED: u64 = 512;
 /// No function is as long, in bytes.
 const LARGEST_FUNCTION: u64 = 1 << 20;
 /// The kernel follows no more frame pointers than this (`kernel.perf_event_max_stack`).
@@ -96,7 +96,7 @@ impl Unwinder {
         if !beyond.is_empty() {
             stack.whole = skipped + beyond.len() < CHAIN;
             stack.frames.extend(beyond);
-            stack.frames.truncate(MOST_FRAMES);
+            stack.frames.truncate(MAX_FRAMES);
         }
         stack
     }
@@ -138,8 +138,7 @@ impl Unwinder {
         };
         let likely = callers(registers.stack, sample.stack, callee, checks);
         let mut least = usize::MAX;
-        for frame in likely.into_iter().chain(frame_pointers(registers.stack, sample.stack)).take(MOST_TRIED)
-        {
+        for frame in likely.into_iter().chain(frame_pointers(registers.stack, sample.stack)).take(MAX_TRIED) {
             let from = begin(Registers { frame, ..registers });
             let found = self.by_tables(from, sample, rules, reborrow(&mut runtime), names);
             if !is_whole(&found) {
@@ -173,7 +172,7 @@ impl Unwinder {
         };
         let mut stack = Stack { frames: Vec::new(), whole: false };
         let mut is_complete = true;
-        while stack.frames.len() < MOST_FRAMES {
+        while stack.frames.len() < MAX_FRAMES {
             let address = at.address_for_lookup();
             let next = match &mut runtime {
                 Some(runtime) if runtime.has(address) => {
@@ -222,7 +221,7 @@ fn contradictions(stack: &Stack, call_target: &dyn Fn(u64) -> Option<u64>) -> us
 /// function that `callee` lies in was called. Its caller may use that register for anything, so what the slot holds says nothing.
 /// Functions do not overlap: the likeliest begins closest to `callee`.
 fn callers(from: u64, copy: &[u8], callee: u64, checks: &CodeChecks<'_>) -> Vec<u64> {
-    let slots = (0..MOST_SCANNED).filter_map(|nth| {
+    let slots = (0..MAX_SCANNED).filter_map(|nth| {
         let slot = from.checked_add(8 * nth)?;
         let back = word(from, copy, slot.checked_add(8)?).filter(|back| (checks.is_code)(*back))?;
         let target = (checks.call_target)(back).filter(|target| may_contain(*target, callee))?;

@@ -15,7 +15,7 @@ use std::time::Instant;
 use units::Nanos;
 
 /// Maximum threads looked at.
-const MOST_THREADS: usize = 2_000;
+const MAX_THREADS: usize = 2_000;
 /// Maximum bytes read of a stack; all in one go, as nothing says where the stack ends.
 const STACK_BYTES: usize = 64 << 10;
 const PAGE_BYTES: usize = 4 << 10;
@@ -33,7 +33,7 @@ const FUTEX_TID_MASK: u32 = (1 << 30) - 1;
 /// The word of a contended lock; glibc's mutexes have four more after it: depth, owner TID, number of
 /// users, and kind, of a few bits.
 const CONTENDED: u32 = 2;
-const MOST_KIND: i32 = 0x1FF;
+const MAX_KIND: i32 = 0x1FF;
 
 /// The threads of these processes and all their descendants that wait now, as a profile with one sample per
 /// thread. The innermost function of each is its system call, or a page fault, followed by the holder of
@@ -51,7 +51,7 @@ pub fn sample_waiting(pids: &[u32]) -> Result<Profile, Error> {
     let mut collector = StackCollector::of(&pids);
     let threads = pids.iter().flat_map(|pid| thread_ids(*pid).into_iter().map(|tid| (*pid, tid)));
     let (mut refused, mut holders) = (None, HashMap::new());
-    for (pid, tid) in threads.take(MOST_THREADS) {
+    for (pid, tid) in threads.take(MAX_THREADS) {
         match WaitingThread::of(pid, tid) {
             Ok(Some(WaitingThread { call, instruction, pointer, stack, held_by })) => {
                 let sample = StackSample::waiting(pid, tid, instruction, pointer, &stack);
@@ -131,7 +131,7 @@ fn lock_holder(memory: &impl ForeignMemory, text: &str) -> Option<u32> {
         WAIT | WAIT_BITSET if word & FUTEX_WAITERS != 0 => word & FUTEX_TID_MASK,
         WAIT | WAIT_BITSET if word == CONTENDED => {
             let behind = |words: u64| memory.int(address.checked_add(4 * words)?);
-            let is_lock = behind(3)? > 0 && (0..=MOST_KIND).contains(&behind(4)?);
+            let is_lock = behind(3)? > 0 && (0..=MAX_KIND).contains(&behind(4)?);
             behind(2).filter(|_| is_lock)?.cast_unsigned()
         }
         _ => return None,
@@ -174,7 +174,7 @@ pub fn fuzz(bytes: &[u8]) {
     let mut stack = unwinder.unwind(&sample, &mut rules, None, &mut names);
     let checks = CodeChecks { is_code: &|at| at % 2 == 0, call_target: &|at| at.checked_sub(at % 3) };
     unwinder.complete(&mut stack, &sample, &mut rules, None, &mut names, &checks);
-    assert!(stack.frames.len() <= crate::unwind::MOST_FRAMES);
+    assert!(stack.frames.len() <= crate::unwind::MAX_FRAMES);
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub struct Slice {
     /// Integral of outstanding arrivals over time, in nanoseconds: the other side.
     pub outstanding_ns: u64,
     /// Silences that became known in this second; merged seconds keep only the longest that ended. They do not overlap and are at least
-    /// [`crate::SILENCE`] long, so there are few.
+    /// [`crate::MIN_SILENCE`] long, so there are few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<Silence>,
 }

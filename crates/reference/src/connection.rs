@@ -181,7 +181,7 @@ impl Connection {
         Ok(rustix::net::send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
     }
 
-    /// The answer is sent: logs it. `Again` if the connection continues, if only to be
+    /// The answer is sent: logs it. `KeepAlive` if the connection continues, if only to be
     /// drained after a refusal.
     pub(crate) fn finish(
         &mut self,

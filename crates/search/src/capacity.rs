@@ -241,7 +241,7 @@ fn normal_tail(x: f64) -> f64 {
     if x < 0.0 { 1.0 - above } else { above }
 }
 
-/// The standard normal quantile, by bisection of [`tail`].
+/// The standard normal quantile, by bisection of [`normal_tail`].
 fn normal_quantile(below: f64) -> f64 {
     let (mut low, mut high) = (-9.0, 9.0);
     for _ in 0..60 {

@@ -7,7 +7,7 @@ use units::Nanos;
 /// Shifts of the median below this share are noise.
 const MIN_NOISE: f64 = 0.04;
 
-/// A repetition lasts until the median is known this well, so that a shift of [`NOISE`] would show.
+/// A repetition lasts until the median is known this well, so that a shift of [`MIN_NOISE`] would show.
 const TARGET_DOUBT: f64 = 0.03;
 
 /// The response time at the reference load when measurement of the bounds began.

@@ -261,7 +261,7 @@ pub(crate) fn freezes(total: &Slice, rate: f64, users: Option<u32>) -> impl Iter
     })
 }
 
-/// How long the target was frozen under `users` over a time of `loaded`. More than [`HALTING`] of that is no freeze, but its speed.
+/// How long the target was frozen under `users` over a time of `loaded`. More than [`MAX_FROZEN_SHARE`] of that is no freeze, but its speed.
 pub(crate) fn freeze_time(total: &Slice, users: u32, loaded: Nanos) -> Nanos {
     let rate = total.outcomes.answered() as f64 / loaded.as_secs_f64();
     let lasted = |silence: &Silence| silence.to.min(loaded) - silence.from.min(loaded);

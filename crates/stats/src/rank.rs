@@ -41,7 +41,7 @@ impl Median {
 ///
 /// The estimate of Hodges and Lehmann (Annals of Mathematical Statistics 34, 1963) on logarithms: the median of the ratios of all pairs.
 /// The interval is that of the Mann-Whitney test: its ends are the ratios of such ranks that the true factor is between them with at
-/// least 95 %, by the exact distribution of the test's count up to [`EXACT`] values a side (of four and four the smallest and the largest
+/// least 95 %, by the exact distribution of the test's count up to [`MAX_EXACT`] values a side (of four and four the smallest and the largest
 /// ratio, 97.1 %), by its normal approximation beyond. With too few for any such ranks (3 and 4, 2 and 7) it is open: from 0 to infinity.
 /// Assumes that both have the same shape but for the factor, and no ties; with ties it covers more.
 pub fn ratio_of_medians(first: &[f64], second: &[f64]) -> Option<Median> {

@@ -390,7 +390,7 @@ impl Store {
         }
     }
 
-    /// Plans as parsed, by [`RunSummary::alike`]: many runs share one.
+    /// Plans as parsed, by [`RunSummary::comparable_key`]: many runs share one.
     pub fn plans(&self) -> Result<HashMap<i64, String>, Error> {
         let sql = "SELECT key, json_extract(what, '$[2]') FROM alike";
         let plans = self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;

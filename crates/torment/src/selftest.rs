@@ -1,4 +1,4 @@
-//! `selftest`: the fault matrix, with a line per cell as it runs, and the table at the end.
+//! `selftest`: the fault matrix, with a line per case as it runs, and the table at the end.
 
 use crate::args::{CommonArgs, SelftestArgs};
 use crate::{CommandError, interrupt, paper, print_result, usage_error};
@@ -17,16 +17,16 @@ use view::{Text, Tone};
 const NAME_WIDTH: usize = 24;
 
 pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandError> {
-    let cells = select_cells(&args.cases).map_err(|why| usage_error(anyhow!(why)))?;
+    let cases = select_cases(&args.cases).map_err(|why| usage_error(anyhow!(why)))?;
     if args.list {
         print_result(
-            || cells.iter().flat_map(case_lines).collect(),
+            || cases.iter().flat_map(case_lines).collect(),
             || {
-                cells
+                cases
                     .iter()
-                    .map(|cell| {
-                        json!({ "cell": cell.name, "broken": cell.fault,
-                "expected": expected(cell.expected), "why": cell.why })
+                    .map(|case| {
+                        json!({ "cell": case.name, "broken": case.fault,
+                "expected": expected(case.expected), "why": case.why })
                     })
                     .collect()
             },
@@ -37,10 +37,10 @@ pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandE
     if let Some(folder) = &args.keep {
         std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     }
-    // Always a clean stop, however often it is requested: what cells have started must end with them.
+    // Always a clean stop, however often it is requested: what cases have started must end with them.
     let stop = StopFlag::new(interrupt::stop_flag()?);
     let mut warnings = Vec::new();
-    let report = faults::run(&cells, args.repetitions, &stop, &mut |progress| {
+    let report = faults::run(&cases, args.repetitions, &stop, &mut |progress| {
         if let (CaseProgress::Ended { result, events }, Some(folder)) = (&progress, &args.keep)
             && let Err(error) = keep(folder, result, events)
         {
@@ -62,31 +62,31 @@ pub fn selftest(args: &SelftestArgs, common: &CommonArgs) -> Result<u8, CommandE
     })
 }
 
-/// The cells whose names begin with one of these words; without words, all.
-fn select_cells(words: &[String]) -> Result<Vec<FaultCase>, String> {
+/// The cases whose names begin with one of these words; without words, all.
+fn select_cases(words: &[String]) -> Result<Vec<FaultCase>, String> {
     let all = faults::all_cases();
     for word in words {
-        if !all.iter().any(|cell| cell.name.starts_with(word.as_str())) {
+        if !all.iter().any(|case| case.name.starts_with(word.as_str())) {
             return Err(format!("no case's name begins with '{word}'; see torment selftest --list"));
         }
     }
     // A full name selects only itself, even if another's prefix.
-    let means = |word: &String, cell: &FaultCase| {
-        cell.name == word
-            || cell.name.starts_with(word.as_str()) && !all.iter().any(|other| other.name == word)
+    let means = |word: &String, case: &FaultCase| {
+        case.name == word
+            || case.name.starts_with(word.as_str()) && !all.iter().any(|other| other.name == word)
     };
     Ok(all
         .iter()
-        .filter(|cell| words.is_empty() || words.iter().any(|word| means(word, cell)))
+        .filter(|case| words.is_empty() || words.iter().any(|word| means(word, case)))
         .cloned()
         .collect())
 }
 
-fn case_lines(cell: &FaultCase) -> Vec<Text> {
-    let head = Text::new(Tone::Strong, format!("{:NAME_WIDTH$}", cell.name)).with_plain(cell.fault);
-    let mut truth = format!("{:NAME_WIDTH$}expected: {}", "", expected(cell.expected));
-    if !cell.why.is_empty() {
-        truth = format!("{truth}; {}", cell.why);
+fn case_lines(case: &FaultCase) -> Vec<Text> {
+    let head = Text::new(Tone::Strong, format!("{:NAME_WIDTH$}", case.name)).with_plain(case.fault);
+    let mut truth = format!("{:NAME_WIDTH$}expected: {}", "", expected(case.expected));
+    if !case.why.is_empty() {
+        truth = format!("{truth}; {}", case.why);
     }
     vec![head, Text::new(Tone::Faint, truth)]
 }
@@ -113,8 +113,8 @@ fn named(judged: &CaseVerdict, at: usize) -> String {
 
 fn live(progress: &CaseProgress<'_>) -> Text {
     match progress {
-        CaseProgress::Began { case: cell, repetition } => {
-            Text::new(Tone::Faint, format!("{:NAME_WIDTH$}{} ({repetition})", cell.name, cell.fault))
+        CaseProgress::Began { case, repetition } => {
+            Text::new(Tone::Faint, format!("{:NAME_WIDTH$}{} ({repetition})", case.name, case.fault))
         }
         CaseProgress::Ended { result, .. } => row(result),
     }
@@ -163,27 +163,27 @@ fn table(report: &SelftestReport) -> Vec<Text> {
 }
 
 fn as_json(report: &SelftestReport) -> Value {
-    let cells: Vec<Value> = report
+    let cases: Vec<Value> = report
         .results
         .iter()
         .map(|result| {
-            let mut cell = json!({ "cell": result.case, "repetition": result.repetition,
+            let mut case = json!({ "cell": result.case, "repetition": result.repetition,
                 "expected": expected(result.expected) });
             match &result.outcome {
                 CaseOutcome::Judged(judged) => {
-                    cell["causes"] = judged.causes.iter().map(|cause| cause.name()).collect();
-                    cell["confidence"] = json!(judged.confidence.map(|(value, _)| value));
-                    cell["first_right"] = judged.is_correct(result.expected).into();
-                    cell["second_right"] = judged.is_in_first_two(result.expected).into();
-                    cell["sentences"] = json!(judged.sentences);
+                    case["causes"] = judged.causes.iter().map(|cause| cause.name()).collect();
+                    case["confidence"] = json!(judged.confidence.map(|(value, _)| value));
+                    case["first_right"] = judged.is_correct(result.expected).into();
+                    case["second_right"] = judged.is_in_first_two(result.expected).into();
+                    case["sentences"] = json!(judged.sentences);
                 }
-                CaseOutcome::Skipped(why) => cell["skipped"] = why.as_str().into(),
-                CaseOutcome::Failed(why) => cell["failed"] = why.as_str().into(),
+                CaseOutcome::Skipped(why) => case["skipped"] = why.as_str().into(),
+                CaseOutcome::Failed(why) => case["failed"] = why.as_str().into(),
             }
-            cell
+            case
         })
         .collect();
-    json!({ "schema": 1, "cells": cells, "judged": report.verdicts().count(),
+    json!({ "schema": 1, "cells": cases, "judged": report.verdicts().count(),
         "first_right": report.count_correct(), "second_right": report.count_in_first_two(),
         "wrong_with_high_confidence": report.count_confidently_wrong(), "passes": report.passes() })
 }
@@ -218,11 +218,11 @@ mod tests {
     fn cells_are_chosen_by_the_beginning_of_their_names() {
         let names = |words: &[&str]| -> Vec<&str> {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-            select_cells(&words).expect("there are such").iter().map(|cell| cell.name).collect()
+            select_cases(&words).expect("there are such").iter().map(|case| case.name).collect()
         };
         assert_eq!(names(&["cpu"]), ["cpu"], "and not cpu-quota");
         assert_eq!(names(&["both"]).len(), 4);
         assert_eq!(names(&[]).len(), faults::all_cases().len());
-        assert!(select_cells(&["nonsense".to_owned()]).is_err());
+        assert!(select_cases(&["nonsense".to_owned()]).is_err());
     }
 }

@@ -24,7 +24,7 @@ pub const READERS: [(&str, FuzzReader); 12] = [
     ("plan", plan_file::plan),
     ("import", import_source::import),
     ("join", join_file::join),
-    ("told", fleet_messages::fleet_messages),
+    ("fleet_messages", fleet_messages::fleet_messages),
 ];
 
 /// The reader of this name, for the fuzzers.

@@ -1,6 +1,6 @@
 //! Detects how long the target sends nothing while requests are in flight.
 //!
-//! A *silence* is a stretch of at least [`record::SILENCE`] in which no request ended although some were in
+//! A *silence* is a stretch of at least [`record::MIN_SILENCE`] in which no request ended although some were in
 //! flight, as seen by all loops together. Whether that is more than a slow answer is for `diagnosis` to judge.
 
 use super::LoadLoop;

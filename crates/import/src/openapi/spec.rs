@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 const MAX_CHAIN: usize = 32;
 /// Maximum number of values in a description; GitHub's, one of the largest, has about a million. The parser itself
 /// limits alias expansion more strictly.
-const MOST_VALUES: usize = 20_000_000;
+const MAX_VALUES: usize = 20_000_000;
 
 /// A description whose references can be resolved.
 pub(super) struct Spec<'a> {
@@ -20,7 +20,7 @@ pub(super) fn parse(text: &str) -> Result<Value, Error> {
         return serde_json::from_str(text).map_err(|e| Error::new(format!("{e}; {EXPECTED}")));
     }
     let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_events: MOST_VALUES },
+        budget: serde_saphyr::budget! { max_nodes: MAX_VALUES, max_events: MAX_VALUES },
         strict_booleans: true,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|e| {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Interval between checks for the VM's socket.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum size of an answer: a dump of 10,000 threads has 30 MB.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// A VM that accepts commands.
 pub(super) struct AttachedJvm {
@@ -188,8 +188,8 @@ fn read_all(from: &OwnedFd, until: Instant) -> Result<Vec<u8>, String> {
         }
         match rustix::io::read(from, &mut buffer) {
             Ok(0) => return Ok(all),
-            Ok(n) if all.len() + n > MOST_BYTES => {
-                return Err(format!("its answer is longer than {} MiB", MOST_BYTES >> 20));
+            Ok(n) if all.len() + n > MAX_BYTES => {
+                return Err(format!("its answer is longer than {} MiB", MAX_BYTES >> 20));
             }
             Ok(n) => all.extend_from_slice(&buffer[..n]),
             Err(Errno::AGAIN | Errno::INTR) => {}

@@ -45,7 +45,7 @@ pub(crate) const LIBRARIES: [&str; 36] = units::texts![
 ];
 
 /// Maximum places in a closer look.
-const MOST_PLACES: usize = 64;
+const MAX_PLACES: usize = 64;
 
 /// A thread of a dump.
 #[derive(Debug, Clone, Default)]
@@ -142,7 +142,7 @@ impl StackCounts {
         });
         let mut places: Vec<StackGroup> = places.collect();
         places.sort_by_key(|place| Reverse(place.threads));
-        places.truncate(MOST_PLACES);
+        places.truncate(MAX_PLACES);
         places
     }
 }

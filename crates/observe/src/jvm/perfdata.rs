@@ -10,9 +10,9 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 
 /// Maximum size: 32 KiB by default, more by `-XX:PerfDataMemorySize`.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Maximum entries; there are about 250.
-const MOST_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 const MAGIC: [u8; 4] = [0xCA, 0xFE, 0xC0, 0xC0];
 const HEADER_BYTES: usize = 32;
 const ENTRY_BYTES: usize = 20;
@@ -93,7 +93,7 @@ pub(super) fn read(file: &mut File) -> io::Result<Vec<u8>> {
     use std::io::Seek as _;
     file.rewind()?;
     let mut bytes = Vec::with_capacity(32 << 10);
-    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Counters, &'static str> {
     }
     let little = bytes[4] == 1;
     let mut at = u32_at(bytes, 24, little).ok_or("its header is cut short")?;
-    let entries = u32_at(bytes, 28, little).ok_or("its header is cut short")?.min(MOST_ENTRIES);
+    let entries = u32_at(bytes, 28, little).ok_or("its header is cut short")?.min(MAX_ENTRIES);
     let mut counters = Counters::default();
     for _ in 0..entries {
         let Some(length) = entry(bytes, at, little, &mut counters) else { break };

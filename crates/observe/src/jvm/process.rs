@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 /// More than a JVM's mappings, command line or environment ever have.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 /// SIGQUIT's bit in the masks of /proc/PID/status.
 const QUIT: u64 = 1 << (3 - 1);
 
@@ -35,7 +35,7 @@ pub(super) struct Status {
 
 pub(super) fn read_proc(pid: u32, name: &str) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(format!("/proc/{pid}/{name}"))?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    File::open(format!("/proc/{pid}/{name}"))?.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -14,7 +14,7 @@ const EVERY: Duration = Duration::from_millis(250);
 /// Reads between two searches for a Java VM.
 const SEARCH_EVERY: u32 = 8;
 /// Maximum processes of a tree that are examined: a service's VM is among its first.
-const MOST_PROCESSES: usize = 16;
+const MAX_PROCESSES: usize = 16;
 /// Attempts to read when counters fall: a torn number is whole the next time.
 const TRIES: u32 = 3;
 const MEASURE: &str = "JVM counters";
@@ -130,7 +130,7 @@ impl JvmSource {
         if subject.about.is_postgres {
             return;
         }
-        let found = subject.pids.iter().take(MOST_PROCESSES).filter_map(|&pid| self.try_open(pid));
+        let found = subject.pids.iter().take(MAX_PROCESSES).filter_map(|&pid| self.try_open(pid));
         let found: Vec<TrackedJvm> = found.collect();
         let busiest = found.into_iter().max_by_key(|f| procfs::TaskStat::read(f.pid).map(|stat| stat.cpu));
         if let Some(new) = busiest

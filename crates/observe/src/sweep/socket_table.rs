@@ -14,7 +14,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(20);
 const PAUSE_RATIO: u32 = 50;
 
 /// Maximum local sockets kept; they are few, or short-lived.
-const MOST_LOCAL: usize = 4096;
+const MAX_LOCAL: usize = 4096;
 
 const STATES: [TcpState; 4] =
     [TcpState::LISTEN, TcpState::ESTABLISHED, TcpState::SYN_SENT, TcpState::CLOSE_WAIT];
@@ -52,7 +52,7 @@ impl SocketTable {
             }
             Ok(None) | Err(_) => return self.classify_listed(inode),
         };
-        if self.local.len() >= MOST_LOCAL {
+        if self.local.len() >= MAX_LOCAL {
             self.local.clear();
         }
         self.local.insert(inode, wait.clone());

@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use sys::thread_cpu_ns;
 
 /// Sweeps per second, if cheap enough: a hundred looks at each thread in five seconds.
-const MOST_SWEEPS: f64 = 20.0;
+const MAX_SWEEPS: f64 = 20.0;
 /// Rather than below this, fewer threads are looked at each time.
 const FEWEST_SWEEPS: f64 = 2.0;
 /// Maximum share of the target's processors used by sweeping.
 const SHARE: f64 = 0.01;
 /// Maximum share of one processor, however many the target has: it preempts others.
-const MOST_SHARE: f64 = 0.2;
+const MAX_SHARE: f64 = 0.2;
 /// Initial estimate of the cost of a look at one thread.
 const FIRST_COST_NS: f64 = 7_000.0;
 /// Threads of a group in one look, where all are too many: a share is right within 5 percentage points (95
@@ -34,7 +34,7 @@ const MANY_WAITS: usize = 1_500;
 /// Minimum interval between listings of threads; listing takes a tenth of the budget.
 const LIST: Duration = Duration::from_millis(250);
 /// Maximum new threads per listing: some 30 µs each, while nobody else has the processor.
-const MOST_NEW: usize = 500;
+const MAX_NEW: usize = 500;
 
 /// The processes to sweep.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -140,7 +140,7 @@ impl Sweeper {
         match command {
             Command::Watch(targets) => {
                 self.watch(targets);
-                self.list(MOST_NEW);
+                self.list(MAX_NEW);
             }
             Command::Loaded(is_loaded) => {
                 self.is_loaded = is_loaded;
@@ -178,7 +178,7 @@ impl Sweeper {
     /// Processor time allowed per second, in seconds.
     fn budget(&self) -> f64 {
         let most = self.scanner.allowed_cpus.iter().copied().fold(1.0, f64::max);
-        (SHARE * most).min(MOST_SHARE)
+        (SHARE * most).min(MAX_SHARE)
     }
 
     /// Sweeps per second, and the most threads of a group in each.
@@ -193,11 +193,10 @@ impl Sweeper {
                 most /= 2;
             }
         }
-        let rate = (budget / cost(most).max(1.0)).clamp(FEWEST_SWEEPS, MOST_SWEEPS);
+        let rate = (budget / cost(most).max(1.0)).clamp(FEWEST_SWEEPS, MAX_SWEEPS);
         // Reported only if clearly different: it fluctuates.
         let published = f64::from_bits(self.rate.load(Ordering::Relaxed));
-        if !(published / 1.5..=published * 1.5).contains(&rate) || (rate == MOST_SWEEPS && published != rate)
-        {
+        if !(published / 1.5..=published * 1.5).contains(&rate) || (rate == MAX_SWEEPS && published != rate) {
             self.rate.store(((rate * 2.0).round() / 2.0).to_bits(), Ordering::Relaxed);
         }
         // Between trials it only keeps up with the list of threads.
@@ -211,7 +210,7 @@ impl Sweeper {
         self.due += 1 + missed(now.saturating_duration_since(self.next + self.delay), period);
         let start_ns = thread_cpu_ns();
         if now >= self.list_at {
-            self.list(MOST_NEW);
+            self.list(MAX_NEW);
         }
         let (began, before) = (Instant::now(), thread_cpu_ns());
         self.scanner.scan(most, &mut self.counts);

@@ -17,7 +17,7 @@ const SPARE: usize = 64;
 /// Threads whose more expensive files are kept open too. Each open file costs the kernel a page.
 const KEPT_WHOLE: usize = 2_000;
 /// Maximum threads watched: a page each.
-const MOST_THREADS: usize = 50_000;
+const MAX_THREADS: usize = 50_000;
 /// Maximum distinct names: a program may name each of its threads differently.
 const NAMES_MOST: usize = 1_000;
 
@@ -177,7 +177,7 @@ impl ThreadTable {
     fn add(&mut self, files: &mut ProcFiles, index: usize, pid: u32, tid: u32) {
         let Some(process) = &self.processes[index] else { return };
         let subject = process.subject;
-        if self.threads.len() >= MOST_THREADS {
+        if self.threads.len() >= MAX_THREADS {
             return;
         }
         let Ok(text) = files.read_either(None, format_args!("{pid}/task/{tid}/stat")) else { return };

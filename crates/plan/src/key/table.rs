@@ -107,13 +107,13 @@ keys! {
     Resend: "resend", &["generator"], Flag, "false", Is("true");
     /// The seed of everything random.
     Seed: "seed", &["generator"], NUMBER, "7", Is("1");
-    /// Where the load is made: `here`, by processes on this machine; `ssh:HOST,USER@HOST`, by one on each; `join` or `join:HOST:PORT`, by such as others start; `k8s` or `k8s:CONTEXT/NAMESPACE`, by pods.
+    /// Where the load is made: `here`, by processes on this machine; `ssh:HOST,USER@HOST`, by one on each; `join` or `join:HOST:PORT`, by workers that others start; `k8s` or `k8s:CONTEXT/NAMESPACE`, by pods.
     FleetOn: "on", &["fleet"], Text, "'ssh:node2,node3'", Means("in this process");
     /// How many make it, here, by join or as pods; `4..16`: 4 at first, and more before they are the limit.
     Workers: "workers", &["fleet"], NUMBER, "'4..16'", Means("`2`");
     /// How many processors each of them uses, one loop on each.
     WorkerCpus: "worker_cpus", &["fleet"], NUMBER, "2", Means("as many as `cores` says; without it one");
-    /// From where the target is watched: `ssh:HOST,USER@HOST`; `join`, by such as others start; `k8s` or `k8s:CONTEXT/NAMESPACE`, by a pod on each node of its pods; `inside` or `inside:CONTEXT`, in its pods themselves.
+    /// From where the target is watched: `ssh:HOST,USER@HOST`; `join`, by watchers that others start; `k8s` or `k8s:CONTEXT/NAMESPACE`, by a pod on each node of its pods; `inside` or `inside:CONTEXT`, in its pods themselves.
     WatchOn: "watch_on", &["fleet"], Text, "'ssh:root@web'", Means("from this machine");
     /// How many watchers of join there are.
     Watchers: "watchers", &["fleet"], NUMBER, "2", Means("`1`");

@@ -6,16 +6,16 @@ use crate::memory::{ForeignMemory, ReadAhead};
 use std::ops::Range;
 
 /// Maximum steps from a segment back to the start of its code: a hundred megabytes of code need fewer.
-const MOST_STEPS: u32 = 2_000;
+const MAX_STEPS: u32 = 2_000;
 /// Maximum bytes of one blob with its tables, and of each table.
-const MOST_BYTES: u64 = 64 << 20;
-const MOST_TABLE: u64 = 4 << 20;
+const MAX_BYTES: u64 = 64 << 20;
+const MAX_TABLE: u64 = 4 << 20;
 /// Bytes read of a blob's header.
 pub const HEAD_BYTES: usize = 512;
 /// A blob's tables are read in one call up to this size.
-const MOST_AT_ONCE: u64 = 64 << 10;
+const MAX_AT_ONCE: u64 = 64 << 10;
 /// Maximum inlining depth.
-const MOST_INLINED: usize = 200;
+const MAX_INLINED: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlobKind {
@@ -66,12 +66,12 @@ impl Blob {
     /// The range of a method's tables that are contiguous; others are read separately.
     pub fn tables(&self) -> Option<Range<u64>> {
         let BlobKind::Method { pc_descs, scopes, methods, .. } = &self.kind else { return None };
-        let near = |table: &u64| table.abs_diff(pc_descs.start) <= MOST_AT_ONCE;
+        let near = |table: &u64| table.abs_diff(pc_descs.start) <= MAX_AT_ONCE;
         let start = [*scopes, *methods].into_iter().filter(near).fold(pc_descs.start, u64::min);
         // Scopes that follow take about as much room.
         let behind = scopes.saturating_add(pc_descs.end.saturating_sub(pc_descs.start));
         let end = if near(scopes) { pc_descs.end.max(behind) } else { pc_descs.end };
-        Some(start..end).filter(|all| all.end.saturating_sub(all.start) <= 2 * MOST_AT_ONCE)
+        Some(start..end).filter(|all| all.end.saturating_sub(all.start) <= 2 * MAX_AT_ONCE)
     }
 }
 
@@ -98,7 +98,7 @@ impl Layout {
     pub fn parse_blob<M: ForeignMemory>(&self, memory: &M, at: u64, before: Option<&Blob>) -> Option<Blob> {
         let field = |offset: u64| at.wrapping_add(offset);
         let size =
-            u64::try_from(memory.int(field(self.blob_size))?).ok().filter(|size| *size <= MOST_BYTES)?;
+            u64::try_from(memory.int(field(self.blob_size))?).ok().filter(|size| *size <= MAX_BYTES)?;
         let range = at..at.checked_add(size)?;
         let code = locate(memory, at, self.code, at)?;
         let words = u64::try_from(memory.int(field(self.frame_size))?).unwrap_or(0);
@@ -109,7 +109,7 @@ impl Layout {
             None => BlobKind::named(memory.text(name)?),
         };
         let kind = kind.or_else(|| self.parse_method(memory, at, code))?;
-        Some(Blob { range, code, frame_bytes: words.saturating_mul(8).min(MOST_BYTES), name, kind })
+        Some(Blob { range, code, frame_bytes: words.saturating_mul(8).min(MAX_BYTES), name, kind })
     }
 
     fn parse_method<M: ForeignMemory>(&self, memory: &M, at: u64, code: u64) -> Option<BlobKind> {
@@ -155,7 +155,7 @@ impl Layout {
         address: u64,
     ) -> Option<Vec<u64>> {
         let BlobKind::Method { pc_descs, scopes, methods, .. } = &blob.kind else { return None };
-        let length = pc_descs.end.checked_sub(pc_descs.start).filter(|length| *length <= MOST_TABLE)?;
+        let length = pc_descs.end.checked_sub(pc_descs.start).filter(|length| *length <= MAX_TABLE)?;
         let table = memory.bytes(pc_descs.start, length as usize)?;
         let wanted = i32::try_from(address.checked_sub(blob.code)?).ok()?;
         // Four numbers: PC offset, scope, and two not needed here.
@@ -165,7 +165,7 @@ impl Layout {
         let found = places.get(places.partition_point(|place| number(place, 0) < wanted))?;
         let mut scope = u64::try_from(number(found, 1)).ok().filter(|scope| *scope > 0)?;
         let mut all = Vec::new();
-        while scope > 0 && all.len() < MOST_INLINED {
+        while scope > 0 && all.len() < MAX_INLINED {
             let packed: [u8; 32] = memory.array(scopes.checked_add(scope)?)?;
             let mut rest = &packed[..];
             let caller = u64::from(parse_unsigned5(&mut rest, self.unsigned_base)?);
@@ -181,7 +181,7 @@ impl Layout {
 /// Start of the code that contains this address.
 fn block_start<M: ForeignMemory>(heap: &CodeHeap, memory: &M, address: u64) -> Option<u64> {
     let mut segment = (address - heap.range.start) >> heap.shift;
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let [back] = memory.array(heap.segments.checked_add(segment)?)?;
         match back {
             0 => return Some(heap.range.start + (segment << heap.shift)),

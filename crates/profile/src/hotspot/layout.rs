@@ -6,7 +6,7 @@ use super::threads::ThreadFields;
 use crate::memory::ForeignMemory;
 
 /// Maximum code heaps; there are three.
-const MOST_HEAPS: u64 = 16;
+const MAX_HEAPS: u64 = 16;
 
 /// A code heap.
 #[derive(Debug, Clone)]
@@ -172,7 +172,7 @@ fn heaps<M: ForeignMemory>(tables: &Tables<'_, M>) -> Option<Vec<CodeHeap>> {
             let list = word(heaps).filter(|list| *list != 0)?;
             let length = tables.offset("GrowableArrayBase", "_len");
             let length = length.or_else(|| tables.offset("GenericGrowableArray", "_len"))?;
-            let count = u64::try_from(tables.memory.int(list.wrapping_add(length))?).ok()?.min(MOST_HEAPS);
+            let count = u64::try_from(tables.memory.int(list.wrapping_add(length))?).ok()?.min(MAX_HEAPS);
             let first = word(list.wrapping_add(tables.offset("GrowableArray<int>", "_data")?))?;
             (0..count).map(|number| word(first.wrapping_add(8 * number))).collect::<Option<_>>()?
         }

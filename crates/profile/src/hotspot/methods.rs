@@ -6,7 +6,7 @@ use crate::memory::ForeignMemory;
 use crate::runtime_names::RuntimeFunction;
 
 /// Maximum bytecode size (limit of the class file format); also read of the line table behind it.
-const MOST_CODE: u64 = 65_535;
+const MAX_CODE: u64 = 65_535;
 const LINES: usize = 16;
 /// Longer names are not names.
 const LONGEST: u16 = 4_096;
@@ -61,7 +61,7 @@ impl Layout {
         if memory.short(field(self.flags))? & HAS_LINES == 0 {
             return None;
         }
-        let code = u64::from(memory.short(field(self.code_size))?).min(MOST_CODE);
+        let code = u64::from(memory.short(field(self.code_size))?).min(MAX_CODE);
         let bytes = memory.bytes(field(self.const_method_bytes).wrapping_add(code), LINES)?;
         first_line(&bytes, self.unsigned_base)
     }

@@ -33,7 +33,7 @@ const AT_ONCE: usize = 256;
 /// Maximum cached blobs and methods.
 const MOST: usize = 50_000;
 /// Maximum bytes of cached tables.
-const MOST_TABLES: usize = 16 << 20;
+const MAX_TABLES: usize = 16 << 20;
 /// Bytes of instructions read before and after the next one.
 const INSTRUCTION_BYTES: u64 = 32;
 /// Words of an interpreter frame, relative to its frame pointer: saved frame pointer, return address,
@@ -43,7 +43,7 @@ const RETURN: u64 = 8;
 const SENDER: i64 = -8;
 const METHOD: i64 = -24;
 const LEAST_FRAME: u64 = 64;
-const MOST_FRAME: u64 = 64 << 10;
+const MAX_FRAME: u64 = 64 << 10;
 
 /// The code of a Java VM as read so far.
 #[derive(Debug, Clone)]
@@ -187,7 +187,7 @@ impl<M: ForeignMemory> HotSpot<M> {
 
     /// The methods there, from tables that are read once.
     fn inlined_methods(&mut self, blob: &Blob, address: u64) -> Option<Vec<u64>> {
-        if self.tables > MOST_TABLES {
+        if self.tables > MAX_TABLES {
             self.blobs.values_mut().for_each(|known| known.tables = None);
             self.tables = 0;
         }
@@ -237,7 +237,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         frames: &mut Vec<Frame>,
     ) -> Option<StackPoint> {
         let below = at.frame.checked_sub(at.stack);
-        let has_frame = below.is_some_and(|below| (LEAST_FRAME..MOST_FRAME).contains(&below));
+        let has_frame = below.is_some_and(|below| (LEAST_FRAME..MAX_FRAME).contains(&below));
         let method = stack(at.frame.wrapping_add_signed(METHOD)).filter(|_| has_frame);
         // Without a frame it is between two methods.
         let method = method.and_then(|method| self.function_number(method, names));
@@ -277,7 +277,7 @@ impl<M: ForeignMemory> HotSpot<M> {
         } else if blob.frame_bytes > 0 && at.instruction != self.layout.call_stub_return {
             return framed(at, blob.frame_bytes, stack);
         }
-        let inside = at.frame >= at.stack && at.frame - at.stack < MOST_FRAME;
+        let inside = at.frame >= at.stack && at.frame - at.stack < MAX_FRAME;
         at.caller(at.frame.wrapping_add(8), stack(at.frame)?, stack).filter(|_| inside)
     }
 }

@@ -5,7 +5,7 @@ use crate::memory::ForeignMemory;
 use std::collections::HashMap;
 
 /// Maximum entries per table; there are some 2,000.
-const MOST_ENTRIES: u64 = 6_000;
+const MAX_ENTRIES: u64 = 6_000;
 
 #[derive(Debug, Clone, Copy)]
 struct Field {
@@ -35,7 +35,7 @@ impl<'m, M: ForeignMemory> Tables<'m, M> {
         let (kind, field, offset, address) = (kind?, field?, offset?, address?);
         let stride = |name: &str| read_symbol(name).filter(|stride| *stride > 0);
         let (first, every) = (read_symbol("Structs")?, stride("StructEntryArrayStride")?);
-        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
+        for entry in (0..MAX_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
             let at = |field: u64| memory.word(entry.wrapping_add(field));
             let (Some(kind @ 1..), Some(field @ 1..)) = (at(kind), at(field)) else { break };
             let name = (memory.text(kind)?, memory.text(field)?);
@@ -43,7 +43,7 @@ impl<'m, M: ForeignMemory> Tables<'m, M> {
         }
         let (first, every) = (read_symbol("Types")?, stride("TypeEntryArrayStride")?);
         let (kind, size) = (read_symbol("TypeEntryTypeNameOffset")?, read_symbol("TypeEntrySizeOffset")?);
-        for entry in (0..MOST_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
+        for entry in (0..MAX_ENTRIES).map(|number| first.wrapping_add(number.wrapping_mul(every))) {
             let Some(name @ 1..) = memory.word(entry.wrapping_add(kind)) else { break };
             tables.sizes.insert(memory.text(name)?, memory.word(entry.wrapping_add(size))?);
         }

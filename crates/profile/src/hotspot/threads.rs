@@ -6,7 +6,7 @@ use crate::memory::ForeignMemory;
 use std::collections::HashMap;
 
 /// Maximum threads per VM.
-const MOST_THREADS: u64 = 20_000;
+const MAX_THREADS: u64 = 20_000;
 
 /// Layout of thread structures; offsets in bytes unless stated otherwise.
 #[derive(Debug, Clone, Copy)]
@@ -95,14 +95,14 @@ impl ThreadFields {
                 let list = memory.word(list).filter(there);
                 let length = list.and_then(|list| memory.int(list.wrapping_add(length)));
                 let count =
-                    length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0).min(MOST_THREADS);
+                    length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0).min(MAX_THREADS);
                 let first = list.and_then(|list| memory.word(list.wrapping_add(threads))).unwrap_or(0);
                 Box::new((0..count).map_while(move |nth| memory.word(first.wrapping_add(8 * nth))))
             }
             ThreadList::Linked(first, next) => {
                 let first = memory.word(first).filter(there);
                 let next = move |at: &u64| memory.word(at.wrapping_add(next)).filter(there);
-                Box::new(std::iter::successors(first, next).take(MOST_THREADS as usize))
+                Box::new(std::iter::successors(first, next).take(MAX_THREADS as usize))
             }
         }
     }

@@ -15,7 +15,7 @@ pub fn interpreter(bytes: &[u8]) {
     let frames = [0x3000, 0x1000, 0x1100, 0x1000, 0x4000].map(Frame::Address).to_vec();
     let mut stack = Stack { frames, whole: word(16) % 2 == 0 };
     interpreter.replace_frames(&mut stack, word(24) as u32, &code, &mut RuntimeNames::default());
-    assert!(stack.frames.len() <= super::MOST_FRAMES + 5);
+    assert!(stack.frames.len() <= super::MAX_FRAMES + 5);
 }
 
 #[cfg(test)]

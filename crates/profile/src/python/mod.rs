@@ -15,13 +15,13 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Maximum frames per stack, threads of all interpreters, and interpreters.
-const MOST_FRAMES: usize = 500;
-const MOST_THREADS: usize = 10_000;
-const MOST_INTERPRETERS: usize = 100;
+const MAX_FRAMES: usize = 500;
+const MAX_THREADS: usize = 10_000;
+const MAX_INTERPRETERS: usize = 100;
 /// How long cached code, and a thread without a state, are trusted.
 const KNOWN: Duration = Duration::from_secs(2);
 /// Maximum cached code objects.
-const MOST_CODES: usize = 50_000;
+const MAX_CODES: usize = 50_000;
 /// Longer strings are not names.
 const LONGEST: u64 = 1_000;
 /// Owner of a frame that stands for a call from C (`FRAME_OWNED_BY_CSTACK`).
@@ -100,7 +100,7 @@ impl<M: ForeignMemory> Interpreter<M> {
         if let Some(through) = self.layout.frame_indirection {
             next = next.and_then(|place| self.memory.word(place.wrapping_add(through)));
         }
-        for _ in 0..MOST_FRAMES {
+        for _ in 0..MAX_FRAMES {
             let Some(at) = next else { break };
             if at == 0 {
                 return (frames, true);
@@ -125,7 +125,7 @@ impl<M: ForeignMemory> Interpreter<M> {
             _ => {}
         }
         let found = self.find(thread);
-        if self.threads.len() >= MOST_THREADS {
+        if self.threads.len() >= MAX_THREADS {
             self.threads.clear();
         }
         self.threads.insert(thread, (found, Instant::now()));
@@ -135,8 +135,8 @@ impl<M: ForeignMemory> Interpreter<M> {
     fn find(&self, thread: u32) -> Option<u64> {
         let word = |address: u64| self.memory.word(address).filter(|at| *at != 0);
         let mut interpreter = word(self.runtime.wrapping_add(self.layout.interpreters));
-        let mut left = MOST_THREADS;
-        for _ in 0..MOST_INTERPRETERS {
+        let mut left = MAX_THREADS;
+        for _ in 0..MAX_INTERPRETERS {
             let mut state = word(interpreter?.wrapping_add(self.layout.threads));
             while let Some(at) = state.filter(|_| left > 0) {
                 left -= 1;
@@ -177,7 +177,7 @@ impl<M: ForeignMemory> Interpreter<M> {
                 names.single_frame(function(&file, &name, line))?
             }
         };
-        if self.codes.len() >= MOST_CODES {
+        if self.codes.len() >= MAX_CODES {
             self.codes.clear();
         }
         self.codes.insert(code, KnownCode { number, since: Instant::now(), strings });

@@ -5,14 +5,14 @@ use super::layout::Layout;
 use crate::memory::ForeignMemory;
 
 /// Maximum pieces of a cons string, and depth of sliced or thin strings.
-const MOST_PIECES: usize = 64;
+const MAX_PIECES: usize = 64;
 const DEEPEST: usize = 8;
 /// Longer strings are not names, in characters.
 const LONGEST: u64 = 1_000;
 /// A function with more context variables keeps their names in a hash table
 /// (`kScopeInfoMaxInlinedLocalNamesSize`).
-const MOST_LISTED: u64 = 75;
-const MOST_VARIABLES: u64 = 100_000;
+const MAX_LISTED: u64 = 75;
+const MAX_VARIABLES: u64 = 100_000;
 /// Scope flags: class information present; function name present, in one of three ways, and an inferred
 /// name (what the function was assigned to).
 const HAS_CLASS: u64 = 1 << 10;
@@ -77,7 +77,7 @@ impl<M: ForeignMemory> Heap<M> {
     /// A string, if not longer than a name.
     pub fn text(&self, object: u64) -> Option<String> {
         let (mut rest, mut units) = (vec![object], Vec::new());
-        for _ in 0..MOST_PIECES {
+        for _ in 0..MAX_PIECES {
             let Some(next) = rest.pop() else { break };
             match self.string(next, DEEPEST)? {
                 HeapString::Cons(first, second) => rest.extend([second, first]),
@@ -152,8 +152,8 @@ impl<M: ForeignMemory> Heap<M> {
         let entry = |index: u64| self.field(object, index.wrapping_add(1).wrapping_mul(8));
         // In some versions the flags are a number like the others.
         let flags = entry(0).map(|flags| if flags << 32 == 0 { flags >> 32 } else { flags })?;
-        let variables = number(entry(2)?).filter(|variables| *variables < MOST_VARIABLES)?;
-        let names = if variables < MOST_LISTED { variables } else { 1 };
+        let variables = number(entry(2)?).filter(|variables| *variables < MAX_VARIABLES)?;
+        let names = if variables < MAX_LISTED { variables } else { 1 };
         let mut next = self.layout.scope_head + names + variables + u64::from(flags & HAS_CLASS != 0);
         let text = |index: u64| self.text(entry(index)?).filter(|name| !name.is_empty());
         let mut called = FunctionNames::default();

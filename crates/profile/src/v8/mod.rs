@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 /// How long a function that looks the same is taken for the same.
 const KNOWN: Duration = Duration::from_secs(10);
 /// Maximum cached functions and scripts, and cached bytes of scripts.
-const MOST_FUNCTIONS: usize = 50_000;
-const MOST_SCRIPTS: usize = 10_000;
-const MOST_BYTES: usize = 32 << 20;
+const MAX_FUNCTIONS: usize = 50_000;
+const MAX_SCRIPTS: usize = 10_000;
+const MAX_BYTES: usize = 32 << 20;
 /// Bytes that hold all fields needed of a `SharedFunctionInfo`.
 const HEAD_BYTES: usize = 56;
 
@@ -191,7 +191,7 @@ impl<M: ForeignMemory> V8<M> {
         if frame.is_some() && self.generic_frame.is_none() {
             self.generic_frame = names.single_frame(pseudo_function("JavaScript"));
         }
-        if self.functions.len() >= MOST_FUNCTIONS {
+        if self.functions.len() >= MAX_FUNCTIONS {
             self.functions.clear();
         }
         self.functions.insert(at, KnownFunction { shared, since: now, frame });
@@ -204,7 +204,7 @@ impl<M: ForeignMemory> V8<M> {
         if !scripts.get(&shared.script).is_some_and(|script| script.is_at(heap, shared.script)) {
             let script = SourceScript::of(heap, shared.script)?;
             self.script_bytes += script.size();
-            if scripts.len() >= MOST_SCRIPTS || self.script_bytes > MOST_BYTES {
+            if scripts.len() >= MAX_SCRIPTS || self.script_bytes > MAX_BYTES {
                 scripts.clear();
                 self.script_bytes = script.size();
             }

@@ -4,7 +4,7 @@ use super::heap::{FlatString, Heap};
 use crate::memory::ForeignMemory;
 
 /// Maximum characters of a script whose lines are counted.
-const MOST_CHARACTERS: u64 = 64 << 20;
+const MAX_CHARACTERS: u64 = 64 << 20;
 /// Bytes per read.
 const AT_ONCE: usize = 64 << 10;
 
@@ -53,7 +53,7 @@ impl SourceScript {
 /// The line ends of a source text.
 fn ends<M: ForeignMemory>(heap: &Heap<M>, source: u64) -> Option<Vec<u32>> {
     let FlatString { at, length, is_wide } =
-        heap.flat(source).filter(|flat| flat.length <= MOST_CHARACTERS)?;
+        heap.flat(source).filter(|flat| flat.length <= MAX_CHARACTERS)?;
     let (mut ends, mut bytes) = (Vec::new(), vec![0; AT_ONCE]);
     let bytes_each = if is_wide { 2 } else { 1 };
     let mut done = 0;

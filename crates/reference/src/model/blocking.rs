@@ -23,7 +23,7 @@ pub(super) enum ServeMode {
     Reject,
 }
 
-/// Serves the requests of a connection until nothing more can be read without waiting (`Again`),
+/// Serves the requests of a connection until nothing more can be read without waiting (`KeepAlive`),
 /// or until it is over (`Close`). `ready` is when the socket was found readable; without it, the
 /// time of a read is when it returns.
 pub(super) fn serve(

@@ -67,7 +67,7 @@ pub enum WatchersConfig {
         /// Where they join.
         listener: Arc<JoinListener>,
     },
-    /// A pod on each node of the target's pods, or a watcher in each pod, up to [`FleetPlan::WATCHERS_MOST`].
+    /// A pod on each node of the target's pods, or a watcher in each pod, up to [`FleetPlan::MAX_WATCHERS`].
     Pods {
         /// The target's pods.
         pods: Vec<TargetPod>,

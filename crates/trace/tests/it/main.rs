@@ -1,5 +1,5 @@
 //! Tests with real programs.
 
+mod followed;
 mod library;
 mod points;
-mod seen;

@@ -14,7 +14,7 @@ pub struct Chart {
     pub note: String,
     /// How it is drawn.
     pub form: ChartForm,
-    /// The horizontal axis; over time the points are those of the [`Timeline`].
+    /// The horizontal axis; over time the points are those of the [`super::Timeline`].
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
@@ -103,7 +103,7 @@ pub struct ChartSeries {
     pub name: String,
     /// Its role, so that the same thing has the same colour everywhere.
     pub role: SeriesRole,
-    /// Over time: the id of its [`Timeline`] column; `points` is then empty.
+    /// Over time: the id of its [`super::Timeline`] column; `points` is then empty.
     pub column: Option<String>,
     /// Otherwise its points.
     pub points: Vec<ChartPoint>,
