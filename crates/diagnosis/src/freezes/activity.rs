@@ -15,14 +15,17 @@ use units::Nanos;
 const MIN_SLOPE: f64 = 0.5;
 /// Least correlation between sign and frozen part.
 const MIN_CORRELATION: f64 = 0.6;
+/// A window is all freeze from this part on. If the service then uses this many processors, it computes, though no more than usual.
+const MIN_FROZEN_PART: f64 = 0.5;
+const MIN_COMPUTING: f64 = 0.8;
 /// Fewest observed seconds for a correlation.
 const MIN_SECONDS: usize = 4;
 
 /// What the target did while frozen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreezeActivity {
-    /// A stable name for programs: `stopped`, `quota`, `collector`, `safepoint`, `stolen`, `disk`, `waiting`, `busy`; `nothing` if it did
-    /// nothing unusual, `unseen` if it could not be observed.
+    /// A stable name for programs: `stopped`, `quota`, `collector`, `safepoint`, `stolen`, `disk`, `waiting`, `busy`; `computing` if
+    /// it was as busy as at other times, `nothing` if it did nothing unusual, `unseen` if it could not be observed.
     pub code: &'static str,
     /// A clause for people.
     pub text: String,
@@ -122,7 +125,7 @@ impl WindowSigns {
 
 pub(super) fn infer_activity(trials: &[Trial], freezes: &[Freeze]) -> FreezeActivity {
     let mut deviations: Vec<(f64, BTreeMap<&Sign, f64>)> = Vec::new();
-    let mut last = None;
+    let (mut last, mut computing) = (None, Vec::new());
     for trial in trials {
         let here: Vec<Freeze> =
             freezes.iter().filter(|freeze| freeze.trial == trial.number).copied().collect();
@@ -131,6 +134,8 @@ pub(super) fn infer_activity(trials: &[Trial], freezes: &[Freeze]) -> FreezeActi
             continue;
         }
         last = windows.iter().rev().find(|sight| sight.frozen(&here) > 0.0).copied().or(last);
+        let all_frozen = windows.iter().filter(|sight| sight.frozen(&here) >= MIN_FROZEN_PART);
+        computing.extend(all_frozen.map(|sight| sight.signs.get(&Sign::Busy).copied().unwrap_or(0.0)));
         let count = windows.len() as f64;
         let mean_frozen = windows.iter().map(|sight| sight.frozen(&here)).sum::<f64>() / count;
         let mut means: BTreeMap<&Sign, f64> = BTreeMap::new();
@@ -165,10 +170,15 @@ pub(super) fn infer_activity(trials: &[Trial], freezes: &[Freeze]) -> FreezeActi
     found.sort_by(|(a, more), (b, less)| {
         rank(a).cmp(&rank(b)).then_with(|| if rank(a) { less.total_cmp(more) } else { a.cmp(b) })
     });
-    found.first().map_or_else(
-        || FreezeActivity::of("nothing", "nothing observed explains it"),
-        |(sign, slope)| describe(sign, *slope, last),
-    )
+    match found.first() {
+        Some((sign, slope)) => describe(sign, *slope, last),
+        None if !computing.is_empty()
+            && computing.iter().sum::<f64>() >= MIN_COMPUTING * computing.len() as f64 =>
+        {
+            FreezeActivity::of("computing", "meanwhile it computed, though no more than usual")
+        }
+        None => FreezeActivity::of("nothing", "nothing observed explains it"),
+    }
 }
 
 /// `slope`: excess in a frozen second over another.

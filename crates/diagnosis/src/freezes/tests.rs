@@ -413,4 +413,9 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
     let always = |subject: &mut TreeWindow, _: f64| wait(ThreadWait::Sleep)(subject, 1.0);
     fold(&mut stillness, 1, 1e6, 60.0, &requests, &windows(59, &frozen, always));
     assert_eq!(stillness.freezes().expect("five").activity.code, "nothing");
+    // An event loop at its limit computes in a freeze as it does at other times: it does not wait.
+    let mut stillness = FreezeDetector::default();
+    let full = |subject: &mut TreeWindow, _: f64| subject.groups[0].on_cpu_ns = 900_000_000;
+    fold(&mut stillness, 1, 1e6, 60.0, &requests, &windows(59, &frozen, full));
+    assert_eq!(stillness.freezes().expect("five").activity.code, "computing");
 }

@@ -63,6 +63,10 @@ impl Freezes {
                 "take a stack trace at such a moment: it shows what that thread waits for".to_owned()
             }
             "busy" => "profile it while it freezes: torment profile PID -d 60s".to_owned(),
+            "computing" => {
+                "profile it while it freezes (torment profile PID -d 60s): a collector, or one long piece of work"
+                    .to_owned()
+            }
             _ => {
                 let when = match self.period {
                     Some(period) => format!("look for what happens every {}", rounded_length(period)),
@@ -137,7 +141,8 @@ mod tests {
     fn whatever_it_did_meanwhile_there_is_something_to_do() {
         let advice = |code, period| froze(1, code, period).advice();
         let every = Some(Nanos::from_secs(10));
-        let known = ["stopped", "quota", "collector", "safepoint", "stolen", "disk", "waiting", "busy"];
+        let known =
+            ["stopped", "quota", "collector", "safepoint", "stolen", "disk", "waiting", "busy", "computing"];
         for code in known {
             assert!(!advice(code, every).contains("every 10 s"), "{code} is explained");
         }

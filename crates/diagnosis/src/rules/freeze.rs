@@ -63,7 +63,7 @@ pub(crate) fn freezes(case: &Case<'_>) -> Option<RuleFinding> {
         degraded: Some(StationUse { waiting: Some(most), ..StationUse::default() }),
         ..StationKind::Threads.station(format!("{name} stands still"))
     };
-    let is_explained = !matches!(freezes.activity.code, "unseen" | "nothing");
+    let is_explained = !matches!(freezes.activity.code, "unseen" | "nothing" | "computing");
     let frequency = impact.frequency.and_then(|often| Some((often.when_bad?, often.when_good)));
     Some(
         RuleFinding::new(Cause::Freeze)
