@@ -4,7 +4,8 @@
 //! not observed at rest: how many threads were in a state then is extrapolated from the other two, for the number occupied by requests
 //! grows with the answered rate (Little's law, at constant service time).
 
-use crate::part_summary::{LoadedWindow, PartSummary};
+use crate::loaded_window::LoadedWindow;
+use crate::part_summary::PartSummary;
 use crate::workers::Bystanders;
 use record::watch::{ThreadGroup, ThreadWait};
 use std::collections::BTreeMap;

@@ -3,8 +3,9 @@
 use crate::bystanders;
 use crate::downstream::DownstreamView;
 use crate::freeze_impact::FreezeImpact;
+use crate::loaded_window::cpu;
 use crate::observed_run::{ObservedRun, Trial};
-use crate::part_summary::{PartSummary, cpu};
+use crate::part_summary::PartSummary;
 use crate::run_split::RunSplit;
 use crate::workers::{Bystanders, Workers};
 use record::watch::{CloserLook, TreeRole, TreeWindow, WatchCoverage, WatchedProcesses, Window};

@@ -4,7 +4,7 @@
 //! applied to each of these, with its windows in the service's place. At most as many requests wait there as it has connections: the
 //! service may hold back the rest.
 
-use crate::part_summary::LoadedWindow;
+use crate::loaded_window::LoadedWindow;
 use crate::run_split::{RunPart, RunSplit};
 use record::watch::{TreeRole, WatchCoverage, Window};
 

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::format::{format_factor, format_number, round_to_three_digits};
-use crate::part_summary::LoadedWindow;
+use crate::loaded_window::LoadedWindow;
 use record::{CapacityCheck, Cause, Confidence, Evidence, Prediction, Station};
 use units::Rate;
 

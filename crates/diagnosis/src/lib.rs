@@ -14,6 +14,7 @@ mod finding;
 mod format;
 mod freeze_impact;
 mod freezes;
+mod loaded_window;
 mod observed_run;
 mod part_summary;
 mod processors;

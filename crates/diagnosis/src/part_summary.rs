@@ -1,12 +1,12 @@
 //! One part of a run: offered load, results, and observations.
 
+use crate::loaded_window::{LoadedWindow, cpu, runnable};
 use crate::observed_run::Second;
 use crate::run_split::RunPart;
 use crate::workers::Workers;
-use record::watch::{PostgresWindow, ThreadWait, TreeWindow, Window};
+use record::watch::{PostgresWindow, TreeWindow, Window};
 use record::{Failure, Outcome};
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use units::Nanos;
 
 /// The part where the target was well, or where it was degraded.
@@ -20,22 +20,6 @@ pub(crate) struct PartSummary<'a> {
     service: TreeWindow,
     /// Its workers, if it has any.
     pub workers: Option<Workers>,
-}
-
-/// A window with the number outstanding in its second: in a growing queue it differs from the overall average.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LoadedWindow<'a> {
-    pub window: &'a Window,
-    /// Arrivals, on average.
-    pub outstanding: f64,
-}
-
-impl Deref for LoadedWindow<'_> {
-    type Target = Window;
-
-    fn deref(&self) -> &Window {
-        self.window
-    }
 }
 
 /// Load and answers.
@@ -167,23 +151,4 @@ impl<'a> PartSummary<'a> {
         let count = self.windows.iter().filter(|moment| is(moment)).count();
         (count as f64 / self.windows.len().max(1) as f64, count as u32)
     }
-}
-
-/// Total nanoseconds of all threads, or processors, ÷ nanoseconds of the window.
-pub(crate) fn average(ns: u64, window: Nanos) -> f64 {
-    ns as f64 / (window.0 as f64).max(1.0)
-}
-
-/// Processors used by a subject: by its threads if observed, else by its processes.
-pub(crate) fn cpu(subject: &TreeWindow, length: Nanos) -> f64 {
-    let threads: u64 = subject.groups.iter().map(|group| group.on_cpu_ns).sum();
-    average(threads.max(subject.cpu_ns), length)
-}
-
-/// Threads of a subject that were ready for a processor.
-pub(crate) fn runnable(subject: &TreeWindow, length: Nanos) -> f64 {
-    let delay: u64 = subject.groups.iter().map(|group| group.run_delay_ns).sum();
-    // Run delay is accounted when a thread gets its processor: a starving one shows in the looks alone.
-    let running: f64 = subject.groups.iter().map(|group| group.waiting(&ThreadWait::Running)).sum();
-    average(delay, length).max(running - cpu(subject, length))
 }

@@ -2,7 +2,8 @@
 
 use crate::case::Case;
 use crate::format::{format_count, format_factor, format_number, format_time};
-use crate::part_summary::{PartSummary, average, cpu as cpu_of, runnable as runnable_of};
+use crate::loaded_window::{average, cpu as cpu_of, runnable as runnable_of};
+use crate::part_summary::PartSummary;
 use record::CapacityCheck;
 use record::watch::{TreeWindow, Window};
 use units::Rate;

@@ -4,7 +4,6 @@ use crate::case::Case;
 use crate::finding::RuleFinding;
 use crate::format::format_count;
 use crate::part_summary::{LoadSummary, PartSummary};
-use crate::verdict::is_of_torment;
 use record::{Station, StationKind, StationUse};
 use units::Nanos;
 
@@ -27,7 +26,7 @@ pub(crate) fn limit_station(name: String, in_use: f64, size: f64) -> Station {
 /// The full path: torment, its connections, and what a rule knows of what follows.
 pub(crate) fn full_path(case: &Case<'_>, found: &RuleFinding) -> Vec<Station> {
     // If torment gave, the rule's own links are torment's.
-    let before = if is_of_torment(found.cause) { Vec::new() } else { entrance(case) };
+    let before = if found.cause.is_of_torment() { Vec::new() } else { entrance(case) };
     let before = before.into_iter().chain(case.front.map(|front| StationKind::Threads.station(front)));
     let links = found.chain.iter().filter(|link| !ENTRANCE_NAMES.contains(&link.name.as_str()));
     let mut path: Vec<Station> = before.chain(links.cloned()).collect();

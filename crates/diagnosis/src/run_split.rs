@@ -2,8 +2,8 @@
 //!
 //! For a search the trials' judgements decide. For a single load its seconds do: a load with stages is well first and degraded later.
 
+use crate::loaded_window::LoadedWindow;
 use crate::observed_run::{ObservedRun, Second, Trial};
-use crate::part_summary::LoadedWindow;
 use record::Purpose;
 use record::watch::Window;
 use units::{Nanos, Rate};

@@ -20,7 +20,7 @@ fn explains(cause: Cause, symptom: Cause) -> bool {
     let waits = matches!(symptom, Lock | Pool | Workers | Downstream | Inside | AcceptQueue | Safepoint);
     let behind = matches!(symptom, PostgresIdleInTransaction | PacketDrops | Retransmissions);
     match cause {
-        Generator | Ports | OwnDescriptors => !is_of_torment(symptom),
+        Generator | Ports | OwnDescriptors => !symptom.is_of_torment(),
         // Whatever lacks a processor waits longer for everything else.
         Neighbour | CpuQuota => {
             waits || behind || matches!(symptom, Cpu | PostgresCpu | ColdJit | Gc | Freeze)
@@ -106,18 +106,13 @@ fn all_findings<'a, 'c>(cases: &'a [Case<'c>], behind: &'a [Case<'c>]) -> Vec<Lo
     for next in all {
         match merged.iter_mut().find(|known| known.found.cause == next.found.cause) {
             // One cause may be seen from two sides.
-            Some(known) if known.case.place == next.case.place || is_of_torment(next.found.cause) => {}
+            Some(known) if known.case.place == next.case.place || next.found.cause.is_of_torment() => {}
             Some(known) if known.also.contains(&next.case.place) => {}
             Some(known) => known.also.push(next.case.place),
             None => merged.push(next),
         }
     }
     merged
-}
-
-/// Whether it is about the generator: then it holds everywhere.
-pub(crate) fn is_of_torment(cause: Cause) -> bool {
-    matches!(cause, Cause::Generator | Cause::Ports | Cause::OwnDescriptors)
 }
 
 /// Judges all places, and the downstreams (`behind`) there.
@@ -178,7 +173,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
         .into_iter()
         .map(|LocatedFinding { found, case, also }| Finding {
             follows_from: cause_of(found.cause),
-            place: if is_of_torment(found.cause) { String::new() } else { case.place.to_owned() },
+            place: if found.cause.is_of_torment() { String::new() } else { case.place.to_owned() },
             also_at: also.into_iter().map(str::to_owned).collect(),
             cause: found.cause,
             sentence: found.sentence,
@@ -197,7 +192,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
 
 /// A rule's sentence, with its place unless that is torment's.
 fn at_place(case: &Case<'_>, cause: Cause, sentence: &str) -> String {
-    if case.is_remote() && !is_of_torment(cause) {
+    if case.is_remote() && !cause.is_of_torment() {
         format!("On {}: {sentence}", case.place)
     } else {
         sentence.to_owned()

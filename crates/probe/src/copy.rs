@@ -1,8 +1,6 @@
 //! Copies within memory, and the cheapest operations a program can ask for: the yardstick for all other figures.
 
-use crate::any_probe::AnyProbe;
 use crate::block::{BlockResult, FigureName, Measurable};
-use crate::rounds::ProbeTable;
 use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
@@ -90,18 +88,15 @@ fn touch(operations: u64) -> io::Result<Duration> {
 /// The table `memcpy`.
 pub struct CopyTable;
 
-impl ProbeTable for CopyTable {
-    fn name(&self) -> &'static str {
-        "memcpy"
-    }
-
-    fn cells(&self) -> Vec<AnyProbe> {
+impl CopyTable {
+    /// Its probes, in display order.
+    pub(crate) fn probes(&self) -> Vec<CopyProbe> {
         let copies = SIZES.map(|size| CopyProbe::Copy(Bytes(size))).into_iter();
         let all = copies.chain([CopyProbe::Touch, CopyProbe::Call, CopyProbe::Clock]);
-        all.map(AnyProbe::Copy).collect()
+        all.collect()
     }
 
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         for (figure, size) in figures.iter_mut().zip(SIZES) {
             let rate = size as f64 / figure.median;
             figure.argument = Some(format!(

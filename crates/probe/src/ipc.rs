@@ -6,9 +6,7 @@ mod messages;
 mod shared_memory;
 mod stream;
 
-use crate::any_probe::AnyProbe;
 use crate::block::{BlockResult, FigureName, Measurable};
-use crate::rounds::ProbeTable;
 use crate::sides::Placement;
 use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
@@ -140,12 +138,9 @@ impl Measurable for IpcProbe {
 /// The table `ipc`.
 pub struct IpcTable;
 
-impl ProbeTable for IpcTable {
-    fn name(&self) -> &'static str {
-        "ipc"
-    }
-
-    fn cells(&self) -> Vec<AnyProbe> {
+impl IpcTable {
+    /// Its probes, in display order.
+    pub(crate) fn probes(&self) -> Vec<IpcProbe> {
         let possible = Placement::possible();
         let places: Vec<Placement> = possible.into_iter().filter(|place| *place != Placement::Free).collect();
         let mut all = Vec::new();
@@ -172,10 +167,10 @@ impl ProbeTable for IpcTable {
                 all.extend(swept.map(|(size, buffer)| IpcProbe::Throughput(transport, size, Some(buffer))));
             }
         }
-        all.into_iter().map(AnyProbe::Ipc).collect()
+        all
     }
 
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         explain::explain(figures)
     }
 }

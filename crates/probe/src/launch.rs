@@ -5,9 +5,7 @@ mod explain;
 mod minimal;
 mod tasks;
 
-use crate::any_probe::AnyProbe;
 use crate::block::{BlockResult, FigureName, Measurable, ProberKind};
-use crate::rounds::ProbeTable;
 use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -163,21 +161,13 @@ pub struct LaunchTable {
 }
 
 impl LaunchTable {
-    fn probes(&self) -> Vec<LaunchProbe> {
+    pub(crate) fn probes(&self) -> Vec<LaunchProbe> {
         if self.like_eliben { paused_probes() } else { back_to_back_probes() }
     }
 }
 
-impl ProbeTable for LaunchTable {
-    fn name(&self) -> &'static str {
-        "launch"
-    }
-
-    fn cells(&self) -> Vec<AnyProbe> {
-        self.probes().into_iter().map(AnyProbe::Launch).collect()
-    }
-
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+impl LaunchTable {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         if self.like_eliben {
             explain::explain_paused(figures)
         } else {

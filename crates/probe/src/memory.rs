@@ -5,9 +5,7 @@ mod thread_ramp;
 
 pub use thread_ramp::MemoryProbe;
 
-use crate::any_probe::AnyProbe;
 use crate::figure::{find_figure, median};
-use crate::rounds::ProbeTable;
 use record::{Figure, Summand};
 use thread_ramp::{FREE, MALLOC, PARTS, SUM, ThreadVariant};
 use units::Bytes;
@@ -19,17 +17,14 @@ const THREADS: [ThreadVariant; 3] = [ThreadVariant::Plain, ThreadVariant::Touche
 /// The table `memory`.
 pub struct MemoryTable;
 
-impl ProbeTable for MemoryTable {
-    fn name(&self) -> &'static str {
-        "memory"
-    }
-
-    fn cells(&self) -> Vec<AnyProbe> {
+impl MemoryTable {
+    /// Its probes, in display order.
+    pub(crate) fn probes(&self) -> Vec<MemoryProbe> {
         let threads = THREADS.map(MemoryProbe::Thread);
-        threads.into_iter().chain([MemoryProbe::Malloc]).map(AnyProbe::Memory).collect()
+        threads.into_iter().chain([MemoryProbe::Malloc]).collect()
     }
 
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         let of = |thread: ThreadVariant| MemoryProbe::Thread(thread).row();
         let stack = Bytes(rustix::param::page_size() as u64);
         for figure in figures.iter_mut() {

@@ -5,11 +5,8 @@ mod handovers;
 mod tasks;
 mod turn_takers;
 
-use crate::any_probe::AnyProbe;
-use crate::block::{BlockResult, FigureName, Measurable, ProbeSettings};
+use crate::block::{BlockResult, FigureName, Measurable};
 use crate::figure::median;
-use crate::rounds::ProbeTable;
-use crate::runtimes;
 use crate::sides::{Placement, TaskKind};
 use record::{Figure, FigureUnit};
 use serde::{Deserialize, Serialize};
@@ -110,12 +107,9 @@ pub struct SwitchTable {
     pub runtimes: bool,
 }
 
-impl ProbeTable for SwitchTable {
-    fn name(&self) -> &'static str {
-        "switch"
-    }
-
-    fn cells(&self) -> Vec<AnyProbe> {
+impl SwitchTable {
+    /// Its probes, in display order.
+    pub(crate) fn probes(&self) -> Vec<SwitchProbe> {
         let places = Placement::possible();
         let mut all = Vec::new();
         for kind in [TaskKind::Threads, TaskKind::Processes] {
@@ -126,14 +120,10 @@ impl ProbeTable for SwitchTable {
         all.extend(places.iter().map(|place| SwitchProbe::Echo(*place)));
         all.extend(WakeMechanism::ALONE.map(SwitchProbe::Alone));
         all.extend([SwitchProbe::Tokio, SwitchProbe::ByHand]);
-        all.into_iter().map(AnyProbe::Switch).collect()
+        all
     }
 
-    fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
+    pub(crate) fn explain(&self, figures: &mut [Figure]) -> Vec<String> {
         explain::explain(figures)
-    }
-
-    fn extra(&self, settings: &ProbeSettings, stop: &dyn Fn() -> bool) -> (Vec<Figure>, Vec<String>) {
-        if self.runtimes { runtimes::measure(self.name(), settings, stop) } else { Default::default() }
     }
 }

@@ -12,6 +12,11 @@ macro_rules! causes {
         }
 
         impl Cause {
+    /// Whether it is about the generator: then it holds everywhere.
+    pub fn is_of_torment(self) -> bool {
+        matches!(self, Self::Generator | Self::Ports | Self::OwnDescriptors)
+    }
+
             /// Every cause.
             pub const ALL: &'static [Self] = &[$(Self::$cause),*];
 

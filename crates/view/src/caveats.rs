@@ -1,6 +1,7 @@
 use crate::contrary_trials::fell_behind;
-use crate::experiment::{is_of_several, number_of};
+use crate::experiment::is_of_several;
 use crate::remedy::remedy;
+use crate::wording::number_of;
 use crate::{ReportKind, RunView, Text, Tone, Trial};
 use record::{Cause, Caveat, CaveatDetails, CaveatKind};
 use std::collections::BTreeMap;

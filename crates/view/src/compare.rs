@@ -24,7 +24,8 @@ pub(crate) use measures::{limit_difference, limit_figure};
 pub use run_comparison::{MAX_COMPARED, RunComparison, RunVerdict, compare_runs};
 
 use crate::document::TextTable;
-use crate::figure_tables::{distinct, value, wrap};
+use crate::figure_tables::{value, wrap};
+use crate::wording::distinct;
 use crate::{RunView, Text, Tone};
 use record::{Figure, FigureUnit};
 use serde_json::{Value, json};

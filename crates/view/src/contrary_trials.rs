@@ -1,7 +1,7 @@
 //! Trials on the wrong side of a limit: bad ones where it holds, good ones beyond it; and which good ones support it.
 
-use crate::experiment::number_of;
 use crate::wording::format_rate;
+use crate::wording::number_of;
 use crate::{ArrivalKind, RunView, Trial, TrialState};
 use record::{Limit, Purpose, SearchEnd};
 use units::Nanos;

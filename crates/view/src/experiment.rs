@@ -20,9 +20,7 @@ pub use forest::hypothesis_lines;
 pub(crate) use forest::{HypothesisRow, hypothesis_rows, is_of_several, prediction_line, sentences};
 pub use progress::{arm_lines, current_start_line};
 pub(crate) use progress::{block_of, design_line, standing_lines, start_begun_line, start_done_line};
-pub(crate) use words::{
-    answer_counts, answer_in_full, answer_word, factor, median, number_of, percent, ratio, value,
-};
+pub(crate) use words::{answer_counts, answer_in_full, answer_word, factor, median, percent, ratio, value};
 
 /// Maximum width of tables and bars; sentences are wrapped when printed.
 const WIDTH: usize = 100;

@@ -1,6 +1,7 @@
 //! A machine's figures as tables: one for each of its tables and each subject of its columns.
 
 use crate::document::TextTable;
+use crate::wording::distinct;
 use crate::{Text, Tone};
 use record::{Caveat, CostRange, Figure, FigureUnit};
 use units::{Bytes, Nanos, Share, grouped};
@@ -47,16 +48,6 @@ pub(crate) fn tables_and_notes(
     let tables = parts(name, figures, usize::MAX);
     let notes = notes.iter().filter(|(table, _)| table == name).map(|(_, text)| text.clone());
     (tables, arguments(&of_it).into_iter().chain(notes).collect())
-}
-
-/// In order of first appearance.
-pub(crate) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    all.fold(Vec::new(), |mut seen, one| {
-        if !seen.contains(&one) {
-            seen.push(one);
-        }
-        seen
-    })
 }
 
 /// `launch: 20.0 ns (async task) to 2.07 ms (fork, 256 MiB)`.

@@ -1,5 +1,6 @@
-use crate::figure_tables::{distinct, part_lines};
+use crate::figure_tables::part_lines;
 use crate::summary::{limit_table, ramp_table};
+use crate::wording::distinct;
 use crate::{ReportKind, RunView, Text, Tone};
 
 /// The machine's figures so far, as tables of this width; for threads their number over time, and every limit.

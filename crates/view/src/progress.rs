@@ -4,6 +4,7 @@ use crate::trial::TimeSummary;
 use crate::trial_state::{outcome_tone, why};
 use crate::watched::subject_name;
 use crate::wording::format_rate;
+use crate::wording::number_of;
 use crate::{CurrentLoad, RunView, Text, Tone, Trial, caveats, fleet};
 use record::watch::WatchCoverage;
 use record::{Event, Outcome, Purpose, RampProgress, Slice, TableStart};
@@ -127,7 +128,7 @@ fn of_experiment(before: &RunView, event: &Event) -> Vec<Text> {
             experiment::standing_lines(&lookup, standing)
         }
         Event::Resumed { .. } => {
-            let made = experiment::number_of(lookup.all_starts.len(), "start");
+            let made = number_of(lookup.all_starts.len(), "start");
             vec![Text::new(Tone::Strong, format!("resumed; {made} made already"))]
         }
         _ => Vec::new(),

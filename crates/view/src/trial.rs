@@ -1,4 +1,4 @@
-use crate::{ArrivalKind, TrialState};
+use crate::ArrivalKind;
 use record::catalogue::{LOAD, LoadReader, LoadRow};
 use record::{
     Caveat, Failure, Judgement, MemberFigures, Outcomes, Purpose, Recovery, Slice, StepSlice, TrialResult,
@@ -215,17 +215,6 @@ impl Trial {
             members: result.members.clone(),
             judgement: Some(judgement.clone()),
             figures: LoadFigures::from_slice(&result.total),
-        }
-    }
-
-    /// Its class in the search.
-    pub fn state(&self) -> TrialState {
-        match &self.judgement {
-            None => TrialState::Unjudged,
-            Some(_) if !self.purpose.is_judged() => TrialState::Unjudged,
-            Some(_) if self.is_void() => TrialState::Void,
-            Some(judgement) if judgement.good => TrialState::Good,
-            Some(_) => TrialState::Bad,
         }
     }
 

@@ -30,6 +30,19 @@ impl TrialState {
     }
 }
 
+impl Trial {
+    /// Its class in the search.
+    pub fn state(&self) -> TrialState {
+        match &self.judgement {
+            None => TrialState::Unjudged,
+            Some(_) if !self.purpose.is_judged() => TrialState::Unjudged,
+            Some(_) if self.is_void() => TrialState::Void,
+            Some(judgement) if judgement.good => TrialState::Good,
+            Some(_) => TrialState::Bad,
+        }
+    }
+}
+
 /// The tone of a count of this outcome.
 pub fn outcome_tone(outcome: Outcome) -> Tone {
     match outcome {

@@ -81,6 +81,25 @@ pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| value.to_string())
 }
 
+/// In order of first appearance.
+pub(crate) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut seen, one| {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+        seen
+    })
+}
+
+/// `1 start`, `3 starts`.
+pub(crate) fn number_of(count: usize, thing: &str) -> String {
+    let plural = match thing.strip_suffix('s') {
+        Some(stem) if thing.ends_with("sis") => format!("{}es", &stem[..stem.len() - 1]),
+        _ => format!("{thing}s"),
+    };
+    format!("{} {}", grouped(count as u64), if count == 1 { thing } else { &plural })
+}
+
 /// Shortens text to fit.
 pub(crate) fn shortened(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
@@ -141,6 +160,13 @@ pub(crate) fn whole_seconds(time: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_have_a_plural() {
+        assert_eq!(number_of(1, "hypothesis"), "1 hypothesis");
+        assert_eq!(number_of(4, "hypothesis"), "4 hypotheses");
+        assert_eq!(number_of(0, "start"), "0 starts");
+    }
 
     #[test]
     fn each_command_has_its_own() {

@@ -2,8 +2,8 @@
 //! done.
 
 use crate::ObservedRun;
+use crate::loaded_window::cpu;
 use crate::observed_run::{Second, Trial};
-use crate::part_summary::cpu;
 use record::watch::Window;
 use record::{Caveat, CaveatDetails, CaveatKind, Purpose};
 use units::Nanos;

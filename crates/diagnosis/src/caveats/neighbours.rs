@@ -1,8 +1,8 @@
 //! Whether neighbours used processors that the target waited for, but too few to be the cause of its limit.
 
 use crate::ObservedRun;
+use crate::loaded_window::{average, cpu, runnable};
 use crate::observed_run::Trial;
-use crate::part_summary::{average, cpu, runnable};
 use crate::processors::{host_cpus, is_machine_full};
 use crate::saturated_threads::restless;
 use record::watch::Window;

@@ -6,7 +6,7 @@
 
 use super::{Freeze, Trial};
 use crate::format::format_number;
-use crate::part_summary::cpu;
+use crate::loaded_window::cpu;
 use record::watch::{ThreadWait, Window};
 use std::collections::BTreeMap;
 use units::Nanos;

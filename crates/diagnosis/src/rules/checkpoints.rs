@@ -3,7 +3,8 @@
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_number, format_time};
-use crate::part_summary::{LoadedWindow, PartSummary};
+use crate::loaded_window::LoadedWindow;
+use crate::part_summary::PartSummary;
 use crate::rules::hidden_pool::active_sessions;
 use record::Cause;
 use record::watch::{PostgresWindow, SessionCount};

@@ -3,7 +3,8 @@
 use crate::case::Case;
 use crate::finding::{EvidenceExt, fact, source};
 use crate::format::{format_count, format_number};
-use crate::part_summary::{LoadedWindow, PartSummary, cpu as cpu_of};
+use crate::loaded_window::{LoadedWindow, cpu as cpu_of};
+use crate::part_summary::PartSummary;
 use crate::processors::is_crowded_out;
 use crate::request_path::use_of;
 use crate::saturated_threads::restless;

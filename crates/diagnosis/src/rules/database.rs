@@ -4,7 +4,7 @@ use super::contention;
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number, format_time};
-use crate::part_summary::{cpu as cpu_of, runnable as runnable_of};
+use crate::loaded_window::{cpu as cpu_of, runnable as runnable_of};
 use crate::processors::idle_cpus;
 use crate::request_path;
 use crate::rules::hidden_pool::{active_sessions, station};

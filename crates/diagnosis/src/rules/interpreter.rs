@@ -7,7 +7,7 @@ use super::contention::{
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
 use crate::format::{format_count, format_number};
-use crate::part_summary::cpu as cpu_of;
+use crate::loaded_window::cpu as cpu_of;
 use crate::processors::ceiling_by_cost;
 use crate::request_path::use_of;
 use crate::saturated_threads::{restless, scaling_advice};

@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_number, format_time};
-use crate::part_summary::{LoadedWindow, average};
+use crate::loaded_window::{LoadedWindow, average};
 use crate::processors::idle_cpus;
 use crate::saturated_threads::is_cpu_starved;
 use record::Cause;

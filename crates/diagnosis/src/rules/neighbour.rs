@@ -3,7 +3,8 @@
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number};
-use crate::part_summary::{PartSummary, average};
+use crate::loaded_window::average;
+use crate::part_summary::PartSummary;
 use crate::processors::{MAX_HOST_IDLE, MIN_THROTTLED_SHARE, host_cpus, idle_cpus, is_machine_full};
 use crate::saturated_threads::{find_saturated, is_cpu_starved};
 use record::Cause;

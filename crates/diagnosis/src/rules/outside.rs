@@ -6,7 +6,7 @@ use super::contention::{
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
 use crate::format::{format_count, format_number, format_time};
-use crate::part_summary::LoadedWindow;
+use crate::loaded_window::LoadedWindow;
 use crate::programs::find_by_subject;
 use crate::request_path::use_of;
 use crate::workers::Workers;

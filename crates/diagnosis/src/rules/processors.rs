@@ -6,7 +6,8 @@ use super::neighbour::neighbours_share;
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
 use crate::format::{format_count, format_number};
-use crate::part_summary::{LoadedWindow, PartSummary, cpu as cpu_of, runnable as runnable_of};
+use crate::loaded_window::{LoadedWindow, cpu as cpu_of, runnable as runnable_of};
+use crate::part_summary::PartSummary;
 use crate::processors::{
     EXHAUSTED_UTILISATION, FULL_UTILISATION, MAX_HOST_IDLE, MIN_READY_THREADS, MIN_THROTTLED_SHARE,
     NEARLY_FULL_UTILISATION, ceiling_by_cost, competing_cpus, connections_advice, host_cpus, idle_cpus,

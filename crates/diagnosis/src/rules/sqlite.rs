@@ -7,7 +7,8 @@ use super::lock::lock_limit;
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number};
-use crate::part_summary::{LoadedWindow, PartSummary};
+use crate::loaded_window::LoadedWindow;
+use crate::part_summary::PartSummary;
 use record::Cause;
 use record::watch::StackGroup;
 

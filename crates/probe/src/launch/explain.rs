@@ -330,7 +330,6 @@ mod tests {
     use super::*;
     use crate::block::FigureName;
     use crate::launch::LaunchTable;
-    use crate::rounds::ProbeTable;
 
     fn figures(table: &LaunchTable, value: impl Fn(LaunchProbe, usize) -> f64) -> Vec<Figure> {
         let figure = |cell: LaunchProbe, at: usize, named: FigureName| {

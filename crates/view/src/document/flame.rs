@@ -1,6 +1,6 @@
 //! A flame graph: call stacks, and each call's share of the processor time.
 
-use crate::figure_tables::distinct;
+use crate::wording::distinct;
 use serde::Serialize;
 use stacks::{FlameCall, FlameGraph};
 

@@ -2,10 +2,11 @@
 
 use super::causes::{NAME_WIDTH, first_cause, probed_arms};
 use super::design_lookup::figure;
-use super::words::{head, measure_words, median, number_of, range, value};
+use super::words::{head, measure_words, median, range, value};
 use super::{DesignLookup, WIDTH, connections};
 use crate::document::TextTable;
-use crate::figure_tables::distinct;
+use crate::wording::distinct;
+use crate::wording::number_of;
 use crate::wording::{or_dash, shortened};
 use crate::{Text, Tone};
 use plan::{ArmMeasure, LoadLevel};

@@ -1,6 +1,7 @@
+use super::DesignLookup;
 use super::words::{answer_word, percent, ratio, without_log_tail};
-use super::{DesignLookup, number_of};
 use crate::document::TextTable;
+use crate::wording::number_of;
 use crate::wording::quoted;
 use crate::{Text, Tone};
 use record::{ArmStart, HypothesisResult, Noise};

@@ -106,7 +106,7 @@ impl<'a> DesignLookup<'a> {
 
     /// The measures that hypotheses ask for, without duplicates.
     pub fn hypothesis_measures(&self) -> Vec<(usize, ArmMeasure)> {
-        crate::figure_tables::distinct(
+        crate::wording::distinct(
             self.design.hypotheses.iter().map(|hypothesis| (hypothesis.probe, hypothesis.measure)),
         )
     }

@@ -2,7 +2,7 @@ use super::bar::{self, BAR_WIDTH};
 use super::words::{answer_in_full, answer_word, percent, ratio};
 use super::{DesignLookup, WIDTH};
 use crate::wording::shortened;
-use crate::{RunView, Text, Tone, caveats};
+use crate::{RunView, Text, Tone};
 use plan::Hypothesis;
 use record::{Caveat, ExperimentState, HypothesisResult};
 
@@ -54,7 +54,7 @@ pub(crate) fn sentences(lookup: &DesignLookup<'_>) -> Vec<Text> {
         }
         lines.extend(prediction_line(result).map(under));
         let caveats = result.caveats.iter().filter(|caveat| !is_of_several(lookup.state, caveat));
-        lines.extend(caveats.map(|caveat| under(caveats::line(caveat.to_string()))));
+        lines.extend(caveats.map(|c| under(Text::new(Tone::Warn, "caveat: ").with_plain(c.to_string()))));
         lines.push(Text::empty());
     }
     lines

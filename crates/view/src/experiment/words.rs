@@ -36,15 +36,6 @@ pub(crate) fn answer_counts<'a>(result: impl Iterator<Item = &'a HypothesisResul
     said.collect::<Vec<_>>().join(", ")
 }
 
-/// `1 start`, `3 starts`.
-pub(crate) fn number_of(count: usize, thing: &str) -> String {
-    let plural = match thing.strip_suffix('s') {
-        Some(stem) if thing.ends_with("sis") => format!("{}es", &stem[..stem.len() - 1]),
-        _ => format!("{thing}s"),
-    };
-    format!("{} {}", grouped(count as u64), if count == 1 { thing } else { &plural })
-}
-
 /// A column heading.
 pub(super) fn head(measure: ArmMeasure) -> &'static str {
     match measure {
@@ -141,10 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_middles() {
-        assert_eq!(number_of(1, "hypothesis"), "1 hypothesis");
-        assert_eq!(number_of(4, "hypothesis"), "4 hypotheses");
-        assert_eq!(number_of(0, "start"), "0 starts");
+    fn middles() {
         assert_eq!(median(&mut [3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&mut [4.0, 1.0]), Some(2.5));
         assert_eq!(median(&mut []), None);

@@ -1,8 +1,9 @@
 use super::{no_verdict_line, unfinished};
 use crate::document::indent_all;
 use crate::experiment::{
-    DesignLookup, answer_counts, certainty, design_line, number_of, sentences, tables, void_starts,
+    DesignLookup, answer_counts, certainty, design_line, sentences, tables, void_starts,
 };
+use crate::wording::number_of;
 use crate::wording::whole_seconds;
 use crate::{RunView, Text, Tone, fleet};
 use record::{ArmStart, ExperimentEnd, HypothesisAnswer, RunId, StartTimes};

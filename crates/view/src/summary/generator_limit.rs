@@ -1,9 +1,9 @@
 //! The generator's capacity where it was the limit, its cost per request, and what helps.
 
 use crate::contrary_trials::ContraryTrials;
-use crate::experiment::number_of;
 use crate::remedy::{is_of_connections, processors, remedy};
 use crate::verdict::how_to_measure;
+use crate::wording::number_of;
 use crate::wording::{format_rate, rounded};
 use crate::{RunView, Text, Tone};
 use record::GeneratorCapacity;

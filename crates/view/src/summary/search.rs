@@ -8,7 +8,7 @@ use super::limit::{at_bound, between, median_limit};
 use super::{loss_bound_words, no_verdict_line, unfinished};
 use crate::contrary_trials::{SupportingTrials, bad_below_limit, fell_behind_at};
 use crate::document::{TextTable, indent_all};
-use crate::experiment::number_of;
+use crate::wording::number_of;
 use crate::wording::{format_rate, whole_seconds};
 use crate::{ArrivalKind, RunView, Text, Tone, Trial, TrialState, fleet, freezes, hiccups, verdict, why_bad};
 use headline::{headline, known};

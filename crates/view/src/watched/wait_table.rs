@@ -3,9 +3,9 @@
 use super::figures::average_over;
 use super::{average, cpu_of, sessions_words, subject_name};
 use crate::document::{TextTable, indent_all};
-use crate::experiment::number_of;
 use crate::values::rate_value;
 use crate::wording::format_rate;
+use crate::wording::number_of;
 use crate::{Text, Tone};
 use record::watch::{
     AccessLevel, Host, Jvm, LimitUsage, Network, PostgresServer, PostgresWindow, ThreadGroup, TreeRole,

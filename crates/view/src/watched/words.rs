@@ -32,9 +32,22 @@ pub(crate) fn average(count: f64) -> String {
 }
 
 pub(crate) fn amount(value: f64, unit: &str) -> String {
+    // An empty sum is -0.
+    let value = value + 0.0;
     match unit {
         "share" => Share(value).rounded(3).to_string(),
         "" => format_rate(value),
         unit => format!("{} {unit}", format_rate(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_has_no_sign() {
+        let nothing: f64 = [].iter().sum();
+        assert_eq!(amount(nothing, "threads"), "0 threads");
     }
 }

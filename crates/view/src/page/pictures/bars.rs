@@ -1,7 +1,8 @@
 //! The machine's figures as bars, each with a thin bar for the value expected from other figures.
 
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRole, TextSpan};
-use crate::figure_tables::{distinct, value};
+use crate::figure_tables::value;
+use crate::wording::distinct;
 use crate::{RunView, Tone};
 use record::Figure;
 

@@ -4,7 +4,7 @@ use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, ChartRow, SeriesRo
 use crate::experiment::{
     DesignLookup, answer_in_full, answer_word, block_of, cause_under_load, contrast_side, percent,
 };
-use crate::figure_tables::distinct;
+use crate::wording::distinct;
 use crate::wording::quoted;
 use crate::{RunView, Tone};
 use plan::{ArmMeasure, Hypothesis};

@@ -1,7 +1,7 @@
 //! The size at which data no longer fit their cache: read time by working set.
 
 use crate::document::{AxisUnit, Chart, ChartForm, ChartPoint, SeriesRole};
-use crate::figure_tables::distinct;
+use crate::wording::distinct;
 use crate::{RunView, Tone};
 use record::{CacheModel, Figure, Verdict};
 use units::{Bytes, Nanos};

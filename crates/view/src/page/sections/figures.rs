@@ -2,9 +2,10 @@
 
 use crate::ReportKind;
 use crate::document::{Section, Text};
-use crate::figure_tables::{distinct, tables_and_notes};
+use crate::figure_tables::tables_and_notes;
 use crate::page::builder::PageBuilder;
 use crate::summary::headline;
+use crate::wording::distinct;
 
 pub(super) fn section(page: &PageBuilder) -> Section {
     let mut section = Section::named("figures", "Figures of the machine");

@@ -2,11 +2,11 @@
 
 use super::generator_limited_line;
 use crate::contrary_trials::fell_behind;
-use crate::experiment::number_of;
 use crate::remedy::remedy;
 use crate::summary::{generator_limit, limit};
 use crate::trial_state::what_to_check;
 use crate::wording::format_rate;
+use crate::wording::number_of;
 use crate::{RunView, Text, Tone, freezes};
 use record::{CaveatKind, Failure, GeneratorCapacity, Outcome, Outcomes, Recovery, SearchEnd, Verdict};
 use std::collections::BTreeMap;
