@@ -326,7 +326,8 @@ fn child() {
     let id = std::env::var("TORMENT_TEST_RUN").expect("only run as a child");
     let store = Store::open(Path::new(&path)).expect("opens");
     let mut recording = store.begin(&started(&id, 1)).expect("begins");
-    for i in 0..300 {
+    // Fewer than fit in its queue: what a writer cannot keep up with is left out.
+    for i in 0..200 {
         recording.append(&slice(i)).expect("is taken");
     }
     recording.append(&Event::Bounds { limits: vec![limit(1500.0, 2300.0)], making: None }).expect("is taken");
@@ -357,7 +358,7 @@ fn many_processes_make_and_write_one_store_at_once() {
     }
     let store = Store::open(&path).expect("opens");
     for i in 0..6 {
-        assert_eq!(read(&store, &RunId(format!("run-{i}"))).len(), 303);
+        assert_eq!(read(&store, &RunId(format!("run-{i}"))).len(), 203);
     }
     let db = rusqlite::Connection::open(&path).expect("opens");
     let sound: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).expect("checks");
@@ -370,7 +371,7 @@ fn a_killed_run_is_cut_short_and_keeps_what_it_had() {
     let path = folder.path().join("t.db");
     let store = Store::open(&path).expect("opens");
     let mut child = spawn(&path, "a", true);
-    wait_for(&store, "a", 302);
+    wait_for(&store, "a", 202);
     let id = RunId("a".to_owned());
     assert_eq!(store.summary(&id).expect("is there").state, RunState::Running);
     child.kill().expect("is killed");
@@ -378,7 +379,7 @@ fn a_killed_run_is_cut_short_and_keeps_what_it_had() {
     let summary = store.summary(&id).expect("is there");
     assert_eq!(summary.state, RunState::CutShort);
     assert_eq!((summary.lower, summary.upper), (Some(1500.0), Some(2300.0)));
-    assert_eq!(read(&store, &id).len(), 302);
+    assert_eq!(read(&store, &id).len(), 202);
     store.remove(&id).expect("nobody writes it");
 }
 
